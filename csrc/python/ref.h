@@ -1,0 +1,62 @@
+// Owned references as a type. The one place where Py_INCREF and Py_DECREF are written.
+//
+// Convention for everything in csrc/: a function that can fail in the CPython sense returns a null Ref (or false, or -1)
+// with the Python error set; a plain PyObject* parameter or result is borrowed. C++ exceptions are not used for Python
+// errors and never cross a C boundary.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+namespace minidynamo {
+
+class Ref {
+ public:
+  Ref() noexcept = default;
+  Ref(std::nullptr_t) noexcept {}
+  Ref(const Ref& other) noexcept : object_(other.object_) { Py_XINCREF(object_); }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+
+  // Takes over a reference that the caller owns ("new reference" in CPython's terms); null stays null.
+  static Ref steal(PyObject* object) noexcept {
+    Ref ref;
+    ref.object_ = object;
+    return ref;
+  }
+  // Adds a reference of its own to an object that somebody else owns; null stays null.
+  static Ref borrow(PyObject* object) noexcept {
+    Py_XINCREF(object);
+    return steal(object);
+  }
+  static Ref none() noexcept { return borrow(Py_None); }
+  static Ref boolean(bool value) noexcept { return borrow(value ? Py_True : Py_False); }
+
+  PyObject* get() const noexcept { return object_; }
+  // Gives the reference away, as C functions that "steal" or return new references want it.
+  [[nodiscard]] PyObject* release() noexcept { return std::exchange(object_, nullptr); }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+  bool is(PyObject* other) const noexcept { return object_ == other; }
+  void reset() noexcept { Ref().swap(*this); }
+  void swap(Ref& other) noexcept { std::swap(object_, other.object_); }
+  PyTypeObject* type() const noexcept { return Py_TYPE(object_); }
+
+  friend bool operator==(const Ref& a, const Ref& b) noexcept { return a.object_ == b.object_; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+}  // namespace minidynamo
+
+template <>
+struct std::hash<minidynamo::Ref> {
+  std::size_t operator()(const minidynamo::Ref& ref) const noexcept { return std::hash<PyObject*>()(ref.get()); }
+};
