@@ -1,0 +1,74 @@
+// Bytecode as data: a version-neutral form of a code object, between the decoder and the assembler.
+//
+// Nothing outside csrc/python/ and csrc/bytecode/ knows which CPython runs. The neutral set takes CPython 3.11's names
+// and differs from the raw bytecode in this: no CACHE, EXTENDED_ARG or PRECALL; specialized and instrumented opcodes are
+// read back to their base form; forward, backward and no-interrupt jumps are one opcode each; a jump's target is the index
+// of an instruction; LOAD_GLOBAL's "push a null first" is a flag; local, cell and free variables are indices into one
+// array ("fast locals" or localsplus: parameters, other locals, cells, free variables).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+enum class Op : uint8_t {
+#define MINIDYNAMO_OP(name) name,
+#include "bytecode/ops.def"
+#undef MINIDYNAMO_OP
+};
+
+const char* op_name(Op op) noexcept;
+
+struct Position {  // as co_positions() gives it; -1 stands for None
+  int32_t line = -1, end_line = -1, column = -1, end_column = -1;
+};
+
+struct Instruction {
+  Op op;
+  bool push_null = false;  // LOAD_GLOBAL: pushes a null below the value, for a call
+  int32_t arg = 0;         // names/consts/fast-locals index, count, or operator number; unused in jumps
+  int32_t target = -1;     // jumps only: index into Bytecode::instructions
+  int32_t offset = -1;     // byte offset in the code object that it was decoded from; -1 if synthesized
+  Position position;
+};
+
+// One row of the exception table: an error raised in [start, end) pops the stack to `depth`, pushes the offset of the
+// raising instruction if `push_lasti`, pushes the exception, and goes on at `target`. All are instruction indices.
+struct ExceptionRegion {
+  int32_t start, end, target, depth;
+  bool push_lasti;
+};
+
+struct Bytecode {
+  std::vector<Instruction> instructions;
+  std::vector<ExceptionRegion> regions;  // in table order: disjoint and sorted by start
+
+  // The rest of the code object.
+  Ref consts, names;            // tuples
+  Ref localsplus_names;         // tuple of str: every fast local
+  std::vector<uint8_t> localsplus_kinds;  // CPython's CO_FAST_LOCAL / CO_FAST_CELL / CO_FAST_FREE bits
+  Ref filename, name, qualname;
+  int32_t argcount = 0, posonlyargcount = 0, kwonlyargcount = 0, flags = 0, first_line = 0;
+
+  // Index of the region that covers an instruction, or null.
+  const ExceptionRegion* region_at(int32_t index) const noexcept;
+  int32_t index_of_offset(int32_t offset) const noexcept;  // instruction that starts at a byte offset; -1 if none
+};
+
+// Reads a code object; null on failure is impossible for code that CPython itself compiled.
+Bytecode decode(PyCodeObject* code);
+
+// Makes a code object (jump widths, inline caches, PRECALL, exception table, location table, stack depth).
+// Null Ref with a Python error set if the stack depths do not agree.
+Ref assemble(const Bytecode& bytecode);
+
+// How many values an instruction takes from and leaves on the stack; `jump` tells which of a conditional jump's ways.
+int stack_effect(const Instruction& instruction, bool jump) noexcept;
+
+// Text form, one line an instruction: index, offset, name, argument as text.
+std::string to_text(const Bytecode& bytecode);
+
+}  // namespace minidynamo

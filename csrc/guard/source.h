@@ -1,0 +1,117 @@
+// Sources and guards: one tree. A source says how an object that existed before the trace is reached from the frame; a guard
+// is a check hung on it. The tree of a trace becomes the check of its cache entry.
+//
+// The tree owns every object that it met while the trace runs (so addresses identify objects); `finish()` lets go of all that the
+// checks do not need. A guard kind exists once: guard_kinds.cpp gives fast check, message and printed form from one table.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+enum class Access : uint8_t {
+  Local,         // root; key: str, index: fast-locals index of the frame
+  Function,      // root; the function object whose frame it is
+  Pinned,        // root; an object that the entry keeps alive (key), identified by address: globals dict, class, module
+  Attribute,     // PyObject_GetAttr: only where the tracer knows that no user code runs (getset and member descriptors)
+  InstanceDict,  // the object's __dict__, as the dict itself (never created by asking)
+  DictItem,      // dict[key]; key: any hashable constant
+  Index,         // list or tuple element; index
+  Type,          // type(object)
+  ClassAttribute,  // _PyType_Lookup(class, key): raw, unbound; parent is a class
+  CellContents,    // contents of a cell object
+  // add kinds here and one row in access_kinds.cpp
+};
+
+enum class GuardKind : uint8_t {
+  Identity,       // is the object seen
+  ExactType,      // type(x) is the type seen
+  Constant,       // same type and equal (floats: same bits; containers of constants element by element)
+  Length,         // len() of list, tuple, dict, set as seen
+  DictKeys,       // same keys in the same order (by identity or equality of constants)
+  SetItems,       // same constant elements
+  Missing,        // operand: (Access, key) cannot be reached: key absent in dict, no such class attribute, empty cell, null local
+  Tensor,         // TensorRecord
+  SameAs,         // operand: another source; both give one object
+  NotSameAs,      // operand: another source; they give different objects
+  DistinctTensors // on the tree, not a source: all gathered graph inputs are different objects
+};
+
+class GuardTree;
+
+// Where the program caused a guard, for printing.
+struct GuardOrigin {
+  PyCodeObject* code = nullptr;
+  int32_t line = 0;
+};
+
+class Source {
+ public:
+  Access access;
+  Source* parent = nullptr;  // null for roots
+  Ref key;                   // Local: name; Pinned: object; Attribute, ClassAttribute: str; DictItem: the key
+  int32_t index = -1;        // Local, Index
+  Ref value;                 // what it gave when first reached; never null (see GuardKind::Missing for absence)
+  std::string to_text() const;  // L['self'].layers[0].weight
+  // The rest belongs to guard/.
+  struct Checks;
+  std::unique_ptr<Checks> checks;
+  Source();
+  ~Source();
+};
+
+// What a check is run against: the frame's function and its fast locals.
+struct FrameView {
+  PyObject* function;
+  PyObject* const* locals;
+};
+
+class GuardTree {
+ public:
+  GuardTree();
+  ~GuardTree();
+
+  // Roots and children: found again if they exist (same access, key and index), so a call costs one hash lookup.
+  // `value` is what is there now. DictItem and friends print prettily where they came through an instance or a module.
+  Source* local(int32_t index, PyObject* name, PyObject* value);
+  Source* function(PyObject* function);
+  Source* pinned(PyObject* object, const std::string& text);  // text: how it prints, e.g. "G" or "torch.nn.functional"
+  Source* child(Source* parent, Access access, PyObject* key, int32_t index, PyObject* value);
+
+  // Guards; each is recorded once however often it is asked for. The expected value is source->value.
+  void add(Source* source, GuardKind kind, GuardOrigin origin);
+  void add_missing(Source* parent, Access access, PyObject* key, int32_t index, GuardOrigin origin);
+  void add_relation(Source* source, GuardKind kind, Source* other, GuardOrigin origin);  // SameAs, NotSameAs
+
+  // The check also gathers: after a successful check, slot n of the result holds source n's object. Found again if asked twice.
+  uint32_t gather(Source* source);
+  uint32_t gathered() const noexcept;
+  // Gathered slots whose tensors must be different objects (graph inputs).
+  void distinct(std::vector<uint32_t> slots);
+
+  // Ends building: keeps torch's global state, drops sources that lead to no guard or gather, lets go of values that checks do
+  // not need, orders checks (cheap and likely to fail first), takes version stamps.
+  void finish();
+
+  // True if every guard holds; then slots[0..gathered()) hold borrowed references, alive as long as nothing else runs.
+  // Runs no user code beyond == on str, int, float, bytes. noexcept, leaves no Python error.
+  bool check(const FrameView& frame, PyObject** slots) noexcept;
+  // The same by the plain slow way, without stamps; tests compare both (mirror mode).
+  bool check_slowly(const FrameView& frame) const noexcept;
+  // The first guard that fails, with the value seen and the user line that caused it; "" if all hold.
+  std::string explain_failure(const FrameView& frame) const;
+
+  std::vector<std::string> to_text() const;  // one Python expression per guard, with "# file:line" of its cause
+  size_t guard_count() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace minidynamo

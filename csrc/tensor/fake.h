@@ -1,0 +1,75 @@
+// Fake tensors: torch.Tensor objects with the dispatch keys, device, sizes, strides, dtype and autograd state of real
+// ones, and no data. Any operation on one computes metadata only, in C++, and is seen by the observer of the trace.
+//
+// This header is the tracer's whole view of tensors; it needs no LibTorch.
+#pragma once
+#include <string>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+bool is_tensor(PyObject* object) noexcept;  // an instance of torch.Tensor or of a subclass
+bool is_fake(PyObject* object) noexcept;
+
+// A fake in place of a real tensor that exists outside the trace: same metadata and Python class (nn.Parameter kept), a
+// leaf of its own in autograd. Null with a Python error (NotImplementedError, saying why) for what cannot be faked: sparse,
+// quantized or nested layouts, tensor subclasses with __torch_dispatch__, functorch wrappers.
+Ref make_fake(PyObject* real);
+
+// What the trace is told about operators that reach the Fake dispatch key.
+class OperatorObserver {
+ public:
+  virtual ~OperatorObserver() = default;
+  // An operator that no recorded Python call stands for (C code called it: design.md invariant 3). `target` is the
+  // torch._ops.OpOverload, args and kwargs Python objects as one would call it, result what it returned. Called only while
+  // `recording_calls()` is false. False with a Python error set aborts the operator.
+  virtual bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept = 0;
+  // True while a Python call is being executed on fakes that will become one node itself.
+  virtual bool recording_call() const noexcept = 0;
+  // Told of every operator: it writes to an argument, or draws random numbers (its node must not be removed if unused).
+  virtual void operator_is_impure() noexcept = 0;
+  // A real tensor met a fake, or was used while tracing: the fake that stands for it (borrowed), or null with a Python error
+  // set if the trace does not know it.
+  virtual PyObject* fake_for_real(PyObject* real) noexcept = 0;
+  // The operator's result depends on data (item(), nonzero(), bool(t)...), cannot be faked, or touches data: the trace must
+  // be abandoned. Sets the Python error; `reason` is one sentence naming the operator.
+  virtual void cannot_fake(const std::string& operator_name, const std::string& reason) noexcept = 0;
+};
+
+// While one lives on a thread, this thread traces: factory functions give fakes, real tensors go through
+// fake_for_real, the observer hears of operators. It saves the thread-local torch state that a trace may change (grad mode,
+// inference mode, autocast and its weight cache, default dtype and device, RNG state of the default CPU generator, functorch
+// stack, dispatch key sets) and restores it on destruction, whatever happened.
+class TensorTraceScope {
+ public:
+  explicit TensorTraceScope(OperatorObserver& observer);
+  ~TensorTraceScope();
+  TensorTraceScope(const TensorTraceScope&) = delete;
+  TensorTraceScope& operator=(const TensorTraceScope&) = delete;
+
+ private:
+  struct Saved;
+  Saved* saved_;
+};
+
+// Suspends the above for a region that must run for real (creating a small constant tensor, the backend).
+class TensorTraceSuspended {
+ public:
+  TensorTraceSuspended();
+  ~TensorTraceSuspended();
+  TensorTraceSuspended(const TensorTraceSuspended&) = delete;
+  TensorTraceSuspended& operator=(const TensorTraceSuspended&) = delete;
+
+ private:
+  bool was_included_;
+  OperatorObserver* observer_;
+};
+
+struct FakeMemoStatistics {
+  long hits = 0, misses = 0, entries = 0;
+};
+FakeMemoStatistics fake_memo_statistics() noexcept;
+void clear_fake_memo() noexcept;
+
+}  // namespace minidynamo
