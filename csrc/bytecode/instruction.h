@@ -1,10 +1,10 @@
 // Bytecode as data: a version-neutral form of a code object, between the decoder and the assembler.
 //
 // Nothing outside csrc/python/ and csrc/bytecode/ knows which CPython runs. The neutral set takes CPython 3.11's names
-// and differs from the raw bytecode in this: no CACHE, EXTENDED_ARG or PRECALL; specialized and instrumented opcodes are
-// read back to their base form; forward, backward and no-interrupt jumps are one opcode each; a jump's target is the index
-// of an instruction; LOAD_GLOBAL's "push a null first" is a flag; local, cell and free variables are indices into one
-// array ("fast locals" or localsplus: parameters, other locals, cells, free variables).
+// and differs from the raw bytecode in this: no CACHE, EXTENDED_ARG or PRECALL; specialized and instrumented opcodes
+// are read back to their base form; forward, backward and no-interrupt jumps are one opcode each; a jump's target is
+// the index of an instruction; LOAD_GLOBAL's "push a null first" is a flag; local, cell and free variables are indices
+// into one array ("fast locals" or localsplus: parameters, other locals, cells, free variables).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -47,18 +47,20 @@ struct Bytecode {
   std::vector<ExceptionRegion> regions;  // in table order: disjoint and sorted by start
 
   // The rest of the code object.
-  Ref consts, names;            // tuples
-  Ref localsplus_names;         // tuple of str: every fast local
+  Ref consts, names;                      // tuples
+  Ref localsplus_names;                   // tuple of str: every fast local
   std::vector<uint8_t> localsplus_kinds;  // CPython's CO_FAST_LOCAL / CO_FAST_CELL / CO_FAST_FREE bits
   Ref filename, name, qualname;
   int32_t argcount = 0, posonlyargcount = 0, kwonlyargcount = 0, flags = 0, first_line = 0;
 
   // Index of the region that covers an instruction, or null.
   const ExceptionRegion* region_at(int32_t index) const noexcept;
-  int32_t index_of_offset(int32_t offset) const noexcept;  // instruction that starts at a byte offset; -1 if none
+  // Instruction that stands at a byte offset of the code object that was decoded, or that EXTENDED_ARG and PRECALL
+  // there belong to; -1 if none does. Only for bytecode as decode() made it.
+  int32_t index_of_offset(int32_t offset) const noexcept;
 };
 
-// Reads a code object; null on failure is impossible for code that CPython itself compiled.
+// Reads a code object. Code that no compiler made (unknown opcodes, jumps to nowhere) gives no instructions.
 Bytecode decode(PyCodeObject* code);
 
 // Makes a code object (jump widths, inline caches, PRECALL, exception table, location table, stack depth).

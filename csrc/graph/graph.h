@@ -1,7 +1,8 @@
 // The graph that a trace records: a list of nodes in execution order, in FX's vocabulary.
 //
-// A fake tensor is the name of the node that made it: `producer()` maps one to the other by address, and the graph owns every
-// fake that it knows, so an address stays true for the graph's life. Knows nothing of LibTorch, of sources or of frames.
+// A fake tensor is the name of the node that made it: `producer()` maps one to the other by address, and the graph owns
+// every fake that it knows, so an address stays true for the graph's life. Knows nothing of LibTorch, of sources or of
+// frames.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -31,19 +32,20 @@ struct Argument {
   enum class Kind : uint8_t { Node, Constant, Tuple, List, Dict, Slice };
   Kind kind;
   NodeId node = kNoNode;
-  Ref constant;                 // Constant: the object; Dict: tuple of the keys; Tuple: the class, if it is a named tuple
+  Ref constant;  // Constant: the object; Dict: tuple of the keys; Tuple: the class, if it is a named tuple
   std::vector<Argument> items;  // Dict: the values; Slice: start, stop, step
 };
 
 struct Node {
   NodeKind kind;
-  Ref target;  // callable, or str for CallMethod and Placeholder (its name)
+  Ref target;  // callable, or str for CallMethod (the method's name) and Placeholder (its source's text)
   std::vector<Argument> args;
   std::vector<std::pair<Ref, Argument>> kwargs;
-  Ref example;          // what it returned: a fake, or a container with fakes
-  bool impure = false;  // writes to an argument or draws random numbers: never removed
-  bool used = false;    // after remove_dead_code()
-  int32_t input = -1;   // Placeholder: position in the compiled function's arguments, set by remove_dead_code()
+  Ref example;           // what it returned: a fake, or a container with fakes
+  bool impure = false;   // writes to an argument or draws random numbers: never removed
+  bool element = false;  // a getitem that the graph made itself, for one element of a call's result
+  bool used = false;     // after remove_dead_code()
+  int32_t input = -1;    // Placeholder: position in the compiled function's arguments, set by remove_dead_code()
   std::shared_ptr<const CallSite> site;
 };
 
@@ -52,17 +54,18 @@ class Graph {
   // A placeholder for a fake that stands for an outside tensor. `name` is the source's text: L['self'].layers[0].weight
   NodeId add_placeholder(const std::string& name, Ref fake);
 
-  // Records a call. Fakes in args (a tuple) and kwargs (a dict or null), at any depth of list/tuple/dict/slice, become edges,
-  // the rest constants. Fakes in `result` get this node (or a getitem node per element of a tuple or list) as producer, unless
-  // they have one already (in-place operations return their argument). kNoNode with a Python error (TypeError naming the
-  // argument) if something cannot stand in a graph.
+  // Records a call. Fakes in args (a tuple) and kwargs (a dict or null), at any depth of list/tuple/dict/slice, become
+  // edges, the rest constants. Fakes in `result` get this node (or a getitem node per element of a tuple or list) as
+  // producer, unless they have one already (in-place operations return their argument). kNoNode with a Python error
+  // (TypeError naming the argument) if something cannot stand in a graph.
   NodeId add_call(NodeKind kind, Ref target, PyObject* args, PyObject* kwargs, PyObject* result, bool impure,
                   std::shared_ptr<const CallSite> site);
 
   NodeId producer(PyObject* fake) const noexcept;  // kNoNode if unknown
 
   const std::vector<Node>& nodes() const noexcept { return nodes_; }
-  size_t call_count() const noexcept;  // nodes that are neither placeholders nor getitem of a multi-output node
+  // Recorded calls, without placeholders and elements of results; after remove_dead_code() the used ones.
+  size_t call_count() const noexcept { return call_count_; }
 
   // Keeps what the outputs or impure nodes need; sets Node::used and numbers the used placeholders in order.
   void remove_dead_code(const std::vector<NodeId>& outputs);
@@ -72,12 +75,20 @@ class Graph {
  private:
   std::vector<Node> nodes_;
   std::unordered_map<PyObject*, NodeId> producers_;
-  bool argument_of(PyObject* object, Argument& out);
-  void produce(PyObject* result, NodeId node, const std::shared_ptr<const CallSite>& site);
+  size_t call_count_ = 0;
+  bool argument_of(PyObject* object, Argument& out) const;
+  bool items_of(PyObject* const* objects, Py_ssize_t count, Argument& out) const;
+  bool tuple_argument(PyObject* tuple, Argument& out) const;
+  bool dict_argument(PyObject* dict, Argument& out) const;
+  bool produce(PyObject* result, NodeId node, const std::shared_ptr<const CallSite>& site);
+  bool produce_element(PyObject* key, PyObject* element, NodeId node, const std::shared_ptr<const CallSite>& site);
+  int has_new_fake(PyObject* result) const;
 };
 
-// A torch.fx.GraphModule with the used nodes, returning a tuple of the outputs. Names, node.meta ("example_value",
-// "tensor_meta", "stack_trace", "source_fn_stack"), and a Python source that is generated only when somebody runs or prints it.
+// A torch.fx.GraphModule with the used nodes (placeholders first), returning a tuple of the outputs: node.meta has
+// "example_value", "tensor_meta", "stack_trace", "source_fn_stack", placeholders "source" (text). Its Python source is
+// generated only when somebody runs or prints it. Its class is called GraphModule; `name` is kept as gm.meta["name"].
+// Null with a Python error set on failure.
 Ref to_graph_module(const Graph& graph, const std::vector<NodeId>& outputs, const std::string& name);
 
 }  // namespace minidynamo

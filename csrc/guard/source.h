@@ -1,12 +1,12 @@
-// Sources and guards: one tree. A source says how an object that existed before the trace is reached from the frame; a guard
-// is a check hung on it. The tree of a trace becomes the check of its cache entry.
+// Sources and guards: one tree. A source says how an object that existed before the trace is reached from the frame; a
+// guard is a check hung on it. The tree of a trace becomes the check of its cache entry.
 //
-// The tree owns every object that it met while the trace runs (so addresses identify objects); `finish()` lets go of all that the
-// checks do not need. A guard kind exists once: guard_kinds.cpp gives fast check, message and printed form from one table.
+// The tree owns every object that it met while the trace runs (so addresses identify objects); `finish()` lets go of
+// all that the checks do not need. A guard kind exists once: guard_kinds.cpp gives fast check, message and printed form
+// from one table.
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +21,7 @@ enum class Access : uint8_t {
   Attribute,     // PyObject_GetAttr: only where the tracer knows that no user code runs (getset and member descriptors)
   InstanceDict,  // the object's __dict__, as the dict itself (never created by asking)
   DictItem,      // dict[key]; key: any hashable constant
-  Index,         // list or tuple element; index
+  Index,         // element of a list, tuple or deque; index
   Type,          // type(object)
   ClassAttribute,  // _PyType_Lookup(class, key): raw, unbound; parent is a class
   CellContents,    // contents of a cell object
@@ -29,20 +29,19 @@ enum class Access : uint8_t {
 };
 
 enum class GuardKind : uint8_t {
-  Identity,       // is the object seen
-  ExactType,      // type(x) is the type seen
-  Constant,       // same type and equal (floats: same bits; containers of constants element by element)
-  Length,         // len() of list, tuple, dict, set as seen
-  DictKeys,       // same keys in the same order (by identity or equality of constants)
-  SetItems,       // same constant elements
-  Missing,        // operand: (Access, key) cannot be reached: key absent in dict, no such class attribute, empty cell, null local
-  Tensor,         // TensorRecord
-  SameAs,         // operand: another source; both give one object
-  NotSameAs,      // operand: another source; they give different objects
-  DistinctTensors // on the tree, not a source: all gathered graph inputs are different objects
+  Identity,   // is the object seen
+  ExactType,  // type(x) is the type seen
+  Constant,   // same type and equal (floats: same bits; containers of constants element by element)
+  Length,     // len() of list, tuple, dict, set as seen
+  DictKeys,   // same keys in the same order (by identity or equality of constants)
+  SetItems,   // same constant elements
+  Missing,    // operand: (Access, key) cannot be reached: key absent in dict, no such class attribute, empty cell, null
+              // local
+  Tensor,     // TensorRecord
+  SameAs,     // operand: another source; both give one object
+  NotSameAs,  // operand: another source; they give different objects
+  DistinctTensors  // on the tree, not a source: all gathered graph inputs are different objects
 };
-
-class GuardTree;
 
 // Where the program caused a guard, for printing.
 struct GuardOrigin {
@@ -52,17 +51,21 @@ struct GuardOrigin {
 
 class Source {
  public:
-  Access access;
+  Access access = Access::Local;
   Source* parent = nullptr;  // null for roots
   Ref key;                   // Local: name; Pinned: object; Attribute, ClassAttribute: str; DictItem: the key
   int32_t index = -1;        // Local, Index
-  Ref value;                 // what it gave when first reached; never null (see GuardKind::Missing for absence)
+  Ref value;                 // what it gave when first reached; null only where absence is guarded (GuardKind::Missing)
   std::string to_text() const;  // L['self'].layers[0].weight
+
   // The rest belongs to guard/.
-  struct Checks;
-  std::unique_ptr<Checks> checks;
-  Source();
-  ~Source();
+  bool absent = false;
+  bool inline_attributes = false;     // InstanceDict without a dict object: value is the instance
+  uint16_t guarded = 0;               // GuardKinds that were added, as bits
+  uint32_t id = 0;                    // order of making
+  int32_t slot = -1;                  // gathered
+  Py_hash_t hash = 0;                 // of the key
+  const std::string* text = nullptr;  // Pinned
 };
 
 // What a check is run against: the frame's function and its fast locals.
@@ -75,31 +78,43 @@ class GuardTree {
  public:
   GuardTree();
   ~GuardTree();
+  GuardTree(GuardTree&&) noexcept;
+  GuardTree& operator=(GuardTree&&) noexcept;
 
   // Roots and children: found again if they exist (same access, key and index), so a call costs one hash lookup.
   // `value` is what is there now. DictItem and friends print prettily where they came through an instance or a module.
+  // InstanceDict: `value` is the dict, or null (or the instance itself) where no dict object exists yet; its items are
+  // then read from the instance, then and later, whichever form it has at the time.
   Source* local(int32_t index, PyObject* name, PyObject* value);
   Source* function(PyObject* function);
-  Source* pinned(PyObject* object, const std::string& text);  // text: how it prints, e.g. "G" or "torch.nn.functional"
+  Source* pinned(PyObject* object,
+                 const std::string& text);  // text: how it prints, e.g. "G" or "torch.nn.functional"
   Source* child(Source* parent, Access access, PyObject* key, int32_t index, PyObject* value);
+  // The same, if it exists; parent null for roots (Function: no key; Pinned: the object).
+  Source* find(Source* parent, Access access, PyObject* key, int32_t index) const noexcept;
 
   // Guards; each is recorded once however often it is asked for. The expected value is source->value.
   void add(Source* source, GuardKind kind, GuardOrigin origin);
-  void add_missing(Source* parent, Access access, PyObject* key, int32_t index, GuardOrigin origin);
+  void add_missing(Source* parent, Access access, PyObject* key, int32_t index,
+                   GuardOrigin origin);                                                  // a null local has no parent
   void add_relation(Source* source, GuardKind kind, Source* other, GuardOrigin origin);  // SameAs, NotSameAs
 
-  // The check also gathers: after a successful check, slot n of the result holds source n's object. Found again if asked twice.
+  // The check also gathers: after a successful check, slot n of the result holds source n's object. Found again if
+  // asked twice.
   uint32_t gather(Source* source);
   uint32_t gathered() const noexcept;
   // Gathered slots whose tensors must be different objects (graph inputs).
   void distinct(std::vector<uint32_t> slots);
 
-  // Ends building: keeps torch's global state, drops sources that lead to no guard or gather, lets go of values that checks do
-  // not need, orders checks (cheap and likely to fail first), takes version stamps.
+  // Ends building: keeps torch's global state, drops sources that lead to no guard or gather, lets go of values that
+  // checks do not need, orders checks (cheap and likely to fail first). Records tensors and torch's state as they are
+  // now, so it must run after TensorTraceScope has ended. The first successful check takes the version stamps.
   void finish();
+  bool finished() const noexcept;
 
-  // True if every guard holds; then slots[0..gathered()) hold borrowed references, alive as long as nothing else runs.
-  // Runs no user code beyond == on str, int, float, bytes. noexcept, leaves no Python error.
+  // True if every guard holds; then slots[0..gathered()) hold borrowed references, alive as long as nothing else runs
+  // (they may be null pointers' room otherwise: a failed check leaves them undefined). `slots` may be null. Runs no
+  // user code beyond == on str, int, float, bytes. noexcept, leaves no Python error.
   bool check(const FrameView& frame, PyObject** slots) noexcept;
   // The same by the plain slow way, without stamps; tests compare both (mirror mode).
   bool check_slowly(const FrameView& frame) const noexcept;
@@ -107,7 +122,11 @@ class GuardTree {
   std::string explain_failure(const FrameView& frame) const;
 
   std::vector<std::string> to_text() const;  // one Python expression per guard, with "# file:line" of its cause
-  size_t guard_count() const noexcept;
+  size_t guard_count() const noexcept;       // sources' guards; torch's global state comes on top
+
+  // For the garbage collector: the owner's tp_traverse and tp_clear. A cleared tree refuses every frame.
+  int traverse(visitproc visit, void* arg) const;
+  void clear() noexcept;
 
  private:
   struct State;

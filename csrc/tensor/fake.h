@@ -66,6 +66,10 @@ class TensorTraceSuspended {
   OperatorObserver* observer_;
 };
 
+// True while the metadata of an operator is being computed on this thread. Meta kernels may be Python code, which the frame
+// hook must leave alone.
+bool fake_kernel_running() noexcept;
+
 struct FakeMemoStatistics {
   long hits = 0, misses = 0, entries = 0;
 };

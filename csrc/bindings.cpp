@@ -1,0 +1,117 @@
+// minidynamo._C: the only file that names Python-facing API of the native part.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "bytecode/instruction.h"
+#include "cache/code_cache.h"
+#include "hook/capture.h"
+#include "hook/frame_hook.h"
+#include "hook/optimized_function.h"
+#include "tensor/tensor_bindings.h"
+
+namespace py = pybind11;
+using namespace minidynamo;
+
+namespace {
+
+py::object take(Ref ref) {
+  if (!ref) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(ref.release());
+}
+
+PyCodeObject* as_code(const py::handle& object) {
+  if (!PyCode_Check(object.ptr())) throw py::type_error("expected a code object");
+  return reinterpret_cast<PyCodeObject*>(object.ptr());
+}
+
+py::dict statistics() {
+  const Statistics& now = runtime().statistics;
+  py::dict breaks, phases, result;
+  for (const Uncaptured& frame : runtime().uncaptured) {
+    py::str reason(frame.reason);
+    breaks[reason] = breaks.contains(reason) ? py::int_(breaks[reason].cast<long>() + 1) : py::int_(1);
+  }
+  phases["evaluate"] = now.evaluate;
+  phases["propagate"] = now.propagate;
+  phases["guards"] = now.guard_build;
+  phases["graph_export"] = now.graph_export;
+  phases["backend"] = now.backend;
+  phases["codegen"] = now.codegen;
+  result["frames"] = now.frames;
+  result["captured"] = now.captured;
+  result["graphs"] = now.graphs;
+  result["graph_breaks"] = breaks;
+  result["guards"] = now.guards;
+  result["entries"] = CacheRegistry::instance().live_entries();
+  result["cache_hits"] = CacheRegistry::instance().statistics.hits;
+  result["operators"] = now.operators;
+  result["instructions"] = now.instructions;
+  result["phases"] = phases;
+  return result;
+}
+
+py::list uncaptured() {
+  py::list frames;
+  for (const Uncaptured& frame : runtime().uncaptured) {
+    auto* code = reinterpret_cast<PyCodeObject*>(frame.code.get());
+    py::dict row;
+    row["code"] = py::reinterpret_borrow<py::object>(frame.code.get());
+    row["reason"] = frame.reason;
+    row["detail"] = frame.detail;
+    row["filename"] = py::reinterpret_borrow<py::object>(code->co_filename);
+    row["line"] = frame.line;
+    row["column"] = frame.column;
+    row["end_column"] = frame.end_column;
+    row["function"] = py::reinterpret_borrow<py::object>(code->co_qualname);
+    row["user_stack"] = frame.user_stack;
+    frames.append(row);
+  }
+  return frames;
+}
+
+py::object call_disabled(const py::object& function, const py::tuple& args, const py::dict& kwargs) {
+  ThreadMode mode;
+  mode.disabled = true;
+  ModeScope disabled(mode);
+  return take(Ref::steal(PyObject_Call(function.ptr(), args.ptr(), kwargs.ptr())));
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_C, module) {
+  module.doc() = "The native part of minidynamo: frame hook, tracer, guards, code generation.";
+  bind_tensor(module.ptr());
+  PyTypeObject* optimized = optimized_function_type();
+  if (!optimized) throw py::error_already_set();
+  module.add_object("OptimizedFunction", py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(optimized)));
+
+  py::class_<CacheEntry, std::shared_ptr<CacheEntry>>(module, "CacheEntry")
+      .def_property_readonly("guards", [](const CacheEntry& entry) { return entry.guards.to_text(); })
+      .def_property_readonly("code",
+                             [](const CacheEntry& entry) {
+                               auto* function = reinterpret_cast<PyFunctionObject*>(entry.residual_function.get());
+                               return py::reinterpret_borrow<py::object>(function->func_code);
+                             })
+      .def_property_readonly("graph_module",
+                             [](const CacheEntry& entry) -> py::object {
+                               if (!entry.graph_module) return py::none();
+                               return py::reinterpret_borrow<py::object>(entry.graph_module.get());
+                             })
+      .def_readonly("hits", &CacheEntry::hits)
+      .def_readonly("source", &CacheEntry::source);
+
+  module.def("reset", &reset_runtime);
+  module.def("statistics", &statistics);
+  module.def("uncaptured", &uncaptured);
+  module.def("cache_entries", [](const py::object& code) {
+    CodeCache* cache = CodeCache::find(as_code(code));
+    return cache ? std::vector<std::shared_ptr<CacheEntry>>(cache->entries().begin(), cache->entries().end())
+                 : std::vector<std::shared_ptr<CacheEntry>>();
+  });
+  module.def("start_global_capture", [](const py::object& config) { set_global_capture(config.ptr()); });
+  module.def("stop_global_capture", [] { set_global_capture(nullptr); });
+  module.def("is_tracing", [] { return Tracer::current() != nullptr; });
+  module.def("call_disabled", &call_disabled);
+  module.def("bytecode_text", [](const py::object& code) { return to_text(decode(as_code(code))); });
+  module.def("bytecode_round_trip", [](const py::object& code) { return take(assemble(decode(as_code(code)))); });
+}

@@ -1,0 +1,156 @@
+// Lookup in the order of recent hits, recompile limits and reset.
+#include "cache/code_cache.h"
+
+#include <algorithm>
+
+#include "python/code_extra.h"
+
+namespace minidynamo {
+namespace {
+
+constexpr const char* kRecompileLimit = "recompile-limit";
+
+template <class Marks>
+auto mark_of(Marks& marks, ConfigId config) noexcept {
+  return std::find_if(marks.begin(), marks.end(), [config](const SkipMark& mark) { return mark.config == config; });
+}
+
+}  // namespace
+
+int CacheEntry::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(residual_function.get());
+  Py_VISIT(compiled.get());
+  Py_VISIT(graph_module.get());
+  return guards.traverse(visit, arg);
+}
+
+CodeCache* CodeCache::find(PyCodeObject* code) noexcept { return static_cast<CodeCache*>(code_extra(code)); }
+
+CodeCache* CodeCache::get(PyCodeObject* code) {
+  if (CodeCache* cache = find(code)) return cache;
+  if (!reserve_code_extra(CacheRegistry::free_cache)) return nullptr;
+  auto* cache = new CodeCache(code);
+  if (!set_code_extra(code, cache)) {
+    delete cache;
+    return nullptr;
+  }
+  CacheRegistry::instance().caches_.insert(cache);
+  return cache;
+}
+
+LookupResult CodeCache::lookup(ConfigId config, const FrameView& frame, GatheredSlots& slots) {
+  CacheRegistry& registry = CacheRegistry::instance();
+  size_t asked = 0;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i]->config != config) continue;
+    ++asked;
+    // A strong hold: should a check let another thread run, that thread may reset the cache.
+    std::shared_ptr<CacheEntry> entry = entries_[i];
+    PyObject** gathered = slots.reserve(entry->guards.gathered());
+    if (!entry->guards.check(frame, gathered)) continue;
+    ++entry->hits;
+    ++registry.statistics.hits;
+    if (i > 0 && i < entries_.size() && entries_[i] == entry)
+      std::rotate(entries_.begin(), entries_.begin() + static_cast<ptrdiff_t>(i),
+                  entries_.begin() + static_cast<ptrdiff_t>(i) + 1);
+    return {LookupResult::Outcome::Hit, std::move(entry), gathered, nullptr};
+  }
+  const SkipMark* mark = skipped(config);
+  if (!mark && asked >= registry.recompile_limit) {
+    skip({config, kRecompileLimit,
+          "captured " + std::to_string(asked) + " times already, the recompile limit; no entry's guards hold here", 0});
+    mark = skipped(config);
+  }
+  if (!mark) {
+    ++registry.statistics.misses;
+    return {};
+  }
+  ++registry.statistics.uncaptured;
+  if (mark->reason == kRecompileLimit) ++registry.statistics.refused_by_limit;
+  return {LookupResult::Outcome::Uncaptured, nullptr, nullptr, mark};
+}
+
+const std::vector<std::string>& CodeCache::explain_miss(ConfigId config, const FrameView& frame) {
+  // Explaining shows values: hold on to the entries, as lookup() does.
+  const std::vector<std::shared_ptr<CacheEntry>> entries = entries_;
+  std::vector<std::string> reasons;
+  for (const std::shared_ptr<CacheEntry>& entry : entries)
+    if (entry->config == config) reasons.push_back(entry->guards.explain_failure(frame));
+  last_miss_ = std::move(reasons);
+  return last_miss_;
+}
+
+bool CodeCache::add(std::shared_ptr<CacheEntry> entry) {
+  CacheRegistry& registry = CacheRegistry::instance();
+  if (entry_count(entry->config) >= registry.recompile_limit) return false;
+  ++registry.statistics.entries_added;
+  registry.statistics.guards_added += entry->guards.guard_count();
+  entries_.insert(entries_.begin(), std::move(entry));
+  return true;
+}
+
+void CodeCache::remove(const CacheEntry* entry) noexcept {
+  auto found = std::find_if(entries_.begin(), entries_.end(),
+                            [entry](const std::shared_ptr<CacheEntry>& held) { return held.get() == entry; });
+  if (found == entries_.end()) return;
+  std::shared_ptr<CacheEntry> last_hold = std::move(*found);
+  entries_.erase(found);
+}
+
+void CodeCache::skip(SkipMark mark) {
+  auto found = mark_of(skips_, mark.config);
+  if (found != skips_.end())
+    *found = std::move(mark);
+  else
+    skips_.push_back(std::move(mark));
+}
+
+const SkipMark* CodeCache::skipped(ConfigId config) const noexcept {
+  auto found = mark_of(skips_, config);
+  return found == skips_.end() ? nullptr : &*found;
+}
+
+size_t CodeCache::entry_count(ConfigId config) const noexcept {
+  return static_cast<size_t>(
+      std::count_if(entries_.begin(), entries_.end(),
+                    [config](const std::shared_ptr<CacheEntry>& entry) { return entry->config == config; }));
+}
+
+CacheRegistry& CacheRegistry::instance() noexcept {
+  // Never destroyed: code objects die, and free their caches, as late as in the interpreter's finalization.
+  static auto* registry = new CacheRegistry;
+  return *registry;
+}
+
+void CacheRegistry::free_cache(void* data) noexcept {
+  auto* cache = static_cast<CodeCache*>(data);
+  if (!cache) return;
+  instance().caches_.erase(cache);
+  delete cache;
+}
+
+void CacheRegistry::reset() noexcept {
+  // Emptied first, destroyed at the end: destruction may free code objects, and with them caches.
+  std::vector<std::shared_ptr<CacheEntry>> doomed;
+  for (CodeCache* cache : caches_) {
+    std::move(cache->entries_.begin(), cache->entries_.end(), std::back_inserter(doomed));
+    cache->entries_.clear();
+    cache->skips_.clear();
+    cache->last_miss_.clear();
+  }
+  statistics = {};
+}
+
+size_t CacheRegistry::live_entries() const noexcept {
+  size_t count = 0;
+  for (const CodeCache* cache : caches_) count += cache->entries_.size();
+  return count;
+}
+
+std::vector<Ref> CacheRegistry::codes() const {
+  std::vector<Ref> codes;
+  for (const CodeCache* cache : caches_) codes.push_back(Ref::borrow(reinterpret_cast<PyObject*>(cache->code_)));
+  return codes;
+}
+
+}  // namespace minidynamo

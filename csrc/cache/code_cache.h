@@ -1,0 +1,139 @@
+// The captured forms of code objects: per code object a few entries, each valid where its guards hold, and the reasons
+// why a code object runs uncaptured.
+//
+// A cache hangs on its code object (co_extra) and dies with it; the registry knows all of them, for reset() and
+// reports. Everything here needs the GIL. Letting go of an entry may run arbitrary code (backends' objects die), so
+// entries are always taken out of the cache first and destroyed last.
+//
+// An entry keeps alive what its residual function refers to, the module globals above all. Code objects are unknown to
+// the garbage collector, so a namespace made by exec() that holds the captured function lives until reset().
+#pragma once
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "guard/source.h"
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// Whose entries: two optimize() wrappers with different backends share nothing. 0 is a valid id.
+using ConfigId = uint64_t;
+
+struct CacheEntry {
+  ConfigId config = 0;
+  GuardTree guards;       // finished
+  Ref residual_function;  // called with what the guards gathered
+  Ref compiled;           // what the backend returned; null if nothing was recorded
+  Ref graph_module;
+  uint32_t graph_inputs = 0;  // the first gathered slots are the graph's inputs
+  bool uses_live = false;     // the residual function also wants the tuple of everything gathered
+  std::string source;         // the residual plan as Python source
+  uint64_t hits = 0;
+
+  int traverse(visitproc visit, void* arg) const;
+};
+
+// Room for what a check gathers, on the caller's stack if it is little.
+class GatheredSlots {
+ public:
+  PyObject** reserve(size_t count) {
+    if (count <= few_.size()) return few_.data();
+    if (many_.size() < count) many_.resize(count);
+    return many_.data();
+  }
+
+ private:
+  std::array<PyObject*, 24> few_;
+  std::vector<PyObject*> many_;
+};
+
+// Why a code object, or a frame of it, runs as it is.
+struct SkipMark {
+  ConfigId config = 0;
+  std::string reason;  // the stable short name
+  std::string detail;  // a sentence
+  int32_t line = 0;    // 0: the code's first
+};
+
+struct LookupResult {
+  enum class Outcome : uint8_t {
+    Hit,         // entry; slots are filled
+    Miss,        // capture it
+    Uncaptured,  // run it as it is; skip says why
+  };
+  Outcome outcome = Outcome::Miss;
+  std::shared_ptr<CacheEntry> entry;
+  PyObject** slots = nullptr;  // borrowed objects, entry->guards.gathered() of them, valid until something else runs
+  const SkipMark* skip = nullptr;
+};
+
+class CodeCache {
+ public:
+  // The cache of a code object; `find` gives null if it has none, `get` makes it (null with a Python error on failure).
+  static CodeCache* find(PyCodeObject* code) noexcept;
+  static CodeCache* get(PyCodeObject* code);
+
+  // The first entry of the configuration whose guards hold, which becomes the first to be asked next time.
+  LookupResult lookup(ConfigId config, const FrameView& frame, GatheredSlots& slots);
+
+  // Why each entry of the configuration refuses the frame, the first to be asked first; kept as last_miss().
+  const std::vector<std::string>& explain_miss(ConfigId config, const FrameView& frame);
+  const std::vector<std::string>& last_miss() const noexcept { return last_miss_; }
+
+  // False, and nothing happens, if the configuration has as many entries as the recompile limit allows.
+  bool add(std::shared_ptr<CacheEntry> entry);
+  void remove(const CacheEntry* entry) noexcept;
+
+  // From now on frames that no entry fits run as they are.
+  void skip(SkipMark mark);
+  const SkipMark* skipped(ConfigId config) const noexcept;
+  std::span<const SkipMark> skips() const noexcept { return skips_; }
+
+  std::span<const std::shared_ptr<CacheEntry>> entries() const noexcept { return entries_; }
+  size_t entry_count(ConfigId config) const noexcept;
+  PyCodeObject* code() const noexcept { return code_; }
+
+ private:
+  friend class CacheRegistry;
+  explicit CodeCache(PyCodeObject* code) noexcept : code_(code) {}
+  ~CodeCache() = default;
+
+  PyCodeObject* code_;  // borrowed: it owns the cache
+  std::vector<std::shared_ptr<CacheEntry>> entries_;
+  std::vector<SkipMark> skips_;
+  std::vector<std::string> last_miss_;
+};
+
+struct CacheStatistics {
+  uint64_t hits = 0, misses = 0, uncaptured = 0;  // lookups by outcome
+  uint64_t entries_added = 0, guards_added = 0;   // since the last reset
+  uint64_t refused_by_limit = 0;                  // lookups that met the recompile limit
+};
+
+// All caches of the interpreter, their settings and counters.
+class CacheRegistry {
+ public:
+  static CacheRegistry& instance() noexcept;
+
+  size_t recompile_limit = 8;  // entries per code object and configuration
+  CacheStatistics statistics;
+
+  // Drops all entries, marks and counters. Entries in use live until their check or call is over.
+  void reset() noexcept;
+
+  size_t live_entries() const noexcept;
+  // Every code object with a cache; strong references, since looking at them may run code.
+  std::vector<Ref> codes() const;
+
+ private:
+  friend class CodeCache;
+  std::unordered_set<CodeCache*> caches_;
+
+  static void free_cache(void* data) noexcept;
+};
+
+}  // namespace minidynamo

@@ -1,0 +1,366 @@
+// The table of accesses. Fast and slow fetches stand side by side; the printed forms are one function over paths, since
+// how a step prints depends on the one before (an entry of an instance's __dict__ prints as an attribute).
+#include "guard/access_kinds.h"
+
+#include <cstring>
+
+#include "guard/constants.h"
+#include "python/type_version.h"
+
+namespace minidynamo {
+namespace {
+
+enum Form : uint8_t {
+  Plain,
+  TupleElement,
+  ListElement,
+  DequeElement,
+  FunctionClosure,
+  FunctionDefaults,
+  FunctionKeywordDefaults,
+  FunctionCode,
+  FunctionGlobals,
+  MethodFunction,
+  MethodSelf,
+};
+
+Lookup found(Reached& result, PyObject* object) noexcept {
+  result = {object, false};
+  return object ? Lookup::Found : Lookup::Absent;
+}
+
+// Slow lookup by scanning: another path than the probe of dict_version.cpp.
+Lookup scan_dict(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject*& value) noexcept {
+  Py_ssize_t at = 0;
+  PyObject *stored, *stored_value;
+  Py_hash_t stored_hash;
+  bool undecided = false;
+  while (_PyDict_Next(dict, &at, &stored, &stored_value, &stored_hash)) {
+    if (stored == key) {
+      value = stored_value;
+      return Lookup::Found;
+    }
+    if (stored_hash != hash) continue;
+    if (!compares_natively(stored) || !compares_natively(key)) {
+      undecided = true;
+      continue;
+    }
+    int equal = PyObject_RichCompareBool(stored, key, Py_EQ);
+    if (equal < 0) PyErr_Clear();
+    if (equal > 0) {
+      value = stored_value;
+      return Lookup::Found;
+    }
+  }
+  return undecided ? Lookup::Undecided : Lookup::Absent;
+}
+
+struct InlineScan {
+  PyObject* name;
+  PyObject* value;
+};
+
+bool scan_step(void* state, PyObject* name, PyObject* value) {
+  auto* scan = static_cast<InlineScan*>(state);
+  if (!constants_equal(name, scan->name)) return true;
+  scan->value = value;
+  return false;
+}
+
+// --- one pair of fetches per access
+// -------------------------------------------------------------------------------------
+
+Lookup fetch_nothing(Step&, Reached, Reached& result, Ref&) noexcept { return found(result, nullptr); }
+Lookup fetch_nothing_slowly(const Step&, Reached, Reached& result, Ref&) noexcept { return found(result, nullptr); }
+
+Lookup fetch_attribute_slowly(const Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  if (parent.inline_attributes) return found(result, nullptr);
+  owned = Ref::steal(PyObject_GetAttr(parent.object, step.key));
+  if (!owned) PyErr_Clear();
+  return found(result, owned.get());
+}
+
+PyObject* or_none(PyObject* object) noexcept { return object ? object : Py_None; }
+
+Lookup fetch_attribute(Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  // The commonest getters, without the audit event that CPython raises in them.
+  if (PyFunction_Check(parent.object)) {
+    auto* function = reinterpret_cast<PyFunctionObject*>(parent.object);
+    switch (step.form) {
+      case FunctionClosure:
+        return found(result, or_none(function->func_closure));
+      case FunctionDefaults:
+        return found(result, or_none(function->func_defaults));
+      case FunctionKeywordDefaults:
+        return found(result, or_none(function->func_kwdefaults));
+      case FunctionCode:
+        return found(result, function->func_code);
+      case FunctionGlobals:
+        return found(result, function->func_globals);
+      default:
+        break;
+    }
+  } else if (PyMethod_Check(parent.object)) {
+    if (step.form == MethodFunction) return found(result, PyMethod_GET_FUNCTION(parent.object));
+    if (step.form == MethodSelf) return found(result, PyMethod_GET_SELF(parent.object));
+  }
+  Lookup lookup = fetch_attribute_slowly(step, parent, result, owned);
+  // What somebody else owns too outlives the check, in which nothing runs that could let go of it.
+  if (owned && Py_REFCNT(owned.get()) > 1) owned.reset();
+  return lookup;
+}
+
+Lookup fetch_instance_dict(Step&, Reached parent, Reached& result, Ref&) noexcept {
+  if (parent.inline_attributes || !has_instance_dict(Py_TYPE(parent.object))) return found(result, nullptr);
+  if (PyObject* dict = instance_dict(parent.object)) return found(result, dict);
+  result = {parent.object, true};
+  return Lookup::Found;
+}
+Lookup fetch_instance_dict_slowly(const Step&, Reached parent, Reached& result, Ref& owned) noexcept {
+  Step unused;
+  return fetch_instance_dict(unused, parent, result, owned);
+}
+
+Lookup fetch_dict_item(Step& step, Reached parent, Reached& result, Ref&) noexcept {
+  result = {};
+  if (parent.inline_attributes) return found(result, inline_attribute(parent.object, step.key, step.hash, step.hint));
+  if (!PyDict_Check(parent.object)) return Lookup::Undecided;
+  return dict_item(parent.object, step.key, step.hash, step.hint, result.object);
+}
+Lookup fetch_dict_item_slowly(const Step& step, Reached parent, Reached& result, Ref&) noexcept {
+  result = {};
+  if (parent.inline_attributes) {
+    InlineScan scan{step.key, nullptr};
+    visit_inline_attributes(parent.object, scan_step, &scan);
+    return found(result, scan.value);
+  }
+  if (!PyDict_Check(parent.object)) return Lookup::Undecided;
+  return scan_dict(parent.object, step.key, step.hash, result.object);
+}
+
+Lookup fetch_index_slowly(const Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  result = {};
+  PyObject* sequence = parent.object;
+  if (parent.inline_attributes || step.index < 0) return Lookup::Undecided;
+  if (step.form == TupleElement && PyTuple_Check(sequence))
+    return found(result, step.index < PyTuple_GET_SIZE(sequence) ? PyTuple_GET_ITEM(sequence, step.index) : nullptr);
+  if (step.form == ListElement && PyList_Check(sequence))
+    return found(result, step.index < PyList_GET_SIZE(sequence) ? PyList_GET_ITEM(sequence, step.index) : nullptr);
+  if (step.form == DequeElement) {
+    PyTypeObject* deque = deque_base(Py_TYPE(sequence));
+    if (!deque) return Lookup::Undecided;
+    owned = Ref::steal(deque->tp_as_sequence->sq_item(sequence, step.index));
+    if (!owned) PyErr_Clear();
+    return found(result, owned.get());
+  }
+  return Lookup::Undecided;
+}
+Lookup fetch_index(Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  Lookup lookup = fetch_index_slowly(step, parent, result, owned);
+  owned.reset();  // the sequence owns it
+  return lookup;
+}
+
+Lookup fetch_type_slowly(const Step&, Reached parent, Reached& result, Ref&) noexcept {
+  PyTypeObject* type = parent.inline_attributes ? &PyDict_Type : Py_TYPE(parent.object);
+  return found(result, reinterpret_cast<PyObject*>(type));
+}
+Lookup fetch_type(Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_type_slowly(step, parent, result, owned);
+}
+
+Lookup fetch_class_attribute(Step& step, Reached parent, Reached& result, Ref&) noexcept {
+  result = {};
+  if (parent.inline_attributes || !PyType_Check(parent.object)) return Lookup::Undecided;
+  return found(result, class_attribute(reinterpret_cast<PyTypeObject*>(parent.object), step.key));
+}
+Lookup fetch_class_attribute_slowly(const Step& step, Reached parent, Reached& result, Ref&) noexcept {
+  result = {};
+  if (parent.inline_attributes || !PyType_Check(parent.object)) return Lookup::Undecided;
+  PyObject* mro = reinterpret_cast<PyTypeObject*>(parent.object)->tp_mro;
+  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    Lookup lookup = scan_dict(base->tp_dict, step.key, step.hash, result.object);
+    if (lookup != Lookup::Absent) return lookup;
+  }
+  return Lookup::Absent;
+}
+
+Lookup fetch_cell_slowly(const Step&, Reached parent, Reached& result, Ref&) noexcept {
+  result = {};
+  if (parent.inline_attributes || !PyCell_Check(parent.object)) return Lookup::Undecided;
+  return found(result, PyCell_GET(parent.object));
+}
+Lookup fetch_cell(Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_cell_slowly(step, parent, result, owned);
+}
+
+// --- the table
+// ----------------------------------------------------------------------------------------------------------
+
+struct Row {
+  const char* name;
+  Lookup (*fetch)(Step&, Reached parent, Reached&, Ref& owned) noexcept;
+  Lookup (*fetch_slowly)(const Step&, Reached parent, Reached&, Ref& owned) noexcept;
+};
+
+constexpr Row kRows[] = {
+    // in the order of enum Access
+    {"Local", fetch_nothing, fetch_nothing_slowly},
+    {"Function", fetch_nothing, fetch_nothing_slowly},
+    {"Pinned", fetch_nothing, fetch_nothing_slowly},
+    {"Attribute", fetch_attribute, fetch_attribute_slowly},
+    {"InstanceDict", fetch_instance_dict, fetch_instance_dict_slowly},
+    {"DictItem", fetch_dict_item, fetch_dict_item_slowly},
+    {"Index", fetch_index, fetch_index_slowly},
+    {"Type", fetch_type, fetch_type_slowly},
+    {"ClassAttribute", fetch_class_attribute, fetch_class_attribute_slowly},
+    {"CellContents", fetch_cell, fetch_cell_slowly},
+};
+static_assert(std::size(kRows) == static_cast<size_t>(Access::CellContents) + 1);
+
+bool is_string(PyObject* key) noexcept { return key && PyUnicode_CheckExact(key); }
+bool is_identifier(PyObject* key) noexcept { return is_string(key) && PyUnicode_IsIdentifier(key); }
+
+bool is_digits(PyObject* key) noexcept {
+  if (!is_string(key) || PyUnicode_GET_LENGTH(key) == 0) return false;
+  for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(key); ++i)
+    if (!Py_UNICODE_ISDIGIT(PyUnicode_READ_CHAR(key, i)) || PyUnicode_READ_CHAR(key, i) > '9') return false;
+  return true;
+}
+
+// Whether step n of a path is obj.__dict__['_modules'], ['_parameters'] or ['_buffers']: torch.nn.Module shows what
+// lies in these as attributes of obj.
+bool is_module_registry(std::span<const PathStep> path, size_t n) {
+  if (n < 2 || path[n].access != Access::DictItem || path[n - 1].access != Access::InstanceDict) return false;
+  if (!is_string(path[n].key)) return false;
+  for (const char* name : {"_modules", "_parameters", "_buffers"})
+    if (PyUnicode_CompareWithASCIIString(path[n].key, name) == 0) return true;
+  return false;
+}
+
+}  // namespace
+
+PyTypeObject* deque_base(PyTypeObject* type) noexcept {
+  while (type && type->tp_flags & Py_TPFLAGS_HEAPTYPE) type = type->tp_base;
+  return type && std::strcmp(type->tp_name, "collections.deque") == 0 ? type : nullptr;
+}
+
+Lookup fetch_root(Access access, const Step& step, const FrameView& frame, PyObject*& value) noexcept {
+  switch (access) {
+    case Access::Local:
+      value = step.index >= 0 && frame.locals ? frame.locals[step.index] : nullptr;
+      break;
+    case Access::Function:
+      value = frame.function;
+      break;
+    default:
+      value = step.key;
+  }
+  return value ? Lookup::Found : Lookup::Absent;
+}
+
+Lookup fetch(Access access, Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return kRows[static_cast<size_t>(access)].fetch(step, parent, result, owned);
+}
+
+Lookup fetch_slowly(Access access, const Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return kRows[static_cast<size_t>(access)].fetch_slowly(step, parent, result, owned);
+}
+
+uint8_t step_form(Access access, PyObject* key, Reached parent) noexcept {
+  if (access == Access::Index) {
+    if (PyTuple_Check(parent.object)) return TupleElement;
+    return deque_base(Py_TYPE(parent.object)) ? DequeElement : ListElement;
+  }
+  if (access != Access::Attribute) return Plain;
+  struct Getter {
+    const char* name;
+    Form form;
+  };
+  auto form_in = [key](std::initializer_list<Getter> getters) -> Form {
+    for (const Getter& getter : getters)
+      if (PyUnicode_CompareWithASCIIString(key, getter.name) == 0) return getter.form;
+    return Plain;
+  };
+  if (PyFunction_Check(parent.object))
+    return form_in({{"__closure__", FunctionClosure},
+                    {"__defaults__", FunctionDefaults},
+                    {"__kwdefaults__", FunctionKeywordDefaults},
+                    {"__code__", FunctionCode},
+                    {"__globals__", FunctionGlobals}});
+  if (PyMethod_Check(parent.object)) return form_in({{"__func__", MethodFunction}, {"__self__", MethodSelf}});
+  return Plain;
+}
+
+bool is_stable(Access access, uint8_t form) noexcept { return access == Access::Index && form == TupleElement; }
+
+Py_hash_t key_hash(PyObject* key) noexcept {
+  if (!key) return 0;
+  Py_hash_t hash = PyObject_Hash(key);
+  if (hash != -1) return hash;
+  PyErr_Clear();
+  return 0;
+}
+
+const char* access_name(Access access) noexcept { return kRows[static_cast<size_t>(access)].name; }
+
+std::string path_text(std::span<const PathStep> path) {
+  const PathStep& step = path.back();
+  auto parent = [&](size_t up = 1) { return path_text(path.first(path.size() - up)); };
+  auto key = [&] { return step.key ? object_text(step.key) : "?"; };
+  auto name = [&] { return string_text(step.key); };
+  switch (step.access) {
+    case Access::Local:
+      return "L[" + key() + "]";
+    case Access::Function:
+      return "F";
+    case Access::Pinned:
+      return step.text ? *step.text : key();
+    case Access::Attribute:
+    case Access::ClassAttribute:
+      return parent() + "." + name();
+    case Access::InstanceDict:
+      return parent() + ".__dict__";
+    case Access::DictItem:
+      if (path.size() >= 3 && path[path.size() - 2].access == Access::InstanceDict && is_identifier(step.key))
+        return parent(2) + "." + name();
+      if (is_module_registry(path, path.size() - 2)) {
+        if (is_identifier(step.key)) return parent(3) + "." + name();
+        if (is_digits(step.key)) return parent(3) + "[" + name() + "]";
+      }
+      return parent() + "[" + key() + "]";
+    case Access::Index:
+      return parent() + "[" + std::to_string(step.index) + "]";
+    case Access::Type:
+      return "type(" + parent() + ")";
+    case Access::CellContents:
+      return parent() + ".cell_contents";
+  }
+  return "?";
+}
+
+std::string absence_text(std::span<const PathStep> path) {
+  const PathStep& step = path.back();
+  auto parent = [&] { return path_text(path.first(path.size() - 1)); };
+  auto key = [&] { return step.key ? object_text(step.key) : "?"; };
+  switch (step.access) {
+    case Access::Local:
+      return key() + " not in L";
+    case Access::DictItem:
+      return key() + " not in " + parent();
+    case Access::Attribute:
+    case Access::ClassAttribute:
+      return "not hasattr(" + parent() + ", " + key() + ")";
+    case Access::InstanceDict:
+      return "not hasattr(" + parent() + ", '__dict__')";
+    case Access::Index:
+      return "len(" + parent() + ") <= " + std::to_string(step.index);
+    case Access::CellContents:
+      return "not hasattr(" + parent() + ", 'cell_contents')";
+    default:
+      return path_text(path) + " is absent";
+  }
+}
+
+}  // namespace minidynamo

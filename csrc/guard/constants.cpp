@@ -1,0 +1,187 @@
+// Exact comparison and printing of constants. Comparison is recursive over tuples, whose depth Python programs keep
+// small.
+#include "guard/constants.h"
+
+#include <cstring>
+
+namespace minidynamo {
+namespace {
+
+// The singletons and value classes of torch, known by name: their classes are static C types, which no Python code can
+// imitate.
+bool is_torch_constant_type(PyTypeObject* type) noexcept {
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE || std::strncmp(type->tp_name, "torch.", 6) != 0) return false;
+  for (const char* name : {"torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.qscheme"})
+    if (std::strcmp(type->tp_name, name) == 0) return true;
+  return false;
+}
+
+bool is_torch_size_type(PyTypeObject* type) noexcept {
+  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && std::strcmp(type->tp_name, "torch.Size") == 0;
+}
+
+bool is_scalar(PyObject* object) noexcept {
+  PyTypeObject* type = Py_TYPE(object);
+  return object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented || type == &PyBool_Type ||
+         type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type || type == &PyBytes_Type ||
+         type == &PyComplex_Type;
+}
+
+bool same_bits(double a, double b) noexcept { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+// Only for types whose comparison is C code of CPython's or torch's own.
+bool natively_equal(PyObject* a, PyObject* b) noexcept {
+  int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal > 0;
+}
+
+bool tuples_equal(PyObject* a, PyObject* b) noexcept {
+  Py_ssize_t size = PyTuple_GET_SIZE(a);
+  if (size != PyTuple_GET_SIZE(b)) return false;
+  for (Py_ssize_t i = 0; i < size; ++i)
+    if (!constants_equal(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+  return true;
+}
+
+// Elements in order of iteration: a program may iterate, and equal sets may be ordered differently.
+bool sets_equal(PyObject* a, PyObject* b) noexcept {
+  if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b)) return false;
+  Py_ssize_t at = 0, other_at = 0;
+  PyObject *item, *other;
+  Py_hash_t hash, other_hash;
+  while (_PySet_NextEntry(a, &at, &item, &hash)) {
+    if (!_PySet_NextEntry(b, &other_at, &other, &other_hash)) return false;
+    if (hash != other_hash || !constants_equal(item, other)) return false;
+  }
+  return true;
+}
+
+// A range's or slice's parts, which CPython keeps as members that are only reachable by name.
+bool parts_equal(PyObject* a, PyObject* b) noexcept {
+  for (const char* name : {"start", "stop", "step"}) {
+    Ref left = Ref::steal(PyObject_GetAttrString(a, name));
+    Ref right = Ref::steal(PyObject_GetAttrString(b, name));
+    if (!left || !right) {
+      PyErr_Clear();
+      return false;
+    }
+    if (!constants_equal(left.get(), right.get())) return false;
+  }
+  return true;
+}
+
+bool is_plain_leaf(PyObject* object) noexcept {
+  if (is_scalar(object)) return true;
+  PyTypeObject* type = Py_TYPE(object);
+  if (type == &PySlice_Type) {
+    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    return is_plain_constant(slice->start) && is_plain_constant(slice->stop) && is_plain_constant(slice->step);
+  }
+  return type == &PyRange_Type || is_torch_constant_type(type) || is_torch_size_type(type);
+}
+
+bool is_enum_member(PyObject* object) noexcept {
+  for (PyTypeObject* meta = Py_TYPE(Py_TYPE(object)); meta; meta = meta->tp_base)
+    if (std::strcmp(meta->tp_name, "EnumType") == 0) return true;
+  return false;
+}
+
+// What a program defines once and refers to by name.
+bool is_named(PyObject* object) noexcept {
+  return PyType_Check(object) || PyFunction_Check(object) || PyCFunction_Check(object) || PyCode_Check(object) ||
+         is_enum_member(object);
+}
+
+// Whether all leaves of nested tuples and frozensets are such.
+bool consists_of(PyObject* object, bool (*is_leaf)(PyObject*) noexcept) noexcept {
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!consists_of(PyTuple_GET_ITEM(object, i), is_leaf)) return false;
+    return true;
+  }
+  if (PyFrozenSet_CheckExact(object)) {
+    Py_ssize_t at = 0;
+    PyObject* item;
+    Py_hash_t hash;
+    while (_PySet_NextEntry(object, &at, &item, &hash))
+      if (!consists_of(item, is_leaf)) return false;
+    return true;
+  }
+  return is_leaf(object);
+}
+
+std::string repr_text(PyObject* object) {
+  Ref repr = Ref::steal(PyObject_Repr(object));
+  if (!repr) {
+    PyErr_Clear();
+    return "?";
+  }
+  constexpr size_t kLongest = 400;
+  std::string text = string_text(repr.get());
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
+}  // namespace
+
+bool is_plain_constant(PyObject* object) noexcept { return consists_of(object, is_plain_leaf); }
+
+bool is_constant_container(PyObject* object) noexcept {
+  if (!PyTuple_CheckExact(object) && !PyFrozenSet_CheckExact(object)) return false;
+  return consists_of(object, [](PyObject* leaf) noexcept { return is_plain_leaf(leaf) || is_named(leaf); });
+}
+
+bool constants_equal(PyObject* a, PyObject* b) noexcept {
+  if (a == b) return true;
+  PyTypeObject* type = Py_TYPE(a);
+  if (type != Py_TYPE(b)) return false;
+  if (type == &PyLong_Type || type == &PyUnicode_Type || type == &PyBytes_Type) return natively_equal(a, b);
+  if (type == &PyFloat_Type) return same_bits(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+  if (type == &PyComplex_Type) {
+    Py_complex left = PyComplex_AsCComplex(a), right = PyComplex_AsCComplex(b);
+    return same_bits(left.real, right.real) && same_bits(left.imag, right.imag);
+  }
+  if (type == &PyTuple_Type || is_torch_size_type(type)) return tuples_equal(a, b);
+  if (type == &PyFrozenSet_Type) return sets_equal(a, b);
+  if (type == &PyRange_Type || type == &PySlice_Type) return parts_equal(a, b);
+  return is_torch_constant_type(type) && natively_equal(a, b);
+}
+
+std::string string_text(PyObject* string) {
+  Py_ssize_t length = 0;
+  // Lone surrogates cannot be encoded plainly.
+  Ref bytes = Ref::steal(PyUnicode_AsEncodedString(string, "utf-8", "backslashreplace"));
+  char* data = nullptr;
+  if (!bytes || PyBytes_AsStringAndSize(bytes.get(), &data, &length) < 0) {
+    PyErr_Clear();
+    return "?";
+  }
+  return std::string(data, static_cast<size_t>(length));
+}
+
+std::string object_text(PyObject* object) {
+  if (is_plain_constant(object)) return repr_text(object);
+  if (PyTuple_CheckExact(object)) {
+    std::string text = "(";
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) text += object_text(PyTuple_GET_ITEM(object, i)) + ", ";
+    return text + ")";
+  }
+  if (PyType_Check(object)) {
+    auto* type = reinterpret_cast<PyTypeObject*>(object);
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+      return string_text(reinterpret_cast<PyHeapTypeObject*>(object)->ht_qualname);
+    return type->tp_name;
+  }
+  if (PyFunction_Check(object)) return string_text(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
+  if (PyCFunction_Check(object)) return reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name;
+  if (PyModule_Check(object)) {
+    Ref name = Ref::steal(PyModule_GetNameObject(object));
+    if (name) return string_text(name.get());
+    PyErr_Clear();
+  }
+  if (PyCode_Check(object)) return "<code " + string_text(reinterpret_cast<PyCodeObject*>(object)->co_qualname) + ">";
+  return "<" + object_text(reinterpret_cast<PyObject*>(Py_TYPE(object))) + " object>";
+}
+
+}  // namespace minidynamo

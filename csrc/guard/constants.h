@@ -1,0 +1,31 @@
+// Constants: immutable objects that guards compare by value, exactly: same type, same bits, element by element.
+//
+// Runs no user code; leaves no Python error.
+#pragma once
+#include <string>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// None, Ellipsis, NotImplemented, bool, int, float, complex, str, bytes, range, slice, torch.dtype, device, layout,
+// memory_format and qscheme, and tuples, frozensets and torch.Size of such things. Everything else is compared by
+// identity.
+bool is_plain_constant(PyObject* object) noexcept;
+
+// A tuple or frozenset of plain constants and of things known by name (classes, functions, code objects, enum members),
+// which are compared by identity, at any depth.
+bool is_constant_container(PyObject* object) noexcept;
+
+// Exact equality of two constants; what is no plain constant is equal to itself only. Frozensets must also iterate in
+// the same order.
+bool constants_equal(PyObject* a, PyObject* b) noexcept;
+
+// How an object is shown to people: repr() of a constant, the name of a function, class or module, `<Type object>` for
+// anything else.
+std::string object_text(PyObject* object);
+
+// What a str holds, as UTF-8.
+std::string string_text(PyObject* string);
+
+}  // namespace minidynamo

@@ -1,0 +1,195 @@
+// The fast check: one walk over the program. See guard_program.h for why it may skip what it skips.
+#include <algorithm>
+#include <cstring>
+
+#include "guard/guard_program.h"
+#include "python/type_version.h"
+
+namespace minidynamo {
+namespace {
+
+// A constant that is the very object seen last needs no comparison: the check keeps it alive, so its address is its
+// own.
+bool passes(Check& check, Reached object) noexcept {
+  if (!check.passed) return holds(check, object);
+  if (check.passed.is(object.object)) return true;
+  if (!holds(check, object)) return false;
+  check.passed = Ref::borrow(object.object);
+  return true;
+}
+
+}  // namespace
+
+class Walk {
+ public:
+  Walk(GuardProgram& program, const FrameView& frame, PyObject** slots) noexcept
+      : program_(program), nodes_(program.nodes_.data()), frame_(frame), slots_(slots) {}
+
+  bool run() noexcept {
+    for (uint32_t root : program_.roots_) {
+      Node& node = nodes_[root];
+      PyObject* value = nullptr;
+      Lookup lookup = fetch_root(node.access, node.step, frame_, value);
+      if (node.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) return refuse(root);
+      if (!node.absent && !visit(root, {value, false}, false)) return false;
+    }
+    return true;
+  }
+
+ private:
+  GuardProgram& program_;
+  Node* nodes_;
+  const FrameView& frame_;
+  PyObject** slots_;
+
+  bool refuse(uint32_t node) noexcept {
+    program_.suspect_ = node;
+    return false;
+  }
+
+  // Checks that start after `skipped` ones.
+  bool pass(const Node& node, uint32_t begin, uint32_t end, Reached value) noexcept {
+    Check* checks = program_.checks_.data() + node.first_check;
+    for (uint32_t i = begin; i < end; ++i)
+      if (!passes(checks[i], value)) return false;
+    return true;
+  }
+
+  // `proven`: the value is the object that passed before, so its stable checks and what stands below them hold.
+  bool visit(uint32_t index, Reached value, bool proven) noexcept {
+    Node& node = nodes_[index];
+    node.last = value.object;
+    if (!proven && !pass(node, 0, node.stable_checks, value)) return refuse(index);
+    if (!pass(node, node.stable_checks + node.versioned_checks, node.checks, value)) return refuse(index);
+    if (node.slot >= 0) {
+      slots_[node.slot] = value.object;
+      if (value.inline_attributes) program_.dicts_to_make_.emplace_back(node.slot, value.object);
+    }
+    if ((node.versioned_children || node.versioned_checks) && !visit_versioned(index, value)) return false;
+    for (uint32_t i = node.versioned_children; i < node.children; ++i)
+      if (!visit_child(node.first_child + i, value)) return false;
+    return true;
+  }
+
+  bool visit_child(uint32_t index, Reached parent) noexcept {
+    Node& child = nodes_[index];
+    Reached result;
+    Ref owned;
+    Lookup lookup = fetch(child.access, child.step, parent, result, owned);
+    if (owned) program_.fresh_.push_back(std::move(owned));
+    if (child.absent) return lookup == Lookup::Absent || refuse(index);
+    if (lookup != Lookup::Found) return refuse(index);
+    return visit(index, result, false);
+  }
+
+  // The version of what the versioned children are read from; 0 if it proves nothing. Classes and dicts count
+  // separately, so a node asks for the one kind that its children need.
+  uint64_t version_of(const Node& node, Reached value) const noexcept {
+    if (value.inline_attributes) return 0;
+    if (node.versioned_children && nodes_[node.first_child].access == Access::ClassAttribute)
+      return PyType_Check(value.object) ? type_version(reinterpret_cast<PyTypeObject*>(value.object)) : 0;
+    if (!PyDict_Check(value.object)) return 0;
+    // The order of an OrderedDict changes without the dict's version.
+    if (node.versioned_checks && PyODict_Check(value.object) && PyODict_SIZE(value.object) > 1) return 0;
+    return dict_version(value.object);
+  }
+
+  bool visit_versioned(uint32_t index, Reached value) noexcept {
+    Node& node = nodes_[index];
+    const uint32_t first = node.first_child;
+    uint64_t version = version_of(node, value);
+    if (version == 0 || version != node.stamp) {
+      node.stamp = 0;
+      if (!pass(node, node.stable_checks, node.stable_checks + node.versioned_checks, value)) return refuse(index);
+      for (uint32_t i = 0; i < node.versioned_children; ++i) {
+        Node& child = nodes_[first + i];
+        Reached result;
+        Ref owned;
+        Lookup lookup = fetch(child.access, child.step, value, result, owned);
+        if (child.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) return refuse(first + i);
+        if (child.absent) continue;
+        if (i >= node.revisited_children) {
+          if (!visit(first + i, result, false)) return false;
+          continue;
+        }
+        child.last = result.object;
+        if (!pass(child, 0, child.stable_checks, result)) return refuse(first + i);
+      }
+      // Looking an attribute up gives a class a version if it had none.
+      nodes_[index].stamp = version_of(node, value);
+    }
+    for (uint32_t i = 0; i < node.revisited_children; ++i)
+      if (!visit(first + i, {nodes_[first + i].last, false}, true)) return false;
+    return true;
+  }
+};
+
+// One node by itself, reached from the root without stamps: what failed last time is likely to fail again.
+bool GuardProgram::passes_alone(uint32_t index, const FrameView& frame, Reached& result) noexcept {
+  Node& node = nodes_[index];
+  Lookup lookup;
+  if (node.parent == kNoParent) {
+    lookup = fetch_root(node.access, node.step, frame, result.object);
+  } else {
+    Reached parent;
+    if (!passes_alone(node.parent, frame, parent)) return false;
+    Ref owned;
+    lookup = fetch(node.access, node.step, parent, result, owned);
+    if (owned) fresh_.push_back(std::move(owned));
+  }
+  if (node.absent) return lookup == Lookup::Absent;
+  if (lookup != Lookup::Found) return false;
+  for (uint32_t i = 0; i < node.checks; ++i)
+    if (!passes(checks_[node.first_check + i], result)) return false;
+  return true;
+}
+
+bool GuardProgram::are_distinct(PyObject* const* slots) noexcept {
+  if (distinct_.empty() || std::memcmp(slots, slots_.data(), slots_.size() * sizeof *slots) == 0) return true;
+  for (const std::vector<uint32_t>& group : distinct_) {
+    distinct_scratch_.clear();
+    for (uint32_t slot : group) distinct_scratch_.push_back(slots[slot]);
+    std::sort(distinct_scratch_.begin(), distinct_scratch_.end());
+    if (std::adjacent_find(distinct_scratch_.begin(), distinct_scratch_.end()) != distinct_scratch_.end()) return false;
+  }
+  return true;
+}
+
+bool GuardProgram::make_gathered_dicts(PyObject** slots) noexcept {
+  for (auto [slot, instance] : dicts_to_make_) {
+    Ref dict = Ref::steal(PyObject_GenericGetDict(instance, nullptr));
+    if (!dict) {
+      PyErr_Clear();
+      return false;
+    }
+    slots[slot] = dict.get();  // the instance owns it from now on
+  }
+  return true;
+}
+
+bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
+  fresh_.clear();
+  dicts_to_make_.clear();
+  if (!impossible_.empty()) return false;
+  if (suspect_torch_state_ && !torch_state_->matches()) return false;
+  Reached reached;
+  if (suspect_ != kNoParent && !passes_alone(suspect_, frame, reached)) return false;
+
+  // The caller's room is not ours to remember: compare with, and remember, what passed last in slots_.
+  if (!slots) slots = own_slots_.data();
+  if (!Walk(*this, frame, slots).run()) return false;
+  if (!suspect_torch_state_ && !torch_state_->matches()) {
+    suspect_torch_state_ = true;
+    return false;
+  }
+  for (const Relation& relation : relations_)
+    if ((nodes_[relation.left].last == nodes_[relation.right].last) != relation.same) return false;
+  if (!are_distinct(slots)) return false;
+  // What passed is remembered before missing dicts are made: those are objects that no walk has seen.
+  std::copy_n(slots, slots_.size(), slots_.begin());
+  if (!dicts_to_make_.empty() && !make_gathered_dicts(slots)) return false;
+  if (slots_.empty()) fresh_.clear();
+  return true;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,151 @@
+// The plain slow check, and everything that people read: the same tables, no stamps, no remembered pointers.
+#include <algorithm>
+
+#include "guard/constants.h"
+#include "guard/guard_program.h"
+
+namespace minidynamo {
+
+std::optional<Failure> GuardProgram::first_failure(const FrameView& frame) const {
+  Failure failure;
+  if (!impossible_.empty()) {
+    failure.text = impossible_;
+    return failure;
+  }
+  std::vector<Reached> reached(nodes_.size());
+  std::vector<Ref> owners(nodes_.size());
+  for (uint32_t index = 0; index < nodes_.size(); ++index) {
+    const Node& node = nodes_[index];
+    Reached& value = reached[index];
+    Lookup lookup = node.parent == kNoParent
+                        ? fetch_root(node.access, node.step, frame, value.object)
+                        : fetch_slowly(node.access, node.step, reached[node.parent], value, owners[index]);
+    failure.node = index;
+    failure.seen = value;
+    if (node.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) {
+      failure.seen_owner = Ref::borrow(value.object);
+      return failure;
+    }
+    if (node.absent) continue;
+    owners[index] = Ref::borrow(value.object);
+    for (uint32_t i = 0; i < node.checks; ++i) {
+      const Check& check = checks_[node.first_check + i];
+      if (holds(check, value)) continue;
+      failure.check = &check;
+      failure.seen_owner = owners[index];
+      return failure;
+    }
+  }
+  failure = {};
+  if (!torch_state_->matches()) {
+    failure.text = "torch's global state: " + torch_state_->difference();
+    return failure;
+  }
+  for (const Relation& relation : relations_) {
+    if ((reached[relation.left].object == reached[relation.right].object) == relation.same) continue;
+    failure.relation = &relation;
+    return failure;
+  }
+  for (const std::vector<uint32_t>& group : distinct_) {
+    std::vector<std::pair<PyObject*, uint32_t>> objects;
+    for (uint32_t index = 0; index < nodes_.size(); ++index)
+      if (nodes_[index].slot >= 0 && std::find(group.begin(), group.end(), nodes_[index].slot) != group.end())
+        objects.emplace_back(reached[index].object, index);
+    std::sort(objects.begin(), objects.end());
+    for (size_t i = 1; i < objects.size(); ++i) {
+      if (objects[i].first != objects[i - 1].first) continue;
+      failure.text = path_of(objects[i - 1].second) + " is not " + path_of(objects[i].second) +
+                     ": the same tensor now, different ones when captured";
+      return failure;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string GuardProgram::path_of(uint32_t index, bool absent) const {
+  std::vector<PathStep> path;
+  for (uint32_t node = index; node != kNoParent; node = nodes_[node].parent) {
+    const std::string* text = nullptr;
+    for (auto [named, at] : text_of_)
+      if (named == node) text = &texts_[at];
+    path.push_back({nodes_[node].access, nodes_[node].step.key, nodes_[node].step.index, text});
+  }
+  std::reverse(path.begin(), path.end());
+  return absent ? absence_text(path) : path_text(path);
+}
+
+std::string GuardProgram::cause_of(uint32_t origin, int32_t line, bool in_function) const {
+  if (origin >= origins_.size() || !origins_[origin].filename) return "";
+  std::string file = string_text(origins_[origin].filename.get());
+  size_t slash = file.find_last_of('/');
+  if (slash != std::string::npos && slash + 1 < file.size()) file = file.substr(slash + 1);
+  std::string cause = file + ":" + std::to_string(line);
+  return in_function ? cause + " in " + string_text(origins_[origin].function.get()) : cause;
+}
+
+std::string GuardProgram::failure_text(const Failure& failure) const {
+  uint32_t origin = UINT32_MAX;
+  int32_t line = 0;
+  std::string text;
+  if (failure.relation) {
+    const Relation& relation = *failure.relation;
+    text = path_of(relation.left) + (relation.same ? " is " : " is not ") + path_of(relation.right) +
+           (relation.same ? ": different objects now" : ": the same object now");
+    origin = relation.origin, line = relation.line;
+  } else if (failure.check) {
+    text = minidynamo::failure_text(*failure.check, path_of(failure.node), failure.seen);
+    origin = failure.check->origin, line = failure.check->line;
+  } else if (failure.node != kNoParent) {
+    const Node& node = nodes_[failure.node];
+    if (node.absent) {
+      text = path_of(failure.node, true) + ": it is there now";
+      if (failure.seen.object) text += " (" + object_text(failure.seen.object) + ")";
+      origin = node.origin, line = node.line;
+    } else {
+      text = path_of(failure.node) + ": cannot be reached any more";
+      // The guard that wanted it is on this node or below.
+      uint32_t at = failure.node;
+      while (nodes_[at].checks == 0 && nodes_[at].children) at = nodes_[at].first_child;
+      if (nodes_[at].checks) {
+        origin = checks_[nodes_[at].first_check].origin;
+        line = checks_[nodes_[at].first_check].line;
+      } else if (nodes_[at].absent) {
+        origin = nodes_[at].origin, line = nodes_[at].line;
+      }
+    }
+  } else {
+    return failure.text;
+  }
+  std::string cause = cause_of(origin, line, true);
+  return cause.empty() ? text : text + "  [guarded because of " + cause + "]";
+}
+
+std::vector<std::string> GuardProgram::to_text() const {
+  std::vector<std::string> lines;
+  auto add = [&](std::string text, uint32_t origin, int32_t line) {
+    std::string cause = cause_of(origin, line, false);
+    lines.push_back(cause.empty() ? std::move(text) : text + "  # " + cause);
+  };
+  for (uint32_t index = 0; index < nodes_.size(); ++index) {
+    const Node& node = nodes_[index];
+    if (node.absent) add(path_of(index, true), node.origin, node.line);
+    for (uint32_t i = 0; i < node.checks; ++i) {
+      const Check& check = checks_[node.first_check + i];
+      add(check_text(check, path_of(index)), check.origin, check.line);
+    }
+  }
+  for (const Relation& relation : relations_)
+    add(path_of(relation.left) + (relation.same ? " is " : " is not ") + path_of(relation.right), relation.origin,
+        relation.line);
+  for (const std::vector<uint32_t>& group : distinct_) {
+    std::string paths;
+    for (uint32_t slot : group)
+      for (uint32_t index = 0; index < nodes_.size(); ++index)
+        if (nodes_[index].slot == static_cast<int32_t>(slot)) paths += (paths.empty() ? "" : ", ") + path_of(index);
+    lines.push_back("len({id(t) for t in (" + paths + ",)}) == " + std::to_string(group.size()));
+  }
+  lines.push_back(torch_state_->to_text());
+  return lines;
+}
+
+}  // namespace minidynamo

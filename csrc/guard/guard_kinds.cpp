@@ -1,0 +1,379 @@
+// The table of guard kinds. Relations between sources and guards for absence are not checks of one object: they live
+// with the paths (guard_program.cpp).
+#include "guard/guard_kinds.h"
+
+#include "guard/constants.h"
+#include "python/type_version.h"
+
+namespace minidynamo {
+namespace {
+
+// --- identity and exact type
+// ------------------------------------------------------------------------------------------
+
+enum IdentityForm : uint8_t { kStrong, kWeak };
+
+// Remembers an object so that its address cannot be mistaken for another's later, without keeping it alive if possible.
+void remember_identity(Check& check, PyObject* object) {
+  check.address = object;
+  PyTypeObject* type = Py_TYPE(object);
+  bool is_static_class =
+      PyType_Check(object) && !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  if (!is_static_class && PyType_SUPPORTS_WEAKREFS(type)) {
+    check.expected = Ref::steal(PyWeakref_NewRef(object, nullptr));
+    check.form = kWeak;
+    if (check.expected) return;
+    PyErr_Clear();
+  }
+  check.expected = Ref::borrow(object);
+  check.form = kStrong;
+}
+
+PyObject* remembered(const Check& check) noexcept {
+  return check.form == kWeak ? PyWeakref_GET_OBJECT(check.expected.get()) : check.address;
+}
+
+bool is_remembered(const Check& check, PyObject* object) noexcept {
+  return object == check.address && remembered(check) == object;
+}
+
+std::string remembered_text(const Check& check) {
+  PyObject* object = remembered(check);
+  return object == check.address ? object_text(object) : "<an object that is gone>";
+}
+
+bool prepare_identity(Check& check, Reached seen) {
+  if (seen.inline_attributes) return false;
+  remember_identity(check, seen.object);
+  return true;
+}
+bool identity_holds(const Check& check, Reached object) noexcept {
+  return !object.inline_attributes && is_remembered(check, object.object);
+}
+std::string identity_text(const Check& check, const std::string& path) {
+  return path + " is " + remembered_text(check);
+}
+std::string identity_failure(const Check& check, const std::string& path, Reached object) {
+  std::string expected = remembered_text(check), seen = object_text(object.object);
+  if (expected == seen) expected += ", the one seen while capturing", seen = "another of this name";
+  return path + ": expected " + expected + ", got " + seen;
+}
+
+PyTypeObject* type_of(Reached object) noexcept {
+  return object.inline_attributes ? &PyDict_Type : Py_TYPE(object.object);
+}
+
+bool prepare_exact_type(Check& check, Reached seen) {
+  remember_identity(check, reinterpret_cast<PyObject*>(type_of(seen)));
+  return true;
+}
+Stability exact_type_stability(const Check& check) noexcept {
+  return type_is_permanent(reinterpret_cast<PyTypeObject*>(check.address)) ? Stability::Stable : Stability::Volatile;
+}
+bool exact_type_holds(const Check& check, Reached object) noexcept {
+  return is_remembered(check, reinterpret_cast<PyObject*>(type_of(object)));
+}
+std::string exact_type_text(const Check& check, const std::string& path) {
+  return "type(" + path + ") is " + remembered_text(check);
+}
+std::string exact_type_failure(const Check& check, const std::string& path, Reached object) {
+  std::string expected = remembered_text(check);
+  std::string seen = object_text(reinterpret_cast<PyObject*>(type_of(object)));
+  if (expected == seen) expected += ", the one seen while capturing", seen = "another class of this name";
+  return "type(" + path + "): expected " + expected + ", got " + seen;
+}
+
+// --- constants
+// --------------------------------------------------------------------------------------------------------
+
+enum ConstantForm : uint8_t { kByValue = 16 };  // above the forms of identity, which serves what has no value
+
+bool prepare_constant(Check& check, Reached seen) {
+  if (seen.inline_attributes) return false;
+  if (!is_plain_constant(seen.object) && !is_constant_container(seen.object)) return prepare_identity(check, seen);
+  check.expected = check.passed = Ref::borrow(seen.object);
+  check.form = kByValue;
+  return true;
+}
+bool constant_holds(const Check& check, Reached object) noexcept {
+  if (check.form != kByValue) return identity_holds(check, object);
+  return !object.inline_attributes && constants_equal(check.expected.get(), object.object);
+}
+std::string constant_text(const Check& check, const std::string& path) {
+  if (check.form != kByValue) return identity_text(check, path);
+  PyObject* value = check.expected.get();
+  if (value == Py_None || value == Py_Ellipsis || value == Py_NotImplemented) return path + " is " + object_text(value);
+  if (PyFloat_CheckExact(value) && PyFloat_AS_DOUBLE(value) != PyFloat_AS_DOUBLE(value))
+    return "math.isnan(" + path + ")";
+  return path + " == " + object_text(value);
+}
+std::string constant_failure(const Check& check, const std::string& path, Reached object) {
+  if (check.form != kByValue) return identity_failure(check, path, object);
+  PyObject* value = check.expected.get();
+  std::string expected = object_text(value), seen = object_text(object.object);
+  if (Py_TYPE(value) != Py_TYPE(object.object) && is_plain_constant(object.object)) {
+    expected += " (" + object_text(reinterpret_cast<PyObject*>(Py_TYPE(value))) + ")";
+    seen += " (" + object_text(reinterpret_cast<PyObject*>(Py_TYPE(object.object))) + ")";
+  }
+  return path + ": expected " + expected + ", got " + seen;
+}
+
+// --- length
+// -----------------------------------------------------------------------------------------------------------
+
+enum LengthForm : uint8_t { kTuple, kText, kBytes, kList, kDict, kSet, kDeque, kOtherBuiltin };
+
+// -1: the object is not of this form. Reads the size beneath an overridden __len__, as the interpreter's own fast paths
+// do.
+Py_ssize_t length_as(uint8_t form, Reached object) noexcept {
+  PyObject* o = object.object;
+  if (object.inline_attributes) return form == kDict ? inline_attribute_count(o) : -1;
+  switch (form) {
+    case kTuple:
+      return PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : -1;
+    case kText:
+      return PyUnicode_Check(o) ? PyUnicode_GET_LENGTH(o) : -1;
+    case kBytes:
+      return PyBytes_Check(o) ? PyBytes_GET_SIZE(o) : -1;
+    case kList:
+      return PyList_Check(o) ? PyList_GET_SIZE(o) : -1;
+    case kDict:
+      return PyDict_Check(o) ? reinterpret_cast<PyDictObject*>(o)->ma_used : -1;
+    case kSet:
+      return PyAnySet_Check(o) ? PySet_GET_SIZE(o) : -1;
+    case kDeque: {
+      PyTypeObject* deque = deque_base(Py_TYPE(o));
+      return deque ? deque->tp_as_sequence->sq_length(o) : -1;
+    }
+    default: {
+      if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE) return -1;
+      Py_ssize_t size = PyObject_Size(o);
+      if (size < 0) PyErr_Clear();
+      return size;
+    }
+  }
+}
+
+bool prepare_length(Check& check, Reached seen) {
+  for (uint8_t form : {kTuple, kText, kBytes, kList, kDict, kSet, kDeque, kOtherBuiltin}) {
+    check.form = form;
+    check.number = length_as(form, seen);
+    if (check.number >= 0) return true;
+  }
+  return false;
+}
+Stability length_stability(const Check& check) noexcept {
+  return check.form <= kBytes ? Stability::Stable : Stability::Volatile;
+}
+bool length_holds(const Check& check, Reached object) noexcept { return length_as(check.form, object) == check.number; }
+std::string length_text(const Check& check, const std::string& path) {
+  return "len(" + path + ") == " + std::to_string(check.number);
+}
+std::string length_failure(const Check& check, const std::string& path, Reached object) {
+  Py_ssize_t length = length_as(check.form, object);
+  std::string seen = length >= 0 ? std::to_string(length) : object_text(object.object);
+  return "len(" + path + "): expected " + std::to_string(check.number) + ", got " + seen;
+}
+
+// --- keys and elements
+// ------------------------------------------------------------------------------------------------
+
+using ItemVisitor = AttributeVisitor;  // bool (*)(void* state, PyObject* key, PyObject* value or null)
+
+// Calls visit for each key in the order in which Python code iterates; false if visit says so or it is no dict.
+bool visit_keys(Reached object, ItemVisitor visit, void* state) noexcept {
+  PyObject* dict = object.object;
+  if (object.inline_attributes) return visit_inline_attributes(dict, visit, state);
+  if (!PyDict_Check(dict)) return false;
+  if (PyODict_Check(dict) && PyODict_SIZE(dict) > 1) {  // has an order of its own
+    Ref iterator = Ref::steal(PyODict_Type.tp_iter(dict));
+    while (iterator) {
+      Ref key = Ref::steal(Py_TYPE(iterator.get())->tp_iternext(iterator.get()));
+      if (!key) break;
+      if (!visit(state, key.get(), nullptr)) return false;
+    }
+    if (!PyErr_Occurred()) return true;
+    PyErr_Clear();
+    return false;
+  }
+  Py_ssize_t at = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(dict, &at, &key, &value))
+    if (!visit(state, key, value)) return false;
+  return true;
+}
+
+// Calls visit for each element of a set in the order of iteration; false if visit says so or it is no set.
+bool visit_set(Reached object, ItemVisitor visit, void* state) noexcept {
+  if (object.inline_attributes || !PyAnySet_Check(object.object)) return false;
+  Py_ssize_t at = 0;
+  PyObject* item;
+  Py_hash_t hash;
+  while (_PySet_NextEntry(object.object, &at, &item, &hash))
+    if (!visit(state, item, nullptr)) return false;
+  return true;
+}
+
+struct Comparison {
+  PyObject* expected;  // tuple
+  Py_ssize_t next = 0;
+};
+
+bool compare_next(void* state, PyObject* item, PyObject*) {
+  auto* comparison = static_cast<Comparison*>(state);
+  if (comparison->next >= PyTuple_GET_SIZE(comparison->expected)) return false;
+  return constants_equal(PyTuple_GET_ITEM(comparison->expected, comparison->next++), item);
+}
+
+bool collect_next(void* state, PyObject* item, PyObject*) {
+  static_cast<std::vector<Ref>*>(state)->push_back(Ref::borrow(item));
+  return true;
+}
+
+using Visit = bool (*)(Reached, ItemVisitor, void*) noexcept;
+
+bool prepare_items(Check& check, Reached seen, Visit visit) {
+  std::vector<Ref> items;
+  if (!visit(seen, collect_next, &items)) return false;
+  check.expected = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  if (!check.expected) {
+    PyErr_Clear();
+    return false;
+  }
+  for (size_t i = 0; i < items.size(); ++i)
+    PyTuple_SET_ITEM(check.expected.get(), static_cast<Py_ssize_t>(i), items[i].release());
+  return true;
+}
+
+bool items_hold(const Check& check, Reached object, Visit visit) noexcept {
+  Comparison comparison{check.expected.get()};
+  return visit(object, compare_next, &comparison) && comparison.next == PyTuple_GET_SIZE(check.expected.get());
+}
+
+std::string items_text(PyObject* const* items, size_t count) {
+  constexpr size_t kShown = 40;
+  std::string text;
+  for (size_t i = 0; i < count && i < kShown; ++i) text += (i ? ", " : "") + object_text(items[i]);
+  if (count > kShown) text += ", ...";
+  return text;
+}
+
+std::string expected_items_text(const Check& check) {
+  PyObject* tuple = check.expected.get();
+  return items_text(reinterpret_cast<PyTupleObject*>(tuple)->ob_item, static_cast<size_t>(PyTuple_GET_SIZE(tuple)));
+}
+
+std::string seen_items_text(Reached object, Visit visit, const char* open, const char* close) {
+  std::vector<Ref> items;
+  if (!visit(object, collect_next, &items)) return object_text(object.object);
+  std::vector<PyObject*> borrowed;
+  for (const Ref& item : items) borrowed.push_back(item.get());
+  return open + items_text(borrowed.data(), borrowed.size()) + close;
+}
+
+bool prepare_dict_keys(Check& check, Reached seen) { return prepare_items(check, seen, visit_keys); }
+Stability dict_keys_stability(const Check&) noexcept { return Stability::Versioned; }
+bool dict_keys_hold(const Check& check, Reached object) noexcept { return items_hold(check, object, visit_keys); }
+std::string dict_keys_text(const Check& check, const std::string& path) {
+  return "list(" + path + ") == [" + expected_items_text(check) + "]";
+}
+std::string dict_keys_failure(const Check& check, const std::string& path, Reached object) {
+  return "list(" + path + "): expected [" + expected_items_text(check) + "], got " +
+         seen_items_text(object, visit_keys, "[", "]");
+}
+
+bool prepare_set_items(Check& check, Reached seen) {
+  check.form = PyFrozenSet_Check(seen.object);
+  return prepare_items(check, seen, visit_set);
+}
+Stability set_items_stability(const Check& check) noexcept {
+  return check.form ? Stability::Stable : Stability::Volatile;
+}
+bool set_items_hold(const Check& check, Reached object) noexcept {
+  if (check.form && !PyFrozenSet_Check(object.object)) return false;
+  return items_hold(check, object, visit_set);
+}
+std::string set_items_text(const Check& check, const std::string& path) {
+  std::string items = expected_items_text(check);
+  return path + " == " + (items.empty() ? "set()" : "{" + items + "}");
+}
+std::string set_items_failure(const Check& check, const std::string& path, Reached object) {
+  return path + ": expected {" + expected_items_text(check) + "}, got " + seen_items_text(object, visit_set, "{", "}") +
+         " (order of iteration counts)";
+}
+
+// --- tensors
+// ----------------------------------------------------------------------------------------------------------
+
+bool prepare_tensor(Check& check, Reached seen) {
+  if (seen.inline_attributes) return false;
+  check.tensor.emplace(TensorRecord::of(seen.object));
+  return true;
+}
+bool tensor_holds(const Check& check, Reached object) noexcept {
+  return !object.inline_attributes && check.tensor->matches(object.object);
+}
+std::string tensor_text(const Check& check, const std::string& path) { return check.tensor->to_text(path); }
+std::string tensor_failure(const Check& check, const std::string& path, Reached object) {
+  // A difference starts with what differs of the object: ".size(): expected (2, 3), got (4, 3)", or says it in words.
+  std::string difference = check.tensor->difference(object.object);
+  return difference.starts_with('.') ? path + difference : path + ": " + difference;
+}
+
+// --- the table
+// --------------------------------------------------------------------------------------------------------
+
+Stability always_stable(const Check&) noexcept { return Stability::Stable; }
+Stability always_volatile(const Check&) noexcept { return Stability::Volatile; }
+
+struct Row {
+  GuardKind kind;
+  const char* name;
+  bool (*prepare)(Check&, Reached);
+  Stability (*stability)(const Check&) noexcept;
+  bool (*holds)(const Check&, Reached) noexcept;
+  std::string (*text)(const Check&, const std::string&);
+  std::string (*failure)(const Check&, const std::string&, Reached);
+};
+
+constexpr Row kRows[] = {
+    // in the order of enum GuardKind
+    {GuardKind::Identity, "Identity", prepare_identity, always_stable, identity_holds, identity_text, identity_failure},
+    {GuardKind::ExactType, "ExactType", prepare_exact_type, exact_type_stability, exact_type_holds, exact_type_text,
+     exact_type_failure},
+    {GuardKind::Constant, "Constant", prepare_constant, always_stable, constant_holds, constant_text, constant_failure},
+    {GuardKind::Length, "Length", prepare_length, length_stability, length_holds, length_text, length_failure},
+    {GuardKind::DictKeys, "DictKeys", prepare_dict_keys, dict_keys_stability, dict_keys_hold, dict_keys_text,
+     dict_keys_failure},
+    {GuardKind::SetItems, "SetItems", prepare_set_items, set_items_stability, set_items_hold, set_items_text,
+     set_items_failure},
+    {GuardKind::Missing, "Missing", nullptr, always_volatile, nullptr, nullptr, nullptr},
+    {GuardKind::Tensor, "Tensor", prepare_tensor, always_volatile, tensor_holds, tensor_text, tensor_failure},
+};
+
+const Row& row(const Check& check) noexcept { return kRows[static_cast<size_t>(check.kind)]; }
+
+}  // namespace
+
+bool prepare_check(Check& check, Reached seen) { return row(check).prepare(check, seen); }
+Stability stability(const Check& check) noexcept { return row(check).stability(check); }
+bool holds(const Check& check, Reached object) noexcept { return row(check).holds(check, object); }
+std::string check_text(const Check& check, const std::string& path) { return row(check).text(check, path); }
+std::string failure_text(const Check& check, const std::string& path, Reached object) {
+  return row(check).failure(check, path, object);
+}
+
+const char* guard_name(GuardKind kind) noexcept {
+  switch (kind) {
+    case GuardKind::SameAs:
+      return "SameAs";
+    case GuardKind::NotSameAs:
+      return "NotSameAs";
+    case GuardKind::DistinctTensors:
+      return "DistinctTensors";
+    default:
+      return kRows[static_cast<size_t>(kind)].name;
+  }
+}
+
+}  // namespace minidynamo

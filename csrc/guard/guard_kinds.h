@@ -1,0 +1,48 @@
+// Guards as data: one row per GuardKind gives the fast check, whether it can change while the object stays the same,
+// the printed form, and the message of a failure.
+//
+// A check keeps alive: constants (immutable values), keys and set elements, and otherwise nothing but a weak reference
+// to the object or class whose identity it wants (a strong one where the type knows no weak references).
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "guard/access_kinds.h"
+#include "guard/source.h"
+#include "tensor/metadata.h"
+
+namespace minidynamo {
+
+struct Check {
+  GuardKind kind;
+  uint8_t form = 0;     // chosen by the row from the object seen
+  uint32_t origin = 0;  // index into the tree's table of code objects
+  int32_t line = 0;
+  Py_ssize_t number = 0;        // Length
+  PyObject* address = nullptr;  // Identity, ExactType: the object, while `expected` proves that it is alive
+  Ref expected;                 // Constant: the value; DictKeys, SetItems: tuple; Identity, ExactType: see above
+  Ref passed;                   // Constant: the equal object that was seen last
+  std::optional<TensorRecord> tensor;
+};
+
+// When a check has to be repeated.
+enum class Stability : uint8_t {
+  Stable,     // never, for the same object
+  Versioned,  // when the object's own version changed (dicts)
+  Volatile,   // always
+};
+
+// Prepares the check of an object that was seen. False if this kind can say nothing about it.
+bool prepare_check(Check& check, Reached seen);
+Stability stability(const Check& check) noexcept;
+// Whether it holds of an object. No user code, no Python error left.
+bool holds(const Check& check, Reached object) noexcept;
+// As a Python expression about `path`.
+std::string check_text(const Check& check, const std::string& path);
+// "L['x']: expected 3, got 4"
+std::string failure_text(const Check& check, const std::string& path, Reached object);
+
+const char* guard_name(GuardKind kind) noexcept;
+
+}  // namespace minidynamo

@@ -1,0 +1,105 @@
+// The finished tree: nodes and checks in flat arrays, made from a GuardBuilder, checked in one walk.
+//
+// How a check is fast. A node remembers the version of the dict or class that its value was when all items read from it
+// had passed. Versions are never used twice, so an equal one proves that it is the same dict, unchanged, and that the
+// values that passed are its values still (the dict keeps them alive): nothing is fetched, and of these values only
+// those are looked at that have mutable state of their own or are gathered; they stand first among the children.
+// Whatever else was remembered (Node::last) is used only after such a proof in the same walk, so a stale address is
+// never followed.
+//
+// Soundness rests on this: while a walk runs no Python code does (design.md, invariant of the guards), and a stamp is
+// written only after every fetch and every stable check it stands for has passed.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "guard/guard_builder.h"
+#include "guard/guard_kinds.h"
+
+namespace minidynamo {
+
+struct Node {
+  Access access;
+  bool absent = false;   // must lead nowhere
+  bool revisit = false;  // has anything that an unchanged parent does not prove
+  uint32_t parent;       // index; kNoParent for roots
+  Step step;
+  uint32_t first_child = 0;  // children are contiguous: [revisited versioned | other versioned | others]
+  uint32_t revisited_children = 0, versioned_children = 0, children = 0;
+  uint32_t first_check = 0;  // checks are contiguous: [stable | versioned | volatile]
+  uint16_t stable_checks = 0, versioned_checks = 0, checks = 0;
+  int32_t slot = -1;
+  uint32_t origin = 0;  // of the guard for absence
+  int32_t line = 0;
+  uint64_t stamp = 0;        // version of the value when all versioned children and checks had passed
+  PyObject* last = nullptr;  // what it led to in the walk that passed last; see above
+};
+
+inline constexpr uint32_t kNoParent = UINT32_MAX;
+
+struct Relation {
+  uint32_t left, right;  // nodes
+  bool same;
+  uint32_t origin;
+  int32_t line;
+};
+
+// A guard that does not hold, for messages.
+struct Failure {
+  uint32_t node = kNoParent;     // none: see `text`
+  const Check* check = nullptr;  // none: the node cannot be reached, or can and must not
+  const Relation* relation = nullptr;
+  Reached seen;
+  Ref seen_owner;
+  std::string text;
+};
+
+class GuardProgram {
+ public:
+  explicit GuardProgram(GuardBuilder& builder);
+
+  bool check(const FrameView& frame, PyObject** slots) noexcept;
+  std::optional<Failure> first_failure(const FrameView& frame) const;  // the plain slow way
+  std::string failure_text(const Failure& failure) const;
+  std::vector<std::string> to_text() const;
+
+  size_t guard_count() const noexcept { return checks_.size() + relations_.size() + absences_ + distinct_.size(); }
+  uint32_t gathered() const noexcept { return static_cast<uint32_t>(slots_.size()); }
+  int traverse(visitproc visit, void* arg) const;
+
+ private:
+  friend class Walk;
+  std::vector<Node> nodes_;  // parents before children
+  std::vector<Check> checks_;
+  std::vector<uint32_t> roots_;  // cheap first
+  std::vector<Relation> relations_;
+  std::vector<std::vector<uint32_t>> distinct_;
+  std::vector<OriginName> origins_;
+  std::vector<Ref> keys_;  // own what the nodes' steps point to
+  std::vector<std::string> texts_;
+  std::vector<std::pair<uint32_t, uint32_t>> text_of_;  // (node, index into texts_), pinned roots
+  std::optional<TorchState> torch_state_;
+  std::string impossible_;  // why no frame can pass; "" normally
+  size_t absences_ = 0;
+
+  std::vector<PyObject*> slots_;                               // of the walk that passed last
+  std::vector<Ref> fresh_;                                     // results of getters that nothing else keeps alive
+  std::vector<std::pair<uint32_t, PyObject*>> dicts_to_make_;  // gathered __dict__s that do not exist yet
+  std::vector<PyObject*> own_slots_;                           // room for callers that want none
+  std::vector<PyObject*> distinct_scratch_;
+  uint32_t suspect_ = kNoParent;  // node where the last failing walk failed
+  bool suspect_torch_state_ = false;
+
+  void compile(GuardBuilder& builder);
+
+  bool passes_alone(uint32_t node, const FrameView& frame, Reached& result) noexcept;
+  bool are_distinct(PyObject* const* slots) noexcept;
+  bool make_gathered_dicts(PyObject** slots) noexcept;
+
+  std::string path_of(uint32_t node, bool absent = false) const;
+  std::string cause_of(uint32_t origin, int32_t line, bool in_function) const;
+};
+
+}  // namespace minidynamo

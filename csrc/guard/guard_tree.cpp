@@ -1,0 +1,118 @@
+// The public face: a builder until finish(), a program afterwards.
+#include "guard/guard_program.h"
+
+namespace minidynamo {
+
+struct GuardTree::State {
+  std::unique_ptr<GuardBuilder> builder = std::make_unique<GuardBuilder>();
+  std::unique_ptr<GuardProgram> program;
+};
+
+GuardTree::GuardTree() : state_(std::make_unique<State>()) {}
+GuardTree::~GuardTree() = default;
+GuardTree::GuardTree(GuardTree&&) noexcept = default;
+GuardTree& GuardTree::operator=(GuardTree&&) noexcept = default;
+
+Source* GuardTree::local(int32_t index, PyObject* name, PyObject* value) {
+  return state_->builder->find_or_make(nullptr, Access::Local, name, index, value, false);
+}
+
+Source* GuardTree::function(PyObject* function) {
+  return state_->builder->find_or_make(nullptr, Access::Function, nullptr, -1, function, false);
+}
+
+Source* GuardTree::pinned(PyObject* object, const std::string& text) {
+  Source* source = state_->builder->find_or_make(nullptr, Access::Pinned, object, -1, object, false);
+  state_->builder->name_pinned(source, text);
+  return source;
+}
+
+Source* GuardTree::child(Source* parent, Access access, PyObject* key, int32_t index, PyObject* value) {
+  return state_->builder->find_or_make(parent, access, key, index, value, false);
+}
+
+Source* GuardTree::find(Source* parent, Access access, PyObject* key, int32_t index) const noexcept {
+  return state_->builder->find(parent, access, key, index, false);
+}
+
+void GuardTree::add(Source* source, GuardKind kind, GuardOrigin origin) {
+  state_->builder->add(source, kind, nullptr, origin);
+}
+
+void GuardTree::add_missing(Source* parent, Access access, PyObject* key, int32_t index, GuardOrigin origin) {
+  Source* source = state_->builder->find_or_make(parent, access, key, index, nullptr, true);
+  state_->builder->add(source, GuardKind::Missing, nullptr, origin);
+}
+
+void GuardTree::add_relation(Source* source, GuardKind kind, Source* other, GuardOrigin origin) {
+  state_->builder->add(source, kind, other, origin);
+}
+
+uint32_t GuardTree::gather(Source* source) { return state_->builder->gather(source); }
+
+uint32_t GuardTree::gathered() const noexcept {
+  if (state_->program) return state_->program->gathered();
+  return state_->builder ? static_cast<uint32_t>(state_->builder->gathered().size()) : 0;
+}
+
+void GuardTree::distinct(std::vector<uint32_t> slots) { state_->builder->distinct.push_back(std::move(slots)); }
+
+void GuardTree::finish() {
+  if (!state_->builder) return;
+  state_->program = std::make_unique<GuardProgram>(*state_->builder);
+  state_->builder.reset();
+}
+
+bool GuardTree::finished() const noexcept { return state_->program != nullptr; }
+
+bool GuardTree::check(const FrameView& frame, PyObject** slots) noexcept {
+  return state_->program && state_->program->check(frame, slots);
+}
+
+bool GuardTree::check_slowly(const FrameView& frame) const noexcept {
+  return state_->program && !state_->program->first_failure(frame);
+}
+
+std::string GuardTree::explain_failure(const FrameView& frame) const {
+  if (!state_->program) return "the guards are gone";
+  std::optional<Failure> failure = state_->program->first_failure(frame);
+  return failure ? state_->program->failure_text(*failure) : "";
+}
+
+std::vector<std::string> GuardTree::to_text() const {
+  if (state_->program) return state_->program->to_text();
+  std::vector<std::string> lines;
+  if (!state_->builder) return lines;
+  for (const GuardRequest& request : state_->builder->requests()) {
+    const std::string path = request.source->to_text();
+    if (request.other) {
+      lines.push_back(path + (request.kind == GuardKind::SameAs ? " is " : " is not ") + request.other->to_text());
+    } else if (request.kind == GuardKind::Missing) {
+      lines.push_back(path + " is absent");
+    } else {
+      Check check{request.kind};
+      if (prepare_check(check, {request.source->value.get(), request.source->inline_attributes}))
+        lines.push_back(check_text(check, path));
+    }
+  }
+  return lines;
+}
+
+size_t GuardTree::guard_count() const noexcept {
+  if (state_->program) return state_->program->guard_count();
+  return state_->builder ? state_->builder->requests().size() : 0;
+}
+
+int GuardTree::traverse(visitproc visit, void* arg) const {
+  if (state_->builder)
+    if (int result = state_->builder->traverse(visit, arg)) return result;
+  return state_->program ? state_->program->traverse(visit, arg) : 0;
+}
+
+void GuardTree::clear() noexcept {
+  // Moved out first: letting go of objects may run code that comes back here.
+  std::unique_ptr<GuardBuilder> builder = std::move(state_->builder);
+  std::unique_ptr<GuardProgram> program = std::move(state_->program);
+}
+
+}  // namespace minidynamo

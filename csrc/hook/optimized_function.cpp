@@ -1,0 +1,173 @@
+// A call first tries the guards straight on its arguments: no frame, no hook, no dict on a hit. Where the arguments do not lie in the
+// order of the parameters, or no entry fits, the wrapped function is called with the hook installed, so that CPython binds them.
+#include "hook/optimized_function.h"
+
+#include <structmember.h>
+
+#include "hook/capture.h"
+#include "hook/frame_hook.h"
+#include "hook/module_call.h"
+#include "trace/rules.h"
+
+namespace minidynamo {
+namespace {
+
+struct OptimizedFunction {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* wrapped;
+  PyObject* config;
+  PyObject* dict;
+  PyObject* weakrefs;
+};
+
+OptimizedFunction* as_optimized(PyObject* object) noexcept { return reinterpret_cast<OptimizedFunction*>(object); }
+
+// Parameters are given by position, each exactly once.
+bool is_bound_as_given(const PyCodeObject* code, size_t count, PyObject* keyword_names) noexcept {
+  return !keyword_names && count == static_cast<size_t>(code->co_argcount) && code->co_kwonlyargcount == 0 &&
+         !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
+}
+
+PyObject* call_through_hook(OptimizedFunction* self, PyObject* function, PyObject* const* arguments, size_t flags,
+                            PyObject* keyword_names) {
+  PyCodeObject* target = PyFunction_Check(function)
+                             ? reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code)
+                             : nullptr;
+  HookInstalled hook;
+  ModeScope mode({self->config, target});
+  return PyObject_Vectorcall(function, arguments, flags, keyword_names);
+}
+
+PyObject* call_function(OptimizedFunction* self, PyObject* function, PyObject* const* arguments, size_t flags,
+                        PyObject* keyword_names) {
+  const auto count = static_cast<size_t>(PyVectorcall_NARGS(flags));
+  auto* code = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code);
+  if (is_bound_as_given(code, count, keyword_names)) {
+    constexpr size_t kMostLocals = 64;
+    const auto locals_count = static_cast<size_t>(code->co_nlocalsplus);
+    if (locals_count <= kMostLocals) {
+      PyObject* locals[kMostLocals];
+      std::copy_n(arguments, count, locals);
+      std::fill_n(locals + count, locals_count - count, nullptr);
+      bool captured = false;
+      Ref result = run_cached(code, FrameView{function, locals}, self->config, captured);
+      if (captured) return result.release();
+    }
+  }
+  return call_through_hook(self, function, arguments, flags, keyword_names);
+}
+
+PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keyword_names) noexcept {
+  OptimizedFunction* self = as_optimized(object);
+  if (Tracer::current() || thread_mode().disabled) return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names);
+  PyObject* function = self->wrapped;
+  Ref bound_function, bound_self;
+  if (Py_IS_TYPE(function, &PyMethod_Type)) {
+    bound_self = Ref::borrow(PyMethod_GET_SELF(function));
+    bound_function = module_forward(function);  // of nn.Module.__call__, where no hook has to run
+    if (!bound_function) bound_function = Ref::borrow(PyMethod_GET_FUNCTION(function));
+    function = bound_function.get();
+  }
+  if (!bound_self && PyFunction_Check(function)) return call_function(self, function, arguments, flags, keyword_names);
+  if (!bound_self || !PyFunction_Check(function))
+    return call_through_hook(self, self->wrapped, arguments, flags, keyword_names);
+  const size_t given = PyVectorcall_NARGS(flags) + (keyword_names ? PyTuple_GET_SIZE(keyword_names) : 0);
+  std::vector<PyObject*> with_self(given + 1);
+  with_self[0] = bound_self.get();
+  std::copy_n(arguments, given, with_self.begin() + 1);
+  return call_function(self, function, with_self.data(), PyVectorcall_NARGS(flags) + 1, keyword_names);
+}
+
+PyObject* optimized_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject *wrapped, *config;
+  static const char* names[] = {"function", "config", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO", const_cast<char**>(names), &wrapped, &config)) return nullptr;
+  if (!PyCallable_Check(wrapped)) {
+    PyErr_Format(PyExc_TypeError, "OptimizedFunction wraps a callable, not %.200s", Py_TYPE(wrapped)->tp_name);
+    return nullptr;
+  }
+  Ref object = Ref::steal(type->tp_alloc(type, 0));
+  if (!object) return nullptr;
+  OptimizedFunction* self = as_optimized(object.get());
+  self->vectorcall = optimized_vectorcall;
+  self->wrapped = Ref::borrow(wrapped).release();
+  self->config = Ref::borrow(config).release();
+  return object.release();
+}
+
+PyObject* optimized_get(PyObject* self, PyObject* object, PyObject*) {
+  return object && object != Py_None ? PyMethod_New(self, object) : Ref::borrow(self).release();
+}
+
+PyObject* optimized_repr(PyObject* self) {
+  return PyUnicode_FromFormat("<minidynamo-optimized %R>", as_optimized(self)->wrapped);
+}
+
+int optimized_traverse(PyObject* object, visitproc visit, void* arg) {
+  OptimizedFunction* self = as_optimized(object);
+  Py_VISIT(self->wrapped);
+  Py_VISIT(self->config);
+  Py_VISIT(self->dict);
+  return 0;
+}
+
+int optimized_clear(PyObject* object) {
+  OptimizedFunction* self = as_optimized(object);
+  Py_CLEAR(self->wrapped);
+  Py_CLEAR(self->config);
+  Py_CLEAR(self->dict);
+  return 0;
+}
+
+void optimized_dealloc(PyObject* object) {
+  PyObject_GC_UnTrack(object);
+  if (as_optimized(object)->weakrefs) PyObject_ClearWeakRefs(object);
+  optimized_clear(object);
+  Py_TYPE(object)->tp_free(object);
+}
+
+PyMemberDef members[] = {
+    {"__wrapped__", T_OBJECT, offsetof(OptimizedFunction, wrapped), READONLY, "The function that is captured."},
+    {"config", T_OBJECT, offsetof(OptimizedFunction, config), READONLY, "The CaptureConfig."},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+PyGetSetDef properties[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyTypeObject make_type() {
+  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  type.tp_name = "minidynamo._C.OptimizedFunction";
+  type.tp_doc = "OptimizedFunction(function, config)\n--\n\nA callable that captures and compiles calls of a function.";
+  type.tp_basicsize = sizeof(OptimizedFunction);
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+  type.tp_new = optimized_new;
+  type.tp_dealloc = optimized_dealloc;
+  type.tp_traverse = optimized_traverse;
+  type.tp_clear = optimized_clear;
+  type.tp_call = PyVectorcall_Call;
+  type.tp_vectorcall_offset = offsetof(OptimizedFunction, vectorcall);
+  type.tp_dictoffset = offsetof(OptimizedFunction, dict);
+  type.tp_weaklistoffset = offsetof(OptimizedFunction, weakrefs);
+  type.tp_descr_get = optimized_get;
+  type.tp_repr = optimized_repr;
+  type.tp_members = members;
+  type.tp_getset = properties;
+  return type;
+}
+
+}  // namespace
+
+PyTypeObject* optimized_function_type() {
+  static PyTypeObject type = make_type();
+  if (!(type.tp_flags & Py_TPFLAGS_READY)) {
+    if (PyType_Ready(&type) < 0) return nullptr;
+    trace_through_wrapped(&type);
+  }
+  return &type;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,10 @@
+// Which frames are worth a capture, outside those that optimize() was asked for.
+#pragma once
+#include "python/eval_frame.h"
+
+namespace minidynamo {
+
+// User code (not the standard library, torch or minidynamo) whose parameters include a tensor or an nn.Module.
+bool should_capture(const InterpreterFrame& frame);
+
+}  // namespace minidynamo

@@ -1,0 +1,55 @@
+// The state that outlives a frame: this thread's capture mode, and the process-wide counters and records.
+#pragma once
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "python/ref.h"
+#include "trace/tracer.h"
+
+namespace minidynamo {
+
+// What the frame hook does on this thread. Outside a capture region it lets every frame pass.
+struct ThreadMode {
+  PyObject* config = nullptr;        // the CaptureConfig of the region; null: capture nothing
+  PyCodeObject* target = nullptr;    // the code object that the region was entered for; captured whatever the policy says
+  bool disabled = false;             // minidynamo.disable: capture nothing, not even in global mode
+};
+ThreadMode& thread_mode() noexcept;
+
+// Sets the thread's mode for a scope.
+class ModeScope {
+ public:
+  explicit ModeScope(ThreadMode mode) noexcept : saved_(std::exchange(thread_mode(), mode)) {}
+  ~ModeScope() { thread_mode() = saved_; }
+  ModeScope(const ModeScope&) = delete;
+  ModeScope& operator=(const ModeScope&) = delete;
+
+ private:
+  ThreadMode saved_;
+};
+
+// A frame that ran as it was, and why.
+struct Uncaptured {
+  Ref code;
+  std::string reason, detail, user_stack;
+  int line = 0, column = -1, end_column = -1;
+};
+
+struct Statistics {
+  long frames = 0, captured = 0, graphs = 0, guards = 0, operators = 0, instructions = 0;
+  double evaluate = 0, propagate = 0, guard_build = 0, graph_export = 0, backend = 0, codegen = 0;  // seconds
+};
+
+struct Runtime {
+  Statistics statistics;
+  std::vector<Uncaptured> uncaptured;
+  std::unordered_set<Ref> configs;  // kept alive, since their addresses name cache entries
+  Ref global_config;  // of MINIDYNAMO=1; null otherwise
+  long compiled_functions = 0;
+  std::vector<std::pair<Ref, Ref>> published;  // (globals dict, name) of __compiled_fn_N, removed at reset
+  TraceLimits limits;
+};
+Runtime& runtime() noexcept;
+
+}  // namespace minidynamo

@@ -1,0 +1,51 @@
+// What CPython knows about dicts and instance attributes beneath its public API: version tags, instance dicts that are
+// looked at without being created, and lookups that never run user code.
+//
+// All results are borrowed references. No function leaves a Python error set, allocates Python objects, or calls into
+// Python. Callers hold the GIL and keep the object alive.
+#pragma once
+#include <cstdint>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// A number that no other dict and no other state of this dict ever had or will have (PEP 509): equal to an earlier one
+// only if it is the same dict, alive since, with the same keys and the very same value objects.
+inline uint64_t dict_version(PyObject* dict) noexcept { return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag; }
+
+// Whether comparing the object with another such object runs C code only (builtin scalars, strings, tuples of them, and
+// whatever compares by identity). Such objects are fit to be keys of `dict_item`.
+bool compares_natively(PyObject* object) noexcept;
+
+enum class Lookup : uint8_t {
+  Found,
+  Absent,
+  Undecided,  // a key of equal hash in the way would need user code to compare
+};
+
+// dict[key] for any dict or instance of a subclass, beneath an overridden __getitem__. `hash` is the key's; `hint` is
+// where it was found last time, updated (start with 0).
+Lookup dict_item(PyObject* dict, PyObject* key, Py_hash_t hash, uint32_t& hint, PyObject*& value) noexcept;
+
+// The instance's __dict__ if it exists as an object; null if the instance has none or keeps its attributes inline.
+PyObject* instance_dict(PyObject* object) noexcept;
+
+// Whether instances of the type have a __dict__ at all.
+inline bool has_instance_dict(PyTypeObject* type) noexcept { return type->tp_dictoffset != 0; }
+
+// Whether the instance keeps its attributes inline, that is, has a __dict__ that does not exist as an object yet.
+bool has_inline_attributes(PyObject* object) noexcept;
+
+// The instance's own attribute, in whichever form it is kept; null if absent. `name` is an interned str.
+PyObject* instance_attribute(PyObject* object, PyObject* name) noexcept;
+Lookup instance_attribute(PyObject* object, PyObject* name, Py_hash_t hash, uint32_t& hint, PyObject*& value) noexcept;
+
+// Inline attributes only (has_inline_attributes): the same, and how many there are, and the n-th in order of insertion.
+PyObject* inline_attribute(PyObject* object, PyObject* name, Py_hash_t hash, uint32_t& hint) noexcept;
+Py_ssize_t inline_attribute_count(PyObject* object) noexcept;
+// Calls visit(name, value) in order of insertion until it returns false; false if it did.
+using AttributeVisitor = bool (*)(void* state, PyObject* name, PyObject* value);
+bool visit_inline_attributes(PyObject* object, AttributeVisitor visit, void* state) noexcept;
+
+}  // namespace minidynamo

@@ -1,0 +1,25 @@
+// PEP 523: CPython's frame-evaluation hook and the interpreter frames that it is given.
+#pragma once
+#include "python/ref.h"
+
+struct _PyInterpreterFrame;
+
+namespace minidynamo {
+
+using EvalFrame = PyObject* (*)(PyThreadState*, _PyInterpreterFrame*, int);
+
+// What the hook needs of a frame; all borrowed from it.
+struct InterpreterFrame {
+  PyObject* function;      // the function object whose code it runs
+  PyCodeObject* code;
+  PyObject* const* locals; // fast locals: bound parameters, nulls for the rest; cells and free variables are not set up yet
+  bool is_call;            // a function's frame before its first instruction: not a resumed generator, module or class body
+};
+InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept;
+
+EvalFrame installed_eval_frame() noexcept;
+void install_eval_frame(EvalFrame eval_frame) noexcept;
+// What CPython does without any hook.
+PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept;
+
+}  // namespace minidynamo

@@ -1,0 +1,30 @@
+#include "python/eval_frame.h"
+
+#define Py_BUILD_CORE
+#undef HAVE_STD_ATOMIC
+#include <internal/pycore_frame.h>
+#include <internal/pycore_interp.h>
+#include <internal/pycore_pystate.h>
+#undef Py_BUILD_CORE
+
+namespace minidynamo {
+
+InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept {
+  PyCodeObject* code = frame->f_code;
+  const bool at_start = frame->prev_instr == _PyCode_CODE(code) - 1;
+  const bool is_function = (code->co_flags & (CO_OPTIMIZED | CO_NEWLOCALS)) == (CO_OPTIMIZED | CO_NEWLOCALS);
+  return {reinterpret_cast<PyObject*>(frame->f_func), code, frame->localsplus,
+          at_start && is_function && frame->owner == FRAME_OWNED_BY_THREAD && frame->f_func};
+}
+
+EvalFrame installed_eval_frame() noexcept { return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()); }
+
+void install_eval_frame(EvalFrame eval_frame) noexcept {
+  _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame);
+}
+
+PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
+  return _PyEval_EvalFrameDefault(thread, frame, throw_flag);
+}
+
+}  // namespace minidynamo

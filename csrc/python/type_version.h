@@ -1,0 +1,25 @@
+// What CPython knows about classes beneath its public API: version tags and raw attribute lookup.
+//
+// Borrowed results; no Python error is left set.
+#pragma once
+#include <cstdint>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// A number that no other class and no other state of this class (its own and its bases' attributes, its MRO) ever had
+// or will have; 0 if it has none at the moment, which says nothing. A lookup in the class gives it one.
+inline uint32_t type_version(PyTypeObject* type) noexcept {
+  return type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG ? type->tp_version_tag : 0;
+}
+
+// What the class or one of its bases has under this name (an interned str), unbound; null if nothing.
+PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept;
+
+// Whether the type of such an object can never change by assignment to __class__.
+inline bool type_is_permanent(PyTypeObject* type) noexcept {
+  return (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) && !PyType_IsSubtype(type, &PyModule_Type);
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,198 @@
+// Construction of fake tensors, and the public questions and conversions of fake.h.
+#include "tensor/fake_tensor.h"
+
+#include <torch/csrc/autograd/functions/basic_ops.h>
+#include <torch/csrc/autograd/functions/utils.h>
+
+#include "tensor/fake.h"
+
+namespace minidynamo {
+namespace {
+
+constexpr const char* kNoData =
+    "This is a fake tensor: it has sizes and strides but no data, so its values cannot be read or written outside of "
+    "tensor operations.";
+
+constexpr c10::DispatchKeySet kConjugateKeys(c10::DispatchKey::Conjugate);
+constexpr c10::DispatchKeySet kNegativeKeys(c10::DispatchKey::Negative);
+
+c10::DispatchKeySet with_view_bits(c10::DispatchKeySet keys, const FakeLayout& layout) {
+  keys = keys - kConjugateKeys - kNegativeKeys;
+  if (layout.conjugate) keys = keys | kConjugateKeys;
+  if (layout.negative) keys = keys | kNegativeKeys;
+  return keys.add(c10::DispatchKey::Fake);
+}
+
+at::Tensor finish(c10::intrusive_ptr<c10::TensorImpl> impl, const FakeLayout& layout) {
+  impl->set_sizes_and_strides(layout.sizes, layout.strides, layout.offset);
+  return at::Tensor(std::move(impl));
+}
+
+// Why a real tensor cannot be stood for by a fake; empty if it can.
+std::string why_not(const at::Tensor& tensor) {
+  const c10::DispatchKeySet keys = tensor.key_set();
+  if (is_fake_tensor(tensor)) return "it is a fake tensor already";
+  if (keys.has(c10::DispatchKey::Python)) return "its class has a __torch_dispatch__ of its own";
+  if (keys.has(c10::DispatchKey::FuncTorchGradWrapper) || keys.has(c10::DispatchKey::FuncTorchBatched)) {
+    return "it belongs to a torch.func transform that is running";
+  }
+  if (keys.has(c10::DispatchKey::Functionalize)) return "it is a functionalization wrapper";
+  if (tensor.is_nested()) return "nested tensors are not supported";
+  if (tensor.is_quantized()) return "quantized tensors are not supported";
+  if (tensor.layout() != c10::kStrided) {
+    return c10::str("its layout is ", tensor.layout(), ", and only strided tensors are supported");
+  }
+  if (tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) return "its sizes are symbolic";
+  if (tensor._fw_grad(0).defined()) return "it carries a forward-mode tangent";
+  return "";
+}
+
+// In autograd, a fake is what its tensor is: a leaf, or something computed. For the second, a node that stands for all that
+// was computed before the trace.
+void set_autograd_state(at::Tensor& fake, const at::Tensor& real) {
+  if (!real.requires_grad()) return;
+  if (real.is_leaf()) {
+    fake.set_requires_grad(true);
+    return;
+  }
+  at::Tensor origin = new_fake_view(FakeLayout::of(fake), fake);
+  origin.set_requires_grad(true);
+  auto node = c10::make_intrusive<torch::autograd::Identity>();
+  node->set_next_edges(torch::autograd::collect_next_edges(origin));
+  torch::autograd::set_history(fake, node);
+}
+
+at::Tensor fake_of(const at::Tensor& real) {
+  const FakeLayout layout = FakeLayout::of(real);
+  const int64_t bytes = real.has_storage() ? static_cast<int64_t>(real.unsafeGetTensorImpl()->unsafe_storage().nbytes())
+                                           : storage_bytes(layout);
+  // The constructor for views takes the dispatch keys as they are, so an inference tensor stays one in any mode.
+  auto impl = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, new_fake_storage(bytes, real.device()),
+                                                   with_view_bits(real.key_set(), layout), layout.dtype);
+  if (!real.is_inference() && real._version() != 0) {
+    impl->set_version_counter(c10::VariableVersion(static_cast<uint32_t>(real._version())));
+  }
+  at::Tensor fake = finish(std::move(impl), layout);
+  set_autograd_state(fake, real);
+  return fake;
+}
+
+}  // namespace
+
+FakeLayout FakeLayout::of(const at::Tensor& tensor) {
+  const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+  FakeLayout layout;
+  layout.sizes.assign(impl->sizes().begin(), impl->sizes().end());
+  layout.strides.assign(impl->strides().begin(), impl->strides().end());
+  layout.offset = impl->storage_offset();
+  layout.dtype = impl->dtype();
+  layout.conjugate = impl->is_conj();
+  layout.negative = impl->is_neg();
+  return layout;
+}
+
+c10::Storage new_fake_storage(int64_t bytes, c10::Device device) {
+  auto impl =
+      c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), c10::SymInt(bytes),
+                                            at::DataPtr(nullptr, device), /*allocator=*/nullptr, /*resizable=*/false);
+  impl->release_data_and_set_meta_custom_data_ptr_error_msg_(kNoData);
+  return c10::Storage(std::move(impl));
+}
+
+int64_t storage_bytes(const FakeLayout& layout) {
+  int64_t last = layout.offset;
+  for (size_t i = 0; i < layout.sizes.size(); ++i) {
+    if (layout.sizes[i] == 0) return 0;
+    last += (layout.sizes[i] - 1) * layout.strides[i];
+  }
+  return (last + 1) * static_cast<int64_t>(layout.dtype.itemsize());
+}
+
+at::Tensor new_fake_on(const FakeLayout& layout, c10::Storage storage, c10::Device device) {
+  const c10::DispatchKey key =
+      c10::computeDispatchKey(c10::typeMetaToScalarType(layout.dtype), c10::kStrided, device);
+  auto impl = c10::make_intrusive<c10::TensorImpl>(std::move(storage),
+                                                   with_view_bits(c10::DispatchKeySet(key), layout), layout.dtype);
+  return finish(std::move(impl), layout);
+}
+
+at::Tensor new_fake(const FakeLayout& layout, int64_t bytes, c10::Device device) {
+  return new_fake_on(layout, new_fake_storage(bytes, device), device);
+}
+
+at::Tensor new_fake_view(const FakeLayout& layout, const at::Tensor& base) {
+  const c10::TensorImpl* base_impl = base.unsafeGetTensorImpl();
+  auto impl = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(base_impl->unsafe_storage()),
+                                                   with_view_bits(base_impl->key_set(), layout), layout.dtype);
+  return finish(std::move(impl), layout);
+}
+
+void change_fake(const at::Tensor& fake, const FakeLayout& layout, const c10::Storage* storage) {
+  c10::TensorImpl* impl = fake.unsafeGetTensorImpl();
+  if (storage && !same_storage(*storage, impl->unsafe_storage())) impl->set_storage_keep_dtype(*storage);
+  impl->set_sizes_and_strides(layout.sizes, layout.strides, layout.offset);
+  if (impl->is_conj() != layout.conjugate) impl->_set_conj(layout.conjugate);
+  if (impl->is_neg() != layout.negative) impl->_set_neg(layout.negative);
+}
+
+void throw_python_error() {
+  python_error error;
+  error.persist();
+  throw std::move(error);
+}
+
+void set_python_error_from_exception() noexcept {
+  try {
+    throw;
+  } catch (python_error& error) {
+    error.restore();
+  } catch (pybind11::error_already_set& error) {
+    error.restore();
+  } catch (const c10::NotImplementedError& error) {
+    PyErr_SetString(PyExc_NotImplementedError, error.what_without_backtrace());
+  } catch (const c10::IndexError& error) {
+    PyErr_SetString(PyExc_IndexError, error.what_without_backtrace());
+  } catch (const c10::ValueError& error) {
+    PyErr_SetString(PyExc_ValueError, error.what_without_backtrace());
+  } catch (const c10::TypeError& error) {
+    PyErr_SetString(PyExc_TypeError, error.what_without_backtrace());
+  } catch (const c10::Error& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
+  }
+}
+
+bool is_tensor(PyObject* object) noexcept {
+  if (!THPVariableClass) return false;
+  PyTypeObject* type = Py_TYPE(object);
+  return THPVariable_CheckTypeExact(type) || PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(THPVariableClass));
+}
+
+bool is_fake(PyObject* object) noexcept {
+  return is_tensor(object) && is_fake_tensor(THPVariable_Unpack(object));
+}
+
+Ref make_fake(PyObject* real) {
+  if (!is_tensor(real)) {
+    PyErr_Format(PyExc_TypeError, "make_fake() needs a torch.Tensor, not '%.200s'", Py_TYPE(real)->tp_name);
+    return nullptr;
+  }
+  try {
+    install_fake_fallback();
+    const at::Tensor& tensor = THPVariable_Unpack(real);
+    const std::string reason = why_not(tensor);
+    if (!reason.empty()) {
+      PyErr_Format(PyExc_NotImplementedError, "This tensor cannot be faked: %s", reason.c_str());
+      return nullptr;
+    }
+    return Ref::steal(THPVariable_Wrap(fake_of(tensor), Py_TYPE(real)));
+  } catch (...) {
+    set_python_error_from_exception();
+    return nullptr;
+  }
+}
+
+}  // namespace minidynamo

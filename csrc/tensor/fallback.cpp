@@ -1,0 +1,279 @@
+// The boxed kernel behind DispatchKey::Fake: every operator on a fake, and every operator on a tracing thread, arrives here
+// below autograd, autocast and the Python key, and leaves with fakes.
+//
+// In order: real tensors among the arguments are replaced or refused, the observer hears of writes and random numbers,
+// metadata comes from the memo or the meta kernel, results are built, and the call is reported if no Python call stands for it.
+//
+// Usually runs without the GIL (torch's bindings release it), so Python is touched on the rare paths only.
+#include "tensor/fake_tensor.h"
+#include "tensor/memo.h"
+#include "tensor/meta_call.h"
+#include "tensor/operator_info.h"
+#include "tensor/operator_report.h"
+#include "tensor/trace_state.h"
+
+#include <torch/csrc/autograd/variable.h>
+
+namespace minidynamo {
+namespace {
+
+using Tensors = c10::SmallVector<const at::Tensor*, 8>;
+
+void collect(const c10::IValue& value, Tensors& tensors) {
+  if (value.isTensor()) {
+    tensors.push_back(&value.toTensor());
+  } else if (value.isList()) {
+    for (const c10::IValue& item : value.toListRef()) {
+      if (item.isTensor()) tensors.push_back(&item.toTensor());
+    }
+  }
+}
+
+// A number inside a tensor that C++ made during this very call (a Python scalar, an operator's own constant): the program
+// cannot hold it, so it is part of the operator.
+bool is_constant(const at::Tensor& tensor) {
+  const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+  return impl->is_wrapped_number() || (impl->dim() == 0 && impl->is_cpu() && !impl->pyobj_slot()->load_pyobj() &&
+                                       !tensor.requires_grad());
+}
+
+class Call {
+ public:
+  Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack)
+      : op_(op), keys_(keys), stack_(stack), info_(operator_info(op)), observer_(current_observer()) {}
+
+  void run() {
+    survey();
+    if (!any_fake_ && !observer_) return run_for_real();
+    if (any_unknown_real_ && observer_) replace_reals();
+    refuse_writes_to_reals();
+    if (observer_) tell_of_effects();
+    if (info_.composite) return op_.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack_);
+    if (info_.rule == OperatorRule::RunOnFakes) return run_for_real();
+    if (info_.dynamic_output && depends_on_data()) {
+      if (!any_fake_ && !any_unknown_real_) return run_for_real();
+      refuse(c10::str("the result of ", info_.name, " depends on the data of a tensor"));
+    }
+    const bool report = observer_ && !observer_->recording_call();
+    c10::SmallVector<c10::IValue, 4> results;
+    build(*metadata(), results);
+    if (report) this->report(results);
+    torch::jit::drop(*stack_, info_.argument_count);
+    for (c10::IValue& result : results) stack_->push_back(std::move(result));
+  }
+
+  [[noreturn]] void refuse(const std::string& reason) {
+    if (observer_) {
+      pybind11::gil_scoped_acquire gil;
+      observer_->cannot_fake(info_.name, reason);
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_NotImplementedError, reason.c_str());
+      throw_python_error();
+    }
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "Fake tensors: ", reason);
+  }
+
+ private:
+  c10::ArrayRef<c10::IValue> arguments() const {
+    return c10::ArrayRef<c10::IValue>(stack_->data() + first_argument(), info_.argument_count);
+  }
+  size_t first_argument() const { return stack_->size() - info_.argument_count; }
+
+  void survey() {
+    tensors_.clear();
+    any_fake_ = any_unknown_real_ = false;
+    for (const c10::IValue& value : arguments()) collect(value, tensors_);
+    for (const at::Tensor* tensor : tensors_) {
+      if (!tensor->defined()) continue;
+      if (is_fake_tensor(*tensor)) {
+        any_fake_ = true;
+      } else if (!is_constant(*tensor)) {
+        any_unknown_real_ = true;
+      }
+    }
+  }
+
+  void run_for_real() {
+    c10::impl::ExcludeDispatchKeyGuard no_fake(c10::DispatchKey::Fake);
+    op_.redispatchBoxed(keys_ & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake), stack_);
+  }
+
+  at::Tensor fake_for(const at::Tensor& real) {
+    pybind11::gil_scoped_acquire gil;
+    const Ref object = Ref::steal(THPVariable_Wrap(real));
+    PyObject* fake = observer_->fake_for_real(object.get());
+    if (!fake) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_NotImplementedError, "a tensor that the trace does not know");
+      throw_python_error();
+    }
+    return THPVariable_Unpack(fake);
+  }
+
+  static bool is_unknown_real(const c10::IValue& value) {
+    return value.isTensor() && value.toTensor().defined() && !is_fake_tensor(value.toTensor()) &&
+           !is_constant(value.toTensor());
+  }
+
+  void replace_reals() {
+    for (size_t index : info_.written_arguments) {
+      if (is_unknown_real((*stack_)[first_argument() + index])) {
+        refuse(c10::str(info_.name, " writes to a tensor from outside of the trace"));
+      }
+    }
+    for (size_t i = first_argument(); i < stack_->size(); ++i) {
+      c10::IValue& value = (*stack_)[i];
+      if (is_unknown_real(value)) {
+        value = fake_for(value.toTensor());
+      } else if (value.isList()) {
+        replace_reals_in_list(value);
+      }
+    }
+    survey();
+  }
+
+  void replace_reals_in_list(c10::IValue& value) {
+    std::optional<c10::List<c10::IValue>> copy;
+    for (size_t i = 0; i < value.toListRef().size(); ++i) {
+      const c10::IValue& item = value.toListRef()[i];
+      if (!is_unknown_real(item)) continue;
+      if (!copy) copy = value.toList().copy();
+      copy->set(i, fake_for(item.toTensor()));
+    }
+    if (copy) value = *copy;
+  }
+
+  template <typename Function>
+  void for_each_written(Function function) {
+    for (size_t index : info_.written_arguments) {
+      const c10::IValue& value = arguments()[index];
+      if (value.isTensor()) {
+        if (value.toTensor().defined()) function(value.toTensor());
+      } else if (value.isList()) {
+        for (const c10::IValue& item : value.toListRef()) {
+          if (item.isTensor() && item.toTensor().defined()) function(item.toTensor());
+        }
+      }
+    }
+  }
+
+  // What a trace does must not reach real tensors, through autograd's view tracking neither.
+  void refuse_writes_to_reals() {
+    for_each_written([this](const at::Tensor& tensor) {
+      const auto* view = torch::autograd::impl::get_view_autograd_meta(tensor);
+      const bool view_of_real = view && view->has_bw_view() && !is_fake_tensor(view->get_backward_view().base_);
+      if (!is_fake_tensor(tensor) || view_of_real) refuse(c10::str(info_.name, " writes to a real tensor"));
+    });
+  }
+
+  void tell_of_effects() {
+    bool impure = info_.random;
+    // Nobody can see a write to a tensor that an operator made for its own use.
+    for_each_written([&impure](const at::Tensor& tensor) {
+      const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+      impure = impure || impl->pyobj_slot()->load_pyobj() || impl->unsafe_storage().use_count() > 1;
+    });
+    if (info_.rule == OperatorRule::WritesRunningStatistics) {
+      // (input, weight, bias, running_mean, running_var, training, momentum, eps)
+      impure = impure || (arguments()[5].toBool() && arguments()[3].isTensor() && arguments()[3].toTensor().defined());
+    }
+    if (impure) observer_->operator_is_impure();
+  }
+
+  bool depends_on_data() const {
+    switch (info_.rule) {
+      case OperatorRule::DynamicIfMaskIndex:
+        for (size_t i = 1; i < tensors_.size(); ++i) {
+          if (!tensors_[i]->defined()) continue;
+          const c10::ScalarType type = tensors_[i]->scalar_type();
+          if (type == c10::kBool || type == c10::kByte) return true;
+        }
+        return false;
+      case OperatorRule::DynamicUnlessOutputSize: return arguments()[1].isNone();
+      default: return true;
+    }
+  }
+
+  std::shared_ptr<const MetadataResult> metadata() {
+    MemoKey key;
+    const bool remember = info_.builtin && !info_.changes_layout && key.build(info_, arguments(), tensors_);
+    if (remember) {
+      if (auto known = find_in_memo(key)) return known;
+    }
+    MetaOutcome outcome = run_meta_kernel(op_, info_, arguments(), tensors_);
+    auto result = std::make_shared<const MetadataResult>(std::move(outcome.result));
+    if (remember && !outcome.changed_arguments) add_to_memo(key, result);
+    return result;
+  }
+
+  at::Tensor build_tensor(const TensorResult& entry, c10::ArrayRef<at::Tensor> earlier) const {
+    switch (entry.kind) {
+      case TensorResult::Kind::Undefined: return {};
+      case TensorResult::Kind::Argument: return *tensors_[entry.source];
+      case TensorResult::Kind::Earlier: return earlier[entry.source];
+      case TensorResult::Kind::View: {
+        const at::Tensor& base = *tensors_[entry.source];
+        return is_fake_tensor(base) ? new_fake_view(entry.layout, base)
+                                    : new_fake(entry.layout, entry.bytes, base.device());
+      }
+      case TensorResult::Kind::ViewOfEarlier: return new_fake_view(entry.layout, earlier[entry.source]);
+      case TensorResult::Kind::Fresh: break;
+    }
+    return new_fake(entry.layout, entry.bytes, entry.device);
+  }
+
+  void build(const MetadataResult& metadata, c10::SmallVectorImpl<c10::IValue>& results) const {
+    c10::SmallVector<at::Tensor, 4> built;
+    for (const TensorResult& entry : metadata.tensors) built.push_back(build_tensor(entry, built));
+    size_t next = 0;
+    for (const ReturnShape& shape : metadata.returns) {
+      switch (shape.kind) {
+        case ReturnShape::Kind::Value: results.emplace_back(shape.value); break;
+        case ReturnShape::Kind::Tensor: results.emplace_back(built[next++]); break;
+        case ReturnShape::Kind::TensorList: {
+          c10::List<at::Tensor> list;
+          list.reserve(shape.count);
+          for (size_t i = 0; i < shape.count; ++i) list.push_back(built[next++]);
+          results.emplace_back(std::move(list));
+        }
+      }
+    }
+  }
+
+  void report(c10::ArrayRef<c10::IValue> results) {
+    pybind11::gil_scoped_acquire gil;
+    const OperatorReport report = describe_call(op_, arguments(), results);
+    if (!observer_->operator_ran(report.target.get(), report.args.get(), report.kwargs.get(), report.result.get())) {
+      if (!PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "%s was refused", info_.name.c_str());
+      throw_python_error();
+    }
+  }
+
+  const c10::OperatorHandle& op_;
+  c10::DispatchKeySet keys_;
+  torch::jit::Stack* stack_;
+  const OperatorInfo& info_;
+  OperatorObserver* observer_;
+  Tensors tensors_;
+  bool any_fake_ = false, any_unknown_real_ = false;
+};
+
+void fake_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  Call call(op, keys, stack);
+  try {
+    call.run();
+  } catch (const CannotFake& problem) {
+    call.refuse(problem.reason);
+  }
+}
+
+}  // namespace
+void install_fake_fallback() {
+  // Never unregistered: operators may run while the process shuts down.
+  static const torch::Library* library = [] {
+    auto* made = new torch::Library(torch::Library::IMPL, "_", c10::DispatchKey::Fake, __FILE__, __LINE__);
+    made->fallback(torch::CppFunction::makeFromBoxedFunction<&fake_fallback>());
+    return made;
+  }();
+  (void)library;
+}
+
+}  // namespace minidynamo

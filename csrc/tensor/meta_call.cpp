@@ -1,0 +1,333 @@
+#include "tensor/meta_call.h"
+
+#include <ATen/PythonTorchFunctionTLS.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "tensor/cpu_layouts.h"
+#include "tensor/fake.h"
+
+namespace minidynamo {
+namespace {
+
+thread_local int running = 0;
+
+struct IgnoreWarnings final : c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+
+// The thread's state while a meta kernel runs: dispatch starts below everything that has seen the call already, no
+// __torch_function__, no warnings (the real call will give them).
+class BelowEverything {
+ public:
+  BelowEverything()
+      : keys_(c10::DispatchKeySet(c10::DispatchKey::BackendSelect), excluded()),
+        warnings_(&ignore_),
+        torch_function_(at::impl::PythonTorchFunctionTLS::get_disabled_state()) {
+    at::impl::PythonTorchFunctionTLS::set_disabled_state(at::impl::TorchFunctionDisabledState::ALL_DISABLED);
+    ++running;
+  }
+  ~BelowEverything() {
+    --running;
+    at::impl::PythonTorchFunctionTLS::set_disabled_state(torch_function_);
+  }
+  BelowEverything(const BelowEverything&) = delete;
+  BelowEverything& operator=(const BelowEverything&) = delete;
+
+ private:
+  static c10::DispatchKeySet excluded() {
+    return c10::DispatchKeySet(c10::DispatchKey::Fake) | c10::DispatchKeySet(c10::DispatchKey::Python) |
+           c10::DispatchKeySet(c10::DispatchKey::PythonTLSSnapshot) | c10::autograd_dispatch_keyset |
+           c10::autocast_dispatch_keyset | c10::DispatchKeySet(c10::DispatchKey::ADInplaceOrView) |
+           c10::DispatchKeySet(c10::DispatchKey::FuncTorchDynamicLayerFrontMode) |
+           c10::DispatchKeySet(c10::DispatchKey::FuncTorchDynamicLayerBackMode) |
+           c10::DispatchKeySet(c10::DispatchKey::Functionalize) | c10::DispatchKeySet(c10::DispatchKey::Tracer);
+  }
+
+  c10::impl::ForceDispatchKeyGuard keys_;
+  IgnoreWarnings ignore_;
+  c10::WarningUtils::WarningHandlerGuard warnings_;
+  at::impl::TorchFunctionDisabledState torch_function_;
+};
+
+// The meta-device stand-ins of a call's tensors; tensors that share a storage have twins that share one.
+class Twins {
+ public:
+  explicit Twins(c10::ArrayRef<const at::Tensor*> tensors) : tensors_(tensors) {
+    twins_.reserve(tensors.size());
+    for (const at::Tensor* tensor : tensors) twins_.push_back(make(*tensor));
+  }
+
+  // The arguments with twins in place of tensors. Consumes the twins in order.
+  c10::IValue replace(const c10::IValue& value) {
+    if (value.isTensor()) return twins_[next_++].tensor;
+    if (value.isList()) {
+      bool has_tensor = false;
+      for (const c10::IValue& item : value.toListRef()) has_tensor = has_tensor || item.isTensor();
+      if (!has_tensor) return value;
+      c10::List<c10::IValue> list = value.toList().copy();
+      for (size_t i = 0; i < list.size(); ++i) {
+        if (value.toListRef()[i].isTensor()) list.set(i, twins_[next_++].tensor);
+      }
+      return list;
+    }
+    if (value.isDevice()) return c10::Device(c10::kMeta);
+    if (value.isStorage()) return storage(value.toStorage());
+    return value;
+  }
+
+  int number_of(const at::Tensor& result) const {
+    for (size_t i = 0; i < twins_.size(); ++i) {
+      if (twins_[i].tensor.defined() && twins_[i].tensor.is_same(result)) return static_cast<int>(i);
+    }
+    return -1;
+  }
+  // The first argument whose storage a result shares, or -1.
+  int sharing_storage(const at::Tensor& result) const {
+    for (size_t i = 0; i < twins_.size(); ++i) {
+      if (twins_[i].tensor.defined() && same_storage(twins_[i].tensor.storage(), result.storage())) {
+        return static_cast<int>(i);
+      }
+    }
+    return -1;
+  }
+
+  // Carries what the kernel did to the twins over to the fakes. True if there was anything.
+  bool apply_changes() {
+    bool changed = false;
+    for (StorageTwin& pair : storages_) {
+      const size_t bytes = pair.twin.nbytes();
+      if (bytes == pair.bytes) continue;
+      changed = true;
+      const_cast<c10::Storage&>(pair.original).set_nbytes(bytes);
+    }
+    for (size_t i = 0; i < twins_.size(); ++i) {
+      const Twin& twin = twins_[i];
+      if (!twin.tensor.defined()) continue;
+      const FakeLayout after = FakeLayout::of(twin.tensor);
+      const bool moved = !same_storage(twin.tensor.storage(), twin.storage);
+      if (!moved && after == twin.before) continue;
+      changed = true;
+      const c10::Storage destination = moved ? original_of(twin.tensor, tensors_[i]->device()) : c10::Storage();
+      change_fake(*tensors_[i], after, moved ? &destination : nullptr);
+    }
+    return changed;
+  }
+
+ private:
+  struct Twin {
+    at::Tensor tensor;
+    FakeLayout before;
+    c10::Storage storage;
+  };
+  struct StorageTwin {
+    c10::Storage original, twin;
+    size_t bytes;
+  };
+
+  c10::Storage storage(const c10::Storage& original) {
+    for (const StorageTwin& pair : storages_) {
+      if (same_storage(pair.original, original)) return pair.twin;
+    }
+    const size_t bytes = original ? original.nbytes() : 0;
+    c10::Storage twin(c10::make_intrusive<c10::StorageImpl>(
+        c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<int64_t>(bytes)),
+        at::DataPtr(nullptr, c10::kMeta), c10::GetAllocator(c10::kMeta), /*resizable=*/true));
+    storages_.push_back({original, twin, bytes});
+    return twin;
+  }
+
+  c10::Storage original_of(const at::Tensor& twin, c10::Device device) {
+    for (const StorageTwin& pair : storages_) {
+      if (same_storage(pair.twin, twin.storage())) return pair.original;
+    }
+    return new_fake_storage(static_cast<int64_t>(twin.storage().nbytes()), device);
+  }
+
+  Twin make(const at::Tensor& tensor) {
+    if (!tensor.defined()) return {};
+    for (size_t i = 0; i < twins_.size(); ++i) {
+      if (tensors_[i]->is_same(tensor)) return twins_[i];
+    }
+    Twin result;
+    result.before = FakeLayout::of(tensor);
+    // A number in a tensor's clothes goes anywhere, and Python meta kernels want its value.
+    if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
+      result.tensor = tensor;
+      result.storage = tensor.storage();
+      return result;
+    }
+    result.storage = storage(tensor.unsafeGetTensorImpl()->unsafe_storage());
+    auto impl = c10::make_intrusive<c10::TensorImpl>(c10::Storage(result.storage), c10::DispatchKeySet(c10::DispatchKey::Meta),
+                                                     result.before.dtype);
+    impl->set_sizes_and_strides(result.before.sizes, result.before.strides, result.before.offset);
+    if (result.before.conjugate) impl->_set_conj(true);
+    if (result.before.negative) impl->_set_neg(true);
+    result.tensor = at::Tensor(std::move(impl));
+    return result;
+  }
+
+  c10::ArrayRef<const at::Tensor*> tensors_;
+  std::vector<Twin> twins_;
+  std::vector<StorageTwin> storages_;
+  size_t next_ = 0;
+};
+
+c10::Device with_index(c10::Device device) {
+  if (device.has_index() || device.is_cpu() || device.is_meta()) return device;
+  return c10::impl::hasDeviceGuardImpl(device.type()) ? c10::impl::VirtualGuardImpl(device.type()).getDevice() : device;
+}
+
+// Operators whose later arguments may live on other devices than the first.
+bool first_argument_decides(std::string_view name) {
+  return name.starts_with("aten::copy_") || name.starts_with("aten::index") || name.starts_with("aten::_index_put_impl_") ||
+         name.starts_with("aten::_copy_from") || name.starts_with("aten::set_");
+}
+
+// Where an operator's new tensors live: where it is told, else where its arguments are (a 0-dim CPU tensor goes anywhere).
+c10::Device result_device(const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
+                          c10::ArrayRef<const at::Tensor*> tensors) {
+  for (const c10::IValue& value : arguments) {
+    if (value.isDevice()) return with_index(value.toDevice());
+  }
+  std::optional<c10::Device> found;
+  for (const at::Tensor* tensor : tensors) {
+    if (!tensor->defined()) continue;
+    const c10::Device device = tensor->device();
+    if (first_argument_decides(info.name)) return device;
+    if (device.is_cpu() && tensor->dim() == 0) continue;
+    if (found && *found != device) {
+      throw CannotFake{c10::str(info.name, " got tensors on ", *found, " and on ", device)};
+    }
+    found = device;
+  }
+  return found.value_or(c10::kCPU);
+}
+
+bool says_no_data(const std::string& message) {
+  return message.find("cannot be called on meta tensors") != std::string::npos ||
+         message.find("no data") != std::string::npos || message.find("data-dependent") != std::string::npos;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// Python meta kernels say in several ways that they do not know the answer.
+void throw_if_python_says_unknown(const OperatorInfo& info, const python_error& error) {
+  pybind11::gil_scoped_acquire gil;
+  if (!error.type) return;
+  const std::string_view type = reinterpret_cast<PyTypeObject*>(error.type)->tp_name;
+  const bool unknown = PyErr_GivenExceptionMatches(error.type, PyExc_NotImplementedError) ||
+                       type.find("DataDependent") != std::string_view::npos ||
+                       type.find("DynamicOutputShape") != std::string_view::npos ||
+                       type.find("Unsupported") != std::string_view::npos || says_no_data(error.message);
+  if (unknown) throw CannotFake{c10::str(info.name, " has no metadata-only answer: ", first_line(error.message))};
+  if (!info.builtin) {
+    throw CannotFake{c10::str("The fake implementation of ", info.name, " raised ", type, ": ", first_line(error.message))};
+  }
+}
+
+void call(const c10::OperatorHandle& op, const OperatorInfo& info, torch::jit::Stack& stack) {
+  BelowEverything state;
+  try {
+    op.callBoxed(&stack);
+  } catch (const python_error& error) {
+    throw_if_python_says_unknown(info, error);
+    throw;
+  } catch (const c10::NotImplementedError& error) {
+    throw CannotFake{c10::str(info.name, " has no fake (meta) implementation: ",
+                              first_line(error.what_without_backtrace()))};
+  } catch (const c10::Error& error) {
+    if (says_no_data(error.what_without_backtrace())) {
+      throw CannotFake{c10::str("the result of ", info.name, " depends on data")};
+    }
+    throw;
+  }
+}
+
+class ResultReader {
+ public:
+  ResultReader(const OperatorInfo& info, const Twins& twins, c10::Device device)
+      : info_(info), twins_(twins), device_(device) {}
+
+  MetadataResult read(c10::ArrayRef<c10::IValue> values) {
+    for (const c10::IValue& value : values) {
+      if (value.isTensor()) {
+        result_.returns.push_back({ReturnShape::Kind::Tensor, 1, {}});
+        add(value.toTensor());
+      } else if (value.isTensorList()) {
+        const c10::ArrayRef<c10::IValue> items = value.toListRef();
+        result_.returns.push_back({ReturnShape::Kind::TensorList, items.size(), {}});
+        for (const c10::IValue& item : items) add(item.toTensor());
+      } else if (value.isNone() || value.isInt() || value.isBool() || value.isDouble() || value.isComplexDouble()) {
+        result_.returns.push_back({ReturnShape::Kind::Value, 0, value});
+      } else {
+        throw CannotFake{c10::str(info_.name, " returns a ", value.tagKind(), ", which has no fake form")};
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void add(const at::Tensor& tensor) {
+    TensorResult entry;
+    if (!tensor.defined()) {
+      entry.kind = TensorResult::Kind::Undefined;
+    } else if (tensor.layout() != c10::kStrided || tensor.is_quantized() || tensor.is_nested()) {
+      throw CannotFake{c10::str(info_.name, " returns a tensor that is not a plain strided one")};
+    } else if (tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
+      throw CannotFake{c10::str(info_.name, " returns a tensor whose shape depends on data")};
+    } else {
+      describe(tensor, entry);
+    }
+    result_.tensors.push_back(std::move(entry));
+    seen_.push_back(tensor);
+  }
+
+  void describe(const at::Tensor& tensor, TensorResult& entry) {
+    entry.layout = FakeLayout::of(tensor);
+    entry.bytes = static_cast<int64_t>(tensor.storage().nbytes());
+    entry.device = device_;
+    if ((entry.source = twins_.number_of(tensor)) >= 0) {
+      entry.kind = TensorResult::Kind::Argument;
+      return;
+    }
+    for (size_t i = 0; i < seen_.size(); ++i) {
+      if (!seen_[i].defined() || !same_storage(seen_[i].storage(), tensor.storage())) continue;
+      if (result_.tensors[i].kind != TensorResult::Kind::Fresh) break;
+      entry.kind = seen_[i].is_same(tensor) ? TensorResult::Kind::Earlier : TensorResult::Kind::ViewOfEarlier;
+      entry.source = static_cast<int>(i);
+      return;
+    }
+    if ((entry.source = twins_.sharing_storage(tensor)) >= 0) entry.kind = TensorResult::Kind::View;
+  }
+
+  const OperatorInfo& info_;
+  const Twins& twins_;
+  c10::Device device_;
+  MetadataResult result_;
+  std::vector<at::Tensor> seen_;
+};
+
+}  // namespace
+
+MetaOutcome run_meta_kernel(const c10::OperatorHandle& op, const OperatorInfo& info,
+                            c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors) {
+  const c10::Device device = result_device(info, arguments, tensors);
+  Twins twins(tensors);
+  torch::jit::Stack stack;
+  stack.reserve(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    // The meta device has no pinned memory; the result's metadata does not depend on it.
+    const bool pins = static_cast<int>(i) == info.pin_memory_argument && arguments[i].isBool();
+    stack.push_back(pins ? c10::IValue() : twins.replace(arguments[i]));
+  }
+  call(op, info, stack);
+  MetaOutcome outcome;
+  outcome.result = ResultReader(info, twins, device).read(stack);
+  correct_layouts(info, arguments, tensors, outcome.result);
+  outcome.changed_arguments = twins.apply_changes();
+  return outcome;
+}
+
+bool fake_kernel_running() noexcept { return running > 0; }
+
+}  // namespace minidynamo

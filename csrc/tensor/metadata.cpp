@@ -1,0 +1,132 @@
+// TensorRecord: what a compiled graph assumes of a tensor input.
+//
+// Storage offsets are left out on purpose: slices of one buffer are the same input to a graph.
+#include "tensor/metadata.h"
+
+#include "tensor/fake_tensor.h"
+
+namespace minidynamo {
+namespace {
+
+// The keys that would take part in dispatch if only the thread's state and this tensor did.
+c10::DispatchKeySet effective_keys(const c10::TensorImpl* impl) noexcept {
+  const c10::impl::LocalDispatchKeySet local = c10::impl::tls_local_dispatch_key_set();
+  return (impl->key_set() | local.included_) - local.excluded_;
+}
+
+std::string tuple_text(c10::IntArrayRef values) {
+  std::string text = "(";
+  for (size_t i = 0; i < values.size(); ++i) text += c10::str(i ? ", " : "", values[i]);
+  return text + (values.size() == 1 ? ",)" : ")");
+}
+
+const char* truth(bool value) { return value ? "True" : "False"; }
+
+std::string dtype_text(caffe2::TypeMeta dtype) {
+  return std::string("torch.") + torch::getTHPDtype(c10::typeMetaToScalarType(dtype))->name;
+}
+
+std::string class_text(PyTypeObject* type) {
+  if (reinterpret_cast<PyObject*>(type) == THPVariableClass) return "torch.Tensor";
+  const Ref module = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
+  const Ref name = Ref::steal(PyType_GetQualName(type));
+  if (!module || !name || !PyUnicode_Check(module.get())) {
+    PyErr_Clear();
+    return type->tp_name;
+  }
+  return c10::str(PyUnicode_AsUTF8(module.get()), ".", PyUnicode_AsUTF8(name.get()));
+}
+
+bool is_leaf(const c10::TensorImpl* impl) noexcept {
+  const auto* meta = static_cast<const torch::autograd::AutogradMeta*>(impl->autograd_meta());
+  return !meta || !meta->grad_fn_;
+}
+
+}  // namespace
+
+struct TensorRecord::Data {
+  Ref type;
+  c10::DispatchKeySet keys;
+  caffe2::TypeMeta dtype;
+  c10::Device device;
+  bool requires_grad, leaf;
+  c10::SmallVector<int64_t, 5> sizes, strides;
+};
+
+TensorRecord::TensorRecord(std::unique_ptr<Data> data) : data_(std::move(data)) {}
+TensorRecord::TensorRecord(TensorRecord&&) noexcept = default;
+TensorRecord& TensorRecord::operator=(TensorRecord&&) noexcept = default;
+TensorRecord::~TensorRecord() = default;
+
+TensorRecord TensorRecord::of(PyObject* tensor) {
+  const c10::TensorImpl* impl = THPVariable_Unpack(tensor).unsafeGetTensorImpl();
+  const c10::IntArrayRef sizes = impl->sizes();
+  const c10::IntArrayRef strides = impl->strides();
+  return TensorRecord(std::unique_ptr<Data>(new Data{
+      .type = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tensor))),
+      .keys = effective_keys(impl),
+      .dtype = impl->dtype(),
+      .device = impl->device(),
+      .requires_grad = impl->requires_grad(),
+      .leaf = is_leaf(impl),
+      .sizes = c10::SmallVector<int64_t, 5>(sizes.begin(), sizes.end()),
+      .strides = c10::SmallVector<int64_t, 5>(strides.begin(), strides.end()),
+  }));
+}
+
+bool TensorRecord::matches(PyObject* object) const noexcept {
+  const Data& data = *data_;
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != data.type.get()) return false;
+  const c10::TensorImpl* impl = THPVariable_Unpack(object).unsafeGetTensorImpl();
+  return effective_keys(impl) == data.keys && impl->dtype() == data.dtype && impl->device() == data.device &&
+         impl->requires_grad() == data.requires_grad && (!data.requires_grad || is_leaf(impl) == data.leaf) &&
+         !impl->has_symbolic_sizes_strides() && impl->sizes() == c10::IntArrayRef(data.sizes) &&
+         impl->strides() == c10::IntArrayRef(data.strides);
+}
+
+std::string TensorRecord::difference(PyObject* object) const {
+  const Data& data = *data_;
+  auto* type = reinterpret_cast<PyTypeObject*>(data.type.get());
+  if (Py_TYPE(object) != type) {
+    return c10::str("type is ", class_text(Py_TYPE(object)), ", expected ", class_text(type));
+  }
+  const c10::TensorImpl* impl = THPVariable_Unpack(object).unsafeGetTensorImpl();
+  if (impl->dtype() != data.dtype) {
+    return c10::str("dtype is ", dtype_text(impl->dtype()), ", expected ", dtype_text(data.dtype));
+  }
+  if (impl->device() != data.device) return c10::str("device is ", impl->device(), ", expected ", data.device);
+  if (impl->requires_grad() != data.requires_grad) {
+    return c10::str("requires_grad is ", truth(impl->requires_grad()), ", expected ", truth(data.requires_grad));
+  }
+  if (data.requires_grad && is_leaf(impl) != data.leaf) {
+    return c10::str("is_leaf is ", truth(is_leaf(impl)), ", expected ", truth(data.leaf));
+  }
+  if (impl->has_symbolic_sizes_strides()) return "its sizes are symbolic";
+  if (impl->sizes() != c10::IntArrayRef(data.sizes)) {
+    return c10::str("size is ", tuple_text(impl->sizes()), ", expected ", tuple_text(data.sizes));
+  }
+  if (impl->strides() != c10::IntArrayRef(data.strides)) {
+    return c10::str("stride is ", tuple_text(impl->strides()), ", expected ", tuple_text(data.strides));
+  }
+  if (effective_keys(impl) != data.keys) {
+    return c10::str("dispatch keys are ", c10::toString(effective_keys(impl)), ", expected ", c10::toString(data.keys));
+  }
+  return "";
+}
+
+std::string TensorRecord::to_text(const std::string& source) const {
+  const Data& data = *data_;
+  const auto* type = reinterpret_cast<PyTypeObject*>(data.type.get());
+  std::string text = c10::str("type(", source, ") is ", class_text(const_cast<PyTypeObject*>(type)));
+  text += c10::str(" and ", source, ".dtype == ", dtype_text(data.dtype));
+  text += c10::str(" and ", source, ".device == torch.device('", data.device, "')");
+  text += c10::str(" and ", source, ".requires_grad == ", truth(data.requires_grad));
+  if (data.requires_grad) text += c10::str(" and ", source, ".is_leaf == ", truth(data.leaf));
+  text += c10::str(" and ", source, ".size() == ", tuple_text(data.sizes));
+  text += c10::str(" and ", source, ".stride() == ", tuple_text(data.strides));
+  if (data.keys.has(c10::DispatchKey::Conjugate)) text += c10::str(" and ", source, ".is_conj()");
+  if (data.keys.has(c10::DispatchKey::Negative)) text += c10::str(" and ", source, ".is_neg()");
+  return text;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,31 @@
+#include "tensor/operator_rules.h"
+
+#include <algorithm>
+#include <array>
+
+namespace minidynamo {
+namespace {
+
+struct Row {
+  std::string_view name;
+  OperatorRule rule;
+};
+
+// Sorted by name.
+constexpr std::array kRules{
+    Row{"aten::_fused_sdp_choice", OperatorRule::RunOnFakes},
+    Row{"aten::index.Tensor", OperatorRule::DynamicIfMaskIndex},
+    Row{"aten::native_batch_norm", OperatorRule::WritesRunningStatistics},
+    Row{"aten::repeat_interleave.Tensor", OperatorRule::DynamicUnlessOutputSize},
+};
+
+static_assert(std::ranges::is_sorted(kRules, {}, &Row::name));
+
+}  // namespace
+
+OperatorRule rule_of(std::string_view operator_name) noexcept {
+  const auto row = std::ranges::lower_bound(kRules, operator_name, {}, &Row::name);
+  return row != kRules.end() && row->name == operator_name ? row->rule : OperatorRule::None;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,103 @@
+// The Python surface of csrc/tensor/ for tests and debugging: nothing here is part of the public API.
+#include "tensor/tensor_bindings.h"
+
+#include "tensor/fake_tensor.h"
+#include "tensor/metadata.h"
+#include "tensor/trace_state.h"
+
+namespace py = pybind11;
+
+namespace minidynamo {
+namespace {
+
+// Records what it is told in Python lists. Real tensors get fakes of their own if `known` says so, else they are refused.
+class RecordingObserver final : public OperatorObserver {
+ public:
+  RecordingObserver(bool accept_reals, bool report) : accept_reals_(accept_reals), report_(report) {}
+
+  bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override {
+    const Ref entry = Ref::steal(PyTuple_Pack(4, target, args, kwargs, result));
+    return entry && PyList_Append(calls_.ptr(), entry.get()) == 0;
+  }
+  bool recording_call() const noexcept override { return !report_; }
+  void operator_is_impure() noexcept override { ++impure_; }
+  PyObject* fake_for_real(PyObject* real) noexcept override {
+    if (!accept_reals_) {
+      PyErr_SetString(PyExc_LookupError, "a real tensor that the trace does not know");
+      return nullptr;
+    }
+    if (PyObject* known = PyDict_GetItemWithError(fakes_.ptr(), real)) return known;
+    const Ref fake = make_fake(real);
+    if (!fake || PyDict_SetItem(fakes_.ptr(), real, fake.get()) < 0) return nullptr;
+    return PyDict_GetItemWithError(fakes_.ptr(), real);
+  }
+  void cannot_fake(const std::string& operator_name, const std::string& reason) noexcept override {
+    PyErr_SetString(PyExc_NotImplementedError, (operator_name + ": " + reason).c_str());
+  }
+
+  py::list calls_;
+  py::dict fakes_;
+  long impure_ = 0;
+
+ private:
+  bool accept_reals_, report_;
+};
+
+class FakeScope {
+ public:
+  FakeScope(bool accept_reals, bool report) : observer_(accept_reals, report) {}
+  void enter() {
+    if (scope_) throw py::value_error("this FakeScope is active already");
+    scope_ = std::make_unique<TensorTraceScope>(observer_);
+  }
+  void exit() { scope_.reset(); }
+  py::list calls() const { return observer_.calls_; }
+  long impure() const { return observer_.impure_; }
+
+ private:
+  RecordingObserver observer_;
+  std::unique_ptr<TensorTraceScope> scope_;
+};
+
+py::object checked(Ref ref) {
+  if (!ref) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(ref.release());
+}
+
+}  // namespace
+
+void bind_tensor(PyObject* module_object) {
+  py::module_ module = py::reinterpret_borrow<py::module_>(module_object);
+  module.def("make_fake", [](py::handle real) { return checked(make_fake(real.ptr())); });
+  module.def("is_fake", [](py::handle object) { return is_fake(object.ptr()); });
+  module.def("memo_statistics", [] {
+    const FakeMemoStatistics statistics = fake_memo_statistics();
+    py::dict result;
+    result["hits"] = statistics.hits;
+    result["misses"] = statistics.misses;
+    result["entries"] = statistics.entries;
+    return result;
+  });
+  module.def("clear_memo", &clear_fake_memo);
+  py::class_<FakeScope>(module, "FakeScope")
+      .def(py::init<bool, bool>(), py::arg("accept_reals") = true, py::arg("report") = false)
+      .def("__enter__", [](py::object self) {
+        self.cast<FakeScope&>().enter();
+        return self;
+      })
+      .def("__exit__", [](FakeScope& self, const py::args&) { self.exit(); })
+      .def_property_readonly("calls", &FakeScope::calls)
+      .def_property_readonly("impure", &FakeScope::impure);
+  py::class_<TensorRecord>(module, "TensorRecord")
+      .def(py::init([](py::handle tensor) { return std::make_unique<TensorRecord>(TensorRecord::of(tensor.ptr())); }))
+      .def("matches", [](const TensorRecord& self, py::handle object) { return self.matches(object.ptr()); })
+      .def("difference", [](const TensorRecord& self, py::handle object) { return self.difference(object.ptr()); })
+      .def("to_text", &TensorRecord::to_text);
+  py::class_<TorchState>(module, "TorchState")
+      .def(py::init([] { return std::make_unique<TorchState>(TorchState::now()); }))
+      .def("matches", &TorchState::matches)
+      .def("difference", &TorchState::difference)
+      .def("to_text", &TorchState::to_text);
+}
+
+}  // namespace minidynamo

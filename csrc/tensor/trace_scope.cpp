@@ -1,0 +1,125 @@
+// The thread's tracing state: who observes operators, and what of torch's state a trace may change and must find restored.
+//
+// Nothing random is drawn under a trace (random operators only compute metadata), so generators are left alone.
+#include <ATen/ThreadLocalState.h>
+#include <ATen/autocast_mode.h>
+
+#include "tensor/fake_tensor.h"
+#include "tensor/float32_precision.h"
+#include "tensor/trace_state.h"
+
+namespace minidynamo {
+namespace {
+
+thread_local OperatorObserver* observer = nullptr;
+
+int autocast_nesting() {
+  const int nesting = at::autocast::increment_nesting() - 1;
+  at::autocast::decrement_nesting();
+  return nesting;
+}
+
+// The default device is a Python global beside the mode on the __torch_function__ stack.
+Ref default_device_namespace() {
+  static PyObject* dictionary = [] {
+    const Ref module = Ref::steal(PyImport_ImportModule("torch.utils._device"));
+    return module ? Ref::borrow(PyModule_GetDict(module.get())).release() : nullptr;
+  }();
+  if (!dictionary) PyErr_Clear();
+  return Ref::borrow(dictionary);
+}
+
+constexpr const char* kDefaultDevice = "CURRENT_DEVICE";
+
+// torch.set_default_dtype also sets Python-side defaults, so it is asked to restore it.
+void restore_default_dtype(c10::ScalarType dtype) {
+  if (c10::get_default_dtype_as_scalartype() == dtype) return;
+  const Ref module = Ref::steal(PyImport_ImportModule("torch"));
+  Ref done;
+  if (module) {
+    done = Ref::steal(PyObject_CallMethod(module.get(), "set_default_dtype", "O", torch::getTHPDtype(dtype)));
+  }
+  if (!done) {
+    PyErr_Clear();
+    c10::set_default_dtype(c10::scalarTypeToTypeMeta(dtype));
+  }
+}
+
+}  // namespace
+
+OperatorObserver* current_observer() noexcept { return observer; }
+OperatorObserver* exchange_observer(OperatorObserver* next) noexcept { return std::exchange(observer, next); }
+
+struct TensorTraceScope::Saved {
+  at::ThreadLocalState thread_state;
+  OperatorObserver* observer;
+  int autocast_nesting;
+  bool autocast_cache;
+  c10::ScalarType default_dtype;
+  bool deterministic, deterministic_warn_only, deterministic_fill;
+  Float32Precisions precisions;
+  Ref default_device;
+};
+
+TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
+  install_fake_fallback();
+  const at::Context& context = at::globalContext();
+  const Ref devices = default_device_namespace();
+  saved_ = new Saved{.thread_state = at::ThreadLocalState(),
+                     .observer = exchange_observer(&new_observer),
+                     .autocast_nesting = autocast_nesting(),
+                     .autocast_cache = at::autocast::is_autocast_cache_enabled(),
+                     .default_dtype = c10::get_default_dtype_as_scalartype(),
+                     .deterministic = context.deterministicAlgorithms(),
+                     .deterministic_warn_only = context.deterministicAlgorithmsWarnOnly(),
+                     .deterministic_fill = context.deterministicFillUninitializedMemory(),
+                     .precisions = Float32Precisions::now(),
+                     .default_device =
+                         Ref::borrow(devices ? PyDict_GetItemString(devices.get(), kDefaultDevice) : nullptr)};
+  c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, true);
+}
+
+TensorTraceScope::~TensorTraceScope() {
+  const std::unique_ptr<Saved> saved(saved_);
+  // A trace that fails ends here with its Python error set.
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  exchange_observer(saved->observer);
+  // Casts of fake weights must not outlive the trace; real ones are cast again when needed.
+  at::autocast::clear_cache();
+  at::ThreadLocalState::setThreadLocalState(saved->thread_state);
+  at::autocast::set_autocast_cache_enabled(saved->autocast_cache);
+  for (int nesting = autocast_nesting(); nesting != saved->autocast_nesting;) {
+    nesting = nesting > saved->autocast_nesting ? at::autocast::decrement_nesting() : at::autocast::increment_nesting();
+  }
+  at::Context& context = at::globalContext();
+  if (context.deterministicAlgorithms() != saved->deterministic ||
+      context.deterministicAlgorithmsWarnOnly() != saved->deterministic_warn_only) {
+    context.setDeterministicAlgorithms(saved->deterministic, saved->deterministic_warn_only);
+  }
+  if (context.deterministicFillUninitializedMemory() != saved->deterministic_fill) {
+    context.setDeterministicFillUninitializedMemory(saved->deterministic_fill);
+  }
+  if (Float32Precisions::now() != saved->precisions) saved->precisions.restore();
+  restore_default_dtype(saved->default_dtype);
+  const Ref devices = default_device_namespace();
+  if (devices && saved->default_device &&
+      PyDict_GetItemString(devices.get(), kDefaultDevice) != saved->default_device.get() &&
+      PyDict_SetItemString(devices.get(), kDefaultDevice, saved->default_device.get()) < 0) {
+    PyErr_Clear();
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
+TensorTraceSuspended::TensorTraceSuspended()
+    : was_included_(c10::impl::tls_is_dispatch_key_included(c10::DispatchKey::Fake)),
+      observer_(exchange_observer(nullptr)) {
+  if (was_included_) c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, false);
+}
+
+TensorTraceSuspended::~TensorTraceSuspended() {
+  if (was_included_) c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, true);
+  exchange_observer(observer_);
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,11 @@
+// The thread's observer, if a trace runs on it.
+#pragma once
+#include "tensor/fake.h"
+
+namespace minidynamo {
+
+OperatorObserver* current_observer() noexcept;
+// Returns the previous one.
+OperatorObserver* exchange_observer(OperatorObserver* observer) noexcept;
+
+}  // namespace minidynamo

@@ -1,0 +1,462 @@
+// Attribute access. On objects that the trace made, the instance part is CPython's own; the class part is always looked up here,
+// so that what was found in a class is guarded.
+#include "trace/attributes.h"
+
+#include "python/dict_version.h"
+#include "python/type_version.h"
+#include "trace/calls.h"
+#include "trace/known_types.h"
+#include "trace/operations.h"
+#include "trace/tensor_calls.h"
+
+namespace minidynamo {
+namespace {
+
+PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
+
+Ref attribute_error(PyObject* object, PyObject* name) {
+  PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", Py_TYPE(object)->tp_name, name);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value) {
+    PyObject_SetAttrString(value, "name", name);
+    PyObject_SetAttrString(value, "obj", object);
+  }
+  PyErr_Restore(type, value, traceback);
+  return nullptr;
+}
+
+// A child source of an outside object, entered; `raw` is what is there.
+Ref enter_child(Tracer& tracer, PyObject* owner, Access access, PyObject* key, PyObject* raw) {
+  Source* source = tracer.outside.source_of(owner);
+  return tracer.outside.enter(tracer, tracer.guards.child(source, access, key, -1, raw));
+}
+
+// The Python part of a descriptor (property.fget, classmethod.__func__), entered if the descriptor is outside.
+Ref descriptor_part(Tracer& tracer, PyObject* descriptor, const char* attribute) {
+  PyObject* name = interned(attribute);
+  Ref raw = Ref::steal(PyObject_GetAttr(descriptor, name));
+  if (!raw || !tracer.outside.source_of(descriptor)) return raw;
+  return enter_child(tracer, descriptor, Access::Attribute, name, raw.get());
+}
+
+bool is_data_descriptor(PyObject* object) noexcept { return Py_TYPE(object)->tp_descr_set != nullptr; }
+
+// Reads a C-implemented attribute (slot or getset) of an object.
+Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* descriptor) {
+  Ref raw = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+  if (!raw || tracer.broken()) return nullptr;
+  Source* source = tracer.outside.source_of(object);
+  if (!source) return raw;
+  if (const AttributeWrite* write = tracer.outside.pending(object, name)) return write->value;
+  return enter_child(tracer, object, Access::Attribute, name, raw.get());
+}
+
+// What a descriptor found in a class gives for an instance.
+Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name) {
+  PyTypeObject* kind = Py_TYPE(descriptor);
+  if (PyFunction_Check(descriptor)) return Ref::steal(PyMethod_New(descriptor, object));
+  if (kind == &PyProperty_Type || PyType_IsSubtype(kind, &PyProperty_Type)) {
+    Ref getter = descriptor_part(tracer, descriptor, "fget");
+    if (!getter) return nullptr;
+    if (getter.is(Py_None)) return attribute_error(object, name);
+    return call(tracer, getter.get(), {Ref::borrow(object)});
+  }
+  if (kind == &PyStaticMethod_Type) return descriptor_part(tracer, descriptor, "__func__");
+  if (kind == &PyClassMethod_Type) {
+    Ref function = descriptor_part(tracer, descriptor, "__func__");
+    PyObject* owner = PyType_Check(object) ? object : reinterpret_cast<PyObject*>(Py_TYPE(object));
+    return function ? Ref::steal(PyMethod_New(function.get(), owner)) : Ref();
+  }
+  if (kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type) {
+    static PyObject* const dict_name = interned("__dict__");
+    static PyObject* const class_name = interned("__class__");
+    if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+    if (name == dict_name && tracer.outside.source_of(object) && !tracer.outside.stand_in(object)) {
+      for (const AttributeWrite& write : tracer.outside.writes())
+        if (write.object.is(object))
+          return tracer.give_up("instance-dict", "__dict__ of an object that the trace has written to");
+      Ref dict = Ref::steal(PyObject_GetAttr(object, name));
+      return dict ? enter_child(tracer, object, Access::Attribute, name, dict.get()) : Ref();
+    }
+    return load_native_attribute(tracer, object, name, descriptor);
+  }
+  if (!kind->tp_descr_get) return Ref::borrow(descriptor);
+  if (PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) {
+    static PyObject* const get_name = interned("__get__");
+    if (Ref get = lookup_in_class(tracer, kind, get_name)) {
+      if (PyFunction_Check(get.get()))
+        return call(tracer, get.get(),
+                    {Ref::borrow(descriptor), Ref::borrow(object), Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))});
+    }
+    if (PyErr_Occurred()) return nullptr;
+  }
+  Ref bound = Ref::steal(kind->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+  return tracer.broken() ? Ref() : bound;
+}
+
+// Whether a type's attribute access is the generic one, possibly with a Python __getattr__ or __getattribute__.
+bool is_generic_getattr(PyTypeObject* type) noexcept {
+  return type->tp_getattro == PyObject_GenericGetAttr || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+}
+
+// nn.Module.__getattr__ in one step: _parameters, _buffers, _modules of the instance, in that order.
+Ref load_from_module_tables(Tracer& tracer, PyObject* object, PyObject* name, bool& found) {
+  static PyObject* const tables[] = {interned("_parameters"), interned("_buffers"), interned("_modules")};
+  found = false;
+  for (PyObject* table_name : tables) {
+    Ref table = load_from_instance(tracer, object, table_name);
+    if (!table) {
+      if (PyErr_Occurred()) return nullptr;
+      continue;
+    }
+    StandIn* stand_in = tracer.outside.stand_in(table.get());
+    if (stand_in && !stand_in->filled) {
+      Ref value = tracer.outside.dict_item(tracer, *stand_in, name, found);
+      if (found || PyErr_Occurred()) return value;
+    } else if (PyDict_Check(table.get())) {
+      PyObject* value = PyDict_GetItemWithError(table.get(), name);
+      found = value != nullptr;
+      if (found || PyErr_Occurred()) return Ref::borrow(value);
+    }
+  }
+  return nullptr;
+}
+
+Ref load_from_type(Tracer& tracer, PyTypeObject* type, PyObject* name) {
+  PyTypeObject* meta = Py_TYPE(type);
+  Ref meta_attribute = lookup_in_class(tracer, meta, name);
+  if (!meta_attribute && PyErr_Occurred()) return nullptr;
+  if (meta_attribute && Py_TYPE(meta_attribute.get())->tp_descr_get && is_data_descriptor(meta_attribute.get()))
+    return invoke_descriptor(tracer, meta_attribute.get(), reinterpret_cast<PyObject*>(type), name);
+  Ref attribute = lookup_in_class(tracer, type, name);
+  if (!attribute && PyErr_Occurred()) return nullptr;
+  if (attribute) {
+    PyTypeObject* kind = Py_TYPE(attribute.get());
+    if (PyFunction_Check(attribute.get()) || !kind->tp_descr_get) return attribute;
+    if (kind == &PyStaticMethod_Type || kind == &PyClassMethod_Type)
+      return invoke_descriptor(tracer, attribute.get(), reinterpret_cast<PyObject*>(type), name);
+    if (kind == &PyProperty_Type) return attribute;
+    if (PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) {
+      static PyObject* const get_name = interned("__get__");
+      Ref get = lookup_in_class(tracer, kind, get_name);
+      if (get && PyFunction_Check(get.get()))
+        return call(tracer, get.get(), {attribute, Ref::none(), Ref::borrow(reinterpret_cast<PyObject*>(type))});
+      if (!get && PyErr_Occurred()) return nullptr;
+    }
+    Ref bound = Ref::steal(kind->tp_descr_get(attribute.get(), nullptr, reinterpret_cast<PyObject*>(type)));
+    return tracer.broken() ? Ref() : bound;
+  }
+  if (meta_attribute) return invoke_descriptor(tracer, meta_attribute.get(), reinterpret_cast<PyObject*>(type), name);
+  static PyObject* const getattr_name = interned("__getattr__");
+  if (meta != &PyType_Type) {
+    Ref fallback = lookup_in_class(tracer, meta, getattr_name);
+    if (fallback && PyFunction_Check(fallback.get()))
+      return call(tracer, fallback.get(), {Ref::borrow(reinterpret_cast<PyObject*>(type)), Ref::borrow(name)});
+    if (!fallback && PyErr_Occurred()) return nullptr;
+  }
+  PyErr_Format(PyExc_AttributeError, "type object '%.50s' has no attribute '%U'", type->tp_name, name);
+  return nullptr;
+}
+
+Ref load_from_python_module(Tracer& tracer, PyObject* module, PyObject* name) {
+  Ref own = load_from_instance(tracer, module, name);
+  if (own || PyErr_Occurred()) return own;
+  Ref native = lookup_in_class(tracer, Py_TYPE(module), name);
+  if (native) return invoke_descriptor(tracer, native.get(), module, name);
+  if (PyErr_Occurred()) return nullptr;
+  static PyObject* const getattr_name = interned("__getattr__");
+  if (Ref fallback = load_from_instance(tracer, module, getattr_name))
+    return call(tracer, fallback.get(), {Ref::borrow(name)});
+  if (PyErr_Occurred()) return nullptr;
+  if (PyType_HasFeature(Py_TYPE(module), Py_TPFLAGS_HEAPTYPE)) {  // lazily importing module classes
+    if (Ref fallback = lookup_in_class(tracer, Py_TYPE(module), getattr_name))
+      if (PyFunction_Check(fallback.get()))
+        return call(tracer, fallback.get(), {Ref::borrow(module), Ref::borrow(name)});
+    if (PyErr_Occurred()) return nullptr;
+  }
+  const char* module_name = PyModule_GetName(module);
+  PyErr_Clear();
+  PyErr_Format(PyExc_AttributeError, "module '%s' has no attribute '%U'", module_name ? module_name : "?", name);
+  return nullptr;
+}
+
+// The generic algorithm; null Ref without a Python error: no such attribute.
+Ref find_generically(Tracer& tracer, PyObject* object, PyObject* name) {
+  Ref attribute = lookup_in_class(tracer, Py_TYPE(object), name);
+  if (!attribute && PyErr_Occurred()) return nullptr;
+  if (attribute && Py_TYPE(attribute.get())->tp_descr_get && is_data_descriptor(attribute.get()))
+    return invoke_descriptor(tracer, attribute.get(), object, name);
+  Ref own = load_from_instance(tracer, object, name);
+  if (own || PyErr_Occurred()) return own;
+  return attribute ? invoke_descriptor(tracer, attribute.get(), object, name) : Ref();
+}
+
+// super(): the attribute of the first class after `type` in the object's MRO that has it.
+Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
+  static PyObject* const class_name = interned("__class__");
+  Ref object = Ref::steal(PyObject_GetAttrString(super, "__self__"));
+  Ref after = Ref::steal(PyObject_GetAttrString(super, "__thisclass__"));
+  Ref start = Ref::steal(PyObject_GetAttrString(super, "__self_class__"));
+  if (!object || !after || !start) return nullptr;
+  PyObject* mro = PyType_Check(start.get()) ? reinterpret_cast<PyTypeObject*>(start.get())->tp_mro : nullptr;
+  if (mro && name != class_name) {
+    bool past = false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+      PyObject* base = PyTuple_GET_ITEM(mro, i);
+      if (past && PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(base)->tp_dict, name)) {
+        Ref attribute = lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(base), name);
+        if (!attribute) return nullptr;
+        if (!Py_TYPE(attribute.get())->tp_descr_get) return attribute;
+        if (object == start && PyType_Check(object.get()) && PyFunction_Check(attribute.get())) return attribute;
+        return invoke_descriptor(tracer, attribute.get(), object.get(), name);
+      }
+      if (base == after.get()) past = true;
+    }
+  }
+  Ref native = Ref::steal(PyObject_GenericGetAttr(super, name));
+  return native;
+}
+
+}  // namespace
+
+Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
+  PyObject* found = class_attribute(type, name);
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return Ref::borrow(found);  // immutable
+  Source* source = tracer.outside.source_or_pin(tracer, reinterpret_cast<PyObject*>(type));
+  if (!found) {
+    tracer.guards.add_missing(source, Access::ClassAttribute, name, -1, tracer.origin());
+    return nullptr;
+  }
+  return tracer.outside.enter(tracer, tracer.guards.child(source, Access::ClassAttribute, name, -1, found));
+}
+
+void guard_special_methods(Tracer& tracer, PyObject* object, std::initializer_list<const char*> names) {
+  if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) return;
+  for (const char* name : names) {
+    Ref key = Ref::steal(interned(name));
+    lookup_in_class(tracer, Py_TYPE(object), key.get());
+  }
+}
+
+Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
+  Source* source = tracer.outside.source_of(object);
+  if (!source) {
+    PyObject* value = instance_attribute(object, name);
+    return Ref::borrow(value);
+  }
+  if (const AttributeWrite* write = tracer.outside.pending(object, name)) return write->value;
+  PyObject* owner = object;
+  if (StandIn* stand_in = tracer.outside.stand_in(object)) {
+    if (PyObject* own = instance_attribute(object, name)) return Ref::borrow(own);
+    owner = stand_in->original.get();
+  }
+  if (!has_instance_dict(Py_TYPE(owner))) return nullptr;
+  PyObject* own_dict = instance_dict(owner);
+  Source* dict = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, own_dict ? own_dict : owner);
+  PyObject* raw = instance_attribute(owner, name);
+  if (raw) return tracer.outside.enter(tracer, tracer.guards.child(dict, Access::DictItem, name, -1, raw));
+  tracer.guards.add_missing(dict, Access::DictItem, name, -1, tracer.origin());
+  return nullptr;
+}
+
+Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
+  if (PyType_Check(object)) return load_from_type(tracer, reinterpret_cast<PyTypeObject*>(object), name);
+  if (PyModule_Check(object)) return load_from_python_module(tracer, object, name);
+  if (type == &PySuper_Type) return load_from_super(tracer, object, name);
+  if (PyFunction_Check(object) && tracer.outside.source_of(object)) {
+    Ref own = load_from_instance(tracer, object, name);
+    if (own || PyErr_Occurred()) return own;
+    return load_function_part(tracer, object, PyUnicode_AsUTF8(name));
+  }
+  if (type == &PyMethod_Type) {
+    Ref native = lookup_in_class(tracer, type, name);
+    if (!native) return load_attribute(tracer, PyMethod_GET_FUNCTION(object), name);
+    return Ref::steal(PyObject_GenericGetAttr(object, name));
+  }
+  if (!is_generic_getattr(type)) {
+    Ref value = Ref::steal(PyObject_GetAttr(object, name));
+    return tracer.broken() ? Ref() : value;
+  }
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !tracer.outside.source_of(object)) {
+    Ref value = Ref::steal(PyObject_GetAttr(object, name));
+    return tracer.broken() ? Ref() : value;
+  }
+
+  static PyObject* const getattribute_name = interned("__getattribute__");
+  static PyObject* const getattr_name = interned("__getattr__");
+  const bool may_be_overridden = type->tp_getattro != PyObject_GenericGetAttr;
+  if (may_be_overridden) {
+    Ref override = lookup_in_class(tracer, type, getattribute_name);
+    if (!override && PyErr_Occurred()) return nullptr;
+    if (override && PyFunction_Check(override.get())) {
+      Ref value = call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name)});
+      if (value || tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
+      Ref fallback = lookup_in_class(tracer, type, getattr_name);
+      if (!fallback) return nullptr;
+      PyErr_Clear();
+      return call(tracer, fallback.get(), {Ref::borrow(object), Ref::borrow(name)});
+    }
+  }
+
+  Ref value = find_generically(tracer, object, name);
+  if (value || tracer.broken()) return value;
+  if (!may_be_overridden) return PyErr_Occurred() ? Ref() : attribute_error(object, name);
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+  PyObject *error, *error_value, *error_traceback;
+  PyErr_Fetch(&error, &error_value, &error_traceback);
+  Ref fallback = lookup_in_class(tracer, type, getattr_name);
+  if (!fallback) {
+    if (PyErr_Occurred()) return nullptr;
+    if (!error) return attribute_error(object, name);
+    PyErr_Restore(error, error_value, error_traceback);
+    return nullptr;
+  }
+  Ref::steal(error), Ref::steal(error_value), Ref::steal(error_traceback);
+  if (fallback.is(known_types()->module_getattr)) {
+    bool found = false;
+    value = load_from_module_tables(tracer, object, name, found);
+    if (found || PyErr_Occurred()) return value;
+  }
+  return call(tracer, fallback.get(), {Ref::borrow(object), Ref::borrow(name)});
+}
+
+Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name) {
+  Ref value = find_generically(tracer, object, name);
+  return value || PyErr_Occurred() ? value : attribute_error(object, name);
+}
+
+bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable, Ref& self) {
+  PyTypeObject* type = Py_TYPE(object);
+  // The common case without making a bound method: a function in the class, nothing of that name in the instance.
+  if (is_fake(object) || (is_generic_getattr(type) && !PyType_Check(object) && !PyModule_Check(object) &&
+                          type->tp_getattro == PyObject_GenericGetAttr) ||
+      PyType_IsSubtype(type, known_types()->module)) {
+    Ref attribute = lookup_in_class(tracer, type, name);
+    if (!attribute && PyErr_Occurred()) return false;
+    if (attribute && (PyFunction_Check(attribute.get()) || Py_IS_TYPE(attribute.get(), &PyMethodDescr_Type))) {
+      Ref own = is_fake(object) ? Ref() : load_from_instance(tracer, object, name);
+      if (!own && PyErr_Occurred()) return false;
+      if (own) {
+        callable = std::move(own);
+        return true;
+      }
+      callable = std::move(attribute);
+      self = Ref::borrow(object);
+      return true;
+    }
+  }
+  callable = load_attribute(tracer, object, name);
+  if (!callable) return false;
+  if (Py_IS_TYPE(callable.get(), &PyMethod_Type)) {
+    self = Ref::borrow(PyMethod_GET_SELF(callable.get()));
+    callable = Ref::borrow(PyMethod_GET_FUNCTION(callable.get()));
+  }
+  return true;
+}
+
+bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_fake(object)) return store_tensor_attribute(tracer, object, name, value);
+  if (!tracer.outside.source_of(object)) {
+    if (value && !tracer.outside.fill_if_stand_in(tracer, value)) return false;
+    guard_special_methods(tracer, object, {"__setattr__"});
+    if (tracer.broken()) return false;
+    if (PyType_Check(object)) return tracer.give_up("class-attribute-write", "a class attribute is set") != nullptr;
+    return PyObject_SetAttr(object, name, value) == 0 && !tracer.broken();
+  }
+  if (PyType_Check(object) || PyModule_Check(object) || PyFunction_Check(object))
+    return tracer.give_up("outside-attribute-write", std::string("an attribute of a ") + type->tp_name + " is set") != nullptr;
+  // __setattr__ of nn.Module and other classes that override it is Python code that ends in object.__setattr__.
+  static PyObject* const setattr_name = interned("__setattr__");
+  static PyObject* const delattr_name = interned("__delattr__");
+  Ref override = lookup_in_class(tracer, type, value ? setattr_name : delattr_name);
+  if (!override && PyErr_Occurred()) return false;
+  if (override && PyFunction_Check(override.get())) {
+    Ref done = value ? call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name), Ref::borrow(value)})
+                     : call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name)});
+    return static_cast<bool>(done);
+  }
+  return store_in_instance(tracer, object, name, value);
+}
+
+bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value) {
+  if (!tracer.outside.source_of(object)) {
+    if (value && !tracer.outside.fill_if_stand_in(tracer, value)) return false;
+    return PyObject_GenericSetAttr(object, name, value) == 0 && !tracer.broken();
+  }
+  Ref descriptor = lookup_in_class(tracer, Py_TYPE(object), name);
+  if (!descriptor && PyErr_Occurred()) return false;
+  if (descriptor && is_data_descriptor(descriptor.get())) {
+    if (Py_IS_TYPE(descriptor.get(), &PyProperty_Type)) {
+      Ref function = descriptor_part(tracer, descriptor.get(), value ? "fset" : "fdel");
+      if (!function) return false;
+      if (function.is(Py_None)) {
+        PyErr_Format(PyExc_AttributeError, "property '%U' of '%.100s' object has no %s", name, Py_TYPE(object)->tp_name,
+                     value ? "setter" : "deleter");
+        return false;
+      }
+      Ref done = value ? call(tracer, function.get(), {Ref::borrow(object), Ref::borrow(value)})
+                       : call(tracer, function.get(), {Ref::borrow(object)});
+      return static_cast<bool>(done);
+    }
+    if (!Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type))
+      return tracer.give_up("outside-attribute-write", std::string("attribute '") + PyUnicode_AsUTF8(name) +
+                                                           "' of an object from before the call is set through a descriptor") != nullptr;
+  } else if (!has_instance_dict(Py_TYPE(object))) {
+    attribute_error(object, name);
+    return false;
+  }
+  if (!value) {
+    Ref present = load_from_instance(tracer, object, name);
+    if (!present) return PyErr_Occurred() ? false : static_cast<bool>(attribute_error(object, name));
+  }
+  tracer.outside.write(object, name, value);
+  return true;
+}
+
+Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
+  PyObject* globals = frame.globals.get();
+  if (const AttributeWrite* write = tracer.outside.pending(globals, name)) {
+    if (write->value) return write->value;
+  } else {
+    Source* source = tracer.outside.source_or_pin(tracer, globals);
+    PyObject* raw = PyDict_GetItemWithError(globals, name);
+    if (raw) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, name, -1, raw));
+    if (PyErr_Occurred()) return nullptr;
+    tracer.guards.add_missing(source, Access::DictItem, name, -1, tracer.origin());
+  }
+  PyObject* builtins = frame.builtins.get();
+  Source* source = tracer.outside.source_of(builtins);
+  if (!source) {
+    source = tracer.guards.pinned(builtins, "builtins");
+    tracer.outside.know(builtins, source);
+  }
+  PyObject* raw = PyDict_GetItemWithError(builtins, name);
+  if (raw) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, name, -1, raw));
+  if (!PyErr_Occurred()) PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+  return nullptr;
+}
+
+Ref load_cell(Tracer& tracer, PyObject* cell) {
+  Source* source = tracer.outside.source_of(cell);
+  if (!source) return Ref::borrow(PyCell_GET(cell));
+  static PyObject* const contents_name = interned("cell_contents");
+  if (const AttributeWrite* write = tracer.outside.pending(cell, contents_name)) return write->value;
+  PyObject* contents = PyCell_GET(cell);
+  if (contents) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::CellContents, nullptr, -1, contents));
+  tracer.guards.add_missing(source, Access::CellContents, nullptr, -1, tracer.origin());
+  return nullptr;
+}
+
+Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute) {
+  PyObject* name = interned(attribute);
+  Ref raw = Ref::steal(PyObject_GetAttr(function, name));
+  if (!raw || !tracer.outside.source_of(function)) return raw;
+  return enter_child(tracer, function, Access::Attribute, name, raw.get());
+}
+
+}  // namespace minidynamo

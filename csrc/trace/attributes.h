@@ -1,0 +1,29 @@
+// Attribute access as CPython does it, by hand on outside objects (so that each step gives a source and a guard).
+#pragma once
+#include "trace/tracer.h"
+
+namespace minidynamo {
+
+Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name);
+// What object.__getattribute__ does: past any override, and without __getattr__.
+Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name);
+// For a call: `self` is null if `callable` is to be called without it. False on failure.
+bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable, Ref& self);
+bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value);  // value null: delete
+// What object.__setattr__ and object.__delattr__ do, past any override.
+bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value);
+
+// _PyType_Lookup with a guard on what was found, or that nothing was. Raw: an unbound descriptor, outside. Null Ref without a
+// Python error: absent.
+Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name);
+// Guards that the special methods of an operation are what they are now, before C code looks them up itself.
+void guard_special_methods(Tracer& tracer, PyObject* object, std::initializer_list<const char*> names);
+
+Ref load_global(Tracer& tracer, Frame& frame, PyObject* name);
+// An attribute of the object's own __dict__ or overlay; null Ref without error: absent.
+Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name);
+Ref load_cell(Tracer& tracer, PyObject* cell);  // null Ref without error: empty
+// What a function holds (defaults, closure, code...), entered if the function is outside.
+Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute);
+
+}  // namespace minidynamo

@@ -1,0 +1,437 @@
+// Calls. In order: bound methods are unpacked; a rule decides; Python functions are traced; classes are instantiated as
+// type.__call__ does; methods of plain builtin types run natively; anything else ends the trace.
+#include "trace/calls.h"
+
+#include "trace/attributes.h"
+#include "trace/evaluate.h"
+#include "trace/known_types.h"
+#include "trace/operations.h"
+#include "trace/rules.h"
+#include "trace/tensor_calls.h"
+
+namespace minidynamo {
+namespace {
+
+// Values with `first` put before them.
+struct Prepended {
+  std::vector<Ref> values;
+  Arguments arguments;
+  Prepended(Ref first, const Arguments& rest) {
+    values.reserve(rest.values.size() + 1);
+    values.push_back(std::move(first));
+    values.insert(values.end(), rest.values.begin(), rest.values.end());
+    arguments = Arguments{values, rest.keyword_names};
+  }
+};
+
+std::string callable_name(PyObject* callable) {
+  for (const char* attribute : {"__qualname__", "__name__"}) {
+    Ref name = Ref::steal(PyObject_GetAttrString(callable, attribute));
+    if (name && PyUnicode_Check(name.get())) {
+      Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
+      PyErr_Clear();
+      std::string prefix = module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) + std::string(".") : "";
+      return prefix + PyUnicode_AsUTF8(name.get());
+    }
+    PyErr_Clear();
+  }
+  return Py_TYPE(callable)->tp_name;
+}
+
+// --- binding arguments to a Python function's parameters, as CPython does when it makes a frame --------------------------------
+
+Ref default_value(Tracer& tracer, PyFunctionObject* function, int32_t index) {
+  PyObject* raw = PyTuple_GET_ITEM(function->func_defaults, index);
+  Source* source = tracer.outside.source_of(reinterpret_cast<PyObject*>(function));
+  if (!source) return Ref::borrow(raw);
+  static PyObject* const name = PyUnicode_InternFromString("__defaults__");
+  Source* defaults = tracer.guards.child(source, Access::Attribute, name, -1, function->func_defaults);
+  return tracer.outside.enter(tracer, tracer.guards.child(defaults, Access::Index, nullptr, index, raw));
+}
+
+Ref keyword_default(Tracer& tracer, PyFunctionObject* function, PyObject* parameter) {
+  PyObject* raw = function->func_kwdefaults ? PyDict_GetItemWithError(function->func_kwdefaults, parameter) : nullptr;
+  if (!raw) return nullptr;
+  Source* source = tracer.outside.source_of(reinterpret_cast<PyObject*>(function));
+  if (!source) return Ref::borrow(raw);
+  static PyObject* const name = PyUnicode_InternFromString("__kwdefaults__");
+  Source* defaults = tracer.guards.child(source, Access::Attribute, name, -1, function->func_kwdefaults);
+  return tracer.outside.enter(tracer, tracer.guards.child(defaults, Access::DictItem, parameter, -1, raw));
+}
+
+enum class Bound : uint8_t { Yes, WrongArguments, Failed };
+
+Bound bind_arguments(Tracer& tracer, PyFunctionObject* function, const Arguments& arguments, Frame& frame) {
+  PyCodeObject* code = frame.code();
+  const int32_t positional = code->co_argcount, keyword_only = code->co_kwonlyargcount, named = positional + keyword_only;
+  const auto given = static_cast<int32_t>(arguments.positional_count());
+  int32_t next = named;
+  const int32_t rest_slot = (code->co_flags & CO_VARARGS) ? next++ : -1;
+  const int32_t keywords_slot = (code->co_flags & CO_VARKEYWORDS) ? next++ : -1;
+
+  if (given > positional && rest_slot < 0) return Bound::WrongArguments;
+  for (int32_t i = 0; i < std::min(given, positional); ++i) frame.local(i) = arguments.values[i];
+  if (rest_slot >= 0) {
+    Ref rest = Ref::steal(PyTuple_New(std::max(0, given - positional)));
+    for (int32_t i = positional; i < given; ++i) {
+      if (!tracer.outside.fill_if_stand_in(tracer, arguments.values[i].get())) return Bound::Failed;
+      PyTuple_SET_ITEM(rest.get(), i - positional, Ref(arguments.values[i]).release());
+    }
+    frame.local(rest_slot) = std::move(rest);
+  }
+  if (keywords_slot >= 0) frame.local(keywords_slot) = Ref::steal(PyDict_New());
+  PyObject* names = frame.prepared->bytecode.localsplus_names.get();
+  for (size_t k = 0; k < arguments.keyword_count(); ++k) {
+    PyObject* keyword = PyTuple_GET_ITEM(arguments.keyword_names, k);
+    const Ref& value = arguments.values[given + k];
+    int32_t slot = -1;
+    for (int32_t i = code->co_posonlyargcount; i < named && slot < 0; ++i)
+      if (PyTuple_GET_ITEM(names, i) == keyword) slot = i;
+    for (int32_t i = code->co_posonlyargcount; i < named && slot < 0; ++i)
+      if (PyUnicode_Compare(PyTuple_GET_ITEM(names, i), keyword) == 0) slot = i;
+    if (slot >= 0) {
+      if (frame.local(slot)) return Bound::WrongArguments;
+      frame.local(slot) = value;
+    } else if (keywords_slot >= 0) {
+      if (!tracer.outside.fill_if_stand_in(tracer, value.get())) return Bound::Failed;
+      if (PyDict_SetItem(frame.local(keywords_slot).get(), keyword, value.get()) < 0) return Bound::Failed;
+    } else {
+      return Bound::WrongArguments;
+    }
+  }
+  const auto defaults = static_cast<int32_t>(function->func_defaults ? PyTuple_GET_SIZE(function->func_defaults) : 0);
+  for (int32_t i = given; i < positional; ++i) {
+    if (frame.local(i)) continue;
+    if (i < positional - defaults) return Bound::WrongArguments;
+    frame.local(i) = default_value(tracer, function, i - (positional - defaults));
+    if (!frame.local(i)) return Bound::Failed;
+  }
+  for (int32_t i = positional; i < named; ++i) {
+    if (frame.local(i)) continue;
+    frame.local(i) = keyword_default(tracer, function, PyTuple_GET_ITEM(names, i));
+    if (!frame.local(i)) return PyErr_Occurred() ? Bound::Failed : Bound::WrongArguments;
+  }
+  return Bound::Yes;
+}
+
+// --- classes ---------------------------------------------------------------------------------------------------------------------
+
+// super() without arguments: the class from the __class__ cell and the first parameter of the calling frame.
+Ref zero_argument_super(Tracer& tracer) {
+  Frame& frame = *tracer.frame;
+  PyObject* names = frame.prepared->bytecode.localsplus_names.get();
+  for (int32_t i = frame.prepared->locals_count - PyCode_GetNumFree(frame.code()); i < frame.prepared->locals_count; ++i) {
+    if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "__class__")) {
+      Ref type = load_cell(tracer, frame.local(i).get());
+      if (!type) return nullptr;
+      if (!frame.local(0) && !frame.pending.empty() && frame.pending[0])
+        frame.local(0) = tracer.outside.enter(
+            tracer, tracer.guards.local(0, PyTuple_GET_ITEM(names, 0), std::exchange(frame.pending[0], nullptr)));
+      Ref self = frame.local(0);
+      if (self && PyCell_Check(self.get()) && (frame.prepared->bytecode.localsplus_kinds[0] & 0x40))
+        self = load_cell(tracer, self.get());
+      if (!self) return nullptr;
+      return Ref::steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), type.get(), self.get(), nullptr));
+    }
+  }
+  PyErr_SetString(PyExc_RuntimeError, "super(): __class__ cell not found");
+  return nullptr;
+}
+
+// The nearest base that is not a Python class: its tp_new and tp_init are C code.
+PyTypeObject* native_base(PyTypeObject* type) noexcept {
+  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_base) type = type->tp_base;
+  return type;
+}
+
+bool is_safe_native_base(PyTypeObject* base) noexcept {
+  return base == &PyBaseObject_Type || is_plain_builtin_type(base) ||
+         PyType_IsSubtype(base, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
+}
+
+Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
+  static PyObject* const new_name = PyUnicode_InternFromString("__new__");
+  static PyObject* const init_name = PyUnicode_InternFromString("__init__");
+  static PyObject* const del_name = PyUnicode_InternFromString("__del__");
+  if (lookup_in_class(tracer, type, del_name))
+    return tracer.give_up("finalizer", std::string("an instance of ") + type->tp_name + " has a finalizer");
+  if (!is_safe_native_base(native_base(type)))
+    return tracer.give_up("unknown-class", std::string("an instance of ") + type->tp_name + " is made");
+
+  Ref made;
+  Ref maker = lookup_in_class(tracer, type, new_name);
+  if (!maker) return nullptr;
+  Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), arguments);
+  if (Py_IS_TYPE(maker.get(), &PyStaticMethod_Type)) {
+    Ref function = load_attribute(tracer, reinterpret_cast<PyObject*>(type), new_name);
+    if (!function) return nullptr;
+    made = call(tracer, function.get(), with_type.arguments);
+  } else if (PyFunction_Check(maker.get())) {
+    made = call(tracer, maker.get(), with_type.arguments);
+  } else {
+    for (const Ref& value : arguments.values)
+      if (!expose(tracer, value.get())) return nullptr;
+    Ref positional = arguments.positional(), keywords = arguments.keywords();
+    made = Ref::steal(type->tp_new(type, positional.get(), keywords.get()));
+  }
+  if (!made || tracer.broken()) return nullptr;
+  if (!PyType_IsSubtype(made.type(), type)) return made;
+
+  Ref initializer = lookup_in_class(tracer, made.type(), init_name);
+  if (!initializer) return PyErr_Occurred() ? Ref() : made;
+  if (PyFunction_Check(initializer.get())) {
+    Prepended with_self(made, arguments);
+    Ref nothing = call(tracer, initializer.get(), with_self.arguments);
+    if (!nothing) return nullptr;
+    if (!nothing.is(Py_None)) {
+      PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'", nothing.type()->tp_name);
+      return nullptr;
+    }
+    return made;
+  }
+  for (const Ref& value : arguments.values)
+    if (!expose(tracer, value.get())) return nullptr;
+  Ref positional = arguments.positional(), keywords = arguments.keywords();
+  if (made.type()->tp_init(made.get(), positional.get(), keywords.get()) < 0 || tracer.broken()) return nullptr;
+  return made;
+}
+
+Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
+  if (type == &PyType_Type && arguments.values.size() == 1 && !arguments.keyword_names)
+    return Ref::borrow(reinterpret_cast<PyObject*>(arguments.values[0].type()));
+  if (type == &PyType_Type) return tracer.give_up("class-definition", "a class is made by type()");
+  if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+    static PyObject* const call_name = PyUnicode_InternFromString("__call__");
+    PyTypeObject* meta = Py_TYPE(type);
+    if (meta != &PyType_Type) {
+      Ref override = lookup_in_class(tracer, meta, call_name);
+      if (!override) return nullptr;
+      if (PyFunction_Check(override.get())) {
+        Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), arguments);
+        return call(tracer, override.get(), with_type.arguments);
+      }
+    }
+    return instantiate(tracer, type, arguments);
+  }
+  if (is_plain_builtin_type(type) || type == &PySuper_Type ||
+      PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
+    const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type || type == &PyZip_Type ||
+                          type == &PySet_Type || type == &PyReversed_Type;
+    std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
+    for (Ref& value : values) {
+      if (!is_fake(value.get())) continue;
+      if (iterates) {
+        Ref iterator = iterator_of(tracer, value.get());
+        if (!iterator) return nullptr;
+        value = type == &PyReversed_Type ? Ref::steal(PySequence_List(iterator.get())) : std::move(iterator);
+      } else if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyUnicode_Type ||
+                 type == &PyComplex_Type) {
+        return tracer.give_up("data-dependent", std::string(type->tp_name) + "() of a tensor");
+      }
+    }
+    for (const Ref& value : values) {
+      guard_special_methods(tracer, value.get(), {"__iter__", "__len__", "__next__", "__int__", "__float__", "__str__"});
+      if (tracer.broken()) return nullptr;
+    }
+    return call_natively(tracer, reinterpret_cast<PyObject*>(type), Arguments{values, arguments.keyword_names});
+  }
+  return tracer.give_up("unknown-class", std::string("an instance of ") + type->tp_name + " is made");
+}
+
+// functools.partial: its parts are immutable and read by their sources.
+Ref call_partial(Tracer& tracer, PyObject* partial, const Arguments& arguments) {
+  Ref parts[3];
+  Source* source = tracer.outside.source_of(partial);
+  const char* const names[] = {"func", "args", "keywords"};
+  for (int i = 0; i < 3; ++i) {
+    Ref name = Ref::steal(PyUnicode_InternFromString(names[i]));
+    Ref raw = Ref::steal(PyObject_GetAttr(partial, name.get()));
+    if (!raw) return nullptr;
+    parts[i] = source ? tracer.outside.enter(tracer, tracer.guards.child(source, Access::Attribute, name.get(), -1, raw.get()))
+                      : std::move(raw);
+    if (!parts[i] || !tracer.outside.fill_if_stand_in(tracer, parts[i].get())) return nullptr;
+  }
+  Ref given = arguments.positional();
+  Ref positional = Ref::steal(PySequence_Concat(parts[1].get(), given.get()));
+  Ref keywords = Ref::steal(PyDict_Copy(parts[2].get()));
+  Ref given_keywords = arguments.keywords();
+  if (!positional || !keywords || (given_keywords && PyDict_Update(keywords.get(), given_keywords.get()) < 0)) return nullptr;
+  return call_with(tracer, parts[0].get(), positional.get(), keywords.get());
+}
+
+// C functions without a rule: methods of plain builtin types, bound or not.
+bool is_method_of_plain_type(PyObject* callable) noexcept {
+  PyTypeObject* type = Py_TYPE(callable);
+  if (PyCFunction_Check(callable)) {
+    PyObject* self = PyCFunction_GET_SELF(callable);
+    if (!self || PyModule_Check(self)) return false;
+    if (PyType_Check(self)) return is_plain_builtin_type(native_base(reinterpret_cast<PyTypeObject*>(self)));
+    return is_plain_builtin_type(Py_TYPE(self)) || is_plain_builtin_type(native_base(Py_TYPE(self)));
+  }
+  if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type)
+    return is_plain_builtin_type(PyDescr_TYPE(callable));
+  if (type == &_PyMethodWrapper_Type) {
+    Ref self = Ref::steal(PyObject_GetAttrString(callable, "__self__"));
+    PyErr_Clear();
+    return self && (is_plain_builtin_type(self.type()) || PyFunction_Check(self.get()));
+  }
+  return false;
+}
+
+// The object that a bound C method works on; null if it is not one.
+PyObject* bound_self(PyObject* callable) noexcept {
+  return PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
+}
+
+// Whether C code may have found `function` where the trace can guard it: in the class of its first argument.
+bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) {
+  if (tracer.outside.source_of(function) || tracer.made_functions.count(Ref::borrow(function))) return true;
+  auto* object = reinterpret_cast<PyFunctionObject*>(function);
+  auto* code = reinterpret_cast<PyCodeObject*>(object->func_code);
+  PyObject* first = code->co_argcount > 0 ? slots[0] : nullptr;
+  if (first && PyCell_Check(first)) first = PyCell_GET(first);
+  if (!first) return false;
+  PyTypeObject* const candidates[] = {Py_TYPE(first), PyType_Check(first) ? reinterpret_cast<PyTypeObject*>(first) : nullptr};
+  for (PyTypeObject* type : candidates) {
+    if (!type) continue;
+    for (PyObject* name : {object->func_name, code->co_name}) {
+      Ref found = lookup_in_class(tracer, type, name);
+      if (found) {
+        tracer.outside.source_or_pin(tracer, function);
+        return true;
+      }
+      if (PyErr_Occurred()) return false;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Ref Arguments::positional() const {
+  const auto count = static_cast<Py_ssize_t>(positional_count());
+  Ref tuple = Ref::steal(PyTuple_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Ref(values[i]).release());
+  return tuple;
+}
+
+Ref Arguments::keywords() const {
+  if (!keyword_count()) return nullptr;
+  Ref dict = Ref::steal(PyDict_New());
+  for (size_t i = 0; i < keyword_count(); ++i)
+    PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(keyword_names, i), values[positional_count() + i].get());
+  return dict;
+}
+
+Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (Py_IS_TYPE(callable, &PyMethod_Type)) {
+    Prepended with_self(Ref::borrow(PyMethod_GET_SELF(callable)), arguments);
+    Ref function = Ref::borrow(PyMethod_GET_FUNCTION(callable));
+    return call(tracer, function.get(), with_self.arguments);
+  }
+  if (const Rule* rule = find_rule(callable)) return apply_rule(tracer, *rule, callable, arguments);
+  if (PyErr_Occurred()) return nullptr;
+  if (PyFunction_Check(callable)) return call_function(tracer, callable, arguments);
+  if (PyType_Check(callable)) return call_class(tracer, reinterpret_cast<PyTypeObject*>(callable), arguments);
+  if (Py_IS_TYPE(callable, known_types()->partial)) return call_partial(tracer, callable, arguments);
+  if (is_method_of_plain_type(callable)) {
+    if (PyObject* self = bound_self(callable); self && !expose(tracer, self)) return nullptr;
+    return call_natively(tracer, callable, arguments);
+  }
+  if (PyType_HasFeature(Py_TYPE(callable), Py_TPFLAGS_HEAPTYPE)) {
+    static PyObject* const call_name = PyUnicode_InternFromString("__call__");
+    Ref method = lookup_in_class(tracer, Py_TYPE(callable), call_name);
+    if (method && PyFunction_Check(method.get())) {
+      Prepended with_self(Ref::borrow(callable), arguments);
+      return call(tracer, method.get(), with_self.arguments);
+    }
+    if (method && Py_TYPE(method.get())->tp_descr_get && !Py_IS_TYPE(method.get(), &PyWrapperDescr_Type)) {
+      Ref bound = load_attribute(tracer, callable, call_name);
+      return bound ? call(tracer, bound.get(), arguments) : Ref();
+    }
+    if (PyErr_Occurred()) return nullptr;
+  }
+  if (!Py_TYPE(callable)->tp_call) {
+    PyErr_Format(PyExc_TypeError, "'%.200s' object is not callable", Py_TYPE(callable)->tp_name);
+    return nullptr;
+  }
+  return tracer.give_up("unknown-function", callable_name(callable) + " is not known to the tracer");
+}
+
+Ref call(Tracer& tracer, PyObject* callable, std::initializer_list<Ref> positional) {
+  return call(tracer, callable, Arguments{std::span<const Ref>(positional.begin(), positional.size())});
+}
+
+Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwargs) {
+  std::vector<Ref> values;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) values.push_back(Ref::borrow(PyTuple_GET_ITEM(args, i)));
+  Ref names;
+  if (kwargs && PyDict_GET_SIZE(kwargs)) {
+    names = Ref::steal(PyTuple_New(PyDict_GET_SIZE(kwargs)));
+    Py_ssize_t position = 0, index = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(kwargs, &position, &key, &value)) {
+      if (!PyUnicode_Check(key)) {
+        PyErr_SetString(PyExc_TypeError, "keywords must be strings");
+        return nullptr;
+      }
+      PyTuple_SET_ITEM(names.get(), index++, Ref::borrow(key).release());
+      values.push_back(Ref::borrow(value));
+    }
+  }
+  return call(tracer, callable, Arguments{values, names.get()});
+}
+
+Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  std::vector<PyObject*> values;
+  values.reserve(arguments.values.size() + 1);
+  values.push_back(nullptr);
+  for (const Ref& value : arguments.values) {
+    if (!expose(tracer, value.get())) return nullptr;
+    values.push_back(value.get());
+  }
+  PyObject* result = PyObject_Vectorcall(callable, values.data() + 1,
+                                         arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET, arguments.keyword_names);
+  return adopt_result(tracer, Ref::steal(result));
+}
+
+Ref call_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  auto* function = reinterpret_cast<PyFunctionObject*>(callable);
+  const PreparedCode* prepared = prepare(reinterpret_cast<PyCodeObject*>(function->func_code));
+  if (!prepared) return nullptr;
+  auto frame = std::make_unique<Frame>(prepared, callable, tracer.frame);
+  switch (bind_arguments(tracer, function, arguments, *frame)) {
+    case Bound::Yes:
+      return evaluate(tracer, std::move(frame));
+    case Bound::Failed:
+      return nullptr;
+    case Bound::WrongArguments:
+      break;
+  }
+  return call_natively(tracer, callable, arguments);  // CPython's own error message
+}
+
+Ref run_called_from_c(Tracer& tracer, PyObject* callable, PyObject* const* slots) {
+  auto* function = reinterpret_cast<PyFunctionObject*>(callable);
+  const PreparedCode* prepared = prepare(reinterpret_cast<PyCodeObject*>(function->func_code));
+  if (!prepared) return nullptr;
+  if (!guard_callback(tracer, callable, slots)) {
+    if (PyErr_Occurred() && !tracer.broken()) PyErr_Clear();
+    return tracer.give_up("unknown-callback", callable_name(callable) + " was called by native code");
+  }
+  auto frame = std::make_unique<Frame>(prepared, callable, tracer.frame);
+  PyCodeObject* code = frame->code();
+  const auto defaults = static_cast<int32_t>(function->func_defaults ? PyTuple_GET_SIZE(function->func_defaults) : 0);
+  const int32_t first_default = code->co_argcount - defaults;
+  for (int32_t i = 0; i < prepared->locals_count; ++i) {
+    if (!slots[i]) continue;
+    const bool is_default = i >= first_default && i < code->co_argcount &&
+                            slots[i] == PyTuple_GET_ITEM(function->func_defaults, i - first_default);
+    frame->local(i) = is_default ? default_value(tracer, function, i - first_default) : Ref::borrow(slots[i]);
+    if (!frame->local(i)) return nullptr;
+  }
+  return evaluate(tracer, std::move(frame));
+}
+
+}  // namespace minidynamo

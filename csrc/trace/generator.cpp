@@ -1,0 +1,223 @@
+#include "trace/generator.h"
+
+#include "trace/attributes.h"
+#include "trace/calls.h"
+#include "trace/evaluate.h"
+#include "trace/operations.h"
+
+namespace minidynamo {
+namespace {
+
+// A generator of the trace. It is an ordinary Python iterator, so C code (tuple(), all(), zip()) may drive it; it runs only while its
+// trace does.
+struct GeneratorObject {
+  PyObject_HEAD
+  Frame* frame;    // owned; null when finished
+  Tracer* tracer;  // the trace that made it
+  bool started, running;
+};
+
+extern PyTypeObject generator_type;
+
+GeneratorObject* as_generator(PyObject* object) noexcept { return reinterpret_cast<GeneratorObject*>(object); }
+
+void finish(GeneratorObject* generator) noexcept { delete std::exchange(generator->frame, nullptr); }
+
+// Runs on to the next yield. Null Ref without error: `returned` is set.
+Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) {
+  Tracer* tracer = Tracer::current();
+  if (tracer != generator->tracer) {
+    PyErr_SetString(PyExc_RuntimeError, "minidynamo: a generator of a trace was used after the trace");
+    return nullptr;
+  }
+  if (generator->running) {
+    PyErr_SetString(PyExc_ValueError, "generator already executing");
+    return nullptr;
+  }
+  if (!generator->frame) {
+    if (!throwing) returned = Ref::none();
+    return nullptr;  // throwing: the error that was to be thrown is the result
+  }
+  if (tracer->depth >= tracer->limits.depth) return tracer->give_up("depth-limit", "calls are nested deeper than config allows");
+  Ref keep_alive = Ref::borrow(reinterpret_cast<PyObject*>(generator));
+  Frame& frame = *generator->frame;
+  frame.caller = tracer->frame;
+  Ref handled = Ref::steal(PyErr_GetHandledException());
+  generator->running = true;
+  ++tracer->depth;
+  Ref value;
+  Outcome outcome;
+  if (throwing) {
+    outcome = run_throwing(*tracer, frame, value);
+  } else {
+    frame.push(std::move(sent));
+    ++frame.instruction;
+    outcome = run(*tracer, frame, value);
+  }
+  generator->started = true;
+  --tracer->depth;
+  generator->running = false;
+  PyErr_SetHandledException(handled.get());
+  frame.caller = nullptr;
+  if (outcome == Outcome::Yielded) return value;
+  finish(generator);
+  if (outcome == Outcome::Returned) {
+    returned = std::move(value);
+  } else if (!tracer->broken() && PyErr_ExceptionMatches(PyExc_StopIteration)) {
+    _PyErr_FormatFromCause(PyExc_RuntimeError, "generator raised StopIteration");
+  }
+  return nullptr;
+}
+
+PyObject* stop_iteration(const Ref& returned) {
+  if (returned.is(Py_None))
+    PyErr_SetNone(PyExc_StopIteration);
+  else
+    _PyGen_SetStopIterationValue(returned.get());
+  return nullptr;
+}
+
+PyObject* generator_next(PyObject* self) {
+  Ref returned;
+  Ref value = advance(as_generator(self), Ref::none(), false, returned);
+  if (!value && returned && !returned.is(Py_None)) _PyGen_SetStopIterationValue(returned.get());
+  return value.release();
+}
+
+PyObject* generator_send(PyObject* self, PyObject* sent) {
+  GeneratorObject* generator = as_generator(self);
+  if (!generator->started && generator->frame && sent != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "can't send non-None value to a just-started generator");
+    return nullptr;
+  }
+  Ref returned;
+  Ref value = advance(generator, Ref::borrow(sent), false, returned);
+  return !value && returned ? stop_iteration(returned) : value.release();
+}
+
+PyObject* generator_throw(PyObject* self, PyObject* args) {
+  PyObject *type, *value = nullptr, *traceback = nullptr;
+  if (!PyArg_UnpackTuple(args, "throw", 1, 3, &type, &value, &traceback)) return nullptr;
+  if (PyExceptionInstance_Check(type))
+    PyErr_SetObject(PyExceptionInstance_Class(type), type);
+  else
+    PyErr_SetObject(type, value);
+  Ref returned;
+  Ref next = throw_into(*Tracer::current(), self, returned);
+  return !next && returned ? stop_iteration(returned) : next.release();
+}
+
+PyObject* generator_close(PyObject* self, PyObject*) {
+  GeneratorObject* generator = as_generator(self);
+  if (!generator->frame) Py_RETURN_NONE;
+  if (!generator->started) {
+    finish(generator);
+    Py_RETURN_NONE;
+  }
+  PyErr_SetNone(PyExc_GeneratorExit);
+  Ref returned;
+  Ref value = throw_into(*generator->tracer, self, returned);
+  if (value) {
+    PyErr_SetString(PyExc_RuntimeError, "generator ignored GeneratorExit");
+    return nullptr;
+  }
+  if (!returned) {
+    if (!PyErr_ExceptionMatches(PyExc_GeneratorExit) && !PyErr_ExceptionMatches(PyExc_StopIteration)) return nullptr;
+    PyErr_Clear();
+  }
+  Py_RETURN_NONE;
+}
+
+void generator_dealloc(PyObject* self) {
+  // Suspended inside try or with: CPython would run the rest of that block now.
+  GeneratorObject* generator = as_generator(self);
+  if (Tracer* tracer = Tracer::current(); generator->frame && generator->started && tracer == generator->tracer && !tracer->broken() &&
+                                          generator->frame->prepared->bytecode.region_at(generator->frame->instruction))
+    tracer->give_up("generator-finalizer", "a generator is dropped while it is inside a try or with block");
+  finish(as_generator(self));
+  PyObject_Free(self);
+}
+
+PyMethodDef generator_methods[] = {
+    {"send", generator_send, METH_O, nullptr},
+    {"throw", generator_throw, METH_VARARGS, nullptr},
+    {"close", generator_close, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyTypeObject make_generator_type() {
+  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  type.tp_name = "minidynamo.traced_generator";
+  type.tp_basicsize = sizeof(GeneratorObject);
+  type.tp_dealloc = generator_dealloc;
+  type.tp_flags = Py_TPFLAGS_DEFAULT;
+  type.tp_iter = PyObject_SelfIter;
+  type.tp_iternext = generator_next;
+  type.tp_methods = generator_methods;
+  return type;
+}
+
+PyTypeObject generator_type = make_generator_type();
+
+// `yield from`: the iterator that a suspended generator waits for, or null.
+PyObject* delegate(const Frame& frame) noexcept {
+  const auto& code = frame.prepared->bytecode.instructions;
+  const size_t next = frame.instruction + 1;
+  if (code[frame.instruction].op != Op::YIELD_VALUE || next >= code.size() || code[next].op != Op::RESUME || code[next].arg < 2)
+    return nullptr;
+  return frame.slots[frame.stack_top - 1].get();
+}
+
+}  // namespace
+
+Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
+  if (!(generator_type.tp_flags & Py_TPFLAGS_READY) && PyType_Ready(&generator_type) < 0) return nullptr;
+  Ref object = Ref::steal(reinterpret_cast<PyObject*>(PyObject_New(GeneratorObject, &generator_type)));
+  GeneratorObject* generator = as_generator(object.get());
+  frame->caller = nullptr;
+  generator->frame = frame.release();
+  generator->tracer = &tracer;
+  generator->started = generator->running = false;
+  return object;
+}
+
+bool is_traced_generator(PyObject* object) noexcept { return Py_IS_TYPE(object, &generator_type); }
+
+Ref send(Tracer& tracer, PyObject* receiver, PyObject* value, Ref& returned) {
+  if (is_traced_generator(receiver)) return advance(as_generator(receiver), Ref::borrow(value), false, returned);
+  if (value == Py_None) {
+    if (Ref item = next_item(tracer, receiver)) return item;
+    if (!PyErr_Occurred()) returned = Ref::none();
+    return nullptr;
+  }
+  Ref name = Ref::steal(PyUnicode_InternFromString("send"));
+  Ref method = load_attribute(tracer, receiver, name.get());
+  Ref item = method ? call(tracer, method.get(), {Ref::borrow(value)}) : Ref();
+  if (!item && !tracer.broken() && PyErr_ExceptionMatches(PyExc_StopIteration)) {
+    PyObject* result = nullptr;
+    if (_PyGen_FetchStopIterationValue(&result) == 0) returned = Ref::steal(result);
+  }
+  return item;
+}
+
+Ref throw_into(Tracer& tracer, PyObject* object, Ref& returned) {
+  GeneratorObject* generator = as_generator(object);
+  if (generator->frame && !generator->running) {
+    Frame& frame = *generator->frame;
+    PyObject* inner = delegate(frame);
+    if (inner && is_traced_generator(inner)) {
+      Ref inner_returned;
+      Ref value = throw_into(tracer, inner, inner_returned);
+      if (value) return value;
+      if (inner_returned) {  // the SEND that waits for it goes on with what it returned
+        frame.pop();
+        const auto& code = frame.prepared->bytecode.instructions;
+        frame.instruction = code[code[frame.instruction + 2].target].target - 1;
+        return advance(generator, std::move(inner_returned), false, returned);
+      }
+    }
+  }
+  return advance(generator, nullptr, true, returned);
+}
+
+}  // namespace minidynamo

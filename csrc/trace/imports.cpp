@@ -1,0 +1,66 @@
+#include "trace/imports.h"
+
+#include "trace/attributes.h"
+
+namespace minidynamo {
+namespace {
+
+// The module of that full name, if it is imported.
+Ref imported_module(Tracer& tracer, const std::string& name) {
+  PyObject* modules = PyImport_GetModuleDict();
+  Ref key = Ref::steal(PyUnicode_InternFromString(name.c_str()));
+  PyObject* module = PyDict_GetItemWithError(modules, key.get());
+  if (!module || module == Py_None) return nullptr;
+  Source* source = tracer.outside.source_of(modules);
+  if (!source) {
+    source = tracer.guards.pinned(modules, "sys.modules");
+    tracer.outside.know(modules, source);
+  }
+  return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, key.get(), -1, module));
+}
+
+// The absolute name of a relative import; empty if the package is not known.
+std::string absolute_name(Tracer& tracer, Frame& frame, const std::string& name, long level) {
+  static PyObject* const package_name = PyUnicode_InternFromString("__package__");
+  Ref package = load_global(tracer, frame, package_name);
+  if (!package || !PyUnicode_Check(package.get())) {
+    PyErr_Clear();
+    return "";
+  }
+  std::string base = PyUnicode_AsUTF8(package.get());
+  for (; level > 1; --level) {
+    const size_t dot = base.rfind('.');
+    if (dot == std::string::npos) return "";
+    base.resize(dot);
+  }
+  return name.empty() ? base : base + "." + name;
+}
+
+}  // namespace
+
+Ref import_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* names, PyObject* level) {
+  std::string full = PyUnicode_AsUTF8(name);
+  const long levels = PyLong_AsLong(level);
+  if (levels > 0) full = absolute_name(tracer, frame, full, levels);
+  if (tracer.broken()) return nullptr;
+  // `import a.b` gives a; `from a.b import c` gives a.b. Both need a.b to be there already.
+  Ref module = full.empty() ? Ref() : imported_module(tracer, full);
+  if (module && names == Py_None && levels == 0 && full.find('.') != std::string::npos)
+    module = imported_module(tracer, full.substr(0, full.find('.')));
+  if (module || tracer.broken()) return module;
+  return tracer.give_up("import", "module " + full + " is imported for the first time");
+}
+
+Ref import_from(Tracer& tracer, PyObject* module, PyObject* name) {
+  Ref value = load_attribute(tracer, module, name);
+  if (value || tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
+  PyErr_Clear();
+  const char* package = PyModule_GetName(module);
+  if (package) value = imported_module(tracer, std::string(package) + "." + PyUnicode_AsUTF8(name));
+  PyErr_Clear();
+  if (value || tracer.broken()) return value;
+  PyErr_Format(PyExc_ImportError, "cannot import name %R from %R", name, module);
+  return nullptr;
+}
+
+}  // namespace minidynamo

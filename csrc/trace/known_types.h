@@ -1,0 +1,36 @@
+// Python types and functions of other packages that the tracer must recognize, looked up once per process.
+#pragma once
+#include "python/ref.h"
+
+namespace minidynamo {
+
+struct KnownTypes {
+  PyTypeObject* tensor;         // torch.Tensor
+  PyTypeObject* parameter;      // torch.nn.Parameter
+  PyTypeObject* module;         // torch.nn.Module
+  PyTypeObject* size;           // torch.Size
+  PyTypeObject* dtype;
+  PyTypeObject* device;
+  PyTypeObject* layout;
+  PyTypeObject* memory_format;
+  PyTypeObject* op_overload;    // torch._ops.OpOverload
+  PyTypeObject* op_overload_packet;
+  PyTypeObject* custom_op_def;  // torch.library's CustomOpDef
+  PyTypeObject* autograd_function_meta;
+  PyTypeObject* inference_mode;
+  PyTypeObject* enum_meta;
+  PyTypeObject* partial;
+  PyTypeObject* ordered_dict;
+  PyTypeObject* default_dict;
+  PyTypeObject* deque;
+  PyTypeObject* pattern;        // re.Pattern
+  PyObject* module_getattr;     // torch.nn.Module.__getattr__
+};
+
+// Imports torch; null with a Python error set if it is not what minidynamo supports.
+const KnownTypes* known_types();
+
+// module.name.name..., or null with a Python error set.
+Ref import_object(const char* dotted_path);
+
+}  // namespace minidynamo

@@ -1,0 +1,90 @@
+#include "trace/match.h"
+
+#include "trace/attributes.h"
+#include "trace/calls.h"
+#include "trace/operations.h"
+#include "trace/special.h"
+
+namespace minidynamo {
+
+Ref match_keys(Tracer& tracer, PyObject* subject, PyObject* keys) {
+  static PyObject* const get_name = PyUnicode_InternFromString("get");
+  const Py_ssize_t count = PyTuple_GET_SIZE(keys);
+  Ref seen = Ref::steal(PySet_New(nullptr));
+  Ref values = Ref::steal(PyTuple_New(count));
+  Ref get = load_attribute(tracer, subject, get_name);
+  if (!get) return nullptr;
+  Ref missing = Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* key = PyTuple_GET_ITEM(keys, i);
+    const int duplicate = PySet_Contains(seen.get(), key);
+    if (duplicate < 0 || PySet_Add(seen.get(), key) < 0) return nullptr;
+    if (duplicate) {
+      PyErr_Format(PyExc_ValueError, "mapping pattern checks duplicate key (%R)", key);
+      return nullptr;
+    }
+    Ref value = call(tracer, get.get(), {Ref::borrow(key), missing});
+    if (!value) return nullptr;
+    if (value == missing) return Ref::none();
+    PyTuple_SET_ITEM(values.get(), i, value.release());
+  }
+  return values;
+}
+
+Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positional, PyObject* names) {
+  static PyObject* const match_args_name = PyUnicode_InternFromString("__match_args__");
+  static PyObject* const isinstance = PyDict_GetItemString(PyEval_GetBuiltins(), "isinstance");
+  if (!PyType_Check(type)) {
+    PyErr_Format(PyExc_TypeError, "called match pattern must be a class");
+    return nullptr;
+  }
+  const Ref operands[] = {Ref::borrow(subject), Ref::borrow(type)};
+  Ref matches = special::builtin_isinstance(tracer, isinstance, Arguments{operands});
+  if (!matches || matches.is(Py_False)) return matches ? Ref::none() : Ref();
+
+  Ref found = Ref::steal(PyList_New(0));
+  // An attribute that is missing means "no match"; any other error is an error.
+  auto bind = [&](PyObject* name) -> int {
+    Ref value = load_attribute(tracer, subject, name);
+    if (value) return PyList_Append(found.get(), value.get()) < 0 ? -1 : 1;
+    if (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+    PyErr_Clear();
+    return 0;
+  };
+  if (positional > 0) {
+    Ref match_args = load_attribute(tracer, type, match_args_name);
+    bool matches_self = false;
+    if (!match_args) {
+      if (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+      PyErr_Clear();
+      match_args = Ref::steal(PyTuple_New(0));
+      matches_self = PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type), _Py_TPFLAGS_MATCH_SELF);
+    }
+    if (!PyTuple_CheckExact(match_args.get())) {
+      PyErr_Format(PyExc_TypeError, "%s.__match_args__ must be a tuple (got %s)", reinterpret_cast<PyTypeObject*>(type)->tp_name,
+                   match_args.type()->tp_name);
+      return nullptr;
+    }
+    const Py_ssize_t allowed = matches_self ? 1 : PyTuple_GET_SIZE(match_args.get());
+    if (allowed < positional) {
+      PyErr_Format(PyExc_TypeError, "%s() accepts %d positional sub-pattern%s (%d given)",
+                   reinterpret_cast<PyTypeObject*>(type)->tp_name, static_cast<int>(allowed), allowed == 1 ? "" : "s", positional);
+      return nullptr;
+    }
+    if (matches_self) {
+      if (PyList_Append(found.get(), subject) < 0) return nullptr;
+    } else {
+      for (int i = 0; i < positional; ++i) {
+        const int bound = bind(PyTuple_GET_ITEM(match_args.get(), i));
+        if (bound <= 0) return bound < 0 ? Ref() : Ref::none();
+      }
+    }
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    const int bound = bind(PyTuple_GET_ITEM(names, i));
+    if (bound <= 0) return bound < 0 ? Ref() : Ref::none();
+  }
+  return Ref::steal(PyList_AsTuple(found.get()));
+}
+
+}  // namespace minidynamo

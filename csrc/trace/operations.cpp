@@ -1,0 +1,304 @@
+// Operators. An operation on a fake becomes a node; a plain read of a stand-in stays narrow; everything else is CPython's own
+// operation on in-trace objects, whose Python-level special methods come back to the tracer through the frame hook.
+#include "trace/operations.h"
+
+#include "trace/attributes.h"
+#include "trace/calls.h"
+#include "trace/generator.h"
+#include "trace/known_types.h"
+#include "trace/rules.h"
+#include "trace/tensor_calls.h"
+
+namespace minidynamo {
+namespace {
+
+struct BinaryOperator {
+  const char* function;  // in the operator module
+  PyObject* (*apply)(PyObject*, PyObject*);
+  const char *method, *reflected;
+};
+
+PyObject* power(PyObject* left, PyObject* right) { return PyNumber_Power(left, right, Py_None); }
+PyObject* inplace_power(PyObject* left, PyObject* right) { return PyNumber_InPlacePower(left, right, Py_None); }
+
+// By CPython's NB_* numbers.
+const BinaryOperator kBinaryOperators[] = {
+    {"add", PyNumber_Add, "__add__", "__radd__"},
+    {"and_", PyNumber_And, "__and__", "__rand__"},
+    {"floordiv", PyNumber_FloorDivide, "__floordiv__", "__rfloordiv__"},
+    {"lshift", PyNumber_Lshift, "__lshift__", "__rlshift__"},
+    {"matmul", PyNumber_MatrixMultiply, "__matmul__", "__rmatmul__"},
+    {"mul", PyNumber_Multiply, "__mul__", "__rmul__"},
+    {"mod", PyNumber_Remainder, "__mod__", "__rmod__"},
+    {"or_", PyNumber_Or, "__or__", "__ror__"},
+    {"pow", power, "__pow__", "__rpow__"},
+    {"rshift", PyNumber_Rshift, "__rshift__", "__rrshift__"},
+    {"sub", PyNumber_Subtract, "__sub__", "__rsub__"},
+    {"truediv", PyNumber_TrueDivide, "__truediv__", "__rtruediv__"},
+    {"xor", PyNumber_Xor, "__xor__", "__rxor__"},
+    {"iadd", PyNumber_InPlaceAdd, "__iadd__", "__radd__"},
+    {"iand", PyNumber_InPlaceAnd, "__iand__", "__rand__"},
+    {"ifloordiv", PyNumber_InPlaceFloorDivide, "__ifloordiv__", "__rfloordiv__"},
+    {"ilshift", PyNumber_InPlaceLshift, "__ilshift__", "__rlshift__"},
+    {"imatmul", PyNumber_InPlaceMatrixMultiply, "__imatmul__", "__rmatmul__"},
+    {"imul", PyNumber_InPlaceMultiply, "__imul__", "__rmul__"},
+    {"imod", PyNumber_InPlaceRemainder, "__imod__", "__rmod__"},
+    {"ior", PyNumber_InPlaceOr, "__ior__", "__ror__"},
+    {"ipow", inplace_power, "__ipow__", "__rpow__"},
+    {"irshift", PyNumber_InPlaceRshift, "__irshift__", "__rrshift__"},
+    {"isub", PyNumber_InPlaceSubtract, "__isub__", "__rsub__"},
+    {"itruediv", PyNumber_InPlaceTrueDivide, "__itruediv__", "__rtruediv__"},
+    {"ixor", PyNumber_InPlaceXor, "__ixor__", "__rxor__"},
+};
+
+const char* const kComparisonFunctions[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+const char* const kComparisonMethods[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+
+// Small numbers and operators between them need no bookkeeping at all.
+bool is_number(PyObject* object) noexcept {
+  PyTypeObject* type = Py_TYPE(object);
+  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
+}
+
+bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
+  if (is_constant(object)) return false;
+  source = tracer.outside.source_of(object);
+  return source && source->access != Access::Pinned;
+}
+
+// Two outside objects that the program found to be different must be different at the next call.
+void guard_different(Tracer& tracer, PyObject* left, PyObject* right) {
+  Source *left_source, *right_source;
+  if (left != right && is_outside_instance(tracer, left, left_source) && is_outside_instance(tracer, right, right_source))
+    tracer.guards.add_relation(left_source, GuardKind::NotSameAs, right_source, tracer.origin());
+}
+
+// A method of the class that is Python code; null Ref without error if there is none.
+Ref python_method(Tracer& tracer, PyObject* object, const char* name) {
+  if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  Ref key = Ref::steal(PyUnicode_InternFromString(name));
+  Ref method = lookup_in_class(tracer, Py_TYPE(object), key.get());
+  return method && PyFunction_Check(method.get()) ? method : Ref();
+}
+
+Ref checked(Tracer& tracer, PyObject* result) { return adopt_result(tracer, Ref::steal(result)); }
+
+// What may stand beside a tensor in an operator that runs natively as one node.
+bool combines_with_tensor(PyObject* object) {
+  return is_fake(object) || is_constant(object) || PyList_CheckExact(object) || PyTuple_Check(object) || PySlice_Check(object);
+}
+
+}  // namespace
+
+bool expose(Tracer& tracer, PyObject* object) {
+  if (is_number(object) || PyUnicode_CheckExact(object)) return true;
+  if (StandIn* stand_in = tracer.outside.stand_in(object)) return stand_in->filled || tracer.outside.fill(tracer, *stand_in);
+  Source* source = tracer.outside.source_of(object);
+  if (!source || is_fake(object)) return true;
+  PyTypeObject* type = Py_TYPE(object);
+  if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
+      PyTuple_Check(object) || type == &PyMethod_Type || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
+      is_plain_builtin_type(type) || is_constant(object) || PyCode_Check(object))
+    return true;
+  if (type->tp_descr_get) return true;
+  return tracer.give_up("opaque-object", std::string("native code uses a ") + type->tp_name + " from before the call (" +
+                                             source->to_text() + ")") != nullptr;
+}
+
+Ref adopt_result(Tracer& tracer, Ref result) {
+  if (tracer.broken()) return nullptr;
+  if (!result || !is_tensor(result.get()) || is_fake(result.get())) return result;
+  PyObject* fake = tracer.fake_for_real(result.get());
+  return fake ? Ref::borrow(fake) : Ref();
+}
+
+int truth(Tracer& tracer, PyObject* object) {
+  if (object == Py_True) return 1;
+  if (object == Py_False || object == Py_None) return 0;
+  if (is_fake(object)) {
+    tracer.give_up("data-dependent-branch", "the program branches on the value of a tensor");
+    return -1;
+  }
+  StandIn* stand_in = tracer.outside.stand_in(object);
+  if (stand_in && !stand_in->filled) return tracer.outside.length(tracer, *stand_in) != 0;
+  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
+    guard_special_methods(tracer, object, {"__bool__", "__len__"});
+    if (PyErr_Occurred()) return -1;
+  }
+  const int is_true = PyObject_IsTrue(object);
+  return tracer.broken() ? -1 : is_true;
+}
+
+Ref unary_operation(Tracer& tracer, Op op, PyObject* operand) {
+  if (is_fake(operand))
+    return record_operator(tracer, op == Op::UNARY_NEGATIVE ? "neg" : op == Op::UNARY_POSITIVE ? "pos" : "invert", {operand});
+  if (!expose(tracer, operand)) return nullptr;
+  guard_special_methods(tracer, operand, {"__neg__", "__pos__", "__invert__"});
+  if (tracer.broken()) return nullptr;
+  if (op == Op::UNARY_NEGATIVE) return checked(tracer, PyNumber_Negative(operand));
+  if (op == Op::UNARY_POSITIVE) return checked(tracer, PyNumber_Positive(operand));
+  return checked(tracer, PyNumber_Invert(operand));
+}
+
+Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right) {
+  const BinaryOperator& binary = kBinaryOperators[number];
+  if (is_number(left) && is_number(right)) return Ref::steal(binary.apply(left, right));
+  if (is_fake(left) || is_fake(right)) {
+    if (combines_with_tensor(left) && combines_with_tensor(right))
+      return record_operator(tracer, binary.function, {left, right});
+    // The other operand's class may decide; its methods are traced if they are Python.
+    if (Ref method = python_method(tracer, left, binary.method); method && !is_fake(left)) {
+      Ref result = call(tracer, method.get(), {Ref::borrow(left), Ref::borrow(right)});
+      if (!result || !result.is(Py_NotImplemented)) return result;
+    }
+    if (Ref method = python_method(tracer, right, binary.reflected); method && !is_fake(right)) {
+      Ref result = call(tracer, method.get(), {Ref::borrow(right), Ref::borrow(left)});
+      if (!result || !result.is(Py_NotImplemented)) return result;
+    }
+    if (tracer.broken()) return nullptr;
+    return tracer.give_up("unsupported-operand", std::string("operator ") + binary.function + " between " + Py_TYPE(left)->tp_name +
+                                                     " and " + Py_TYPE(right)->tp_name);
+  }
+  if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
+  guard_special_methods(tracer, left, {binary.method});
+  guard_special_methods(tracer, right, {binary.reflected});
+  if (tracer.broken()) return nullptr;
+  return checked(tracer, binary.apply(left, right));
+}
+
+Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
+  if (is_number(left) && is_number(right)) return Ref::steal(PyObject_RichCompare(left, right, comparison));
+  if (is_fake(left) || is_fake(right)) {
+    if (!combines_with_tensor(left) || !combines_with_tensor(right))
+      return tracer.give_up("unsupported-operand", std::string("comparison between ") + Py_TYPE(left)->tp_name + " and " +
+                                                       Py_TYPE(right)->tp_name);
+    return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
+  }
+  if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
+  guard_special_methods(tracer, left, {kComparisonMethods[comparison]});
+  guard_special_methods(tracer, right, {kComparisonMethods[comparison]});
+  guard_different(tracer, left, right);
+  if (tracer.broken()) return nullptr;
+  return checked(tracer, PyObject_RichCompare(left, right, comparison));
+}
+
+int contains(Tracer& tracer, PyObject* container, PyObject* item) {
+  if (StandIn* stand_in = tracer.outside.stand_in(container);
+      stand_in && !stand_in->filled && PyDict_CheckExact(container) && is_constant(item)) {
+    bool found = false;
+    Ref value = tracer.outside.dict_item(tracer, *stand_in, item, found);
+    return PyErr_Occurred() ? -1 : found;
+  }
+  if (is_fake(container)) {
+    tracer.give_up("data-dependent", "`in` looks at the values of a tensor");
+    return -1;
+  }
+  if (Ref method = python_method(tracer, container, "__contains__")) {
+    Ref result = call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(item)});
+    return result ? truth(tracer, result.get()) : -1;
+  }
+  if (tracer.broken() || !expose(tracer, container) || !expose(tracer, item)) return -1;
+  guard_special_methods(tracer, container, {"__iter__", "__getitem__"});
+  if (tracer.broken()) return -1;
+  const int found = PySequence_Contains(container, item);
+  return tracer.broken() ? -1 : found;
+}
+
+Ref is_same(Tracer& tracer, PyObject* left, PyObject* right) {
+  guard_different(tracer, left, right);
+  return Ref::boolean(left == right);
+}
+
+Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
+  if (is_fake(container)) {
+    if (!expose(tracer, key)) return nullptr;
+    return record_operator(tracer, "getitem", {container, key});
+  }
+  if (StandIn* stand_in = tracer.outside.stand_in(container); stand_in && !stand_in->filled) {
+    if (PyDict_CheckExact(container) && is_constant(key)) {
+      bool found = false;
+      Ref value = tracer.outside.dict_item(tracer, *stand_in, key, found);
+      if (!found && !PyErr_Occurred()) {
+        Ref wrapped = Ref::steal(PyTuple_Pack(1, key));
+        PyErr_SetObject(PyExc_KeyError, wrapped.get());
+      }
+      return value;
+    }
+    if (PyList_CheckExact(container) && PyLong_CheckExact(key)) {
+      const Py_ssize_t length = tracer.outside.length(tracer, *stand_in);
+      Py_ssize_t index = PyLong_AsSsize_t(key);
+      if (index == -1 && PyErr_Occurred()) PyErr_Clear(), index = length;
+      if (index < 0) index += length;
+      if (index >= 0 && index < length) return tracer.outside.sequence_item(tracer, *stand_in, index);
+      PyErr_SetString(PyExc_IndexError, "list index out of range");
+      return nullptr;
+    }
+  }
+  if (Ref method = python_method(tracer, container, "__getitem__"))
+    return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
+  if (tracer.broken() || !expose(tracer, container) || !expose(tracer, key)) return nullptr;
+  return checked(tracer, PyObject_GetItem(container, key));
+}
+
+bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObject* value) {
+  if (value && !expose(tracer, value)) return false;
+  if (!expose(tracer, key)) return false;
+  if (is_fake(container)) {
+    if (!value) return tracer.give_up("unsupported-operand", "del of a tensor's item") != nullptr;
+    return static_cast<bool>(record_operator(tracer, "setitem", {container, key, value}));
+  }
+  if (Ref method = python_method(tracer, container, value ? "__setitem__" : "__delitem__")) {
+    Ref done = value ? call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key), Ref::borrow(value)})
+                     : call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
+    return static_cast<bool>(done);
+  }
+  if (tracer.broken() || !expose(tracer, container)) return false;
+  if (tracer.outside.source_of(container) && !tracer.outside.stand_in(container))
+    return tracer.give_up("outside-write", std::string("an item of a ") + Py_TYPE(container)->tp_name +
+                                               " from before the call is set") != nullptr;
+  const int status = value ? PyObject_SetItem(container, key, value) : PyObject_DelItem(container, key);
+  return status == 0 && !tracer.broken();
+}
+
+Ref length(Tracer& tracer, PyObject* object) {
+  StandIn* stand_in = tracer.outside.stand_in(object);
+  if (stand_in && !stand_in->filled) return Ref::steal(PyLong_FromSsize_t(tracer.outside.length(tracer, *stand_in)));
+  if (!is_fake(object)) {
+    if (Ref method = python_method(tracer, object, "__len__")) return call(tracer, method.get(), {Ref::borrow(object)});
+    if (tracer.broken() || !expose(tracer, object)) return nullptr;
+  }
+  const Py_ssize_t size = PyObject_Size(object);
+  return size < 0 || tracer.broken() ? Ref() : Ref::steal(PyLong_FromSsize_t(size));
+}
+
+Ref iterator_of(Tracer& tracer, PyObject* iterable) {
+  if (is_fake(iterable)) {
+    Ref self = Ref::borrow(iterable);
+    Ref name = Ref::steal(PyUnicode_InternFromString("unbind"));
+    Ref parts = record_call(tracer, NodeKind::CallMethod, name.get(), Arguments{std::span<const Ref>(&self, 1)});
+    return parts ? Ref::steal(PyObject_GetIter(parts.get())) : Ref();
+  }
+  if (is_traced_generator(iterable)) return Ref::borrow(iterable);
+  if (Ref method = python_method(tracer, iterable, "__iter__")) return call(tracer, method.get(), {Ref::borrow(iterable)});
+  if (tracer.broken() || !expose(tracer, iterable)) return nullptr;
+  return checked(tracer, PyObject_GetIter(iterable));
+}
+
+Ref next_item(Tracer& tracer, PyObject* iterator) {
+  if (!PyIter_Check(iterator)) {
+    PyErr_Format(PyExc_TypeError, "'%.200s' object is not an iterator", Py_TYPE(iterator)->tp_name);
+    return nullptr;
+  }
+  Ref item;
+  if (Ref method = python_method(tracer, iterator, "__next__")) {
+    item = call(tracer, method.get(), {Ref::borrow(iterator)});
+  } else {
+    if (tracer.broken() || !expose(tracer, iterator)) return nullptr;
+    item = Ref::steal(Py_TYPE(iterator)->tp_iternext(iterator));
+  }
+  if (tracer.broken()) return nullptr;
+  if (!item && PyErr_ExceptionMatches(PyExc_StopIteration)) PyErr_Clear();
+  return adopt_result(tracer, std::move(item));
+}
+
+}  // namespace minidynamo

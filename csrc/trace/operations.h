@@ -1,0 +1,27 @@
+// Operators, truth, subscription and iteration on in-trace objects.
+#pragma once
+#include "trace/tracer.h"
+
+namespace minidynamo {
+
+int truth(Tracer& tracer, PyObject* object);  // 1, 0, or -1 on failure
+Ref unary_operation(Tracer& tracer, Op op, PyObject* operand);
+Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right);  // number: CPython's NB_* of BINARY_OP
+Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right);       // Py_LT...
+int contains(Tracer& tracer, PyObject* container, PyObject* item);
+Ref is_same(Tracer& tracer, PyObject* left, PyObject* right);
+
+Ref subscript(Tracer& tracer, PyObject* container, PyObject* key);
+bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObject* value);  // value null: delete
+Ref length(Tracer& tracer, PyObject* object);
+
+Ref iterator_of(Tracer& tracer, PyObject* iterable);
+// The next item; null Ref without a Python error: exhausted.
+Ref next_item(Tracer& tracer, PyObject* iterator);
+
+// Makes an object fit for native code: stand-ins filled.
+bool expose(Tracer& tracer, PyObject* object);
+// What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays null.
+Ref adopt_result(Tracer& tracer, Ref result);
+
+}  // namespace minidynamo

@@ -1,0 +1,350 @@
+// How outside objects enter a trace, and the stand-ins of builtin containers.
+#include "trace/outside.h"
+
+#include "tensor/fake.h"
+#include "trace/known_types.h"
+#include "trace/tracer.h"
+
+namespace minidynamo {
+namespace {
+
+constexpr Py_ssize_t kLargestContainer = 50'000;  // elements; larger ones are not taken apart
+
+bool is_exact_constant_type(PyTypeObject* type) noexcept {
+  return type == &PyUnicode_Type || type == &PyLong_Type || type == &PyBool_Type || type == Py_TYPE(Py_None) ||
+         type == &PyFloat_Type || type == &PyBytes_Type || type == &PyComplex_Type || type == Py_TYPE(Py_Ellipsis) ||
+         type == Py_TYPE(Py_NotImplemented) || type == &PyRange_Type;
+}
+
+bool is_torch_constant_type(PyTypeObject* type) noexcept {
+  const KnownTypes* known = known_types();
+  return type == known->dtype || type == known->device || type == known->layout || type == known->memory_format ||
+         type == known->size;
+}
+
+// Guarded by identity: the object itself is what matters, and it does not change in ways that a trace reads unguarded.
+bool is_guarded_by_identity(PyObject* object) noexcept {
+  PyTypeObject* type = Py_TYPE(object);
+  if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
+  if (PyCFunction_Check(object)) {
+    PyObject* self = PyCFunction_GET_SELF(object);
+    return !self || PyModule_Check(self) || PyType_Check(self) || !PyType_HasFeature(Py_TYPE(self), Py_TPFLAGS_HEAPTYPE);
+  }
+  if (type == &PyMethodDescr_Type || type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type ||
+      type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type || type == &PyProperty_Type ||
+      type == &PyClassMethod_Type || type == &PyStaticMethod_Type || type == &PyCapsule_Type)
+    return true;
+  return PyObject_TypeCheck(reinterpret_cast<PyObject*>(type), known_types()->enum_meta);
+}
+
+// The builtin container type whose layout an object has, or null.
+PyTypeObject* container_base(PyTypeObject* type) noexcept {
+  const KnownTypes* known = known_types();
+  for (PyTypeObject* base = type; base; base = base->tp_base)
+    if (base == &PyList_Type || base == &PyDict_Type || base == &PySet_Type || base == known->ordered_dict ||
+        base == known->default_dict || base == known->deque)
+      return base;
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_constant(PyObject* object) noexcept {
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_exact_constant_type(type) || is_torch_constant_type(type)) return true;
+  if (type == &PyTuple_Type) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!is_constant(PyTuple_GET_ITEM(object, i))) return false;
+    return true;
+  }
+  if (type == &PyFrozenSet_Type) {
+    Py_ssize_t position = 0;
+    PyObject* item;
+    Py_hash_t hash;
+    while (_PySet_NextEntry(object, &position, &item, &hash))
+      if (!is_constant(item)) return false;
+    return true;
+  }
+  if (type == &PySlice_Type) {
+    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    return is_constant(slice->start) && is_constant(slice->stop) && is_constant(slice->step);
+  }
+  return false;
+}
+
+Source* Outside::source_of(PyObject* object) const noexcept {
+  auto found = sources_.find(object);
+  return found == sources_.end() ? nullptr : found->second;
+}
+
+Source* Outside::source_or_pin(Tracer& tracer, PyObject* object) {
+  if (Source* source = source_of(object)) return source;
+  std::string text = "?";
+  if (PyType_Check(object)) {
+    text = reinterpret_cast<PyTypeObject*>(object)->tp_name;
+  } else if (PyModule_Check(object)) {
+    const char* name = PyModule_GetName(object);
+    if (name)
+      text = name;
+    else
+      PyErr_Clear();
+  } else if (PyFunction_Check(object)) {
+    text = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
+  } else if (PyDict_Check(object)) {
+    text = "G";
+  } else {
+    text = Py_TYPE(object)->tp_name;
+  }
+  Source* source = tracer.guards.pinned(object, text);
+  know(object, source);
+  return source;
+}
+
+PyObject* Outside::fake_of(PyObject* real) const noexcept {
+  auto found = replacements_.find(real);
+  return found == replacements_.end() ? nullptr : found->second.get();
+}
+
+Ref Outside::enter(Tracer& tracer, Source* source) {
+  PyObject* raw = source->value.get();
+  PyTypeObject* type = Py_TYPE(raw);
+  if (is_exact_constant_type(type)) {
+    tracer.guards.add(source, GuardKind::Constant, tracer.origin());
+    return Ref::borrow(raw);
+  }
+  if (auto known = sources_.find(raw); known != sources_.end()) {  // stands for itself
+    if (known->second == source) return Ref::borrow(raw);
+    if (is_guarded_by_identity(raw) || known->second->access == Access::Pinned)
+      tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    else
+      tracer.guards.add_relation(source, GuardKind::SameAs, known->second, tracer.origin());
+    return Ref::borrow(raw);
+  }
+  if (auto replaced = replacements_.find(raw); replaced != replacements_.end()) {
+    Source* first = source_of(replaced->second.get());
+    if (first != source) tracer.guards.add_relation(source, GuardKind::SameAs, first, tracer.origin());
+    return replaced->second;
+  }
+  if (is_tensor(raw)) return enter_tensor(tracer, source);
+  if (is_torch_constant_type(type) || ((type == &PySlice_Type || type == &PyFrozenSet_Type) && is_constant(raw))) {
+    tracer.guards.add(source, GuardKind::Constant, tracer.origin());
+    return Ref::borrow(raw);
+  }
+  if (PyTuple_Check(raw)) return enter_tuple(tracer, source);
+  if (is_guarded_by_identity(raw)) {
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    know(raw, source);
+    return Ref::borrow(raw);
+  }
+  if (type == &PyMethod_Type) {  // a bound method kept somewhere: made anew from its parts
+    tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+    static PyObject* const function_name = PyUnicode_InternFromString("__func__");
+    static PyObject* const self_name = PyUnicode_InternFromString("__self__");
+    Ref function = enter(tracer, tracer.guards.child(source, Access::Attribute, function_name, -1, PyMethod_GET_FUNCTION(raw)));
+    Ref self = enter(tracer, tracer.guards.child(source, Access::Attribute, self_name, -1, PyMethod_GET_SELF(raw)));
+    if (!function || !self) return nullptr;
+    Ref bound = Ref::steal(PyMethod_New(function.get(), self.get()));
+    replacements_.emplace(raw, bound);
+    know(bound.get(), source);
+    return bound;
+  }
+  if (container_base(type)) return enter_container(tracer, source);
+  // Instances of Python classes are read attribute by attribute; other objects are taken as they are, by identity.
+  const bool is_instance = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type == &PyCell_Type || type == known_types()->partial;
+  tracer.guards.add(source, is_instance ? GuardKind::ExactType : GuardKind::Identity, tracer.origin());
+  know(raw, source);
+  return Ref::borrow(raw);
+}
+
+Ref Outside::enter_tensor(Tracer& tracer, Source* source) {
+  PyObject* raw = source->value.get();
+  if (is_fake(raw)) return tracer.give_up("fake-input", "an input is a fake tensor of another trace");
+  Ref fake = make_fake(raw);
+  if (!fake) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    Ref text = value ? Ref::steal(PyObject_Str(value)) : Ref();
+    const char* reason = text ? PyUnicode_AsUTF8(text.get()) : "unknown reason";
+    Ref::steal(type), Ref::steal(value), Ref::steal(traceback);
+    return tracer.give_up("unsupported-tensor", source->to_text() + ": " + reason);
+  }
+  tracer.guards.add(source, GuardKind::Tensor, tracer.origin());
+  tracer.graph.add_placeholder(source->to_text(), fake);
+  replacements_.emplace(raw, fake);
+  know(fake.get(), source);
+  return fake;
+}
+
+Ref Outside::enter_tuple(Tracer& tracer, Source* source) {
+  PyObject* raw = source->value.get();
+  PyTypeObject* type = Py_TYPE(raw);
+  if (type == &PyTuple_Type && is_constant(raw)) {
+    tracer.guards.add(source, GuardKind::Constant, tracer.origin());
+    return Ref::borrow(raw);
+  }
+  if (type != &PyTuple_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
+    return tracer.give_up("unsupported-object", source->to_text() + " is a " + type->tp_name);
+  tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+  tracer.guards.add(source, GuardKind::Length, tracer.origin());
+  const Py_ssize_t count = PyTuple_GET_SIZE(raw);
+  Ref items = Ref::steal(PyTuple_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Ref item = enter(tracer, tracer.guards.child(source, Access::Index, nullptr, static_cast<int32_t>(i), PyTuple_GET_ITEM(raw, i)));
+    if (!item || !fill_if_stand_in(tracer, item.get())) return nullptr;
+    PyTuple_SET_ITEM(items.get(), i, item.release());
+  }
+  bool unchanged = true;
+  for (Py_ssize_t i = 0; i < count; ++i) unchanged &= PyTuple_GET_ITEM(items.get(), i) == PyTuple_GET_ITEM(raw, i);
+  if (unchanged) {
+    know(raw, source);
+    return Ref::borrow(raw);
+  }
+  if (type != &PyTuple_Type) {
+    Ref arguments = Ref::steal(PyTuple_Pack(1, items.get()));
+    items = Ref::steal(PyTuple_Type.tp_new(type, arguments.get(), nullptr));
+    if (!items) return nullptr;
+  }
+  replacements_.emplace(raw, items);
+  know(items.get(), source);
+  return items;
+}
+
+Ref Outside::enter_container(Tracer& tracer, Source* source) {
+  PyObject* raw = source->value.get();
+  PyTypeObject* type = Py_TYPE(raw);
+  PyTypeObject* base = container_base(type);
+  tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+  Ref nothing = Ref::steal(PyTuple_New(0));
+  Ref object = Ref::steal(base->tp_new(type, nothing.get(), nullptr));
+  if (!object) return nullptr;
+  auto attribute = [&](const char* name) {
+    Ref key = Ref::steal(PyUnicode_InternFromString(name));
+    Ref value = Ref::steal(PyObject_GetAttr(raw, key.get()));
+    return value ? enter(tracer, tracer.guards.child(source, Access::Attribute, key.get(), -1, value.get())) : Ref();
+  };
+  if (base == known_types()->deque) {
+    Ref limit = attribute("maxlen");
+    if (!limit) return nullptr;
+    Ref arguments = Ref::steal(PyTuple_Pack(2, nothing.get(), limit.get()));
+    if (base->tp_init(object.get(), arguments.get(), nullptr) < 0) return nullptr;
+  } else if (base == known_types()->default_dict) {
+    Ref factory = attribute("default_factory");
+    if (!factory) return nullptr;
+    Ref arguments = Ref::steal(PyTuple_Pack(1, factory.get()));
+    if (base->tp_init(object.get(), arguments.get(), nullptr) < 0) return nullptr;
+  }
+  stand_ins_.push_back({Ref::borrow(raw), object, source});
+  stand_in_of_.emplace(object.get(), &stand_ins_.back());
+  replacements_.emplace(raw, object);
+  know(object.get(), source);
+  if (type != &PyList_Type && type != &PyDict_Type && !fill(tracer, stand_ins_.back())) return nullptr;
+  return object;
+}
+
+StandIn* Outside::stand_in(PyObject* object) noexcept {
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_exact_constant_type(type) || type == &PyFunction_Type || type == &PyTuple_Type) return nullptr;
+  auto found = stand_in_of_.find(object);
+  return found == stand_in_of_.end() ? nullptr : found->second;
+}
+
+bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
+  stand_in.filled = true;  // first: a container may hold itself
+  PyObject* original = stand_in.original.get();
+  PyObject* object = stand_in.object.get();
+  PyTypeObject* base = container_base(Py_TYPE(original));
+  if (PyObject_Size(original) > kLargestContainer)
+    return tracer.give_up("container-too-large", stand_in.source->to_text() + " has too many elements") != nullptr;
+  auto entered = [&](Access access, PyObject* key, Py_ssize_t index, PyObject* value) {
+    Ref item = enter(tracer, tracer.guards.child(stand_in.source, access, key, static_cast<int32_t>(index), value));
+    if (item && !fill_if_stand_in(tracer, item.get())) item.reset();
+    return item;
+  };
+  if (base == &PyList_Type || base == known_types()->deque) {
+    tracer.guards.add(stand_in.source, GuardKind::Length, tracer.origin());
+    Ref items = Ref::steal(PySequence_List(original));
+    for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) {
+      Ref item = entered(Access::Index, nullptr, i, PyList_GET_ITEM(items.get(), i));
+      if (!item) return false;
+      if (base == &PyList_Type) {
+        if (PyList_Append(object, item.get()) < 0) return false;
+      } else {
+        Ref one = Ref::steal(PyTuple_Pack(1, item.get()));
+        Ref done = Ref::steal(base->tp_as_sequence->sq_inplace_concat(object, one.get()));
+        if (!done) return false;
+      }
+      stand_in.snapshot.push_back(std::move(item));
+    }
+    return static_cast<bool>(items);
+  }
+  if (base == &PySet_Type) {
+    tracer.guards.add(stand_in.source, GuardKind::SetItems, tracer.origin());
+    Py_ssize_t position = 0;
+    PyObject* item;
+    Py_hash_t hash;
+    while (_PySet_NextEntry(original, &position, &item, &hash)) {
+      if (!is_constant(item) && !is_guarded_by_identity(item))
+        return tracer.give_up("unsupported-object", stand_in.source->to_text() + ": a set of objects") != nullptr;
+      if (!is_constant(item)) source_or_pin(tracer, item);
+      if (PySet_Add(object, item) < 0) return false;
+      stand_in.snapshot.push_back(Ref::borrow(item));
+    }
+    return true;
+  }
+  tracer.guards.add(stand_in.source, GuardKind::DictKeys, tracer.origin());
+  Ref pairs = Ref::steal(PyMapping_Check(original) ? PyDict_Items(original) : nullptr);
+  if (base == known_types()->ordered_dict) {  // the dict's own order is not the OrderedDict's
+    Ref items = Ref::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(base), "items", "O", original));
+    pairs = items ? Ref::steal(PySequence_List(items.get())) : Ref();
+  }
+  if (!pairs) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.get()); ++i) {
+    PyObject* key = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 0);
+    PyObject* value = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 1);
+    if (!is_constant(key)) {
+      if (!is_guarded_by_identity(key))
+        return tracer.give_up("unsupported-object", stand_in.source->to_text() + ": a dict with objects as keys") != nullptr;
+      source_or_pin(tracer, key);
+    }
+    Ref item = entered(Access::DictItem, key, -1, value);
+    if (!item || base->tp_as_mapping->mp_ass_subscript(object, key, item.get()) < 0) return false;
+    stand_in.snapshot.push_back(Ref::borrow(key));
+    stand_in.snapshot.push_back(std::move(item));
+  }
+  return true;
+}
+
+Ref Outside::dict_item(Tracer& tracer, StandIn& stand_in, PyObject* key, bool& found) {
+  PyObject* raw = PyDict_GetItemWithError(stand_in.original.get(), key);
+  found = raw != nullptr;
+  if (raw) return enter(tracer, tracer.guards.child(stand_in.source, Access::DictItem, key, -1, raw));
+  if (!PyErr_Occurred()) tracer.guards.add_missing(stand_in.source, Access::DictItem, key, -1, tracer.origin());
+  return nullptr;
+}
+
+Ref Outside::sequence_item(Tracer& tracer, StandIn& stand_in, Py_ssize_t index) {
+  PyObject* raw = PyList_GET_ITEM(stand_in.original.get(), index);
+  return enter(tracer, tracer.guards.child(stand_in.source, Access::Index, nullptr, static_cast<int32_t>(index), raw));
+}
+
+Py_ssize_t Outside::length(Tracer& tracer, StandIn& stand_in) {
+  tracer.guards.add(stand_in.source, GuardKind::Length, tracer.origin());
+  return PyObject_Size(stand_in.original.get());
+}
+
+const AttributeWrite* Outside::pending(PyObject* object, PyObject* name) const noexcept {
+  for (auto write = writes_.rbegin(); write != writes_.rend(); ++write)
+    if (write->object.is(object) && write->name.is(name)) return &*write;
+  return nullptr;
+}
+
+void Outside::write(PyObject* object, PyObject* name, PyObject* value) {
+  for (AttributeWrite& write : writes_)
+    if (write.object.is(object) && write.name.is(name)) {
+      write.value = Ref::borrow(value);
+      return;
+    }
+  writes_.push_back({Ref::borrow(object), Ref::borrow(name), Ref::borrow(value)});
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,78 @@
+// What the trace knows of the world before it: which in-trace object stands for which outside object, and by which source.
+//
+// Most outside objects stand for themselves (functions, classes, modules, instances of Python classes). Tensors are replaced by
+// fakes. Builtin containers are replaced by *stand-ins*: containers of the same type, filled with in-trace objects the first time
+// anything but a plain read by the evaluator touches them. Mutations happen on the stand-in and are found by comparing at the
+// end. Attribute writes on outside instances go to an overlay. So nothing outside is ever written (design.md invariant 1).
+#pragma once
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "guard/source.h"
+#include "python/ref.h"
+
+namespace minidynamo {
+
+class Tracer;
+
+// A builtin container that stands for an outside one.
+struct StandIn {
+  Ref original, object;
+  Source* source;
+  bool filled = false;
+  std::vector<Ref> snapshot;  // after filling: its elements (dict: key, value, ...), to see what the trace changed
+};
+
+// A pending attribute write; a null value is a deletion.
+struct AttributeWrite {
+  Ref object, name, value;
+};
+
+class Outside {
+ public:
+  // The in-trace object for what a source gave, with the guards that its use needs. Null on a break.
+  Ref enter(Tracer& tracer, Source* source);
+
+  // The source of an in-trace object that stands for an outside one; null for what the trace made.
+  Source* source_of(PyObject* object) const noexcept;
+  // As above; an identity-guarded object may also be pinned on the spot (classes, functions, modules).
+  Source* source_or_pin(Tracer& tracer, PyObject* object);
+  void know(PyObject* object, Source* source) { sources_.emplace(object, source); }
+  PyObject* fake_of(PyObject* real) const noexcept;
+
+  StandIn* stand_in(PyObject* object) noexcept;  // null if the object is none
+  // Fills it: every element enters. After that any code may use it as the real thing.
+  bool fill(Tracer& tracer, StandIn& stand_in);
+  bool fill_if_stand_in(Tracer& tracer, PyObject* object) {
+    StandIn* found = stand_in(object);
+    return !found || found->filled || fill(tracer, *found);
+  }
+  const std::deque<StandIn>& stand_ins() const noexcept { return stand_ins_; }
+
+  // Reads that leave a stand-in unfilled. `found` false: absent (guarded). Null Ref with found true: break.
+  Ref dict_item(Tracer& tracer, StandIn& stand_in, PyObject* key, bool& found);
+  Ref sequence_item(Tracer& tracer, StandIn& stand_in, Py_ssize_t index);  // index already in range
+  Py_ssize_t length(Tracer& tracer, StandIn& stand_in);
+
+  // Pending writes to attributes of outside instances.
+  const AttributeWrite* pending(PyObject* object, PyObject* name) const noexcept;
+  void write(PyObject* object, PyObject* name, PyObject* value);
+  const std::vector<AttributeWrite>& writes() const noexcept { return writes_; }
+
+ private:
+  std::unordered_map<PyObject*, Source*> sources_;     // in-trace object -> source
+  std::unordered_map<PyObject*, Ref> replacements_;    // outside object -> fake or stand-in
+  std::deque<StandIn> stand_ins_;
+  std::unordered_map<PyObject*, StandIn*> stand_in_of_;  // by in-trace object
+  std::vector<AttributeWrite> writes_;
+
+  Ref enter_tuple(Tracer& tracer, Source* source);
+  Ref enter_container(Tracer& tracer, Source* source);
+  Ref enter_tensor(Tracer& tracer, Source* source);
+};
+
+// None, numbers, strings, torch.dtype and the like, and tuples and frozensets of them: guarded by value.
+bool is_constant(PyObject* object) noexcept;
+
+}  // namespace minidynamo

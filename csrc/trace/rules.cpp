@@ -1,0 +1,231 @@
+// Resolving the table: every path becomes an address, the callable's own or that of its C method definition (so that a method is
+// found bound or not). What a program imports later is looked up when the number of modules has changed.
+#include "trace/rules.h"
+
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "trace/attributes.h"
+#include "trace/known_types.h"
+#include "trace/operations.h"
+#include "trace/special.h"
+#include "trace/tensor_calls.h"
+
+namespace minidynamo {
+namespace {
+
+struct RuleLine {
+  Rule rule;
+  std::string_view path;
+};
+
+Rule make_rule(Rule::Kind kind) { return Rule{kind}; }
+Rule make_rule(Rule::Kind kind, const char* reason) { return Rule{kind, nullptr, reason}; }
+Rule make_rule(Rule::Kind kind, Rule::Handler handler) { return Rule{kind, handler}; }
+
+const std::vector<RuleLine>& rule_lines() {
+  using namespace special;
+  static const std::vector<RuleLine> lines = {
+#define RULE(kind, path, ...) {make_rule(Rule::Kind::kind __VA_OPT__(, ) __VA_ARGS__), path},
+#include "trace/rules.def"
+#undef RULE
+  };
+  return lines;
+}
+
+const void* key_of(PyObject* callable) noexcept {
+  if (PyCFunction_Check(callable)) return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
+  if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyClassMethodDescr_Type))
+    return reinterpret_cast<PyMethodDescrObject*>(callable)->d_method;
+  if (Py_IS_TYPE(callable, &PyWrapperDescr_Type)) return reinterpret_cast<PyWrapperDescrObject*>(callable)->d_base;
+  return callable;
+}
+
+// Objects whose address is a key are kept for good: they are functions of modules.
+class RuleTable {
+ public:
+  const Rule* find(PyObject* callable) {
+    if (PyDict_GET_SIZE(PyImport_GetModuleDict()) != modules_seen_) resolve();
+    auto found = rules_.find(key_of(callable));
+    return found == rules_.end() ? nullptr : found->second;
+  }
+
+ private:
+  std::unordered_map<const void*, const Rule*> rules_;
+  std::unordered_set<const RuleLine*> resolved_;
+  std::vector<Ref> kept_;
+  Py_ssize_t modules_seen_ = -1;
+
+  void resolve() {
+    modules_seen_ = PyDict_GET_SIZE(PyImport_GetModuleDict());
+    for (const bool wildcards : {true, false})  // single names after, so that they win
+      for (const RuleLine& line : rule_lines())
+        if (line.path.ends_with(".*") == wildcards && !resolved_.count(&line)) resolve(line);
+    PyErr_Clear();
+  }
+
+  void resolve(const RuleLine& line) {
+    std::string_view path = line.path;
+    const bool wildcard = path.ends_with(".*");
+    if (wildcard) path.remove_suffix(2);
+    Ref object = find_imported(path);
+    if (!object) return;
+    resolved_.insert(&line);
+    if (!wildcard) {
+      add(object.get(), line);
+      return;
+    }
+    Ref dict = Ref::steal(PyObject_GetAttrString(object.get(), "__dict__"));
+    Ref names = Ref::steal(PyObject_Dir(object.get()));
+    for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(names.get()); ++i) {
+      PyObject* name = PyList_GET_ITEM(names.get(), i);
+      Ref raw = Ref::borrow(dict ? PyObject_GetItem(dict.get(), name) : nullptr);
+      PyErr_Clear();
+      if (raw) Ref::steal(raw.get());  // GetItem gave a reference of its own
+      if (!raw) continue;
+      if (Py_IS_TYPE(raw.get(), &PyStaticMethod_Type)) raw = Ref::steal(PyObject_GetAttr(object.get(), name));
+      if (!raw) {
+        PyErr_Clear();
+        continue;
+      }
+      const bool is_c = PyCFunction_Check(raw.get()) || Py_IS_TYPE(raw.get(), &PyMethodDescr_Type) ||
+                        Py_IS_TYPE(raw.get(), &PyWrapperDescr_Type);
+      // A namespace's Python functions are meant only where the rule is about Python functions, and only its own.
+      const bool is_python = PyFunction_Check(raw.get()) &&
+                             (line.rule.kind == Rule::Kind::Leaf || line.rule.kind == Rule::Kind::TensorMethod);
+      if (is_c || is_python) add(raw.get(), line);
+    }
+    PyErr_Clear();
+  }
+
+  void add(PyObject* object, const RuleLine& line) {
+    rules_[key_of(object)] = &line.rule;
+    kept_.push_back(Ref::borrow(object));
+  }
+
+  // Like import_object, but never imports.
+  static Ref find_imported(std::string_view path) {
+    PyObject* modules = PyImport_GetModuleDict();
+    for (size_t end = path.size(); end != std::string_view::npos && end > 0; end = path.rfind('.', end - 1)) {
+      Ref object = Ref::borrow(PyDict_GetItemString(modules, std::string(path.substr(0, end)).c_str()));
+      if (!object) continue;
+      for (size_t start = end; object && start < path.size();) {
+        const size_t stop = std::min(path.find('.', start + 1), path.size());
+        object = Ref::steal(PyObject_GetAttrString(object.get(), std::string(path.substr(start + 1, stop - start - 1)).c_str()));
+        start = stop;
+      }
+      PyErr_Clear();
+      return object;
+    }
+    return nullptr;
+  }
+};
+
+std::unordered_set<PyTypeObject*>& wrapper_types() {
+  static auto* const types = new std::unordered_set<PyTypeObject*>{
+      reinterpret_cast<PyTypeObject*>(import_object("functools._lru_cache_wrapper").release())};
+  return *types;
+}
+
+// Callables known by their type rather than by name.
+const Rule* rule_for_type(PyTypeObject* type) {
+  static const Rule tensor_function{Rule::Kind::TensorFunction}, inline_wrapped{Rule::Kind::Inline};
+  const KnownTypes* known = known_types();
+  if (type == known->op_overload || type == known->op_overload_packet || type == known->custom_op_def) return &tensor_function;
+  if (wrapper_types().count(type)) return &inline_wrapped;
+  return nullptr;
+}
+
+}  // namespace
+
+const Rule* find_rule(PyObject* callable) {
+  static RuleTable* const table = new RuleTable;  // holds references: not destroyed after the interpreter
+  if (const Rule* rule = table->find(callable)) return rule;
+  return rule_for_type(Py_TYPE(callable));
+}
+
+void trace_through_wrapped(PyTypeObject* type) { wrapper_types().insert(type); }
+
+Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Arguments& arguments) {
+  switch (rule.kind) {
+    case Rule::Kind::Pure:
+      for (const Ref& value : arguments.values) {
+        guard_special_methods(tracer, value.get(), {"__iter__", "__len__", "__lt__", "__eq__", "__index__", "__float__"});
+        if (tracer.broken()) return nullptr;
+      }
+      return call_natively(tracer, callable, arguments);
+    case Rule::Kind::Operator:
+      return has_fake(arguments) ? record_call(tracer, NodeKind::CallFunction, callable, arguments)
+                                 : call_natively(tracer, callable, arguments);
+    case Rule::Kind::TensorFunction:
+    case Rule::Kind::Leaf:
+      return record_call(tracer, NodeKind::CallFunction, callable, arguments);
+    case Rule::Kind::TensorMethod: {
+      if (arguments.positional_count() && is_fake(arguments.values[0].get()) && !PyCFunction_Check(callable)) {
+        Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
+        return record_call(tracer, NodeKind::CallMethod, name.get(), arguments);
+      }
+      if (PyObject* self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr; self && is_fake(self)) {
+        std::vector<Ref> values = {Ref::borrow(self)};
+        values.insert(values.end(), arguments.values.begin(), arguments.values.end());
+        Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
+        return record_call(tracer, NodeKind::CallMethod, name.get(), Arguments{values, arguments.keyword_names});
+      }
+      return record_call(tracer, NodeKind::CallFunction, callable, arguments);
+    }
+    case Rule::Kind::TensorData:
+      return record_constant_tensor(tracer, callable, arguments);
+    case Rule::Kind::TorchState:
+      return record_state_change(tracer, callable, arguments);
+    case Rule::Kind::Inline: {
+      Ref wrapped = Ref::steal(PyObject_GetAttrString(callable, "__wrapped__"));
+      if (!wrapped) return nullptr;
+      if (tracer.outside.source_of(callable)) tracer.outside.source_or_pin(tracer, wrapped.get());
+      return call(tracer, wrapped.get(), arguments);
+    }
+    case Rule::Kind::Special:
+      return rule.handler(tracer, callable, arguments);
+    case Rule::Kind::Refuse:
+      return tracer.give_up("refused-function", rule.reason);
+  }
+  return nullptr;
+}
+
+bool is_plain_builtin_type(PyTypeObject* type) noexcept {
+  static const std::unordered_set<PyTypeObject*> types = [] {
+    std::unordered_set<PyTypeObject*> plain = {
+        &PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type, &PyLong_Type, &PyBool_Type, &PyFloat_Type, &PyComplex_Type,
+        &PyTuple_Type, &PyList_Type, &PyDict_Type, &PySet_Type, &PyFrozenSet_Type, &PyRange_Type, &PySlice_Type,
+        &PyEnum_Type, &PyZip_Type, &PyMap_Type, &PyFilter_Type, &PyReversed_Type, &PyDictKeys_Type, &PyDictValues_Type,
+        &PyDictItems_Type, &PyDictProxy_Type, &PySeqIter_Type, &PyCallIter_Type, &PyProperty_Type, &PyMemoryView_Type,
+        Py_TYPE(Py_None), Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented), &PyMethod_Type};
+    for (const char* path :
+         {"collections.OrderedDict", "collections.deque", "collections.defaultdict", "re.Pattern", "re.Match",
+          "itertools.chain", "itertools.accumulate", "itertools.islice", "itertools.product", "itertools.repeat",
+          "itertools.count", "itertools.cycle", "itertools.starmap", "itertools.takewhile", "itertools.dropwhile",
+          "itertools.zip_longest", "itertools.pairwise", "itertools.groupby", "itertools.combinations",
+          "itertools.combinations_with_replacement", "itertools.permutations", "itertools.compress", "itertools.filterfalse",
+          "functools.partial", "types.GenericAlias", "types.UnionType", "types.SimpleNamespace", "torch.Size", "torch.device",
+          "torch.dtype", "torch.finfo", "torch.iinfo", "operator.itemgetter", "_struct.Struct"}) {
+      Ref type_object = import_object(path);
+      if (type_object) plain.insert(reinterpret_cast<PyTypeObject*>(type_object.release()));
+      PyErr_Clear();
+    }
+    for (PyObject* example : {PyList_New(0), PyDict_New(), PySet_New(nullptr), PyTuple_New(0), PyUnicode_FromString("ab")}) {
+      Ref container = Ref::steal(example);
+      Ref iterator = Ref::steal(PyObject_GetIter(container.get()));
+      plain.insert(iterator.type());
+    }
+    Ref dict = Ref::steal(PyDict_New());
+    for (const char* view : {"values", "items"}) {
+      Ref items = Ref::steal(PyObject_CallMethod(dict.get(), view, nullptr));
+      Ref iterator = Ref::steal(PyObject_GetIter(items.get()));
+      plain.insert(iterator.type());
+    }
+    return plain;
+  }();
+  return types.count(type) > 0;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,36 @@
+// What the tracer knows about callables that are not plain Python functions to be traced. The table is data: rules.def.
+#pragma once
+#include "trace/calls.h"
+
+namespace minidynamo {
+
+struct Rule {
+  enum class Kind : uint8_t {
+    Pure,            // executed natively; its result depends on its arguments alone, and it changes at most those
+    Operator,        // a function of the operator module: a graph node if a fake is among its arguments, else as Pure
+    TensorFunction,  // a graph node if a fake is among the arguments or the result
+    TensorMethod,    // the same, as a call_method
+    TensorData,      // makes a tensor from data: executed for real, recorded
+    TorchState,      // changes thread-local torch state: executed, recorded, restored at the end of the trace
+    Leaf,            // a Python function of torch: executed natively as one node
+    Inline,          // trace its __wrapped__ (cached functions)
+    Special,         // has a handler
+    Refuse,          // ends the trace
+  };
+  using Handler = Ref (*)(Tracer&, PyObject* callable, const Arguments&);
+  Kind kind;
+  Handler handler = nullptr;
+  const char* reason = nullptr;  // Refuse
+};
+
+// The rule for a callable; null if there is none.
+const Rule* find_rule(PyObject* callable);
+Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Arguments& arguments);
+
+// Calls of objects of this type are calls of their __wrapped__.
+void trace_through_wrapped(PyTypeObject* type);
+
+// Builtin types all of whose methods compute from their arguments alone (str, list, dict, re.Pattern...).
+bool is_plain_builtin_type(PyTypeObject* type) noexcept;
+
+}  // namespace minidynamo

@@ -1,0 +1,25 @@
+// Handlers of rules of kind Special: builtins that look at structure, attributes or state, which only the tracer sees whole.
+#pragma once
+#include "trace/calls.h"
+
+namespace minidynamo::special {
+
+#define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
+SPECIAL(always_true);
+SPECIAL(builtin_isinstance);
+SPECIAL(builtin_len);
+SPECIAL(builtin_getattr);
+SPECIAL(builtin_hasattr);
+SPECIAL(builtin_setattr);
+SPECIAL(builtin_delattr);
+SPECIAL(builtin_iter);
+SPECIAL(builtin_next);
+SPECIAL(builtin_sum);
+SPECIAL(builtin_hash);
+SPECIAL(builtin_vars);
+SPECIAL(object_setattr);
+SPECIAL(object_delattr);
+SPECIAL(object_getattribute);
+#undef SPECIAL
+
+}  // namespace minidynamo::special

@@ -1,0 +1,220 @@
+// Recording calls on fakes.
+#include "trace/tensor_calls.h"
+
+#include <chrono>
+
+#include "trace/attributes.h"
+#include "trace/known_types.h"
+#include "trace/operations.h"
+
+namespace minidynamo {
+namespace {
+
+std::string take_error_text() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
+  Ref text = value ? Ref::steal(PyObject_Str(value)) : Ref();
+  std::string name = type ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "error";
+  const char* message = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  PyErr_Clear();
+  return name + (message ? std::string(": ") + message : "");
+}
+
+std::string target_text(PyObject* target) {
+  if (PyUnicode_Check(target)) return PyUnicode_AsUTF8(target);
+  Ref name = Ref::steal(PyObject_GetAttrString(target, "__name__"));
+  PyErr_Clear();
+  return name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : Py_TYPE(target)->tp_name;
+}
+
+// A result without tensors that may be taken as a constant of the trace.
+bool is_plain_result(PyObject* result) {
+  if (is_constant(result)) return true;
+  if (PyTuple_Check(result) || PyList_CheckExact(result)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i)
+      if (!is_plain_result(PySequence_Fast_GET_ITEM(result, i))) return false;
+    return true;
+  }
+  return PyType_Check(result);
+}
+
+bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, PyObject* result, bool impure) {
+  Ref positional = arguments.positional(), keywords = arguments.keywords();
+  if (tracer.graph.nodes().size() >= tracer.limits.nodes)
+    return tracer.give_up("node-limit", "the graph has more nodes than config allows") != nullptr;
+  const NodeId node = tracer.graph.add_call(kind, Ref::borrow(target), positional.get(), keywords.get(), result, impure,
+                                            tracer.frame ? tracer.frame->call_site() : nullptr);
+  if (node != kNoNode) return true;
+  const std::string why = take_error_text();
+  return tracer.give_up("graph-argument", target_text(target) + ": " + why) != nullptr;
+}
+
+Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  std::vector<PyObject*> values;
+  values.reserve(arguments.values.size() + 1);
+  values.push_back(nullptr);
+  for (const Ref& value : arguments.values) {
+    if (!expose(tracer, value.get())) return nullptr;
+    values.push_back(value.get());
+  }
+  const size_t count = arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET;
+  Tracer::Native native(tracer);
+  const auto start = std::chrono::steady_clock::now();
+  Ref result = Ref::steal(kind == NodeKind::CallMethod
+                        ? PyObject_VectorcallMethod(target, values.data() + 1, count, arguments.keyword_names)
+                        : PyObject_Vectorcall(target, values.data() + 1, count, arguments.keyword_names));
+  tracer.propagate_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace
+
+bool has_fake(PyObject* object) {
+  if (is_fake(object)) return true;
+  if (PyTuple_Check(object) || PyList_Check(object)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      if (has_fake(PySequence_Fast_GET_ITEM(object, i))) return true;
+  } else if (PyDict_Check(object)) {
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(object, &position, &key, &value))
+      if (has_fake(value)) return true;
+  } else if (PySlice_Check(object)) {
+    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    return has_fake(slice->start) || has_fake(slice->stop) || has_fake(slice->step);
+  }
+  return false;
+}
+
+bool has_fake(const Arguments& arguments) {
+  for (const Ref& value : arguments.values)
+    if (has_fake(value.get())) return true;
+  return false;
+}
+
+Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  tracer.take_impure();
+  Ref result = execute(tracer, kind, target, arguments);
+  if (tracer.broken()) return nullptr;
+  if (!result) return tracer.give_up("operator-raised", target_text(target) + " raised " + take_error_text());
+  const bool impure = tracer.take_impure();
+  if (!impure && !has_fake(result.get())) {
+    if (is_plain_result(result.get())) return result;
+    if (is_tensor(result.get())) return adopt_result(tracer, std::move(result));
+    return tracer.give_up("unsupported-result", target_text(target) + " returned a " + result.type()->tp_name);
+  }
+  if (!record_node(tracer, kind, target, arguments, result.get(), impure)) return nullptr;
+  return result;
+}
+
+Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands) {
+  static PyObject* const module = PyImport_ImportModule("operator");
+  Ref function = Ref::steal(PyObject_GetAttrString(module, operator_name));
+  std::vector<Ref> values;
+  for (PyObject* operand : operands) values.push_back(Ref::borrow(operand));
+  return record_call(tracer, NodeKind::CallFunction, function.get(), Arguments{values});
+}
+
+Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  if (has_fake(arguments)) {
+    // as_tensor(t) and the like are ordinary operations; data mixed from tensors is read element by element.
+    if (is_fake(arguments.values[0].get())) return record_call(tracer, NodeKind::CallFunction, target, arguments);
+    return tracer.give_up("data-dependent", target_text(target) + " of a list with tensors reads their values");
+  }
+  Ref real;
+  {
+    TensorTraceSuspended suspended;
+    real = execute(tracer, NodeKind::CallFunction, target, arguments);
+  }
+  if (tracer.broken()) return nullptr;
+  if (!real) return tracer.give_up("operator-raised", target_text(target) + " raised " + take_error_text());
+  Ref fake = make_fake(real.get());
+  if (!fake) return tracer.give_up("unsupported-tensor", target_text(target) + ": " + take_error_text());
+  if (!record_node(tracer, NodeKind::CallFunction, target, arguments, fake.get(), false)) return nullptr;
+  return fake;
+}
+
+Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  if (has_fake(arguments)) return tracer.give_up("data-dependent", target_text(target) + " with a tensor");
+  Ref result = execute(tracer, NodeKind::CallFunction, target, arguments);
+  if (tracer.broken()) return nullptr;
+  if (!result) return tracer.give_up("operator-raised", target_text(target) + " raised " + take_error_text());
+  if (!record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true)) return nullptr;
+  return result;
+}
+
+Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
+  static PyObject* const builtins_getattr = import_object("builtins.getattr").release();
+  static PyObject* const grad_name = PyUnicode_InternFromString("grad");
+  static PyObject* const grad_fn_name = PyUnicode_InternFromString("grad_fn");
+  static PyObject* const leaf_name = PyUnicode_InternFromString("is_leaf");
+  static PyObject* const version_name = PyUnicode_InternFromString("_version");
+  static PyObject* const class_name = PyUnicode_InternFromString("__class__");
+  static PyObject* const dict_name = PyUnicode_InternFromString("__dict__");
+
+  Source* source = tracer.outside.source_of(tensor);
+  Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
+  if (!attribute && PyErr_Occurred()) return nullptr;
+  if (!attribute || !Py_TYPE(attribute.get())->tp_descr_set) {
+    // Python attributes that the user put on a tensor.
+    if (source && has_fake(tensor)) {
+      PyObject* real = source->value.get();
+      Ref dict = Ref::steal(PyObject_GenericGetDict(real, nullptr));
+      if (!dict) return nullptr;
+      Source* own = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, dict.get());
+      if (PyObject* raw = PyDict_GetItemWithError(dict.get(), name))
+        return tracer.outside.enter(tracer, tracer.guards.child(own, Access::DictItem, name, -1, raw));
+      if (PyErr_Occurred()) return nullptr;
+      if (!attribute) tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());
+    } else if (Ref dict = Ref::steal(PyObject_GenericGetDict(tensor, nullptr))) {
+      if (PyObject* own = PyDict_GetItemWithError(dict.get(), name)) return Ref::borrow(own);
+    }
+  }
+  if (!attribute) {
+    PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", Py_TYPE(tensor)->tp_name, name);
+    return nullptr;
+  }
+  PyTypeObject* kind = Py_TYPE(attribute.get());
+  if (PyFunction_Check(attribute.get()) || kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type)
+    return PyFunction_Check(attribute.get())
+               ? Ref::steal(PyMethod_New(attribute.get(), tensor))
+               : Ref::steal(kind->tp_descr_get(attribute.get(), tensor, reinterpret_cast<PyObject*>(Py_TYPE(tensor))));
+  if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tensor)));
+  if (name == grad_fn_name || name == version_name || name == dict_name)
+    return tracer.give_up("tensor-attribute", std::string("the trace cannot know a tensor's ") + PyUnicode_AsUTF8(name));
+  if (source && (name == grad_name || name == leaf_name)) {
+    Ref raw = Ref::steal(PyObject_GetAttr(source->value.get(), name));
+    return raw ? tracer.outside.enter(tracer, tracer.guards.child(source, Access::Attribute, name, -1, raw.get())) : Ref();
+  }
+  tracer.take_impure();
+  Ref value;
+  {
+    Tracer::Native native(tracer);
+    value = Ref::steal(PyObject_GetAttr(tensor, name));
+  }
+  if (tracer.broken()) return nullptr;
+  if (!value) {
+    if (PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+    return tracer.give_up("operator-raised", std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " raised " + take_error_text());
+  }
+  if (!has_fake(value.get())) {
+    if (is_plain_result(value.get())) return value;
+    return tracer.give_up("tensor-attribute", std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is a " + value.type()->tp_name);
+  }
+  const Ref operands[] = {Ref::borrow(tensor), Ref::borrow(name)};
+  if (!record_node(tracer, NodeKind::CallFunction, builtins_getattr, Arguments{operands}, value.get(), tracer.take_impure()))
+    return nullptr;
+  return value;
+}
+
+bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject*) {
+  // Attributes of the user's own on a tensor that the trace made; what torch defines changes the tensor itself.
+  Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
+  if (!attribute && PyErr_Occurred()) return false;
+  if (attribute || tracer.outside.source_of(tensor))
+    return tracer.give_up("tensor-attribute-write", std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
+  return tracer.give_up("tensor-attribute-write", std::string("attribute '") + PyUnicode_AsUTF8(name) + "' is put on a tensor") != nullptr;
+}
+
+}  // namespace minidynamo

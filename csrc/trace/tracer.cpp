@@ -1,0 +1,73 @@
+#include "trace/tracer.h"
+
+#include "trace/operations.h"
+#include "trace/tensor_calls.h"
+
+namespace minidynamo {
+namespace {
+thread_local Tracer* current_tracer = nullptr;
+
+// The user's stack as a traceback prints it, outermost first.
+std::string stack_text(const Frame* innermost) {
+  std::vector<const Frame*> frames;
+  for (const Frame* frame = innermost; frame; frame = frame->caller) frames.push_back(frame);
+  std::string text;
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    const char* file = PyUnicode_AsUTF8((*frame)->code()->co_filename);
+    const char* name = PyUnicode_AsUTF8((*frame)->code()->co_name);
+    text += std::string("  File \"") + (file ? file : "?") + "\", line " + std::to_string((*frame)->line()) + ", in " +
+            (name ? name : "?") + "\n";
+  }
+  return text;
+}
+}  // namespace
+
+Tracer::Tracer(const TraceLimits& given, GuardTree& tree) : guards(tree), limits(given) {}
+Tracer::~Tracer() = default;
+
+Tracer* Tracer::current() noexcept { return current_tracer; }
+
+TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exchange(current_tracer, &tracer)) {}
+TracerActivation::~TracerActivation() { current_tracer = previous_; }
+
+std::nullptr_t Tracer::give_up(const char* code, std::string detail) {
+  if (!broken_) {  // the first reason is the one that matters
+    PyErr_Clear();
+    Break reason{code, std::move(detail), nullptr, 0, -1, -1, stack_text(frame)};
+    if (frame) {
+      const Position& at = frame->current().position;
+      reason.code_object = frame->prepared->code_object;
+      reason.line = at.line;
+      reason.column = at.column;
+      reason.end_column = at.end_column;
+    }
+    broken_ = std::move(reason);
+  }
+  // Whatever C code lies between sees an error and returns; nothing looks at what it is.
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "minidynamo: the trace was given up");
+  return nullptr;
+}
+
+GuardOrigin Tracer::origin() const noexcept {
+  return frame ? GuardOrigin{frame->code(), frame->line()} : GuardOrigin{};
+}
+
+bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept {
+  if (broken()) return false;
+  const NodeId node = graph.add_call(NodeKind::CallFunction, Ref::borrow(target), args, kwargs, result, take_impure(),
+                                     frame ? frame->call_site() : nullptr);
+  if (node != kNoNode) return true;
+  give_up("graph-argument", "an operator's argument cannot stand in a graph");
+  return false;
+}
+
+PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
+  if (PyObject* fake = outside.fake_of(real)) return fake;
+  return give_up("unknown-tensor", "an operation uses a tensor that was reached in a way the trace cannot see");
+}
+
+void Tracer::cannot_fake(const std::string& operator_name, const std::string& reason) noexcept {
+  give_up("data-dependent", operator_name + ": " + reason);
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,101 @@
+// The state of one trace: the graph, the guards, the known outside objects, and whether the trace had to be given up.
+//
+// Everything that evaluates takes a Tracer&. Failure has two forms, both as a null Ref: a Python error is set (the traced
+// program raised; its handlers may catch it), or `broken()` (the trace is given up; nothing may catch that). A Python error
+// is set in the second case too, so that C code between evaluator frames unwinds.
+#pragma once
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "graph/graph.h"
+#include "guard/source.h"
+#include "python/ref.h"
+#include "tensor/fake.h"
+#include "trace/frame.h"
+#include "trace/outside.h"
+
+namespace minidynamo {
+
+// Why a trace was given up. `code` is the stable short name, one of trace/break_reasons.def.
+struct Break {
+  const char* code;
+  std::string detail;
+  Ref code_object;
+  int32_t line = 0;
+  int32_t column = -1, end_column = -1;
+  std::string user_stack;  // as in a traceback, outermost frame first
+};
+
+struct TraceLimits {
+  long instructions = 20'000'000;
+  size_t nodes = 200'000;
+  int depth = 400;
+};
+
+class Tracer final : public OperatorObserver {
+ public:
+  Tracer(const TraceLimits& limits, GuardTree& guards);
+  ~Tracer() override;
+  Tracer(const Tracer&) = delete;
+
+  static Tracer* current() noexcept;  // the one tracing on this thread, or null
+
+  Graph graph;
+  GuardTree& guards;  // of the cache entry to be
+  Outside outside;
+  Frame* frame = nullptr;  // innermost traced frame
+  TraceLimits limits;
+  long executed = 0;       // instructions
+  std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
+  int depth = 0;
+  double propagate_seconds = 0;  // spent in executing recorded calls on fakes
+
+  // Gives the trace up. Returns null, for `return tracer.give_up(...)`.
+  std::nullptr_t give_up(const char* code, std::string detail);
+  bool broken() const noexcept { return broken_.has_value(); }
+  const Break& why() const noexcept { return *broken_; }
+  GuardOrigin origin() const noexcept;
+
+  // While one lives, frames and operators run natively: nothing is traced, operators are not recorded one by one.
+  class Native {
+   public:
+    explicit Native(Tracer& tracer) noexcept : tracer_(tracer) { ++tracer_.native_; }
+    ~Native() { --tracer_.native_; }
+    Native(const Native&) = delete;
+    Native& operator=(const Native&) = delete;
+
+   private:
+    Tracer& tracer_;
+  };
+  bool native() const noexcept { return native_ > 0; }
+  // Whether an impure operator ran since the flag was last taken.
+  bool take_impure() noexcept { return std::exchange(impure_, false); }
+
+  // OperatorObserver
+  bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override;
+  bool recording_call() const noexcept override { return native_ > 0; }
+  void operator_is_impure() noexcept override { impure_ = true; }
+  PyObject* fake_for_real(PyObject* real) noexcept override;
+  void cannot_fake(const std::string& operator_name, const std::string& reason) noexcept override;
+
+ private:
+  friend class TracerActivation;
+  std::optional<Break> broken_;
+  int native_ = 0;
+  bool impure_ = false;
+};
+
+// Makes a tracer the thread's current one.
+class TracerActivation {
+ public:
+  explicit TracerActivation(Tracer& tracer) noexcept;
+  ~TracerActivation();
+  TracerActivation(const TracerActivation&) = delete;
+
+ private:
+  Tracer* previous_;
+};
+
+}  // namespace minidynamo

@@ -1,0 +1,56 @@
+"""minidynamo: native graph capture for PyTorch, a drop-in for `torch.compile`.
+
+    import minidynamo
+
+    @minidynamo.optimize("inductor")
+    def step(x, y):
+        return (x @ y).relu()
+
+`optimize` and `compile` wrap functions, bound methods and modules; `explain` says what a call was captured into; `config`
+holds the settings; `debug.cache_entries` shows what is cached for a function.
+"""
+
+from minidynamo import _requirements
+
+_requirements.check()
+
+import torch  # noqa: E402  # the interpreter is checked first: its error is the clearer one
+
+_requirements.check(torch.__version__)
+
+from minidynamo import config, debug  # noqa: E402
+from minidynamo._api import compile, compile_in_place, disable, is_compiling, optimize, reset, stats  # noqa: E402
+from minidynamo._explain import Explanation, explain  # noqa: E402
+from minidynamo._module import OptimizedModule  # noqa: E402
+from minidynamo.backends import list_backends, register_backend  # noqa: E402
+from minidynamo.exceptions import (  # noqa: E402
+    BackendCompilerFailed,
+    InvalidBackend,
+    InvalidOptimizeTarget,
+    MinidynamoError,
+    Unsupported,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BackendCompilerFailed",
+    "Explanation",
+    "InvalidBackend",
+    "InvalidOptimizeTarget",
+    "MinidynamoError",
+    "OptimizedModule",
+    "Unsupported",
+    "compile",
+    "compile_in_place",
+    "config",
+    "debug",
+    "disable",
+    "explain",
+    "is_compiling",
+    "list_backends",
+    "optimize",
+    "register_backend",
+    "reset",
+    "stats",
+]

@@ -1,0 +1,324 @@
+"""The public entry points: wrapping functions and modules, switching capture off, counters.
+
+Only decides what a target is and with which configuration it is wrapped; capturing is the native extension's.
+"""
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any, TypedDict, TypeVar, cast, overload
+
+import torch
+
+from minidynamo import _C, _capture, config
+from minidynamo._capture import CaptureConfig, capture_config
+from minidynamo._module import OptimizedModule
+from minidynamo.exceptions import InvalidOptimizeTarget
+
+Target = TypeVar("Target", bound=Callable[..., Any])
+
+
+class Stats(TypedDict):
+    """Counters since the last reset. `phases` are wall seconds; `graph_breaks` counts by reason."""
+
+    frames: int
+    captured: int
+    graphs: int
+    graph_breaks: dict[str, int]
+    guards: int
+    entries: int
+    cache_hits: int
+    phases: dict[str, float]
+    operators: int
+
+
+@overload
+def optimize(
+    backend: str = "inductor",
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    options: dict[str, Any] | None = None,
+) -> Callable[[Target], Target]: ...
+
+
+@overload
+def optimize(
+    backend: Callable[..., Any],
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    options: dict[str, Any] | None = None,
+) -> Callable[..., Any]: ...
+
+
+def optimize(
+    backend: str | Callable[..., Any] = "inductor",
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    options: dict[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """Captures calls of a function, bound method or module into graphs and runs them through a backend.
+
+    Works as a decorator with arguments (`@optimize("eager")`, `@optimize(my_compiler)`), bare (`@optimize`, with the
+    default backend), and as a plain call (`optimize("eager")(f)`, `optimize(model)`).
+
+    Args:
+        backend: a registered name (`list_backends()`), or a callable `(GraphModule, example_inputs) -> callable`. A module,
+            a class or a callable that cannot take two positional arguments is the target itself. A function that takes
+            exactly two could be either: what `optimize` returns for it decorates when called with one callable, and is
+            the captured function otherwise.
+        fullgraph: raise Unsupported where a frame cannot be captured as one graph.
+        dynamic: as in `torch.compile`.
+        options: passed to the backend.
+
+    Returns:
+        A decorator; or, given the target itself, the captured function or an `OptimizedModule`.
+
+    Raises:
+        InvalidBackend: unknown backend, with the list of those known.
+        InvalidOptimizeTarget: a target that cannot be called (a TypeError).
+        TypeError: an argument of a wrong type.
+    """
+    if isinstance(backend, str) or not callable(backend):
+        return _Decorator(backend, fullgraph=fullgraph, dynamic=dynamic, options=options)
+    settings: dict[str, Any] = {"fullgraph": fullgraph, "dynamic": dynamic, "options": options}
+    takes_one, takes_two = _accepts(backend, 1), _accepts(backend, 2)
+    # What can be called with one argument is a target too: a lone callable could be that argument.
+    if isinstance(backend, (torch.nn.Module, type)) or takes_one or not takes_two:
+        return cast(Callable[..., Any], _Decorator("inductor", **settings)(backend))
+    return _TargetOrBackend(backend, settings)
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """`torch.compile`, by minidynamo: same arguments, same result.
+
+    Args:
+        model: function, bound method or module; without it, the result is a decorator.
+        mode: "default", "reduce-overhead", "max-autotune"..., excludes `options`.
+        name: shown in messages.
+        disable: hand `model` back as it is.
+        recompile_limit: for this call, in place of `config.recompile_limit`.
+        isolate_recompiles: share no cache entries with other wrappers of the same code.
+        shapes_spec: not supported; anything but None raises ValueError.
+
+    Example:
+        >>> f = minidynamo.compile(lambda x: x.sin().cos(), backend="eager")
+        >>> f(torch.zeros(2))
+        tensor([1., 1.])
+    """
+    if shapes_spec is not None:
+        raise ValueError("compile(shapes_spec=...) is not supported: mark the dimensions of the inputs instead")
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if recompile_limit is not None and (isinstance(recompile_limit, bool) or recompile_limit < 1):
+        raise ValueError(f"recompile_limit must be at least 1, got {recompile_limit!r}")
+    if disable:
+        return _unchanged if model is None else model
+    decorator = _Decorator(
+        backend,
+        fullgraph=fullgraph,
+        dynamic=dynamic,
+        options=options,
+        mode=mode,
+        name=name,
+        recompile_limit=recompile_limit,
+        isolated=isolate_recompiles,
+    )
+    return decorator if model is None else decorator(model)
+
+
+def compile_in_place(module: torch.nn.Module, **settings: Any) -> None:
+    """`nn.Module.compile`, by minidynamo: later calls of `module` itself are captured, without a wrapper around it.
+
+    Args:
+        module: the module; its class, state_dict and hooks stay as they are.
+        settings: as for `compile`.
+    """
+    module._compiled_call_impl = compile(module._call_impl, **settings)  # type: ignore[assignment]
+
+
+def disable(
+    fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None
+) -> Callable[..., Any]:
+    """Keeps a function, method, module or class out of any capture, with everything that it calls.
+
+    Args:
+        fn: what to keep out; without it, the result is a decorator.
+        recursive: as `torch.compiler.disable` has it. With False too, what `fn` calls is not captured: that changes no
+            result.
+        reason: kept as the wrapper's `_minidynamo_disable_reason`.
+    """
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+    if not callable(fn):
+        raise InvalidOptimizeTarget(f"disable needs a function, module or class, got {type(fn).__name__}")
+    if isinstance(fn, torch.nn.Module):
+        return OptimizedModule(fn._orig_mod if isinstance(fn, OptimizedModule) else fn, None)
+    if isinstance(fn, type):
+        for name in ("__init__", "__call__"):
+            if isinstance(fn.__dict__.get(name), types.FunctionType):
+                setattr(fn, name, disable(fn.__dict__[name], recursive, reason=reason))
+        return fn
+    target = _innermost(fn)
+
+    @functools.wraps(target)
+    def disabled(*args: Any, **kwargs: Any) -> Any:
+        return _C.call_disabled(target, args, kwargs)
+
+    disabled._minidynamo_disable_reason = reason  # type: ignore[attr-defined]
+    return disabled
+
+
+def is_compiling() -> bool:
+    """Whether the calling code is being captured right now. False in the captured code's runs."""
+    return _C.is_tracing()
+
+
+def reset() -> None:
+    """Forgets every cached entry, every frame that was given up, and all counters."""
+    _C.reset()
+    _capture.reset_backend_seconds()
+
+
+def stats() -> Stats:
+    """Counters since the last reset: frames seen, captured, graphs, breaks by reason, guards, entries, seconds per phase."""
+    counters = dict(_C.statistics())
+    phases = dict(cast(dict[str, float], counters["phases"]))
+    phases["backend"] = _capture.backend_seconds()
+    counters["phases"] = phases
+    return cast(Stats, counters)
+
+
+class _Decorator:
+    """Wraps targets with one configuration, made (and so checked) at once."""
+
+    def __init__(
+        self,
+        backend: Any,
+        *,
+        fullgraph: bool,
+        dynamic: bool | None,
+        options: dict[str, Any] | None,
+        mode: str | None = None,
+        name: str | None = None,
+        recompile_limit: int | None = None,
+        isolated: bool = False,
+    ) -> None:
+        make = CaptureConfig if isolated else capture_config
+        self.config = make(
+            backend,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            mode=mode,
+            options=options,
+            name=name,
+            recompile_limit=recompile_limit,
+        )
+
+    def __call__(self, target: Any) -> Any:
+        return wrap(target, self.config)
+
+    def __repr__(self) -> str:
+        return f"<minidynamo.optimize with {self.config!r}>"
+
+
+class _TargetOrBackend:
+    """What `optimize(f)` gives for a function of two arguments, which may be a target (bare `@optimize`) or a backend.
+
+    Calls tell: one callable alone is a target to decorate, since `f` itself cannot be called with one argument. Defining
+    it in a class body or binding it to an instance makes it a target for good.
+    """
+
+    def __init__(self, function: Callable[..., Any], settings: dict[str, Any]) -> None:
+        self._settings = settings
+        functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def _optimized(self) -> Any:
+        return _Decorator("inductor", **self._settings)(self.__wrapped__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and callable(args[0]):
+            return _Decorator(self.__wrapped__, **self._settings)(args[0])
+        return self._optimized(*args, **kwargs)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        setattr(owner, name, self._optimized)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self._optimized.__get__(instance, owner)
+
+    __wrapped__: Callable[..., Any]
+
+
+def wrap(target: Any, settings: CaptureConfig) -> Any:
+    """`target` captured with `settings`: an OptimizedModule for a module, else a native callable."""
+    if not callable(target):
+        raise InvalidOptimizeTarget(f"optimize needs a function, method or module, got {type(target).__name__}: {target!r}")
+    if config.disabled:
+        return target
+    if isinstance(target, OptimizedModule):
+        return OptimizedModule(target._orig_mod, settings)
+    if isinstance(target, torch.nn.Module):
+        return OptimizedModule(target, settings)
+    if isinstance(target, type):
+        call = target.__dict__.get("__call__")
+        if not isinstance(call, types.FunctionType):
+            raise InvalidOptimizeTarget(f"class {target.__qualname__} has no __call__ of its own to optimize: wrap its methods")
+        setattr(target, "__call__", wrap(call, settings))  # noqa: B010  # plain assignment reads as an instance's
+        return target
+    function = _innermost(target)
+    if not isinstance(function, (types.FunctionType, types.MethodType)):
+        function = _as_function(function)
+    return _C.OptimizedFunction(function, settings)
+
+
+def _innermost(target: Any) -> Any:
+    """A wrapper of this package is taken off before another goes on: the last settings win."""
+    while isinstance(target, (_C.OptimizedFunction, _TargetOrBackend)):
+        target = target.__wrapped__
+    if isinstance(target, types.MethodType) and isinstance(target.__func__, _C.OptimizedFunction):
+        return types.MethodType(_innermost(target.__func__), target.__self__)
+    return target
+
+
+def _as_function(target: Any) -> Callable[..., Any]:
+    """A Python function or method that calls `target`: there must be a frame to capture."""
+    call = type(target).__call__
+    if isinstance(call, types.FunctionType):
+        return types.MethodType(call, target)
+
+    def call_target(*args: Any, **kwargs: Any) -> Any:
+        return target(*args, **kwargs)
+
+    return functools.update_wrapper(call_target, target)
+
+
+def _accepts(target: Any, count: int) -> bool:
+    """Whether `target` can be called with `count` positional arguments."""
+    try:
+        inspect.signature(target).bind(*(None,) * count)
+    except (TypeError, ValueError):
+        # No signature: builtins such as torch.relu. They are targets, never backends.
+        return False
+    return True
+
+
+def _unchanged(model: Target) -> Target:
+    return model

@@ -1,0 +1,249 @@
+"""What a capture is made with: the backend and the options of one `optimize` call, as the native pipeline sees them.
+
+The pipeline asks a configuration for its flags and hands it each captured graph; everything about the backend (errors,
+state that it must not disturb, time spent) is dealt with here. Equal settings give the same object, so that the pipeline may
+tell configurations apart by identity and two wrappers with equal settings share cache entries.
+"""
+
+import contextlib
+import random
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from minidynamo import _C, _logging, backends, config
+from minidynamo.exceptions import BackendCompilerFailed
+
+Compiler = Callable[..., Any]
+
+_known: weakref.WeakValueDictionary[tuple[object, ...], "CaptureConfig"] = weakref.WeakValueDictionary()
+_backend_seconds = 0.0
+
+
+def backend_seconds() -> float:
+    """Wall time spent in backends since the last reset."""
+    return _backend_seconds
+
+
+def reset_backend_seconds() -> None:
+    global _backend_seconds
+    _backend_seconds = 0.0
+
+
+def _cuda_in_use() -> bool:
+    return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Keeps a backend's work out of the program's sight: random generators, grad mode and determinism are put back."""
+    python_random = random.getstate()
+    cpu_random = torch.get_rng_state()
+    cuda_random = torch.cuda.get_rng_state() if _cuda_in_use() else None
+    grad = torch.is_grad_enabled()
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    try:
+        yield
+    finally:
+        random.setstate(python_random)
+        torch.set_rng_state(cpu_random)
+        if cuda_random is not None:
+            torch.cuda.set_rng_state(cuda_random)
+        torch.set_grad_enabled(grad)
+        if (deterministic, warn_only) != (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+        ):
+            torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
+
+
+class CaptureConfig:
+    """The settings of one or more equal `optimize` calls.
+
+    Attributes:
+        fullgraph: a frame that cannot be captured whole is an error.
+        dynamic: as in `torch.compile`.
+        backend_name: for messages and the printed form.
+        recompile_limit: entries per code object under this configuration.
+        mode, options: as given, for the backend.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_backend",
+        "_compiler",
+        "_recompile_limit",
+        "backend_name",
+        "dynamic",
+        "fullgraph",
+        "mode",
+        "name",
+        "options",
+    )
+
+    def __init__(
+        self,
+        backend: str | Compiler,
+        *,
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+        mode: str | None = None,
+        options: dict[str, Any] | None = None,
+        name: str | None = None,
+        recompile_limit: int | None = None,
+    ) -> None:
+        self._backend = backend
+        self.fullgraph = fullgraph
+        self.dynamic = dynamic
+        self.mode = mode
+        self.options = dict(options) if options is not None else None
+        self.name = name
+        self._recompile_limit = recompile_limit
+        self.backend_name = backend if isinstance(backend, str) else _name_of(backend)
+        self._compiler = backends.resolve(backend, mode=mode, options=options)
+
+    @property
+    def recompile_limit(self) -> int:
+        return config.recompile_limit if self._recompile_limit is None else self._recompile_limit
+
+    @property
+    def trace_limits(self) -> tuple[int, int, int]:
+        """Bytecode instructions, graph nodes and call depth after which a trace is given up."""
+        return config.trace_instruction_limit, config.trace_node_limit, config.trace_depth_limit
+
+    @property
+    def logs(self) -> frozenset[str]:
+        """The topics that `log` would write, so that nobody makes a text for another."""
+        return config.logs
+
+    def log(self, topic: str, text: str) -> None:
+        _logging.emit(topic, text)
+
+    def compile_graph(
+        self, graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], name: str
+    ) -> Callable[..., Any] | None:
+        """Runs the backend on a captured graph.
+
+        Args:
+            graph_module: the graph; it returns a tuple of tensors.
+            example_inputs: a tensor for each placeholder, in order.
+            name: the name under which the residual code calls the result.
+
+        Returns:
+            What the backend made, called with the inputs as positional arguments; None if the backend failed and
+            `config.suppress_errors` is on, in which case the frame is to run as it was.
+
+        Raises:
+            BackendCompilerFailed: the backend raised, or returned something that cannot be called.
+        """
+        global _backend_seconds
+        _logging.emit("graph", f"{name} for backend {self.backend_name}\n{graph_module.graph}")
+        began = time.perf_counter()
+        try:
+            with _undisturbed():
+                compiled: Callable[..., Any] = _C.call_disabled(self._compiler, (graph_module, example_inputs), {})
+        except BackendCompilerFailed as failure:
+            if not config.suppress_errors:
+                raise
+            _logging.warn(f"{failure}; the frame runs as it was, since minidynamo.config.suppress_errors is on")
+            return None
+        finally:
+            _backend_seconds += time.perf_counter() - began
+        return compiled
+
+    def __repr__(self) -> str:
+        return f"CaptureConfig(backend={self.backend_name!r}, fullgraph={self.fullgraph}, dynamic={self.dynamic})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (
+            self._backend,
+            self.fullgraph,
+            self.dynamic,
+            self.mode,
+            self.options,
+            self.name,
+            self._recompile_limit,
+        )
+
+
+def capture_config(
+    backend: str | Compiler,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    recompile_limit: int | None = None,
+) -> CaptureConfig:
+    """The configuration with these settings: a live one that is equal, or a new one.
+
+    Raises InvalidBackend (listing the known ones) for an unknown backend, TypeError or ValueError for a wrong option.
+    """
+    if not isinstance(fullgraph, bool):
+        raise TypeError(f"fullgraph must be a bool, got {fullgraph!r}")
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"dynamic must be None or a bool, got {dynamic!r}")
+    if options is not None and not isinstance(options, dict):
+        raise TypeError(f"options must be a dict or None, got {options!r}")
+    key: tuple[object, ...] | None = (
+        # A callable is told apart by identity: an equal one (say, of a class with __eq__) may behave otherwise.
+        backend if isinstance(backend, str) else (id(backend), type(backend)),
+        fullgraph,
+        dynamic,
+        mode,
+        None if options is None else frozenset((key, type(value), value) for key, value in options.items()),
+        name,
+        recompile_limit,
+    ) if _hashable(options) else None
+    found = _known.get(key) if key is not None else None
+    if found is not None and (isinstance(backend, str) or found._backend is backend):
+        return found
+    made = CaptureConfig(
+        backend,
+        fullgraph=fullgraph,
+        dynamic=dynamic,
+        mode=mode,
+        options=options,
+        name=name,
+        recompile_limit=recompile_limit,
+    )
+    if key is not None:
+        _known[key] = made
+    return made
+
+
+def _hashable(options: dict[str, Any] | None) -> bool:
+    try:
+        hash(None if options is None else frozenset(options.items()))
+    except TypeError:
+        return False
+    return True
+
+
+def _unpickle(
+    backend: str | Compiler,
+    fullgraph: bool,
+    dynamic: bool | None,
+    mode: str | None,
+    options: dict[str, Any] | None,
+    name: str | None,
+    recompile_limit: int | None,
+) -> CaptureConfig:
+    return capture_config(
+        backend,
+        fullgraph=fullgraph,
+        dynamic=dynamic,
+        mode=mode,
+        options=options,
+        name=name,
+        recompile_limit=recompile_limit,
+    )
+
+
+def _name_of(backend: Compiler) -> str:
+    return str(getattr(backend, "__qualname__", None) or type(backend).__qualname__)

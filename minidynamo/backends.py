@@ -1,0 +1,578 @@
+"""Backends: what turns a captured graph into something to run.
+
+A backend is a callable `(graph_module, example_inputs) -> callable`. The graph returns a tuple of tensors; the example inputs
+are real tensors, one for each placeholder, in order; the result is called with such tensors as positional arguments and
+returns what the graph returns. Backends are registered by name:
+
+    >>> @register_backend
+    ... def count_nodes(graph_module, example_inputs):
+    ...     print(len(graph_module.graph.nodes), "nodes")
+    ...     return graph_module.forward
+    >>> "count_nodes" in list_backends()
+    True
+
+A backend runs outside any trace, with the grad mode and autocast state that the graph is to run under. Importing this module
+costs nothing beyond torch: compilers are imported when a graph reaches them.
+"""
+
+import builtins
+import copy
+import functools
+import itertools
+import keyword
+import linecache
+import math
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, cast, overload
+
+import torch
+from torch._guards import Source
+
+from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
+
+__all__ = ["CompiledFunction", "CompilerFunction", "list_backends", "register_backend", "resolve"]
+
+CompiledFunction = Callable[..., Any]
+
+
+class CompilerFunction(Protocol):
+    """What a backend is: compiles a graph for inputs like the examples. It may take `mode` and `options` as keywords."""
+
+    def __call__(
+        self, graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], /, *args: Any, **kwargs: Any
+    ) -> CompiledFunction: ...
+
+
+_AnyCompiler = TypeVar("_AnyCompiler", bound=Callable[..., Any])
+
+# Other packages' backends: ours, and those written for torch.compile, which have the same signature.
+_ENTRY_POINT_GROUPS = ("minidynamo_backends", "torch_dynamo_backends")
+
+_registered: dict[str, Callable[..., Any]] = {}
+
+
+@overload
+def register_backend(name: _AnyCompiler, compiler: str | None = None) -> _AnyCompiler: ...
+@overload
+def register_backend(name: str | None, compiler: _AnyCompiler) -> _AnyCompiler: ...
+@overload
+def register_backend(name: str | None = None, compiler: None = None) -> Callable[[_AnyCompiler], _AnyCompiler]: ...
+def register_backend(name: Any = None, compiler: Any = None) -> Any:
+    """Makes a backend known by a name; usable as a function or as a decorator, with or without arguments.
+
+    Args:
+        name: the name; the compiler's `__name__` if left out. A name that is taken is taken over.
+        compiler: `(graph_module, example_inputs) -> callable`. With it left out the result is a decorator. The two may also
+            be given in the other order, as torch's function of the same name has them.
+
+    Returns:
+        The compiler itself.
+
+    Raises:
+        TypeError: the compiler is not callable, or has no name and none is given.
+
+    Example:
+        >>> @register_backend(name="identity")
+        ... def run_as_it_is(graph_module, example_inputs):
+        ...     return graph_module.forward
+        >>> register_backend("identity_too", run_as_it_is) is run_as_it_is
+        True
+    """
+    if callable(name):
+        name, compiler = compiler, name
+    if compiler is None:
+        return lambda decorated: register_backend(name, decorated)
+    if not callable(compiler):
+        raise TypeError(f"a backend must be a callable, got {type(compiler).__name__}")
+    if name is None:
+        name = getattr(compiler, "__name__", None)
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"a backend needs a name, and {compiler!r} has none of its own")
+    _registered[name] = compiler
+    return compiler
+
+
+def list_backends() -> list[str]:
+    """The names of all backends: those of the package, those registered, and those that installed packages announce.
+
+    Example:
+        >>> {"aot_eager", "eager", "inductor", "python", "ts"} <= set(list_backends())
+        True
+    """
+    return sorted({*_registered, *(point.name for point in _entry_points())})
+
+
+def resolve(
+    backend: str | Callable[..., Any], mode: str | None = None, options: dict[str, Any] | None = None
+) -> CompilerFunction:
+    """The compiler for a backend that a user named or brought.
+
+    Args:
+        backend: a name from `list_backends()`, or a callable `(graph_module, example_inputs) -> callable`.
+        mode: as in `torch.compile`: "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs". Backends
+            other than "inductor" get it as the keyword `mode`, if it is given.
+        options: as in `torch.compile`; Inductor's are listed by `torch._inductor.list_options()`. Other backends get them as
+            the keyword `options`, if they are given. "eager", "aot_eager", "ts" and "python" have neither.
+
+    Returns:
+        A compiler that raises BackendCompilerFailed whatever goes wrong inside the backend, and whose result is called with
+        positional arguments, even if the backend's own function takes a list (`_boxed_call`).
+
+    Raises:
+        InvalidBackend: an unknown name; lists the known ones.
+        ValueError, TypeError: a mode or an option that the backend does not have.
+
+    Example:
+        >>> graph_module = torch.fx.symbolic_trace(lambda x: (x + 1,))
+        >>> resolve("eager")(graph_module, [torch.zeros(2)])(torch.zeros(2))
+        (tensor([1., 1.]),)
+    """
+    if isinstance(backend, str):
+        name, compiler = backend, _find(backend)
+    elif callable(backend):
+        name = str(getattr(backend, "__qualname__", None) or type(backend).__qualname__)
+        compiler = backend
+    else:
+        raise TypeError(f"a backend is a name or a callable, got {type(backend).__name__}")
+    if compiler is inductor:
+        options, mode = _inductor_options(mode, options), None
+    elif compiler in (eager, aot_eager, ts, python):
+        if mode not in (None, "default") or options:
+            raise ValueError(f"backend {name!r} has no modes and no options")
+        mode = options = None
+    settings: dict[str, Any] = {}
+    if mode is not None:
+        settings["mode"] = mode
+    if options is not None:
+        settings["options"] = dict(options)
+    return cast(CompilerFunction, functools.partial(_compile, name, compiler, settings))
+
+
+def _compile(
+    name: str,
+    compiler: Callable[..., Any],
+    settings: dict[str, Any],
+    graph_module: torch.fx.GraphModule,
+    example_inputs: Sequence[torch.Tensor],
+) -> CompiledFunction:
+    try:
+        compiled = compiler(graph_module, list(example_inputs), **settings)
+        if not callable(compiled):
+            raise TypeError(f"a backend must return a callable, this one returned {_described(compiled)}")
+    except BackendCompilerFailed:
+        raise
+    except Exception as error:
+        raise BackendCompilerFailed(name, error) from error
+    return _unboxed(compiled) if getattr(compiled, "_boxed_call", False) else compiled
+
+
+def _described(value: object) -> str:
+    return "None" if value is None else f"an object of type {type(value).__name__}"
+
+
+def _unboxed(boxed: Callable[[list[Any]], Any]) -> CompiledFunction:
+    """A function of positional arguments for one that takes, and empties, a list."""
+
+    def call(*inputs: Any) -> Any:
+        return boxed(list(inputs))
+
+    return call
+
+
+def _find(name: str) -> Callable[..., Any]:
+    if name in _registered:
+        return _registered[name]
+    for point in _entry_points():
+        if point.name == name:
+            try:
+                loaded = point.load()
+            except Exception as error:
+                raise BackendCompilerFailed(name, error) from error
+            return cast(Callable[..., Any], register_backend(name, loaded))
+    raise InvalidBackend(name, list_backends())
+
+
+def _entry_points() -> list[Any]:
+    from importlib.metadata import entry_points
+
+    return [point for group in _ENTRY_POINT_GROUPS for point in entry_points(group=group)]
+
+
+@register_backend
+def eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> CompiledFunction:
+    """Runs the graph as it is, by the module's own `forward`, whose source is generated at the first call."""
+    from torch.fx._lazy_graph_module import _LazyGraphModule
+
+    if not (isinstance(graph_module, _LazyGraphModule) and graph_module._needs_recompile()):
+        return graph_module.forward
+    lazy_module = graph_module
+    forward: CompiledFunction | None = None
+
+    def call(*inputs: Any) -> Any:
+        nonlocal forward
+        if forward is None:
+            lazy_module.real_recompile()
+            forward = lazy_module.forward
+        return forward(*inputs)
+
+    return call
+
+
+@register_backend
+def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> CompiledFunction:
+    """Traces forward and backward ahead of time (AOTAutograd) and runs both with eager kernels."""
+    import torch._dynamo  # AOTAutograd refers to it without importing it
+    from torch._functorch._aot_autograd.utils import make_boxed_func
+    from torch._functorch.aot_autograd import aot_module_simplified
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+    def run_as_it_is(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
+        return make_boxed_func(gm.forward)
+
+    graph_module = _with_described_inputs(graph_module, example_inputs)
+    fake_mode = torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True)
+    with torch._guards.tracing(torch._guards.TracingContext(fake_mode)):
+        compiled = aot_module_simplified(
+            graph_module,
+            example_inputs,
+            fw_compiler=run_as_it_is,
+            bw_compiler=run_as_it_is,
+            inference_compiler=run_as_it_is,
+            partition_fn=min_cut_rematerialization_partition,
+            keep_inference_input_mutations=True,
+        )
+    return _innermost(compiled, graph_module)
+
+
+@register_backend
+def inductor(
+    graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], *, options: dict[str, Any] | None = None
+) -> CompiledFunction:
+    """TorchInductor, forward and backward. `options` are entries of `torch._inductor.config`."""
+    from torch._inductor.compile_fx import compile_fx
+
+    # A copy: the compiler's passes change the graph that they are given.
+    graph_module = _with_described_inputs(graph_module, example_inputs)
+    compiled = compile_fx(graph_module, example_inputs, config_patches=dict(options or {}))
+    return _innermost(cast(CompiledFunction, compiled), graph_module)
+
+
+@register_backend
+def ts(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> CompiledFunction:
+    """TorchScript, by tracing the graph with copies of the example inputs.
+
+    Refuses (NotImplementedError) graphs that switch grad mode, autocast or inference mode, call autograd or change
+    requires_grad: a TorchScript trace does not record these.
+    """
+    for node in graph_module.graph.nodes:
+        if node.op in ("call_function", "call_method") and _target_name(node) in _UNTRACEABLE:
+            raise NotImplementedError(f"a TorchScript trace does not record {_target_name(node)}")
+    outputs = graph_module.graph.output_node().args[0]
+    if not isinstance(outputs, (tuple, list)) or not outputs:
+        raise NotImplementedError("TorchScript needs a graph that returns at least one tensor")
+    copies = [x.detach().clone().requires_grad_(x.requires_grad) for x in example_inputs]
+    run = eager(graph_module, example_inputs)
+    with warnings.catch_warnings(), torch.random.fork_rng(devices=_cuda_devices(example_inputs)):
+        warnings.simplefilter("ignore")
+        trace: Callable[..., CompiledFunction] = torch.jit.trace
+        return trace(run, tuple(copies), check_trace=False)
+
+
+# Functions that change what later operations mean, or ask autograd, without being operators.
+_UNTRACEABLE = frozenset(
+    {
+        "_enter_autocast",
+        "_enter_inference_mode",
+        "_exit_autocast",
+        "_exit_inference_mode",
+        "_set_grad_enabled",
+        "autocast_decrement_nesting",
+        "autocast_increment_nesting",
+        "backward",
+        "grad",
+        "is_grad_enabled",
+        "requires_grad_",
+        "set_autocast_cache_enabled",
+        "set_autocast_dtype",
+        "set_autocast_enabled",
+        "set_grad_enabled",
+    }
+)
+
+
+def _target_name(node: torch.fx.Node) -> str:
+    return node.target if isinstance(node.target, str) else str(getattr(node.target, "__name__", ""))
+
+
+def _cuda_devices(tensors: Sequence[torch.Tensor]) -> list[int]:
+    return sorted({x.device.index for x in tensors if x.device.type == "cuda"})
+
+
+@dataclass(frozen=True)
+class _InputSource(Source):
+    """Where a graph input comes from, in the form that AOTAutograd reports and tells inputs apart by."""
+
+    text: str
+
+    @property
+    def _name_template(self) -> str:
+        return self.text
+
+
+def _with_described_inputs(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> torch.fx.GraphModule:
+    """A copy of the graph with what torch.compile tells AOTAutograd and Inductor about the inputs.
+
+    Parameters and buffers are static: their addresses stay from call to call, so that CUDA graphs need not copy them and
+    the partitioner may count on them being there in the backward.
+    """
+    described = copy.deepcopy(graph_module)
+    if next(described.parameters(), None) is not None or next(described.buffers(), None) is not None:
+        return described  # not a captured graph: AOTAutograd finds its parameters itself
+    described.meta["dynamo_compile_id"] = torch._guards.CompileId(frame_id=None, frame_compile_id=None)
+    described.__dict__["_param_name_to_source"] = {}
+    for node, example in zip(described.graph.find_nodes(op="placeholder"), example_inputs, strict=True):
+        text = str(node.meta.get("source", node.target))
+        node._dynamo_source = _InputSource(text)
+        if _is_static(example, text):
+            node.meta["tensor_dict"] = {"_dynamo_static_input_type": "unguarded"}
+    return described
+
+
+def _is_static(example: Any, source: str) -> bool:
+    return (
+        isinstance(example, (torch.nn.Parameter, torch.nn.Buffer))
+        or "._buffers[" in source
+        or getattr(example, "_dynamo_static_input_type", None) is not None
+    )
+
+
+def _innermost(compiled: CompiledFunction, graph_module: torch.fx.GraphModule) -> CompiledFunction:
+    """AOTAutograd's function below the wrappers that only torch.compile's own frame hook and lifted parameters need."""
+    function = compiled
+    while hasattr(function, "_torchdynamo_orig_callable"):
+        function = function._torchdynamo_orig_callable
+    boxed = getattr(function, "__wrapped__", None)
+    if "_param_name_to_source" not in graph_module.__dict__ or not callable(boxed):
+        return compiled
+    return _unboxed(boxed)
+
+
+def _inductor_options(mode: str | None, options: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The entries of Inductor's configuration that a mode and options stand for."""
+    if mode in (None, "default") and not options:
+        return None
+    from torch._inductor import config, list_mode_options
+
+    if mode not in (None, "default") and mode not in list_mode_options():
+        raise ValueError(f"unknown mode {mode!r}; known modes: {', '.join(list_mode_options())}")
+    chosen: dict[str, Any] = dict(list_mode_options(mode)) if mode not in (None, "default") else {}
+    settings = cast(Any, config)  # its functions are added at run time
+    known = settings.get_config_copy()
+    for key, value in (options or {}).items():
+        name = key.replace("-", "_")
+        if name not in known:
+            raise ValueError(f"Inductor has no option {key!r}; torch._inductor.list_options() lists them")
+        expected = settings.get_type(name)
+        if isinstance(expected, type) and not isinstance(value, expected):
+            raise TypeError(f"Inductor's option {key!r} is of type {expected.__name__}, got {value!r}")
+        chosen[name] = value
+    return chosen
+
+
+@register_backend
+def python(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> CompiledFunction:
+    """Writes the graph as one plain Python function: no module call, no attribute look-up of a function as it runs.
+
+    `inspect.getsource` and tracebacks show its source.
+    """
+    source, namespace, name = _FunctionWriter(graph_module).write()
+    filename = f"<minidynamo graph {next(_graph_count)}>"
+    exec(compile(source, filename, "exec"), namespace)
+    function = cast(CompiledFunction, namespace[name])
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    weakref.finalize(function, linecache.cache.pop, filename, None).atexit = False
+    return function
+
+
+_graph_count = itertools.count()
+
+_INFIX = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "matmul": "@",
+    "and_": "&",
+    "or_": "|",
+    "xor": "^",
+    "lshift": "<<",
+    "rshift": ">>",
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+}
+_PREFIX = {"neg": "-", "pos": "+", "invert": "~"}
+
+
+class _FunctionWriter:
+    """Python source of a graph, and the global names that it needs."""
+
+    def __init__(self, graph_module: torch.fx.GraphModule) -> None:
+        self._module = graph_module
+        self._nodes = list(graph_module.graph.nodes)
+        self._names: dict[torch.fx.Node, str] = {node: node.name for node in self._nodes}
+        self._taken = {node.name for node in self._nodes} | set(dir(builtins))
+        self._globals: dict[str, Any] = {}
+        self._global_names: dict[int, str] = {}
+        self._last_use = self._find_last_uses()
+
+    def write(self) -> tuple[str, dict[str, Any], str]:
+        name = self._free_name(str(self._module.meta.get("name") or "graph"))
+        parameters = [node.name for node in self._nodes if node.op == "placeholder"]
+        lines = [f"def {name}({', '.join(parameters)}):"]
+        place = None
+        for node in self._nodes:
+            trace = node.meta.get("stack_trace")
+            if trace and trace != place:
+                place = trace
+                lines.append(f"    # {_innermost_line(trace)}")
+            statement = self._statement(node)
+            if statement:
+                lines.append("    " + statement)
+        return "\n".join(lines) + "\n", self._globals, name
+
+    def _find_last_uses(self) -> dict[torch.fx.Node, list[torch.fx.Node]]:
+        seen: set[torch.fx.Node] = set()
+        last: dict[torch.fx.Node, list[torch.fx.Node]] = {}
+        for user in reversed(self._nodes):
+            for node in user.all_input_nodes:
+                if node not in seen:
+                    seen.add(node)
+                    last.setdefault(user, []).append(node)
+        return last
+
+    def _statement(self, node: torch.fx.Node) -> str:
+        if node.op == "placeholder":
+            return ""
+        if node.op == "output":
+            return f"return {self._value(node.args[0])}"
+        if node.op == "get_attr":
+            self._names[node] = self._global(functools.reduce(getattr, str(node.target).split("."), self._module))
+            return ""
+        text = self._in_place(node)
+        if text is None:
+            expression = self._expression(node)
+            text = f"{node.name} = {expression}" if node.users else expression
+        dead = [used.name for used in self._last_use.get(node, ()) if used.op != "get_attr"]
+        return f"{text}; del {', '.join(dead)}" if dead else text
+
+    def _operator(self, node: torch.fx.Node) -> str | None:
+        """The name of a function of the operator module that is called on a node; None for other calls."""
+        if node.op != "call_function" or node.kwargs or not node.args or not isinstance(node.args[0], torch.fx.Node):
+            return None
+        return _target_name(node) if getattr(node.target, "__module__", None) == "_operator" else None
+
+    def _in_place(self, node: torch.fx.Node) -> str | None:
+        name = self._operator(node)
+        if name == "setitem" and len(node.args) == 3 and not node.users:
+            target, index, value = node.args
+            return f"{self._value(target)}[{self._subscript(index)}] = {self._value(value)}"
+        return None
+
+    def _expression(self, node: torch.fx.Node) -> str:
+        name = self._operator(node)
+        if name in _INFIX and len(node.args) == 2:
+            return f"{self._value(node.args[0])} {_INFIX[name]} {self._value(node.args[1])}"
+        if name in _PREFIX and len(node.args) == 1:
+            return f"{_PREFIX[name]}{self._value(node.args[0])}"
+        if name == "getitem" and len(node.args) == 2:
+            return f"{self._value(node.args[0])}[{self._subscript(node.args[1])}]"
+        if node.op == "call_method":
+            first, *rest = node.args
+            return f"{self._value(first)}.{node.target}({self._arguments(rest, node.kwargs)})"
+        if node.target is getattr and len(node.args) == 2 and str(node.args[1]).isidentifier():
+            return f"{self._value(node.args[0])}.{node.args[1]}"
+        if node.op == "call_module":
+            called = self._global(self._module.get_submodule(str(node.target)))
+        else:
+            called = self._global(node.target)
+        return f"{called}({self._arguments(node.args, node.kwargs)})"
+
+    def _arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+        return ", ".join([*map(self._value, args), *(f"{key}={self._value(value)}" for key, value in kwargs.items())])
+
+    def _subscript(self, index: Any) -> str:
+        if type(index) is tuple and index:
+            parts = [self._subscript_part(part) for part in index]
+            return ", ".join(parts) + ("," if len(parts) == 1 else "")
+        return self._subscript_part(index)
+
+    def _subscript_part(self, part: Any) -> str:
+        if not isinstance(part, slice):
+            return self._value(part)
+        start, stop, step = ("" if bound is None else self._value(bound) for bound in (part.start, part.stop, part.step))
+        return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
+
+    def _value(self, value: Any) -> str:
+        if isinstance(value, torch.fx.Node):
+            return self._names[value]
+        if value is Ellipsis:
+            return "..."
+        if value is None or type(value) in (bool, int, str, bytes):
+            return repr(value)
+        if type(value) is float and math.isfinite(value):
+            return repr(value)
+        if isinstance(value, tuple):
+            items = [self._value(item) for item in value]
+            if hasattr(value, "_fields"):
+                return f"{self._global(type(value))}({', '.join(items)})"
+            return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._value, value))}]"
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{key!r}: {self._value(item)}" for key, item in value.items()) + "}"
+        if isinstance(value, slice):
+            return f"slice({self._value(value.start)}, {self._value(value.stop)}, {self._value(value.step)})"
+        return self._global(value)
+
+    def _global(self, value: Any) -> str:
+        """The global name that an object is bound to, given to it when it is first asked for."""
+        if id(value) not in self._global_names:
+            name = self._free_name(_dotted_name(value))
+            self._globals[name] = value
+            self._global_names[id(value)] = name
+        return self._global_names[id(value)]
+
+    def _free_name(self, wanted: str) -> str:
+        base = "".join(c if c.isascii() and c.isalnum() else "_" for c in wanted).strip("_") or "value"
+        base = f"_{base}" if base[0].isdigit() else base
+        name = base
+        for count in itertools.count(1):
+            if name not in self._taken and name.isidentifier() and not keyword.iskeyword(name):
+                break
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        return name
+
+
+def _dotted_name(value: Any) -> str:
+    name = getattr(value, "__name__", None)
+    if not isinstance(name, str):
+        return str(value)
+    module = getattr(value, "__module__", None) or ("torch" if getattr(torch, name, None) is value else None)
+    return f"{module}.{name}" if module and module != "builtins" else name
+
+
+def _innermost_line(stack_trace: str) -> str:
+    """`file.py:3 in f: return x + 1` for a stack trace in the format of the traceback module."""
+    place, _, code = stack_trace.rstrip().rpartition("  File ")[2].partition("\n")
+    return " ".join(f"File {place}: {code.strip()}".split()) if code else f"File {place}"

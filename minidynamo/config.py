@@ -1,0 +1,128 @@
+"""Settings, read when a function is wrapped or a frame is captured; never on the path of a cached call.
+
+    minidynamo.config.suppress_errors = True
+    with minidynamo.config.patch(recompile_limit=2):
+        ...
+
+Assigning an unknown name or a value of a wrong type raises at once, naming the setting. Names and defaults are the module
+variables below; each has its check in `_CHECKS`.
+"""
+
+import contextlib
+import os
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+LOG_TOPICS = ("graph", "guards", "breaks", "recompiles", "code")
+
+
+def _topics(text: str) -> frozenset[str]:
+    return frozenset(topic.strip() for topic in text.split(",") if topic.strip())
+
+
+suppress_errors: bool = False
+"""Run a frame eagerly when the backend fails on its graph, instead of raising BackendCompilerFailed."""
+
+disabled: bool = False
+"""`optimize` and `compile` hand back what they were given, and nothing is captured."""
+
+recompile_limit: int = 8
+"""How many entries a code object may have under one configuration before its frames run as they are."""
+
+trace_instruction_limit: int = 20_000_000
+"""How many bytecode instructions one trace may evaluate before it is given up."""
+
+trace_node_limit: int = 200_000
+"""How many graph nodes one trace may record before it is given up."""
+
+trace_depth_limit: int = 400
+"""How deep traced Python calls may nest before a trace is given up."""
+
+logs: frozenset[str] = frozenset()
+"""What is logged: any of LOG_TOPICS. The environment variable MINIDYNAMO_LOGS (comma separated) sets it at import."""
+
+
+def _boolean(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("must be a bool")
+    return value
+
+
+def _positive(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError("must be an int")
+    if value < 1:
+        raise ValueError("must be at least 1")
+    return value
+
+
+def _log_topics(value: object) -> frozenset[str]:
+    if isinstance(value, str):
+        value = _topics(value)
+    if not isinstance(value, (set, frozenset, list, tuple)) or not all(isinstance(topic, str) for topic in value):
+        raise TypeError("must be a set of strings, or a comma separated string")
+    unknown = sorted(set(value) - set(LOG_TOPICS))
+    if unknown:
+        raise ValueError(f"has unknown topics {', '.join(unknown)}; known are {', '.join(LOG_TOPICS)}")
+    return frozenset(value)
+
+
+_CHECKS: dict[str, Callable[[object], Any]] = {
+    "suppress_errors": _boolean,
+    "disabled": _boolean,
+    "recompile_limit": _positive,
+    "trace_instruction_limit": _positive,
+    "trace_node_limit": _positive,
+    "trace_depth_limit": _positive,
+    "logs": _log_topics,
+}
+
+
+def _checked(name: str, value: object) -> Any:
+    check = _CHECKS.get(name)
+    if check is None:
+        raise AttributeError(f"minidynamo.config has no setting {name!r}; settings are {', '.join(_CHECKS)}")
+    try:
+        return check(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"minidynamo.config.{name} {error}, got {value!r}") from None
+
+
+def to_dict() -> dict[str, Any]:
+    """The settings and their present values."""
+    return {name: globals()[name] for name in _CHECKS}
+
+
+@contextlib.contextmanager
+def patch(**changes: Any) -> Iterator[None]:
+    """Changes settings for the extent of a `with` block, or of a decorated function.
+
+    All values are checked before the first is set. Example: `with minidynamo.config.patch(recompile_limit=1): ...`
+    """
+    checked = {name: _checked(name, value) for name, value in changes.items()}
+    before = {name: globals()[name] for name in checked}
+    globals().update(checked)
+    try:
+        yield
+    finally:
+        globals().update(before)
+
+
+class _Settings(types.ModuleType):
+    """The module's class, so that plain assignment to a setting is checked."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name.startswith("__") and name.endswith("__")):
+            value = _checked(name, value)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"minidynamo.config.{name} cannot be deleted")
+
+
+sys.modules[__name__].__class__ = _Settings
+
+if os.environ.get("MINIDYNAMO_LOGS"):
+    logs = _checked("logs", os.environ["MINIDYNAMO_LOGS"])

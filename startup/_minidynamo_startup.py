@@ -1,0 +1,68 @@
+"""Captures a whole program that never imports minidynamo, when MINIDYNAMO=1 is in its environment.
+
+Runs at interpreter start, from the .pth file beside it, so it stays apart from the package (importing that imports torch) and
+imports nothing. It only waits: a finder at the head of sys.meta_path recognizes torch, and when the program's own import of
+torch has finished, capture begins. MINIDYNAMO_BACKEND names the backend, "inductor" unless it is set.
+A program is never made to fail by this: what goes wrong is said in one line on stderr, and the program runs uncaptured.
+"""
+
+import os
+import sys
+
+
+def install():
+    """Begins to wait for torch. Does nothing the second time, or where MINIDYNAMO says no."""
+    if os.environ.get("MINIDYNAMO", "").strip().lower() in ("", "0", "false", "no", "off"):
+        return
+    if "torch" in sys.modules:
+        begin()
+    elif not any(isinstance(finder, WaitForTorch) for finder in sys.meta_path):
+        sys.meta_path.insert(0, WaitForTorch())
+
+
+def begin():
+    """Starts global capture in this process."""
+    try:
+        from minidynamo._global_capture import start
+
+        start(os.environ.get("MINIDYNAMO_BACKEND") or "inductor")
+    except Exception as error:
+        print(f"minidynamo: the program runs uncaptured: {error}", file=sys.stderr)
+
+
+class WaitForTorch:
+    """A finder that finds nothing by itself: it asks the others for torch and puts a loader before theirs."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                if hasattr(spec.loader, "exec_module"):
+                    spec.loader = _ThenBegin(spec.loader, self)
+                return spec
+        return None
+
+
+class _ThenBegin:
+    """Torch's own loader, followed by the start of capture. Leaves no trace of itself on the module."""
+
+    def __init__(self, loader, finder):
+        self._loader = loader
+        self._finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        if self._finder in sys.meta_path:  # a failed import of torch leaves it there, for the next try
+            sys.meta_path.remove(self._finder)
+        begin()

@@ -1,0 +1,313 @@
+// Bytecode made and changed by hand, and the parts of the interface that Python does not see. Whole-library round trips
+// are in tests/python/test_bytecode.py.
+#if __has_include(<catch2/catch_test_macros.hpp>)  // version 3
+#include <catch2/catch_test_macros.hpp>
+#else
+#include <catch2/catch.hpp>
+#endif
+#include <string>
+#include <vector>
+
+#include "bytecode/instruction.h"
+#include "python/code_object.h"
+#include "python/ref.h"
+
+namespace {
+
+using namespace minidynamo;
+
+void ensure_python() {
+  if (!Py_IsInitialized()) Py_InitializeEx(0);
+}
+
+// The names that a source text defines.
+Ref run_source(const std::string& source) {
+  ensure_python();
+  Ref names = Ref::steal(PyDict_New());
+  PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
+  const Ref done = Ref::steal(PyRun_String(source.c_str(), Py_file_input, names.get(), names.get()));
+  if (!done) PyErr_Print();
+  REQUIRE(done);
+  return names;
+}
+
+PyCodeObject* code_of(const Ref& names, const char* function) {
+  return reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(PyDict_GetItemString(names.get(), function)));
+}
+
+Ref tuple_of(std::initializer_list<Ref> items) {
+  Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  Py_ssize_t next = 0;
+  for (const Ref& item : items) PyTuple_SET_ITEM(tuple.get(), next++, Ref(item).release());
+  return tuple;
+}
+
+Ref str(const char* text) { return Ref::steal(PyUnicode_InternFromString(text)); }
+Ref integer(long value) { return Ref::steal(PyLong_FromLong(value)); }
+
+// A function of one parameter `x` without instructions yet.
+Bytecode empty_function(std::initializer_list<Ref> consts) {
+  ensure_python();
+  Bytecode bytecode;
+  bytecode.consts = tuple_of(consts);
+  bytecode.names = tuple_of({});
+  bytecode.localsplus_names = tuple_of({str("x")});
+  bytecode.localsplus_kinds = {kFastLocal};
+  bytecode.filename = str("made.py");
+  bytecode.name = bytecode.qualname = str("made");
+  bytecode.argcount = 1;
+  bytecode.flags = CO_OPTIMIZED | CO_NEWLOCALS;
+  bytecode.first_line = 10;
+  return bytecode;
+}
+
+Instruction plain(Op op, int32_t arg = 0, int32_t line = 10) { return {op, false, arg, -1, -1, {line, line, -1, -1}}; }
+Instruction jump(Op op, int32_t target) { return {op, false, 0, target, -1, {10, 10, -1, -1}}; }
+
+Ref call(const Bytecode& bytecode, const Ref& argument) {
+  const Ref code = assemble(bytecode);
+  if (!code) PyErr_Print();
+  REQUIRE(code);
+  const Ref globals = Ref::steal(PyDict_New());
+  PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins());
+  const Ref function = Ref::steal(PyFunction_New(code.get(), globals.get()));
+  return Ref::steal(PyObject_CallOneArg(function.get(), argument.get()));
+}
+
+void check_refused(const Bytecode& bytecode, const char* reason) {
+  CHECK_FALSE(assemble(bytecode));
+  REQUIRE(PyErr_ExceptionMatches(PyExc_ValueError));
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const Ref owned[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
+  const Ref text = Ref::steal(PyObject_Str(value));
+  CHECK(std::string(PyUnicode_AsUTF8(text.get())).find(reason) != std::string::npos);
+}
+
+constexpr const char* kProgram = R"(
+def guarded(x):
+    try:
+        with open(x) as f:
+            return f.read()
+    except OSError as e:
+        return [y for y in (e,)]
+    finally:
+        print(x)
+)";
+
+}  // namespace
+
+TEST_CASE("region_at agrees with a search of all regions", "[bytecode]") {
+  const Ref names = run_source(kProgram);
+  const Bytecode bytecode = decode(code_of(names, "guarded"));
+  REQUIRE(bytecode.regions.size() > 3);
+  int covered = 0;
+  for (int32_t index = 0; index < static_cast<int32_t>(bytecode.instructions.size()); ++index) {
+    const ExceptionRegion* expected = nullptr;
+    for (const ExceptionRegion& region : bytecode.regions) {
+      if (region.start <= index && index < region.end) expected = &region;
+    }
+    CHECK(bytecode.region_at(index) == expected);
+    covered += expected != nullptr;
+  }
+  CHECK(covered > 10);
+  CHECK(bytecode.region_at(-1) == nullptr);
+  CHECK(bytecode.region_at(1'000'000) == nullptr);
+}
+
+TEST_CASE("index_of_offset finds instructions, prefixes, and no caches", "[bytecode]") {
+  std::string source = "def many(x):\n    x = (x";
+  for (int i = 0; i < 300; ++i) source += " + " + std::to_string(1000 + i);  // consts past 255: EXTENDED_ARG
+  source += ")\n    return str(x)\n";
+  const Ref names = run_source(source);
+  PyCodeObject* code = code_of(names, "many");
+  const Bytecode bytecode = decode(code);
+  const auto raw = view_code(code).instructions;
+  constexpr uint8_t kCache = 0, kExtendedArg = 144, kPrecall = 166;
+  int prefixes = 0, caches = 0;
+  for (int32_t offset = 0; offset < static_cast<int32_t>(raw.size()); offset += 2) {
+    const int32_t index = bytecode.index_of_offset(offset);
+    if (raw[offset] == kCache) {
+      ++caches;
+      // The cache of PRECALL lies inside CALL; those of others belong to nothing.
+      if (index >= 0) CHECK(bytecode.instructions[index].op == Op::CALL);
+      continue;
+    }
+    REQUIRE(index >= 0);
+    if (raw[offset] == kExtendedArg || raw[offset] == kPrecall) {
+      ++prefixes;
+      CHECK(bytecode.instructions[index].offset > offset);
+    } else {
+      CHECK(bytecode.instructions[index].offset == offset);
+    }
+  }
+  CHECK(prefixes > 40);
+  CHECK(caches > 300);
+  CHECK(bytecode.index_of_offset(1) == -1);
+  CHECK(bytecode.index_of_offset(-2) == -1);
+  CHECK(bytecode.index_of_offset(static_cast<int32_t>(raw.size())) == -1);
+}
+
+TEST_CASE("jumps in both directions, made by hand", "[bytecode]") {
+  // while x > 0: x = x - 1 (with the condition at the end); return x
+  Bytecode bytecode = empty_function({integer(0), integer(1)});
+  bytecode.instructions = {plain(Op::RESUME),        jump(Op::JUMP, 6),
+                           plain(Op::LOAD_FAST, 0),  plain(Op::LOAD_CONST, 1),
+                           plain(Op::BINARY_OP, 10), plain(Op::STORE_FAST, 0),
+                           plain(Op::LOAD_FAST, 0),  plain(Op::LOAD_CONST, 0),
+                           plain(Op::COMPARE_OP, 4), jump(Op::POP_JUMP_IF_TRUE, 2),
+                           plain(Op::LOAD_FAST, 0),  plain(Op::RETURN_VALUE)};
+  const Ref result = call(bytecode, integer(70000));
+  REQUIRE(result);
+  CHECK(PyLong_AsLong(result.get()) == 0);
+}
+
+TEST_CASE("jumps over bodies of any size", "[bytecode]") {
+  for (const int size : {0, 1, 120, 125, 126, 127, 128, 129, 254, 255, 256, 257, 32760, 32770, 65530, 65540}) {
+    INFO("body of " << size);
+    Bytecode bytecode = empty_function({Ref::none(), integer(7)});
+    auto& body = bytecode.instructions;
+    // x, a list of booleans, is popped until a true one: two jumps back and one forward over the whole body.
+    body = {plain(Op::RESUME), plain(Op::LOAD_FAST, 0), plain(Op::GET_ITER), jump(Op::FOR_ITER, 5 + size)};
+    for (int i = 0; i < size; ++i) body.push_back(plain(Op::NOP));
+    body.push_back(jump(Op::POP_JUMP_IF_FALSE, 3));
+    body.push_back(plain(Op::LOAD_CONST, 1));
+    body.push_back(plain(Op::RETURN_VALUE));
+    // FOR_ITER leaves at an empty stack: `return 7` for both, told apart by the iterator left below.
+    const Ref list = Ref::steal(Py_BuildValue("[OOO]", Py_False, Py_False, Py_True));
+    const Bytecode again = [&] {
+      // Two ways to the return with different depths: give the true one its own.
+      Bytecode copy = bytecode;
+      copy.instructions[4 + size] = jump(Op::POP_JUMP_IF_FALSE, 3);
+      copy.instructions.insert(copy.instructions.begin() + 5 + size,
+                               {plain(Op::POP_TOP), plain(Op::LOAD_CONST, 0), plain(Op::RETURN_VALUE)});
+      copy.instructions[3].target = 8 + size;
+      return copy;
+    }();
+    const Ref found = call(again, list);
+    REQUIRE(found);
+    CHECK(found.is(Py_None));
+    const Ref exhausted = call(again, Ref::steal(PyList_New(0)));
+    REQUIRE(exhausted);
+    CHECK(PyLong_AsLong(exhausted.get()) == 7);
+    check_refused(bytecode, "different stack depths");
+  }
+}
+
+TEST_CASE("exception regions, made by hand", "[bytecode]") {
+  // try: return 1 / x   except: return "handled" (whatever it was)
+  Bytecode bytecode = empty_function({integer(1), str("handled")});
+  bytecode.instructions = {plain(Op::RESUME),        plain(Op::LOAD_CONST, 0), plain(Op::LOAD_FAST, 0),
+                           plain(Op::BINARY_OP, 11), plain(Op::RETURN_VALUE),  plain(Op::PUSH_EXC_INFO),
+                           plain(Op::POP_TOP),       plain(Op::POP_EXCEPT),    plain(Op::LOAD_CONST, 1),
+                           plain(Op::RETURN_VALUE)};
+  bytecode.regions = {{1, 4, 5, 0, false}};
+  const Ref half = call(bytecode, integer(2));
+  REQUIRE(half);
+  CHECK(PyFloat_AsDouble(half.get()) == 0.5);
+  const Ref handled = call(bytecode, integer(0));
+  REQUIRE(handled);
+  CHECK(handled == str("handled"));
+
+  bytecode.regions[0].depth = 3;
+  check_refused(bytecode, "expects a deeper stack");
+}
+
+TEST_CASE("lines of instructions reach the traceback", "[bytecode]") {
+  Bytecode bytecode = empty_function({integer(1)});
+  bytecode.instructions = {plain(Op::RESUME), plain(Op::LOAD_CONST, 0, 4000), plain(Op::LOAD_FAST, 0, 3),
+                           plain(Op::BINARY_OP, 11, 777), plain(Op::RETURN_VALUE, 0, -1)};
+  CHECK_FALSE(call(bytecode, integer(0)));
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const Ref owned[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
+  REQUIRE(type == PyExc_ZeroDivisionError);
+  const Ref line = Ref::steal(PyObject_GetAttrString(traceback, "tb_lineno"));
+  CHECK(PyLong_AsLong(line.get()) == 777);
+}
+
+TEST_CASE("what cannot be assembled is refused", "[bytecode]") {
+  const auto with = [](std::vector<Instruction> instructions) {
+    Bytecode bytecode = empty_function({Ref::none()});
+    bytecode.instructions = std::move(instructions);
+    return bytecode;
+  };
+  check_refused(with({}), "no instructions");
+  check_refused(with({plain(Op::RESUME), plain(Op::LOAD_CONST, 0)}), "control leaves the code");
+  check_refused(with({plain(Op::POP_TOP), plain(Op::LOAD_CONST, 0), plain(Op::RETURN_VALUE)}), "below its bottom");
+  check_refused(with({plain(Op::LOAD_ATTR), plain(Op::RETURN_VALUE)}), "below its bottom");
+  check_refused(with({plain(Op::LOAD_CONST), plain(Op::SWAP, 2), plain(Op::RETURN_VALUE)}), "below its bottom");
+  check_refused(with({plain(Op::LOAD_CONST), plain(Op::LOAD_CONST), plain(Op::CALL, 1), plain(Op::RETURN_VALUE)}),
+                "below its bottom");
+  check_refused(with({plain(Op::LOAD_CONST, 1), plain(Op::RETURN_VALUE)}), "out of range");
+  check_refused(with({plain(Op::LOAD_GLOBAL, 0), plain(Op::RETURN_VALUE)}), "out of range");
+  check_refused(with({plain(Op::LOAD_FAST, 1), plain(Op::RETURN_VALUE)}), "out of range");
+  check_refused(with({jump(Op::JUMP, 9)}), "control leaves the code");
+  // FOR_ITER has no backward form.
+  check_refused(with({plain(Op::LOAD_FAST), plain(Op::RETURN_VALUE), jump(Op::FOR_ITER, 0)}), "no such form");
+}
+
+TEST_CASE("stack effects agree with CPython's", "[bytecode]") {
+  struct Row {
+    Op op;
+    int raw;  // opcode number in 3.11
+    std::vector<int> args;
+  };
+  // The opcodes with an effect that depends on the argument or on the way taken; PRECALL and CALL share CALL's.
+  const std::vector<Row> rows = {{Op::UNPACK_SEQUENCE, 92, {0, 1, 5}},
+                                 {Op::UNPACK_EX, 94, {1, 258, 513}},
+                                 {Op::BUILD_TUPLE, 102, {0, 3}},
+                                 {Op::BUILD_MAP, 105, {0, 3}},
+                                 {Op::BUILD_CONST_KEY_MAP, 156, {2}},
+                                 {Op::BUILD_STRING, 157, {2}},
+                                 {Op::BUILD_SLICE, 133, {2, 3}},
+                                 {Op::FORMAT_VALUE, 155, {0, 1, 4, 5}},
+                                 {Op::CALL_FUNCTION_EX, 142, {0, 1}},
+                                 {Op::MAKE_FUNCTION, 132, {0, 1, 8, 15}},
+                                 {Op::RAISE_VARARGS, 130, {0, 1, 2}},
+                                 {Op::MATCH_CLASS, 152, {2}},
+                                 {Op::LIST_APPEND, 145, {1}},
+                                 {Op::MAP_ADD, 147, {1}},
+                                 {Op::MATCH_KEYS, 33, {0}},
+                                 {Op::CHECK_EG_MATCH, 37, {0}},
+                                 {Op::PREP_RERAISE_STAR, 88, {0}},
+                                 {Op::WITH_EXCEPT_START, 49, {0}},
+                                 {Op::END_ASYNC_FOR, 54, {0}},
+                                 {Op::GET_ANEXT, 51, {0}},
+                                 {Op::BEFORE_ASYNC_WITH, 52, {0}},
+                                 {Op::IMPORT_NAME, 108, {0}},
+                                 {Op::STORE_SUBSCR, 60, {0}},
+                                 {Op::DELETE_SUBSCR, 61, {0}},
+                                 {Op::LOAD_METHOD, 160, {0}},
+                                 {Op::COPY, 120, {1}},
+                                 {Op::SWAP, 99, {2}},
+                                 {Op::YIELD_VALUE, 86, {0}},
+                                 {Op::STORE_ATTR, 95, {0}},
+                                 {Op::DELETE_ATTR, 96, {0}},
+                                 {Op::IMPORT_STAR, 84, {0}},
+                                 {Op::DICT_MERGE, 164, {1}}};
+  ensure_python();
+  for (const Row& row : rows) {
+    for (const int arg : row.args) {
+      INFO(op_name(row.op) << " " << arg);
+      CHECK(stack_effect(plain(row.op, arg), false) == PyCompile_OpcodeStackEffectWithJump(row.raw, arg, 0));
+    }
+  }
+  const std::vector<Row> jumps = {{Op::FOR_ITER, 93, {}},
+                                  {Op::SEND, 123, {}},
+                                  {Op::JUMP_IF_TRUE_OR_POP, 112, {}},
+                                  {Op::JUMP_IF_FALSE_OR_POP, 111, {}},
+                                  {Op::POP_JUMP_IF_NONE, 129, {}},
+                                  {Op::POP_JUMP_IF_FALSE, 114, {}},
+                                  {Op::JUMP, 110, {}}};
+  for (const Row& row : jumps) {
+    INFO(op_name(row.op));
+    for (const int taken : {0, 1}) {
+      CHECK(stack_effect(jump(row.op, 0), taken) == PyCompile_OpcodeStackEffectWithJump(row.raw, 1, taken));
+    }
+  }
+  for (const int arg : {0, 3}) {
+    CHECK(stack_effect(plain(Op::CALL, arg), false) ==
+          PyCompile_OpcodeStackEffectWithJump(166, arg, 0) + PyCompile_OpcodeStackEffectWithJump(171, arg, 0));
+  }
+}

@@ -1,0 +1,29 @@
+"""What all tests share: an empty cache before and after each, and the world as it was."""
+
+import os
+import random
+from collections.abc import Iterator
+
+# Tests compare with eager PyTorch on one thread, so that sums are taken in one order; nothing is ever fetched.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+
+import pytest
+import torch
+
+import minidynamo
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def clean_state() -> Iterator[None]:
+    minidynamo.reset()
+    torch.manual_seed(0)
+    random.seed(0)
+    before = (torch.is_grad_enabled(), torch.get_default_dtype(), torch.is_autocast_enabled("cpu"))
+    yield
+    after = (torch.is_grad_enabled(), torch.get_default_dtype(), torch.is_autocast_enabled("cpu"))
+    minidynamo.reset()
+    assert before == after, "the test left torch in another mode"
