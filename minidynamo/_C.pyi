@@ -36,6 +36,7 @@ class Statistics(TypedDict):
     cache_hits: int
     phases: dict[str, float]
     operators: int
+    instructions: int
 
 class Uncaptured(TypedDict):
     code: CodeType
@@ -43,7 +44,10 @@ class Uncaptured(TypedDict):
     detail: str
     filename: str
     line: int
+    column: int
+    end_column: int
     function: str
+    user_stack: str
 
 class CacheEntry:
     @property

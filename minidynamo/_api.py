@@ -7,30 +7,19 @@ import functools
 import inspect
 import types
 from collections.abc import Callable
-from typing import Any, TypedDict, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import torch
 
-from minidynamo import _C, _capture, config
+from minidynamo import _C, config
 from minidynamo._capture import CaptureConfig, capture_config
 from minidynamo._module import OptimizedModule
 from minidynamo.exceptions import InvalidOptimizeTarget
 
+if TYPE_CHECKING:
+    from minidynamo._C import Statistics
+
 Target = TypeVar("Target", bound=Callable[..., Any])
-
-
-class Stats(TypedDict):
-    """Counters since the last reset. `phases` are wall seconds; `graph_breaks` counts by reason."""
-
-    frames: int
-    captured: int
-    graphs: int
-    graph_breaks: dict[str, int]
-    guards: int
-    entries: int
-    cache_hits: int
-    phases: dict[str, float]
-    operators: int
 
 
 @overload
@@ -150,7 +139,7 @@ def compile_in_place(module: torch.nn.Module, **settings: Any) -> None:
         module: the module; its class, state_dict and hooks stay as they are.
         settings: as for `compile`.
     """
-    module._compiled_call_impl = compile(module._call_impl, **settings)  # type: ignore[assignment]
+    module._compiled_call_impl = compile(module._call_impl, **settings)
 
 
 def disable(
@@ -193,16 +182,15 @@ def is_compiling() -> bool:
 def reset() -> None:
     """Forgets every cached entry, every frame that was given up, and all counters."""
     _C.reset()
-    _capture.reset_backend_seconds()
 
 
-def stats() -> Stats:
-    """Counters since the last reset: frames seen, captured, graphs, breaks by reason, guards, entries, seconds per phase."""
-    counters = dict(_C.statistics())
-    phases = dict(cast(dict[str, float], counters["phases"]))
-    phases["backend"] = _capture.backend_seconds()
-    counters["phases"] = phases
-    return cast(Stats, counters)
+def stats() -> "Statistics":
+    """Counters since the last reset.
+
+    `frames` that were looked at and `captured`; `graphs` with their `operators`; `graph_breaks`, counted by reason; `guards`,
+    `entries` and `cache_hits`; `phases`, wall seconds by name (evaluate, propagate, guards, graph_export, codegen, backend).
+    """
+    return _C.statistics()
 
 
 class _Decorator:

@@ -1,13 +1,12 @@
 """What a capture is made with: the backend and the options of one `optimize` call, as the native pipeline sees them.
 
 The pipeline asks a configuration for its flags and hands it each captured graph; everything about the backend (errors,
-state that it must not disturb, time spent) is dealt with here. Equal settings give the same object, so that the pipeline may
+state that it must not disturb) is dealt with here. Equal settings give the same object, so that the pipeline may
 tell configurations apart by identity and two wrappers with equal settings share cache entries.
 """
 
 import contextlib
 import random
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,17 +19,6 @@ from minidynamo.exceptions import BackendCompilerFailed
 Compiler = Callable[..., Any]
 
 _known: weakref.WeakValueDictionary[tuple[object, ...], "CaptureConfig"] = weakref.WeakValueDictionary()
-_backend_seconds = 0.0
-
-
-def backend_seconds() -> float:
-    """Wall time spent in backends since the last reset."""
-    return _backend_seconds
-
-
-def reset_backend_seconds() -> None:
-    global _backend_seconds
-    _backend_seconds = 0.0
 
 
 def _cuda_in_use() -> bool:
@@ -140,9 +128,7 @@ class CaptureConfig:
         Raises:
             BackendCompilerFailed: the backend raised, or returned something that cannot be called.
         """
-        global _backend_seconds
         _logging.emit("graph", f"{name} for backend {self.backend_name}\n{graph_module.graph}")
-        began = time.perf_counter()
         try:
             with _undisturbed():
                 compiled: Callable[..., Any] = _C.call_disabled(self._compiler, (graph_module, example_inputs), {})
@@ -151,8 +137,6 @@ class CaptureConfig:
                 raise
             _logging.warn(f"{failure}; the frame runs as it was, since minidynamo.config.suppress_errors is on")
             return None
-        finally:
-            _backend_seconds += time.perf_counter() - began
         return compiled
 
     def __repr__(self) -> str:

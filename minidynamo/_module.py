@@ -95,7 +95,7 @@ class OptimizedModule(torch.nn.Module):
 
     def __dir__(self) -> list[str]:
         names = list(dir(self._orig_mod))
-        return names + [name for name in object.__dir__(self) if name not in set(names)]
+        return names + [name for name in super().__dir__() if name not in set(names)]  # type: ignore[no-untyped-call]
 
     def __len__(self) -> int:
         if isinstance(self._orig_mod, Sized):

@@ -50,8 +50,10 @@ class Uncaptured:
 
     Attributes:
         reason: short stable name; `detail` says it in words, for this case.
-        filename, line: the place in the user's program that could not be captured.
-        function: qualified name of the frame's code.
+        filename, line, column, end_column: the place in the user's program that could not be captured; columns are -1 where
+            they are not known.
+        function: qualified name of the code at that place.
+        user_stack: the calls that led there, as in a traceback; empty where there is only one frame.
     """
 
     code: types.CodeType
@@ -59,7 +61,10 @@ class Uncaptured:
     detail: str
     filename: str
     line: int
+    column: int
+    end_column: int
     function: str
+    user_stack: str
 
     def __str__(self) -> str:
         return f"{self.filename}:{self.line} in {self.function}: {self.reason}: {self.detail}"

@@ -23,15 +23,19 @@ bool passes(Check& check, Reached object) noexcept {
 class Walk {
  public:
   Walk(GuardProgram& program, const FrameView& frame, PyObject** slots) noexcept
-      : program_(program), nodes_(program.nodes_.data()), frame_(frame), slots_(slots) {}
+      : program_(program),
+        nodes_(program.nodes_.data()),
+        checks_(program.checks_.data()),
+        frame_(frame),
+        slots_(slots) {}
 
   bool run() noexcept {
     for (uint32_t root : program_.roots_) {
       Node& node = nodes_[root];
       PyObject* value = nullptr;
-      Lookup lookup = fetch_root(node.access, node.step, frame_, value);
+      Lookup lookup = fetch_root(node.access, program_.steps_[root], frame_, value);
       if (node.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) return refuse(root);
-      if (!node.absent && !visit(root, {value, false}, false)) return false;
+      if (!node.absent && !visit(root, {value, false})) return false;
     }
     return true;
   }
@@ -39,6 +43,7 @@ class Walk {
  private:
   GuardProgram& program_;
   Node* nodes_;
+  Check* checks_;
   const FrameView& frame_;
   PyObject** slots_;
 
@@ -47,20 +52,38 @@ class Walk {
     return false;
   }
 
-  // Checks that start after `skipped` ones.
+  // Checks begin..end of a node.
   bool pass(const Node& node, uint32_t begin, uint32_t end, Reached value) noexcept {
-    Check* checks = program_.checks_.data() + node.first_check;
+    Check* checks = checks_ + node.first_check;
     for (uint32_t i = begin; i < end; ++i)
       if (!passes(checks[i], value)) return false;
     return true;
   }
 
-  // `proven`: the value is the object that passed before, so its stable checks and what stands below them hold.
-  bool visit(uint32_t index, Reached value, bool proven) noexcept {
+  bool pass_volatile(const Node& node, Reached value) noexcept {
+    const Check* checks = checks_ + node.first_check;
+    for (uint32_t i = node.stable_checks + node.versioned_checks; i < node.checks; ++i)
+      if (!holds(checks[i], value)) return false;
+    return true;
+  }
+
+  bool visit(uint32_t index, Reached value) noexcept {
     Node& node = nodes_[index];
     node.last = value.object;
-    if (!proven && !pass(node, 0, node.stable_checks, value)) return refuse(index);
-    if (!pass(node, node.stable_checks + node.versioned_checks, node.checks, value)) return refuse(index);
+    if (!pass(node, 0, node.stable_checks, value) || !pass_volatile(node, value)) return refuse(index);
+    return node.leaf || descend(index, value);
+  }
+
+  // As visit(), of an object that passed before and is proven to be the same: its stable checks hold.
+  bool revisit(uint32_t index) noexcept {
+    const Node& node = nodes_[index];
+    const Reached value{node.last, false};
+    if (!pass_volatile(node, value)) return refuse(index);
+    return node.leaf || descend(index, value);
+  }
+
+  bool descend(uint32_t index, Reached value) noexcept {
+    const Node& node = nodes_[index];
     if (node.slot >= 0) {
       slots_[node.slot] = value.object;
       if (value.inline_attributes) program_.dicts_to_make_.emplace_back(node.slot, value.object);
@@ -75,11 +98,11 @@ class Walk {
     Node& child = nodes_[index];
     Reached result;
     Ref owned;
-    Lookup lookup = fetch(child.access, child.step, parent, result, owned);
+    Lookup lookup = fetch(child.access, program_.steps_[index], parent, result, owned);
     if (owned) program_.fresh_.push_back(std::move(owned));
     if (child.absent) return lookup == Lookup::Absent || refuse(index);
     if (lookup != Lookup::Found) return refuse(index);
-    return visit(index, result, false);
+    return visit(index, result);
   }
 
   // The version of what the versioned children are read from; 0 if it proves nothing. Classes and dicts count
@@ -105,11 +128,11 @@ class Walk {
         Node& child = nodes_[first + i];
         Reached result;
         Ref owned;
-        Lookup lookup = fetch(child.access, child.step, value, result, owned);
+        Lookup lookup = fetch(child.access, program_.steps_[first + i], value, result, owned);
         if (child.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) return refuse(first + i);
         if (child.absent) continue;
         if (i >= node.revisited_children) {
-          if (!visit(first + i, result, false)) return false;
+          if (!visit(first + i, result)) return false;
           continue;
         }
         child.last = result.object;
@@ -119,7 +142,7 @@ class Walk {
       nodes_[index].stamp = version_of(node, value);
     }
     for (uint32_t i = 0; i < node.revisited_children; ++i)
-      if (!visit(first + i, {nodes_[first + i].last, false}, true)) return false;
+      if (!revisit(first + i)) return false;
     return true;
   }
 };
@@ -128,13 +151,13 @@ class Walk {
 bool GuardProgram::passes_alone(uint32_t index, const FrameView& frame, Reached& result) noexcept {
   Node& node = nodes_[index];
   Lookup lookup;
-  if (node.parent == kNoParent) {
-    lookup = fetch_root(node.access, node.step, frame, result.object);
+  if (parents_[index] == kNoParent) {
+    lookup = fetch_root(node.access, steps_[index], frame, result.object);
   } else {
     Reached parent;
-    if (!passes_alone(node.parent, frame, parent)) return false;
+    if (!passes_alone(parents_[index], frame, parent)) return false;
     Ref owned;
-    lookup = fetch(node.access, node.step, parent, result, owned);
+    lookup = fetch(node.access, steps_[index], parent, result, owned);
     if (owned) fresh_.push_back(std::move(owned));
   }
   if (node.absent) return lookup == Lookup::Absent;

@@ -17,9 +17,9 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame) const
   for (uint32_t index = 0; index < nodes_.size(); ++index) {
     const Node& node = nodes_[index];
     Reached& value = reached[index];
-    Lookup lookup = node.parent == kNoParent
-                        ? fetch_root(node.access, node.step, frame, value.object)
-                        : fetch_slowly(node.access, node.step, reached[node.parent], value, owners[index]);
+    Lookup lookup = parents_[index] == kNoParent
+                        ? fetch_root(node.access, steps_[index], frame, value.object)
+                        : fetch_slowly(node.access, steps_[index], reached[parents_[index]], value, owners[index]);
     failure.node = index;
     failure.seen = value;
     if (node.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) {
@@ -64,79 +64,70 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame) const
 
 std::string GuardProgram::path_of(uint32_t index, bool absent) const {
   std::vector<PathStep> path;
-  for (uint32_t node = index; node != kNoParent; node = nodes_[node].parent) {
+  for (uint32_t node = index; node != kNoParent; node = parents_[node]) {
     const std::string* text = nullptr;
     for (auto [named, at] : text_of_)
       if (named == node) text = &texts_[at];
-    path.push_back({nodes_[node].access, nodes_[node].step.key, nodes_[node].step.index, text});
+    path.push_back({nodes_[node].access, steps_[node].key, steps_[node].index, text});
   }
   std::reverse(path.begin(), path.end());
   return absent ? absence_text(path) : path_text(path);
 }
 
-std::string GuardProgram::cause_of(uint32_t origin, int32_t line, bool in_function) const {
-  if (origin >= origins_.size() || !origins_[origin].filename) return "";
-  std::string file = string_text(origins_[origin].filename.get());
+std::string GuardProgram::cause_text(Cause cause, bool in_function) const {
+  if (cause.origin >= origins_.size() || !origins_[cause.origin].filename) return "";
+  std::string file = string_text(origins_[cause.origin].filename.get());
   size_t slash = file.find_last_of('/');
   if (slash != std::string::npos && slash + 1 < file.size()) file = file.substr(slash + 1);
-  std::string cause = file + ":" + std::to_string(line);
-  return in_function ? cause + " in " + string_text(origins_[origin].function.get()) : cause;
+  std::string text = file + ":" + std::to_string(cause.line);
+  return in_function ? text + " in " + string_text(origins_[cause.origin].function.get()) : text;
 }
 
 std::string GuardProgram::failure_text(const Failure& failure) const {
-  uint32_t origin = UINT32_MAX;
-  int32_t line = 0;
+  Cause cause;
   std::string text;
   if (failure.relation) {
     const Relation& relation = *failure.relation;
     text = path_of(relation.left) + (relation.same ? " is " : " is not ") + path_of(relation.right) +
            (relation.same ? ": different objects now" : ": the same object now");
-    origin = relation.origin, line = relation.line;
+    cause = relation.cause;
   } else if (failure.check) {
     text = minidynamo::failure_text(*failure.check, path_of(failure.node), failure.seen);
-    origin = failure.check->origin, line = failure.check->line;
-  } else if (failure.node != kNoParent) {
-    const Node& node = nodes_[failure.node];
-    if (node.absent) {
-      text = path_of(failure.node, true) + ": it is there now";
-      if (failure.seen.object) text += " (" + object_text(failure.seen.object) + ")";
-      origin = node.origin, line = node.line;
-    } else {
-      text = path_of(failure.node) + ": cannot be reached any more";
-      // The guard that wanted it is on this node or below.
-      uint32_t at = failure.node;
-      while (nodes_[at].checks == 0 && nodes_[at].children) at = nodes_[at].first_child;
-      if (nodes_[at].checks) {
-        origin = checks_[nodes_[at].first_check].origin;
-        line = checks_[nodes_[at].first_check].line;
-      } else if (nodes_[at].absent) {
-        origin = nodes_[at].origin, line = nodes_[at].line;
-      }
-    }
-  } else {
+    cause = {failure.check->origin, failure.check->line};
+  } else if (failure.node == kNoParent) {
     return failure.text;
+  } else if (nodes_[failure.node].absent) {
+    text = path_of(failure.node, true) + ": it is there now";
+    if (failure.seen.object) text += " (" + object_text(failure.seen.object) + ")";
+    cause = absence_causes_[failure.node];
+  } else {
+    text = path_of(failure.node) + ": cannot be reached any more";
+    // The guard that wanted it is on this node or below.
+    uint32_t at = failure.node;
+    while (nodes_[at].checks == 0 && nodes_[at].children) at = nodes_[at].first_child;
+    cause = absence_causes_[at];
+    if (nodes_[at].checks) cause = {checks_[nodes_[at].first_check].origin, checks_[nodes_[at].first_check].line};
   }
-  std::string cause = cause_of(origin, line, true);
-  return cause.empty() ? text : text + "  [guarded because of " + cause + "]";
+  std::string place = cause_text(cause, true);
+  return place.empty() ? text : text + "  [guarded because of " + place + "]";
 }
 
 std::vector<std::string> GuardProgram::to_text() const {
   std::vector<std::string> lines;
-  auto add = [&](std::string text, uint32_t origin, int32_t line) {
-    std::string cause = cause_of(origin, line, false);
-    lines.push_back(cause.empty() ? std::move(text) : text + "  # " + cause);
+  auto add = [&](std::string text, Cause cause) {
+    std::string place = cause_text(cause, false);
+    lines.push_back(place.empty() ? std::move(text) : text + "  # " + place);
   };
   for (uint32_t index = 0; index < nodes_.size(); ++index) {
     const Node& node = nodes_[index];
-    if (node.absent) add(path_of(index, true), node.origin, node.line);
+    if (node.absent) add(path_of(index, true), absence_causes_[index]);
     for (uint32_t i = 0; i < node.checks; ++i) {
       const Check& check = checks_[node.first_check + i];
-      add(check_text(check, path_of(index)), check.origin, check.line);
+      add(check_text(check, path_of(index)), {check.origin, check.line});
     }
   }
   for (const Relation& relation : relations_)
-    add(path_of(relation.left) + (relation.same ? " is " : " is not ") + path_of(relation.right), relation.origin,
-        relation.line);
+    add(path_of(relation.left) + (relation.same ? " is " : " is not ") + path_of(relation.right), relation.cause);
   for (const std::vector<uint32_t>& group : distinct_) {
     std::string paths;
     for (uint32_t slot : group)

@@ -315,9 +315,7 @@ bool tensor_holds(const Check& check, Reached object) noexcept {
 }
 std::string tensor_text(const Check& check, const std::string& path) { return check.tensor->to_text(path); }
 std::string tensor_failure(const Check& check, const std::string& path, Reached object) {
-  // A difference starts with what differs of the object: ".size(): expected (2, 3), got (4, 3)", or says it in words.
-  std::string difference = check.tensor->difference(object.object);
-  return difference.starts_with('.') ? path + difference : path + ": " + difference;
+  return path + ": " + check.tensor->difference(object.object);
 }
 
 // --- the table
@@ -355,9 +353,13 @@ const Row& row(const Check& check) noexcept { return kRows[static_cast<size_t>(c
 
 }  // namespace
 
-bool prepare_check(Check& check, Reached seen) { return row(check).prepare(check, seen); }
-Stability stability(const Check& check) noexcept { return row(check).stability(check); }
-bool holds(const Check& check, Reached object) noexcept { return row(check).holds(check, object); }
+bool prepare_check(Check& check, Reached seen) {
+  const Row& kind = row(check);
+  if (!kind.prepare(check, seen)) return false;
+  check.holds = kind.holds;
+  check.stability = kind.stability(check);
+  return true;
+}
 std::string check_text(const Check& check, const std::string& path) { return row(check).text(check, path); }
 std::string failure_text(const Check& check, const std::string& path, Reached object) {
   return row(check).failure(check, path, object);

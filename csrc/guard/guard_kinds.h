@@ -14,18 +14,6 @@
 
 namespace minidynamo {
 
-struct Check {
-  GuardKind kind;
-  uint8_t form = 0;     // chosen by the row from the object seen
-  uint32_t origin = 0;  // index into the tree's table of code objects
-  int32_t line = 0;
-  Py_ssize_t number = 0;        // Length
-  PyObject* address = nullptr;  // Identity, ExactType: the object, while `expected` proves that it is alive
-  Ref expected;                 // Constant: the value; DictKeys, SetItems: tuple; Identity, ExactType: see above
-  Ref passed;                   // Constant: the equal object that was seen last
-  std::optional<TensorRecord> tensor;
-};
-
 // When a check has to be repeated.
 enum class Stability : uint8_t {
   Stable,     // never, for the same object
@@ -33,11 +21,28 @@ enum class Stability : uint8_t {
   Volatile,   // always
 };
 
+// One cache line: a walk over a big model touches thousands.
+struct alignas(64) Check {
+  GuardKind kind;
+  uint8_t form = 0;  // chosen by the row from the object seen
+  Stability stability = Stability::Volatile;
+  int32_t line = 0;
+  uint32_t origin = UINT32_MAX;                             // index into the tree's table of code objects
+  bool (*holds)(const Check&, Reached) noexcept = nullptr;  // the row's, here to save a step
+  union {
+    Py_ssize_t number = 0;  // Length
+    PyObject* address;      // Identity, ExactType: the object, while `expected` proves that it is alive
+  };
+  Ref expected;  // Constant: the value; DictKeys, SetItems: tuple; Identity, ExactType: see above
+  Ref passed;    // Constant: the equal object that was seen last
+  std::optional<TensorRecord> tensor;
+};
+static_assert(sizeof(Check) == 64);
+
 // Prepares the check of an object that was seen. False if this kind can say nothing about it.
 bool prepare_check(Check& check, Reached seen);
-Stability stability(const Check& check) noexcept;
 // Whether it holds of an object. No user code, no Python error left.
-bool holds(const Check& check, Reached object) noexcept;
+inline bool holds(const Check& check, Reached object) noexcept { return check.holds(check, object); }
 // As a Python expression about `path`.
 std::string check_text(const Check& check, const std::string& path);
 // "L['x']: expected 3, got 4"

@@ -2,7 +2,7 @@
 #include "guard/guard_program.h"
 
 #include <algorithm>
-#include <tuple>
+#include <span>
 
 #include "guard/constants.h"
 
@@ -15,54 +15,165 @@ bool is_versioned_access(Access access) noexcept {
   return access == Access::DictItem || access == Access::ClassAttribute;
 }
 
-// Facts about one source that decide how its node lies; indexed by Source::id.
+// Lists of numbers per source, one after the other in a single array.
+class Lists {
+ public:
+  explicit Lists(size_t sources) : begins_(sources + 1) {}
+  // First count() each element's owner, then start(), then append() in the order wanted.
+  void count(uint32_t owner) { ++begins_[owner + 1]; }
+  void start() {
+    for (size_t i = 1; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
+    items_.resize(begins_.back());
+    ends_.assign(begins_.begin(), begins_.end() - 1);
+  }
+  void append(uint32_t owner, uint32_t item) { items_[ends_[owner]++] = item; }
+  std::span<uint32_t> of(uint32_t owner) {
+    return {items_.data() + begins_[owner], static_cast<size_t>(ends_[owner] - begins_[owner])};
+  }
+
+ private:
+  std::vector<uint32_t> begins_, ends_, items_;
+};
+
+// Facts about one source that decide how its node lies.
 struct Layout {
-  bool needed = false;
+  bool needed = false;  // leads to a guard or a gathered object
   bool revisit = false;
   uint8_t form = 0;
   uint32_t size = 1;  // nodes of the subtree
-  std::vector<uint32_t> children;
-  std::vector<uint32_t> checks;  // indices of prepared checks
+  uint32_t node = kNoParent;
 };
 
-// Sources that lead to a guard or a gathered object, and their children.
-std::vector<Layout> needed_sources(const GuardBuilder& builder) {
-  std::vector<Layout> layouts(builder.size());
-  for (const GuardRequest& request : builder.requests()) {
-    layouts[request.source->id].needed = true;
-    if (request.other) layouts[request.other->id].needed = true;
-  }
-  for (const Source* source : builder.gathered()) layouts[source->id].needed = true;
-  for (size_t id = builder.size(); id-- > 0;) {
-    if (!layouts[id].needed) continue;
-    const Source& source = builder.source(id);
-    if (!source.parent) continue;
-    Layout& parent = layouts[source.parent->id];
-    parent.needed = true;
-    parent.children.push_back(static_cast<uint32_t>(id));
-    if (source.parent->value) layouts[id].form = step_form(source.access, source.key.get(), seen_at(*source.parent));
-  }
-  for (Layout& layout : layouts) std::reverse(layout.children.begin(), layout.children.end());
-  return layouts;
-}
+class Compiler {
+ public:
+  explicit Compiler(GuardBuilder& builder)
+      : builder_(builder),
+        layouts_(builder.size()),
+        children_(builder.size()),
+        checks_of_(builder.size()),
+        causes_(builder.size()) {}
 
-// Puts the children into their order: [revisited versioned | other versioned | others]; gives the two counts.
-std::pair<uint32_t, uint32_t> order_children(const GuardBuilder& builder, const std::vector<Layout>& layouts,
-                                             std::vector<uint32_t>& children) {
-  // A value is a dict or a class, not both: the first versioned child decides.
-  Access group = Access::Local;
-  for (uint32_t child : children) {
-    if (!is_versioned_access(builder.source(child).access)) continue;
-    group = builder.source(child).access;
-    break;
+  std::vector<Check> prepared;
+  std::string impossible;
+  size_t absences = 0;
+
+  void mark_needed() {
+    for (const GuardRequest& request : builder_.requests()) {
+      layouts_[request.source->id].needed = true;
+      if (request.other) layouts_[request.other->id].needed = true;
+    }
+    for (const Source* source : builder_.gathered()) layouts_[source->id].needed = true;
+    for (uint32_t id = size(); id-- > 0;) {
+      const Source& source = builder_.source(id);
+      if (!layouts_[id].needed || !source.parent) continue;
+      layouts_[source.parent->id].needed = true;
+      children_.count(source.parent->id);
+    }
+    children_.start();
+    for (uint32_t id = 0; id < size(); ++id) {
+      const Source& source = builder_.source(id);
+      if (!layouts_[id].needed || !source.parent) continue;
+      children_.append(source.parent->id, id);
+      if (source.parent->value) layouts_[id].form = step_form(source.access, source.key.get(), seen_at(*source.parent));
+    }
   }
-  if (!is_versioned_access(group)) return {0, 0};
-  auto others = std::stable_partition(children.begin(), children.end(),
-                                      [&](uint32_t child) { return builder.source(child).access == group; });
-  auto unrevisited =
-      std::stable_partition(children.begin(), others, [&](uint32_t child) { return layouts[child].revisit; });
-  return {static_cast<uint32_t>(unrevisited - children.begin()), static_cast<uint32_t>(others - children.begin())};
-}
+
+  void prepare_checks() {
+    prepared.reserve(builder_.requests().size());
+    std::vector<uint32_t> owners;
+    owners.reserve(builder_.requests().size());
+    for (const GuardRequest& request : builder_.requests()) {
+      const Source& source = *request.source;
+      if (request.other) continue;
+      if (request.kind == GuardKind::Missing) {
+        causes_[source.id] = {request.origin, request.line};
+        ++absences;
+        continue;
+      }
+      Check& check = prepared.emplace_back(Check{request.kind});
+      check.origin = request.origin;
+      check.line = request.line;
+      if (prepare_check(check, seen_at(source))) {
+        owners.push_back(source.id);
+        checks_of_.count(source.id);
+        continue;
+      }
+      prepared.pop_back();
+      if (impossible.empty())
+        impossible = source.to_text() + ": no guard of kind " + guard_name(request.kind) + " fits " +
+                     object_text(source.value.get());
+    }
+    checks_of_.start();
+    for (uint32_t i = 0; i < owners.size(); ++i) checks_of_.append(owners[i], i);
+  }
+
+  void decide_revisits() {
+    // Children have higher numbers than their parents.
+    for (uint32_t id = size(); id-- > 0;) {
+      Layout& layout = layouts_[id];
+      if (!layout.needed) continue;
+      const Source& source = builder_.source(id);
+      std::span<uint32_t> checks = checks_of_.of(id);
+      // By stability, otherwise as asked for; a source has few checks.
+      for (size_t end = 1; end < checks.size(); ++end)
+        for (size_t i = end; i > 0 && prepared[checks[i]].stability < prepared[checks[i - 1]].stability; --i)
+          std::swap(checks[i], checks[i - 1]);
+      layout.revisit |= source.slot >= 0;
+      if (!checks.empty()) layout.revisit |= prepared[checks.back()].stability != Stability::Stable;
+      if (!source.parent) continue;
+      Layout& parent = layouts_[source.parent->id];
+      parent.size += layout.size;
+      parent.revisit |= layout.revisit || !is_stable(source.access, layout.form);
+    }
+  }
+
+  // Small trees first: plain arguments are cheap to check and the likeliest to change.
+  std::vector<uint32_t> ordered_roots() {
+    std::vector<uint32_t> roots;
+    for (uint32_t id = 0; id < size(); ++id)
+      if (layouts_[id].needed && !builder_.source(id).parent) roots.push_back(id);
+    auto rank = [&](uint32_t id) {
+      return std::pair(builder_.source(id).access == Access::Pinned ? 1 : 0, layouts_[id].size);
+    };
+    std::stable_sort(roots.begin(), roots.end(), [&](uint32_t a, uint32_t b) { return rank(a) < rank(b); });
+    return roots;
+  }
+
+  // Puts the children into their order: [revisited versioned | other versioned | others]; gives the two counts.
+  std::pair<uint32_t, uint32_t> order_children(uint32_t id) {
+    std::span<uint32_t> children = children_.of(id);
+    // A value is a dict or a class, not both: the first versioned child decides.
+    Access group = Access::Local;
+    for (uint32_t child : children) {
+      if (!is_versioned_access(builder_.source(child).access)) continue;
+      group = builder_.source(child).access;
+      break;
+    }
+    if (!is_versioned_access(group)) return {0, 0};
+    auto others = std::stable_partition(children.begin(), children.end(),
+                                        [&](uint32_t child) { return builder_.source(child).access == group; });
+    auto rest =
+        std::stable_partition(children.begin(), others, [&](uint32_t child) { return layouts_[child].revisit; });
+    return {static_cast<uint32_t>(rest - children.begin()), static_cast<uint32_t>(others - children.begin())};
+  }
+
+  size_t needed_count() const {
+    return static_cast<size_t>(
+        std::count_if(layouts_.begin(), layouts_.end(), [](const Layout& layout) { return layout.needed; }));
+  }
+  Layout& layout(uint32_t id) { return layouts_[id]; }
+  std::span<uint32_t> children(uint32_t id) { return children_.of(id); }
+  std::span<uint32_t> checks(uint32_t id) { return checks_of_.of(id); }
+  Cause absence_cause(uint32_t id) const { return causes_[id]; }
+
+ private:
+  GuardBuilder& builder_;
+  std::vector<Layout> layouts_;  // these by Source::id
+  Lists children_, checks_of_;
+  std::vector<Cause> causes_;
+
+  uint32_t size() const noexcept { return static_cast<uint32_t>(builder_.size()); }
+};
 
 }  // namespace
 
@@ -72,120 +183,77 @@ GuardProgram::GuardProgram(GuardBuilder& builder) {
 }
 
 void GuardProgram::compile(GuardBuilder& builder) {
-  std::vector<Layout> layouts = needed_sources(builder);
+  Compiler compiler(builder);
+  compiler.mark_needed();
+  compiler.prepare_checks();
+  compiler.decide_revisits();
+  impossible_ = std::move(compiler.impossible);
+  absences_ = compiler.absences;
 
-  std::vector<Check> prepared;
-  std::vector<std::pair<uint32_t, int32_t>> absence_origins(builder.size());
-  for (const GuardRequest& request : builder.requests()) {
-    Source& source = *request.source;
-    if (request.other) continue;
-    if (request.kind == GuardKind::Missing) {
-      absence_origins[source.id] = {request.origin, request.line};
-      ++absences_;
-      continue;
-    }
-    Check check{request.kind};
-    check.origin = request.origin;
-    check.line = request.line;
-    if (!prepare_check(check, seen_at(source))) {
-      if (impossible_.empty())
-        impossible_ = source.to_text() + ": no guard of kind " + guard_name(request.kind) + " fits " +
-                      object_text(source.value.get());
-      continue;
-    }
-    layouts[source.id].checks.push_back(static_cast<uint32_t>(prepared.size()));
-    prepared.push_back(std::move(check));
-  }
-
-  // Children have higher numbers than their parents.
-  for (size_t id = builder.size(); id-- > 0;) {
-    Layout& layout = layouts[id];
-    if (!layout.needed) continue;
-    const Source& source = builder.source(id);
-    std::stable_sort(layout.checks.begin(), layout.checks.end(), [&](uint32_t a, uint32_t b) {
-      return static_cast<int>(stability(prepared[a])) < static_cast<int>(stability(prepared[b]));
-    });
-    layout.revisit |= source.slot >= 0;
-    if (!layout.checks.empty()) layout.revisit |= stability(prepared[layout.checks.back()]) != Stability::Stable;
-    if (!source.parent) continue;
-    Layout& parent = layouts[source.parent->id];
-    parent.size += layout.size;
-    parent.revisit |= layout.revisit || !is_stable(source.access, layout.form);
-  }
-
-  std::vector<uint32_t> root_ids;
-  for (uint32_t id = 0; id < builder.size(); ++id)
-    if (layouts[id].needed && !builder.source(id).parent) root_ids.push_back(id);
-  // Small trees first: plain arguments are cheap to check and the likeliest to change.
-  std::stable_sort(root_ids.begin(), root_ids.end(), [&](uint32_t a, uint32_t b) {
-    auto rank = [&](uint32_t id) {
-      return std::pair(builder.source(id).access == Access::Pinned ? 1 : 0, layouts[id].size);
-    };
-    return rank(a) < rank(b);
-  });
-
-  std::vector<uint32_t> node_of(builder.size(), kNoParent);
+  const size_t count = compiler.needed_count();
+  nodes_.reserve(count);
+  steps_.reserve(count);
+  parents_.reserve(count);
+  absence_causes_.reserve(count);
+  keys_.reserve(count);
+  checks_.reserve(compiler.prepared.size());
   std::vector<uint32_t> source_of;
-  size_t needed = 0;
-  for (const Layout& layout : layouts) needed += layout.needed;
-  nodes_.reserve(needed);
-  checks_.reserve(prepared.size());
-  source_of.reserve(needed);
+  source_of.reserve(count);
   auto place = [&](uint32_t id, uint32_t parent) {
     Source& source = builder.source(id);
-    const auto index = static_cast<uint32_t>(nodes_.size());
-    node_of[id] = index;
+    Layout& layout = compiler.layout(id);
+    layout.node = static_cast<uint32_t>(nodes_.size());
     source_of.push_back(id);
     Node& node = nodes_.emplace_back();
     node.access = source.access;
     node.absent = source.absent;
-    node.revisit = layouts[id].revisit;
-    node.parent = parent;
-    node.step.key = source.key.get();
-    node.step.hash = source.hash;
-    node.step.index = source.index;
-    node.step.form = layouts[id].form;
+    node.revisit = layout.revisit;
     node.slot = source.slot;
-    std::tie(node.origin, node.line) = absence_origins[id];
-    if (source.key) keys_.push_back(source.key);
+    steps_.push_back({source.key.get(), source.hash, source.index, layout.form, 0});
+    parents_.push_back(parent);
+    absence_causes_.push_back(compiler.absence_cause(id));
     if (source.text) {
-      text_of_.emplace_back(index, static_cast<uint32_t>(texts_.size()));
+      text_of_.emplace_back(layout.node, static_cast<uint32_t>(texts_.size()));
       texts_.push_back(*source.text);
     }
+    if (source.key) keys_.push_back(std::move(source.key));
   };
   // Depth first, the children of one node side by side.
-  std::vector<uint32_t> open;
-  for (uint32_t id : root_ids) {
+  for (uint32_t id : compiler.ordered_roots()) {
     roots_.push_back(static_cast<uint32_t>(nodes_.size()));
     place(id, kNoParent);
   }
-  for (size_t i = roots_.size(); i-- > 0;) open.push_back(roots_[i]);
+  std::vector<uint32_t> open(roots_.rbegin(), roots_.rend());
   while (!open.empty()) {
     const uint32_t index = open.back();
     open.pop_back();
-    Layout& layout = layouts[source_of[index]];
-    auto [revisited, versioned] = order_children(builder, layouts, layout.children);
+    const uint32_t id = source_of[index];
+    auto [revisited, versioned] = compiler.order_children(id);
+    std::span<uint32_t> children = compiler.children(id), checks = compiler.checks(id);
     Node& node = nodes_[index];
     node.revisited_children = revisited;
     node.versioned_children = versioned;
-    node.children = static_cast<uint32_t>(layout.children.size());
+    node.children = static_cast<uint32_t>(children.size());
     node.first_child = static_cast<uint32_t>(nodes_.size());
     node.first_check = static_cast<uint32_t>(checks_.size());
-    node.checks = static_cast<uint16_t>(layout.checks.size());
-    for (uint32_t check : layout.checks) {
-      const Stability when = stability(prepared[check]);
+    node.checks = static_cast<uint16_t>(checks.size());
+    for (uint32_t check : checks) {
+      const Stability when = compiler.prepared[check].stability;
       node.stable_checks += when == Stability::Stable;
       node.versioned_checks += when == Stability::Versioned;
-      checks_.push_back(std::move(prepared[check]));
+      checks_.push_back(std::move(compiler.prepared[check]));
     }
-    for (uint32_t child : layout.children) place(child, index);
-    for (uint32_t i = nodes_[index].children; i-- > 0;) open.push_back(nodes_[index].first_child + i);
+    node.leaf = children.empty() && node.slot < 0 && node.versioned_checks == 0;
+    for (uint32_t child : children) place(child, index);  // nodes_ has room: `node` stays where it is
+    for (uint32_t i = node.children; i-- > 0;) open.push_back(node.first_child + i);
   }
 
   for (const GuardRequest& request : builder.requests())
     if (request.other)
-      relations_.push_back({node_of[request.source->id], node_of[request.other->id], request.kind == GuardKind::SameAs,
-                            request.origin, request.line});
+      relations_.push_back({compiler.layout(request.source->id).node,
+                            compiler.layout(request.other->id).node,
+                            request.kind == GuardKind::SameAs,
+                            {request.origin, request.line}});
   distinct_ = std::move(builder.distinct);
   origins_ = std::move(builder.origins());
   slots_.resize(builder.gathered().size());

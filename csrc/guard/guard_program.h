@@ -10,7 +10,6 @@
 // Soundness rests on this: while a walk runs no Python code does (design.md, invariant of the guards), and a stamp is
 // written only after every fetch and every stable check it stands for has passed.
 #pragma once
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,21 +19,26 @@
 
 namespace minidynamo {
 
-struct Node {
+// What a walk touches of a node that an unchanged parent proves to be the same: one cache line.
+struct alignas(64) Node {
   Access access;
   bool absent = false;   // must lead nowhere
   bool revisit = false;  // has anything that an unchanged parent does not prove
-  uint32_t parent;       // index; kNoParent for roots
-  Step step;
+  bool leaf = false;     // nothing to do but stable and volatile checks
+  int32_t slot = -1;
   uint32_t first_child = 0;  // children are contiguous: [revisited versioned | other versioned | others]
   uint32_t revisited_children = 0, versioned_children = 0, children = 0;
   uint32_t first_check = 0;  // checks are contiguous: [stable | versioned | volatile]
   uint16_t stable_checks = 0, versioned_checks = 0, checks = 0;
-  int32_t slot = -1;
-  uint32_t origin = 0;  // of the guard for absence
-  int32_t line = 0;
   uint64_t stamp = 0;        // version of the value when all versioned children and checks had passed
   PyObject* last = nullptr;  // what it led to in the walk that passed last; see above
+};
+static_assert(sizeof(Node) == 64);
+
+// Where a guard comes from: an index into the program's names of code objects, and a line.
+struct Cause {
+  uint32_t origin = UINT32_MAX;
+  int32_t line = 0;
 };
 
 inline constexpr uint32_t kNoParent = UINT32_MAX;
@@ -42,8 +46,7 @@ inline constexpr uint32_t kNoParent = UINT32_MAX;
 struct Relation {
   uint32_t left, right;  // nodes
   bool same;
-  uint32_t origin;
-  int32_t line;
+  Cause cause;
 };
 
 // A guard that does not hold, for messages.
@@ -71,7 +74,10 @@ class GuardProgram {
 
  private:
   friend class Walk;
-  std::vector<Node> nodes_;  // parents before children
+  std::vector<Node> nodes_;            // parents before children
+  std::vector<Step> steps_;            // by node
+  std::vector<uint32_t> parents_;      // by node; kNoParent for roots
+  std::vector<Cause> absence_causes_;  // by node
   std::vector<Check> checks_;
   std::vector<uint32_t> roots_;  // cheap first
   std::vector<Relation> relations_;
@@ -99,7 +105,7 @@ class GuardProgram {
   bool make_gathered_dicts(PyObject** slots) noexcept;
 
   std::string path_of(uint32_t node, bool absent = false) const;
-  std::string cause_of(uint32_t origin, int32_t line, bool in_function) const;
+  std::string cause_text(Cause cause, bool in_function) const;
 };
 
 }  // namespace minidynamo

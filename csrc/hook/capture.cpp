@@ -7,6 +7,7 @@
 #include "trace/evaluate.h"
 #include "trace/exit.h"
 #include "trace/known_types.h"
+#include "trace/rules.h"
 
 namespace minidynamo {
 namespace {
@@ -93,9 +94,10 @@ void log_recompile(PyObject* config, PyCodeObject* code, const std::vector<std::
 bool trace(Tracer& tracer, PyCodeObject* code, const FrameView& view, Exit& exit) {
   const PreparedCode* prepared = prepare(code);
   if (!prepared) return false;
+  load_rules();
   CollectorPaused collector;
   Ref handled = Ref::steal(PyErr_GetHandledException());
-  ModeScope nothing_else({});
+  ModeScope nothing_else(kCaptureNothing);
   TracerActivation activation(tracer);
   TensorTraceScope tensors(tracer);
   HookInstalled hook;
@@ -127,7 +129,7 @@ Ref compile(const Exit& exit, PyObject* config, PyObject* graph_module, const st
   Ref inputs = Ref::steal(PyList_New(0));
   for (Source* source : exit.inputs)
     if (PyList_Append(inputs.get(), source->value.get()) < 0) return nullptr;
-  ModeScope nothing_else({});
+  ModeScope nothing_else(kCaptureNothing);
   return Ref::steal(PyObject_CallMethod(config, "compile_graph", "OOs", graph_module, inputs.get(), name.c_str()));
 }
 
@@ -215,7 +217,7 @@ Ref run_entry(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slots) 
   Ref inputs = pack(entry->graph_inputs);
   Ref live = entry->uses_live ? pack(entry->guards.gathered()) : Ref::none();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
-  ModeScope nothing_else({});
+  ModeScope nothing_else(kCaptureNothing);
   return Ref::steal(
       PyObject_Vectorcall(entry->residual_function.get(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }

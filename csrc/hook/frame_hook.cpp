@@ -31,13 +31,19 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
   if (!config && runtime().global_config) config = runtime().global_config.get();
   if (!config || throw_flag || thread_mode().disabled) return pass(thread, raw, throw_flag);
   const InterpreterFrame frame = look_at(raw);
-  const bool is_target = frame.code == thread_mode().target;
-  if (!is_target && !should_capture(frame)) return pass(thread, raw, throw_flag);
-
-  if (is_target) thread_mode().target = nullptr;  // a recursive call of it is an ordinary frame
   bool captured = false;
-  Ref result = run_captured(frame.code, FrameView{frame.function, frame.locals}, config, captured);
+  Ref result;
+  {
+    const ThreadMode mode = thread_mode();
+    ModeScope own_work(kCaptureNothing);  // looking into it may run Python code
+    const bool is_target = frame.code == mode.target;
+    if (is_target || should_capture(frame))
+      result = run_captured(frame.code, FrameView{frame.function, frame.locals}, config, captured);
+    else
+      PyErr_Clear();
+  }
   if (captured || PyErr_Occurred()) return result.release();
+  if (frame.code == thread_mode().target) thread_mode().target = nullptr;  // a recursive call of it is an ordinary frame
   return pass(thread, raw, throw_flag);
 }
 

@@ -15,6 +15,7 @@ struct ThreadMode {
   PyCodeObject* target = nullptr;    // the code object that the region was entered for; captured whatever the policy says
   bool disabled = false;             // minidynamo.disable: capture nothing, not even in global mode
 };
+inline constexpr ThreadMode kCaptureNothing{nullptr, nullptr, true};
 ThreadMode& thread_mode() noexcept;
 
 // Sets the thread's mode for a scope.

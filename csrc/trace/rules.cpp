@@ -2,6 +2,7 @@
 // found bound or not). What a program imports later is looked up when the number of modules has changed.
 #include "trace/rules.h"
 
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -38,7 +39,6 @@ const void* key_of(PyObject* callable) noexcept {
   if (PyCFunction_Check(callable)) return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
   if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyClassMethodDescr_Type))
     return reinterpret_cast<PyMethodDescrObject*>(callable)->d_method;
-  if (Py_IS_TYPE(callable, &PyWrapperDescr_Type)) return reinterpret_cast<PyWrapperDescrObject*>(callable)->d_base;
   return callable;
 }
 
@@ -58,6 +58,9 @@ class RuleTable {
   Py_ssize_t modules_seen_ = -1;
 
   void resolve() {
+    // Looking at modules may run their Python code, which is none of the trace's business.
+    std::optional<Tracer::Native> native;
+    if (Tracer* tracer = Tracer::current()) native.emplace(*tracer);
     modules_seen_ = PyDict_GET_SIZE(PyImport_GetModuleDict());
     for (const bool wildcards : {true, false})  // single names after, so that they win
       for (const RuleLine& line : rule_lines())
@@ -76,25 +79,19 @@ class RuleTable {
       add(object.get(), line);
       return;
     }
-    Ref dict = Ref::steal(PyObject_GetAttrString(object.get(), "__dict__"));
-    Ref names = Ref::steal(PyObject_Dir(object.get()));
+    // Of a class what it defines itself, of anything else what it has.
+    Ref names = PyType_Check(object.get()) ? Ref::steal(PyDict_Keys(reinterpret_cast<PyTypeObject*>(object.get())->tp_dict))
+                                           : Ref::steal(PyObject_Dir(object.get()));
     for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(names.get()); ++i) {
-      PyObject* name = PyList_GET_ITEM(names.get(), i);
-      Ref raw = Ref::borrow(dict ? PyObject_GetItem(dict.get(), name) : nullptr);
+      Ref member = Ref::steal(PyObject_GetAttr(object.get(), PyList_GET_ITEM(names.get(), i)));
       PyErr_Clear();
-      if (raw) Ref::steal(raw.get());  // GetItem gave a reference of its own
-      if (!raw) continue;
-      if (Py_IS_TYPE(raw.get(), &PyStaticMethod_Type)) raw = Ref::steal(PyObject_GetAttr(object.get(), name));
-      if (!raw) {
-        PyErr_Clear();
-        continue;
-      }
-      const bool is_c = PyCFunction_Check(raw.get()) || Py_IS_TYPE(raw.get(), &PyMethodDescr_Type) ||
-                        Py_IS_TYPE(raw.get(), &PyWrapperDescr_Type);
-      // A namespace's Python functions are meant only where the rule is about Python functions, and only its own.
-      const bool is_python = PyFunction_Check(raw.get()) &&
+      if (!member) continue;
+      const bool is_c = PyCFunction_Check(member.get()) || Py_IS_TYPE(member.get(), &PyMethodDescr_Type) ||
+                        Py_IS_TYPE(member.get(), &PyWrapperDescr_Type);
+      // A namespace's Python functions are meant only where the rule is about Python functions.
+      const bool is_python = PyFunction_Check(member.get()) &&
                              (line.rule.kind == Rule::Kind::Leaf || line.rule.kind == Rule::Kind::TensorMethod);
-      if (is_c || is_python) add(raw.get(), line);
+      if (is_c || is_python) add(member.get(), line);
     }
     PyErr_Clear();
   }
@@ -112,7 +109,10 @@ class RuleTable {
       if (!object) continue;
       for (size_t start = end; object && start < path.size();) {
         const size_t stop = std::min(path.find('.', start + 1), path.size());
-        object = Ref::steal(PyObject_GetAttrString(object.get(), std::string(path.substr(start + 1, stop - start - 1)).c_str()));
+        const std::string name(path.substr(start + 1, stop - start - 1));
+        // A module's __getattr__ may import what the program never asked for.
+        object = PyModule_Check(object.get()) ? Ref::borrow(PyDict_GetItemString(PyModule_GetDict(object.get()), name.c_str()))
+                                              : Ref::steal(PyObject_GetAttrString(object.get(), name.c_str()));
         start = stop;
       }
       PyErr_Clear();
@@ -138,6 +138,11 @@ const Rule* rule_for_type(PyTypeObject* type) {
 }
 
 }  // namespace
+
+void load_rules() {
+  find_rule(Py_None);
+  is_plain_builtin_type(&PyList_Type);
+}
 
 const Rule* find_rule(PyObject* callable) {
   static RuleTable* const table = new RuleTable;  // holds references: not destroyed after the interpreter

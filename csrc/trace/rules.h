@@ -23,6 +23,9 @@ struct Rule {
   const char* reason = nullptr;  // Refuse
 };
 
+// Reads the table, which may import modules: to be called before a trace starts.
+void load_rules();
+
 // The rule for a callable; null if there is none.
 const Rule* find_rule(PyObject* callable);
 Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Arguments& arguments);

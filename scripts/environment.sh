@@ -1,0 +1,77 @@
+# Sourced by the other scripts: makes .venv with torch and what a build needs, and defines the steps that they share.
+#
+# Needs Python 3.11, a C++ compiler and the package registries that pip is configured for. A system package is installed only
+# where a tool is missing, as root or through sudo. MINIDYNAMO_VENV names another environment to make or use.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+venv=${MINIDYNAMO_VENV:-.venv}
+export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-2}
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+
+say() { printf '== %s\n' "$*"; }
+
+# system_package <package>...: for tools that pip cannot provide.
+system_package() {
+  say "installing $*"
+  local -a as_root=()
+  if [ "$(id -u)" != 0 ]; then as_root=(sudo); fi
+  if ! command -v apt-get >/dev/null; then
+    echo "please install $* (there is no apt-get on this machine)" >&2
+    return 1
+  fi
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
+}
+
+find_python() {
+  local candidate
+  for candidate in "${PYTHON:-}" python3.11 python3 python; do
+    if [ -n "$candidate" ] && command -v "$candidate" >/dev/null &&
+      "$candidate" -c 'import sys; raise SystemExit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+  echo "minidynamo needs Python 3.11, and none was found (PYTHON names one)" >&2
+  return 1
+}
+
+# make_environment [extra]...: .venv with torch first, then what the named extras of pyproject.toml list.
+make_environment() {
+  local base
+  if [ ! -x "$venv/bin/python" ]; then
+    base=$(find_python)
+    "$base" -c 'import ensurepip, venv' 2>/dev/null || system_package python3.11-venv
+    say "making $venv"
+    "$base" -m venv "$venv"
+  fi
+  python=$venv/bin/python
+  "$python" -c 'import os, sysconfig; raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ||
+    system_package python3.11-dev
+  command -v "${CXX:-c++}" >/dev/null || system_package g++
+  say "installing torch"
+  "$python" -m pip install -q -c constraints.txt torch==2.13.0
+  say "installing what the build and these needs: ${*:-none}"
+  "$python" -m pip install -q -c constraints.txt 'scikit-build-core>=0.11' 'pybind11>=3.0' 'cmake>=3.24' ninja
+  local extra
+  for extra in "$@"; do
+    # The extra's own list, without building the project to learn it.
+    "$python" - "$extra" <<'PYTHON' | xargs -d '\n' "$python" -m pip install -q -c constraints.txt
+import sys, tomllib
+with open("pyproject.toml", "rb") as file:
+    print(*tomllib.load(file)["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
+PYTHON
+  done
+}
+
+# install_project [cmake definition]...: builds in build/wheel, which later builds reuse.
+install_project() {
+  local definition
+  local -a settings=(-C build-dir=build/wheel)
+  for definition in "$@"; do settings+=(-C "cmake.define.$definition"); done
+  say "building and installing minidynamo (${CMAKE_BUILD_PARALLEL_LEVEL} jobs, $(command -v ccache >/dev/null && echo with || echo without) ccache)"
+  PATH="$(cd "$venv/bin" && pwd):$PATH" "$python" -m pip install -q --no-build-isolation --no-deps --force-reinstall \
+    "${settings[@]}" .
+}
