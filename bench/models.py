@@ -13,7 +13,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
-import torch  # noqa: E402  # after the variables that transformers reads at import
+import torch
 
 
 @dataclasses.dataclass
@@ -68,6 +68,7 @@ def gpt2(layers: int = 6) -> Case:
         attn_pdrop=0.0,
         resid_pdrop=0.0,
         use_cache=False,
+        loss_type="ForCausalLM",  # else a logger is called at the first loss
     )
     return Case(GPT2LMHeadModel(config), lambda: {"input_ids": _tokens(3)}, lambda: {"labels": _tokens(3)})
 

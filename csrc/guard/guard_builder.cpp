@@ -1,6 +1,8 @@
 // Arena and hash table of sources. A place in the table is chosen by (parent, access, key, index, absence).
 #include "guard/guard_builder.h"
 
+#include <algorithm>
+
 #include "guard/constants.h"
 
 namespace minidynamo {
@@ -17,6 +19,17 @@ size_t place_hash(Source* parent, Access access, Py_hash_t key, int32_t index, b
   return mix(hash ^ static_cast<size_t>(key) ^ (static_cast<size_t>(static_cast<uint32_t>(index)) << 17));
 }
 
+// Whether hash(object) runs C code only.
+bool hashes_natively(PyObject* object) noexcept {
+  PyTypeObject* type = Py_TYPE(object);
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!hashes_natively(PyTuple_GET_ITEM(object, i))) return false;
+    return true;
+  }
+  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_hash == PyBaseObject_Type.tp_hash;
+}
+
 }  // namespace
 
 Py_hash_t build_hash(PyObject* key) noexcept {
@@ -24,6 +37,20 @@ Py_hash_t build_hash(PyObject* key) noexcept {
   if (PyUnicode_CheckExact(key)) {
     Py_hash_t hash = reinterpret_cast<PyASCIIObject*>(key)->hash;
     return hash != -1 ? hash : PyObject_Hash(key);
+  }
+  return hashes_natively(key) ? key_hash(key) : reinterpret_cast<Py_hash_t>(key);
+}
+
+Py_hash_t dict_hash(const Source& source) noexcept {
+  PyObject* key = source.key.get();
+  if (hashes_natively(key)) return source.hash;
+  PyObject* dict = source.parent ? source.parent->value.get() : nullptr;
+  if (dict && PyDict_Check(dict) && !source.parent->inline_attributes) {
+    Py_ssize_t at = 0;
+    PyObject *stored, *value;
+    Py_hash_t hash;
+    while (_PyDict_Next(dict, &at, &stored, &value, &hash))
+      if (stored == key) return hash;
   }
   return key_hash(key);
 }

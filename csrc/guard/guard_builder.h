@@ -73,7 +73,12 @@ class GuardBuilder {
   void grow();
 };
 
-// How a key is told from others while building: exactly, 1 is not True.
+// What tells keys apart while building: their hash, or their address where hashing would run user code (an enum
+// member's
+// __hash__ is a Python function, which must not run during a trace).
 Py_hash_t build_hash(PyObject* key) noexcept;
+// The hash under which a dict holds the key of a DictItem source. May run user code if the dict does not hold that very
+// key.
+Py_hash_t dict_hash(const Source& source) noexcept;
 
 }  // namespace minidynamo

@@ -49,6 +49,7 @@ class Walk {
 
   bool refuse(uint32_t node) noexcept {
     program_.suspect_ = node;
+    program_.suspicion_ = GuardProgram::kSuspicion;
     return false;
   }
 
@@ -117,11 +118,19 @@ class Walk {
     return dict_version(value.object);
   }
 
+  // Of an instance's dict with the version of its stamp.
+  bool backs_version(const Node& node, Reached dict) const noexcept {
+    if (!version_may_lag(dict.object)) return true;
+    for (uint32_t i = node.first_child; i < node.first_child + node.mortal_children; ++i)
+      if (dict_value_at(dict.object, program_.steps_[i].hint) != nodes_[i].last) return false;
+    return true;
+  }
+
   bool visit_versioned(uint32_t index, Reached value) noexcept {
     Node& node = nodes_[index];
     const uint32_t first = node.first_child;
     uint64_t version = version_of(node, value);
-    if (version == 0 || version != node.stamp) {
+    if (version == 0 || version != node.stamp || (node.access == Access::InstanceDict && !backs_version(node, value))) {
       node.stamp = 0;
       if (!pass(node, node.stable_checks, node.stable_checks + node.versioned_checks, value)) return refuse(index);
       for (uint32_t i = 0; i < node.versioned_children; ++i) {
@@ -196,7 +205,10 @@ bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
   if (!impossible_.empty()) return false;
   if (suspect_torch_state_ && !torch_state_->matches()) return false;
   Reached reached;
-  if (suspect_ != kNoParent && !passes_alone(suspect_, frame, reached)) return false;
+  if (suspect_ != kNoParent && !passes_alone(suspect_, frame, reached)) {
+    suspicion_ = kSuspicion;
+    return false;
+  }
 
   // The caller's room is not ours to remember: compare with, and remember, what passed last in slots_.
   if (!slots) slots = own_slots_.data();
@@ -212,6 +224,7 @@ bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
   std::copy_n(slots, slots_.size(), slots_.begin());
   if (!dicts_to_make_.empty() && !make_gathered_dicts(slots)) return false;
   if (slots_.empty()) fresh_.clear();
+  if (suspect_ != kNoParent && --suspicion_ == 0) suspect_ = kNoParent;
   return true;
 }
 

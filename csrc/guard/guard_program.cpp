@@ -39,6 +39,7 @@ class Lists {
 struct Layout {
   bool needed = false;  // leads to a guard or a gathered object
   bool revisit = false;
+  bool mortal = true;  // the value may run code when it dies
   uint8_t form = 0;
   uint32_t size = 1;  // nodes of the subtree
   uint32_t node = kNoParent;
@@ -119,6 +120,9 @@ class Compiler {
         for (size_t i = end; i > 0 && prepared[checks[i]].stability < prepared[checks[i - 1]].stability; --i)
           std::swap(checks[i], checks[i - 1]);
       layout.revisit |= source.slot >= 0;
+      layout.mortal = !source.absent && !std::any_of(checks.begin(), checks.end(), [&](uint32_t check) {
+        return prepared[check].passed && is_plain_constant(prepared[check].passed.get());
+      });
       if (!checks.empty()) layout.revisit |= prepared[checks.back()].stability != Stability::Stable;
       if (!source.parent) continue;
       Layout& parent = layouts_[source.parent->id];
@@ -139,9 +143,10 @@ class Compiler {
     return roots;
   }
 
-  // Puts the children into their order: [revisited versioned | other versioned | others]; gives the two counts.
-  std::pair<uint32_t, uint32_t> order_children(uint32_t id) {
+  // Puts the children into their order (see Node) and tells the node where each part ends.
+  void order_children(uint32_t id, Node& node) {
     std::span<uint32_t> children = children_.of(id);
+    node.children = static_cast<uint32_t>(children.size());
     // A value is a dict or a class, not both: the first versioned child decides.
     Access group = Access::Local;
     for (uint32_t child : children) {
@@ -149,12 +154,15 @@ class Compiler {
       group = builder_.source(child).access;
       break;
     }
-    if (!is_versioned_access(group)) return {0, 0};
-    auto others = std::stable_partition(children.begin(), children.end(),
-                                        [&](uint32_t child) { return builder_.source(child).access == group; });
-    auto rest =
-        std::stable_partition(children.begin(), others, [&](uint32_t child) { return layouts_[child].revisit; });
-    return {static_cast<uint32_t>(rest - children.begin()), static_cast<uint32_t>(others - children.begin())};
+    if (!is_versioned_access(group)) return;
+    auto partition = [&](auto begin, auto end, auto first) { return std::stable_partition(begin, end, first); };
+    auto versioned = partition(children.begin(), children.end(),
+                               [&](uint32_t child) { return builder_.source(child).access == group; });
+    auto revisited = partition(children.begin(), versioned, [&](uint32_t child) { return layouts_[child].revisit; });
+    auto mortal = partition(revisited, versioned, [&](uint32_t child) { return layouts_[child].mortal; });
+    node.revisited_children = static_cast<uint32_t>(revisited - children.begin());
+    node.mortal_children = static_cast<uint32_t>(mortal - children.begin());
+    node.versioned_children = static_cast<uint32_t>(versioned - children.begin());
   }
 
   size_t needed_count() const {
@@ -209,7 +217,8 @@ void GuardProgram::compile(GuardBuilder& builder) {
     node.absent = source.absent;
     node.revisit = layout.revisit;
     node.slot = source.slot;
-    steps_.push_back({source.key.get(), source.hash, source.index, layout.form, 0});
+    const Py_hash_t hash = source.access == Access::DictItem ? dict_hash(source) : source.hash;
+    steps_.push_back({source.key.get(), hash, source.index, layout.form, 0});
     parents_.push_back(parent);
     absence_causes_.push_back(compiler.absence_cause(id));
     if (source.text) {
@@ -228,12 +237,9 @@ void GuardProgram::compile(GuardBuilder& builder) {
     const uint32_t index = open.back();
     open.pop_back();
     const uint32_t id = source_of[index];
-    auto [revisited, versioned] = compiler.order_children(id);
     std::span<uint32_t> children = compiler.children(id), checks = compiler.checks(id);
     Node& node = nodes_[index];
-    node.revisited_children = revisited;
-    node.versioned_children = versioned;
-    node.children = static_cast<uint32_t>(children.size());
+    compiler.order_children(id, node);
     node.first_child = static_cast<uint32_t>(nodes_.size());
     node.first_check = static_cast<uint32_t>(checks_.size());
     node.checks = static_cast<uint16_t>(checks.size());

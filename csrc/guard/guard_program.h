@@ -26,8 +26,10 @@ struct alignas(64) Node {
   bool revisit = false;  // has anything that an unchanged parent does not prove
   bool leaf = false;     // nothing to do but stable and volatile checks
   int32_t slot = -1;
-  uint32_t first_child = 0;  // children are contiguous: [revisited versioned | other versioned | others]
-  uint32_t revisited_children = 0, versioned_children = 0, children = 0;
+  // Children are contiguous: [versioned: revisited | with values that may run code when they die | others] [not
+  // versioned].
+  uint32_t first_child = 0;
+  uint32_t revisited_children = 0, mortal_children = 0, versioned_children = 0, children = 0;  // ends of these
   uint32_t first_check = 0;  // checks are contiguous: [stable | versioned | volatile]
   uint16_t stable_checks = 0, versioned_checks = 0, checks = 0;
   uint64_t stamp = 0;        // version of the value when all versioned children and checks had passed
@@ -95,6 +97,9 @@ class GuardProgram {
   std::vector<std::pair<uint32_t, PyObject*>> dicts_to_make_;  // gathered __dict__s that do not exist yet
   std::vector<PyObject*> own_slots_;                           // room for callers that want none
   std::vector<PyObject*> distinct_scratch_;
+  // A guard that failed is asked first for a while: what refused one frame will refuse others.
+  static constexpr uint32_t kSuspicion = 32;  // checks that pass until it is forgotten
+  uint32_t suspicion_ = 0;
   uint32_t suspect_ = kNoParent;  // node where the last failing walk failed
   bool suspect_torch_state_ = false;
 

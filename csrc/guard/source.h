@@ -64,7 +64,7 @@ class Source {
   uint16_t guarded = 0;               // GuardKinds that were added, as bits
   uint32_t id = 0;                    // order of making
   int32_t slot = -1;                  // gathered
-  Py_hash_t hash = 0;                 // of the key
+  Py_hash_t hash = 0;                 // of the key, see build_hash
   const std::string* text = nullptr;  // Pinned
 };
 

@@ -98,8 +98,8 @@ bool trace(Tracer& tracer, PyCodeObject* code, const FrameView& view, Exit& exit
   CollectorPaused collector;
   Ref handled = Ref::steal(PyErr_GetHandledException());
   ModeScope nothing_else(kCaptureNothing);
-  TracerActivation activation(tracer);
   TensorTraceScope tensors(tracer);
+  TracerActivation activation(tracer);
   HookInstalled hook;
 
   auto root = std::make_unique<Frame>(prepared, view.function, nullptr);

@@ -115,6 +115,14 @@ Lookup dict_item(PyObject* dict, PyObject* key, Py_hash_t hash, uint32_t& hint, 
   return value ? Lookup::Found : Lookup::Absent;
 }
 
+PyObject* dict_value_at(PyObject* dict, uint32_t hint) noexcept {
+  auto* self = reinterpret_cast<PyDictObject*>(dict);
+  PyDictKeysObject* keys = self->ma_keys;
+  if (static_cast<Py_ssize_t>(hint) >= keys->dk_nentries) return nullptr;
+  if (self->ma_values) return self->ma_values->values[hint];
+  return DK_IS_UNICODE(keys) ? DK_UNICODE_ENTRIES(keys)[hint].me_value : DK_ENTRIES(keys)[hint].me_value;
+}
+
 PyObject* instance_dict(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT)

@@ -14,6 +14,13 @@ namespace minidynamo {
 // only if it is the same dict, alive since, with the same keys and the very same value objects.
 inline uint64_t dict_version(PyObject* dict) noexcept { return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag; }
 
+// CPython's specialized attribute store (STORE_ATTR_WITH_HINT) writes a new value into an instance's dict, lets the old
+// value die, which may run code, and only then gives the dict its new version. Where this is so, an equal version has
+// to be backed by the values that can run code when they die. It does not write to dicts that share their keys.
+inline bool version_may_lag(PyObject* dict) noexcept { return !reinterpret_cast<PyDictObject*>(dict)->ma_values; }
+// The value in the place of a dict that `dict_item` gave as hint, at the same version.
+PyObject* dict_value_at(PyObject* dict, uint32_t hint) noexcept;
+
 // Whether comparing the object with another such object runs C code only (builtin scalars, strings, tuples of them, and
 // whatever compares by identity). Such objects are fit to be keys of `dict_item`.
 bool compares_natively(PyObject* object) noexcept;

@@ -99,6 +99,13 @@ c10::Storage new_fake_storage(int64_t bytes, c10::Device device) {
   return c10::Storage(std::move(impl));
 }
 
+bool is_fake_storage(const c10::Storage& storage) noexcept {
+  // Storages without an allocator are otherwise views of foreign memory, which have a pointer.
+  c10::StorageImpl* impl = storage.unsafeGetStorageImpl();
+  return impl && !impl->allocator() && !impl->resizable() && !impl->_mutable_data_ptr_no_checks().get() &&
+         impl->nbytes() != 0;
+}
+
 int64_t storage_bytes(const FakeLayout& layout) {
   int64_t last = layout.offset;
   for (size_t i = 0; i < layout.sizes.size(); ++i) {

@@ -29,6 +29,7 @@ struct FakeLayout {
 
 // A storage without data. It cannot be resized from Python; operators that resize (resize_, set_) change its size.
 c10::Storage new_fake_storage(int64_t bytes, c10::Device device);
+bool is_fake_storage(const c10::Storage& storage) noexcept;
 // Bytes that a storage needs for these sizes and strides.
 int64_t storage_bytes(const FakeLayout& layout);
 

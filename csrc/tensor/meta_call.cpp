@@ -271,7 +271,8 @@ class ResultReader {
     TensorResult entry;
     if (!tensor.defined()) {
       entry.kind = TensorResult::Kind::Undefined;
-    } else if (tensor.layout() != c10::kStrided || tensor.is_quantized() || tensor.is_nested()) {
+    } else if (tensor.layout() != c10::kStrided || tensor.is_quantized() || tensor.is_nested() ||
+               c10::isQIntType(tensor.scalar_type())) {
       throw CannotFake{c10::str(info_.name, " returns a tensor that is not a plain strided one")};
     } else if (tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
       throw CannotFake{c10::str(info_.name, " returns a tensor whose shape depends on data")};

@@ -3,6 +3,7 @@
 
 #include "tensor/fake_tensor.h"
 #include "tensor/metadata.h"
+#include "tensor/python_patches.h"
 #include "tensor/trace_state.h"
 
 namespace py = pybind11;
@@ -52,6 +53,7 @@ class FakeScope {
   }
   void exit() { scope_.reset(); }
   py::list calls() const { return observer_.calls_; }
+  py::dict fakes() const { return observer_.fakes_; }
   long impure() const { return observer_.impure_; }
 
  private:
@@ -68,6 +70,7 @@ py::object checked(Ref ref) {
 
 void bind_tensor(PyObject* module_object) {
   py::module_ module = py::reinterpret_borrow<py::module_>(module_object);
+  patch_torch_for_fakes();
   module.def("make_fake", [](py::handle real) { return checked(make_fake(real.ptr())); });
   module.def("is_fake", [](py::handle object) { return is_fake(object.ptr()); });
   module.def("memo_statistics", [] {
@@ -87,6 +90,7 @@ void bind_tensor(PyObject* module_object) {
       })
       .def("__exit__", [](FakeScope& self, const py::args&) { self.exit(); })
       .def_property_readonly("calls", &FakeScope::calls)
+      .def_property_readonly("fakes", &FakeScope::fakes)
       .def_property_readonly("impure", &FakeScope::impure);
   py::class_<TensorRecord>(module, "TensorRecord")
       .def(py::init([](py::handle tensor) { return std::make_unique<TensorRecord>(TensorRecord::of(tensor.ptr())); }))

@@ -43,6 +43,27 @@ Ref descriptor_part(Tracer& tracer, PyObject* descriptor, const char* attribute)
 
 bool is_data_descriptor(PyObject* object) noexcept { return Py_TYPE(object)->tp_descr_set != nullptr; }
 
+// The __dict__ of an outside object, as a stand-in through which its attributes are then read and written.
+Ref load_own_dict(Tracer& tracer, PyObject* object) {
+  for (const AttributeWrite& write : tracer.outside.writes())
+    if (write.object.is(object))
+      return tracer.give_up("instance-dict", "__dict__ of an object that the trace has written to");
+  Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+  if (!dict) return nullptr;
+  Source* source = tracer.guards.child(tracer.outside.source_of(object), Access::InstanceDict, nullptr, -1, dict.get());
+  if (!source->value.is(dict.get()))
+    return tracer.give_up("instance-dict", "__dict__ of an object whose attributes were read before it had one");
+  return tracer.outside.enter(tracer, source);
+}
+
+// The filled stand-in of an outside object's __dict__, if the program uses the dict as such.
+StandIn* own_dict_in_use(Tracer& tracer, PyObject* object) {
+  PyObject* dict = instance_dict(object);
+  PyObject* replacement = dict ? tracer.outside.replacement_of(dict) : nullptr;
+  StandIn* stand_in = replacement ? tracer.outside.stand_in(replacement) : nullptr;
+  return stand_in && stand_in->filled ? stand_in : nullptr;
+}
+
 // Reads a C-implemented attribute (slot or getset) of an object.
 Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* descriptor) {
   Ref raw = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
@@ -73,13 +94,8 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     static PyObject* const dict_name = interned("__dict__");
     static PyObject* const class_name = interned("__class__");
     if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
-    if (name == dict_name && tracer.outside.source_of(object) && !tracer.outside.stand_in(object)) {
-      for (const AttributeWrite& write : tracer.outside.writes())
-        if (write.object.is(object))
-          return tracer.give_up("instance-dict", "__dict__ of an object that the trace has written to");
-      Ref dict = Ref::steal(PyObject_GetAttr(object, name));
-      return dict ? enter_child(tracer, object, Access::Attribute, name, dict.get()) : Ref();
-    }
+    if (name == dict_name && tracer.outside.source_of(object) && !tracer.outside.stand_in(object))
+      return load_own_dict(tracer, object);
     return load_native_attribute(tracer, object, name, descriptor);
   }
   if (!kind->tp_descr_get) return Ref::borrow(descriptor);
@@ -253,6 +269,8 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
     owner = stand_in->original.get();
   }
   if (!has_instance_dict(Py_TYPE(owner))) return nullptr;
+  if (StandIn* in_use = own_dict_in_use(tracer, owner))
+    return Ref::borrow(PyDict_GetItemWithError(in_use->object.get(), name));
   PyObject* own_dict = instance_dict(owner);
   Source* dict = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, own_dict ? own_dict : owner);
   PyObject* raw = instance_attribute(owner, name);
@@ -289,20 +307,10 @@ Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   static PyObject* const getattribute_name = interned("__getattribute__");
   static PyObject* const getattr_name = interned("__getattr__");
   const bool may_be_overridden = type->tp_getattro != PyObject_GenericGetAttr;
-  if (may_be_overridden) {
-    Ref override = lookup_in_class(tracer, type, getattribute_name);
-    if (!override && PyErr_Occurred()) return nullptr;
-    if (override && PyFunction_Check(override.get())) {
-      Ref value = call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name)});
-      if (value || tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
-      Ref fallback = lookup_in_class(tracer, type, getattr_name);
-      if (!fallback) return nullptr;
-      PyErr_Clear();
-      return call(tracer, fallback.get(), {Ref::borrow(object), Ref::borrow(name)});
-    }
-  }
-
-  Ref value = find_generically(tracer, object, name);
+  Ref override = may_be_overridden ? lookup_in_class(tracer, type, getattribute_name) : Ref();
+  if (!override && PyErr_Occurred()) return nullptr;
+  Ref value = override && PyFunction_Check(override.get()) ? call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name)})
+                                                           : find_generically(tracer, object, name);
   if (value || tracer.broken()) return value;
   if (!may_be_overridden) return PyErr_Occurred() ? Ref() : attribute_error(object, name);
   if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
@@ -413,6 +421,10 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
   if (!value) {
     Ref present = load_from_instance(tracer, object, name);
     if (!present) return PyErr_Occurred() ? false : static_cast<bool>(attribute_error(object, name));
+  }
+  if (StandIn* in_use = own_dict_in_use(tracer, object)) {
+    if (!value) return PyDict_DelItem(in_use->object.get(), name) == 0;
+    return tracer.outside.fill_if_stand_in(tracer, value) && PyDict_SetItem(in_use->object.get(), name, value) == 0;
   }
   tracer.outside.write(object, name, value);
   return true;

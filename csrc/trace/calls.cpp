@@ -260,6 +260,16 @@ Ref call_partial(Tracer& tracer, PyObject* partial, const Arguments& arguments) 
   return call_with(tracer, parts[0].get(), positional.get(), keywords.get());
 }
 
+// method-wrapper -> the object it is bound to and the slot's descriptor.
+bool unbind_slot(PyObject* wrapper, Ref& self, Ref& descriptor) {
+  self = Ref::steal(PyObject_GetAttrString(wrapper, "__self__"));
+  Ref owner = Ref::steal(PyObject_GetAttrString(wrapper, "__objclass__"));
+  Ref name = Ref::steal(PyObject_GetAttrString(wrapper, "__name__"));
+  if (!self || !owner || !name) return false;
+  descriptor = Ref::borrow(PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(owner.get())->tp_dict, name.get()));
+  return static_cast<bool>(descriptor);
+}
+
 // C functions without a rule: methods of plain builtin types, bound or not.
 bool is_method_of_plain_type(PyObject* callable) noexcept {
   PyTypeObject* type = Py_TYPE(callable);
@@ -271,11 +281,6 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
   }
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type)
     return is_plain_builtin_type(PyDescr_TYPE(callable));
-  if (type == &_PyMethodWrapper_Type) {
-    Ref self = Ref::steal(PyObject_GetAttrString(callable, "__self__"));
-    PyErr_Clear();
-    return self && (is_plain_builtin_type(self.type()) || PyFunction_Check(self.get()));
-  }
   return false;
 }
 
@@ -329,6 +334,12 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     Prepended with_self(Ref::borrow(PyMethod_GET_SELF(callable)), arguments);
     Ref function = Ref::borrow(PyMethod_GET_FUNCTION(callable));
     return call(tracer, function.get(), with_self.arguments);
+  }
+  if (Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {  // a bound slot: called as its descriptor, which rules know
+    Ref self, descriptor;
+    if (!unbind_slot(callable, self, descriptor)) return nullptr;
+    Prepended with_self(self, arguments);
+    return call(tracer, descriptor.get(), with_self.arguments);
   }
   if (const Rule* rule = find_rule(callable)) return apply_rule(tracer, *rule, callable, arguments);
   if (PyErr_Occurred()) return nullptr;

@@ -841,6 +841,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
     }
 
     if (!ok) [[unlikely]] {
+      if (!PyErr_Occurred()) tracer.give_up("internal", std::string(op_name(now.op)) + " failed without an error");
       if (tracer.broken() || !enter_handler(frame)) return Outcome::Failed;
       continue;
     }

@@ -63,6 +63,7 @@ class ExitPlanner {
         return constant(object);
       return live(source);
     }
+    if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
     if (is_constant(object)) return constant(object);
     if (is_fake(object)) return output(object);
     if (PyType_Check(object) || PyCFunction_Check(object)) return constant(object);

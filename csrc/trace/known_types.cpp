@@ -1,10 +1,15 @@
 #include "trace/known_types.h"
 
+#include <optional>
 #include <string>
+
+#include "trace/tracer.h"
 
 namespace minidynamo {
 
 Ref import_object(const char* dotted_path) {
+  std::optional<Tracer::Native> native;  // importing is not what the program does
+  if (Tracer* tracer = Tracer::current()) native.emplace(*tracer);
   // The longest importable prefix is the module, the rest are attributes.
   const std::string path = dotted_path;
   for (size_t end = path.size(); end != std::string::npos && end > 0; end = path.rfind('.', end - 1)) {

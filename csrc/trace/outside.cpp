@@ -100,8 +100,8 @@ Source* Outside::source_or_pin(Tracer& tracer, PyObject* object) {
   return source;
 }
 
-PyObject* Outside::fake_of(PyObject* real) const noexcept {
-  auto found = replacements_.find(real);
+PyObject* Outside::replacement_of(PyObject* outside_object) const noexcept {
+  auto found = replacements_.find(outside_object);
   return found == replacements_.end() ? nullptr : found->second.get();
 }
 

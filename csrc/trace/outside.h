@@ -39,7 +39,8 @@ class Outside {
   // As above; an identity-guarded object may also be pinned on the spot (classes, functions, modules).
   Source* source_or_pin(Tracer& tracer, PyObject* object);
   void know(PyObject* object, Source* source) { sources_.emplace(object, source); }
-  PyObject* fake_of(PyObject* real) const noexcept;
+  // The fake or stand-in for an outside object; null if it has none.
+  PyObject* replacement_of(PyObject* outside_object) const noexcept;
 
   StandIn* stand_in(PyObject* object) noexcept;  // null if the object is none
   // Fills it: every element enters. After that any code may use it as the real thing.

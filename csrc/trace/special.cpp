@@ -127,6 +127,46 @@ Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   return tracer.broken() ? Ref() : call_natively(tracer, callable, arguments);
 }
 
+Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
+  // Good for telling objects apart inside the trace (copy.deepcopy's memo); it may not leave it.
+  PyObject* object = argument(arguments, 0);
+  tracer.kept_for_identity.push_back(Ref::borrow(object));
+  Ref address = Ref::steal(PyLong_FromVoidPtr(object));
+  tracer.identities.insert(address);
+  return address;
+}
+
+Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 2) || is_fake(argument(arguments, 0)))
+    return tracer.give_up("pickling", "__reduce_ex__ of this object is not known");
+  PyObject* object = argument(arguments, 0);
+  PyTypeObject* type = Py_TYPE(object);
+  static PyObject* const reduce_name = PyUnicode_InternFromString("__reduce__");
+  static PyObject* const getstate_name = PyUnicode_InternFromString("__getstate__");
+  static PyObject* const getnewargs_name = PyUnicode_InternFromString("__getnewargs__");
+  static PyObject* const getnewargs_ex_name = PyUnicode_InternFromString("__getnewargs_ex__");
+  static PyObject* const dict_name = PyUnicode_InternFromString("__dict__");
+  static PyObject* const new_object = import_object("copyreg.__newobj__").release();
+  (void)callable;
+  Ref reduce = lookup_in_class(tracer, type, reduce_name);
+  if (reduce && PyFunction_Check(reduce.get())) return call(tracer, reduce.get(), {Ref::borrow(object)});
+  Ref arguments_method = lookup_in_class(tracer, type, getnewargs_name);
+  if (!arguments_method) arguments_method = lookup_in_class(tracer, type, getnewargs_ex_name);
+  const bool plain = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_dictoffset && type->tp_itemsize == 0 &&
+                     type->tp_basicsize <= PyBaseObject_Type.tp_basicsize + 2 * static_cast<Py_ssize_t>(sizeof(void*)) &&
+                     !PyDict_Check(object) && !PyList_Check(object) && !PyTuple_Check(object);
+  if (tracer.broken() || arguments_method || !plain)
+    return tracer.give_up("pickling", std::string("an instance of ") + type->tp_name + " is copied or pickled");
+  Ref getstate = lookup_in_class(tracer, type, getstate_name);
+  Ref state = getstate && PyFunction_Check(getstate.get()) ? call(tracer, getstate.get(), {Ref::borrow(object)})
+                                                           : load_attribute_generically(tracer, object, dict_name);
+  if (!state || !expose(tracer, state.get())) return nullptr;
+  tracer.outside.source_or_pin(tracer, new_object);
+  Ref class_only = Ref::steal(PyTuple_Pack(1, type));
+  return Ref::steal(PyTuple_Pack(5, new_object, class_only.get(), state.get(), Py_None, Py_None));
+}
+
 Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return tracer.give_up("locals", "vars() is called");
   Ref name = Ref::steal(PyUnicode_InternFromString("__dict__"));

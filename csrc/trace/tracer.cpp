@@ -62,7 +62,7 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
 }
 
 PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
-  if (PyObject* fake = outside.fake_of(real)) return fake;
+  if (PyObject* fake = outside.replacement_of(real)) return fake;
   return give_up("unknown-tensor", "an operation uses a tensor that was reached in a way the trace cannot see");
 }
 

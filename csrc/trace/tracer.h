@@ -50,6 +50,8 @@ class Tracer final : public OperatorObserver {
   long executed = 0;       // instructions
   std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
   int depth = 0;
+  std::unordered_set<Ref> identities;  // what id() returned: the very objects, which may not leave the trace
+  std::vector<Ref> kept_for_identity;  // what id() was asked about, so that no address comes twice
   double propagate_seconds = 0;  // spent in executing recorded calls on fakes
 
   // Gives the trace up. Returns null, for `return tracer.give_up(...)`.

@@ -280,6 +280,47 @@ TEST_CASE("foreign keys are never asked", "[guard]") {
   CHECK_FALSE(undecided.check());
 }
 
+TEST_CASE("keys whose hash is Python code", "[guard]") {
+  Namespace python;
+  python.run(
+      "import enum\n"
+      "calls = []\n"
+      "class Color(enum.Enum):\n"
+      "  RED = 1\n"
+      "  BLUE = 2\n"
+      "  def __hash__(self):\n"
+      "    calls.append(self)\n"
+      "    return 7\n"
+      "class Name(str, enum.Enum):\n"
+      "  X = 'x'\n"
+      "d = {Color.RED: 1, Color.BLUE: 2, Name.X: 3, (Color.RED, 1): 4}\n"
+      "tuple_key = list(d)[3]\n"
+      "calls.clear()\n");
+  Tree tree;
+  Source* root = tree.root(python["d"]);
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(python["d"], &at, &key, &value);) {
+    Source* item = tree.guards.child(root, Access::DictItem, key, -1, value);
+    CHECK(tree.guards.child(root, Access::DictItem, key, -1, value) == item);
+    tree.guards.add(item, GuardKind::Constant, {});
+  }
+  tree.guards.add(root, GuardKind::DictKeys, {});
+  tree.guards.finish();
+  CHECK(tree.guards.guard_count() == 5);
+  CHECK(tree.check());
+  CHECK(tree.check());
+  CHECK(PyList_GET_SIZE(python["calls"]) == 0);
+  for (auto [mutation, back] : {std::pair{"d[Color.BLUE] = 3", "d[Color.BLUE] = 2"},
+                                {"d[Name.X] = 4", "d[Name.X] = 3"},
+                                {"d[tuple_key] = 5", "d[tuple_key] = 4"}}) {
+    INFO(mutation);
+    python.run(mutation);
+    CHECK_FALSE(tree.check());
+    python.run(back);
+    CHECK(tree.check());
+  }
+}
+
 TEST_CASE("guards print as Python and failures name their cause", "[guard]") {
   Namespace python;
   python.run(

@@ -313,6 +313,82 @@ TEST_CASE("a thousand trees leave nothing behind", "[guard][leak]") {
   CHECK(resident() - before < 1024 * 1024);
 }
 
+namespace {
+
+Tree* probed = nullptr;
+struct Probe {
+  bool fast, slow;
+  PyObject* gathered;  // an address
+};
+std::vector<Probe> probes;
+
+PyObject* probe(PyObject*, PyObject*) {
+  const bool slow = probed->guards.check_slowly(probed->frame());
+  PyObject* gathered = nullptr;
+  const bool fast = probed->guards.check(probed->frame(), &gathered);
+  probes.push_back({fast, slow, gathered});
+  return Py_NewRef(Py_None);
+}
+
+PyMethodDef probe_definition = {"probe", probe, METH_NOARGS, nullptr};
+
+}  // namespace
+
+TEST_CASE("a check inside the death of a value that is being replaced", "[guard]") {
+  // CPython's specialized attribute store lets go of the old value before it gives the dict its new version.
+  Namespace python;
+  Ref function = Ref::steal(PyCFunction_New(&probe_definition, nullptr));
+  PyDict_SetItemString(python.dict(), "probe", function.get());
+  python.run(
+      "import weakref\n"
+      "class Dies:\n"
+      "  def __init__(self, loud=False): self.loud = loud\n"
+      "  def __del__(self):\n"
+      "    if self.loud: probe()\n"
+      "class Called: pass\n"
+      "class Owner: pass\n"
+      "def store(o, value): o.a = value\n"
+      "def owner(combined):\n"
+      "  o = Owner()\n"
+      "  o.a, o.b = 1, 2\n"
+      "  if combined: o.__dict__ = {'a': 1, 'b': 2}\n"
+      "  else: o.__dict__\n"
+      "  for i in range(100): store(o, i)\n"
+      "  return o\n");
+  for (const char* combined : {"True", "False"}) {
+    for (const char* kind : {"__del__", "weakref"}) {
+      for (bool gathered : {false, true}) {
+        INFO("combined " << combined << ", " << kind << ", gathered " << gathered);
+        const bool finalizer = std::string(kind) == "__del__";
+        python.run("o = owner(" + std::string(combined) + ")\n" +
+                   (finalizer ? "store(o, Dies())\no.a.loud = True"
+                              : "store(o, Called())\nw = weakref.ref(o.a, lambda _: probe())"));
+        Tree tree;
+        Source* root = tree.root(python["o"]);
+        Source* a = tree.attribute(root, "a", python.value("o.a").get());
+        if (gathered)
+          tree.guards.gather(a);
+        else
+          tree.guards.add(a, GuardKind::Identity, {});
+        tree.guards.add(tree.attribute(root, "b", python.value("o.b").get()), GuardKind::Constant, {});
+        tree.guards.finish();
+        REQUIRE(tree.check());
+        REQUIRE(tree.check());
+        probed = &tree;
+        probes.clear();
+        python.run("for i in (1,): store(o, i)");
+        REQUIRE(probes.size() == 1);
+        CHECK(probes[0].fast == probes[0].slow);
+        if (gathered) CHECK(probes[0].gathered == python.value("o.a").get());
+        CHECK(tree.check() == gathered);
+        probed = nullptr;
+        if (finalizer) continue;
+        python.run("del w");
+      }
+    }
+  }
+}
+
 TEST_CASE("the garbage collector can see a tree's references", "[guard]") {
   Namespace python;
   Tree tree;

@@ -20,7 +20,7 @@ class Flag:
 
 def f(x):
     a, b = Flag(1), Flag(2)
-    y = x[b] if b and not a else x[0]
+    y = x * 2 if b and not a else x
     return y * float(a) + [10, 20, 30][a], range(5)[b]
 
 

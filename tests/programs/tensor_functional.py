@@ -12,7 +12,7 @@ def f(x, weight):
     d = F.pad(c, (1, 1), value=2.0)
     e = F.avg_pool1d(d[None], 2)
     g = F.cosine_similarity(c, a) + F.mse_loss(a, c)
-    return e, g, F.log_softmax(c, dim=-1), F.one_hot(torch.tensor([0, 2]), 3), F.glu(d[:, :4])
+    return e, g, F.log_softmax(c, dim=-1), F.glu(d[:, :4])
 
 
 def inputs():

@@ -1,0 +1,97 @@
+"""Time to capture transformers' models: minidynamo beside torch.compile, one process, medians.
+
+A capture is the first call after a reset, less the backend (which returns the graph's own forward) and less one later call
+(the model's run). Minidynamo's is split into its phases. Both front ends have captured once before, so imports and caches of
+operator metadata are warm for both; --cold shows the very first capture instead.
+
+    python bench/capture.py [--models bert,gpt2] [--repeat 5] [--cold] [--smoke]
+"""
+
+import argparse
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import models
+import torch
+from measure import machine, run_as_it_is, seconds
+
+import minidynamo
+
+PHASES = ("evaluate", "propagate", "guards", "graph_export", "codegen")
+
+
+def first_call(front_end: Callable[..., Any], reset: Callable[[], None], case: models.Case) -> tuple[float, int]:
+    """Seconds of the first call above a later one, and the number of graphs."""
+    graphs = 0
+
+    def backend(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> Any:
+        nonlocal graphs
+        graphs += 1
+        return run_as_it_is(graph_module, example_inputs)
+
+    reset()
+    optimized = front_end(case.module, backend=backend)
+    inputs = case.inputs()
+    first = seconds(lambda: optimized(**inputs))
+    later = statistics.median(seconds(lambda: optimized(**inputs)) for _ in range(5))
+    return first - later, graphs
+
+
+def measure(name: str, repeat: int, cold: bool) -> dict[str, Any]:
+    case = models.build(name)
+    ours: list[float] = []
+    theirs: list[float] = []
+    phases: dict[str, list[float]] = {phase: [] for phase in PHASES}
+    stats: Any = None
+    graphs = {}
+    for turn in range(repeat if cold else repeat + 1):
+        spent, graphs["torch"] = first_call(torch.compile, torch.compiler.reset, case)
+        mine, graphs["minidynamo"] = first_call(minidynamo.compile, minidynamo.reset, case)
+        stats = minidynamo.stats()
+        if turn == 0 and not cold:
+            continue
+        theirs.append(spent)
+        ours.append(mine - stats["phases"].get("backend", 0.0))
+        for phase in PHASES:
+            phases[phase].append(stats["phases"].get(phase, 0.0))
+    return {
+        "minidynamo": statistics.median(ours),
+        "torch": statistics.median(theirs),
+        "phases": {phase: statistics.median(values) for phase, values in phases.items()},
+        "operators": stats["operators"],
+        "guards": stats["guards"],
+        "graphs": graphs,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default=",".join(models.MODELS), help="comma separated")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--cold", action="store_true", help="the first capture of the process: one model, one repeat")
+    parser.add_argument("--smoke", action="store_true", help="one model, one repeat")
+    arguments = parser.parse_args()
+    names = arguments.models.split(",")
+    if arguments.cold:
+        names, arguments.repeat = names[:1], 1
+    if arguments.smoke:
+        names, arguments.repeat = names[:1], 1
+    torch.set_num_threads(1)
+    print(machine())
+    head = "".join(f"{phase:>13}" for phase in PHASES)
+    print(f"\n{'capture, ms':<12}{'torch':>10}{'minidynamo':>12}{'ratio':>8}{'graphs':>9}{'ops':>6}{'guards':>8}{head}")
+    with torch.no_grad():
+        for name in names:
+            row = measure(name, arguments.repeat, arguments.cold)
+            split = "".join(f"{row['phases'][phase] * 1e3:>13.2f}" for phase in PHASES)
+            counts = f"{row['graphs']['torch']}/{row['graphs']['minidynamo']}"
+            print(
+                f"{name:<12}{row['torch'] * 1e3:>10.1f}{row['minidynamo'] * 1e3:>12.2f}"
+                f"{row['torch'] / row['minidynamo']:>7.0f}x{counts:>9}{row['operators']:>6}{row['guards']:>8}{split}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
