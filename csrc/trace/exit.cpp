@@ -27,6 +27,7 @@ class ExitPlanner {
   Exit& exit_;
   std::unordered_map<PyObject*, ValueId> values_;
   std::unordered_map<NodeId, uint32_t> output_index_;
+  std::vector<std::pair<ValueId, Source*>> live_;  // their slots are given after the graph's inputs have theirs
   std::vector<Ref> keep_alive_;
   std::vector<PyObject*> building_;
 
@@ -91,7 +92,11 @@ class ExitPlanner {
     return refuse(std::string("a ") + type->tp_name + " leaves the trace");
   }
 
-  ValueId live(Source* source) { return add({Step::Kind::Live, nullptr, tracer_.guards.gather(source)}); }
+  ValueId live(Source* source) {
+    const ValueId value = add({Step::Kind::Live});
+    live_.emplace_back(value, source);
+    return value;
+  }
 
   ValueId output(PyObject* fake) {
     const NodeId node = tracer_.graph.producer(fake);
@@ -280,7 +285,7 @@ class ExitPlanner {
   }
 
   void gather() {
-    // Live steps index everything that was gathered; the graph's inputs are listed in the order of its placeholders.
+    // The graph's inputs come first, in the order of its placeholders; Live steps index everything that is gathered.
     Plan& plan = exit_.plan;
     std::vector<uint32_t> slots;
     size_t calls = 0;
@@ -296,6 +301,7 @@ class ExitPlanner {
     }
     for (Source* source : exit_.inputs) slots.push_back(tracer_.guards.gather(source));
     tracer_.guards.distinct(std::move(slots));
+    for (const auto& [value, source] : live_) plan.steps[value].index = tracer_.guards.gather(source);
     plan.calls_graph = calls > 0;
     plan.output_count = static_cast<uint32_t>(exit_.outputs.size());
   }
