@@ -341,7 +341,14 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     Prepended with_self(self, arguments);
     return call(tracer, descriptor.get(), with_self.arguments);
   }
-  if (const Rule* rule = find_rule(callable)) return apply_rule(tracer, *rule, callable, arguments);
+  if (const Rule* rule = find_rule(callable)) {
+    PyObject* self = bound_self(callable);
+    if (rule->kind == Rule::Kind::Special && self && !PyModule_Check(self)) {  // handlers take the object as first argument
+      Prepended with_self(Ref::borrow(self), arguments);
+      return apply_rule(tracer, *rule, callable, with_self.arguments);
+    }
+    return apply_rule(tracer, *rule, callable, arguments);
+  }
   if (PyErr_Occurred()) return nullptr;
   if (PyFunction_Check(callable)) return call_function(tracer, callable, arguments);
   if (PyType_Check(callable)) return call_class(tracer, reinterpret_cast<PyTypeObject*>(callable), arguments);

@@ -177,14 +177,9 @@ def run_operator(op: Any, room: Any, dtypes: tuple[torch.dtype, ...], limit: int
                 for sample in samples:
                     if inplace and sample.broadcasts_input:
                         continue
-                    # Twice: computed, then from the memo.
-                    if inplace:
-                        again = torch.utils._pytree.tree_map(lambda x: x, sample)
-                        outcome, detail = run_sample(variant, again, room)
-                    else:
+                    outcome, detail = run_sample(variant, sample, room)
+                    if outcome == "same" and not inplace:  # once more, from the memo
                         outcome, detail = run_sample(variant, sample, room)
-                        if outcome == "same":
-                            outcome, detail = run_sample(variant, sample, room)
                     counts[outcome] += 1
                     if outcome not in ("same", "data", "skipped"):
                         text = f"{outcome}: {'in-place ' if inplace else ''}{dtype} grad={requires_grad} {detail}"
@@ -211,9 +206,8 @@ def run_chunk(names: list[str], limit: int) -> None:
     wanted = set(names)
     for op in all_operators():
         if name_of(op) in wanted:
-            base = torch.float32 if torch.float32 in op.supported_dtypes("cpu") else sorted(
-                op.supported_dtypes("cpu"), key=str
-            )[0]
+            supported = op.supported_dtypes("cpu")
+            base = torch.float32 if torch.float32 in supported else min(supported, key=str, default=torch.float32)
             dtypes = (base, *DTYPES) if op.name in ALL_DTYPE_OPS else (base,)
             print(json.dumps({"start": name_of(op)}), flush=True)
             result = run_operator(op, room, dtypes, limit)

@@ -208,12 +208,6 @@ def test_operators_with_a_static_form(x: torch.Tensor) -> None:
 # --- views, writes, metadata changes ---------------------------------------------------------------------------------
 
 
-def both(program: Any, *shape: int) -> tuple[Any, Any]:
-    real = torch.randn(*shape)
-    fake = room.make_fake(real)
-    return program(real), program(fake)
-
-
 @pytest.mark.parametrize(
     "program",
     [
@@ -247,18 +241,14 @@ def both(program: Any, *shape: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("scope", [False, True])
 def test_aliasing_and_metadata(program: Any, scope: bool) -> None:
     real = torch.randn(4, 6)
-    fake = room.make_fake(real)
-    expected = program(real)
-    for _ in range(2):
-        fake = room.make_fake(real) if fake.shape != (4, 6) or fake._version else fake
-    real_again = torch.randn(4, 6)
-    expected = program(real_again)
-    if scope:
-        with room.FakeScope():
-            got = program(room.make_fake(torch.randn(4, 6)))
-    else:
-        got = program(room.make_fake(torch.randn(4, 6)))
-    opinfo_oracle.compare(expected, got, (), (), room)
+    for _ in range(2):  # computed, then from the memo
+        fake = room.make_fake(real.clone())
+        if scope:
+            with room.FakeScope(accept_reals=False):
+                got = program(fake)
+        else:
+            got = program(fake)
+        opinfo_oracle.compare(program(real.clone()), got, (), (), room)
 
 
 def test_out_of_another_shape_is_resized(x: torch.Tensor) -> None:
@@ -510,8 +500,9 @@ def test_scope_restores_state() -> None:
 
 def test_autocast_cache_keeps_no_fake() -> None:
     weight = room.make_fake(torch.nn.Parameter(torch.randn(3, 6)))
+    t = room.make_fake(torch.randn(4, 6))
     with room.FakeScope(), torch.autocast("cpu", torch.bfloat16):
-        out = torch.nn.functional.linear(room.make_fake(torch.randn(4, 6)), weight)
+        out = torch.nn.functional.linear(t, weight)
         assert out.dtype == torch.bfloat16
         out = None
     alive = weakref.ref(weight)
@@ -523,8 +514,9 @@ def test_autocast_cache_keeps_no_fake() -> None:
 def test_fakes_die_with_their_last_reference() -> None:
     parameter = torch.nn.Parameter(torch.randn(3, 6))
     weight = room.make_fake(parameter)
+    t = room.make_fake(torch.randn(4, 6))
     with room.FakeScope():
-        out = torch.nn.functional.linear(room.make_fake(torch.randn(4, 6)), weight).relu()
+        out = torch.nn.functional.linear(t, weight).relu()
     refs = [weakref.ref(weight), weakref.ref(out)]
     del weight, out
     assert [r() for r in refs] == [None, None]
@@ -710,12 +702,11 @@ def test_tensor_record_text_is_python() -> None:
     ("change", "what"),
     [
         (torch.no_grad, "grad mode"),
-        (torch.inference_mode, "inference mode"),
+        (torch.inference_mode, "mode is"),
         (lambda: torch.autocast("cpu"), "autocast"),
         (lambda: torch.device("meta"), "torch function modes"),
         (lambda: torch.set_grad_enabled(False), "grad mode"),
-        (lambda: torch.backends.flags_stub(), ""),
-    ][:5],
+    ],
 )
 def test_torch_state_sees_each_difference(change: Any, what: str) -> None:
     state = room.TorchState()
