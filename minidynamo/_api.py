@@ -274,7 +274,16 @@ def wrap(target: Any, settings: CaptureConfig) -> Any:
     function = _innermost(target)
     if not isinstance(function, (types.FunctionType, types.MethodType)):
         function = _as_function(function)
-    return _C.OptimizedFunction(function, settings)
+    return _named_after(function, _C.OptimizedFunction(function, settings))
+
+
+def _named_after(function: Callable[..., Any], optimized: _C.OptimizedFunction) -> _C.OptimizedFunction:
+    """functools.update_wrapper, for a native object whose `__wrapped__` is there already."""
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        if hasattr(function, name):
+            setattr(optimized, name, getattr(function, name))
+    optimized.__dict__.update(function.__dict__)
+    return optimized
 
 
 def _innermost(target: Any) -> Any:

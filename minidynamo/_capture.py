@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, _logging, backends, config
+from minidynamo import _C, _graph_source, _logging, backends, config
 from minidynamo.exceptions import BackendCompilerFailed
 
 Compiler = Callable[..., Any]
@@ -128,7 +128,9 @@ class CaptureConfig:
         Raises:
             BackendCompilerFailed: the backend raised, or returned something that cannot be called.
         """
-        _logging.emit("graph", f"{name} for backend {self.backend_name}\n{graph_module.graph}")
+        _graph_source.forget_with(graph_module)
+        if _logging.enabled("graph"):
+            _logging.emit("graph", f"{name} for backend {self.backend_name}\n{graph_module.graph}")
         try:
             with _undisturbed():
                 compiled: Callable[..., Any] = _C.call_disabled(self._compiler, (graph_module, example_inputs), {})

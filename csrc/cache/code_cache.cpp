@@ -2,6 +2,8 @@
 #include "cache/code_cache.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <new>
 
 #include "python/code_extra.h"
 
@@ -118,7 +120,8 @@ size_t CodeCache::entry_count(ConfigId config) const noexcept {
 
 CacheRegistry& CacheRegistry::instance() noexcept {
   // Never destroyed: code objects die, and free their caches, as late as in the interpreter's finalization.
-  static auto* registry = new CacheRegistry;
+  alignas(CacheRegistry) static std::byte room[sizeof(CacheRegistry)];
+  static CacheRegistry* registry = new (room) CacheRegistry;
   return *registry;
 }
 

@@ -61,6 +61,9 @@ class Graph {
   NodeId add_call(NodeKind kind, Ref target, PyObject* args, PyObject* kwargs, PyObject* result, bool impure,
                   std::shared_ptr<const CallSite> site);
 
+  // Makes an object that is no tensor stand for a node's value: what one recorded call opens and another closes.
+  void stand_for(PyObject* object, NodeId node) { producers_.insert_or_assign(object, node); }
+
   NodeId producer(PyObject* fake) const noexcept;  // kNoNode if unknown
 
   const std::vector<Node>& nodes() const noexcept { return nodes_; }

@@ -2,6 +2,8 @@
 // small.
 #include "guard/constants.h"
 
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
 namespace minidynamo {
@@ -27,7 +29,7 @@ bool is_scalar(PyObject* object) noexcept {
          type == &PyComplex_Type;
 }
 
-bool same_bits(double a, double b) noexcept { return std::memcmp(&a, &b, sizeof a) == 0; }
+bool same_bits(double a, double b) noexcept { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
 
 // Only for types whose comparison is C code of CPython's or torch's own.
 bool natively_equal(PyObject* a, PyObject* b) noexcept {

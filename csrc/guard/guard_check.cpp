@@ -1,6 +1,5 @@
 // The fast check: one walk over the program. See guard_program.h for why it may skip what it skips.
 #include <algorithm>
-#include <cstring>
 
 #include "guard/guard_program.h"
 #include "python/type_version.h"
@@ -177,7 +176,7 @@ bool GuardProgram::passes_alone(uint32_t index, const FrameView& frame, Reached&
 }
 
 bool GuardProgram::are_distinct(PyObject* const* slots) noexcept {
-  if (distinct_.empty() || std::memcmp(slots, slots_.data(), slots_.size() * sizeof *slots) == 0) return true;
+  if (distinct_.empty() || std::equal(slots_.begin(), slots_.end(), slots)) return true;
   for (const std::vector<uint32_t>& group : distinct_) {
     distinct_scratch_.clear();
     for (uint32_t slot : group) distinct_scratch_.push_back(slots[slot]);

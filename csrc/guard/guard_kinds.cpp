@@ -267,6 +267,7 @@ std::string seen_items_text(Reached object, Visit visit, const char* open, const
   std::vector<Ref> items;
   if (!visit(object, collect_next, &items)) return object_text(object.object);
   std::vector<PyObject*> borrowed;
+  borrowed.reserve(items.size());
   for (const Ref& item : items) borrowed.push_back(item.get());
   return open + items_text(borrowed.data(), borrowed.size()) + close;
 }

@@ -70,6 +70,10 @@ class TensorTraceSuspended {
 // hook must leave alone.
 bool fake_kernel_running() noexcept;
 
+// operator_ran() is told of an operator when the next one begins, or by this call: until C++ has returned, autograd may still
+// replace the result's tensor object. To be called after C code returned to the evaluator. False with a Python error set.
+bool flush_operator_reports() noexcept;
+
 struct FakeMemoStatistics {
   long hits = 0, misses = 0, entries = 0;
 };

@@ -37,12 +37,91 @@ bool is_constant(const at::Tensor& tensor) {
                                        !tensor.requires_grad());
 }
 
+void deliver(OperatorObserver& observer, const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments,
+             c10::ArrayRef<c10::IValue> results) {
+  pybind11::gil_scoped_acquire gil;
+  const OperatorReport report = describe_call(op, arguments, results);
+  if (!observer.operator_ran(report.target.get(), report.args.get(), report.kwargs.get(), report.result.get())) {
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "%s was refused", toString(op.operator_name()).c_str());
+    throw_python_error();
+  }
+}
+
+// Whoever called the operator may replace its results' tensor objects as long as nobody else owns them (autograd makes views
+// and variables so), so until the report is due they are held weakly. Results that nobody kept leave nothing to report, unless
+// the operator was called for its effect.
+class PendingReport {
+ public:
+  void set(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<c10::IValue> results,
+           bool impure) {
+    op_.emplace(op);
+    impure_ = impure;
+    arguments_ = arguments.vec();
+    results_.clear();
+    for (const c10::IValue& result : results) {
+      Result& held = results_.emplace_back();
+      held.is_list = result.isTensorList();
+      if (held.is_list) {
+        for (const c10::IValue& item : result.toListRef()) held.tensors.emplace_back(item.toTensor().getIntrusivePtr());
+      } else if (result.isTensor()) {
+        held.tensors.emplace_back(result.toTensor().getIntrusivePtr());
+      } else {
+        held.value = result;
+      }
+    }
+  }
+
+  bool empty() const noexcept { return !op_.has_value(); }
+  void clear() noexcept {
+    op_.reset();
+    arguments_.clear();
+    results_.clear();
+  }
+
+  void flush(OperatorObserver& observer) {
+    const c10::OperatorHandle op = *std::exchange(op_, std::nullopt);
+    const std::vector<c10::IValue> arguments = std::move(arguments_);
+    std::vector<c10::IValue> results;
+    bool wanted = impure_;
+    for (Result& held : results_) {
+      c10::List<at::Tensor> list;
+      for (auto& weak : held.tensors) {
+        c10::intrusive_ptr<c10::TensorImpl> impl = weak.lock();
+        wanted = wanted || impl.defined();
+        // One of several that died unused still needs an object in its place.
+        list.push_back(impl.defined() ? at::Tensor(std::move(impl)) : at::Tensor());
+      }
+      if (held.is_list) {
+        results.emplace_back(std::move(list));
+      } else {
+        results.push_back(held.tensors.empty() ? held.value : c10::IValue(list.get(0)));
+      }
+    }
+    clear();
+    if (wanted) deliver(observer, op, arguments, results);
+  }
+
+ private:
+  struct Result {
+    std::vector<c10::weak_intrusive_ptr<c10::TensorImpl>> tensors;
+    bool is_list = false;
+    c10::IValue value;
+  };
+  std::optional<c10::OperatorHandle> op_;
+  std::vector<c10::IValue> arguments_;
+  std::vector<Result> results_;
+  bool impure_ = false;
+};
+
+thread_local PendingReport pending;
+
 class Call {
  public:
   Call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack)
       : op_(op), keys_(keys), stack_(stack), info_(operator_info(op)), observer_(current_observer()) {}
 
   void run() {
+    if (observer_ && !pending.empty()) pending.flush(*observer_);
     survey();
     if (!any_fake_ && !observer_) return run_for_real();
     if (any_unknown_real_ && observer_) replace_reals();
@@ -57,7 +136,7 @@ class Call {
     const bool report = observer_ && !observer_->recording_call();
     c10::SmallVector<c10::IValue, 4> results;
     build(*metadata(), results);
-    if (report) this->report(results);
+    if (report) pending.set(op_, arguments(), results, impure_);
     torch::jit::drop(*stack_, info_.argument_count);
     for (c10::IValue& result : results) stack_->push_back(std::move(result));
   }
@@ -98,6 +177,9 @@ class Call {
   }
 
   at::Tensor fake_for(const at::Tensor& real) {
+    // Python has never seen it: the recorded call made it of its own arguments (a list used as an index).
+    if (observer_->recording_call() && !real.unsafeGetTensorImpl()->pyobj_slot()->load_pyobj())
+      return new_fake(FakeLayout::of(real), static_cast<int64_t>(real.storage().nbytes()), real.device());
     pybind11::gil_scoped_acquire gil;
     const Ref object = Ref::steal(THPVariable_Wrap(real));
     PyObject* fake = observer_->fake_for_real(object.get());
@@ -165,7 +247,7 @@ class Call {
   }
 
   void tell_of_effects() {
-    bool impure = info_.random;
+    bool& impure = impure_ = info_.random;
     // Nobody can see a write to a tensor that an operator made for its own use.
     for_each_written([&impure](const at::Tensor& tensor) {
       const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
@@ -238,15 +320,6 @@ class Call {
     }
   }
 
-  void report(c10::ArrayRef<c10::IValue> results) {
-    pybind11::gil_scoped_acquire gil;
-    const OperatorReport report = describe_call(op_, arguments(), results);
-    if (!observer_->operator_ran(report.target.get(), report.args.get(), report.kwargs.get(), report.result.get())) {
-      if (!PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "%s was refused", info_.name.c_str());
-      throw_python_error();
-    }
-  }
-
   const c10::OperatorHandle& op_;
   c10::DispatchKeySet keys_;
   torch::jit::Stack* stack_;
@@ -254,6 +327,7 @@ class Call {
   OperatorObserver* observer_;
   Tensors tensors_;
   bool any_fake_ = false, any_unknown_real_ = false;
+  bool impure_ = false;
 };
 
 void fake_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
@@ -266,6 +340,20 @@ void fake_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
 }
 
 }  // namespace
+bool flush_operator_reports() noexcept {
+  OperatorObserver* observer = current_observer();
+  if (!observer || pending.empty()) return true;
+  try {
+    pending.flush(*observer);
+    return true;
+  } catch (...) {
+    set_python_error_from_exception();
+    return false;
+  }
+}
+
+void drop_operator_reports() noexcept { pending.clear(); }
+
 void install_fake_fallback() {
   // Never unregistered: operators may run while the process shuts down.
   static const torch::Library* library = [] {

@@ -211,17 +211,16 @@ bool says_no_data(const std::string& message) {
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // Python meta kernels say in several ways that they do not know the answer.
-void throw_if_python_says_unknown(const OperatorInfo& info, const python_error& error) {
-  pybind11::gil_scoped_acquire gil;
-  if (!error.type) return;
-  const std::string_view type = reinterpret_cast<PyTypeObject*>(error.type)->tp_name;
-  const bool unknown = PyErr_GivenExceptionMatches(error.type, PyExc_NotImplementedError) ||
-                       type.find("DataDependent") != std::string_view::npos ||
-                       type.find("DynamicOutputShape") != std::string_view::npos ||
-                       type.find("Unsupported") != std::string_view::npos || says_no_data(error.message);
-  if (unknown) throw CannotFake{c10::str(info.name, " has no metadata-only answer: ", first_line(error.message))};
+void throw_if_python_says_unknown(const OperatorInfo& info, PyObject* type, const std::string& message) {
+  if (!type) return;
+  const std::string_view name = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  const bool unknown = PyErr_GivenExceptionMatches(type, PyExc_NotImplementedError) ||
+                       name.find("DataDependent") != std::string_view::npos ||
+                       name.find("DynamicOutputShape") != std::string_view::npos ||
+                       name.find("Unsupported") != std::string_view::npos || says_no_data(message);
+  if (unknown) throw CannotFake{c10::str(info.name, " has no metadata-only answer: ", first_line(message))};
   if (!info.builtin) {
-    throw CannotFake{c10::str("The fake implementation of ", info.name, " raised ", type, ": ", first_line(error.message))};
+    throw CannotFake{c10::str("the fake implementation of ", info.name, " raised ", name, ": ", first_line(message))};
   }
 }
 
@@ -230,7 +229,16 @@ void call(const c10::OperatorHandle& op, const OperatorInfo& info, torch::jit::S
   try {
     op.callBoxed(&stack);
   } catch (const python_error& error) {
-    throw_if_python_says_unknown(info, error);
+    {
+      pybind11::gil_scoped_acquire gil;
+      throw_if_python_says_unknown(info, error.type, error.message);
+    }
+    throw;
+  } catch (const pybind11::error_already_set& error) {
+    {
+      pybind11::gil_scoped_acquire gil;
+      throw_if_python_says_unknown(info, error.type().ptr(), error.what());
+    }
     throw;
   } catch (const c10::NotImplementedError& error) {
     throw CannotFake{c10::str(info.name, " has no fake (meta) implementation: ",

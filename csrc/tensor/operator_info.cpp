@@ -49,14 +49,6 @@ class OperatorTable {
   OperatorTable()
       : registration_(c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>())) {}
 
-  static bool holds_tensor(const c10::TypePtr& type) {
-    if (type->kind() == c10::TypeKind::TensorType) return true;
-    for (const c10::TypePtr& part : type->containedTypes()) {
-      if (holds_tensor(part)) return true;
-    }
-    return false;
-  }
-
   static std::unique_ptr<OperatorInfo> describe(const c10::OperatorHandle& op) {
     auto info = std::make_unique<OperatorInfo>();
     const c10::FunctionSchema& schema = op.schema();
@@ -69,9 +61,6 @@ class OperatorTable {
         info->written_arguments.push_back(static_cast<uint16_t>(i));
       }
       if (argument.name() == "pin_memory") info->pin_memory_argument = static_cast<int>(i);
-    }
-    for (const c10::Argument& result : schema.returns()) {
-      if (holds_tensor(result.type())) info->returns_tensors = true;
     }
     const std::string_view name = info->name;
     info->builtin = name.starts_with("aten::") || name.starts_with("prims::") || name.starts_with("prim::");

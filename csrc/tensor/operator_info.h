@@ -20,7 +20,6 @@ struct OperatorInfo {
   bool random = false;         // draws random numbers
   bool changes_layout = false;  // t_, resize_, set_...
   bool dynamic_output = false;  // output shape or value depends on data
-  bool returns_tensors = false;
   OperatorRule rule = OperatorRule::None;
 };
 

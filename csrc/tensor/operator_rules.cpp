@@ -15,6 +15,7 @@ struct Row {
 constexpr std::array kRules{
     Row{"aten::_fused_sdp_choice", OperatorRule::RunOnFakes},
     Row{"aten::index.Tensor", OperatorRule::DynamicIfMaskIndex},
+    Row{"aten::is_set_to", OperatorRule::RunOnFakes},
     Row{"aten::native_batch_norm", OperatorRule::WritesRunningStatistics},
     Row{"aten::repeat_interleave.Tensor", OperatorRule::DynamicUnlessOutputSize},
 };

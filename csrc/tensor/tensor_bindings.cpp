@@ -51,7 +51,11 @@ class FakeScope {
     if (scope_) throw py::value_error("this FakeScope is active already");
     scope_ = std::make_unique<TensorTraceScope>(observer_);
   }
-  void exit() { scope_.reset(); }
+  void exit() {
+    const bool delivered = flush_operator_reports();
+    scope_.reset();
+    if (!delivered) throw py::error_already_set();
+  }
   py::list calls() const { return observer_.calls_; }
   py::dict fakes() const { return observer_.fakes_; }
   long impure() const { return observer_.impure_; }

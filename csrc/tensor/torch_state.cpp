@@ -96,7 +96,7 @@ TorchState TorchState::now() {
 }
 
 bool TorchState::matches() const noexcept {
-  if (!(Settings::now() == data_->settings) || !(Float32Precisions::now() == data_->precisions)) return false;
+  if (!(Settings::now() == data_->settings) || !Float32Precisions::now().equivalent(data_->precisions)) return false;
   for (size_t i = 0; i < data_->modes.size(); ++i) {
     if (!same_mode(data_->modes[i].get(), mode_at(static_cast<int64_t>(i)))) return false;
   }
@@ -143,7 +143,7 @@ std::string TorchState::difference() const {
   if (now.included_keys != then.included_keys || now.excluded_keys != then.excluded_keys) {
     return "the thread's dispatch keys differ (a torch.func transform or dispatch mode)";
   }
-  if (!(Float32Precisions::now() == data_->precisions)) return "float32 matmul precision differs";
+  if (!Float32Precisions::now().equivalent(data_->precisions)) return "float32 matmul precision differs";
   for (size_t i = 0; i < data_->modes.size(); ++i) {
     if (!same_mode(data_->modes[i].get(), mode_at(static_cast<int64_t>(i)))) {
       return c10::str("torch function mode ", i, " is another one (", Py_TYPE(mode_at(static_cast<int64_t>(i)))->tp_name,

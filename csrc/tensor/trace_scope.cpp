@@ -62,6 +62,8 @@ struct TensorTraceScope::Saved {
 };
 
 TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
+  // An enclosing trace hears of its operators before this one begins.
+  if (observer && !flush_operator_reports()) PyErr_Clear();
   install_fake_fallback();
   const at::Context& context = at::globalContext();
   const Ref devices = default_device_namespace();
@@ -84,6 +86,7 @@ TensorTraceScope::~TensorTraceScope() {
   // A trace that fails ends here with its Python error set.
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
+  drop_operator_reports();
   exchange_observer(saved->observer);
   // Casts of fake weights must not outlive the trace; real ones are cast again when needed.
   at::autocast::clear_cache();
@@ -100,7 +103,7 @@ TensorTraceScope::~TensorTraceScope() {
   if (context.deterministicFillUninitializedMemory() != saved->deterministic_fill) {
     context.setDeterministicFillUninitializedMemory(saved->deterministic_fill);
   }
-  if (Float32Precisions::now() != saved->precisions) saved->precisions.restore();
+  if (!Float32Precisions::now().identical(saved->precisions)) saved->precisions.restore();
   restore_default_dtype(saved->default_dtype);
   const Ref devices = default_device_namespace();
   if (devices && saved->default_device &&

@@ -8,4 +8,7 @@ OperatorObserver* current_observer() noexcept;
 // Returns the previous one.
 OperatorObserver* exchange_observer(OperatorObserver* observer) noexcept;
 
+// Forgets reports that were not delivered.
+void drop_operator_reports() noexcept;
+
 }  // namespace minidynamo

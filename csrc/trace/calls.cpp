@@ -4,6 +4,7 @@
 
 #include "trace/attributes.h"
 #include "trace/evaluate.h"
+#include "trace/generator.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
@@ -145,55 +146,7 @@ PyTypeObject* native_base(PyTypeObject* type) noexcept {
 }
 
 bool is_safe_native_base(PyTypeObject* base) noexcept {
-  return base == &PyBaseObject_Type || is_plain_builtin_type(base) ||
-         PyType_IsSubtype(base, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
-}
-
-Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
-  static PyObject* const new_name = PyUnicode_InternFromString("__new__");
-  static PyObject* const init_name = PyUnicode_InternFromString("__init__");
-  static PyObject* const del_name = PyUnicode_InternFromString("__del__");
-  if (lookup_in_class(tracer, type, del_name))
-    return tracer.give_up("finalizer", std::string("an instance of ") + type->tp_name + " has a finalizer");
-  if (!is_safe_native_base(native_base(type)))
-    return tracer.give_up("unknown-class", std::string("an instance of ") + type->tp_name + " is made");
-
-  Ref made;
-  Ref maker = lookup_in_class(tracer, type, new_name);
-  if (!maker) return nullptr;
-  Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), arguments);
-  if (Py_IS_TYPE(maker.get(), &PyStaticMethod_Type)) {
-    Ref function = load_attribute(tracer, reinterpret_cast<PyObject*>(type), new_name);
-    if (!function) return nullptr;
-    made = call(tracer, function.get(), with_type.arguments);
-  } else if (PyFunction_Check(maker.get())) {
-    made = call(tracer, maker.get(), with_type.arguments);
-  } else {
-    for (const Ref& value : arguments.values)
-      if (!expose(tracer, value.get())) return nullptr;
-    Ref positional = arguments.positional(), keywords = arguments.keywords();
-    made = Ref::steal(type->tp_new(type, positional.get(), keywords.get()));
-  }
-  if (!made || tracer.broken()) return nullptr;
-  if (!PyType_IsSubtype(made.type(), type)) return made;
-
-  Ref initializer = lookup_in_class(tracer, made.type(), init_name);
-  if (!initializer) return PyErr_Occurred() ? Ref() : made;
-  if (PyFunction_Check(initializer.get())) {
-    Prepended with_self(made, arguments);
-    Ref nothing = call(tracer, initializer.get(), with_self.arguments);
-    if (!nothing) return nullptr;
-    if (!nothing.is(Py_None)) {
-      PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'", nothing.type()->tp_name);
-      return nullptr;
-    }
-    return made;
-  }
-  for (const Ref& value : arguments.values)
-    if (!expose(tracer, value.get())) return nullptr;
-  Ref positional = arguments.positional(), keywords = arguments.keywords();
-  if (made.type()->tp_init(made.get(), positional.get(), keywords.get()) < 0 || tracer.broken()) return nullptr;
-  return made;
+  return base == &PyBaseObject_Type || is_plain_builtin_type(base);
 }
 
 Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
@@ -214,8 +167,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     }
     return instantiate(tracer, type, arguments);
   }
-  if (is_plain_builtin_type(type) || type == &PySuper_Type ||
-      PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
+  if (is_plain_builtin_type(type) || type == &PySuper_Type) {
     const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type || type == &PyZip_Type ||
                           type == &PySet_Type || type == &PyReversed_Type;
     std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
@@ -277,10 +229,10 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
     PyObject* self = PyCFunction_GET_SELF(callable);
     if (!self || PyModule_Check(self)) return false;
     if (PyType_Check(self)) return is_plain_builtin_type(native_base(reinterpret_cast<PyTypeObject*>(self)));
-    return is_plain_builtin_type(Py_TYPE(self)) || is_plain_builtin_type(native_base(Py_TYPE(self)));
+    return is_traced_generator(self) || is_plain_builtin_type(Py_TYPE(self)) || is_plain_builtin_type(native_base(Py_TYPE(self)));
   }
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type)
-    return is_plain_builtin_type(PyDescr_TYPE(callable));
+    return is_plain_builtin_type(PyDescr_TYPE(callable)) || PyDescr_TYPE(callable) == traced_generator_type();
   return false;
 }
 
@@ -313,6 +265,53 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
 }
 
 }  // namespace
+
+Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
+  static PyObject* const new_name = PyUnicode_InternFromString("__new__");
+  static PyObject* const init_name = PyUnicode_InternFromString("__init__");
+  static PyObject* const del_name = PyUnicode_InternFromString("__del__");
+  if (lookup_in_class(tracer, type, del_name))
+    return tracer.give_up("finalizer", std::string("an instance of ") + type->tp_name + " has a finalizer");
+  if (!is_safe_native_base(native_base(type)))
+    return tracer.give_up("unknown-class", std::string("an instance of ") + type->tp_name + " is made");
+
+  Ref made;
+  Ref maker = lookup_in_class(tracer, type, new_name);
+  if (!maker) return nullptr;
+  Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), arguments);
+  if (Py_IS_TYPE(maker.get(), &PyStaticMethod_Type)) {
+    Ref function = load_attribute(tracer, reinterpret_cast<PyObject*>(type), new_name);
+    if (!function) return nullptr;
+    made = call(tracer, function.get(), with_type.arguments);
+  } else if (PyFunction_Check(maker.get())) {
+    made = call(tracer, maker.get(), with_type.arguments);
+  } else {
+    for (const Ref& value : arguments.values)
+      if (!expose(tracer, value.get())) return nullptr;
+    Ref positional = arguments.positional(), keywords = arguments.keywords();
+    made = Ref::steal(type->tp_new(type, positional.get(), keywords.get()));
+  }
+  if (!made || tracer.broken()) return nullptr;
+  if (!PyType_IsSubtype(made.type(), type)) return made;
+
+  Ref initializer = lookup_in_class(tracer, made.type(), init_name);
+  if (!initializer) return PyErr_Occurred() ? Ref() : made;
+  if (PyFunction_Check(initializer.get())) {
+    Prepended with_self(made, arguments);
+    Ref nothing = call(tracer, initializer.get(), with_self.arguments);
+    if (!nothing) return nullptr;
+    if (!nothing.is(Py_None)) {
+      PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'", nothing.type()->tp_name);
+      return nullptr;
+    }
+    return made;
+  }
+  for (const Ref& value : arguments.values)
+    if (!expose(tracer, value.get())) return nullptr;
+  Ref positional = arguments.positional(), keywords = arguments.keywords();
+  if (made.type()->tp_init(made.get(), positional.get(), keywords.get()) < 0 || tracer.broken()) return nullptr;
+  return made;
+}
 
 Ref Arguments::positional() const {
   const auto count = static_cast<Py_ssize_t>(positional_count());

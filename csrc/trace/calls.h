@@ -21,6 +21,8 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref call(Tracer& tracer, PyObject* callable, std::initializer_list<Ref> positional);
 // f(*args, **kwargs); kwargs may be null.
 Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwargs);
+// type.__call__: makes and initializes an instance of a Python class.
+Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments);
 // C code is executed as it is; Python frames that it calls come back to the tracer.
 Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 // Traces a Python function's body in a new frame.

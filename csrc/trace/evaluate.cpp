@@ -399,6 +399,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::STORE_GLOBAL: {
         Ref stored = frame.pop();
+        tracer.outside.source_or_pin(tracer, frame.globals.get());
         tracer.outside.write(frame.globals.get(), name_at(frame, arg), stored.get());
         break;
       }

@@ -67,7 +67,7 @@ class ExitPlanner {
     if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
     if (is_constant(object)) return constant(object);
     if (is_fake(object)) return output(object);
-    if (PyType_Check(object) || PyCFunction_Check(object)) return constant(object);
+    if (PyType_Check(object) || PyCFunction_Check(object) || PyModule_Check(object)) return constant(object);
     PyTypeObject* type = Py_TYPE(object);
     if (type == &PyTuple_Type) return sequence(Step::Kind::Tuple, object);
     if (type == &PyList_Type) return sequence(Step::Kind::List, object);

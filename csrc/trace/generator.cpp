@@ -128,12 +128,27 @@ PyObject* generator_close(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
-void generator_dealloc(PyObject* self) {
-  // Suspended inside try or with: CPython would run the rest of that block now.
+// A generator that is dropped inside try or with runs the rest of that block, as CPython's does.
+void close_when_dropped(PyObject* self) {
   GeneratorObject* generator = as_generator(self);
-  if (Tracer* tracer = Tracer::current(); generator->frame && generator->started && tracer == generator->tracer && !tracer->broken() &&
-                                          generator->frame->prepared->bytecode.region_at(generator->frame->instruction))
-    tracer->give_up("generator-finalizer", "a generator is dropped while it is inside a try or with block");
+  Tracer* tracer = Tracer::current();
+  if (!generator->frame || !generator->started || generator->running || tracer != generator->tracer || tracer->broken() ||
+      !generator->frame->prepared->bytecode.region_at(generator->frame->instruction))
+    return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Py_SET_REFCNT(self, 1);  // alive for the call
+  Ref closed = Ref::steal(generator_close(self, nullptr));
+  if (!closed && !tracer->broken()) {
+    PyErr_Clear();
+    tracer->give_up("generator-finalizer", "a generator raised while it was being dropped");
+  }
+  Py_SET_REFCNT(self, 0);
+  if (!tracer->broken()) PyErr_Restore(type, value, traceback);
+}
+
+void generator_dealloc(PyObject* self) {
+  close_when_dropped(self);
   finish(as_generator(self));
   PyObject_Free(self);
 }
@@ -180,6 +195,8 @@ Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
   generator->started = generator->running = false;
   return object;
 }
+
+PyTypeObject* traced_generator_type() noexcept { return &generator_type; }
 
 bool is_traced_generator(PyObject* object) noexcept { return Py_IS_TYPE(object, &generator_type); }
 

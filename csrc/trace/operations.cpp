@@ -83,9 +83,36 @@ Ref python_method(Tracer& tracer, PyObject* object, const char* name) {
 
 Ref checked(Tracer& tracer, PyObject* result) { return adopt_result(tracer, Ref::steal(result)); }
 
+// A key of a tensor: objects with __index__ become the ints that they stand for.
+Ref tensor_index(Tracer& tracer, PyObject* key) {
+  if (is_fake(key) || is_constant(key)) return Ref::borrow(key);
+  if (!expose(tracer, key)) return nullptr;
+  if (PyTuple_CheckExact(key)) {
+    Ref indices = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(key)));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
+      Ref index = tensor_index(tracer, PyTuple_GET_ITEM(key, i));
+      if (!index) return nullptr;
+      PyTuple_SET_ITEM(indices.get(), i, index.release());
+    }
+    return indices;
+  }
+  if (PySlice_Check(key)) {
+    auto* slice = reinterpret_cast<PySliceObject*>(key);
+    Ref parts[3];
+    for (int i = 0; i < 3; ++i) {
+      parts[i] = tensor_index(tracer, i == 0 ? slice->start : i == 1 ? slice->stop : slice->step);
+      if (!parts[i]) return nullptr;
+    }
+    return Ref::steal(PySlice_New(parts[0].get(), parts[1].get(), parts[2].get()));
+  }
+  if (PyLong_Check(key) || !Py_TYPE(key)->tp_as_number || !Py_TYPE(key)->tp_as_number->nb_index) return Ref::borrow(key);
+  guard_special_methods(tracer, key, {"__index__"});
+  return adopt_result(tracer, Ref::steal(PyNumber_Index(key)));
+}
+
 // What may stand beside a tensor in an operator that runs natively as one node.
 bool combines_with_tensor(PyObject* object) {
-  return is_fake(object) || is_constant(object) || PyList_CheckExact(object) || PyTuple_Check(object) || PySlice_Check(object);
+  return is_fake(object) || is_constant(object) || PyLong_Check(object) || PyFloat_Check(object) || PyList_CheckExact(object) || PyTuple_Check(object) || PySlice_Check(object);
 }
 
 }  // namespace
@@ -98,7 +125,7 @@ bool expose(Tracer& tracer, PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
       PyTuple_Check(object) || type == &PyMethod_Type || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
-      is_plain_builtin_type(type) || is_constant(object) || PyCode_Check(object))
+      is_plain_builtin_type(type) || is_constant(object) || PyCode_Check(object) || type == &PyBaseObject_Type)
     return true;
   if (type->tp_descr_get) return true;
   return tracer.give_up("opaque-object", std::string("native code uses a ") + type->tp_name + " from before the call (" +
@@ -211,8 +238,8 @@ Ref is_same(Tracer& tracer, PyObject* left, PyObject* right) {
 
 Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   if (is_fake(container)) {
-    if (!expose(tracer, key)) return nullptr;
-    return record_operator(tracer, "getitem", {container, key});
+    Ref index = tensor_index(tracer, key);
+    return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
   }
   if (StandIn* stand_in = tracer.outside.stand_in(container); stand_in && !stand_in->filled) {
     if (PyDict_CheckExact(container) && is_constant(key)) {
@@ -245,7 +272,8 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObjec
   if (!expose(tracer, key)) return false;
   if (is_fake(container)) {
     if (!value) return tracer.give_up("unsupported-operand", "del of a tensor's item") != nullptr;
-    return static_cast<bool>(record_operator(tracer, "setitem", {container, key, value}));
+    Ref index = tensor_index(tracer, key);
+    return index && record_operator(tracer, "setitem", {container, index.get(), value});
   }
   if (Ref method = python_method(tracer, container, value ? "__setitem__" : "__delitem__")) {
     Ref done = value ? call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key), Ref::borrow(value)})

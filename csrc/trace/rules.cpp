@@ -130,9 +130,19 @@ std::unordered_set<PyTypeObject*>& wrapper_types() {
 
 // Callables known by their type rather than by name.
 const Rule* rule_for_type(PyTypeObject* type) {
-  static const Rule tensor_function{Rule::Kind::TensorFunction}, inline_wrapped{Rule::Kind::Inline};
+  static const Rule tensor_function{Rule::Kind::TensorFunction}, inline_wrapped{Rule::Kind::Inline}, pure{Rule::Kind::Pure};
+  static const Rule attribute_getter{Rule::Kind::Special, special::attribute_getter_call};
+  static PyTypeObject* const attribute_getter_type =
+      reinterpret_cast<PyTypeObject*>(import_object("operator.attrgetter").release());
+  static const Rule method_caller{Rule::Kind::Special, special::method_caller_call};
+  static PyTypeObject* const method_caller_type =
+      reinterpret_cast<PyTypeObject*>(import_object("operator.methodcaller").release());
+  static PyTypeObject* const item_getter = reinterpret_cast<PyTypeObject*>(import_object("operator.itemgetter").release());
   const KnownTypes* known = known_types();
   if (type == known->op_overload || type == known->op_overload_packet || type == known->custom_op_def) return &tensor_function;
+  if (type == item_getter) return &pure;
+  if (type == method_caller_type) return &method_caller;
+  if (type == attribute_getter_type) return &attribute_getter;
   if (wrapper_types().count(type)) return &inline_wrapped;
   return nullptr;
 }
@@ -212,7 +222,7 @@ bool is_plain_builtin_type(PyTypeObject* type) noexcept {
           "itertools.zip_longest", "itertools.pairwise", "itertools.groupby", "itertools.combinations",
           "itertools.combinations_with_replacement", "itertools.permutations", "itertools.compress", "itertools.filterfalse",
           "functools.partial", "types.GenericAlias", "types.UnionType", "types.SimpleNamespace", "torch.Size", "torch.device",
-          "torch.dtype", "torch.finfo", "torch.iinfo", "operator.itemgetter", "_struct.Struct"}) {
+          "torch.dtype", "torch.finfo", "torch.iinfo", "operator.itemgetter", "operator.attrgetter", "operator.methodcaller", "_struct.Struct"}) {
       Ref type_object = import_object(path);
       if (type_object) plain.insert(reinterpret_cast<PyTypeObject*>(type_object.release()));
       PyErr_Clear();
@@ -230,7 +240,8 @@ bool is_plain_builtin_type(PyTypeObject* type) noexcept {
     }
     return plain;
   }();
-  return types.count(type) > 0;
+  const bool is_exception = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
+  return types.count(type) > 0 || (is_exception && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE));
 }
 
 }  // namespace minidynamo

@@ -173,6 +173,105 @@ Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return load_attribute(tracer, argument(arguments, 0), name.get());
 }
 
+// functools.cached_property: the value in the instance, or a new one that is put there. Its lock is for threads, which a trace has not.
+Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const attribute_name_name = PyUnicode_InternFromString("attrname");
+  static PyObject* const function_name = PyUnicode_InternFromString("func");
+  if (arguments.values.size() < 2 || arguments.values[1].is(Py_None)) return call_function(tracer, callable, arguments);
+  PyObject* property = argument(arguments, 0);
+  PyObject* instance = argument(arguments, 1);
+  Ref given_name = load_attribute(tracer, property, attribute_name_name);
+  Ref name = given_name ? attribute_name(given_name.get()) : Ref();
+  if (!name) return nullptr;
+  Ref cached = load_from_instance(tracer, instance, name.get());
+  if (cached || PyErr_Occurred()) return cached;
+  Ref function = load_attribute(tracer, property, function_name);
+  Ref value = function ? call(tracer, function.get(), {Ref::borrow(instance)}) : Ref();
+  return value && store_in_instance(tracer, instance, name.get(), value.get()) ? value : Ref();
+}
+
+Ref attribute_getter_call(Tracer& tracer, PyObject* getter, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1)) return call_natively(tracer, getter, arguments);
+  Ref reduced = Ref::steal(PyObject_CallMethod(getter, "__reduce__", nullptr));  // (attrgetter, paths)
+  if (!reduced) return nullptr;
+  PyObject* paths = PyTuple_GET_ITEM(reduced.get(), 1);
+  Ref values = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(paths)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(paths); ++i) {
+    Ref names = Ref::steal(PyObject_CallMethod(PyTuple_GET_ITEM(paths, i), "split", "s", "."));
+    Ref value = arguments.values[0];
+    for (Py_ssize_t k = 0; value && names && k < PyList_GET_SIZE(names.get()); ++k)
+      value = load(tracer, value.get(), PyList_GET_ITEM(names.get(), k));
+    if (!value || !names) return nullptr;
+    if (PyTuple_GET_SIZE(paths) == 1) return value;
+    if (!expose(tracer, value.get())) return nullptr;
+    PyTuple_SET_ITEM(values.get(), i, value.release());
+  }
+  return values;
+}
+
+Ref method_caller_call(Tracer& tracer, PyObject* caller, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1)) return call_natively(tracer, caller, arguments);
+  Ref reduced = Ref::steal(PyObject_CallMethod(caller, "__reduce__", nullptr));  // (methodcaller, (name, *args)), or with a partial
+  if (!reduced) return nullptr;
+  if (PyTuple_GET_ITEM(reduced.get(), 0) != reinterpret_cast<PyObject*>(Py_TYPE(caller)))
+    return tracer.give_up("unknown-function", "operator.methodcaller with keyword arguments");
+  PyObject* parts = PyTuple_GET_ITEM(reduced.get(), 1);
+  Ref method = load(tracer, argument(arguments, 0), PyTuple_GET_ITEM(parts, 0));
+  Ref rest = Ref::steal(PyTuple_GetSlice(parts, 1, PyTuple_GET_SIZE(parts)));
+  return method ? call_with(tracer, method.get(), rest.get(), nullptr) : Ref();
+}
+
+// The kernel looks at the values to check them, which says nothing about the result's metadata if num_classes is given.
+Ref one_hot(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const empty = import_object("torch.empty").release();
+  static PyObject* const int64 = import_object("torch.int64").release();
+  if (arguments.values.size() != 2 || !is_fake(argument(arguments, 0)) || !PyLong_CheckExact(argument(arguments, 1)) ||
+      Py_SIZE(argument(arguments, 1)) <= 0)
+    return record_call(tracer, NodeKind::CallFunction, callable, arguments);
+  Ref result;
+  {
+    Tracer::Native native(tracer);
+    Ref shape = Ref::steal(PyObject_GetAttrString(argument(arguments, 0), "shape"));
+    Ref classes = Ref::steal(PyTuple_Pack(1, argument(arguments, 1)));
+    Ref sizes = shape ? Ref::steal(PySequence_Concat(shape.get(), classes.get())) : Ref();
+    Ref given = sizes ? Ref::steal(PyTuple_Pack(1, sizes.get())) : Ref();
+    Ref options = Ref::steal(Py_BuildValue("{s:O}", "dtype", int64));
+    result = given ? Ref::steal(PyObject_Call(empty, given.get(), options.get())) : Ref();
+  }
+  if (!result || tracer.broken()) return nullptr;
+  return record_result(tracer, NodeKind::CallFunction, callable, arguments, std::move(result));
+}
+
+Ref type_call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.positional_count() == 0 || !PyType_Check(argument(arguments, 0)))
+    return call_natively(tracer, callable, arguments);
+  return instantiate(tracer, reinterpret_cast<PyTypeObject*>(argument(arguments, 0)),
+                     Arguments{arguments.values.subspan(1), arguments.keyword_names});
+}
+
+// The context that entering makes is a value of the graph, which leaving uses.
+Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const enter = import_object("torch.autograd.grad_mode._enter_inference_mode").release();
+  static PyObject* const mode_name = PyUnicode_InternFromString("mode");
+  static PyObject* const context_name = PyUnicode_InternFromString("_inference_mode_context");
+  PyObject* self = argument(arguments, 0);
+  if (tracer.outside.source_of(self)) return tracer.give_up("outside-context", "an inference_mode made before the call is entered");
+  const Ref mode = load_attribute(tracer, self, mode_name);
+  if (!mode) return nullptr;
+  Ref context = record_state_change(tracer, enter, Arguments{std::span<const Ref>(&mode, 1)});
+  if (!context) return nullptr;
+  tracer.graph.stand_for(context.get(), static_cast<NodeId>(tracer.graph.nodes().size() - 1));
+  return done(PyObject_GenericSetAttr(self, context_name, context.get()) == 0);
+}
+
+Ref inference_mode_exit(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const exit = import_object("torch.autograd.grad_mode._exit_inference_mode").release();
+  static PyObject* const context_name = PyUnicode_InternFromString("_inference_mode_context");
+  const Ref context = load_attribute(tracer, argument(arguments, 0), context_name);
+  if (!context) return nullptr;
+  return done(static_cast<bool>(record_state_change(tracer, exit, Arguments{std::span<const Ref>(&context, 1)})));
+}
+
 Ref object_setattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 3, 3) || is_fake(argument(arguments, 0)) || PyType_Check(argument(arguments, 0)))
     return tracer.give_up("outside-attribute-write", "object.__setattr__ on a tensor or a class");

@@ -108,6 +108,10 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
   return result;
 }
 
+Ref record_result(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, Ref result) {
+  return record_node(tracer, kind, target, arguments, result.get(), tracer.take_impure()) ? result : Ref();
+}
+
 Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands) {
   static PyObject* const module = PyImport_ImportModule("operator");
   Ref function = Ref::steal(PyObject_GetAttrString(module, operator_name));

@@ -1,5 +1,6 @@
 # graphs: 1
-"""A module under autocast, with gradients to its float32 parameters."""
+# backends: eager
+"""A module under autocast, with gradients to its float32 parameters. AOTAutograd adds them up in another order."""
 
 import torch
 

@@ -1,4 +1,5 @@
 # graphs: 1
+# backends: eager
 """inference_mode: results are inference tensors."""
 
 import torch

@@ -1,4 +1,4 @@
-# graphs: 1
+# graphs: 0
 """functools.singledispatch and a dict of classes."""
 
 import functools

@@ -185,7 +185,7 @@ def test_repr(x: torch.Tensor) -> None:
         lambda t: t.unique(),
         lambda t: torch.equal(t, t + 1),
         lambda t: torch.allclose(t, t),
-        lambda t: t.repeat_interleave(t[0].long()),
+        lambda t: t.repeat_interleave(t[0].long(), 1),
         lambda t: torch.bincount(t[0].long()),
         lambda t: t.to_sparse(),
     ],
@@ -276,12 +276,7 @@ def test_views_share_a_version_counter(x: torch.Tensor) -> None:
     assert view.is_set_to(x[1:]) and not view.is_set_to(x)
 
 
-def test_partial_overlap_raises_as_eager_does() -> None:
-    def program(t: torch.Tensor) -> None:
-        t[1:].add_(t[:-1])
-
-    for tensor in (torch.randn(4), room.make_fake(torch.randn(4))):
-        program(tensor)  # the same for both: eager clones or accepts
+def test_internal_overlap_raises_as_eager_does() -> None:
     for tensor in (torch.randn(1).expand(4), room.make_fake(torch.randn(1).expand(4))):
         with pytest.raises(RuntimeError, match="single memory location"):
             tensor.add_(1)
@@ -298,7 +293,6 @@ def test_partial_overlap_raises_as_eager_does() -> None:
         lambda t: torch.nn.functional.linear(t, torch.ones_like(t)[:, :2]),
         lambda t: t.expand(3, 3),
         lambda t: torch.stack([t, t[0]]),
-        lambda t: t.to(torch.int64).bernoulli_(0.5).softmax(0).log_softmax(9),
     ],
 )
 def test_errors_are_of_eager_types(program: Any) -> None:
@@ -451,7 +445,7 @@ def test_reported_operators_replay() -> None:
         (lambda t: torch.nn.functional.dropout(t, 0.5, True), True),
         (lambda t: torch.nn.functional.dropout(t, 0.5, False), False),
         (lambda t: torch.add(t, 1, out=t), True),
-        (lambda t: torch.nn.functional.one_hot(torch.zeros(2, dtype=torch.int64), 3), False),
+        (lambda t: torch.block_diag(t, t), False),
         (lambda t: torch.nn.functional.batch_norm(t, t[0], t[0], training=True), True),
         (lambda t: torch.nn.functional.batch_norm(t, t[0], t[0], training=False), False),
     ],
@@ -493,9 +487,8 @@ def test_scope_restores_state() -> None:
         raise KeyError
     assert snapshot() == before
     assert state.matches(), state.difference()
-    assert torch.storage._get_dtype_from_pickle_storage_type is not None
-    assert torch.autocast_decrement_nesting() == -1
-    torch.autocast_increment_nesting()
+    assert torch.autocast_increment_nesting() == 1
+    torch.autocast_decrement_nesting()
 
 
 def test_autocast_cache_keeps_no_fake() -> None:
