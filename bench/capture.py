@@ -1,8 +1,8 @@
 """Time to capture transformers' models: minidynamo beside torch.compile, one process, medians.
 
 A capture is the first call after a reset, less the backend (which generates the graph's Python code and returns its forward)
-and less one later call (the model's run). Minidynamo's is split into its phases. Both front ends have captured once before, so imports and caches of
-operator metadata are warm for both; --cold shows the very first capture instead.
+and less one later call (the model's run). Minidynamo's is split into its phases. Both front ends have captured once before,
+so imports and caches of operator metadata are warm for both; --cold shows the very first capture instead.
 
     python bench/capture.py [--models bert,gpt2] [--repeat 5] [--cold] [--smoke]
 """

@@ -33,8 +33,11 @@ def seconds(call: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def shortened(lines: list[str], full: bool, keep: int = 12) -> str:
-    if full or len(lines) <= 2 * keep:
+def shortened(lines: list[str], full: bool, keep: int = 12, width: int = 150) -> str:
+    if full:
+        return "\n".join(lines)
+    lines = [line if len(line) <= width else line[: width - 4] + " ..." for line in lines]
+    if len(lines) <= 2 * keep:
         return "\n".join(lines)
     return "\n".join([*lines[:keep], f"... {len(lines) - 2 * keep} more ...", *lines[-keep:]])
 

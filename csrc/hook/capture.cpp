@@ -4,6 +4,7 @@
 
 #include "codegen/plan.h"
 #include "hook/frame_hook.h"
+#include "hook/report.h"
 #include "trace/evaluate.h"
 #include "trace/exit.h"
 #include "trace/known_types.h"
@@ -36,13 +37,6 @@ class CollectorPaused {
   bool was_enabled_;
 };
 
-bool flag(PyObject* config, const char* name) {
-  Ref value = Ref::steal(PyObject_GetAttrString(config, name));
-  const bool is_set = value && PyObject_IsTrue(value.get()) == 1;
-  PyErr_Clear();
-  return is_set;
-}
-
 std::string error_text() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -55,38 +49,14 @@ std::string error_text() {
   return result;
 }
 
-void record(PyCodeObject* code, const Break& why) {
-  Uncaptured frame{why.code_object ? why.code_object : Ref::borrow(reinterpret_cast<PyObject*>(code)), why.code, why.detail,
-                   why.user_stack, why.line ? why.line : code->co_firstlineno, why.column, why.end_column};
-  runtime().uncaptured.push_back(std::move(frame));
-}
-
-// Raises minidynamo.exceptions.Unsupported for fullgraph=True.
-void raise_unsupported(const Uncaptured& why) {
-  Ref raise = import_object("minidynamo.exceptions.Unsupported");
-  if (!raise) return;
-  const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(why.code.get())->co_filename);
-  std::string message = why.detail + " [" + why.reason + "]\n  at " + (file ? file : "?") + ":" + std::to_string(why.line);
-  if (!why.user_stack.empty()) message += "\nUser stack (innermost last):\n" + why.user_stack;
-  PyErr_SetString(raise.get(), message.c_str());
-}
-
-void raise_unsupported(const SkipMark& mark, PyCodeObject* code) {
-  raise_unsupported(Uncaptured{Ref::borrow(reinterpret_cast<PyObject*>(code)), mark.reason, mark.detail, "",
-                               mark.line ? mark.line : code->co_firstlineno});
-}
-
-// The frame runs as it was, now and at later calls that no entry fits.
-void keep_uncaptured(PyCodeObject* code, PyObject* config, const Break& why) {
-  record(code, why);
-  if (CodeCache* cache = CodeCache::get(code))
-    cache->skip({reinterpret_cast<ConfigId>(config), why.code, why.detail, why.line});
-}
-
-void log_recompile(PyObject* config, PyCodeObject* code, const std::vector<std::string>& failures) {
-  std::string text = std::string("recompiling ") + PyUnicode_AsUTF8(code->co_qualname);
-  for (const std::string& failure : failures) text += "\n  " + failure;
-  Ref done = Ref::steal(PyObject_CallMethod(config, "log", "ss", "recompiles", text.c_str()));
+// The limits that the configuration asks for.
+void apply_settings(PyObject* config) {
+  Ref limit = Ref::steal(PyObject_GetAttrString(config, "recompile_limit"));
+  if (limit && PyLong_Check(limit.get())) CacheRegistry::instance().recompile_limit = PyLong_AsSize_t(limit.get());
+  Ref limits = Ref::steal(PyObject_GetAttrString(config, "trace_limits"));
+  if (limits && PyTuple_Check(limits.get()) && PyTuple_GET_SIZE(limits.get()) == 3)
+    runtime().limits = {PyLong_AsLong(PyTuple_GET_ITEM(limits.get(), 0)), PyLong_AsSize_t(PyTuple_GET_ITEM(limits.get(), 1)),
+                        static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(limits.get(), 2)))};
   PyErr_Clear();
 }
 
@@ -138,12 +108,12 @@ Ref compile(const Exit& exit, PyObject* config, PyObject* graph_module, const st
 std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config) {
   Statistics& statistics = runtime().statistics;
   ++statistics.frames;
-  const bool fullgraph = flag(config, "fullgraph");
+  const bool fullgraph = asks_for_fullgraph(config);
   if (!known_types()) return nullptr;
   auto refuse = [&](const char* reason, std::string detail) -> std::shared_ptr<CacheEntry> {
     PyErr_Clear();
-    keep_uncaptured(code, config, Break{reason, std::move(detail)});
-    if (fullgraph) raise_unsupported(runtime().uncaptured.back());
+    report_uncaptured(code, config, Break{reason, std::move(detail)});
+    if (fullgraph) raise_unsupported();
     return nullptr;
   };
   if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
@@ -160,8 +130,8 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   statistics.instructions += tracer.executed;
   if (!traced) {
     if (!tracer.broken()) return refuse("internal", "the code object could not be read");
-    keep_uncaptured(code, config, tracer.why());
-    if (fullgraph) raise_unsupported(runtime().uncaptured.back());
+    report_uncaptured(code, config, tracer.why());
+    if (fullgraph) raise_unsupported();
     return nullptr;
   }
 
@@ -202,6 +172,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   if (!holds) return refuse("guards-fail", entry->guards.explain_failure(view));
   statistics.guards += static_cast<long>(entry->guards.guard_count());
   ++statistics.captured;
+  report_entry(code, config, *entry);
   return entry;
 }
 
@@ -243,16 +214,17 @@ Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool
 Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured) {
   captured = false;
   const ConfigId id = config_id(config);
+  apply_settings(config);
   CodeCache* cache = CodeCache::get(code);
   if (!cache) return nullptr;
   GatheredSlots slots;
   LookupResult found = cache->lookup(id, view, slots);
   if (found.outcome == LookupResult::Outcome::Uncaptured) {
-    if (flag(config, "fullgraph")) raise_unsupported(*found.skip, code);
+    report_skipped(code, config, *found.skip);
     return nullptr;
   }
   if (found.outcome == LookupResult::Outcome::Miss) {
-    if (cache->entry_count(id)) log_recompile(config, code, cache->explain_miss(id, view));
+    if (cache->entry_count(id)) report_recompile(code, config, *cache, view);
     std::shared_ptr<CacheEntry> entry = capture(code, view, config);
     if (!entry) return nullptr;
     entry->config = id;
@@ -273,6 +245,7 @@ void reset_runtime() {
     if (PyDict_DelItem(globals.get(), name.get()) < 0) PyErr_Clear();
   state.uncaptured.clear();
   state.configs.clear();
+  state.limited.clear();
   state.statistics = {};
   state.compiled_functions = 0;
   forget_prepared_codes();

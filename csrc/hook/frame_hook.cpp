@@ -4,6 +4,7 @@
 #include "hook/policy.h"
 #include "python/eval_frame.h"
 #include "trace/calls.h"
+#include "trace/known_types.h"
 
 namespace minidynamo {
 namespace {
@@ -15,6 +16,34 @@ PyObject* pass(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag
   return previous_hook ? previous_hook(thread, frame, throw_flag) : evaluate_by_default(thread, frame, throw_flag);
 }
 
+// The code object of the wrapper that torch._compile._disable_dynamo puts around torch's Python meta kernels; null until looked up.
+PyObject* meta_kernel_wrapper = nullptr;
+
+// Looked up when the hook is first installed: later, looking would itself come through the hook.
+void find_meta_kernel_wrapper() {
+  static bool looked = false;
+  if (std::exchange(looked, true)) return;
+  Ref disable = import_object("torch._compile._disable_dynamo");
+  if (disable && PyFunction_Check(disable.get())) {
+    PyObject* consts = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(disable.get()))->co_consts;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(consts) && !meta_kernel_wrapper; ++i)
+      if (PyCode_Check(PyTuple_GET_ITEM(consts, i))) meta_kernel_wrapper = Ref::borrow(PyTuple_GET_ITEM(consts, i)).release();
+  }
+  PyErr_Clear();
+}
+
+// That wrapper imports all of TorchDynamo to keep it out of the kernel. There is nothing to keep out here: the kernel is called
+// directly. Null Ref without a Python error: the frame is something else.
+Ref run_unwrapped_meta_kernel(const InterpreterFrame& frame) noexcept {
+  if (reinterpret_cast<PyObject*>(frame.code) != meta_kernel_wrapper || !frame.is_call) return nullptr;
+  Ref names = Ref::steal(PyCode_GetFreevars(frame.code));
+  PyObject* closure = PyFunction_GET_CLOSURE(frame.function);
+  for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names.get()); ++i)
+    if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), i), "fn"))
+      return Ref::steal(PyObject_Call(PyCell_GET(PyTuple_GET_ITEM(closure, i)), frame.locals[0], frame.locals[1]));
+  return nullptr;
+}
+
 // A Python frame that C code called in the middle of a trace.
 PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) noexcept {
   return run_called_from_c(tracer, frame.function, frame.locals).release();
@@ -23,8 +52,12 @@ PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) noexcep
 PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
   Tracer* tracer = Tracer::current();
   if (tracer) {
-    if (tracer->native() || fake_kernel_running() || throw_flag) return pass(thread, raw, throw_flag);
+    if (throw_flag) return pass(thread, raw, throw_flag);
     const InterpreterFrame frame = look_at(raw);
+    if (tracer->native() || fake_kernel_running()) {
+      if (Ref result = run_unwrapped_meta_kernel(frame)) return result.release();
+      return PyErr_Occurred() ? nullptr : pass(thread, raw, throw_flag);
+    }
     return frame.is_call ? traced_callback(*tracer, frame) : pass(thread, raw, throw_flag);
   }
   PyObject* config = thread_mode().config;
@@ -50,6 +83,7 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
 }  // namespace
 
 HookInstalled::HookInstalled() noexcept {
+  find_meta_kernel_wrapper();
   if (installed_count++ == 0) {
     EvalFrame now = installed_eval_frame();
     previous_hook = now == frame_hook ? nullptr : now;

@@ -13,34 +13,40 @@ bool is_tensor(PyObject* object) noexcept;  // an instance of torch.Tensor or of
 bool is_fake(PyObject* object) noexcept;
 
 // A fake in place of a real tensor that exists outside the trace: same metadata and Python class (nn.Parameter kept), a
-// leaf of its own in autograd. Null with a Python error (NotImplementedError, saying why) for what cannot be faked: sparse,
-// quantized or nested layouts, tensor subclasses with __torch_dispatch__, functorch wrappers.
+// leaf of its own in autograd. Null with a Python error (NotImplementedError, saying why) for what cannot be faked:
+// sparse, quantized or nested layouts, tensor subclasses with __torch_dispatch__, functorch wrappers.
 Ref make_fake(PyObject* real);
+
+// Whether an exception says that C code wanted the data of a fake (numpy(), data_ptr(), a composite operator that reads
+// values): not an error of the traced program, but a reason to give the trace up.
+bool is_fake_data_error(PyObject* exception) noexcept;
 
 // What the trace is told about operators that reach the Fake dispatch key.
 class OperatorObserver {
  public:
   virtual ~OperatorObserver() = default;
   // An operator that no recorded Python call stands for (C code called it: design.md invariant 3). `target` is the
-  // torch._ops.OpOverload, args and kwargs Python objects as one would call it, result what it returned. Called only while
-  // `recording_calls()` is false. False with a Python error set aborts the operator.
+  // torch._ops.OpOverload, args and kwargs Python objects as one would call it, result what it returned (with None
+  // in place of tensors that nobody kept). Only operators that began while `recording_call()` was false are told, each
+  // before the next one begins (which may be in a recorded call) or by flush_operator_reports(). False with a Python
+  // error set aborts what runs.
   virtual bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept = 0;
   // True while a Python call is being executed on fakes that will become one node itself.
   virtual bool recording_call() const noexcept = 0;
   // Told of every operator: it writes to an argument, or draws random numbers (its node must not be removed if unused).
   virtual void operator_is_impure() noexcept = 0;
-  // A real tensor met a fake, or was used while tracing: the fake that stands for it (borrowed), or null with a Python error
-  // set if the trace does not know it.
+  // A real tensor met a fake, or was used while tracing: the fake that stands for it (borrowed), or null with a Python
+  // error set if the trace does not know it.
   virtual PyObject* fake_for_real(PyObject* real) noexcept = 0;
-  // The operator's result depends on data (item(), nonzero(), bool(t)...), cannot be faked, or touches data: the trace must
-  // be abandoned. Sets the Python error; `reason` is one sentence naming the operator.
+  // The operator's result depends on data (item(), nonzero(), bool(t)...), cannot be faked, or touches data: the trace
+  // must be abandoned. Sets the Python error; `reason` is one sentence naming the operator.
   virtual void cannot_fake(const std::string& operator_name, const std::string& reason) noexcept = 0;
 };
 
 // While one lives on a thread, this thread traces: factory functions give fakes, real tensors go through
-// fake_for_real, the observer hears of operators. It saves the thread-local torch state that a trace may change (grad mode,
-// inference mode, autocast and its weight cache, default dtype and device, RNG state of the default CPU generator, functorch
-// stack, dispatch key sets) and restores it on destruction, whatever happened.
+// fake_for_real, the observer hears of operators. It saves the thread-local torch state that a trace may change (grad
+// mode, inference mode, autocast and its weight cache, default dtype and device, RNG state of the default CPU
+// generator, functorch stack, dispatch key sets) and restores it on destruction, whatever happened.
 class TensorTraceScope {
  public:
   explicit TensorTraceScope(OperatorObserver& observer);
@@ -66,12 +72,13 @@ class TensorTraceSuspended {
   OperatorObserver* observer_;
 };
 
-// True while the metadata of an operator is being computed on this thread. Meta kernels may be Python code, which the frame
-// hook must leave alone.
+// True while the metadata of an operator is being computed on this thread. Meta kernels may be Python code, which the
+// frame hook must leave alone.
 bool fake_kernel_running() noexcept;
 
-// operator_ran() is told of an operator when the next one begins, or by this call: until C++ has returned, autograd may still
-// replace the result's tensor object. To be called after C code returned to the evaluator. False with a Python error set.
+// operator_ran() is told of an operator when the next one begins, or by this call: until C++ has returned, autograd may
+// still replace the result's tensor object. To be called after C code returned to the evaluator. False with a Python
+// error set.
 bool flush_operator_reports() noexcept;
 
 struct FakeMemoStatistics {

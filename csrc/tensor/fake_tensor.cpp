@@ -47,8 +47,8 @@ std::string why_not(const at::Tensor& tensor) {
   return "";
 }
 
-// In autograd, a fake is what its tensor is: a leaf, or something computed. For the second, a node that stands for all that
-// was computed before the trace.
+// In autograd, a fake is what its tensor is: a leaf, or something computed. For the second, a node that stands for all
+// that was computed before the trace.
 void set_autograd_state(at::Tensor& fake, const at::Tensor& real) {
   if (!real.requires_grad()) return;
   if (real.is_leaf()) {
@@ -116,10 +116,9 @@ int64_t storage_bytes(const FakeLayout& layout) {
 }
 
 at::Tensor new_fake_on(const FakeLayout& layout, c10::Storage storage, c10::Device device) {
-  const c10::DispatchKey key =
-      c10::computeDispatchKey(c10::typeMetaToScalarType(layout.dtype), c10::kStrided, device);
-  auto impl = c10::make_intrusive<c10::TensorImpl>(std::move(storage),
-                                                   with_view_bits(c10::DispatchKeySet(key), layout), layout.dtype);
+  const c10::DispatchKey key = c10::computeDispatchKey(c10::typeMetaToScalarType(layout.dtype), c10::kStrided, device);
+  auto impl = c10::make_intrusive<c10::TensorImpl>(std::move(storage), with_view_bits(c10::DispatchKeySet(key), layout),
+                                                   layout.dtype);
   return finish(std::move(impl), layout);
 }
 
@@ -178,9 +177,22 @@ bool is_tensor(PyObject* object) noexcept {
   return THPVariable_CheckTypeExact(type) || PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(THPVariableClass));
 }
 
-bool is_fake(PyObject* object) noexcept {
-  return is_tensor(object) && is_fake_tensor(THPVariable_Unpack(object));
+bool is_fake_data_error(PyObject* exception) noexcept {
+  if (!PyErr_GivenExceptionMatches(exception, PyExc_RuntimeError)) return false;
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  const Ref text = Ref::steal(PyObject_Str(exception));
+  const char* characters = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  const std::string_view message = characters ? characters : "";
+  // The second is how Tensor.new_tensor() and Tensor.new() fail: they construct by the tensor's dispatch key.
+  const bool answer = message.find(kNoData) != std::string_view::npos ||
+                      message.find("DispatchKey Fake doesn't correspond to a device") != std::string_view::npos;
+  if (!text || !characters) PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+  return answer;
 }
+
+bool is_fake(PyObject* object) noexcept { return is_tensor(object) && is_fake_tensor(THPVariable_Unpack(object)); }
 
 Ref make_fake(PyObject* real) {
   if (!is_tensor(real)) {

@@ -1,5 +1,5 @@
-// How a fake tensor is represented: a plain c10::TensorImpl with the dispatch keys of a real tensor and DispatchKey::Fake,
-// whose storage has the real one's size and device but no data (touching the data raises).
+// How a fake tensor is represented: a plain c10::TensorImpl with the dispatch keys of a real tensor and
+// DispatchKey::Fake, whose storage has the real one's size and device but no data (touching the data raises).
 //
 // Internal to csrc/tensor/ (LibTorch types); the other rooms see tensors through fake.h.
 #pragma once
@@ -35,7 +35,8 @@ int64_t storage_bytes(const FakeLayout& layout);
 
 // A fake with a storage of its own.
 at::Tensor new_fake(const FakeLayout& layout, int64_t bytes, c10::Device device);
-// A fake that shares the storage of `base`, as a view of it would. Whether autograd considers it a view is up to autograd.
+// A fake that shares the storage of `base`, as a view of it would. Whether autograd considers it a view is up to
+// autograd.
 at::Tensor new_fake_view(const FakeLayout& layout, const at::Tensor& base);
 // A fake that shares a storage with something that was no fake when the operator began (set_ to a bare storage).
 at::Tensor new_fake_on(const FakeLayout& layout, c10::Storage storage, c10::Device device);

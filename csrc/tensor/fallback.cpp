@@ -1,10 +1,12 @@
-// The boxed kernel behind DispatchKey::Fake: every operator on a fake, and every operator on a tracing thread, arrives here
-// below autograd, autocast and the Python key, and leaves with fakes.
+// The boxed kernel behind DispatchKey::Fake: every operator on a fake, and every operator on a tracing thread, arrives
+// here below autograd, autocast and the Python key, and leaves with fakes.
 //
 // In order: real tensors among the arguments are replaced or refused, the observer hears of writes and random numbers,
-// metadata comes from the memo or the meta kernel, results are built, and the call is reported if no Python call stands for it.
+// metadata comes from the memo or the meta kernel, results are built, and the call is reported if no Python call stands
+// for it.
 //
 // Usually runs without the GIL (torch's bindings release it), so Python is touched on the rare paths only.
+#include "tensor/composite_overrides.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/memo.h"
 #include "tensor/meta_call.h"
@@ -29,12 +31,12 @@ void collect(const c10::IValue& value, Tensors& tensors) {
   }
 }
 
-// A number inside a tensor that C++ made during this very call (a Python scalar, an operator's own constant): the program
-// cannot hold it, so it is part of the operator.
+// A number inside a tensor that C++ made during this very call (a Python scalar, an operator's own constant): the
+// program cannot hold it, so it is part of the operator.
 bool is_constant(const at::Tensor& tensor) {
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
-  return impl->is_wrapped_number() || (impl->dim() == 0 && impl->is_cpu() && !impl->pyobj_slot()->load_pyobj() &&
-                                       !tensor.requires_grad());
+  return impl->is_wrapped_number() ||
+         (impl->dim() == 0 && impl->is_cpu() && !impl->pyobj_slot()->load_pyobj() && !tensor.requires_grad());
 }
 
 void deliver(OperatorObserver& observer, const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments,
@@ -47,9 +49,9 @@ void deliver(OperatorObserver& observer, const c10::OperatorHandle& op, c10::Arr
   }
 }
 
-// Whoever called the operator may replace its results' tensor objects as long as nobody else owns them (autograd makes views
-// and variables so), so until the report is due they are held weakly. Results that nobody kept leave nothing to report, unless
-// the operator was called for its effect.
+// Whoever called the operator may replace its results' tensor objects as long as nobody else owns them (autograd makes
+// views and variables so), so until the report is due they are held weakly. Results that nobody kept leave nothing to
+// report, unless the operator was called for its effect.
 class PendingReport {
  public:
   void set(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<c10::IValue> results,
@@ -269,8 +271,10 @@ class Call {
           if (type == c10::kBool || type == c10::kByte) return true;
         }
         return false;
-      case OperatorRule::DynamicUnlessOutputSize: return arguments()[1].isNone();
-      default: return true;
+      case OperatorRule::DynamicUnlessOutputSize:
+        return arguments()[1].isNone();
+      default:
+        return true;
     }
   }
 
@@ -288,16 +292,21 @@ class Call {
 
   at::Tensor build_tensor(const TensorResult& entry, c10::ArrayRef<at::Tensor> earlier) const {
     switch (entry.kind) {
-      case TensorResult::Kind::Undefined: return {};
-      case TensorResult::Kind::Argument: return *tensors_[entry.source];
-      case TensorResult::Kind::Earlier: return earlier[entry.source];
+      case TensorResult::Kind::Undefined:
+        return {};
+      case TensorResult::Kind::Argument:
+        return *tensors_[entry.source];
+      case TensorResult::Kind::Earlier:
+        return earlier[entry.source];
       case TensorResult::Kind::View: {
         const at::Tensor& base = *tensors_[entry.source];
         return is_fake_tensor(base) ? new_fake_view(entry.layout, base)
                                     : new_fake(entry.layout, entry.bytes, base.device());
       }
-      case TensorResult::Kind::ViewOfEarlier: return new_fake_view(entry.layout, earlier[entry.source]);
-      case TensorResult::Kind::Fresh: break;
+      case TensorResult::Kind::ViewOfEarlier:
+        return new_fake_view(entry.layout, earlier[entry.source]);
+      case TensorResult::Kind::Fresh:
+        break;
     }
     return new_fake(entry.layout, entry.bytes, entry.device);
   }
@@ -308,8 +317,12 @@ class Call {
     size_t next = 0;
     for (const ReturnShape& shape : metadata.returns) {
       switch (shape.kind) {
-        case ReturnShape::Kind::Value: results.emplace_back(shape.value); break;
-        case ReturnShape::Kind::Tensor: results.emplace_back(built[next++]); break;
+        case ReturnShape::Kind::Value:
+          results.emplace_back(shape.value);
+          break;
+        case ReturnShape::Kind::Tensor:
+          results.emplace_back(built[next++]);
+          break;
         case ReturnShape::Kind::TensorList: {
           c10::List<at::Tensor> list;
           list.reserve(shape.count);
@@ -362,6 +375,7 @@ void install_fake_fallback() {
     return made;
   }();
   (void)library;
+  install_composite_overrides();
 }
 
 }  // namespace minidynamo

@@ -1,5 +1,5 @@
-// The precision settings of float32 matrix products and convolutions: one value per (backend, kind of operator), and the
-// older global switch, which is kept beside them.
+// The precision settings of float32 matrix products and convolutions: one value per (backend, kind of operator), and
+// the older global switch, which is kept beside them.
 #pragma once
 #include <array>
 #include <optional>
@@ -50,12 +50,15 @@ class Float32Precisions {
     at::Float32Op kind;
   };
   // The pairs that torch knows.
-  static constexpr std::array kSettings{
-      Setting{at::Float32Backend::GENERIC, at::Float32Op::ALL}, Setting{at::Float32Backend::CUDA, at::Float32Op::ALL},
-      Setting{at::Float32Backend::CUDA, at::Float32Op::CONV},   Setting{at::Float32Backend::CUDA, at::Float32Op::RNN},
-      Setting{at::Float32Backend::CUDA, at::Float32Op::MATMUL}, Setting{at::Float32Backend::MKLDNN, at::Float32Op::ALL},
-      Setting{at::Float32Backend::MKLDNN, at::Float32Op::CONV}, Setting{at::Float32Backend::MKLDNN, at::Float32Op::RNN},
-      Setting{at::Float32Backend::MKLDNN, at::Float32Op::MATMUL}};
+  static constexpr std::array kSettings{Setting{at::Float32Backend::GENERIC, at::Float32Op::ALL},
+                                        Setting{at::Float32Backend::CUDA, at::Float32Op::ALL},
+                                        Setting{at::Float32Backend::CUDA, at::Float32Op::CONV},
+                                        Setting{at::Float32Backend::CUDA, at::Float32Op::RNN},
+                                        Setting{at::Float32Backend::CUDA, at::Float32Op::MATMUL},
+                                        Setting{at::Float32Backend::MKLDNN, at::Float32Op::ALL},
+                                        Setting{at::Float32Backend::MKLDNN, at::Float32Op::CONV},
+                                        Setting{at::Float32Backend::MKLDNN, at::Float32Op::RNN},
+                                        Setting{at::Float32Backend::MKLDNN, at::Float32Op::MATMUL}};
 
   static at::Float32Precision plain(at::Float32Precision value) {
     const bool unset = value == at::Float32Precision::NONE || value == at::Float32Precision::DEFAULT;

@@ -122,14 +122,13 @@ void MemoKey::add_tensor(c10::ArrayRef<const at::Tensor*> tensors) {
       break;
     }
   }
-  words_.push_back(word(kTensor, static_cast<uint64_t>(sizes.size()) << 8 |
-                                     static_cast<uint64_t>(c10::typeMetaToScalarType(impl->dtype())) << 16 |
-                                     static_cast<uint64_t>(device.type()) << 24 |
-                                     static_cast<uint64_t>(static_cast<uint8_t>(device.index())) << 32 |
-                                     static_cast<uint64_t>(impl->is_conj()) << 40 |
-                                     static_cast<uint64_t>(impl->is_neg()) << 41 |
-                                     static_cast<uint64_t>(impl->is_wrapped_number()) << 42 |
-                                     static_cast<uint64_t>(same_tensor) << 43));
+  words_.push_back(word(
+      kTensor, static_cast<uint64_t>(sizes.size()) << 8 |
+                   static_cast<uint64_t>(c10::typeMetaToScalarType(impl->dtype())) << 16 |
+                   static_cast<uint64_t>(device.type()) << 24 |
+                   static_cast<uint64_t>(static_cast<uint8_t>(device.index())) << 32 |
+                   static_cast<uint64_t>(impl->is_conj()) << 40 | static_cast<uint64_t>(impl->is_neg()) << 41 |
+                   static_cast<uint64_t>(impl->is_wrapped_number()) << 42 | static_cast<uint64_t>(same_tensor) << 43));
   words_.push_back(shares);
   words_.append(sizes.begin(), sizes.end());
   words_.append(strides.begin(), strides.end());

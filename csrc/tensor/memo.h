@@ -1,5 +1,5 @@
-// The memo of metadata propagation: (operator, everything its arguments say that metadata can depend on) -> what the results
-// look like. Process-wide, bounded, safe to use from several threads.
+// The memo of metadata propagation: (operator, everything its arguments say that metadata can depend on) -> what the
+// results look like. Process-wide, bounded, safe to use from several threads.
 //
 // It does not compute metadata (meta_call.h), and it never holds a tensor.
 #pragma once
@@ -26,8 +26,8 @@ struct TensorResult {
 struct ReturnShape {
   enum class Kind : uint8_t { Tensor, TensorList, Value };
   Kind kind = Kind::Tensor;
-  size_t count = 1;     // tensors it consumes from MetadataResult::tensors
-  c10::IValue value;    // Value: int, bool, double, None
+  size_t count = 1;   // tensors it consumes from MetadataResult::tensors
+  c10::IValue value;  // Value: int, bool, double, None
 };
 
 struct MetadataResult {
@@ -39,8 +39,7 @@ struct MetadataResult {
 class MemoKey {
  public:
   // False if the call must not be remembered (generators, storages, objects, symbolic numbers).
-  bool build(const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
-             c10::ArrayRef<const at::Tensor*> tensors);
+  bool build(const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors);
   c10::ArrayRef<uint64_t> words() const { return words_; }
   uint64_t hash() const { return hash_; }
 

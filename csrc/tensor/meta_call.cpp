@@ -130,8 +130,8 @@ class Twins {
     }
     const size_t bytes = original ? original.nbytes() : 0;
     c10::Storage twin(c10::make_intrusive<c10::StorageImpl>(
-        c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<int64_t>(bytes)),
-        at::DataPtr(nullptr, c10::kMeta), c10::GetAllocator(c10::kMeta), /*resizable=*/true));
+        c10::StorageImpl::use_byte_size_t(), c10::SymInt(static_cast<int64_t>(bytes)), at::DataPtr(nullptr, c10::kMeta),
+        c10::GetAllocator(c10::kMeta), /*resizable=*/true));
     storages_.push_back({original, twin, bytes});
     return twin;
   }
@@ -157,8 +157,8 @@ class Twins {
       return result;
     }
     result.storage = storage(tensor.unsafeGetTensorImpl()->unsafe_storage());
-    auto impl = c10::make_intrusive<c10::TensorImpl>(c10::Storage(result.storage), c10::DispatchKeySet(c10::DispatchKey::Meta),
-                                                     result.before.dtype);
+    auto impl = c10::make_intrusive<c10::TensorImpl>(c10::Storage(result.storage),
+                                                     c10::DispatchKeySet(c10::DispatchKey::Meta), result.before.dtype);
     impl->set_sizes_and_strides(result.before.sizes, result.before.strides, result.before.offset);
     if (result.before.conjugate) impl->_set_conj(true);
     if (result.before.negative) impl->_set_neg(true);
@@ -179,11 +179,13 @@ c10::Device with_index(c10::Device device) {
 
 // Operators whose later arguments may live on other devices than the first.
 bool first_argument_decides(std::string_view name) {
-  return name.starts_with("aten::copy_") || name.starts_with("aten::index") || name.starts_with("aten::_index_put_impl_") ||
-         name.starts_with("aten::_copy_from") || name.starts_with("aten::set_");
+  return name.starts_with("aten::copy_") || name.starts_with("aten::index") ||
+         name.starts_with("aten::_index_put_impl_") || name.starts_with("aten::_copy_from") ||
+         name.starts_with("aten::set_");
 }
 
-// Where an operator's new tensors live: where it is told, else where its arguments are (a 0-dim CPU tensor goes anywhere).
+// Where an operator's new tensors live: where it is told, else where its arguments are (a 0-dim CPU tensor goes
+// anywhere).
 c10::Device result_device(const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
                           c10::ArrayRef<const at::Tensor*> tensors) {
   for (const c10::IValue& value : arguments) {
@@ -241,8 +243,8 @@ void call(const c10::OperatorHandle& op, const OperatorInfo& info, torch::jit::S
     }
     throw;
   } catch (const c10::NotImplementedError& error) {
-    throw CannotFake{c10::str(info.name, " has no fake (meta) implementation: ",
-                              first_line(error.what_without_backtrace()))};
+    throw CannotFake{
+        c10::str(info.name, " has no fake (meta) implementation: ", first_line(error.what_without_backtrace()))};
   } catch (const c10::Error& error) {
     if (says_no_data(error.what_without_backtrace())) {
       throw CannotFake{c10::str("the result of ", info.name, " depends on data")};

@@ -1,5 +1,5 @@
-// What an operator does to metadata, computed: its meta kernel runs on data-free stand-ins ("twins") of its arguments on the
-// meta device, below autograd and with nothing of the trace in force.
+// What an operator does to metadata, computed: its meta kernel runs on data-free stand-ins ("twins") of its arguments
+// on the meta device, below autograd and with nothing of the trace in force.
 //
 // Slow (microseconds in C++, up to a millisecond for meta kernels written in Python): memo.h remembers the outcome.
 #pragma once
@@ -20,6 +20,5 @@ struct MetaOutcome {
 // `tensors` are the arguments' tensors in order; fakes among them are changed as the operator changes its arguments.
 MetaOutcome run_meta_kernel(const c10::OperatorHandle& op, const OperatorInfo& info,
                             c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors);
-
 
 }  // namespace minidynamo

@@ -18,9 +18,10 @@ class TensorRecord {
   TensorRecord& operator=(TensorRecord&&) noexcept;
   ~TensorRecord();
 
-  bool matches(PyObject* object) const noexcept;         // the fast check: no allocation; false if not a tensor
-  std::string difference(PyObject* object) const;        // first thing that differs, as a person would say it; "" if none
-  std::string to_text(const std::string& source) const;  // as a Python expression, e.g. "L['x'].size() == (2, 3) and ..."
+  bool matches(PyObject* object) const noexcept;   // the fast check: no allocation; false if not a tensor
+  std::string difference(PyObject* object) const;  // first thing that differs, as a person would say it; "" if none
+  std::string to_text(
+      const std::string& source) const;  // as a Python expression, e.g. "L['x'].size() == (2, 3) and ..."
 
  private:
   struct Data;
@@ -28,8 +29,8 @@ class TensorRecord {
   std::unique_ptr<Data> data_;
 };
 
-// Grad mode, inference mode, autocast (enabled and dtype per device type, cache), deterministic algorithms, default dtype, matmul
-// precision flags, torch-function modes and state, whether a dispatch-mode stack is active.
+// Grad mode, inference mode, autocast (enabled and dtype per device type, cache), deterministic algorithms, default
+// dtype, matmul precision flags, torch-function modes and state, whether a dispatch-mode stack is active.
 class TorchState {
  public:
   static TorchState now();

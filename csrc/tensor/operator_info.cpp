@@ -46,8 +46,7 @@ class OperatorTable {
     void onOperatorDeregistered(const c10::OperatorHandle& op) override { instance().remove(op); }
   };
 
-  OperatorTable()
-      : registration_(c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>())) {}
+  OperatorTable() : registration_(c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Listener>())) {}
 
   static std::unique_ptr<OperatorInfo> describe(const c10::OperatorHandle& op) {
     auto info = std::make_unique<OperatorInfo>();

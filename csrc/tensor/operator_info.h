@@ -15,9 +15,9 @@ struct OperatorInfo {
   size_t argument_count = 0, return_count = 0;
   std::vector<uint16_t> written_arguments;
   int pin_memory_argument = -1;
-  bool builtin = false;        // of a namespace that torch itself defines: its metadata depends on its arguments only
-  bool composite = false;      // defined by other operators, which arrive one by one
-  bool random = false;         // draws random numbers
+  bool builtin = false;         // of a namespace that torch itself defines: its metadata depends on its arguments only
+  bool composite = false;       // defined by other operators, which arrive one by one
+  bool random = false;          // draws random numbers
   bool changes_layout = false;  // t_, resize_, set_...
   bool dynamic_output = false;  // output shape or value depends on data
   OperatorRule rule = OperatorRule::None;

@@ -4,8 +4,8 @@
 #include <torch/csrc/Layout.h>
 #include <torch/csrc/MemoryFormat.h>
 #include <torch/csrc/jit/python/pybind_utils.h>
-#include <torch/csrc/utils/tensor_memoryformats.h>
 #include <torch/csrc/utils/python_dispatch.h>
+#include <torch/csrc/utils/tensor_memoryformats.h>
 
 #include "tensor/fake_tensor.h"
 
@@ -26,8 +26,10 @@ Ref to_python(const c10::IValue& value, const c10::TypePtr& type) {
         return Ref::borrow(reinterpret_cast<PyObject*>(torch::getTHPDtype(value.toScalarType())));
       case c10::TypeKind::LayoutType:
         return Ref::borrow(reinterpret_cast<PyObject*>(torch::getTHPLayout(value.toLayout())));
-      case c10::TypeKind::MemoryFormatType: return Ref::borrow(torch::utils::getTHPMemoryFormat(value.toMemoryFormat()));
-      default: break;
+      case c10::TypeKind::MemoryFormatType:
+        return Ref::borrow(torch::utils::getTHPMemoryFormat(value.toMemoryFormat()));
+      default:
+        break;
     }
   }
   if (value.isTensor() && value.toTensor().defined() && !is_fake_tensor(value.toTensor()) &&

@@ -9,8 +9,8 @@ struct OperatorReport {
   Ref target, args, kwargs, result;
 };
 
-// Needs the GIL. Arguments that equal their defaults are left out; numbers that were wrapped into tensors are numbers again.
-// Throws python_error.
+// Needs the GIL. Arguments that equal their defaults are left out; numbers that were wrapped into tensors are numbers
+// again. Throws python_error.
 OperatorReport describe_call(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments,
                              c10::ArrayRef<c10::IValue> results);
 

@@ -1,4 +1,5 @@
-// The table of operators that need more than "run the meta kernel": data only (operator_rules.cpp), used by operator_info.
+// The table of operators that need more than "run the meta kernel": data only (operator_rules.cpp), used by
+// operator_info.
 #pragma once
 #include <cstdint>
 #include <string_view>

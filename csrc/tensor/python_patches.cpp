@@ -43,9 +43,8 @@ py::object repr_wrapper(py::object original) {
   py::dict names;
   names["original"] = original;
   names["is_fake"] = py::cpp_function([](py::handle object) { return is_fake(object.ptr()); });
-  names["describe"] = py::cpp_function([](py::handle object) {
-    return describe(THPVariable_Unpack(object.ptr()), Py_TYPE(object.ptr())->tp_name);
-  });
+  names["describe"] = py::cpp_function(
+      [](py::handle object) { return describe(THPVariable_Unpack(object.ptr()), Py_TYPE(object.ptr())->tp_name); });
   return python_function(R"(
 def wrapper(self, *args, **kwargs):
     return describe(self) if is_fake(self) else original(self, *args, **kwargs)

@@ -11,7 +11,8 @@ namespace py = pybind11;
 namespace minidynamo {
 namespace {
 
-// Records what it is told in Python lists. Real tensors get fakes of their own if `known` says so, else they are refused.
+// Records what it is told in Python lists. Real tensors get fakes of their own if `known` says so, else they are
+// refused.
 class RecordingObserver final : public OperatorObserver {
  public:
   RecordingObserver(bool accept_reals, bool report) : accept_reals_(accept_reals), report_(report) {}
@@ -77,6 +78,7 @@ void bind_tensor(PyObject* module_object) {
   patch_torch_for_fakes();
   module.def("make_fake", [](py::handle real) { return checked(make_fake(real.ptr())); });
   module.def("is_fake", [](py::handle object) { return is_fake(object.ptr()); });
+  module.def("is_fake_data_error", [](py::handle object) { return is_fake_data_error(object.ptr()); });
   module.def("memo_statistics", [] {
     const FakeMemoStatistics statistics = fake_memo_statistics();
     py::dict result;
@@ -88,10 +90,11 @@ void bind_tensor(PyObject* module_object) {
   module.def("clear_memo", &clear_fake_memo);
   py::class_<FakeScope>(module, "FakeScope")
       .def(py::init<bool, bool>(), py::arg("accept_reals") = true, py::arg("report") = false)
-      .def("__enter__", [](py::object self) {
-        self.cast<FakeScope&>().enter();
-        return self;
-      })
+      .def("__enter__",
+           [](py::object self) {
+             self.cast<FakeScope&>().enter();
+             return self;
+           })
       .def("__exit__", [](FakeScope& self, const py::args&) { self.exit(); })
       .def_property_readonly("calls", &FakeScope::calls)
       .def_property_readonly("fakes", &FakeScope::fakes)

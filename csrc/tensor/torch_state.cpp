@@ -127,9 +127,9 @@ std::string TorchState::difference() const {
     return c10::str("default dtype is ", dtype_text(now.default_dtype), ", expected ", dtype_text(then.default_dtype));
   }
   if (now.deterministic != then.deterministic || now.deterministic_warn_only != then.deterministic_warn_only) {
-    return c10::str("deterministic algorithms are ", truth(now.deterministic), " (warn only: ",
-                    truth(now.deterministic_warn_only), "), expected ", truth(then.deterministic), " (",
-                    truth(then.deterministic_warn_only), ")");
+    return c10::str("deterministic algorithms are ", truth(now.deterministic),
+                    " (warn only: ", truth(now.deterministic_warn_only), "), expected ", truth(then.deterministic),
+                    " (", truth(then.deterministic_warn_only), ")");
   }
   if (now.torch_function_enabled != then.torch_function_enabled) {
     return flag("__torch_function__", now.torch_function_enabled, then.torch_function_enabled);
@@ -146,8 +146,8 @@ std::string TorchState::difference() const {
   if (!Float32Precisions::now().equivalent(data_->precisions)) return "float32 matmul precision differs";
   for (size_t i = 0; i < data_->modes.size(); ++i) {
     if (!same_mode(data_->modes[i].get(), mode_at(static_cast<int64_t>(i)))) {
-      return c10::str("torch function mode ", i, " is another one (", Py_TYPE(mode_at(static_cast<int64_t>(i)))->tp_name,
-                      ")");
+      return c10::str("torch function mode ", i, " is another one (",
+                      Py_TYPE(mode_at(static_cast<int64_t>(i)))->tp_name, ")");
     }
   }
   return "";

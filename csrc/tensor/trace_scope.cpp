@@ -1,4 +1,5 @@
-// The thread's tracing state: who observes operators, and what of torch's state a trace may change and must find restored.
+// The thread's tracing state: who observes operators, and what of torch's state a trace may change and must find
+// restored.
 //
 // Nothing random is drawn under a trace (random operators only compute metadata), so generators are left alone.
 #include <ATen/ThreadLocalState.h>
@@ -67,17 +68,17 @@ TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
   install_fake_fallback();
   const at::Context& context = at::globalContext();
   const Ref devices = default_device_namespace();
-  saved_ = new Saved{.thread_state = at::ThreadLocalState(),
-                     .observer = exchange_observer(&new_observer),
-                     .autocast_nesting = autocast_nesting(),
-                     .autocast_cache = at::autocast::is_autocast_cache_enabled(),
-                     .default_dtype = c10::get_default_dtype_as_scalartype(),
-                     .deterministic = context.deterministicAlgorithms(),
-                     .deterministic_warn_only = context.deterministicAlgorithmsWarnOnly(),
-                     .deterministic_fill = context.deterministicFillUninitializedMemory(),
-                     .precisions = Float32Precisions::now(),
-                     .default_device =
-                         Ref::borrow(devices ? PyDict_GetItemString(devices.get(), kDefaultDevice) : nullptr)};
+  saved_ =
+      new Saved{.thread_state = at::ThreadLocalState(),
+                .observer = exchange_observer(&new_observer),
+                .autocast_nesting = autocast_nesting(),
+                .autocast_cache = at::autocast::is_autocast_cache_enabled(),
+                .default_dtype = c10::get_default_dtype_as_scalartype(),
+                .deterministic = context.deterministicAlgorithms(),
+                .deterministic_warn_only = context.deterministicAlgorithmsWarnOnly(),
+                .deterministic_fill = context.deterministicFillUninitializedMemory(),
+                .precisions = Float32Precisions::now(),
+                .default_device = Ref::borrow(devices ? PyDict_GetItemString(devices.get(), kDefaultDevice) : nullptr)};
   c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, true);
 }
 

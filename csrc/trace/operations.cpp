@@ -211,7 +211,7 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
 
 int contains(Tracer& tracer, PyObject* container, PyObject* item) {
   if (StandIn* stand_in = tracer.outside.stand_in(container);
-      stand_in && !stand_in->filled && PyDict_CheckExact(container) && is_constant(item)) {
+      stand_in && !stand_in->filled && PyDict_CheckExact(container) && is_plain_key(item)) {
     bool found = false;
     Ref value = tracer.outside.dict_item(tracer, *stand_in, item, found);
     return PyErr_Occurred() ? -1 : found;
@@ -242,7 +242,7 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
     return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
   }
   if (StandIn* stand_in = tracer.outside.stand_in(container); stand_in && !stand_in->filled) {
-    if (PyDict_CheckExact(container) && is_constant(key)) {
+    if (PyDict_CheckExact(container) && is_plain_key(key)) {
       bool found = false;
       Ref value = tracer.outside.dict_item(tracer, *stand_in, key, found);
       if (!found && !PyErr_Occurred()) {

@@ -72,6 +72,12 @@ bool is_constant(PyObject* object) noexcept {
   return false;
 }
 
+bool is_plain_key(PyObject* object) noexcept {
+  PyTypeObject* type = Py_TYPE(object);
+  return is_constant(object) || (!is_fake(object) && type->tp_hash == PyBaseObject_Type.tp_hash &&
+                                 (type->tp_richcompare == PyBaseObject_Type.tp_richcompare || !type->tp_richcompare));
+}
+
 Source* Outside::source_of(PyObject* object) const noexcept {
   auto found = sources_.find(object);
   return found == sources_.end() ? nullptr : found->second;
@@ -302,8 +308,7 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
     PyObject* key = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 0);
     PyObject* value = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 1);
     if (!is_constant(key)) {
-      if (!is_guarded_by_identity(key))
-        return tracer.give_up("unsupported-object", stand_in.source->to_text() + ": a dict with objects as keys") != nullptr;
+      if (is_tensor(key)) return tracer.give_up("unsupported-object", stand_in.source->to_text() + ": tensors as keys") != nullptr;
       source_or_pin(tracer, key);
     }
     Ref item = entered(Access::DictItem, key, -1, value);

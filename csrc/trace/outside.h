@@ -73,6 +73,9 @@ class Outside {
   Ref enter_tensor(Tracer& tracer, Source* source);
 };
 
+// Fit for looking up in an outside dict without filling its stand-in: constants, and what hashes and compares by identity.
+bool is_plain_key(PyObject* object) noexcept;
+
 // None, numbers, strings, torch.dtype and the like, and tuples and frozensets of them: guarded by value.
 bool is_constant(PyObject* object) noexcept;
 

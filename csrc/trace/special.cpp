@@ -242,6 +242,19 @@ Ref one_hot(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return record_result(tracer, NodeKind::CallFunction, callable, arguments, std::move(result));
 }
 
+Ref dict_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  StandIn* stand_in = takes(arguments, 2, 3) ? tracer.outside.stand_in(argument(arguments, 0)) : nullptr;
+  if (stand_in && !stand_in->filled && PyDict_CheckExact(argument(arguments, 0)) && is_plain_key(argument(arguments, 1))) {
+    bool found = false;
+    Ref value = tracer.outside.dict_item(tracer, *stand_in, argument(arguments, 1), found);
+    if (found || PyErr_Occurred()) return value;
+    return arguments.values.size() == 3 ? arguments.values[2] : Ref::none();
+  }
+  static PyObject* const get = import_object("builtins.dict.get").release();
+  (void)callable;
+  return call_natively(tracer, get, arguments);
+}
+
 Ref type_call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.positional_count() == 0 || !PyType_Check(argument(arguments, 0)))
     return call_natively(tracer, callable, arguments);

@@ -21,6 +21,7 @@ SPECIAL(builtin_vars);
 SPECIAL(object_reduce_ex);
 SPECIAL(one_hot);
 SPECIAL(method_caller_call);
+SPECIAL(dict_get);
 SPECIAL(type_call);
 SPECIAL(cached_property_get);
 SPECIAL(attribute_getter_call);

@@ -79,7 +79,6 @@ def facts(tensor: torch.Tensor) -> dict[str, Any]:
         "conj": tensor.is_conj(),
         "neg": tensor.is_neg(),
         "view": tensor._is_view(),
-        "version": tensor._version if not tensor.is_inference() else None,
     }
 
 
@@ -93,6 +92,9 @@ def compare(real: Any, fake: Any, real_arguments: Any, fake_arguments: Any, room
             if not room.is_fake(got):
                 raise Different(f"result {index} is not fake")
             expected_facts, got_facts = facts(expected), facts(got)
+            # A fake argument is no view of anything, whatever the real one is; so it is when it is returned.
+            if any(got is argument for argument in tensors_of(fake_arguments)):
+                expected_facts["view"] = got_facts["view"]
             wrong = {k: (got_facts[k], v) for k, v in expected_facts.items() if got_facts[k] != v}
             if wrong:
                 raise Different(f"result {index}: " + ", ".join(f"{k} {g} instead of {e}" for k, (g, e) in wrong.items()))
@@ -103,8 +105,9 @@ def compare(real: Any, fake: Any, real_arguments: Any, fake_arguments: Any, room
     if real_sharing != fake_sharing:
         raise Different(f"aliasing {fake_sharing} instead of {real_sharing}")
     for index, (expected, got) in enumerate(zip(tensors_of(real_arguments), tensors_of(fake_arguments), strict=True)):
-        if facts(expected) != facts(got):
-            raise Different(f"argument {index} afterwards: {facts(got)} instead of {facts(expected)}")
+        expected_facts, got_facts = ({**facts(t), "view": None, "version": t._version} for t in (expected, got))
+        if expected_facts != got_facts:
+            raise Different(f"argument {index} afterwards: {got_facts} instead of {expected_facts}")
 
 
 def fakes_of(tree: Any, room: Any) -> Any:
@@ -136,7 +139,8 @@ def run_sample(function: Any, sample: Any, room: Any) -> tuple[str, str]:
     if real_error is None and any(t.layout != torch.strided or t.is_nested or t.is_quantized for t in tensors_of(real)):
         return "skipped", "result is not strided"
     try:
-        with room.FakeScope(accept_reals=False):
+        # Reals are what Python code inside of the function makes with torch.tensor() and the like.
+        with room.FakeScope(accept_reals=True):
             fake = function(fake_arguments[0], *fake_arguments[1], **fake_arguments[2])
     except NotImplementedError as error:
         text = str(error).split("\n")[0]
@@ -145,6 +149,8 @@ def run_sample(function: Any, sample: Any, room: Any) -> tuple[str, str]:
     except Exception as error:
         if real_error is not None:
             return "same", "both raise"
+        if room.is_fake_data_error(error):
+            return "data", str(error)
         return "error", f"{type(error).__name__}: {str(error).splitlines()[0][:300] if str(error) else ''}"
     if real_error is not None:
         return "different", f"eager raises {type(real_error).__name__}: {str(real_error)[:200]}"

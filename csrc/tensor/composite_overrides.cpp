@@ -1,0 +1,49 @@
+// Composite operators are taken apart by torch above the Fake key, on the assumption that a CPU tensor has data:
+//   max_pool1d   reads the input directly when no gradient is needed; max_pool1d_with_indices means the same;
+//   one_hot      checks the range of the classes even if their number is given.
+// For fakes they are replaced by the same meaning in other operators, at the autograd key of the CPU, and below it for
+// tensors without autograd keys (inference mode).
+#include "tensor/composite_overrides.h"
+
+#include <ATen/CPUFunctions.h>
+#include <ATen/CompositeImplicitAutogradFunctions.h>
+
+#include "tensor/fake_tensor.h"
+
+namespace minidynamo {
+namespace {
+
+at::Tensor max_pool1d(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride,
+                      at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
+  if (!is_fake_tensor(self)) {
+    return at::compositeimplicitautograd::max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode);
+  }
+  const at::Tensor result =
+      std::get<0>(at::max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode));
+  // With a gradient, the result is a view of a two-dimensional pooling's; without, a tensor of its own.
+  return self.requires_grad() && at::GradMode::is_enabled() ? result : result.clone();
+}
+
+at::Tensor one_hot(const at::Tensor& self, int64_t num_classes) {
+  if (!is_fake_tensor(self) || num_classes <= 0 || self.scalar_type() != c10::kLong) {
+    return at::compositeimplicitautograd::one_hot(self, num_classes);
+  }
+  return at::eq(self.unsqueeze(-1), at::arange(num_classes, self.options())).to(c10::kLong);
+}
+
+}  // namespace
+
+void install_composite_overrides() {
+  static const bool installed = [] {
+    for (c10::DispatchKey key : {c10::DispatchKey::AutogradCPU, c10::DispatchKey::Fake}) {
+      // Never unregistered: operators may run while the process shuts down.
+      auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
+      library->impl("max_pool1d", &max_pool1d);
+      library->impl("one_hot", &one_hot);
+    }
+    return true;
+  }();
+  (void)installed;
+}
+
+}  // namespace minidynamo
