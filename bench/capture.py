@@ -43,31 +43,18 @@ def first_call(front_end: Callable[..., Any], reset: Callable[[], None], case: m
     return first - later - in_backend, graphs
 
 
-def measure(name: str, repeat: int, cold: bool) -> dict[str, Any]:
+def captures(
+    front_end: Callable[..., Any], reset: Callable[[], None], name: str, repeat: int, cold: bool
+) -> tuple[float, int, list[Any]]:
+    """Median seconds, graphs, and minidynamo's counters for each repetition."""
     case = models.build(name)
-    ours: list[float] = []
-    theirs: list[float] = []
-    phases: dict[str, list[float]] = {phase: [] for phase in PHASES}
-    stats: Any = None
-    graphs = {}
+    found, counters, graphs = [], [], 0
     for turn in range(repeat if cold else repeat + 1):
-        spent, graphs["torch"] = first_call(torch.compile, torch.compiler.reset, case)
-        mine, graphs["minidynamo"] = first_call(minidynamo.compile, minidynamo.reset, case)
-        stats = minidynamo.stats()
-        if turn == 0 and not cold:
-            continue
-        theirs.append(spent)
-        ours.append(mine)
-        for phase in PHASES:
-            phases[phase].append(stats["phases"].get(phase, 0.0))
-    return {
-        "minidynamo": statistics.median(ours),
-        "torch": statistics.median(theirs),
-        "phases": {phase: statistics.median(values) for phase, values in phases.items()},
-        "operators": stats["operators"],
-        "guards": stats["guards"],
-        "graphs": graphs,
-    }
+        spent, graphs = first_call(front_end, reset, case)
+        if turn or cold:
+            found.append(spent)
+            counters.append(minidynamo.stats())
+    return statistics.median(found), graphs, counters
 
 
 def main() -> None:
@@ -84,18 +71,22 @@ def main() -> None:
         names, arguments.repeat = names[:1], 1
     torch.set_num_threads(1)
     print(machine())
+    settings = (arguments.repeat, arguments.cold)
+    with torch.no_grad():
+        # One after the other: a process in which torch.compile has run has patched modules, which is not what users of
+        # only one front end have.
+        ours = {name: captures(minidynamo.compile, minidynamo.reset, name, *settings) for name in names}
+        theirs = {name: captures(torch.compile, torch.compiler.reset, name, *settings) for name in names}
     head = "".join(f"{phase:>13}" for phase in PHASES)
     print(f"\n{'capture, ms':<12}{'torch':>10}{'minidynamo':>12}{'ratio':>8}{'graphs':>9}{'ops':>6}{'guards':>8}{head}")
-    with torch.no_grad():
-        for name in names:
-            row = measure(name, arguments.repeat, arguments.cold)
-            split = "".join(f"{row['phases'][phase] * 1e3:>13.2f}" for phase in PHASES)
-            counts = f"{row['graphs']['torch']}/{row['graphs']['minidynamo']}"
-            print(
-                f"{name:<12}{row['torch'] * 1e3:>10.1f}{row['minidynamo'] * 1e3:>12.2f}"
-                f"{row['torch'] / row['minidynamo']:>7.0f}x{counts:>9}{row['operators']:>6}{row['guards']:>8}{split}",
-                flush=True,
-            )
+    for name in names:
+        mine, graphs, counters = ours[name]
+        spent, their_graphs, _ = theirs[name]
+        split = "".join(f"{statistics.median(each['phases'][phase] for each in counters) * 1e3:>13.2f}" for phase in PHASES)
+        print(
+            f"{name:<12}{spent * 1e3:>10.1f}{mine * 1e3:>12.2f}{spent / mine:>7.0f}x{f'{their_graphs}/{graphs}':>9}"
+            f"{counters[-1]['operators']:>6}{counters[-1]['guards']:>8}{split}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-// The residual plan: what has to happen around a compiled graph so that the frame's effect is the original's. A list of steps in
-// single-assignment form; made by the tracer at the end of a trace, turned into bytecode (residual.h) and printed as Python source.
+// The residual plan: what has to happen around a compiled graph so that the frame's effect is the original's. A list of
+// steps in single-assignment form; made by the tracer at the end of a trace, turned into bytecode (residual.h) and
+// printed as Python source.
 //
-// The residual function has two parameters, both tuples that the guard check gathered: `inputs` (graph inputs in order) and `live`
-// (other outside objects). Steps run in order; each may define one value, named by its index.
+// The residual function has two parameters, both tuples that the guard check gathered: `inputs` (graph inputs in order)
+// and `live` (other outside objects). Steps run in order; each may define one value, named by its index.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,13 +19,15 @@ inline constexpr ValueId kNoValue = UINT32_MAX;
 struct Step {
   enum class Kind : uint8_t {
     // define a value
-    Constant,   // object
-    Live,       // live[index]
-    Output,     // outputs[index] of the compiled function (the call itself is not a step: it runs first, once)
-    Tuple, List, Set,  // of operands
-    Dict,       // operands: key, value, key, value...
-    Slice,      // operands: start, stop, step
-    Call,       // object(*operands): object is a callable constant (object.__new__, functools.partial, a class...)
+    Constant,  // object
+    Live,      // live[index]
+    Output,    // outputs[index] of the compiled function (the call itself is not a step: it runs first, once)
+    Tuple,
+    List,
+    Set,    // of operands
+    Dict,   // operands: key, value, key, value...
+    Slice,  // operands: start, stop, step
+    Call,   // object(*operands): object is a callable constant (object.__new__, functools.partial, a class...)
     // effects
     SetAttribute,     // setattr(operands[0], object: str, operands[1])
     DeleteAttribute,  // delattr(operands[0], object)

@@ -1,5 +1,5 @@
-// The callables that residual code uses to make objects again without running user code: instances without __init__, named tuples,
-// functions, partials.
+// The callables that residual code uses to make objects again without running user code: instances without __init__,
+// named tuples, functions, partials.
 #pragma once
 #include "python/ref.h"
 
@@ -8,15 +8,16 @@ namespace minidynamo {
 // Borrowed, alive for the life of the process.
 PyObject* rebuild_instance_callable();  // (class, items or None, attributes: dict) -> instance
 PyObject* rebuild_tuple_callable();     // (class, items: tuple) -> instance of a tuple subclass
-PyObject* rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname, dict)
-PyObject* rebuild_partial_callable();   // (func, args, keywords)
+PyObject*
+rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname, dict)
+PyObject* rebuild_partial_callable();  // (func, args, keywords)
 
-// Whether instances of the class can be taken apart and made again by the above: Python classes over object, list, dict, set or
-// OrderedDict.
+// Whether instances of the class can be taken apart and made again by the above: Python classes over object, list,
+// dict, set or OrderedDict.
 bool is_rebuildable(PyTypeObject* type) noexcept;
 
-// (items, attributes) of such an instance: items is None, or a list, dict or set of its elements; attributes is its __dict__ and slots
-// as a dict. Null with a Python error set if it cannot be had.
+// (items, attributes) of such an instance: items is None, or a list, dict or set of its elements; attributes is its
+// __dict__ and slots as a dict. Null with a Python error set if it cannot be had.
 Ref instance_parts(PyObject* instance);
 
 }  // namespace minidynamo

@@ -55,7 +55,8 @@ void apply_settings(PyObject* config) {
   if (limit && PyLong_Check(limit.get())) CacheRegistry::instance().recompile_limit = PyLong_AsSize_t(limit.get());
   Ref limits = Ref::steal(PyObject_GetAttrString(config, "trace_limits"));
   if (limits && PyTuple_Check(limits.get()) && PyTuple_GET_SIZE(limits.get()) == 3)
-    runtime().limits = {PyLong_AsLong(PyTuple_GET_ITEM(limits.get(), 0)), PyLong_AsSize_t(PyTuple_GET_ITEM(limits.get(), 1)),
+    runtime().limits = {PyLong_AsLong(PyTuple_GET_ITEM(limits.get(), 0)),
+                        PyLong_AsSize_t(PyTuple_GET_ITEM(limits.get(), 1)),
                         static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(limits.get(), 2)))};
   PyErr_Clear();
 }
@@ -77,7 +78,8 @@ bool trace(Tracer& tracer, PyCodeObject* code, const FrameView& view, Exit& exit
   root->pending.assign(view.locals, view.locals + prepared->locals_count);
   static PyObject* const globals_name = PyUnicode_InternFromString("__globals__");
   PyObject* globals = root->globals.get();
-  Source* own_globals = tracer.guards.child(tracer.guards.function(view.function), Access::Attribute, globals_name, -1, globals);
+  Source* own_globals =
+      tracer.guards.child(tracer.guards.function(view.function), Access::Attribute, globals_name, -1, globals);
   tracer.guards.add(own_globals, GuardKind::Identity, GuardOrigin{code, code->co_firstlineno});
 
   Ref result = evaluate(tracer, std::move(root));

@@ -5,8 +5,8 @@
 
 namespace minidynamo {
 
-// `view` is the frame as it was called. Null: run the frame as it was, or, if a Python error is set, that is the frame's result
-// (Unsupported under fullgraph, BackendCompilerFailed).
+// `view` is the frame as it was called. Null: run the frame as it was, or, if a Python error is set, that is the
+// frame's result (Unsupported under fullgraph, BackendCompilerFailed).
 std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config);
 
 // The id under which entries of a configuration are kept; the configuration lives until the next reset.

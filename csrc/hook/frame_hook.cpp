@@ -9,14 +9,15 @@
 namespace minidynamo {
 namespace {
 
-int installed_count = 0;             // changed under the GIL
-EvalFrame previous_hook = nullptr;   // what was there before ours
+int installed_count = 0;            // changed under the GIL
+EvalFrame previous_hook = nullptr;  // what was there before ours
 
 PyObject* pass(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
   return previous_hook ? previous_hook(thread, frame, throw_flag) : evaluate_by_default(thread, frame, throw_flag);
 }
 
-// The code object of the wrapper that torch._compile._disable_dynamo puts around torch's Python meta kernels; null until looked up.
+// The code object of the wrapper that torch._compile._disable_dynamo puts around torch's Python meta kernels; null
+// until looked up.
 PyObject* meta_kernel_wrapper = nullptr;
 
 // Looked up when the hook is first installed: later, looking would itself come through the hook.
@@ -27,13 +28,14 @@ void find_meta_kernel_wrapper() {
   if (disable && PyFunction_Check(disable.get())) {
     PyObject* consts = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(disable.get()))->co_consts;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(consts) && !meta_kernel_wrapper; ++i)
-      if (PyCode_Check(PyTuple_GET_ITEM(consts, i))) meta_kernel_wrapper = Ref::borrow(PyTuple_GET_ITEM(consts, i)).release();
+      if (PyCode_Check(PyTuple_GET_ITEM(consts, i)))
+        meta_kernel_wrapper = Ref::borrow(PyTuple_GET_ITEM(consts, i)).release();
   }
   PyErr_Clear();
 }
 
-// That wrapper imports all of TorchDynamo to keep it out of the kernel. There is nothing to keep out here: the kernel is called
-// directly. Null Ref without a Python error: the frame is something else.
+// That wrapper imports all of TorchDynamo to keep it out of the kernel. There is nothing to keep out here: the kernel
+// is called directly. Null Ref without a Python error: the frame is something else.
 Ref run_unwrapped_meta_kernel(const InterpreterFrame& frame) noexcept {
   if (reinterpret_cast<PyObject*>(frame.code) != meta_kernel_wrapper || !frame.is_call) return nullptr;
   Ref names = Ref::steal(PyCode_GetFreevars(frame.code));
@@ -76,7 +78,8 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
       PyErr_Clear();
   }
   if (captured || PyErr_Occurred()) return result.release();
-  if (frame.code == thread_mode().target) thread_mode().target = nullptr;  // a recursive call of it is an ordinary frame
+  if (frame.code == thread_mode().target)
+    thread_mode().target = nullptr;  // a recursive call of it is an ordinary frame
   return pass(thread, raw, throw_flag);
 }
 

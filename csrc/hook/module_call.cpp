@@ -8,9 +8,9 @@ namespace minidynamo {
 namespace {
 
 struct ModuleMachinery {
-  Ref call;                   // nn.Module._wrapped_call_impl
-  std::vector<Ref> hooks;     // dicts of global hooks
-  std::vector<Ref> own_hooks; // names of a module's own
+  Ref call;                    // nn.Module._wrapped_call_impl
+  std::vector<Ref> hooks;      // dicts of global hooks
+  std::vector<Ref> own_hooks;  // names of a module's own
 };
 
 const ModuleMachinery& machinery() {

@@ -4,8 +4,9 @@
 
 namespace minidynamo {
 
-// For a bound nn.Module.__call__: the Python function that is the module's forward, to be called with the module as first argument.
-// Null Ref (no Python error) if the method is something else, or a hook is registered on the module or globally.
+// For a bound nn.Module.__call__: the Python function that is the module's forward, to be called with the module as
+// first argument. Null Ref (no Python error) if the method is something else, or a hook is registered on the module or
+// globally.
 Ref module_forward(PyObject* bound_method);
 
 }  // namespace minidynamo

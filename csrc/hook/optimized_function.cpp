@@ -1,5 +1,6 @@
-// A call first tries the guards straight on its arguments: no frame, no hook, no dict on a hit. Where the arguments do not lie in the
-// order of the parameters, or no entry fits, the wrapped function is called with the hook installed, so that CPython binds them.
+// A call first tries the guards straight on its arguments: no frame, no hook, no dict on a hit. Where the arguments do
+// not lie in the order of the parameters, or no entry fits, the wrapped function is called with the hook installed, so
+// that CPython binds them.
 #include "hook/optimized_function.h"
 
 #include <structmember.h>
@@ -13,8 +14,7 @@ namespace minidynamo {
 namespace {
 
 struct OptimizedFunction {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* wrapped;
   PyObject* config;
   PyObject* dict;
@@ -58,9 +58,11 @@ PyObject* call_function(OptimizedFunction* self, PyObject* function, PyObject* c
   return call_through_hook(self, function, arguments, flags, keyword_names);
 }
 
-PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keyword_names) noexcept {
+PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags,
+                               PyObject* keyword_names) noexcept {
   OptimizedFunction* self = as_optimized(object);
-  if (Tracer::current() || thread_mode().disabled) return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names);
+  if (Tracer::current() || thread_mode().disabled)
+    return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names);
   PyObject* function = self->wrapped;
   Ref bound_function, bound_self;
   if (Py_IS_TYPE(function, &PyMethod_Type)) {

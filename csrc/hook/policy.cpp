@@ -38,7 +38,8 @@ bool is_user_file(PyObject* filename) {
   if (path.starts_with("<")) return !path.starts_with("<frozen") && !path.starts_with("<eval_with_key>");
   for (const std::string& directory : skipped_directories()) {
     // site-packages lies below the standard library's directory.
-    if (path.starts_with(directory) && path.find("site-packages/", directory.size()) == std::string_view::npos) return false;
+    if (path.starts_with(directory) && path.find("site-packages/", directory.size()) == std::string_view::npos)
+      return false;
   }
   return true;
 }
@@ -57,7 +58,8 @@ bool should_capture(const InterpreterFrame& frame) {
     PyObject* value = frame.locals[i];
     bool found = interesting(value);
     if (value && PyTuple_CheckExact(value))
-      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(value) && !found; ++k) found = interesting(PyTuple_GET_ITEM(value, k));
+      for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(value) && !found; ++k)
+        found = interesting(PyTuple_GET_ITEM(value, k));
     if (found) return is_user_file(frame.code->co_filename);
   }
   return false;

@@ -26,8 +26,13 @@ void log(PyObject* config, const char* topic, const std::string& text) {
 }
 
 void record(PyCodeObject* code, const Break& why) {
-  Uncaptured frame{why.code_object ? why.code_object : Ref::borrow(reinterpret_cast<PyObject*>(code)), why.code, why.detail,
-                   why.user_stack, why.line ? why.line : code->co_firstlineno, why.column, why.end_column};
+  Uncaptured frame{why.code_object ? why.code_object : Ref::borrow(reinterpret_cast<PyObject*>(code)),
+                   why.code,
+                   why.detail,
+                   why.user_stack,
+                   why.line ? why.line : code->co_firstlineno,
+                   why.column,
+                   why.end_column};
   runtime().uncaptured.push_back(std::move(frame));
 }
 
@@ -36,7 +41,8 @@ void raise_unsupported(const Uncaptured& why) {
   Ref raise = import_object("minidynamo.exceptions.Unsupported");
   if (!raise) return;
   const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(why.code.get())->co_filename);
-  std::string message = why.detail + " [" + why.reason + "]\n  at " + (file ? file : "?") + ":" + std::to_string(why.line);
+  std::string message =
+      why.detail + " [" + why.reason + "]\n  at " + (file ? file : "?") + ":" + std::to_string(why.line);
   if (!why.user_stack.empty()) message += "\nUser stack (innermost last):\n" + why.user_stack;
   PyErr_SetString(raise.get(), message.c_str());
 }
@@ -50,8 +56,9 @@ void log_break(PyObject* config, PyCodeObject* code) {
   if (!is_logged(config, "breaks")) return;
   const Uncaptured& why = runtime().uncaptured.back();
   const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(why.code.get())->co_filename);
-  log(config, "breaks", std::string(PyUnicode_AsUTF8(code->co_qualname)) + " runs uncaptured: " + why.detail + " [" + why.reason +
-                            "] at " + (file ? file : "?") + ":" + std::to_string(why.line) + "\n" + why.user_stack);
+  log(config, "breaks",
+      std::string(PyUnicode_AsUTF8(code->co_qualname)) + " runs uncaptured: " + why.detail + " [" + why.reason +
+          "] at " + (file ? file : "?") + ":" + std::to_string(why.line) + "\n" + why.user_stack);
 }
 
 }  // namespace
@@ -84,7 +91,8 @@ void report_entry(PyCodeObject* code, PyObject* config, const CacheEntry& entry)
 void report_recompile(PyCodeObject* code, PyObject* config, CodeCache& cache, const FrameView& view) {
   if (!is_logged(config, "recompiles")) return;
   std::string text = std::string("recompiling ") + PyUnicode_AsUTF8(code->co_qualname);
-  for (const std::string& failure : cache.explain_miss(reinterpret_cast<ConfigId>(config), view)) text += "\n  " + failure;
+  for (const std::string& failure : cache.explain_miss(reinterpret_cast<ConfigId>(config), view))
+    text += "\n  " + failure;
   log(config, "recompiles", text);
 }
 

@@ -11,9 +11,9 @@ namespace minidynamo {
 
 // What the frame hook does on this thread. Outside a capture region it lets every frame pass.
 struct ThreadMode {
-  PyObject* config = nullptr;        // the CaptureConfig of the region; null: capture nothing
-  PyCodeObject* target = nullptr;    // the code object that the region was entered for; captured whatever the policy says
-  bool disabled = false;             // minidynamo.disable: capture nothing, not even in global mode
+  PyObject* config = nullptr;      // the CaptureConfig of the region; null: capture nothing
+  PyCodeObject* target = nullptr;  // the code object that the region was entered for; captured whatever the policy says
+  bool disabled = false;           // minidynamo.disable: capture nothing, not even in global mode
 };
 inline constexpr ThreadMode kCaptureNothing{nullptr, nullptr, true};
 ThreadMode& thread_mode() noexcept;
@@ -45,9 +45,9 @@ struct Statistics {
 struct Runtime {
   Statistics statistics;
   std::vector<Uncaptured> uncaptured;
-  std::unordered_set<Ref> configs;  // kept alive, since their addresses name cache entries
+  std::unordered_set<Ref> configs;            // kept alive, since their addresses name cache entries
   std::unordered_set<PyCodeObject*> limited;  // code objects whose recompile limit was reported
-  Ref global_config;  // of MINIDYNAMO=1; null otherwise
+  Ref global_config;                          // of MINIDYNAMO=1; null otherwise
   long compiled_functions = 0;
   std::vector<std::pair<Ref, Ref>> published;  // (globals dict, name) of __compiled_fn_N, removed at reset
   TraceLimits limits;

@@ -10,10 +10,11 @@ using EvalFrame = PyObject* (*)(PyThreadState*, _PyInterpreterFrame*, int);
 
 // What the hook needs of a frame; all borrowed from it.
 struct InterpreterFrame {
-  PyObject* function;      // the function object whose code it runs
+  PyObject* function;  // the function object whose code it runs
   PyCodeObject* code;
-  PyObject* const* locals; // fast locals: bound parameters, nulls for the rest; cells and free variables are not set up yet
-  bool is_call;            // a function's frame before its first instruction: not a resumed generator, module or class body
+  PyObject* const*
+      locals;    // fast locals: bound parameters, nulls for the rest; cells and free variables are not set up yet
+  bool is_call;  // a function's frame before its first instruction: not a resumed generator, module or class body
 };
 InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept;
 

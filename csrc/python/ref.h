@@ -1,8 +1,8 @@
 // Owned references as a type. The one place where Py_INCREF and Py_DECREF are written.
 //
-// Convention for everything in csrc/: a function that can fail in the CPython sense returns a null Ref (or false, or -1)
-// with the Python error set; a plain PyObject* parameter or result is borrowed. C++ exceptions are not used for Python
-// errors and never cross a C boundary.
+// Convention for everything in csrc/: a function that can fail in the CPython sense returns a null Ref (or false, or
+// -1) with the Python error set; a plain PyObject* parameter or result is borrowed. C++ exceptions are not used for
+// Python errors and never cross a C boundary.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -1,5 +1,5 @@
-// Attribute access. On objects that the trace made, the instance part is CPython's own; the class part is always looked up here,
-// so that what was found in a class is guarded.
+// Attribute access. On objects that the trace made, the instance part is CPython's own; the class part is always looked
+// up here, so that what was found in a class is guarded.
 #include "trace/attributes.h"
 
 #include "python/dict_version.h"
@@ -45,15 +45,27 @@ bool is_data_descriptor(PyObject* object) noexcept { return Py_TYPE(object)->tp_
 
 // The __dict__ of an outside object, as a stand-in through which its attributes are then read and written.
 Ref load_own_dict(Tracer& tracer, PyObject* object) {
-  for (const AttributeWrite& write : tracer.outside.writes())
-    if (write.object.is(object))
-      return tracer.give_up("instance-dict", "__dict__ of an object that the trace has written to");
   Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
   if (!dict) return nullptr;
   Source* source = tracer.guards.child(tracer.outside.source_of(object), Access::InstanceDict, nullptr, -1, dict.get());
   if (!source->value.is(dict.get()))
     return tracer.give_up("instance-dict", "__dict__ of an object whose attributes were read before it had one");
-  return tracer.outside.enter(tracer, source);
+  Ref entered = tracer.outside.enter(tracer, source);
+  if (!entered) return nullptr;
+  // Attributes that the trace has written are in the dict from now on.
+  for (const AttributeWrite& write : tracer.outside.take_writes(object)) {
+    PyObject* descriptor = class_attribute(Py_TYPE(object), write.name.get());
+    if (descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {  // a slot
+      tracer.outside.write(object, write.name.get(), write.value.get());
+      continue;
+    }
+    if (!tracer.outside.fill_if_stand_in(tracer, entered.get())) return nullptr;
+    if (write.value && !tracer.outside.fill_if_stand_in(tracer, write.value.get())) return nullptr;
+    const int status = write.value ? PyDict_SetItem(entered.get(), write.name.get(), write.value.get())
+                                   : PyDict_DelItem(entered.get(), write.name.get());
+    if (status < 0) return nullptr;
+  }
+  return entered;
 }
 
 // The filled stand-in of an outside object's __dict__, if the program uses the dict as such.
@@ -66,7 +78,8 @@ StandIn* own_dict_in_use(Tracer& tracer, PyObject* object) {
 
 // Reads a C-implemented attribute (slot or getset) of an object.
 Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* descriptor) {
-  Ref raw = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+  Ref raw =
+      Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
   if (!raw || tracer.broken()) return nullptr;
   Source* source = tracer.outside.source_of(object);
   if (!source) return raw;
@@ -103,8 +116,9 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     static PyObject* const get_name = interned("__get__");
     if (Ref get = lookup_in_class(tracer, kind, get_name)) {
       if (PyFunction_Check(get.get()))
-        return call(tracer, get.get(),
-                    {Ref::borrow(descriptor), Ref::borrow(object), Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))});
+        return call(
+            tracer, get.get(),
+            {Ref::borrow(descriptor), Ref::borrow(object), Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))});
     }
     if (PyErr_Occurred()) return nullptr;
   }
@@ -309,8 +323,9 @@ Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   const bool may_be_overridden = type->tp_getattro != PyObject_GenericGetAttr;
   Ref override = may_be_overridden ? lookup_in_class(tracer, type, getattribute_name) : Ref();
   if (!override && PyErr_Occurred()) return nullptr;
-  Ref value = override && PyFunction_Check(override.get()) ? call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name)})
-                                                           : find_generically(tracer, object, name);
+  Ref value = override && PyFunction_Check(override.get())
+                  ? call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name)})
+                  : find_generically(tracer, object, name);
   if (value || tracer.broken()) return value;
   if (!may_be_overridden) return PyErr_Occurred() ? Ref() : attribute_error(object, name);
   if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
@@ -340,8 +355,9 @@ Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name)
 bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable, Ref& self) {
   PyTypeObject* type = Py_TYPE(object);
   // The common case without making a bound method: a function in the class, nothing of that name in the instance.
-  if (is_fake(object) || (is_generic_getattr(type) && !PyType_Check(object) && !PyModule_Check(object) &&
-                          type->tp_getattro == PyObject_GenericGetAttr) ||
+  if (is_fake(object) ||
+      (is_generic_getattr(type) && !PyType_Check(object) && !PyModule_Check(object) &&
+       type->tp_getattro == PyObject_GenericGetAttr) ||
       PyType_IsSubtype(type, known_types()->module)) {
     Ref attribute = lookup_in_class(tracer, type, name);
     if (!attribute && PyErr_Occurred()) return false;
@@ -377,7 +393,8 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     return PyObject_SetAttr(object, name, value) == 0 && !tracer.broken();
   }
   if (PyType_Check(object) || PyModule_Check(object) || PyFunction_Check(object))
-    return tracer.give_up("outside-attribute-write", std::string("an attribute of a ") + type->tp_name + " is set") != nullptr;
+    return tracer.give_up("outside-attribute-write", std::string("an attribute of a ") + type->tp_name + " is set") !=
+           nullptr;
   // __setattr__ of nn.Module and other classes that override it is Python code that ends in object.__setattr__.
   static PyObject* const setattr_name = interned("__setattr__");
   static PyObject* const delattr_name = interned("__delattr__");
@@ -412,8 +429,9 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
       return static_cast<bool>(done);
     }
     if (!Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type))
-      return tracer.give_up("outside-attribute-write", std::string("attribute '") + PyUnicode_AsUTF8(name) +
-                                                           "' of an object from before the call is set through a descriptor") != nullptr;
+      return tracer.give_up("outside-attribute-write",
+                            std::string("attribute '") + PyUnicode_AsUTF8(name) +
+                                "' of an object from before the call is set through a descriptor") != nullptr;
   } else if (!has_instance_dict(Py_TYPE(object))) {
     attribute_error(object, name);
     return false;
@@ -459,7 +477,8 @@ Ref load_cell(Tracer& tracer, PyObject* cell) {
   static PyObject* const contents_name = interned("cell_contents");
   if (const AttributeWrite* write = tracer.outside.pending(cell, contents_name)) return write->value;
   PyObject* contents = PyCell_GET(cell);
-  if (contents) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::CellContents, nullptr, -1, contents));
+  if (contents)
+    return tracer.outside.enter(tracer, tracer.guards.child(source, Access::CellContents, nullptr, -1, contents));
   tracer.guards.add_missing(source, Access::CellContents, nullptr, -1, tracer.origin());
   return nullptr;
 }

@@ -13,8 +13,8 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
 // What object.__setattr__ and object.__delattr__ do, past any override.
 bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value);
 
-// _PyType_Lookup with a guard on what was found, or that nothing was. Raw: an unbound descriptor, outside. Null Ref without a
-// Python error: absent.
+// _PyType_Lookup with a guard on what was found, or that nothing was. Raw: an unbound descriptor, outside. Null Ref
+// without a Python error: absent.
 Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name);
 // Guards that the special methods of an operation are what they are now, before C code looks them up itself.
 void guard_special_methods(Tracer& tracer, PyObject* object, std::initializer_list<const char*> names);

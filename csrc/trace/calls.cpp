@@ -31,7 +31,8 @@ std::string callable_name(PyObject* callable) {
     if (name && PyUnicode_Check(name.get())) {
       Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
       PyErr_Clear();
-      std::string prefix = module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) + std::string(".") : "";
+      std::string prefix =
+          module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) + std::string(".") : "";
       return prefix + PyUnicode_AsUTF8(name.get());
     }
     PyErr_Clear();
@@ -39,7 +40,8 @@ std::string callable_name(PyObject* callable) {
   return Py_TYPE(callable)->tp_name;
 }
 
-// --- binding arguments to a Python function's parameters, as CPython does when it makes a frame --------------------------------
+// --- binding arguments to a Python function's parameters, as CPython does when it makes a frame
+// --------------------------------
 
 Ref default_value(Tracer& tracer, PyFunctionObject* function, int32_t index) {
   PyObject* raw = PyTuple_GET_ITEM(function->func_defaults, index);
@@ -64,7 +66,8 @@ enum class Bound : uint8_t { Yes, WrongArguments, Failed };
 
 Bound bind_arguments(Tracer& tracer, PyFunctionObject* function, const Arguments& arguments, Frame& frame) {
   PyCodeObject* code = frame.code();
-  const int32_t positional = code->co_argcount, keyword_only = code->co_kwonlyargcount, named = positional + keyword_only;
+  const int32_t positional = code->co_argcount, keyword_only = code->co_kwonlyargcount,
+                named = positional + keyword_only;
   const auto given = static_cast<int32_t>(arguments.positional_count());
   int32_t next = named;
   const int32_t rest_slot = (code->co_flags & CO_VARARGS) ? next++ : -1;
@@ -115,13 +118,15 @@ Bound bind_arguments(Tracer& tracer, PyFunctionObject* function, const Arguments
   return Bound::Yes;
 }
 
-// --- classes ---------------------------------------------------------------------------------------------------------------------
+// --- classes
+// ---------------------------------------------------------------------------------------------------------------------
 
 // super() without arguments: the class from the __class__ cell and the first parameter of the calling frame.
 Ref zero_argument_super(Tracer& tracer) {
   Frame& frame = *tracer.frame;
   PyObject* names = frame.prepared->bytecode.localsplus_names.get();
-  for (int32_t i = frame.prepared->locals_count - PyCode_GetNumFree(frame.code()); i < frame.prepared->locals_count; ++i) {
+  for (int32_t i = frame.prepared->locals_count - PyCode_GetNumFree(frame.code()); i < frame.prepared->locals_count;
+       ++i) {
     if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "__class__")) {
       Ref type = load_cell(tracer, frame.local(i).get());
       if (!type) return nullptr;
@@ -132,7 +137,8 @@ Ref zero_argument_super(Tracer& tracer) {
       if (self && PyCell_Check(self.get()) && (frame.prepared->bytecode.localsplus_kinds[0] & 0x40))
         self = load_cell(tracer, self.get());
       if (!self) return nullptr;
-      return Ref::steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), type.get(), self.get(), nullptr));
+      return Ref::steal(
+          PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), type.get(), self.get(), nullptr));
     }
   }
   PyErr_SetString(PyExc_RuntimeError, "super(): __class__ cell not found");
@@ -168,8 +174,8 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     return instantiate(tracer, type, arguments);
   }
   if (is_plain_builtin_type(type) || type == &PySuper_Type) {
-    const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type || type == &PyZip_Type ||
-                          type == &PySet_Type || type == &PyReversed_Type;
+    const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type ||
+                          type == &PyZip_Type || type == &PySet_Type || type == &PyReversed_Type;
     std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
     for (Ref& value : values) {
       if (!is_fake(value.get())) continue;
@@ -183,7 +189,8 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
       }
     }
     for (const Ref& value : values) {
-      guard_special_methods(tracer, value.get(), {"__iter__", "__len__", "__next__", "__int__", "__float__", "__str__"});
+      guard_special_methods(tracer, value.get(),
+                            {"__iter__", "__len__", "__next__", "__int__", "__float__", "__str__"});
       if (tracer.broken()) return nullptr;
     }
     return call_natively(tracer, reinterpret_cast<PyObject*>(type), Arguments{values, arguments.keyword_names});
@@ -200,15 +207,17 @@ Ref call_partial(Tracer& tracer, PyObject* partial, const Arguments& arguments) 
     Ref name = Ref::steal(PyUnicode_InternFromString(names[i]));
     Ref raw = Ref::steal(PyObject_GetAttr(partial, name.get()));
     if (!raw) return nullptr;
-    parts[i] = source ? tracer.outside.enter(tracer, tracer.guards.child(source, Access::Attribute, name.get(), -1, raw.get()))
-                      : std::move(raw);
+    parts[i] =
+        source ? tracer.outside.enter(tracer, tracer.guards.child(source, Access::Attribute, name.get(), -1, raw.get()))
+               : std::move(raw);
     if (!parts[i] || !tracer.outside.fill_if_stand_in(tracer, parts[i].get())) return nullptr;
   }
   Ref given = arguments.positional();
   Ref positional = Ref::steal(PySequence_Concat(parts[1].get(), given.get()));
   Ref keywords = Ref::steal(PyDict_Copy(parts[2].get()));
   Ref given_keywords = arguments.keywords();
-  if (!positional || !keywords || (given_keywords && PyDict_Update(keywords.get(), given_keywords.get()) < 0)) return nullptr;
+  if (!positional || !keywords || (given_keywords && PyDict_Update(keywords.get(), given_keywords.get()) < 0))
+    return nullptr;
   return call_with(tracer, parts[0].get(), positional.get(), keywords.get());
 }
 
@@ -229,7 +238,8 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
     PyObject* self = PyCFunction_GET_SELF(callable);
     if (!self || PyModule_Check(self)) return false;
     if (PyType_Check(self)) return is_plain_builtin_type(native_base(reinterpret_cast<PyTypeObject*>(self)));
-    return is_traced_generator(self) || is_plain_builtin_type(Py_TYPE(self)) || is_plain_builtin_type(native_base(Py_TYPE(self)));
+    return is_traced_generator(self) || is_plain_builtin_type(Py_TYPE(self)) ||
+           is_plain_builtin_type(native_base(Py_TYPE(self)));
   }
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type)
     return is_plain_builtin_type(PyDescr_TYPE(callable)) || PyDescr_TYPE(callable) == traced_generator_type();
@@ -249,7 +259,8 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
   PyObject* first = code->co_argcount > 0 ? slots[0] : nullptr;
   if (first && PyCell_Check(first)) first = PyCell_GET(first);
   if (!first) return false;
-  PyTypeObject* const candidates[] = {Py_TYPE(first), PyType_Check(first) ? reinterpret_cast<PyTypeObject*>(first) : nullptr};
+  PyTypeObject* const candidates[] = {Py_TYPE(first),
+                                      PyType_Check(first) ? reinterpret_cast<PyTypeObject*>(first) : nullptr};
   for (PyTypeObject* type : candidates) {
     if (!type) continue;
     for (PyObject* name : {object->func_name, code->co_name}) {
@@ -342,7 +353,8 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   }
   if (const Rule* rule = find_rule(callable)) {
     PyObject* self = bound_self(callable);
-    if (rule->kind == Rule::Kind::Special && self && !PyModule_Check(self)) {  // handlers take the object as first argument
+    if (rule->kind == Rule::Kind::Special && self &&
+        !PyModule_Check(self)) {  // handlers take the object as first argument
       Prepended with_self(Ref::borrow(self), arguments);
       return apply_rule(tracer, *rule, callable, with_self.arguments);
     }
@@ -408,8 +420,9 @@ Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments
     if (!expose(tracer, value.get())) return nullptr;
     values.push_back(value.get());
   }
-  PyObject* result = PyObject_Vectorcall(callable, values.data() + 1,
-                                         arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET, arguments.keyword_names);
+  PyObject* result =
+      PyObject_Vectorcall(callable, values.data() + 1, arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                          arguments.keyword_names);
   return adopt_result(tracer, Ref::steal(result));
 }
 

@@ -1,5 +1,6 @@
-// The instruction loop. What an instruction means for objects is in operations, attributes and calls; here is only the stack,
-// control flow, exceptions and frames. One case per neutral opcode, in the order of CPython's documentation of `dis`.
+// The instruction loop. What an instruction means for objects is in operations, attributes and calls; here is only the
+// stack, control flow, exceptions and frames. One case per neutral opcode, in the order of CPython's documentation of
+// `dis`.
 #include "trace/evaluate.h"
 
 #include <algorithm>
@@ -49,7 +50,8 @@ bool is_free_variable(const Frame& frame, int32_t index) noexcept {
 
 bool unbound_cell(const Frame& frame, int32_t index) {
   if (is_free_variable(frame, index))
-    PyErr_Format(PyExc_NameError, "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
+    PyErr_Format(PyExc_NameError,
+                 "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
                  local_name(frame, index));
   else
     PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%U' where it is not associated with a value",
@@ -119,8 +121,8 @@ Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conver
   return tracer.broken() ? Ref() : formatted;
 }
 
-// Pushes the items of an iterable so that the first is on top; `after` < 0: exactly `before` items, otherwise a starred target
-// between `before` and `after`.
+// Pushes the items of an iterable so that the first is on top; `after` < 0: exactly `before` items, otherwise a starred
+// target between `before` and `after`.
 bool unpack(Tracer& tracer, Frame& frame, PyObject* iterable, int32_t before, int32_t after) {
   std::vector<Ref> items;
   if (!is_fake(iterable)) {
@@ -150,7 +152,8 @@ bool unpack(Tracer& tracer, Frame& frame, PyObject* iterable, int32_t before, in
   }
   if (after >= 0) {
     if (count < before + after) {
-      PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %d, got %d)", before + after, count);
+      PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %d, got %d)", before + after,
+                   count);
       return false;
     }
     Ref rest = Ref::steal(PyList_New(0));
@@ -215,7 +218,8 @@ void raise(Tracer& tracer, Ref exception, Ref cause) {
     Ref made = call(tracer, type, Arguments{});
     if (!made) return false;
     if (!PyExceptionInstance_Check(made.get())) {
-      PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R", type, Py_TYPE(made.get()));
+      PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R", type,
+                   Py_TYPE(made.get()));
       return false;
     }
     given = std::move(made);
@@ -249,12 +253,15 @@ Ref take_error() {
 }
 
 // Enters the handler that covers the current instruction. False: none, the error leaves the frame.
-bool enter_handler(Frame& frame) {
+bool enter_handler(Tracer& tracer, Frame& frame) {
   const ExceptionRegion* region = frame.prepared->bytecode.region_at(frame.instruction);
   if (!region) return false;
   frame.shrink_stack(region->depth);
   if (region->push_lasti) frame.push(Ref::steal(PyLong_FromLong(frame.instruction)));
-  frame.push(take_error());
+  Ref exception = take_error();
+  if (is_fake_data_error(exception.get()))
+    return tracer.give_up("data-dependent", "native code needs the data of a tensor") != nullptr;
+  frame.push(std::move(exception));
   frame.instruction = region->target;
   return true;
 }
@@ -556,7 +563,8 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::BUILD_SET: {
         Ref built = Ref::steal(PySet_New(nullptr));
-        for (int32_t i = arg; i > 0 && ok; --i) ok = PySet_Add(built.get(), frame.top(i).get()) == 0 && !tracer.broken();
+        for (int32_t i = arg; i > 0 && ok; --i)
+          ok = PySet_Add(built.get(), frame.top(i).get()) == 0 && !tracer.broken();
         for (int32_t i = 0; i < arg; ++i) frame.pop();
         if (ok) frame.push(std::move(built));
         break;
@@ -597,7 +605,8 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::LIST_APPEND: {
         Ref item = frame.pop();
-        ok = tracer.outside.fill_if_stand_in(tracer, item.get()) && PyList_Append(frame.top(arg).get(), item.get()) == 0;
+        ok =
+            tracer.outside.fill_if_stand_in(tracer, item.get()) && PyList_Append(frame.top(arg).get(), item.get()) == 0;
         break;
       }
       case Op::LIST_EXTEND: {
@@ -617,7 +626,8 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::SET_UPDATE: {
         Ref iterable = frame.pop();
-        ok = expose(tracer, iterable.get()) && _PySet_Update(frame.top(arg).get(), iterable.get()) == 0 && !tracer.broken();
+        ok = expose(tracer, iterable.get()) && _PySet_Update(frame.top(arg).get(), iterable.get()) == 0 &&
+             !tracer.broken();
         break;
       }
       case Op::MAP_ADD: {
@@ -843,7 +853,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
 
     if (!ok) [[unlikely]] {
       if (!PyErr_Occurred()) tracer.give_up("internal", std::string(op_name(now.op)) + " failed without an error");
-      if (tracer.broken() || !enter_handler(frame)) return Outcome::Failed;
+      if (tracer.broken() || !enter_handler(tracer, frame)) return Outcome::Failed;
       continue;
     }
     ++frame.instruction;
@@ -852,12 +862,13 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
 
 Outcome run_throwing(Tracer& tracer, Frame& frame, Ref& value) {
   // The error is raised by the instruction that the generator is suspended at.
-  if (!enter_handler(frame)) return Outcome::Failed;
+  if (!enter_handler(tracer, frame)) return Outcome::Failed;
   return run(tracer, frame, value);
 }
 
 Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame) {
-  if (tracer.depth >= tracer.limits.depth) return tracer.give_up("depth-limit", "calls are nested deeper than config allows");
+  if (tracer.depth >= tracer.limits.depth)
+    return tracer.give_up("depth-limit", "calls are nested deeper than config allows");
   if (frame->code()->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
     return tracer.give_up("coroutine", "asynchronous code is not traced");
   ++tracer.depth;

@@ -6,8 +6,8 @@ namespace minidynamo {
 
 enum class Outcome : uint8_t { Returned, Yielded, Failed };
 
-// Runs from frame.instruction on. Returned and Yielded give a value; after Yielded, push the value sent and run again from
-// the next instruction. Failed: a Python error is set (and perhaps tracer.broken()).
+// Runs from frame.instruction on. Returned and Yielded give a value; after Yielded, push the value sent and run again
+// from the next instruction. Failed: a Python error is set (and perhaps tracer.broken()).
 Outcome run(Tracer& tracer, Frame& frame, Ref& value);
 
 // As run(), for a generator frame into which the current Python error is thrown at the point where it stands.

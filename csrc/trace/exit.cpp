@@ -59,8 +59,8 @@ class ExitPlanner {
   ValueId make_value(PyObject* object) {
     if (Source* source = tracer_.outside.source_of(object)) {
       // An object that its guard fixes is a constant of the residual code.
-      if (source->access == Access::Pinned || PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) ||
-          PyCFunction_Check(object))
+      if (source->access == Access::Pinned || PyFunction_Check(object) || PyType_Check(object) ||
+          PyModule_Check(object) || PyCFunction_Check(object))
         return constant(object);
       return live(source);
     }
@@ -78,7 +78,8 @@ class ExitPlanner {
       return with_operands(Step::Kind::Slice, {slice->start, slice->stop, slice->step});
     }
     if (type == &PyMethod_Type)
-      return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {PyMethod_GET_FUNCTION(object), PyMethod_GET_SELF(object)});
+      return call(reinterpret_cast<PyObject*>(&PyMethod_Type),
+                  {PyMethod_GET_FUNCTION(object), PyMethod_GET_SELF(object)});
     if (PyFunction_Check(object)) return function(object);
     if (type == &PyCell_Type) {
       PyObject* contents = PyCell_GET(object);
@@ -163,9 +164,10 @@ class ExitPlanner {
     Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
     values_.try_emplace(made->func_code, constant(made->func_code));
     values_.try_emplace(made->func_globals, constant(made->func_globals));
-    return call(rebuild_function_callable(),
-                {made->func_code, made->func_globals, made->func_name, part(made->func_defaults), part(made->func_kwdefaults),
-                 part(made->func_closure), part(made->func_annotations), made->func_qualname, own.get()});
+    return call(
+        rebuild_function_callable(),
+        {made->func_code, made->func_globals, made->func_name, part(made->func_defaults), part(made->func_kwdefaults),
+         part(made->func_closure), part(made->func_annotations), made->func_qualname, own.get()});
   }
 
   ValueId partial(PyObject* object) {
@@ -195,8 +197,8 @@ class ExitPlanner {
       return refuse(std::string("an instance of ") + Py_TYPE(object)->tp_name);
     }
     keep_alive_.push_back(parts);
-    return call(rebuild_instance_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)), PyTuple_GET_ITEM(parts.get(), 0),
-                                              PyTuple_GET_ITEM(parts.get(), 1)});
+    return call(rebuild_instance_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)),
+                                              PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
   }
 
   bool effect(const char* callable_path, std::initializer_list<PyObject*> arguments) {
@@ -240,7 +242,8 @@ class ExitPlanner {
       }
     } else {
       Ref items = Ref::steal(PySequence_List(object));
-      for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) now.push_back(PyList_GET_ITEM(items.get(), i));
+      for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i)
+        now.push_back(PyList_GET_ITEM(items.get(), i));
     }
     return now;
   }
@@ -261,6 +264,24 @@ class ExitPlanner {
     return true;
   }
 
+  // Whether a dict still has all its keys in their order, perhaps with new ones behind them.
+  static bool keeps_keys(const StandIn& stand_in) {
+    const std::vector<PyObject*> now = elements(stand_in.object.get());
+    if (now.size() < stand_in.snapshot.size()) return false;
+    for (size_t i = 0; i < stand_in.snapshot.size(); i += 2)
+      if (!stand_in.snapshot[i].is(now[i])) return false;
+    return true;
+  }
+
+  bool plan_dict_items(const StandIn& stand_in) {
+    const std::vector<PyObject*> now = elements(stand_in.object.get());
+    for (size_t i = 0; i < now.size(); i += 2) {
+      const bool unchanged = i < stand_in.snapshot.size() && stand_in.snapshot[i + 1].is(now[i + 1]);
+      if (!unchanged && !effect("builtins.dict.__setitem__", {stand_in.object.get(), now[i], now[i + 1]})) return false;
+    }
+    return true;
+  }
+
   bool plan_container_write(const StandIn& stand_in) {
     PyObject* object = stand_in.object.get();
     if (PyList_CheckExact(object)) {
@@ -271,6 +292,7 @@ class ExitPlanner {
       return effect("builtins.list.__setitem__", {object, everything.get(), items.get()});
     }
     if (PyDict_CheckExact(object)) {
+      if (keeps_keys(stand_in)) return plan_dict_items(stand_in);
       Ref items = Ref::steal(PyDict_Copy(object));
       keep_alive_.push_back(items);
       return effect("builtins.dict.clear", {object}) && effect("builtins.dict.update", {object, items.get()});
@@ -280,7 +302,8 @@ class ExitPlanner {
       keep_alive_.push_back(items);
       return effect("builtins.set.clear", {object}) && effect("builtins.set.update", {object, items.get()});
     }
-    tracer_.give_up("outside-container-write", std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is changed");
+    tracer_.give_up("outside-container-write",
+                    std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is changed");
     return false;
   }
 
@@ -309,6 +332,9 @@ class ExitPlanner {
 
 }  // namespace
 
-bool plan_exit(Tracer& tracer, PyObject* result, Exit& exit) { return ExitPlanner(tracer, exit).run(result); }
+bool plan_exit(Tracer& tracer, PyObject* result, Exit& exit) {
+  flush_operator_reports();
+  return !tracer.broken() && ExitPlanner(tracer, exit).run(result);
+}
 
 }  // namespace minidynamo

@@ -5,7 +5,8 @@
 namespace minidynamo {
 namespace {
 std::unordered_map<PyCodeObject*, std::unique_ptr<PreparedCode>>& prepared_codes() {
-  static auto* codes = new std::unordered_map<PyCodeObject*, std::unique_ptr<PreparedCode>>;  // outlives the interpreter's end
+  static auto* codes =
+      new std::unordered_map<PyCodeObject*, std::unique_ptr<PreparedCode>>;  // outlives the interpreter's end
   return *codes;
 }
 }  // namespace
@@ -29,7 +30,8 @@ Frame::Frame(const PreparedCode* prepared_code, PyObject* of_function, Frame* ca
   auto* object = reinterpret_cast<PyFunctionObject*>(of_function);
   globals = Ref::borrow(object->func_globals);
   builtins = Ref::borrow(object->func_builtins);
-  // Two more than the code needs: an exception and its instruction index are pushed while the stack may be at its deepest.
+  // Two more than the code needs: an exception and its instruction index are pushed while the stack may be at its
+  // deepest.
   slots.resize(prepared->locals_count + prepared->stack_size + 2);
   stack_top = prepared->locals_count;
 }

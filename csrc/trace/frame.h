@@ -30,14 +30,14 @@ struct Frame {
   Frame* caller;  // the traced frame that called this one, directly or through C code
   Ref function;
   Ref globals, builtins;
-  Ref locals_mapping;           // class bodies only: the namespace that LOAD_NAME and STORE_NAME use
-  std::vector<Ref> slots;       // fast locals, then the value stack
-  size_t stack_top;             // index into slots of the first free stack slot
-  int32_t instruction = 0;      // index of the instruction being executed
-  Ref keyword_names;            // set by KW_NAMES for the next CALL
+  Ref locals_mapping;       // class bodies only: the namespace that LOAD_NAME and STORE_NAME use
+  std::vector<Ref> slots;   // fast locals, then the value stack
+  size_t stack_top;         // index into slots of the first free stack slot
+  int32_t instruction = 0;  // index of the instruction being executed
+  Ref keyword_names;        // set by KW_NAMES for the next CALL
   bool is_root = false;
-  // Root frame: the caller's objects that no instruction has touched yet (borrowed from the CPython frame); they enter the
-  // trace, with their guards, when they are first loaded.
+  // Root frame: the caller's objects that no instruction has touched yet (borrowed from the CPython frame); they enter
+  // the trace, with their guards, when they are first loaded.
   std::vector<PyObject*> pending;
 
   PyCodeObject* code() const noexcept { return prepared->code(); }

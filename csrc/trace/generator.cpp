@@ -8,12 +8,11 @@
 namespace minidynamo {
 namespace {
 
-// A generator of the trace. It is an ordinary Python iterator, so C code (tuple(), all(), zip()) may drive it; it runs only while its
-// trace does.
+// A generator of the trace. It is an ordinary Python iterator, so C code (tuple(), all(), zip()) may drive it; it runs
+// only while its trace does.
 struct GeneratorObject {
-  PyObject_HEAD
-  Frame* frame;    // owned; null when finished
-  Tracer* tracer;  // the trace that made it
+  PyObject_HEAD Frame* frame;  // owned; null when finished
+  Tracer* tracer;              // the trace that made it
   bool started, running;
 };
 
@@ -38,7 +37,8 @@ Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) 
     if (!throwing) returned = Ref::none();
     return nullptr;  // throwing: the error that was to be thrown is the result
   }
-  if (tracer->depth >= tracer->limits.depth) return tracer->give_up("depth-limit", "calls are nested deeper than config allows");
+  if (tracer->depth >= tracer->limits.depth)
+    return tracer->give_up("depth-limit", "calls are nested deeper than config allows");
   Ref keep_alive = Ref::borrow(reinterpret_cast<PyObject*>(generator));
   Frame& frame = *generator->frame;
   frame.caller = tracer->frame;
@@ -132,8 +132,8 @@ PyObject* generator_close(PyObject* self, PyObject*) {
 void close_when_dropped(PyObject* self) {
   GeneratorObject* generator = as_generator(self);
   Tracer* tracer = Tracer::current();
-  if (!generator->frame || !generator->started || generator->running || tracer != generator->tracer || tracer->broken() ||
-      !generator->frame->prepared->bytecode.region_at(generator->frame->instruction))
+  if (!generator->frame || !generator->started || generator->running || tracer != generator->tracer ||
+      tracer->broken() || !generator->frame->prepared->bytecode.region_at(generator->frame->instruction))
     return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -178,7 +178,8 @@ PyTypeObject generator_type = make_generator_type();
 PyObject* delegate(const Frame& frame) noexcept {
   const auto& code = frame.prepared->bytecode.instructions;
   const size_t next = frame.instruction + 1;
-  if (code[frame.instruction].op != Op::YIELD_VALUE || next >= code.size() || code[next].op != Op::RESUME || code[next].arg < 2)
+  if (code[frame.instruction].op != Op::YIELD_VALUE || next >= code.size() || code[next].op != Op::RESUME ||
+      code[next].arg < 2)
     return nullptr;
   return frame.slots[frame.stack_top - 1].get();
 }

@@ -5,15 +5,15 @@
 namespace minidynamo {
 
 struct KnownTypes {
-  PyTypeObject* tensor;         // torch.Tensor
-  PyTypeObject* parameter;      // torch.nn.Parameter
-  PyTypeObject* module;         // torch.nn.Module
-  PyTypeObject* size;           // torch.Size
+  PyTypeObject* tensor;     // torch.Tensor
+  PyTypeObject* parameter;  // torch.nn.Parameter
+  PyTypeObject* module;     // torch.nn.Module
+  PyTypeObject* size;       // torch.Size
   PyTypeObject* dtype;
   PyTypeObject* device;
   PyTypeObject* layout;
   PyTypeObject* memory_format;
-  PyTypeObject* op_overload;    // torch._ops.OpOverload
+  PyTypeObject* op_overload;  // torch._ops.OpOverload
   PyTypeObject* op_overload_packet;
   PyTypeObject* custom_op_def;  // torch.library's CustomOpDef
   PyTypeObject* autograd_function_meta;
@@ -23,8 +23,8 @@ struct KnownTypes {
   PyTypeObject* ordered_dict;
   PyTypeObject* default_dict;
   PyTypeObject* deque;
-  PyTypeObject* pattern;        // re.Pattern
-  PyObject* module_getattr;     // torch.nn.Module.__getattr__
+  PyTypeObject* pattern;     // re.Pattern
+  PyObject* module_getattr;  // torch.nn.Module.__getattr__
 };
 
 // Imports torch; null with a Python error set if it is not what minidynamo supports.

@@ -61,14 +61,15 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
       matches_self = PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type), _Py_TPFLAGS_MATCH_SELF);
     }
     if (!PyTuple_CheckExact(match_args.get())) {
-      PyErr_Format(PyExc_TypeError, "%s.__match_args__ must be a tuple (got %s)", reinterpret_cast<PyTypeObject*>(type)->tp_name,
-                   match_args.type()->tp_name);
+      PyErr_Format(PyExc_TypeError, "%s.__match_args__ must be a tuple (got %s)",
+                   reinterpret_cast<PyTypeObject*>(type)->tp_name, match_args.type()->tp_name);
       return nullptr;
     }
     const Py_ssize_t allowed = matches_self ? 1 : PyTuple_GET_SIZE(match_args.get());
     if (allowed < positional) {
       PyErr_Format(PyExc_TypeError, "%s() accepts %d positional sub-pattern%s (%d given)",
-                   reinterpret_cast<PyTypeObject*>(type)->tp_name, static_cast<int>(allowed), allowed == 1 ? "" : "s", positional);
+                   reinterpret_cast<PyTypeObject*>(type)->tp_name, static_cast<int>(allowed), allowed == 1 ? "" : "s",
+                   positional);
       return nullptr;
     }
     if (matches_self) {

@@ -1,5 +1,6 @@
-// Operators. An operation on a fake becomes a node; a plain read of a stand-in stays narrow; everything else is CPython's own
-// operation on in-trace objects, whose Python-level special methods come back to the tracer through the frame hook.
+// Operators. An operation on a fake becomes a node; a plain read of a stand-in stays narrow; everything else is
+// CPython's own operation on in-trace objects, whose Python-level special methods come back to the tracer through the
+// frame hook.
 #include "trace/operations.h"
 
 #include "trace/attributes.h"
@@ -69,7 +70,8 @@ bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
 // Two outside objects that the program found to be different must be different at the next call.
 void guard_different(Tracer& tracer, PyObject* left, PyObject* right) {
   Source *left_source, *right_source;
-  if (left != right && is_outside_instance(tracer, left, left_source) && is_outside_instance(tracer, right, right_source))
+  if (left != right && is_outside_instance(tracer, left, left_source) &&
+      is_outside_instance(tracer, right, right_source))
     tracer.guards.add_relation(left_source, GuardKind::NotSameAs, right_source, tracer.origin());
 }
 
@@ -105,21 +107,24 @@ Ref tensor_index(Tracer& tracer, PyObject* key) {
     }
     return Ref::steal(PySlice_New(parts[0].get(), parts[1].get(), parts[2].get()));
   }
-  if (PyLong_Check(key) || !Py_TYPE(key)->tp_as_number || !Py_TYPE(key)->tp_as_number->nb_index) return Ref::borrow(key);
+  if (PyLong_Check(key) || !Py_TYPE(key)->tp_as_number || !Py_TYPE(key)->tp_as_number->nb_index)
+    return Ref::borrow(key);
   guard_special_methods(tracer, key, {"__index__"});
   return adopt_result(tracer, Ref::steal(PyNumber_Index(key)));
 }
 
 // What may stand beside a tensor in an operator that runs natively as one node.
 bool combines_with_tensor(PyObject* object) {
-  return is_fake(object) || is_constant(object) || PyLong_Check(object) || PyFloat_Check(object) || PyList_CheckExact(object) || PyTuple_Check(object) || PySlice_Check(object);
+  return is_fake(object) || is_constant(object) || PyLong_Check(object) || PyFloat_Check(object) ||
+         PyList_CheckExact(object) || PyTuple_Check(object) || PySlice_Check(object);
 }
 
 }  // namespace
 
 bool expose(Tracer& tracer, PyObject* object) {
   if (is_number(object) || PyUnicode_CheckExact(object)) return true;
-  if (StandIn* stand_in = tracer.outside.stand_in(object)) return stand_in->filled || tracer.outside.fill(tracer, *stand_in);
+  if (StandIn* stand_in = tracer.outside.stand_in(object))
+    return stand_in->filled || tracer.outside.fill(tracer, *stand_in);
   Source* source = tracer.outside.source_of(object);
   if (!source || is_fake(object)) return true;
   PyTypeObject* type = Py_TYPE(object);
@@ -128,11 +133,12 @@ bool expose(Tracer& tracer, PyObject* object) {
       is_plain_builtin_type(type) || is_constant(object) || PyCode_Check(object) || type == &PyBaseObject_Type)
     return true;
   if (type->tp_descr_get) return true;
-  return tracer.give_up("opaque-object", std::string("native code uses a ") + type->tp_name + " from before the call (" +
-                                             source->to_text() + ")") != nullptr;
+  return tracer.give_up("opaque-object", std::string("native code uses a ") + type->tp_name +
+                                             " from before the call (" + source->to_text() + ")") != nullptr;
 }
 
 Ref adopt_result(Tracer& tracer, Ref result) {
+  flush_operator_reports();
   if (tracer.broken()) return nullptr;
   if (!result || !is_tensor(result.get()) || is_fake(result.get())) return result;
   PyObject* fake = tracer.fake_for_real(result.get());
@@ -158,7 +164,11 @@ int truth(Tracer& tracer, PyObject* object) {
 
 Ref unary_operation(Tracer& tracer, Op op, PyObject* operand) {
   if (is_fake(operand))
-    return record_operator(tracer, op == Op::UNARY_NEGATIVE ? "neg" : op == Op::UNARY_POSITIVE ? "pos" : "invert", {operand});
+    return record_operator(tracer,
+                           op == Op::UNARY_NEGATIVE   ? "neg"
+                           : op == Op::UNARY_POSITIVE ? "pos"
+                                                      : "invert",
+                           {operand});
   if (!expose(tracer, operand)) return nullptr;
   guard_special_methods(tracer, operand, {"__neg__", "__pos__", "__invert__"});
   if (tracer.broken()) return nullptr;
@@ -183,8 +193,8 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
       if (!result || !result.is(Py_NotImplemented)) return result;
     }
     if (tracer.broken()) return nullptr;
-    return tracer.give_up("unsupported-operand", std::string("operator ") + binary.function + " between " + Py_TYPE(left)->tp_name +
-                                                     " and " + Py_TYPE(right)->tp_name);
+    return tracer.give_up("unsupported-operand", std::string("operator ") + binary.function + " between " +
+                                                     Py_TYPE(left)->tp_name + " and " + Py_TYPE(right)->tp_name);
   }
   if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
   guard_special_methods(tracer, left, {binary.method});
@@ -197,8 +207,8 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   if (is_number(left) && is_number(right)) return Ref::steal(PyObject_RichCompare(left, right, comparison));
   if (is_fake(left) || is_fake(right)) {
     if (!combines_with_tensor(left) || !combines_with_tensor(right))
-      return tracer.give_up("unsupported-operand", std::string("comparison between ") + Py_TYPE(left)->tp_name + " and " +
-                                                       Py_TYPE(right)->tp_name);
+      return tracer.give_up("unsupported-operand", std::string("comparison between ") + Py_TYPE(left)->tp_name +
+                                                       " and " + Py_TYPE(right)->tp_name);
     return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
   }
   if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
@@ -307,7 +317,8 @@ Ref iterator_of(Tracer& tracer, PyObject* iterable) {
     return parts ? Ref::steal(PyObject_GetIter(parts.get())) : Ref();
   }
   if (is_traced_generator(iterable)) return Ref::borrow(iterable);
-  if (Ref method = python_method(tracer, iterable, "__iter__")) return call(tracer, method.get(), {Ref::borrow(iterable)});
+  if (Ref method = python_method(tracer, iterable, "__iter__"))
+    return call(tracer, method.get(), {Ref::borrow(iterable)});
   if (tracer.broken() || !expose(tracer, iterable)) return nullptr;
   return checked(tracer, PyObject_GetIter(iterable));
 }

@@ -6,8 +6,9 @@ namespace minidynamo {
 
 int truth(Tracer& tracer, PyObject* object);  // 1, 0, or -1 on failure
 Ref unary_operation(Tracer& tracer, Op op, PyObject* operand);
-Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right);  // number: CPython's NB_* of BINARY_OP
-Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right);       // Py_LT...
+Ref binary_operation(Tracer& tracer, int number, PyObject* left,
+                     PyObject* right);                                         // number: CPython's NB_* of BINARY_OP
+Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right);  // Py_LT...
 int contains(Tracer& tracer, PyObject* container, PyObject* item);
 Ref is_same(Tracer& tracer, PyObject* left, PyObject* right);
 
@@ -21,7 +22,8 @@ Ref next_item(Tracer& tracer, PyObject* iterator);
 
 // Makes an object fit for native code: stand-ins filled.
 bool expose(Tracer& tracer, PyObject* object);
-// What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays null.
+// What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays
+// null.
 Ref adopt_result(Tracer& tracer, Ref result);
 
 }  // namespace minidynamo

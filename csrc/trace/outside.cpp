@@ -28,7 +28,8 @@ bool is_guarded_by_identity(PyObject* object) noexcept {
   if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
   if (PyCFunction_Check(object)) {
     PyObject* self = PyCFunction_GET_SELF(object);
-    return !self || PyModule_Check(self) || PyType_Check(self) || !PyType_HasFeature(Py_TYPE(self), Py_TPFLAGS_HEAPTYPE);
+    return !self || PyModule_Check(self) || PyType_Check(self) ||
+           !PyType_HasFeature(Py_TYPE(self), Py_TPFLAGS_HEAPTYPE);
   }
   if (type == &PyMethodDescr_Type || type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type ||
       type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type || type == &PyProperty_Type ||
@@ -146,7 +147,8 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
     static PyObject* const function_name = PyUnicode_InternFromString("__func__");
     static PyObject* const self_name = PyUnicode_InternFromString("__self__");
-    Ref function = enter(tracer, tracer.guards.child(source, Access::Attribute, function_name, -1, PyMethod_GET_FUNCTION(raw)));
+    Ref function =
+        enter(tracer, tracer.guards.child(source, Access::Attribute, function_name, -1, PyMethod_GET_FUNCTION(raw)));
     Ref self = enter(tracer, tracer.guards.child(source, Access::Attribute, self_name, -1, PyMethod_GET_SELF(raw)));
     if (!function || !self) return nullptr;
     Ref bound = Ref::steal(PyMethod_New(function.get(), self.get()));
@@ -156,7 +158,8 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
   }
   if (container_base(type)) return enter_container(tracer, source);
   // Instances of Python classes are read attribute by attribute; other objects are taken as they are, by identity.
-  const bool is_instance = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type == &PyCell_Type || type == known_types()->partial;
+  const bool is_instance =
+      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type == &PyCell_Type || type == known_types()->partial;
   tracer.guards.add(source, is_instance ? GuardKind::ExactType : GuardKind::Identity, tracer.origin());
   know(raw, source);
   return Ref::borrow(raw);
@@ -195,7 +198,8 @@ Ref Outside::enter_tuple(Tracer& tracer, Source* source) {
   const Py_ssize_t count = PyTuple_GET_SIZE(raw);
   Ref items = Ref::steal(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
-    Ref item = enter(tracer, tracer.guards.child(source, Access::Index, nullptr, static_cast<int32_t>(i), PyTuple_GET_ITEM(raw, i)));
+    Ref item = enter(
+        tracer, tracer.guards.child(source, Access::Index, nullptr, static_cast<int32_t>(i), PyTuple_GET_ITEM(raw, i)));
     if (!item || !fill_if_stand_in(tracer, item.get())) return nullptr;
     PyTuple_SET_ITEM(items.get(), i, item.release());
   }
@@ -308,7 +312,8 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
     PyObject* key = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 0);
     PyObject* value = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 1);
     if (!is_constant(key)) {
-      if (is_tensor(key)) return tracer.give_up("unsupported-object", stand_in.source->to_text() + ": tensors as keys") != nullptr;
+      if (is_tensor(key))
+        return tracer.give_up("unsupported-object", stand_in.source->to_text() + ": tensors as keys") != nullptr;
       source_or_pin(tracer, key);
     }
     Ref item = entered(Access::DictItem, key, -1, value);
@@ -341,6 +346,16 @@ const AttributeWrite* Outside::pending(PyObject* object, PyObject* name) const n
   for (auto write = writes_.rbegin(); write != writes_.rend(); ++write)
     if (write->object.is(object) && write->name.is(name)) return &*write;
   return nullptr;
+}
+
+std::vector<AttributeWrite> Outside::take_writes(PyObject* object) {
+  std::vector<AttributeWrite> taken;
+  std::erase_if(writes_, [&](const AttributeWrite& write) {
+    if (!write.object.is(object)) return false;
+    taken.push_back(write);
+    return true;
+  });
+  return taken;
 }
 
 void Outside::write(PyObject* object, PyObject* name, PyObject* value) {

@@ -1,9 +1,11 @@
-// What the trace knows of the world before it: which in-trace object stands for which outside object, and by which source.
+// What the trace knows of the world before it: which in-trace object stands for which outside object, and by which
+// source.
 //
-// Most outside objects stand for themselves (functions, classes, modules, instances of Python classes). Tensors are replaced by
-// fakes. Builtin containers are replaced by *stand-ins*: containers of the same type, filled with in-trace objects the first time
-// anything but a plain read by the evaluator touches them. Mutations happen on the stand-in and are found by comparing at the
-// end. Attribute writes on outside instances go to an overlay. So nothing outside is ever written (design.md invariant 1).
+// Most outside objects stand for themselves (functions, classes, modules, instances of Python classes). Tensors are
+// replaced by fakes. Builtin containers are replaced by *stand-ins*: containers of the same type, filled with in-trace
+// objects the first time anything but a plain read by the evaluator touches them. Mutations happen on the stand-in and
+// are found by comparing at the end. Attribute writes on outside instances go to an overlay. So nothing outside is ever
+// written (design.md invariant 1).
 #pragma once
 #include <deque>
 #include <unordered_map>
@@ -59,11 +61,12 @@ class Outside {
   // Pending writes to attributes of outside instances.
   const AttributeWrite* pending(PyObject* object, PyObject* name) const noexcept;
   void write(PyObject* object, PyObject* name, PyObject* value);
+  std::vector<AttributeWrite> take_writes(PyObject* object);  // those of one object, which are then no longer pending
   const std::vector<AttributeWrite>& writes() const noexcept { return writes_; }
 
  private:
-  std::unordered_map<PyObject*, Source*> sources_;     // in-trace object -> source
-  std::unordered_map<PyObject*, Ref> replacements_;    // outside object -> fake or stand-in
+  std::unordered_map<PyObject*, Source*> sources_;   // in-trace object -> source
+  std::unordered_map<PyObject*, Ref> replacements_;  // outside object -> fake or stand-in
   std::deque<StandIn> stand_ins_;
   std::unordered_map<PyObject*, StandIn*> stand_in_of_;  // by in-trace object
   std::vector<AttributeWrite> writes_;
@@ -73,7 +76,8 @@ class Outside {
   Ref enter_tensor(Tracer& tracer, Source* source);
 };
 
-// Fit for looking up in an outside dict without filling its stand-in: constants, and what hashes and compares by identity.
+// Fit for looking up in an outside dict without filling its stand-in: constants, and what hashes and compares by
+// identity.
 bool is_plain_key(PyObject* object) noexcept;
 
 // None, numbers, strings, torch.dtype and the like, and tuples and frozensets of them: guarded by value.

@@ -1,5 +1,5 @@
-// Resolving the table: every path becomes an address, the callable's own or that of its C method definition (so that a method is
-// found bound or not). What a program imports later is looked up when the number of modules has changed.
+// Resolving the table: every path becomes an address, the callable's own or that of its C method definition (so that a
+// method is found bound or not). What a program imports later is looked up when the number of modules has changed.
 #include "trace/rules.h"
 
 #include <optional>
@@ -80,8 +80,9 @@ class RuleTable {
       return;
     }
     // Of a class what it defines itself, of anything else what it has.
-    Ref names = PyType_Check(object.get()) ? Ref::steal(PyDict_Keys(reinterpret_cast<PyTypeObject*>(object.get())->tp_dict))
-                                           : Ref::steal(PyObject_Dir(object.get()));
+    Ref names = PyType_Check(object.get())
+                    ? Ref::steal(PyDict_Keys(reinterpret_cast<PyTypeObject*>(object.get())->tp_dict))
+                    : Ref::steal(PyObject_Dir(object.get()));
     for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(names.get()); ++i) {
       Ref member = Ref::steal(PyObject_GetAttr(object.get(), PyList_GET_ITEM(names.get(), i)));
       PyErr_Clear();
@@ -111,8 +112,9 @@ class RuleTable {
         const size_t stop = std::min(path.find('.', start + 1), path.size());
         const std::string name(path.substr(start + 1, stop - start - 1));
         // A module's __getattr__ may import what the program never asked for.
-        object = PyModule_Check(object.get()) ? Ref::borrow(PyDict_GetItemString(PyModule_GetDict(object.get()), name.c_str()))
-                                              : Ref::steal(PyObject_GetAttrString(object.get(), name.c_str()));
+        object = PyModule_Check(object.get())
+                     ? Ref::borrow(PyDict_GetItemString(PyModule_GetDict(object.get()), name.c_str()))
+                     : Ref::steal(PyObject_GetAttrString(object.get(), name.c_str()));
         start = stop;
       }
       PyErr_Clear();
@@ -130,16 +132,19 @@ std::unordered_set<PyTypeObject*>& wrapper_types() {
 
 // Callables known by their type rather than by name.
 const Rule* rule_for_type(PyTypeObject* type) {
-  static const Rule tensor_function{Rule::Kind::TensorFunction}, inline_wrapped{Rule::Kind::Inline}, pure{Rule::Kind::Pure};
+  static const Rule tensor_function{Rule::Kind::TensorFunction}, inline_wrapped{Rule::Kind::Inline},
+      pure{Rule::Kind::Pure};
   static const Rule attribute_getter{Rule::Kind::Special, special::attribute_getter_call};
   static PyTypeObject* const attribute_getter_type =
       reinterpret_cast<PyTypeObject*>(import_object("operator.attrgetter").release());
   static const Rule method_caller{Rule::Kind::Special, special::method_caller_call};
   static PyTypeObject* const method_caller_type =
       reinterpret_cast<PyTypeObject*>(import_object("operator.methodcaller").release());
-  static PyTypeObject* const item_getter = reinterpret_cast<PyTypeObject*>(import_object("operator.itemgetter").release());
+  static PyTypeObject* const item_getter =
+      reinterpret_cast<PyTypeObject*>(import_object("operator.itemgetter").release());
   const KnownTypes* known = known_types();
-  if (type == known->op_overload || type == known->op_overload_packet || type == known->custom_op_def) return &tensor_function;
+  if (type == known->op_overload || type == known->op_overload_packet || type == known->custom_op_def)
+    return &tensor_function;
   if (type == item_getter) return &pure;
   if (type == method_caller_type) return &method_caller;
   if (type == attribute_getter_type) return &attribute_getter;
@@ -166,7 +171,8 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
   switch (rule.kind) {
     case Rule::Kind::Pure:
       for (const Ref& value : arguments.values) {
-        guard_special_methods(tracer, value.get(), {"__iter__", "__len__", "__lt__", "__eq__", "__index__", "__float__"});
+        guard_special_methods(tracer, value.get(),
+                              {"__iter__", "__len__", "__lt__", "__eq__", "__index__", "__float__"});
         if (tracer.broken()) return nullptr;
       }
       return call_natively(tracer, callable, arguments);
@@ -181,7 +187,8 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
         Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
         return record_call(tracer, NodeKind::CallMethod, name.get(), arguments);
       }
-      if (PyObject* self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr; self && is_fake(self)) {
+      if (PyObject* self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
+          self && is_fake(self)) {
         std::vector<Ref> values = {Ref::borrow(self)};
         values.insert(values.end(), arguments.values.begin(), arguments.values.end());
         Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
@@ -210,24 +217,55 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
 bool is_plain_builtin_type(PyTypeObject* type) noexcept {
   static const std::unordered_set<PyTypeObject*> types = [] {
     std::unordered_set<PyTypeObject*> plain = {
-        &PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type, &PyLong_Type, &PyBool_Type, &PyFloat_Type, &PyComplex_Type,
-        &PyTuple_Type, &PyList_Type, &PyDict_Type, &PySet_Type, &PyFrozenSet_Type, &PyRange_Type, &PySlice_Type,
-        &PyEnum_Type, &PyZip_Type, &PyMap_Type, &PyFilter_Type, &PyReversed_Type, &PyDictKeys_Type, &PyDictValues_Type,
-        &PyDictItems_Type, &PyDictProxy_Type, &PySeqIter_Type, &PyCallIter_Type, &PyProperty_Type, &PyMemoryView_Type,
-        Py_TYPE(Py_None), Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented), &PyMethod_Type};
-    for (const char* path :
-         {"collections.OrderedDict", "collections.deque", "collections.defaultdict", "re.Pattern", "re.Match",
-          "itertools.chain", "itertools.accumulate", "itertools.islice", "itertools.product", "itertools.repeat",
-          "itertools.count", "itertools.cycle", "itertools.starmap", "itertools.takewhile", "itertools.dropwhile",
-          "itertools.zip_longest", "itertools.pairwise", "itertools.groupby", "itertools.combinations",
-          "itertools.combinations_with_replacement", "itertools.permutations", "itertools.compress", "itertools.filterfalse",
-          "functools.partial", "types.GenericAlias", "types.UnionType", "types.SimpleNamespace", "torch.Size", "torch.device",
-          "torch.dtype", "torch.finfo", "torch.iinfo", "operator.itemgetter", "operator.attrgetter", "operator.methodcaller", "_struct.Struct"}) {
+        &PyUnicode_Type,    &PyBytes_Type,      &PyByteArray_Type, &PyLong_Type,         &PyBool_Type,
+        &PyFloat_Type,      &PyComplex_Type,    &PyTuple_Type,     &PyList_Type,         &PyDict_Type,
+        &PySet_Type,        &PyFrozenSet_Type,  &PyRange_Type,     &PySlice_Type,        &PyEnum_Type,
+        &PyZip_Type,        &PyMap_Type,        &PyFilter_Type,    &PyReversed_Type,     &PyDictKeys_Type,
+        &PyDictValues_Type, &PyDictItems_Type,  &PyDictProxy_Type, &PySeqIter_Type,      &PyCallIter_Type,
+        &PyProperty_Type,   &PyMemoryView_Type, Py_TYPE(Py_None),  Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented),
+        &PyMethod_Type};
+    for (const char* path : {"collections.OrderedDict",
+                             "collections.deque",
+                             "collections.defaultdict",
+                             "re.Pattern",
+                             "re.Match",
+                             "itertools.chain",
+                             "itertools.accumulate",
+                             "itertools.islice",
+                             "itertools.product",
+                             "itertools.repeat",
+                             "itertools.count",
+                             "itertools.cycle",
+                             "itertools.starmap",
+                             "itertools.takewhile",
+                             "itertools.dropwhile",
+                             "itertools.zip_longest",
+                             "itertools.pairwise",
+                             "itertools.groupby",
+                             "itertools.combinations",
+                             "itertools.combinations_with_replacement",
+                             "itertools.permutations",
+                             "itertools.compress",
+                             "itertools.filterfalse",
+                             "functools.partial",
+                             "types.GenericAlias",
+                             "types.UnionType",
+                             "types.SimpleNamespace",
+                             "torch.Size",
+                             "torch.device",
+                             "torch.dtype",
+                             "torch.finfo",
+                             "torch.iinfo",
+                             "operator.itemgetter",
+                             "operator.attrgetter",
+                             "operator.methodcaller",
+                             "_struct.Struct"}) {
       Ref type_object = import_object(path);
       if (type_object) plain.insert(reinterpret_cast<PyTypeObject*>(type_object.release()));
       PyErr_Clear();
     }
-    for (PyObject* example : {PyList_New(0), PyDict_New(), PySet_New(nullptr), PyTuple_New(0), PyUnicode_FromString("ab")}) {
+    for (PyObject* example :
+         {PyList_New(0), PyDict_New(), PySet_New(nullptr), PyTuple_New(0), PyUnicode_FromString("ab")}) {
       Ref container = Ref::steal(example);
       Ref iterator = Ref::steal(PyObject_GetIter(container.get()));
       plain.insert(iterator.type());

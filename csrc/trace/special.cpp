@@ -63,7 +63,8 @@ Ref builtin_len(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
 Ref builtin_getattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 3)) return call_natively(tracer, callable, arguments);
   Ref value = load(tracer, argument(arguments, 0), argument(arguments, 1));
-  if (value || tracer.broken() || arguments.values.size() == 2 || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
+  if (value || tracer.broken() || arguments.values.size() == 2 || !PyErr_ExceptionMatches(PyExc_AttributeError))
+    return value;
   PyErr_Clear();
   return arguments.values[2];
 }
@@ -153,9 +154,10 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
   if (reduce && PyFunction_Check(reduce.get())) return call(tracer, reduce.get(), {Ref::borrow(object)});
   Ref arguments_method = lookup_in_class(tracer, type, getnewargs_name);
   if (!arguments_method) arguments_method = lookup_in_class(tracer, type, getnewargs_ex_name);
-  const bool plain = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_dictoffset && type->tp_itemsize == 0 &&
-                     type->tp_basicsize <= PyBaseObject_Type.tp_basicsize + 2 * static_cast<Py_ssize_t>(sizeof(void*)) &&
-                     !PyDict_Check(object) && !PyList_Check(object) && !PyTuple_Check(object);
+  const bool plain =
+      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_dictoffset && type->tp_itemsize == 0 &&
+      type->tp_basicsize <= PyBaseObject_Type.tp_basicsize + 2 * static_cast<Py_ssize_t>(sizeof(void*)) &&
+      !PyDict_Check(object) && !PyList_Check(object) && !PyTuple_Check(object);
   if (tracer.broken() || arguments_method || !plain)
     return tracer.give_up("pickling", std::string("an instance of ") + type->tp_name + " is copied or pickled");
   Ref getstate = lookup_in_class(tracer, type, getstate_name);
@@ -173,7 +175,8 @@ Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return load_attribute(tracer, argument(arguments, 0), name.get());
 }
 
-// functools.cached_property: the value in the instance, or a new one that is put there. Its lock is for threads, which a trace has not.
+// functools.cached_property: the value in the instance, or a new one that is put there. Its lock is for threads, which
+// a trace has not.
 Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const attribute_name_name = PyUnicode_InternFromString("attrname");
   static PyObject* const function_name = PyUnicode_InternFromString("func");
@@ -211,7 +214,8 @@ Ref attribute_getter_call(Tracer& tracer, PyObject* getter, const Arguments& arg
 
 Ref method_caller_call(Tracer& tracer, PyObject* caller, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, caller, arguments);
-  Ref reduced = Ref::steal(PyObject_CallMethod(caller, "__reduce__", nullptr));  // (methodcaller, (name, *args)), or with a partial
+  Ref reduced = Ref::steal(
+      PyObject_CallMethod(caller, "__reduce__", nullptr));  // (methodcaller, (name, *args)), or with a partial
   if (!reduced) return nullptr;
   if (PyTuple_GET_ITEM(reduced.get(), 0) != reinterpret_cast<PyObject*>(Py_TYPE(caller)))
     return tracer.give_up("unknown-function", "operator.methodcaller with keyword arguments");
@@ -221,30 +225,10 @@ Ref method_caller_call(Tracer& tracer, PyObject* caller, const Arguments& argume
   return method ? call_with(tracer, method.get(), rest.get(), nullptr) : Ref();
 }
 
-// The kernel looks at the values to check them, which says nothing about the result's metadata if num_classes is given.
-Ref one_hot(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const empty = import_object("torch.empty").release();
-  static PyObject* const int64 = import_object("torch.int64").release();
-  if (arguments.values.size() != 2 || !is_fake(argument(arguments, 0)) || !PyLong_CheckExact(argument(arguments, 1)) ||
-      Py_SIZE(argument(arguments, 1)) <= 0)
-    return record_call(tracer, NodeKind::CallFunction, callable, arguments);
-  Ref result;
-  {
-    Tracer::Native native(tracer);
-    Ref shape = Ref::steal(PyObject_GetAttrString(argument(arguments, 0), "shape"));
-    Ref classes = Ref::steal(PyTuple_Pack(1, argument(arguments, 1)));
-    Ref sizes = shape ? Ref::steal(PySequence_Concat(shape.get(), classes.get())) : Ref();
-    Ref given = sizes ? Ref::steal(PyTuple_Pack(1, sizes.get())) : Ref();
-    Ref options = Ref::steal(Py_BuildValue("{s:O}", "dtype", int64));
-    result = given ? Ref::steal(PyObject_Call(empty, given.get(), options.get())) : Ref();
-  }
-  if (!result || tracer.broken()) return nullptr;
-  return record_result(tracer, NodeKind::CallFunction, callable, arguments, std::move(result));
-}
-
 Ref dict_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   StandIn* stand_in = takes(arguments, 2, 3) ? tracer.outside.stand_in(argument(arguments, 0)) : nullptr;
-  if (stand_in && !stand_in->filled && PyDict_CheckExact(argument(arguments, 0)) && is_plain_key(argument(arguments, 1))) {
+  if (stand_in && !stand_in->filled && PyDict_CheckExact(argument(arguments, 0)) &&
+      is_plain_key(argument(arguments, 1))) {
     bool found = false;
     Ref value = tracer.outside.dict_item(tracer, *stand_in, argument(arguments, 1), found);
     if (found || PyErr_Occurred()) return value;
@@ -268,7 +252,8 @@ Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) 
   static PyObject* const mode_name = PyUnicode_InternFromString("mode");
   static PyObject* const context_name = PyUnicode_InternFromString("_inference_mode_context");
   PyObject* self = argument(arguments, 0);
-  if (tracer.outside.source_of(self)) return tracer.give_up("outside-context", "an inference_mode made before the call is entered");
+  if (tracer.outside.source_of(self))
+    return tracer.give_up("outside-context", "an inference_mode made before the call is entered");
   const Ref mode = load_attribute(tracer, self, mode_name);
   if (!mode) return nullptr;
   Ref context = record_state_change(tracer, enter, Arguments{std::span<const Ref>(&mode, 1)});

@@ -1,4 +1,5 @@
-// Handlers of rules of kind Special: builtins that look at structure, attributes or state, which only the tracer sees whole.
+// Handlers of rules of kind Special: builtins that look at structure, attributes or state, which only the tracer sees
+// whole.
 #pragma once
 #include "trace/calls.h"
 
@@ -19,7 +20,6 @@ SPECIAL(builtin_hash);
 SPECIAL(builtin_id);
 SPECIAL(builtin_vars);
 SPECIAL(object_reduce_ex);
-SPECIAL(one_hot);
 SPECIAL(method_caller_call);
 SPECIAL(dict_get);
 SPECIAL(type_call);

@@ -39,7 +39,8 @@ bool is_plain_result(PyObject* result) {
   return PyType_Check(result);
 }
 
-bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, PyObject* result, bool impure) {
+bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, PyObject* result,
+                 bool impure) {
   Ref positional = arguments.positional(), keywords = arguments.keywords();
   if (tracer.graph.nodes().size() >= tracer.limits.nodes)
     return tracer.give_up("node-limit", "the graph has more nodes than config allows") != nullptr;
@@ -62,8 +63,8 @@ Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& ar
   Tracer::Native native(tracer);
   const auto start = std::chrono::steady_clock::now();
   Ref result = Ref::steal(kind == NodeKind::CallMethod
-                        ? PyObject_VectorcallMethod(target, values.data() + 1, count, arguments.keyword_names)
-                        : PyObject_Vectorcall(target, values.data() + 1, count, arguments.keyword_names));
+                              ? PyObject_VectorcallMethod(target, values.data() + 1, count, arguments.keyword_names)
+                              : PyObject_Vectorcall(target, values.data() + 1, count, arguments.keyword_names));
   tracer.propagate_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
@@ -94,6 +95,7 @@ bool has_fake(const Arguments& arguments) {
 }
 
 Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  flush_operator_reports();
   tracer.take_impure();
   Ref result = execute(tracer, kind, target, arguments);
   if (tracer.broken()) return nullptr;
@@ -106,10 +108,6 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
   }
   if (!record_node(tracer, kind, target, arguments, result.get(), impure)) return nullptr;
   return result;
-}
-
-Ref record_result(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, Ref result) {
-  return record_node(tracer, kind, target, arguments, result.get(), tracer.take_impure()) ? result : Ref();
 }
 
 Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands) {
@@ -186,10 +184,12 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
                : Ref::steal(kind->tp_descr_get(attribute.get(), tensor, reinterpret_cast<PyObject*>(Py_TYPE(tensor))));
   if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tensor)));
   if (name == grad_fn_name || name == version_name || name == dict_name)
-    return tracer.give_up("tensor-attribute", std::string("the trace cannot know a tensor's ") + PyUnicode_AsUTF8(name));
+    return tracer.give_up("tensor-attribute",
+                          std::string("the trace cannot know a tensor's ") + PyUnicode_AsUTF8(name));
   if (source && (name == grad_name || name == leaf_name)) {
     Ref raw = Ref::steal(PyObject_GetAttr(source->value.get(), name));
-    return raw ? tracer.outside.enter(tracer, tracer.guards.child(source, Access::Attribute, name, -1, raw.get())) : Ref();
+    return raw ? tracer.outside.enter(tracer, tracer.guards.child(source, Access::Attribute, name, -1, raw.get()))
+               : Ref();
   }
   tracer.take_impure();
   Ref value;
@@ -200,14 +200,17 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   if (tracer.broken()) return nullptr;
   if (!value) {
     if (PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
-    return tracer.give_up("operator-raised", std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " raised " + take_error_text());
+    return tracer.give_up("operator-raised",
+                          std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " raised " + take_error_text());
   }
   if (!has_fake(value.get())) {
     if (is_plain_result(value.get())) return value;
-    return tracer.give_up("tensor-attribute", std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is a " + value.type()->tp_name);
+    return tracer.give_up("tensor-attribute",
+                          std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is a " + value.type()->tp_name);
   }
   const Ref operands[] = {Ref::borrow(tensor), Ref::borrow(name)};
-  if (!record_node(tracer, NodeKind::CallFunction, builtins_getattr, Arguments{operands}, value.get(), tracer.take_impure()))
+  if (!record_node(tracer, NodeKind::CallFunction, builtins_getattr, Arguments{operands}, value.get(),
+                   tracer.take_impure()))
     return nullptr;
   return value;
 }
@@ -217,8 +220,10 @@ bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, Py
   Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
   if (!attribute && PyErr_Occurred()) return false;
   if (attribute || tracer.outside.source_of(tensor))
-    return tracer.give_up("tensor-attribute-write", std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
-  return tracer.give_up("tensor-attribute-write", std::string("attribute '") + PyUnicode_AsUTF8(name) + "' is put on a tensor") != nullptr;
+    return tracer.give_up("tensor-attribute-write", std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") !=
+           nullptr;
+  return tracer.give_up("tensor-attribute-write",
+                        std::string("attribute '") + PyUnicode_AsUTF8(name) + "' is put on a tensor") != nullptr;
 }
 
 }  // namespace minidynamo

@@ -1,8 +1,8 @@
 // The state of one trace: the graph, the guards, the known outside objects, and whether the trace had to be given up.
 //
-// Everything that evaluates takes a Tracer&. Failure has two forms, both as a null Ref: a Python error is set (the traced
-// program raised; its handlers may catch it), or `broken()` (the trace is given up; nothing may catch that). A Python error
-// is set in the second case too, so that C code between evaluator frames unwinds.
+// Everything that evaluates takes a Tracer&. Failure has two forms, both as a null Ref: a Python error is set (the
+// traced program raised; its handlers may catch it), or `broken()` (the trace is given up; nothing may catch that). A
+// Python error is set in the second case too, so that C code between evaluator frames unwinds.
 #pragma once
 #include <optional>
 #include <string>
@@ -47,12 +47,12 @@ class Tracer final : public OperatorObserver {
   Outside outside;
   Frame* frame = nullptr;  // innermost traced frame
   TraceLimits limits;
-  long executed = 0;       // instructions
+  long executed = 0;                       // instructions
   std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
   int depth = 0;
   std::unordered_set<Ref> identities;  // what id() returned: the very objects, which may not leave the trace
   std::vector<Ref> kept_for_identity;  // what id() was asked about, so that no address comes twice
-  double propagate_seconds = 0;  // spent in executing recorded calls on fakes
+  double propagate_seconds = 0;        // spent in executing recorded calls on fakes
 
   // Gives the trace up. Returns null, for `return tracer.give_up(...)`.
   std::nullptr_t give_up(const char* code, std::string detail);

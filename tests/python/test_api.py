@@ -591,7 +591,7 @@ def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str
     import os
 
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, timeout=120
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, timeout=120
     )
 
 

@@ -757,6 +757,6 @@ def test_operators_agree_with_eager() -> None:
     """The first samples of every operator; the full run has a command of its own (opinfo_oracle.py)."""
     pytest.importorskip("expecttest")
     names = [opinfo_oracle.name_of(op) for op in opinfo_oracle.all_operators()]
-    report = opinfo_oracle.summary(opinfo_oracle.run(names, limit=2, workers=2, chunk=80))
+    report = opinfo_oracle.summary(opinfo_oracle.run(names, limit=4, workers=2, chunk=80))
     assert "crash" not in report["samples"], report
     assert report["share"] >= 0.98, report
