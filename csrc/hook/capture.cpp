@@ -250,7 +250,7 @@ void reset_runtime() {
   state.limited.clear();
   state.statistics = {};
   state.compiled_functions = 0;
-  forget_prepared_codes();
+  if (!Tracer::any_running()) forget_prepared_codes();  // another thread's trace holds on to them
   clear_fake_memo();
 }
 

@@ -7,6 +7,7 @@
 #include "trace/calls.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
+#include "trace/rules.h"
 #include "trace/tensor_calls.h"
 
 namespace minidynamo {
@@ -129,6 +130,14 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
 // Whether a type's attribute access is the generic one, possibly with a Python __getattr__ or __getattribute__.
 bool is_generic_getattr(PyTypeObject* type) noexcept {
   return type->tp_getattro == PyObject_GenericGetAttr || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+}
+
+// Whether C code of the type's own stands behind __getattribute__ or __setattr__ (threading.local, proxies): what it
+// reads or writes has no source.
+bool has_native_access(PyTypeObject* type, PyObject* method_name, const void* generic) noexcept {
+  PyObject* method = class_attribute(type, method_name);
+  return method && Py_IS_TYPE(method, &PyWrapperDescr_Type) &&
+         reinterpret_cast<PyWrapperDescrObject*>(method)->d_wrapped != generic;
 }
 
 // nn.Module.__getattr__ in one step: _parameters, _buffers, _modules of the instance, in that order.
@@ -309,6 +318,11 @@ Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     if (!native) return load_attribute(tracer, PyMethod_GET_FUNCTION(object), name);
     return Ref::steal(PyObject_GenericGetAttr(object, name));
   }
+  static PyObject* const getattribute_name = interned("__getattribute__");
+  static PyObject* const getattr_name = interned("__getattr__");
+  if (tracer.outside.source_of(object) && !is_plain_builtin_type(type) &&
+      has_native_access(type, getattribute_name, reinterpret_cast<const void*>(PyObject_GenericGetAttr)))
+    return tracer.give_up("opaque-object", std::string("attributes of a ") + type->tp_name + " come from native code");
   if (!is_generic_getattr(type)) {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
     return tracer.broken() ? Ref() : value;
@@ -318,8 +332,6 @@ Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     return tracer.broken() ? Ref() : value;
   }
 
-  static PyObject* const getattribute_name = interned("__getattribute__");
-  static PyObject* const getattr_name = interned("__getattr__");
   const bool may_be_overridden = type->tp_getattro != PyObject_GenericGetAttr;
   Ref override = may_be_overridden ? lookup_in_class(tracer, type, getattribute_name) : Ref();
   if (!override && PyErr_Occurred()) return nullptr;
@@ -395,6 +407,10 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
   if (PyType_Check(object) || PyModule_Check(object) || PyFunction_Check(object))
     return tracer.give_up("outside-attribute-write", std::string("an attribute of a ") + type->tp_name + " is set") !=
            nullptr;
+  static PyObject* const native_setattr_name = interned("__setattr__");
+  if (has_native_access(type, native_setattr_name, reinterpret_cast<const void*>(PyObject_GenericSetAttr)))
+    return tracer.give_up("opaque-object",
+                          std::string("an attribute of a ") + type->tp_name + " is set by native code") != nullptr;
   // __setattr__ of nn.Module and other classes that override it is Python code that ends in object.__setattr__.
   static PyObject* const setattr_name = interned("__setattr__");
   static PyObject* const delattr_name = interned("__delattr__");

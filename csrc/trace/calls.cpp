@@ -188,6 +188,8 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         return tracer.give_up("data-dependent", std::string(type->tp_name) + "() of a tensor");
       }
     }
+    if (type == &PyUnicode_Type && values.size() == 1 && shows_address(values[0].get()))
+      return tracer.give_up("object-identity", "an object's address is put into a string");
     for (const Ref& value : values) {
       guard_special_methods(tracer, value.get(),
                             {"__iter__", "__len__", "__next__", "__int__", "__float__", "__str__"});

@@ -111,6 +111,7 @@ Ref build_string(Frame& frame, int32_t count) {
 Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conversion) {
   if (is_fake(value)) return tracer.give_up("tensor-to-text", "a tensor is formatted into a string");
   if (!expose(tracer, value)) return nullptr;
+  if (shows_address(value)) return tracer.give_up("object-identity", "an object's address is put into a string");
   Ref converted = Ref::borrow(value);
   if (conversion == 1) converted = Ref::steal(PyObject_Str(value));
   if (conversion == 2) converted = Ref::steal(PyObject_Repr(value));

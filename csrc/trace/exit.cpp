@@ -209,9 +209,20 @@ class ExitPlanner {
     return true;
   }
 
+  // An object that is written to must not turn out, at a later call, to be another that was read as a different one.
+  void keep_apart(PyObject* written) {
+    Source* source = tracer_.outside.source_of(written);
+    if (!source || source->access == Access::Pinned) return;
+    tracer_.outside.each_known([&](PyObject* other, Source* other_source) {
+      if (other != written && Py_TYPE(other) == Py_TYPE(written) && other_source->access != Access::Pinned)
+        tracer_.guards.add_relation(source, GuardKind::NotSameAs, other_source, GuardOrigin{});
+    });
+  }
+
   bool plan_attribute_writes() {
     for (const AttributeWrite& write : tracer_.outside.writes()) {
       PyObject* object = write.object.get();
+      keep_apart(object);
       bool ok;
       if (PyDict_CheckExact(object)) {  // a module's globals
         ok = write.value ? effect("builtins.dict.__setitem__", {object, write.name.get(), write.value.get()})
@@ -255,10 +266,7 @@ class ExitPlanner {
       bool changed = now.size() != stand_in.snapshot.size();
       for (size_t i = 0; !changed && i < now.size(); ++i) changed = !stand_in.snapshot[i].is(now[i]);
       if (!changed) continue;
-      // Another container of this type must not turn out to be this one at a later call.
-      for (const StandIn& other : tracer_.outside.stand_ins())
-        if (&other != &stand_in && other.object.type() == stand_in.object.type())
-          tracer_.guards.add_relation(stand_in.source, GuardKind::NotSameAs, other.source, GuardOrigin{});
+      keep_apart(stand_in.object.get());
       if (!plan_container_write(stand_in)) return false;
     }
     return true;

@@ -17,6 +17,11 @@ const PreparedCode* prepare(PyCodeObject* code) {
     known = std::make_unique<PreparedCode>();
     known->code_object = Ref::borrow(reinterpret_cast<PyObject*>(code));
     known->bytecode = decode(code);
+    if (known->bytecode.instructions.empty()) {
+      prepared_codes().erase(code);
+      PyErr_SetString(PyExc_SystemError, "minidynamo: a code object cannot be decoded");
+      return nullptr;
+    }
     known->locals_count = static_cast<int32_t>(PyTuple_GET_SIZE(known->bytecode.localsplus_names.get()));
     known->stack_size = code->co_stacksize;
   }

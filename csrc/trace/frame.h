@@ -9,7 +9,7 @@
 
 namespace minidynamo {
 
-// A code object as the evaluator wants it: decoded once, kept as long as the code object lives.
+// A code object as the evaluator wants it: decoded once; it and its code object are kept until the next reset.
 struct PreparedCode {
   Ref code_object;
   Bytecode bytecode;

@@ -137,6 +137,24 @@ bool expose(Tracer& tracer, PyObject* object) {
                                              " from before the call (" + source->to_text() + ")") != nullptr;
 }
 
+bool shows_address(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (PyTuple_Check(object) || PyList_Check(object)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      if (shows_address(PySequence_Fast_GET_ITEM(object, i))) return true;
+    return false;
+  }
+  if (PyDict_CheckExact(object)) {
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(object, &position, &key, &value))
+      if (shows_address(key) || shows_address(value)) return true;
+    return false;
+  }
+  return (type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str) ||
+         PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object) || PyCode_Check(object);
+}
+
 Ref adopt_result(Tracer& tracer, Ref result) {
   flush_operator_reports();
   if (tracer.broken()) return nullptr;

@@ -20,6 +20,8 @@ Ref iterator_of(Tracer& tracer, PyObject* iterable);
 // The next item; null Ref without a Python error: exhausted.
 Ref next_item(Tracer& tracer, PyObject* iterator);
 
+// Whether the text of an object (str, repr) has an address in it, which is another at the next run.
+bool shows_address(PyObject* object);
 // Makes an object fit for native code: stand-ins filled.
 bool expose(Tracer& tracer, PyObject* object);
 // What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays

@@ -51,6 +51,11 @@ class Outside {
     StandIn* found = stand_in(object);
     return !found || found->filled || fill(tracer, *found);
   }
+  // Calls visit(object, source) for everything known.
+  template <typename Visit>
+  void each_known(Visit visit) const {
+    for (const auto& [object, source] : sources_) visit(object, source);
+  }
   const std::deque<StandIn>& stand_ins() const noexcept { return stand_ins_; }
 
   // Reads that leave a stand-in unfilled. `found` false: absent (guarded). Null Ref with found true: break.

@@ -55,6 +55,16 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
   return is < 0 || tracer.broken() ? Ref() : Ref::boolean(is);
 }
 
+Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  for (const Ref& value : arguments.values) {
+    if (has_fake(value.get())) return tracer.give_up("tensor-to-text", "a tensor is turned into text");
+    if (!expose(tracer, value.get())) return nullptr;
+    if (shows_address(value.get()))
+      return tracer.give_up("object-identity", "an object's address is put into a string");
+  }
+  return call_natively(tracer, callable, arguments);
+}
+
 Ref builtin_len(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   return length(tracer, argument(arguments, 0));

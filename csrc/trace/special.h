@@ -18,6 +18,7 @@ SPECIAL(builtin_next);
 SPECIAL(builtin_sum);
 SPECIAL(builtin_hash);
 SPECIAL(builtin_id);
+SPECIAL(builtin_text);
 SPECIAL(builtin_vars);
 SPECIAL(object_reduce_ex);
 SPECIAL(method_caller_call);

@@ -6,6 +6,7 @@
 namespace minidynamo {
 namespace {
 thread_local Tracer* current_tracer = nullptr;
+int running_tracers = 0;  // changed under the GIL
 
 // The user's stack as a traceback prints it, outermost first.
 std::string stack_text(const Frame* innermost) {
@@ -22,8 +23,10 @@ std::string stack_text(const Frame* innermost) {
 }
 }  // namespace
 
-Tracer::Tracer(const TraceLimits& given, GuardTree& tree) : guards(tree), limits(given) {}
-Tracer::~Tracer() = default;
+Tracer::Tracer(const TraceLimits& given, GuardTree& tree) : guards(tree), limits(given) { ++running_tracers; }
+Tracer::~Tracer() { --running_tracers; }
+
+bool Tracer::any_running() noexcept { return running_tracers > 0; }
 
 Tracer* Tracer::current() noexcept { return current_tracer; }
 

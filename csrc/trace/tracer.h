@@ -40,7 +40,8 @@ class Tracer final : public OperatorObserver {
   ~Tracer() override;
   Tracer(const Tracer&) = delete;
 
-  static Tracer* current() noexcept;  // the one tracing on this thread, or null
+  static Tracer* current() noexcept;   // the one tracing on this thread, or null
+  static bool any_running() noexcept;  // on any thread
 
   Graph graph;
   GuardTree& guards;  // of the cache entry to be
