@@ -62,6 +62,15 @@ Ref keyword_default(Tracer& tracer, PyFunctionObject* function, PyObject* parame
   return tracer.outside.enter(tracer, tracer.guards.child(defaults, Access::DictItem, parameter, -1, raw));
 }
 
+// A function keeps its identity when its __code__ is replaced.
+void guard_code(Tracer& tracer, PyObject* function) {
+  Source* source = tracer.outside.source_of(function);
+  if (!source) return;
+  static PyObject* const name = PyUnicode_InternFromString("__code__");
+  tracer.guards.add(tracer.guards.child(source, Access::Attribute, name, -1, PyFunction_GET_CODE(function)),
+                    GuardKind::Identity, tracer.origin());
+}
+
 enum class Bound : uint8_t { Yes, WrongArguments, Failed };
 
 Bound bind_arguments(Tracer& tracer, PyFunctionObject* function, const Arguments& arguments, Frame& frame) {
@@ -432,6 +441,7 @@ Ref call_function(Tracer& tracer, PyObject* callable, const Arguments& arguments
   auto* function = reinterpret_cast<PyFunctionObject*>(callable);
   const PreparedCode* prepared = prepare(reinterpret_cast<PyCodeObject*>(function->func_code));
   if (!prepared) return nullptr;
+  guard_code(tracer, callable);
   auto frame = std::make_unique<Frame>(prepared, callable, tracer.frame);
   switch (bind_arguments(tracer, function, arguments, *frame)) {
     case Bound::Yes:
@@ -452,6 +462,7 @@ Ref run_called_from_c(Tracer& tracer, PyObject* callable, PyObject* const* slots
     if (PyErr_Occurred() && !tracer.broken()) PyErr_Clear();
     return tracer.give_up("unknown-callback", callable_name(callable) + " was called by native code");
   }
+  guard_code(tracer, callable);
   auto frame = std::make_unique<Frame>(prepared, callable, tracer.frame);
   PyCodeObject* code = frame->code();
   const auto defaults = static_cast<int32_t>(function->func_defaults ? PyTuple_GET_SIZE(function->func_defaults) : 0);

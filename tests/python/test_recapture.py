@@ -1,0 +1,155 @@
+"""What a capture saw is changed afterwards: the next call gives what eager gives, whether that takes a new capture or not."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import minidynamo
+
+X = torch.linspace(-1.0, 1.0, 9).reshape(3, 3)
+FACTOR = 3
+
+
+class Model(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+        self.scale = 2
+        self.flags = {"bias": 1}
+        self.steps = [1, 2]
+
+    def helper(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.scale
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.helper(self.linear(x)) + self.flags["bias"] + sum(self.steps)
+
+
+def with_default(x: torch.Tensor, k: int = 2) -> torch.Tensor:
+    return x * k
+
+
+def plus_one(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
+
+
+def plus_two(x: torch.Tensor) -> torch.Tensor:
+    return x + 2
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    helper = Model.helper
+    yield Model()
+    Model.helper = helper  # type: ignore[method-assign]
+
+
+def agrees(function: Callable[..., Any], *arguments: Any) -> None:
+    optimized = minidynamo.optimize("eager", fullgraph=True)(function)
+    with torch.no_grad():
+        torch.testing.assert_close(optimized(*arguments), function(*arguments), rtol=0, atol=0)
+
+
+CHANGES: dict[str, Callable[[Model], object]] = {
+    "attribute": lambda model: setattr(model, "scale", 5),
+    "dict item": lambda model: model.flags.update(bias=7),
+    "list item": lambda model: model.steps.append(9),
+    "method of the class": lambda model: setattr(Model, "helper", lambda self, x: x - self.scale),
+    "method of the instance": lambda model: setattr(model, "helper", lambda x: x * 11),
+    "forward of the instance": lambda model: setattr(model, "forward", lambda x: x * 100),
+    "submodule": lambda model: setattr(model, "linear", torch.nn.Linear(3, 3, bias=False)),
+    "parameter": lambda model: setattr(model.linear, "bias", torch.nn.Parameter(torch.ones(3))),
+    "parameter removed": lambda model: setattr(model.linear, "bias", None),
+    "hook": lambda model: model.linear.register_forward_hook(lambda module, args, output: output * 3),
+    "class of the instance": lambda model: setattr(model.linear, "__class__", type("Other", (torch.nn.Linear,), {})),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changes_of_a_module(model: Model, change: str) -> None:
+    agrees(lambda x: model(x), X)
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        return model(x)
+
+    agrees(call, X)
+    CHANGES[change](model)
+    agrees(call, X)
+    optimized = minidynamo.optimize("eager")(model)
+    with torch.no_grad():
+        assert torch.equal(optimized(X), model(X))
+
+
+def test_global(monkeypatch: pytest.MonkeyPatch) -> None:
+    def call(x: torch.Tensor) -> torch.Tensor:
+        return x * FACTOR
+
+    agrees(call, X)
+    monkeypatch.setitem(globals(), "FACTOR", 4)
+    agrees(call, X)
+
+
+def test_parts_of_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    def call(x: torch.Tensor) -> torch.Tensor:
+        return with_default(plus_one(x))
+
+    agrees(call, X)
+    monkeypatch.setattr(with_default, "__defaults__", (7,))
+    agrees(call, X)
+    monkeypatch.setattr(plus_one, "__code__", plus_two.__code__)
+    agrees(call, X)
+
+
+def test_containers_as_arguments() -> None:
+    def call(x: torch.Tensor, items: Any) -> torch.Tensor:
+        return x * sum(items) + len(items)
+
+    for items in ([1, 2], [1, 3], [1, 2, 3], (1, 2), {1: 0, 5: 0}, []):
+        agrees(call, X, items)
+
+
+def test_aliases() -> None:
+    def call(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x + y if x is not y else x * 5
+
+    y = X + 1
+    for arguments in ((X, y), (X, X), (y, y), (y, X)):
+        agrees(call, *arguments)
+
+
+def test_one_object_where_two_were_written() -> None:
+    class Box:
+        value: Any = None
+
+    def call(a: Box, b: Box, x: torch.Tensor) -> torch.Tensor:
+        a.value = x
+        b.value = x + 1
+        return a.value * 1
+
+    agrees(call, Box(), Box(), X)
+    one = Box()
+    agrees(call, one, one, X)
+    assert torch.equal(one.value, X + 1)
+
+
+def test_equal_layers_share_an_entry() -> None:
+    graphs: list[torch.fx.GraphModule] = []
+
+    def backend(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> Any:
+        graphs.append(graph_module)
+        return graph_module.forward
+
+    layers = [torch.nn.Linear(3, 3) for _ in range(3)]
+    for layer in layers:
+        assert torch.equal(minidynamo.optimize(backend)(layer)(X), layer(X))
+    assert len(graphs) == 1
+
+
+def test_grad_mode() -> None:
+    x = X.clone().requires_grad_()
+    optimized = minidynamo.optimize("eager")(lambda x: x * 2)
+    with torch.no_grad():
+        assert not optimized(x).requires_grad
+    assert optimized(x).requires_grad
