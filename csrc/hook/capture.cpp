@@ -2,11 +2,11 @@
 
 #include <chrono>
 
+#include "codegen/exit.h"
 #include "codegen/plan.h"
 #include "hook/frame_hook.h"
 #include "hook/report.h"
 #include "trace/evaluate.h"
-#include "trace/exit.h"
 #include "trace/known_types.h"
 #include "trace/rules.h"
 

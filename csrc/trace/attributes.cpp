@@ -140,6 +140,20 @@ bool has_native_access(PyTypeObject* type, PyObject* method_name, const void* ge
          reinterpret_cast<PyWrapperDescrObject*>(method)->d_wrapped != generic;
 }
 
+// What this thread has in a threading.local.
+Ref load_from_thread_local(Tracer& tracer, PyObject* object, PyObject* name) {
+  Source* source = tracer.outside.source_of(object);
+  Ref raw = Ref::steal(PyObject_GetAttr(object, name));
+  if (raw) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::Attribute, name, -1, raw.get()));
+  if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    PyObject *error, *value, *traceback;
+    PyErr_Fetch(&error, &value, &traceback);
+    tracer.guards.add_missing(source, Access::Attribute, name, -1, tracer.origin());
+    PyErr_Restore(error, value, traceback);
+  }
+  return nullptr;
+}
+
 // nn.Module.__getattr__ in one step: _parameters, _buffers, _modules of the instance, in that order.
 Ref load_from_module_tables(Tracer& tracer, PyObject* object, PyObject* name, bool& found) {
   static PyObject* const tables[] = {interned("_parameters"), interned("_buffers"), interned("_modules")};
@@ -320,6 +334,8 @@ Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   }
   static PyObject* const getattribute_name = interned("__getattribute__");
   static PyObject* const getattr_name = interned("__getattr__");
+  if (type == known_types()->thread_local_storage && tracer.outside.source_of(object))
+    return load_from_thread_local(tracer, object, name);
   if (tracer.outside.source_of(object) && !is_plain_builtin_type(type) &&
       has_native_access(type, getattribute_name, reinterpret_cast<const void*>(PyObject_GenericGetAttr)))
     return tracer.give_up("opaque-object", std::string("attributes of a ") + type->tp_name + " come from native code");

@@ -2,6 +2,7 @@
 // type.__call__ does; methods of plain builtin types run natively; anything else ends the trace.
 #include "trace/calls.h"
 
+#include "python/code_object.h"
 #include "trace/attributes.h"
 #include "trace/evaluate.h"
 #include "trace/generator.h"
@@ -143,7 +144,7 @@ Ref zero_argument_super(Tracer& tracer) {
         frame.local(0) = tracer.outside.enter(
             tracer, tracer.guards.local(0, PyTuple_GET_ITEM(names, 0), std::exchange(frame.pending[0], nullptr)));
       Ref self = frame.local(0);
-      if (self && PyCell_Check(self.get()) && (frame.prepared->bytecode.localsplus_kinds[0] & 0x40))
+      if (self && PyCell_Check(self.get()) && (frame.prepared->bytecode.localsplus_kinds[0] & kFastCell))
         self = load_cell(tracer, self.get());
       if (!self) return nullptr;
       return Ref::steal(

@@ -319,11 +319,10 @@ bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {
   return done && !tracer.broken();
 }
 
-bool merge_keywords(Tracer& tracer, Frame& frame, PyObject* dict, PyObject* update) {
+bool merge_keywords(Tracer& tracer, PyObject* dict, PyObject* update) {
   if (!expose(tracer, update)) return false;
   if (_PyDict_MergeEx(dict, update, 2) == 0) return !tracer.broken();
   if (tracer.broken()) return false;
-  (void)frame;
   return tracer.give_up("keyword-merge", "** unpacking in a call raised") != nullptr;
 }
 
@@ -644,7 +643,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::DICT_MERGE: {
         Ref update = frame.pop();
-        ok = merge_keywords(tracer, frame, frame.top(arg).get(), update.get());
+        ok = merge_keywords(tracer, frame.top(arg).get(), update.get());
         break;
       }
       case Op::UNPACK_SEQUENCE: {

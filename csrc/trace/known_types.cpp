@@ -51,7 +51,8 @@ const KnownTypes* known_types() {
           type("torch.inference_mode", types.inference_mode) && type("enum.EnumMeta", types.enum_meta) &&
           type("functools.partial", types.partial) && type("collections.OrderedDict", types.ordered_dict) &&
           type("collections.defaultdict", types.default_dict) && type("collections.deque", types.deque) &&
-          type("re.Pattern", types.pattern);
+          type("_thread._local", types.thread_local_storage) &&
+          type("torch.FloatTensor.__class__", types.tensor_type) && type("re.Pattern", types.pattern);
   if (ready) {
     types.module_getattr = import_object("torch.nn.Module.__getattr__").release();
     ready = types.module_getattr != nullptr;

@@ -23,8 +23,10 @@ struct KnownTypes {
   PyTypeObject* ordered_dict;
   PyTypeObject* default_dict;
   PyTypeObject* deque;
-  PyTypeObject* pattern;     // re.Pattern
-  PyObject* module_getattr;  // torch.nn.Module.__getattr__
+  PyTypeObject* thread_local_storage;  // threading.local
+  PyTypeObject* tensor_type;           // of torch.FloatTensor and the like
+  PyTypeObject* pattern;               // re.Pattern
+  PyObject* module_getattr;            // torch.nn.Module.__getattr__
 };
 
 // Imports torch; null with a Python error set if it is not what minidynamo supports.

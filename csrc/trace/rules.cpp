@@ -133,7 +133,7 @@ std::unordered_set<PyTypeObject*>& wrapper_types() {
 // Callables known by their type rather than by name.
 const Rule* rule_for_type(PyTypeObject* type) {
   static const Rule tensor_function{Rule::Kind::TensorFunction}, inline_wrapped{Rule::Kind::Inline},
-      pure{Rule::Kind::Pure};
+      tensor_data{Rule::Kind::TensorData}, pure{Rule::Kind::Pure};
   static const Rule attribute_getter{Rule::Kind::Special, special::attribute_getter_call};
   static PyTypeObject* const attribute_getter_type =
       reinterpret_cast<PyTypeObject*>(import_object("operator.attrgetter").release());
@@ -145,6 +145,7 @@ const Rule* rule_for_type(PyTypeObject* type) {
   const KnownTypes* known = known_types();
   if (type == known->op_overload || type == known->op_overload_packet || type == known->custom_op_def)
     return &tensor_function;
+  if (type == known->tensor_type) return &tensor_data;
   if (type == item_getter) return &pure;
   if (type == method_caller_type) return &method_caller;
   if (type == attribute_getter_type) return &attribute_getter;

@@ -1,4 +1,4 @@
-#include "trace/exit.h"
+#include "codegen/exit.h"
 
 #include "codegen/rebuild.h"
 #include "trace/calls.h"
