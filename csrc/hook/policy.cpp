@@ -15,7 +15,7 @@ const std::vector<std::string>& skipped_directories() {
   static const std::vector<std::string> directories = [] {
     std::vector<std::string> found;
     for (const char* module_name : {"os", "torch", "minidynamo"}) {
-      Ref module = Ref::steal(PyImport_ImportModule(module_name));
+      Ref module = Ref::borrow(PyDict_GetItemString(PyImport_GetModuleDict(), module_name));
       Ref file = module ? Ref::steal(PyObject_GetAttrString(module.get(), "__file__")) : Ref();
       if (file && PyUnicode_Check(file.get())) {
         std::string path = PyUnicode_AsUTF8(file.get());

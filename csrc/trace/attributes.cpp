@@ -336,9 +336,14 @@ Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   static PyObject* const getattr_name = interned("__getattr__");
   if (type == known_types()->thread_local_storage && tracer.outside.source_of(object))
     return load_from_thread_local(tracer, object, name);
-  if (tracer.outside.source_of(object) && !is_plain_builtin_type(type) &&
-      has_native_access(type, getattribute_name, reinterpret_cast<const void*>(PyObject_GenericGetAttr)))
-    return tracer.give_up("opaque-object", std::string("attributes of a ") + type->tp_name + " come from native code");
+  if (!is_plain_builtin_type(type) &&
+      has_native_access(type, getattribute_name, reinterpret_cast<const void*>(PyObject_GenericGetAttr))) {
+    if (tracer.outside.source_of(object))
+      return tracer.give_up("opaque-object",
+                            std::string("attributes of a ") + type->tp_name + " come from native code");
+    return adopt_result(tracer,
+                        Ref::steal(PyObject_GetAttr(object, name)));  // of the trace's own making: CPython's own lookup
+  }
   if (!is_generic_getattr(type)) {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
     return tracer.broken() ? Ref() : value;
@@ -383,10 +388,17 @@ Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name)
 bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable, Ref& self) {
   PyTypeObject* type = Py_TYPE(object);
   // The common case without making a bound method: a function in the class, nothing of that name in the instance.
+  bool is_module = PyType_IsSubtype(type, known_types()->module);
+  if (is_module) {
+    static PyObject* const getattribute_name = interned("__getattribute__");
+    Ref override = lookup_in_class(tracer, type, getattribute_name);
+    if (!override && PyErr_Occurred()) return false;
+    is_module = !override || !PyFunction_Check(override.get());
+  }
   if (is_fake(object) ||
       (is_generic_getattr(type) && !PyType_Check(object) && !PyModule_Check(object) &&
        type->tp_getattro == PyObject_GenericGetAttr) ||
-      PyType_IsSubtype(type, known_types()->module)) {
+      is_module) {
     Ref attribute = lookup_in_class(tracer, type, name);
     if (!attribute && PyErr_Occurred()) return false;
     if (attribute && (PyFunction_Check(attribute.get()) || Py_IS_TYPE(attribute.get(), &PyMethodDescr_Type))) {

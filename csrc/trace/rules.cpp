@@ -166,6 +166,17 @@ const Rule* find_rule(PyObject* callable) {
   return rule_for_type(Py_TYPE(callable));
 }
 
+namespace {
+
+// typing's caches of types made of types: what they hold can be told from what they would make by identity alone.
+bool is_typing_cache(PyObject* callable) {
+  Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
+  PyErr_Clear();
+  return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "typing");
+}
+
+}  // namespace
+
 void trace_through_wrapped(PyTypeObject* type) { wrapper_types().insert(type); }
 
 Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Arguments& arguments) {
@@ -202,6 +213,10 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     case Rule::Kind::TorchState:
       return record_state_change(tracer, callable, arguments);
     case Rule::Kind::Inline: {
+      if (is_typing_cache(callable)) {
+        Tracer::Native native(tracer);
+        return call_natively(tracer, callable, arguments);
+      }
       Ref wrapped = Ref::steal(PyObject_GetAttrString(callable, "__wrapped__"));
       if (!wrapped) return nullptr;
       if (tracer.outside.source_of(callable)) tracer.outside.source_or_pin(tracer, wrapped.get());

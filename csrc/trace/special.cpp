@@ -249,6 +249,27 @@ Ref dict_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return call_natively(tracer, get, arguments);
 }
 
+// Without the logger's cache, which is written under a lock.
+Ref logger_is_enabled_for(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const names[] = {PyUnicode_InternFromString("disabled"), PyUnicode_InternFromString("manager"),
+                                    PyUnicode_InternFromString("disable"),
+                                    PyUnicode_InternFromString("getEffectiveLevel")};
+  if (!takes(arguments, 2, 2)) return call_function(tracer, callable, arguments);
+  PyObject* logger = argument(arguments, 0);
+  PyObject* level = argument(arguments, 1);
+  Ref disabled = load_attribute(tracer, logger, names[0]);
+  const int is_disabled = disabled ? truth(tracer, disabled.get()) : -1;
+  if (is_disabled != 0) return is_disabled < 0 ? Ref() : Ref::boolean(false);
+  Ref manager = load_attribute(tracer, logger, names[1]);
+  Ref limit = manager ? load_attribute(tracer, manager.get(), names[2]) : Ref();
+  Ref above = limit ? compare(tracer, Py_GE, limit.get(), level) : Ref();
+  const int is_above = above ? truth(tracer, above.get()) : -1;
+  if (is_above != 0) return is_above < 0 ? Ref() : Ref::boolean(false);
+  Ref effective = load_attribute(tracer, logger, names[3]);
+  Ref own_level = effective ? call(tracer, effective.get(), Arguments{}) : Ref();
+  return own_level ? compare(tracer, Py_GE, level, own_level.get()) : Ref();
+}
+
 Ref type_call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.positional_count() == 0 || !PyType_Check(argument(arguments, 0)))
     return call_natively(tracer, callable, arguments);

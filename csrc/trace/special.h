@@ -23,6 +23,7 @@ SPECIAL(builtin_vars);
 SPECIAL(object_reduce_ex);
 SPECIAL(method_caller_call);
 SPECIAL(dict_get);
+SPECIAL(logger_is_enabled_for);
 SPECIAL(type_call);
 SPECIAL(cached_property_get);
 SPECIAL(attribute_getter_call);
