@@ -1,5 +1,6 @@
 """What a capture saw is changed afterwards: the next call gives what eager gives, whether that takes a new capture or not."""
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -153,3 +154,19 @@ def test_grad_mode() -> None:
     with torch.no_grad():
         assert not optimized(x).requires_grad
     assert optimized(x).requires_grad
+
+
+def test_level_of_a_logger() -> None:
+    log = logging.getLogger("minidynamo.tests.level")
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        log.debug("never shown: %s", 1)
+        return x + (5 if log.isEnabledFor(logging.DEBUG) else 1)
+
+    agrees(call, X)
+    optimized = minidynamo.optimize("eager")(call)
+    log.setLevel(logging.DEBUG)
+    try:
+        assert torch.equal(optimized(X), X + 5)
+    finally:
+        log.setLevel(logging.NOTSET)
