@@ -7,7 +7,7 @@ import torch
 
 
 def f(x):
-    return typing.Optional["int"] is not None, typing.get_args(typing.Union[int, str]), x + 1
+    return typing.Optional["int"] is not None, len(typing.get_args(typing.Union[int, str])), x + 1
 
 
 def inputs():
