@@ -36,12 +36,12 @@ class ExitPlanner {
     return kNoValue;
   }
 
-  ValueId add(Step step) {
+  ValueId add(PlanStep step) {
     exit_.plan.steps.push_back(std::move(step));
     return static_cast<ValueId>(exit_.plan.steps.size() - 1);
   }
 
-  ValueId constant(PyObject* object) { return add({Step::Kind::Constant, Ref::borrow(object)}); }
+  ValueId constant(PyObject* object) { return add({PlanStep::Kind::Constant, Ref::borrow(object)}); }
 
   ValueId value_of(PyObject* object) {
     if (auto known = values_.find(object); known != values_.end()) return known->second;
@@ -69,13 +69,13 @@ class ExitPlanner {
     if (is_fake(object)) return output(object);
     if (PyType_Check(object) || PyCFunction_Check(object) || PyModule_Check(object)) return constant(object);
     PyTypeObject* type = Py_TYPE(object);
-    if (type == &PyTuple_Type) return sequence(Step::Kind::Tuple, object);
-    if (type == &PyList_Type) return sequence(Step::Kind::List, object);
+    if (type == &PyTuple_Type) return sequence(PlanStep::Kind::Tuple, object);
+    if (type == &PyList_Type) return sequence(PlanStep::Kind::List, object);
     if (type == &PyDict_Type) return dict(object);
     if (type == &PySet_Type || type == &PyFrozenSet_Type) return set(object);
     if (type == &PySlice_Type) {
       auto* slice = reinterpret_cast<PySliceObject*>(object);
-      return with_operands(Step::Kind::Slice, {slice->start, slice->stop, slice->step});
+      return with_operands(PlanStep::Kind::Slice, {slice->start, slice->stop, slice->step});
     }
     if (type == &PyMethod_Type)
       return call(reinterpret_cast<PyObject*>(&PyMethod_Type),
@@ -94,7 +94,7 @@ class ExitPlanner {
   }
 
   ValueId live(Source* source) {
-    const ValueId value = add({Step::Kind::Live});
+    const ValueId value = add({PlanStep::Kind::Live});
     live_.emplace_back(value, source);
     return value;
   }
@@ -104,11 +104,11 @@ class ExitPlanner {
     if (node == kNoNode) return refuse("a tensor whose origin the graph does not know");
     auto [entry, added] = output_index_.try_emplace(node, static_cast<uint32_t>(exit_.outputs.size()));
     if (added) exit_.outputs.push_back(node);
-    return add({Step::Kind::Output, nullptr, entry->second});
+    return add({PlanStep::Kind::Output, nullptr, entry->second});
   }
 
-  ValueId with_operands(Step::Kind kind, std::initializer_list<PyObject*> operands) {
-    Step step{kind};
+  ValueId with_operands(PlanStep::Kind kind, std::initializer_list<PyObject*> operands) {
+    PlanStep step{kind};
     for (PyObject* operand : operands) {
       step.operands.push_back(value_of(operand));
       if (step.operands.back() == kNoValue) return kNoValue;
@@ -117,13 +117,13 @@ class ExitPlanner {
   }
 
   ValueId call(PyObject* callable, std::initializer_list<PyObject*> arguments) {
-    const ValueId value = with_operands(Step::Kind::Call, arguments);
+    const ValueId value = with_operands(PlanStep::Kind::Call, arguments);
     if (value != kNoValue) exit_.plan.steps[value].object = Ref::borrow(callable);
     return value;
   }
 
-  ValueId sequence(Step::Kind kind, PyObject* object) {
-    Step step{kind};
+  ValueId sequence(PlanStep::Kind kind, PyObject* object) {
+    PlanStep step{kind};
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
       step.operands.push_back(value_of(PySequence_Fast_GET_ITEM(object, i)));
       if (step.operands.back() == kNoValue) return kNoValue;
@@ -132,7 +132,7 @@ class ExitPlanner {
   }
 
   ValueId dict(PyObject* object) {
-    Step step{Step::Kind::Dict};
+    PlanStep step{PlanStep::Kind::Dict};
     Py_ssize_t position = 0;
     PyObject *key, *value;
     while (PyDict_Next(object, &position, &key, &value)) {
@@ -145,7 +145,7 @@ class ExitPlanner {
   }
 
   ValueId set(PyObject* object) {
-    Step step{Step::Kind::Set};
+    PlanStep step{PlanStep::Kind::Set};
     Py_ssize_t position = 0;
     PyObject* item;
     Py_hash_t hash;
@@ -155,7 +155,7 @@ class ExitPlanner {
     }
     const ValueId items = add(std::move(step));
     if (PySet_CheckExact(object)) return items;
-    return add({Step::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyFrozenSet_Type)), 0, {items}});
+    return add({PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyFrozenSet_Type)), 0, {items}});
   }
 
   ValueId function(PyObject* object) {
@@ -203,7 +203,7 @@ class ExitPlanner {
 
   bool effect(const char* callable_path, std::initializer_list<PyObject*> arguments) {
     Ref callable = import_object(callable_path);
-    const ValueId step = with_operands(Step::Kind::CallEffect, arguments);
+    const ValueId step = with_operands(PlanStep::Kind::CallEffect, arguments);
     if (step == kNoValue) return false;
     exit_.plan.steps[step].object = std::move(callable);
     return true;

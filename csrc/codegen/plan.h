@@ -16,7 +16,7 @@ namespace minidynamo {
 using ValueId = uint32_t;  // index of the step that defines it
 inline constexpr ValueId kNoValue = UINT32_MAX;
 
-struct Step {
+struct PlanStep {
   enum class Kind : uint8_t {
     // define a value
     Constant,  // object
@@ -45,7 +45,7 @@ struct Plan {
   bool calls_graph = true;    // false: nothing was recorded, no compiled function
   std::string compiled_name;  // "__compiled_fn_0": global of the function's module
   uint32_t output_count = 0;
-  std::vector<Step> steps;
+  std::vector<PlanStep> steps;
   ValueId result = kNoValue;  // the frame's return value
 };
 

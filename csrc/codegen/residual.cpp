@@ -14,7 +14,7 @@
 namespace minidynamo {
 namespace {
 
-using Kind = Step::Kind;
+using Kind = PlanStep::Kind;
 using Place = Schedule::Place;
 
 constexpr int32_t kInputs = 0, kLive = 1;  // fast locals: the parameters
@@ -78,7 +78,7 @@ class ResidualCode {
 
   // Leaves the step's value on the stack; an effect leaves nothing.
   void evaluate(ValueId id) {
-    const Step& step = plan_.steps[id];
+    const PlanStep& step = plan_.steps[id];
     if (step.kind == Kind::Call || step.kind == Kind::CallEffect) {
       emit(Op::PUSH_NULL);
       emit(Op::LOAD_CONST, constant(step.object.get()));

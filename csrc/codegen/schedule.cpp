@@ -5,7 +5,7 @@
 namespace minidynamo {
 namespace {
 
-using Kind = Step::Kind;
+using Kind = PlanStep::Kind;
 using Place = Schedule::Place;
 
 // How deep one expression may nest: keeps the source readable and the emitters' recursion shallow.
@@ -24,7 +24,7 @@ bool fail(size_t step, const char* reason) {
 }
 
 bool check_step(const Plan& plan, size_t id) {
-  const Step& step = plan.steps[id];
+  const PlanStep& step = plan.steps[id];
   const size_t count = step.operands.size();
   for (const ValueId operand : step.operands) {
     if (operand >= id) return fail(id, "an operand is not defined before");
@@ -87,7 +87,7 @@ class Scheduler {
     schedule_.output_uses.assign(plan_.output_count, 0);
     if (plan_.result != kNoValue) ++uses_[plan_.result];
     for (size_t id = count; id-- > 0;) {
-      const Step& step = plan_.steps[id];
+      const PlanStep& step = plan_.steps[id];
       if (uses_[id] == 0 && !is_effect(step.kind)) continue;
       for (const ValueId operand : step.operands) ++uses_[operand];
       if (step.kind == Kind::Output) schedule_.output_uses[step.index] += uses_[id];
@@ -99,7 +99,7 @@ class Scheduler {
     schedule_.places.assign(count, Place::Nowhere);
     std::vector<uint32_t> heights(count, 0);
     for (size_t id = 0; id < count; ++id) {
-      const Step& step = plan_.steps[id];
+      const PlanStep& step = plan_.steps[id];
       if (is_effect(step.kind)) {
         schedule_.places[id] = Place::Statement;
       } else if (uses_[id] > 0) {
@@ -131,7 +131,7 @@ class Scheduler {
   }
 
   void evaluate(ValueId id) {
-    const Step& step = plan_.steps[id];
+    const PlanStep& step = plan_.steps[id];
     if (is_leaf(step.kind)) return;
     const OperandOrder operands(step);
     for (size_t i = 0; i < operands.size(); ++i) {

@@ -12,14 +12,14 @@
 
 namespace minidynamo {
 
-bool is_effect(Step::Kind kind) noexcept;  // defines no value
+bool is_effect(PlanStep::Kind kind) noexcept;  // defines no value
 
 // Operand positions in the order of their evaluation, as Python evaluates the statement: the value of an assignment
 // first. Setting an attribute whose name is no identifier is a call of setattr, its operands in their own order.
 class OperandOrder {
  public:
-  explicit OperandOrder(const Step& step) noexcept
-      : step_(step), value_first_(step.kind == Step::Kind::SetItem || sets_by_name(step)) {}
+  explicit OperandOrder(const PlanStep& step) noexcept
+      : step_(step), value_first_(step.kind == PlanStep::Kind::SetItem || sets_by_name(step)) {}
   size_t size() const noexcept { return step_.operands.size(); }
   ValueId operator[](size_t position) const noexcept {
     if (!value_first_) return step_.operands[position];
@@ -27,12 +27,12 @@ class OperandOrder {
   }
 
   // Whether the step is written `owner.name = value`.
-  static bool sets_by_name(const Step& step) noexcept {
-    return step.kind == Step::Kind::SetAttribute && PyUnicode_IsIdentifier(step.object.get()) == 1;
+  static bool sets_by_name(const PlanStep& step) noexcept {
+    return step.kind == PlanStep::Kind::SetAttribute && PyUnicode_IsIdentifier(step.object.get()) == 1;
   }
 
  private:
-  const Step& step_;
+  const PlanStep& step_;
   bool value_first_;
 };
 

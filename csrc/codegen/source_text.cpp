@@ -13,7 +13,7 @@
 namespace minidynamo {
 namespace {
 
-using Kind = Step::Kind;
+using Kind = PlanStep::Kind;
 using Place = Schedule::Place;
 
 class SourceWriter {
@@ -64,16 +64,16 @@ class SourceWriter {
   std::string use(ValueId id) {
     return schedule_.places[id] == Place::Local ? "v" + std::to_string(id) : expression(id);
   }
-  std::string operand(const Step& step, size_t position) { return use(step.operands[position]); }
+  std::string operand(const PlanStep& step, size_t position) { return use(step.operands[position]); }
 
-  std::string operands(const Step& step) {
+  std::string operands(const PlanStep& step) {
     std::string text;
     for (size_t i = 0; i < step.operands.size(); ++i) text += (i > 0 ? ", " : "") + operand(step, i);
     return text;
   }
 
   std::string expression(ValueId id) {
-    const Step& step = plan_.steps[id];
+    const PlanStep& step = plan_.steps[id];
     switch (step.kind) {
       case Kind::Constant:
         return constant(step.object.get());
@@ -96,7 +96,7 @@ class SourceWriter {
     }
   }
 
-  std::string dict(const Step& step) {
+  std::string dict(const PlanStep& step) {
     std::string text = "{";
     for (size_t i = 0; i < step.operands.size(); i += 2) {
       text += (i > 0 ? ", " : "") + operand(step, i) + ": " + operand(step, i + 1);
@@ -105,7 +105,7 @@ class SourceWriter {
   }
 
   std::string statement(ValueId id) {
-    const Step& step = plan_.steps[id];
+    const PlanStep& step = plan_.steps[id];
     switch (step.kind) {
       case Kind::SetAttribute:
         if (!OperandOrder::sets_by_name(step)) {
@@ -125,13 +125,13 @@ class SourceWriter {
   }
 
   // The target of an attribute or item: in parentheses where a literal would not parse.
-  std::string owner(const Step& step) {
+  std::string owner(const PlanStep& step) {
     const std::string text = operand(step, 0);
     return text[0] >= '0' && text[0] <= '9' ? "(" + text + ")" : text;
   }
-  static bool has_plain_name(const Step& step) { return PyUnicode_IsIdentifier(step.object.get()) == 1; }
-  std::string attribute(const Step& step) { return owner(step) + "." + utf8_text(step.object.get()); }
-  std::string item(const Step& step) { return owner(step) + "[" + operand(step, 1) + "]"; }
+  static bool has_plain_name(const PlanStep& step) { return PyUnicode_IsIdentifier(step.object.get()) == 1; }
+  std::string attribute(const PlanStep& step) { return owner(step) + "." + utf8_text(step.object.get()); }
+  std::string item(const PlanStep& step) { return owner(step) + "[" + operand(step, 1) + "]"; }
 
   std::string constant(PyObject* object) {
     if (const std::optional<std::string> text = constant_text(object)) return *text;

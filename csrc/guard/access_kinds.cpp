@@ -70,10 +70,12 @@ bool scan_step(void* state, PyObject* name, PyObject* value) {
 // --- one pair of fetches per access
 // -------------------------------------------------------------------------------------
 
-Lookup fetch_nothing(Step&, Reached, Reached& result, Ref&) noexcept { return found(result, nullptr); }
-Lookup fetch_nothing_slowly(const Step&, Reached, Reached& result, Ref&) noexcept { return found(result, nullptr); }
+Lookup fetch_nothing(AccessStep&, Reached, Reached& result, Ref&) noexcept { return found(result, nullptr); }
+Lookup fetch_nothing_slowly(const AccessStep&, Reached, Reached& result, Ref&) noexcept {
+  return found(result, nullptr);
+}
 
-Lookup fetch_attribute_slowly(const Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+Lookup fetch_attribute_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   if (parent.inline_attributes) return found(result, nullptr);
   owned = Ref::steal(PyObject_GetAttr(parent.object, step.key));
   if (!owned) PyErr_Clear();
@@ -82,7 +84,7 @@ Lookup fetch_attribute_slowly(const Step& step, Reached parent, Reached& result,
 
 PyObject* or_none(PyObject* object) noexcept { return object ? object : Py_None; }
 
-Lookup fetch_attribute(Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+Lookup fetch_attribute(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   // The commonest getters, without the audit event that CPython raises in them.
   if (PyFunction_Check(parent.object)) {
     auto* function = reinterpret_cast<PyFunctionObject*>(parent.object);
@@ -110,24 +112,24 @@ Lookup fetch_attribute(Step& step, Reached parent, Reached& result, Ref& owned) 
   return lookup;
 }
 
-Lookup fetch_instance_dict(Step&, Reached parent, Reached& result, Ref&) noexcept {
+Lookup fetch_instance_dict(AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
   if (parent.inline_attributes || !has_instance_dict(Py_TYPE(parent.object))) return found(result, nullptr);
   if (PyObject* dict = instance_dict(parent.object)) return found(result, dict);
   result = {parent.object, true};
   return Lookup::Found;
 }
-Lookup fetch_instance_dict_slowly(const Step&, Reached parent, Reached& result, Ref& owned) noexcept {
-  Step unused;
+Lookup fetch_instance_dict_slowly(const AccessStep&, Reached parent, Reached& result, Ref& owned) noexcept {
+  AccessStep unused;
   return fetch_instance_dict(unused, parent, result, owned);
 }
 
-Lookup fetch_dict_item(Step& step, Reached parent, Reached& result, Ref&) noexcept {
+Lookup fetch_dict_item(AccessStep& step, Reached parent, Reached& result, Ref&) noexcept {
   result = {};
   if (parent.inline_attributes) return found(result, inline_attribute(parent.object, step.key, step.hash, step.hint));
   if (!PyDict_Check(parent.object)) return Lookup::Undecided;
   return dict_item(parent.object, step.key, step.hash, step.hint, result.object);
 }
-Lookup fetch_dict_item_slowly(const Step& step, Reached parent, Reached& result, Ref&) noexcept {
+Lookup fetch_dict_item_slowly(const AccessStep& step, Reached parent, Reached& result, Ref&) noexcept {
   result = {};
   if (parent.inline_attributes) {
     InlineScan scan{step.key, nullptr};
@@ -138,7 +140,7 @@ Lookup fetch_dict_item_slowly(const Step& step, Reached parent, Reached& result,
   return scan_dict(parent.object, step.key, step.hash, result.object);
 }
 
-Lookup fetch_index_slowly(const Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+Lookup fetch_index_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   result = {};
   PyObject* sequence = parent.object;
   if (parent.inline_attributes || step.index < 0) return Lookup::Undecided;
@@ -155,26 +157,26 @@ Lookup fetch_index_slowly(const Step& step, Reached parent, Reached& result, Ref
   }
   return Lookup::Undecided;
 }
-Lookup fetch_index(Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+Lookup fetch_index(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   Lookup lookup = fetch_index_slowly(step, parent, result, owned);
   owned.reset();  // the sequence owns it
   return lookup;
 }
 
-Lookup fetch_type_slowly(const Step&, Reached parent, Reached& result, Ref&) noexcept {
+Lookup fetch_type_slowly(const AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
   PyTypeObject* type = parent.inline_attributes ? &PyDict_Type : Py_TYPE(parent.object);
   return found(result, reinterpret_cast<PyObject*>(type));
 }
-Lookup fetch_type(Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+Lookup fetch_type(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   return fetch_type_slowly(step, parent, result, owned);
 }
 
-Lookup fetch_class_attribute(Step& step, Reached parent, Reached& result, Ref&) noexcept {
+Lookup fetch_class_attribute(AccessStep& step, Reached parent, Reached& result, Ref&) noexcept {
   result = {};
   if (parent.inline_attributes || !PyType_Check(parent.object)) return Lookup::Undecided;
   return found(result, class_attribute(reinterpret_cast<PyTypeObject*>(parent.object), step.key));
 }
-Lookup fetch_class_attribute_slowly(const Step& step, Reached parent, Reached& result, Ref&) noexcept {
+Lookup fetch_class_attribute_slowly(const AccessStep& step, Reached parent, Reached& result, Ref&) noexcept {
   result = {};
   if (parent.inline_attributes || !PyType_Check(parent.object)) return Lookup::Undecided;
   PyObject* mro = reinterpret_cast<PyTypeObject*>(parent.object)->tp_mro;
@@ -186,12 +188,12 @@ Lookup fetch_class_attribute_slowly(const Step& step, Reached parent, Reached& r
   return Lookup::Absent;
 }
 
-Lookup fetch_cell_slowly(const Step&, Reached parent, Reached& result, Ref&) noexcept {
+Lookup fetch_cell_slowly(const AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
   result = {};
   if (parent.inline_attributes || !PyCell_Check(parent.object)) return Lookup::Undecided;
   return found(result, PyCell_GET(parent.object));
 }
-Lookup fetch_cell(Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+Lookup fetch_cell(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   return fetch_cell_slowly(step, parent, result, owned);
 }
 
@@ -200,8 +202,8 @@ Lookup fetch_cell(Step& step, Reached parent, Reached& result, Ref& owned) noexc
 
 struct Row {
   const char* name;
-  Lookup (*fetch)(Step&, Reached parent, Reached&, Ref& owned) noexcept;
-  Lookup (*fetch_slowly)(const Step&, Reached parent, Reached&, Ref& owned) noexcept;
+  Lookup (*fetch)(AccessStep&, Reached parent, Reached&, Ref& owned) noexcept;
+  Lookup (*fetch_slowly)(const AccessStep&, Reached parent, Reached&, Ref& owned) noexcept;
 };
 
 constexpr Row kRows[] = {
@@ -246,7 +248,7 @@ PyTypeObject* deque_base(PyTypeObject* type) noexcept {
   return type && std::strcmp(type->tp_name, "collections.deque") == 0 ? type : nullptr;
 }
 
-Lookup fetch_root(Access access, const Step& step, const FrameView& frame, PyObject*& value) noexcept {
+Lookup fetch_root(Access access, const AccessStep& step, const FrameView& frame, PyObject*& value) noexcept {
   switch (access) {
     case Access::Local:
       value = step.index >= 0 && frame.locals ? frame.locals[step.index] : nullptr;
@@ -260,11 +262,11 @@ Lookup fetch_root(Access access, const Step& step, const FrameView& frame, PyObj
   return value ? Lookup::Found : Lookup::Absent;
 }
 
-Lookup fetch(Access access, Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+Lookup fetch(Access access, AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   return kRows[static_cast<size_t>(access)].fetch(step, parent, result, owned);
 }
 
-Lookup fetch_slowly(Access access, const Step& step, Reached parent, Reached& result, Ref& owned) noexcept {
+Lookup fetch_slowly(Access access, const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   return kRows[static_cast<size_t>(access)].fetch_slowly(step, parent, result, owned);
 }
 

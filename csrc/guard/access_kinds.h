@@ -21,7 +21,7 @@ struct Reached {
 };
 
 // What a fetch needs to know beyond the parent, and what it remembers.
-struct Step {
+struct AccessStep {
   PyObject* key = nullptr;
   Py_hash_t hash = 0;
   int32_t index = -1;
@@ -30,12 +30,12 @@ struct Step {
 };
 
 // Roots only: the frame, and nothing else, is asked.
-Lookup fetch_root(Access access, const Step& step, const FrameView& frame, PyObject*& value) noexcept;
+Lookup fetch_root(Access access, const AccessStep& step, const FrameView& frame, PyObject*& value) noexcept;
 
 // A child. `owned` receives a reference where nothing else keeps the result alive. `slowly` asks the plain way: no
 // hint, no probe sequence, no method cache, another path through CPython wherever there is one.
-Lookup fetch(Access access, Step& step, Reached parent, Reached& result, Ref& owned) noexcept;
-Lookup fetch_slowly(Access access, const Step& step, Reached parent, Reached& result, Ref& owned) noexcept;
+Lookup fetch(Access access, AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept;
+Lookup fetch_slowly(Access access, const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept;
 
 // The variant of an access that fits the parent seen (an element of a tuple or of a list; a function's closure...).
 // Fetches of one form refuse parents that are of another: what is proven of a tuple must not be believed of a list.

@@ -77,7 +77,7 @@ class GuardProgram {
  private:
   friend class Walk;
   std::vector<Node> nodes_;            // parents before children
-  std::vector<Step> steps_;            // by node
+  std::vector<AccessStep> steps_;      // by node
   std::vector<uint32_t> parents_;      // by node; kNoParent for roots
   std::vector<Cause> absence_causes_;  // by node
   std::vector<Check> checks_;

@@ -163,7 +163,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   entry->compiled = std::move(compiled);
   entry->graph_inputs = static_cast<uint32_t>(exit.inputs.size());
   entry->uses_live = false;
-  for (const Step& step : exit.plan.steps) entry->uses_live |= step.kind == Step::Kind::Live;
+  for (const PlanStep& step : exit.plan.steps) entry->uses_live |= step.kind == PlanStep::Kind::Live;
   statistics.codegen += watch.lap();
 
   tracer.guards.finish();

@@ -17,7 +17,7 @@
 namespace {
 
 using namespace minidynamo;
-using Kind = Step::Kind;
+using Kind = PlanStep::Kind;
 
 // What the plans work on. `describe` numbers containers and objects by first sight, so that sharing shows.
 constexpr const char* kWorld = R"(
@@ -129,7 +129,7 @@ class PlainInterpreter {
     std::vector<bool> needed(plan_.steps.size(), false);
     if (plan_.result != kNoValue) needed[plan_.result] = true;
     for (size_t id = plan_.steps.size(); id-- > 0;) {
-      const Step& step = plan_.steps[id];
+      const PlanStep& step = plan_.steps[id];
       if (step.kind >= Kind::SetAttribute) needed[id] = true;
       if (!needed[id]) continue;
       for (const ValueId operand : step.operands) needed[operand] = true;
@@ -141,14 +141,14 @@ class PlainInterpreter {
   }
 
  private:
-  PyObject* operand(const Step& step, size_t i) { return values_[step.operands[i]].get(); }
-  Ref operands(const Step& step) {
+  PyObject* operand(const PlanStep& step, size_t i) { return values_[step.operands[i]].get(); }
+  Ref operands(const PlanStep& step) {
     Ref list = Ref::steal(PyList_New(0));
     for (const ValueId id : step.operands) PyList_Append(list.get(), values_[id].get());
     return list;
   }
 
-  Ref execute(const Step& step) {
+  Ref execute(const PlanStep& step) {
     switch (step.kind) {
       case Kind::Constant:
         return step.object;
@@ -249,7 +249,7 @@ Plan random_plan(World& world, uint32_t seed) {
   plan.output_count = kOutputs;
   plan.calls_graph = below(8) != 0;
   std::vector<ValueId> values, hashable, things;
-  const auto define = [&](Step step, bool is_hashable, bool is_thing) {
+  const auto define = [&](PlanStep step, bool is_hashable, bool is_thing) {
     const auto id = static_cast<ValueId>(plan.steps.size());
     plan.steps.push_back(std::move(step));
     values.push_back(id);
@@ -457,7 +457,7 @@ TEST_CASE("large and deep plans", "[codegen]") {
 
 TEST_CASE("plans that are not well-formed are refused", "[codegen]") {
   World world(1);
-  std::vector<std::vector<Step>> wrong;
+  std::vector<std::vector<PlanStep>> wrong;
   wrong.push_back({{Kind::Tuple, nullptr, 0, {0}}});                                             // itself
   wrong.push_back({{Kind::Output, nullptr, 1, {}}});                                             // no such output
   wrong.push_back({{Kind::Constant, Ref::none(), 0, {}}, {Kind::Dict, nullptr, 0, {0}}});        // key alone
@@ -465,7 +465,7 @@ TEST_CASE("plans that are not well-formed are refused", "[codegen]") {
   wrong.push_back({{Kind::Live, nullptr, 0, {}}, {Kind::SetAttribute, integer(1), 0, {0, 0}}});  // name
   wrong.push_back(
       {{Kind::Live, nullptr, 0, {}}, {Kind::DeleteItem, nullptr, 0, {0, 0}}, {Kind::List, nullptr, 0, {1}}});
-  for (const std::vector<Step>& steps : wrong) {
+  for (const std::vector<PlanStep>& steps : wrong) {
     Plan plan = graph_plan(0);
     plan.output_count = 1;
     plan.steps = steps;
