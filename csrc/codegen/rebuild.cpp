@@ -1,5 +1,7 @@
 #include "codegen/rebuild.h"
 
+#include "python/type_version.h"
+
 namespace minidynamo {
 namespace {
 
@@ -8,12 +10,6 @@ PyTypeObject* ordered_dict_type() {
     Ref module = Ref::steal(PyImport_ImportModule("collections"));
     return reinterpret_cast<PyTypeObject*>(module ? PyObject_GetAttrString(module.get(), "OrderedDict") : nullptr);
   }();
-  return type;
-}
-
-// The builtin whose layout instances have.
-PyTypeObject* layout_base(PyTypeObject* type) noexcept {
-  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_base) type = type->tp_base;
   return type;
 }
 
@@ -38,7 +34,7 @@ PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   }
   auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
   PyObject* items = arguments[1];
-  PyTypeObject* base = layout_base(type);
+  PyTypeObject* base = native_base(type);
   Ref nothing = Ref::steal(PyTuple_New(0));
   Ref instance = Ref::steal(base->tp_new(type, nothing.get(), nullptr));
   if (!instance) return nullptr;
@@ -116,14 +112,14 @@ PyObject* rebuild_partial_callable() { return callable<rebuild_partial>("rebuild
 
 bool is_rebuildable(PyTypeObject* type) noexcept {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return type == ordered_dict_type();
-  PyTypeObject* base = layout_base(type);
+  PyTypeObject* base = native_base(type);
   return base == &PyBaseObject_Type || base == &PyList_Type || base == &PyDict_Type || base == &PySet_Type ||
          base == ordered_dict_type();
 }
 
 Ref instance_parts(PyObject* instance) {
   PyTypeObject* type = Py_TYPE(instance);
-  PyTypeObject* base = layout_base(type);
+  PyTypeObject* base = native_base(type);
   Ref items = Ref::none();
   if (base == &PyList_Type) {
     items = Ref::steal(PyList_GetSlice(instance, 0, PyList_GET_SIZE(instance)));

@@ -6,6 +6,7 @@
 #include "codegen/plan.h"
 #include "hook/frame_hook.h"
 #include "hook/report.h"
+#include "python/error_text.h"
 #include "trace/evaluate.h"
 #include "trace/known_types.h"
 #include "trace/rules.h"
@@ -36,18 +37,6 @@ class CollectorPaused {
  private:
   bool was_enabled_;
 };
-
-std::string error_text() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
-  Ref text = value ? Ref::steal(PyObject_Str(value)) : Ref();
-  const char* message = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  std::string result = type ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "error";
-  if (message) result += std::string(": ") + message;
-  PyErr_Clear();
-  return result;
-}
 
 // The limits that the configuration asks for.
 void apply_settings(PyObject* config) {
@@ -87,7 +76,7 @@ bool trace(Tracer& tracer, PyCodeObject* code, const FrameView& view, Exit& exit
   if (result && !tracer.broken()) {
     planned = plan_exit(tracer, result.get(), exit);
   } else if (!tracer.broken()) {
-    const std::string text = error_text();
+    const std::string text = take_error_text();
     tracer.give_up("exception", "the call ends with " + text);
   }
   result.reset();
@@ -144,7 +133,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
     exit.plan.compiled_name = name;
     Ref graph_module = to_graph_module(tracer.graph, exit.outputs, name);
     statistics.graph_export += watch.lap();
-    if (!graph_module) return refuse("graph-export", error_text());
+    if (!graph_module) return refuse("graph-export", take_error_text());
     compiled = compile(exit, config, graph_module.get(), name);
     statistics.backend += watch.lap();
     if (!compiled) return nullptr;  // BackendCompilerFailed
@@ -158,7 +147,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   }
   watch.lap();
   entry->residual_function = residual_function(exit.plan, code, globals);
-  if (!entry->residual_function) return refuse("codegen", error_text());
+  if (!entry->residual_function) return refuse("codegen", take_error_text());
   entry->source = to_source(exit.plan, code);
   entry->compiled = std::move(compiled);
   entry->graph_inputs = static_cast<uint32_t>(exit.inputs.size());

@@ -17,6 +17,12 @@ inline uint32_t type_version(PyTypeObject* type) noexcept {
 // What the class or one of its bases has under this name (an interned str), unbound; null if nothing.
 PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept;
 
+// The nearest base that is not a Python class: it gives instances their layout, and its tp_new and tp_init are C code.
+inline PyTypeObject* native_base(PyTypeObject* type) noexcept {
+  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_base) type = type->tp_base;
+  return type;
+}
+
 // Whether the type of such an object can never change by assignment to __class__.
 inline bool type_is_permanent(PyTypeObject* type) noexcept {
   return (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) && !PyType_IsSubtype(type, &PyModule_Type);

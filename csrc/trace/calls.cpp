@@ -3,6 +3,7 @@
 #include "trace/calls.h"
 
 #include "python/code_object.h"
+#include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/evaluate.h"
 #include "trace/generator.h"
@@ -153,12 +154,6 @@ Ref zero_argument_super(Tracer& tracer) {
   }
   PyErr_SetString(PyExc_RuntimeError, "super(): __class__ cell not found");
   return nullptr;
-}
-
-// The nearest base that is not a Python class: its tp_new and tp_init are C code.
-PyTypeObject* native_base(PyTypeObject* type) noexcept {
-  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_base) type = type->tp_base;
-  return type;
 }
 
 bool is_safe_native_base(PyTypeObject* base) noexcept {

@@ -41,18 +41,15 @@ const KnownTypes* known_types() {
     out = reinterpret_cast<PyTypeObject*>(import_object(path).release());
     return out != nullptr;
   };
-  ready = type("torch.Tensor", types.tensor) && type("torch.nn.Parameter", types.parameter) &&
-          type("torch.nn.Module", types.module) && type("torch.Size", types.size) && type("torch.dtype", types.dtype) &&
+  ready = type("torch.nn.Module", types.module) && type("torch.Size", types.size) && type("torch.dtype", types.dtype) &&
           type("torch.device", types.device) && type("torch.layout", types.layout) &&
           type("torch.memory_format", types.memory_format) && type("torch._ops.OpOverload", types.op_overload) &&
           type("torch._ops.OpOverloadPacket", types.op_overload_packet) &&
           type("torch._library.custom_ops.CustomOpDef", types.custom_op_def) &&
-          type("torch.autograd.function.FunctionMeta", types.autograd_function_meta) &&
-          type("torch.inference_mode", types.inference_mode) && type("enum.EnumMeta", types.enum_meta) &&
-          type("functools.partial", types.partial) && type("collections.OrderedDict", types.ordered_dict) &&
-          type("collections.defaultdict", types.default_dict) && type("collections.deque", types.deque) &&
-          type("_thread._local", types.thread_local_storage) &&
-          type("torch.FloatTensor.__class__", types.tensor_type) && type("re.Pattern", types.pattern);
+          type("enum.EnumMeta", types.enum_meta) && type("functools.partial", types.partial) &&
+          type("collections.OrderedDict", types.ordered_dict) && type("collections.defaultdict", types.default_dict) &&
+          type("collections.deque", types.deque) && type("_thread._local", types.thread_local_storage) &&
+          type("torch.FloatTensor.__class__", types.tensor_type);
   if (ready) {
     types.module_getattr = import_object("torch.nn.Module.__getattr__").release();
     ready = types.module_getattr != nullptr;

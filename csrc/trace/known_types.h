@@ -5,10 +5,8 @@
 namespace minidynamo {
 
 struct KnownTypes {
-  PyTypeObject* tensor;     // torch.Tensor
-  PyTypeObject* parameter;  // torch.nn.Parameter
-  PyTypeObject* module;     // torch.nn.Module
-  PyTypeObject* size;       // torch.Size
+  PyTypeObject* module;  // torch.nn.Module
+  PyTypeObject* size;    // torch.Size
   PyTypeObject* dtype;
   PyTypeObject* device;
   PyTypeObject* layout;
@@ -16,8 +14,6 @@ struct KnownTypes {
   PyTypeObject* op_overload;  // torch._ops.OpOverload
   PyTypeObject* op_overload_packet;
   PyTypeObject* custom_op_def;  // torch.library's CustomOpDef
-  PyTypeObject* autograd_function_meta;
-  PyTypeObject* inference_mode;
   PyTypeObject* enum_meta;
   PyTypeObject* partial;
   PyTypeObject* ordered_dict;
@@ -25,7 +21,6 @@ struct KnownTypes {
   PyTypeObject* deque;
   PyTypeObject* thread_local_storage;  // threading.local
   PyTypeObject* tensor_type;           // of torch.FloatTensor and the like
-  PyTypeObject* pattern;               // re.Pattern
   PyObject* module_getattr;            // torch.nn.Module.__getattr__
 };
 

@@ -1,6 +1,7 @@
 // How outside objects enter a trace, and the stand-ins of builtin containers.
 #include "trace/outside.h"
 
+#include "python/error_text.h"
 #include "tensor/fake.h"
 #include "trace/known_types.h"
 #include "trace/tracer.h"
@@ -170,11 +171,8 @@ Ref Outside::enter_tensor(Tracer& tracer, Source* source) {
   if (is_fake(raw)) return tracer.give_up("fake-input", "an input is a fake tensor of another trace");
   Ref fake = make_fake(raw);
   if (!fake) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    Ref text = value ? Ref::steal(PyObject_Str(value)) : Ref();
-    const char* reason = text ? PyUnicode_AsUTF8(text.get()) : "unknown reason";
-    Ref::steal(type), Ref::steal(value), Ref::steal(traceback);
+    const TakenError error = take_error_parts();
+    const std::string reason = error.has_message ? error.message : "unknown reason";
     return tracer.give_up("unsupported-tensor", source->to_text() + ": " + reason);
   }
   tracer.guards.add(source, GuardKind::Tensor, tracer.origin());

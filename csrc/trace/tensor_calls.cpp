@@ -3,23 +3,13 @@
 
 #include <chrono>
 
+#include "python/error_text.h"
 #include "trace/attributes.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
 
 namespace minidynamo {
 namespace {
-
-std::string take_error_text() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
-  Ref text = value ? Ref::steal(PyObject_Str(value)) : Ref();
-  std::string name = type ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "error";
-  const char* message = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  PyErr_Clear();
-  return name + (message ? std::string(": ") + message : "");
-}
 
 std::string target_text(PyObject* target) {
   if (PyUnicode_Check(target)) return PyUnicode_AsUTF8(target);

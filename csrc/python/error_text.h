@@ -1,0 +1,20 @@
+// The Python error that is set, taken and put into words.
+#pragma once
+#include <string>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// Clears the error. The message is what str() of the exception says, if it can say anything.
+struct TakenError {
+  std::string type = "error";
+  std::string message;
+  bool has_message = false;
+};
+TakenError take_error_parts();
+
+// "TypeError: message"
+std::string take_error_text();
+
+}  // namespace minidynamo
