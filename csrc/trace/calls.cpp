@@ -141,9 +141,7 @@ Ref zero_argument_super(Tracer& tracer) {
     if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "__class__")) {
       Ref type = load_cell(tracer, frame.local(i).get());
       if (!type) return nullptr;
-      if (!frame.local(0) && !frame.pending.empty() && frame.pending[0])
-        frame.local(0) = tracer.outside.enter(
-            tracer, tracer.guards.local(0, PyTuple_GET_ITEM(names, 0), std::exchange(frame.pending[0], nullptr)));
+      if (!frame.local(0)) frame.local(0) = enter_pending(tracer, frame, 0);
       Ref self = frame.local(0);
       if (self && PyCell_Check(self.get()) && (frame.prepared->bytecode.localsplus_kinds[0] & kFastCell))
         self = load_cell(tracer, self.get());

@@ -23,13 +23,6 @@ PyObject* local_name(const Frame& frame, int32_t index) noexcept {
   return PyTuple_GET_ITEM(frame.prepared->bytecode.localsplus_names.get(), index);
 }
 
-// A fast local of the root frame that nothing has touched yet; null Ref without error if there is none.
-Ref enter_pending(Tracer& tracer, Frame& frame, int32_t index) {
-  if (frame.pending.empty() || !frame.pending[index]) return nullptr;
-  PyObject* raw = std::exchange(frame.pending[index], nullptr);
-  return tracer.outside.enter(tracer, tracer.guards.local(index, local_name(frame, index), raw));
-}
-
 Ref load_fast(Tracer& tracer, Frame& frame, int32_t index) {
   Ref& slot = frame.local(index);
   if (slot) return slot;
@@ -68,7 +61,7 @@ bool store_cell(Tracer& tracer, PyObject* cell, PyObject* value) {
   return PyCell_Set(cell, value) == 0;
 }
 
-bool copy_free_variables(Tracer& tracer, Frame& frame, int32_t count) {
+void copy_free_variables(Tracer& tracer, Frame& frame, int32_t count) {
   PyObject* function = frame.function.get();
   PyObject* closure = PyFunction_GET_CLOSURE(function);
   Source* source = frame.is_root ? tracer.guards.function(function) : tracer.outside.source_of(function);
@@ -83,7 +76,6 @@ bool copy_free_variables(Tracer& tracer, Frame& frame, int32_t count) {
       tracer.outside.know(cell, tracer.guards.child(tuple, Access::Index, nullptr, i, cell));
     frame.local(frame.prepared->locals_count - count + i) = Ref::borrow(cell);
   }
-  return true;
 }
 
 Ref make_function(Tracer& tracer, Frame& frame, int32_t flags) {
@@ -328,6 +320,12 @@ bool merge_keywords(Tracer& tracer, PyObject* dict, PyObject* update) {
 
 }  // namespace
 
+Ref enter_pending(Tracer& tracer, Frame& frame, int32_t index) {
+  if (frame.pending.empty() || !frame.pending[index]) return nullptr;
+  PyObject* raw = std::exchange(frame.pending[index], nullptr);
+  return tracer.outside.enter(tracer, tracer.guards.local(index, local_name(frame, index), raw));
+}
+
 Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
   const Bytecode& bytecode = frame.prepared->bytecode;
   const Instruction* const code = bytecode.instructions.data();
@@ -438,7 +436,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       }
       case Op::COPY_FREE_VARS:
-        ok = copy_free_variables(tracer, frame, arg);
+        copy_free_variables(tracer, frame, arg);
         break;
       case Op::LOAD_CLOSURE:
         frame.push(frame.local(arg));
