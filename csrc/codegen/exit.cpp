@@ -32,7 +32,7 @@ class ExitPlanner {
   std::vector<PyObject*> building_;
 
   ValueId refuse(const std::string& what) {
-    tracer_.give_up("unsupported-result", what);
+    tracer_.give_up(BreakReason::UnsupportedResult, what);
     return kNoValue;
   }
 
@@ -310,7 +310,7 @@ class ExitPlanner {
       keep_alive_.push_back(items);
       return effect("builtins.set.clear", {object}) && effect("builtins.set.update", {object, items.get()});
     }
-    tracer_.give_up("outside-container-write",
+    tracer_.give_up(BreakReason::OutsideContainerWrite,
                     std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is changed");
     return false;
   }

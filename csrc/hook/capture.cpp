@@ -77,7 +77,7 @@ bool trace(Tracer& tracer, PyCodeObject* code, const FrameView& view, Exit& exit
     planned = plan_exit(tracer, result.get(), exit);
   } else if (!tracer.broken()) {
     const std::string text = take_error_text();
-    tracer.give_up("exception", "the call ends with " + text);
+    tracer.give_up(BreakReason::Exception, "the call ends with " + text);
   }
   result.reset();
   PyErr_Clear();
@@ -101,14 +101,14 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   ++statistics.frames;
   const bool fullgraph = asks_for_fullgraph(config);
   if (!known_types()) return nullptr;
-  auto refuse = [&](const char* reason, std::string detail) -> std::shared_ptr<CacheEntry> {
+  auto refuse = [&](BreakReason reason, std::string detail) -> std::shared_ptr<CacheEntry> {
     PyErr_Clear();
     report_uncaptured(code, config, Break{reason, std::move(detail)});
     if (fullgraph) raise_unsupported();
     return nullptr;
   };
   if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
-    return refuse("generator", "generator functions and coroutines run uncaptured");
+    return refuse(BreakReason::Generator, "generator functions and coroutines run uncaptured");
 
   Stopwatch watch;
   auto entry = std::make_shared<CacheEntry>();
@@ -120,7 +120,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   statistics.evaluate += tracing - tracer.propagate_seconds;
   statistics.instructions += tracer.executed;
   if (!traced) {
-    if (!tracer.broken()) return refuse("internal", "the code object could not be read");
+    if (!tracer.broken()) return refuse(BreakReason::Internal, "the code object could not be read");
     report_uncaptured(code, config, tracer.why());
     if (fullgraph) raise_unsupported();
     return nullptr;
@@ -133,11 +133,11 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
     exit.plan.compiled_name = name;
     Ref graph_module = to_graph_module(tracer.graph, exit.outputs, name);
     statistics.graph_export += watch.lap();
-    if (!graph_module) return refuse("graph-export", take_error_text());
+    if (!graph_module) return refuse(BreakReason::GraphExport, take_error_text());
     compiled = compile(exit, config, graph_module.get(), name);
     statistics.backend += watch.lap();
     if (!compiled) return nullptr;  // BackendCompilerFailed
-    if (compiled.is(Py_None)) return refuse("backend-failed", "the backend failed and errors are suppressed");
+    if (compiled.is(Py_None)) return refuse(BreakReason::BackendFailed, "the backend failed and errors are suppressed");
     Ref name_object = Ref::steal(PyUnicode_InternFromString(name.c_str()));
     if (PyDict_SetItem(globals, name_object.get(), compiled.get()) < 0) return nullptr;
     runtime().published.emplace_back(Ref::borrow(globals), name_object);
@@ -147,7 +147,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   }
   watch.lap();
   entry->residual_function = residual_function(exit.plan, code, globals);
-  if (!entry->residual_function) return refuse("codegen", take_error_text());
+  if (!entry->residual_function) return refuse(BreakReason::Codegen, take_error_text());
   entry->source = to_source(exit.plan, code);
   entry->compiled = std::move(compiled);
   entry->graph_inputs = static_cast<uint32_t>(exit.inputs.size());
@@ -160,7 +160,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   const bool holds = entry->guards.check(view, slots.data());
   statistics.guard_build += watch.lap();
   // A trace changes nothing, so what it learnt must hold right after it.
-  if (!holds) return refuse("guards-fail", entry->guards.explain_failure(view));
+  if (!holds) return refuse(BreakReason::GuardsFail, entry->guards.explain_failure(view));
   statistics.guards += static_cast<long>(entry->guards.guard_count());
   ++statistics.captured;
   report_entry(code, config, *entry);

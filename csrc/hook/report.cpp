@@ -27,7 +27,7 @@ void log(PyObject* config, const char* topic, const std::string& text) {
 
 void record(PyCodeObject* code, const Break& why) {
   Uncaptured frame{why.code_object ? why.code_object : Ref::borrow(reinterpret_cast<PyObject*>(code)),
-                   why.code,
+                   row_of(why.reason).code,
                    why.detail,
                    why.user_stack,
                    why.line ? why.line : code->co_firstlineno,
@@ -69,7 +69,7 @@ void raise_unsupported() { raise_unsupported(runtime().uncaptured.back()); }
 
 void report_skipped(PyCodeObject* code, PyObject* config, const SkipMark& mark) {
   if (mark.reason == "recompile-limit" && runtime().limited.insert(code).second)
-    record(code, Break{"recompile-limit", mark.detail});
+    record(code, Break{BreakReason::RecompileLimit, mark.detail});
   if (asks_for_fullgraph(config)) raise_unsupported(mark, code);
 }
 
@@ -77,7 +77,7 @@ void report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why) {
   record(code, why);
   log_break(config, code);
   if (CodeCache* cache = CodeCache::get(code))
-    cache->skip({reinterpret_cast<ConfigId>(config), why.code, why.detail, why.line});
+    cache->skip({reinterpret_cast<ConfigId>(config), row_of(why.reason).code, why.detail, why.line});
 }
 
 void report_entry(PyCodeObject* code, PyObject* config, const CacheEntry& entry) {

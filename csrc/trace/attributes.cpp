@@ -50,7 +50,8 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
   if (!dict) return nullptr;
   Source* source = tracer.guards.child(tracer.outside.source_of(object), Access::InstanceDict, nullptr, -1, dict.get());
   if (!source->value.is(dict.get()))
-    return tracer.give_up("instance-dict", "__dict__ of an object whose attributes were read before it had one");
+    return tracer.give_up(BreakReason::InstanceDict,
+                          "__dict__ of an object whose attributes were read before it had one");
   Ref entered = tracer.outside.enter(tracer, source);
   if (!entered) return nullptr;
   // Attributes that the trace has written are in the dict from now on.
@@ -339,7 +340,7 @@ Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   if (!is_plain_builtin_type(type) &&
       has_native_access(type, getattribute_name, reinterpret_cast<const void*>(PyObject_GenericGetAttr))) {
     if (tracer.outside.source_of(object))
-      return tracer.give_up("opaque-object",
+      return tracer.give_up(BreakReason::OpaqueObject,
                             std::string("attributes of a ") + type->tp_name + " come from native code");
     return adopt_result(tracer,
                         Ref::steal(PyObject_GetAttr(object, name)));  // of the trace's own making: CPython's own lookup
@@ -429,15 +430,16 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     if (value && !tracer.outside.fill_if_stand_in(tracer, value)) return false;
     guard_special_methods(tracer, object, {"__setattr__"});
     if (tracer.broken()) return false;
-    if (PyType_Check(object)) return tracer.give_up("class-attribute-write", "a class attribute is set") != nullptr;
+    if (PyType_Check(object))
+      return tracer.give_up(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
     return PyObject_SetAttr(object, name, value) == 0 && !tracer.broken();
   }
   if (PyType_Check(object) || PyModule_Check(object) || PyFunction_Check(object))
-    return tracer.give_up("outside-attribute-write", std::string("an attribute of a ") + type->tp_name + " is set") !=
-           nullptr;
+    return tracer.give_up(BreakReason::OutsideAttributeWrite,
+                          std::string("an attribute of a ") + type->tp_name + " is set") != nullptr;
   static PyObject* const native_setattr_name = interned("__setattr__");
   if (has_native_access(type, native_setattr_name, reinterpret_cast<const void*>(PyObject_GenericSetAttr)))
-    return tracer.give_up("opaque-object",
+    return tracer.give_up(BreakReason::OpaqueObject,
                           std::string("an attribute of a ") + type->tp_name + " is set by native code") != nullptr;
   // __setattr__ of nn.Module and other classes that override it is Python code that ends in object.__setattr__.
   static PyObject* const setattr_name = interned("__setattr__");
@@ -473,7 +475,7 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
       return static_cast<bool>(done);
     }
     if (!Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type))
-      return tracer.give_up("outside-attribute-write",
+      return tracer.give_up(BreakReason::OutsideAttributeWrite,
                             std::string("attribute '") + PyUnicode_AsUTF8(name) +
                                 "' of an object from before the call is set through a descriptor") != nullptr;
   } else if (!has_instance_dict(Py_TYPE(object))) {

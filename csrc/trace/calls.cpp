@@ -161,7 +161,7 @@ bool is_safe_native_base(PyTypeObject* base) noexcept {
 Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   if (type == &PyType_Type && arguments.values.size() == 1 && !arguments.keyword_names)
     return Ref::borrow(reinterpret_cast<PyObject*>(arguments.values[0].type()));
-  if (type == &PyType_Type) return tracer.give_up("class-definition", "a class is made by type()");
+  if (type == &PyType_Type) return tracer.give_up(BreakReason::ClassDefinition, "a class is made by type()");
   if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
     static PyObject* const call_name = PyUnicode_InternFromString("__call__");
@@ -188,11 +188,11 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         value = type == &PyReversed_Type ? Ref::steal(PySequence_List(iterator.get())) : std::move(iterator);
       } else if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyUnicode_Type ||
                  type == &PyComplex_Type) {
-        return tracer.give_up("data-dependent", std::string(type->tp_name) + "() of a tensor");
+        return tracer.give_up(BreakReason::DataDependent, std::string(type->tp_name) + "() of a tensor");
       }
     }
     if (type == &PyUnicode_Type && values.size() == 1 && shows_address(values[0].get()))
-      return tracer.give_up("object-identity", "an object's address is put into a string");
+      return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
     for (const Ref& value : values) {
       guard_special_methods(tracer, value.get(),
                             {"__iter__", "__len__", "__next__", "__int__", "__float__", "__str__"});
@@ -200,7 +200,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     }
     return call_natively(tracer, reinterpret_cast<PyObject*>(type), Arguments{values, arguments.keyword_names});
   }
-  return tracer.give_up("unknown-class", std::string("an instance of ") + type->tp_name + " is made");
+  return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
 }
 
 // functools.partial: its parts are immutable and read by their sources.
@@ -287,9 +287,9 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   static PyObject* const init_name = PyUnicode_InternFromString("__init__");
   static PyObject* const del_name = PyUnicode_InternFromString("__del__");
   if (lookup_in_class(tracer, type, del_name))
-    return tracer.give_up("finalizer", std::string("an instance of ") + type->tp_name + " has a finalizer");
+    return tracer.give_up(BreakReason::Finalizer, std::string("an instance of ") + type->tp_name + " has a finalizer");
   if (!is_safe_native_base(native_base(type)))
-    return tracer.give_up("unknown-class", std::string("an instance of ") + type->tp_name + " is made");
+    return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
 
   Ref made;
   Ref maker = lookup_in_class(tracer, type, new_name);
@@ -390,7 +390,7 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     PyErr_Format(PyExc_TypeError, "'%.200s' object is not callable", Py_TYPE(callable)->tp_name);
     return nullptr;
   }
-  return tracer.give_up("unknown-function", callable_name(callable) + " is not known to the tracer");
+  return tracer.give_up(BreakReason::UnknownFunction, callable_name(callable) + " is not known to the tracer");
 }
 
 Ref call(Tracer& tracer, PyObject* callable, std::initializer_list<Ref> positional) {
@@ -454,7 +454,7 @@ Ref run_called_from_c(Tracer& tracer, PyObject* callable, PyObject* const* slots
   if (!prepared) return nullptr;
   if (!guard_callback(tracer, callable, slots)) {
     if (PyErr_Occurred() && !tracer.broken()) PyErr_Clear();
-    return tracer.give_up("unknown-callback", callable_name(callable) + " was called by native code");
+    return tracer.give_up(BreakReason::UnknownCallback, callable_name(callable) + " was called by native code");
   }
   guard_code(tracer, callable);
   auto frame = std::make_unique<Frame>(prepared, callable, tracer.frame);

@@ -101,9 +101,10 @@ Ref build_string(Frame& frame, int32_t count) {
 }
 
 Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conversion) {
-  if (is_fake(value)) return tracer.give_up("tensor-to-text", "a tensor is formatted into a string");
+  if (is_fake(value)) return tracer.give_up(BreakReason::TensorToText, "a tensor is formatted into a string");
   if (!expose(tracer, value)) return nullptr;
-  if (shows_address(value)) return tracer.give_up("object-identity", "an object's address is put into a string");
+  if (shows_address(value))
+    return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
   Ref converted = Ref::borrow(value);
   if (conversion == 1) converted = Ref::steal(PyObject_Str(value));
   if (conversion == 2) converted = Ref::steal(PyObject_Repr(value));
@@ -253,7 +254,7 @@ bool enter_handler(Tracer& tracer, Frame& frame) {
   if (region->push_lasti) frame.push(Ref::steal(PyLong_FromLong(frame.instruction)));
   Ref exception = take_error();
   if (is_fake_data_error(exception.get()))
-    return tracer.give_up("data-dependent", "native code needs the data of a tensor") != nullptr;
+    return tracer.give_up(BreakReason::DataDependent, "native code needs the data of a tensor") != nullptr;
   frame.push(std::move(exception));
   frame.instruction = region->target;
   return true;
@@ -315,7 +316,7 @@ bool merge_keywords(Tracer& tracer, PyObject* dict, PyObject* update) {
   if (!expose(tracer, update)) return false;
   if (_PyDict_MergeEx(dict, update, 2) == 0) return !tracer.broken();
   if (tracer.broken()) return false;
-  return tracer.give_up("keyword-merge", "** unpacking in a call raised") != nullptr;
+  return tracer.give_up(BreakReason::KeywordMerge, "** unpacking in a call raised") != nullptr;
 }
 
 }  // namespace
@@ -352,7 +353,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       const bool backward = now.target <= frame.instruction;
       frame.instruction = now.target;
       if (backward && tracer.executed > tracer.limits.instructions) {
-        tracer.give_up("instruction-limit", "the trace executed more instructions than config allows");
+        tracer.give_up(BreakReason::InstructionLimit, "the trace executed more instructions than config allows");
         return false;
       }
       return true;
@@ -420,7 +421,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::LOAD_CLASSDEREF:
       case Op::SETUP_ANNOTATIONS:
       case Op::LOAD_BUILD_CLASS:
-        tracer.give_up("class-definition", "a class is defined");
+        tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
         ok = false;
         break;
 
@@ -778,7 +779,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::GET_ANEXT:
       case Op::END_ASYNC_FOR:
       case Op::BEFORE_ASYNC_WITH:
-        tracer.give_up("coroutine", "asynchronous code is not traced");
+        tracer.give_up(BreakReason::Coroutine, "asynchronous code is not traced");
         ok = false;
         break;
 
@@ -816,7 +817,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::CHECK_EG_MATCH:
       case Op::PREP_RERAISE_STAR:
-        tracer.give_up("except-star", "except* is not traced");
+        tracer.give_up(BreakReason::ExceptStar, "except* is not traced");
         ok = false;
         break;
       case Op::RERAISE: {
@@ -844,13 +845,14 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::IMPORT_STAR:
       case Op::PRINT_EXPR:
-        tracer.give_up("module-code", "an instruction of module code");
+        tracer.give_up(BreakReason::ModuleCode, "an instruction of module code");
         ok = false;
         break;
     }
 
     if (!ok) [[unlikely]] {
-      if (!PyErr_Occurred()) tracer.give_up("internal", std::string(op_name(now.op)) + " failed without an error");
+      if (!PyErr_Occurred())
+        tracer.give_up(BreakReason::Internal, std::string(op_name(now.op)) + " failed without an error");
       if (tracer.broken() || !enter_handler(tracer, frame)) return Outcome::Failed;
       continue;
     }
@@ -866,9 +868,9 @@ Outcome run_throwing(Tracer& tracer, Frame& frame, Ref& value) {
 
 Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame) {
   if (tracer.depth >= tracer.limits.depth)
-    return tracer.give_up("depth-limit", "calls are nested deeper than config allows");
+    return tracer.give_up(BreakReason::DepthLimit, "calls are nested deeper than config allows");
   if (frame->code()->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
-    return tracer.give_up("coroutine", "asynchronous code is not traced");
+    return tracer.give_up(BreakReason::Coroutine, "asynchronous code is not traced");
   ++tracer.depth;
   Ref value;
   const Outcome outcome = run(tracer, *frame, value);

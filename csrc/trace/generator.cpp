@@ -38,7 +38,7 @@ Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) 
     return nullptr;  // throwing: the error that was to be thrown is the result
   }
   if (tracer->depth >= tracer->limits.depth)
-    return tracer->give_up("depth-limit", "calls are nested deeper than config allows");
+    return tracer->give_up(BreakReason::DepthLimit, "calls are nested deeper than config allows");
   Ref keep_alive = Ref::borrow(reinterpret_cast<PyObject*>(generator));
   Frame& frame = *generator->frame;
   frame.caller = tracer->frame;
@@ -141,7 +141,7 @@ void close_when_dropped(PyObject* self) {
   Ref closed = Ref::steal(generator_close(self, nullptr));
   if (!closed && !tracer->broken()) {
     PyErr_Clear();
-    tracer->give_up("generator-finalizer", "a generator raised while it was being dropped");
+    tracer->give_up(BreakReason::GeneratorFinalizer, "a generator raised while it was being dropped");
   }
   Py_SET_REFCNT(self, 0);
   if (!tracer->broken()) PyErr_Restore(type, value, traceback);

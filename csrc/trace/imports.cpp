@@ -48,7 +48,7 @@ Ref import_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* names, P
   if (module && names == Py_None && levels == 0 && full.find('.') != std::string::npos)
     module = imported_module(tracer, full.substr(0, full.find('.')));
   if (module || tracer.broken()) return module;
-  return tracer.give_up("import", "module " + full + " is imported for the first time");
+  return tracer.give_up(BreakReason::Import, "module " + full + " is imported for the first time");
 }
 
 Ref import_from(Tracer& tracer, PyObject* module, PyObject* name) {

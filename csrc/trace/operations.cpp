@@ -133,8 +133,8 @@ bool expose(Tracer& tracer, PyObject* object) {
       is_plain_builtin_type(type) || is_constant(object) || PyCode_Check(object) || type == &PyBaseObject_Type)
     return true;
   if (type->tp_descr_get) return true;
-  return tracer.give_up("opaque-object", std::string("native code uses a ") + type->tp_name +
-                                             " from before the call (" + source->to_text() + ")") != nullptr;
+  return tracer.give_up(BreakReason::OpaqueObject, std::string("native code uses a ") + type->tp_name +
+                                                       " from before the call (" + source->to_text() + ")") != nullptr;
 }
 
 bool shows_address(PyObject* object) {
@@ -167,7 +167,7 @@ int truth(Tracer& tracer, PyObject* object) {
   if (object == Py_True) return 1;
   if (object == Py_False || object == Py_None) return 0;
   if (is_fake(object)) {
-    tracer.give_up("data-dependent-branch", "the program branches on the value of a tensor");
+    tracer.give_up(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
     return -1;
   }
   StandIn* stand_in = tracer.outside.stand_in(object);
@@ -211,8 +211,9 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
       if (!result || !result.is(Py_NotImplemented)) return result;
     }
     if (tracer.broken()) return nullptr;
-    return tracer.give_up("unsupported-operand", std::string("operator ") + binary.function + " between " +
-                                                     Py_TYPE(left)->tp_name + " and " + Py_TYPE(right)->tp_name);
+    return tracer.give_up(BreakReason::UnsupportedOperand, std::string("operator ") + binary.function + " between " +
+                                                               Py_TYPE(left)->tp_name + " and " +
+                                                               Py_TYPE(right)->tp_name);
   }
   if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
   guard_special_methods(tracer, left, {binary.method});
@@ -225,8 +226,9 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   if (is_number(left) && is_number(right)) return Ref::steal(PyObject_RichCompare(left, right, comparison));
   if (is_fake(left) || is_fake(right)) {
     if (!combines_with_tensor(left) || !combines_with_tensor(right))
-      return tracer.give_up("unsupported-operand", std::string("comparison between ") + Py_TYPE(left)->tp_name +
-                                                       " and " + Py_TYPE(right)->tp_name);
+      return tracer.give_up(
+          BreakReason::UnsupportedOperand,
+          std::string("comparison between ") + Py_TYPE(left)->tp_name + " and " + Py_TYPE(right)->tp_name);
     return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
   }
   if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
@@ -245,7 +247,7 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
     return PyErr_Occurred() ? -1 : found;
   }
   if (is_fake(container)) {
-    tracer.give_up("data-dependent", "`in` looks at the values of a tensor");
+    tracer.give_up(BreakReason::DataDependent, "`in` looks at the values of a tensor");
     return -1;
   }
   if (Ref method = python_method(tracer, container, "__contains__")) {
@@ -299,7 +301,7 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObjec
   if (value && !expose(tracer, value)) return false;
   if (!expose(tracer, key)) return false;
   if (is_fake(container)) {
-    if (!value) return tracer.give_up("unsupported-operand", "del of a tensor's item") != nullptr;
+    if (!value) return tracer.give_up(BreakReason::UnsupportedOperand, "del of a tensor's item") != nullptr;
     Ref index = tensor_index(tracer, key);
     return index && record_operator(tracer, "setitem", {container, index.get(), value});
   }
@@ -310,8 +312,8 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObjec
   }
   if (tracer.broken() || !expose(tracer, container)) return false;
   if (tracer.outside.source_of(container) && !tracer.outside.stand_in(container))
-    return tracer.give_up("outside-write", std::string("an item of a ") + Py_TYPE(container)->tp_name +
-                                               " from before the call is set") != nullptr;
+    return tracer.give_up(BreakReason::OutsideWrite, std::string("an item of a ") + Py_TYPE(container)->tp_name +
+                                                         " from before the call is set") != nullptr;
   const int status = value ? PyObject_SetItem(container, key, value) : PyObject_DelItem(container, key);
   return status == 0 && !tracer.broken();
 }

@@ -168,12 +168,12 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
 
 Ref Outside::enter_tensor(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
-  if (is_fake(raw)) return tracer.give_up("fake-input", "an input is a fake tensor of another trace");
+  if (is_fake(raw)) return tracer.give_up(BreakReason::FakeInput, "an input is a fake tensor of another trace");
   Ref fake = make_fake(raw);
   if (!fake) {
     const TakenError error = take_error_parts();
     const std::string reason = error.has_message ? error.message : "unknown reason";
-    return tracer.give_up("unsupported-tensor", source->to_text() + ": " + reason);
+    return tracer.give_up(BreakReason::UnsupportedTensor, source->to_text() + ": " + reason);
   }
   tracer.guards.add(source, GuardKind::Tensor, tracer.origin());
   tracer.graph.add_placeholder(source->to_text(), fake);
@@ -190,7 +190,7 @@ Ref Outside::enter_tuple(Tracer& tracer, Source* source) {
     return Ref::borrow(raw);
   }
   if (type != &PyTuple_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
-    return tracer.give_up("unsupported-object", source->to_text() + " is a " + type->tp_name);
+    return tracer.give_up(BreakReason::UnsupportedObject, source->to_text() + " is a " + type->tp_name);
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   tracer.guards.add(source, GuardKind::Length, tracer.origin());
   const Py_ssize_t count = PyTuple_GET_SIZE(raw);
@@ -262,7 +262,8 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
   PyObject* object = stand_in.object.get();
   PyTypeObject* base = container_base(Py_TYPE(original));
   if (PyObject_Size(original) > kLargestContainer)
-    return tracer.give_up("container-too-large", stand_in.source->to_text() + " has too many elements") != nullptr;
+    return tracer.give_up(BreakReason::ContainerTooLarge, stand_in.source->to_text() + " has too many elements") !=
+           nullptr;
   auto entered = [&](Access access, PyObject* key, Py_ssize_t index, PyObject* value) {
     Ref item = enter(tracer, tracer.guards.child(stand_in.source, access, key, static_cast<int32_t>(index), value));
     if (item && !fill_if_stand_in(tracer, item.get())) item.reset();
@@ -292,7 +293,8 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
     Py_hash_t hash;
     while (_PySet_NextEntry(original, &position, &item, &hash)) {
       if (!is_constant(item) && !is_guarded_by_identity(item))
-        return tracer.give_up("unsupported-object", stand_in.source->to_text() + ": a set of objects") != nullptr;
+        return tracer.give_up(BreakReason::UnsupportedObject, stand_in.source->to_text() + ": a set of objects") !=
+               nullptr;
       if (!is_constant(item)) source_or_pin(tracer, item);
       if (PySet_Add(object, item) < 0) return false;
       stand_in.snapshot.push_back(Ref::borrow(item));
@@ -311,7 +313,8 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
     PyObject* value = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 1);
     if (!is_constant(key)) {
       if (is_tensor(key))
-        return tracer.give_up("unsupported-object", stand_in.source->to_text() + ": tensors as keys") != nullptr;
+        return tracer.give_up(BreakReason::UnsupportedObject, stand_in.source->to_text() + ": tensors as keys") !=
+               nullptr;
       source_or_pin(tracer, key);
     }
     Ref item = entered(Access::DictItem, key, -1, value);

@@ -225,7 +225,7 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     case Rule::Kind::Special:
       return rule.handler(tracer, callable, arguments);
     case Rule::Kind::Refuse:
-      return tracer.give_up("refused-function", rule.reason);
+      return tracer.give_up(BreakReason::RefusedFunction, rule.reason);
   }
   return nullptr;
 }

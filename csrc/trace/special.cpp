@@ -57,10 +57,10 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
 
 Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   for (const Ref& value : arguments.values) {
-    if (has_fake(value.get())) return tracer.give_up("tensor-to-text", "a tensor is turned into text");
+    if (has_fake(value.get())) return tracer.give_up(BreakReason::TensorToText, "a tensor is turned into text");
     if (!expose(tracer, value.get())) return nullptr;
     if (shows_address(value.get()))
-      return tracer.give_up("object-identity", "an object's address is put into a string");
+      return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
   }
   return call_natively(tracer, callable, arguments);
 }
@@ -133,7 +133,7 @@ Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
   if (is_fake(object) || Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash)
-    return tracer.give_up("object-identity", "the hash of an object comes from its address");
+    return tracer.give_up(BreakReason::ObjectIdentity, "the hash of an object comes from its address");
   guard_special_methods(tracer, object, {"__hash__"});
   return tracer.broken() ? Ref() : call_natively(tracer, callable, arguments);
 }
@@ -150,7 +150,7 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 
 Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 2) || is_fake(argument(arguments, 0)))
-    return tracer.give_up("pickling", "__reduce_ex__ of this object is not known");
+    return tracer.give_up(BreakReason::Pickling, "__reduce_ex__ of this object is not known");
   PyObject* object = argument(arguments, 0);
   PyTypeObject* type = Py_TYPE(object);
   static PyObject* const reduce_name = PyUnicode_InternFromString("__reduce__");
@@ -169,7 +169,8 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
       type->tp_basicsize <= PyBaseObject_Type.tp_basicsize + 2 * static_cast<Py_ssize_t>(sizeof(void*)) &&
       !PyDict_Check(object) && !PyList_Check(object) && !PyTuple_Check(object);
   if (tracer.broken() || arguments_method || !plain)
-    return tracer.give_up("pickling", std::string("an instance of ") + type->tp_name + " is copied or pickled");
+    return tracer.give_up(BreakReason::Pickling,
+                          std::string("an instance of ") + type->tp_name + " is copied or pickled");
   Ref getstate = lookup_in_class(tracer, type, getstate_name);
   Ref state = getstate && PyFunction_Check(getstate.get()) ? call(tracer, getstate.get(), {Ref::borrow(object)})
                                                            : load_attribute_generically(tracer, object, dict_name);
@@ -180,7 +181,7 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
 }
 
 Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  if (!takes(arguments, 1, 1)) return tracer.give_up("locals", "vars() is called");
+  if (!takes(arguments, 1, 1)) return tracer.give_up(BreakReason::Locals, "vars() is called");
   Ref name = Ref::steal(PyUnicode_InternFromString("__dict__"));
   return load_attribute(tracer, argument(arguments, 0), name.get());
 }
@@ -228,7 +229,7 @@ Ref method_caller_call(Tracer& tracer, PyObject* caller, const Arguments& argume
       PyObject_CallMethod(caller, "__reduce__", nullptr));  // (methodcaller, (name, *args)), or with a partial
   if (!reduced) return nullptr;
   if (PyTuple_GET_ITEM(reduced.get(), 0) != reinterpret_cast<PyObject*>(Py_TYPE(caller)))
-    return tracer.give_up("unknown-function", "operator.methodcaller with keyword arguments");
+    return tracer.give_up(BreakReason::UnknownFunction, "operator.methodcaller with keyword arguments");
   PyObject* parts = PyTuple_GET_ITEM(reduced.get(), 1);
   Ref method = load(tracer, argument(arguments, 0), PyTuple_GET_ITEM(parts, 0));
   Ref rest = Ref::steal(PyTuple_GetSlice(parts, 1, PyTuple_GET_SIZE(parts)));
@@ -284,7 +285,7 @@ Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) 
   static PyObject* const context_name = PyUnicode_InternFromString("_inference_mode_context");
   PyObject* self = argument(arguments, 0);
   if (tracer.outside.source_of(self))
-    return tracer.give_up("outside-context", "an inference_mode made before the call is entered");
+    return tracer.give_up(BreakReason::OutsideContext, "an inference_mode made before the call is entered");
   const Ref mode = load_attribute(tracer, self, mode_name);
   if (!mode) return nullptr;
   Ref context = record_state_change(tracer, enter, Arguments{std::span<const Ref>(&mode, 1)});
@@ -303,7 +304,7 @@ Ref inference_mode_exit(Tracer& tracer, PyObject*, const Arguments& arguments) {
 
 Ref object_setattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 3, 3) || is_fake(argument(arguments, 0)) || PyType_Check(argument(arguments, 0)))
-    return tracer.give_up("outside-attribute-write", "object.__setattr__ on a tensor or a class");
+    return tracer.give_up(BreakReason::OutsideAttributeWrite, "object.__setattr__ on a tensor or a class");
   (void)callable;
   Ref name = attribute_name(argument(arguments, 1));
   return done(name && store_in_instance(tracer, argument(arguments, 0), name.get(), argument(arguments, 2)));
@@ -311,7 +312,7 @@ Ref object_setattr(Tracer& tracer, PyObject* callable, const Arguments& argument
 
 Ref object_delattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 2) || is_fake(argument(arguments, 0)) || PyType_Check(argument(arguments, 0)))
-    return tracer.give_up("outside-attribute-write", "object.__delattr__ on a tensor or a class");
+    return tracer.give_up(BreakReason::OutsideAttributeWrite, "object.__delattr__ on a tensor or a class");
   (void)callable;
   Ref name = attribute_name(argument(arguments, 1));
   return done(name && store_in_instance(tracer, argument(arguments, 0), name.get(), nullptr));

@@ -33,12 +33,12 @@ bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Argument
                  bool impure) {
   Ref positional = arguments.positional(), keywords = arguments.keywords();
   if (tracer.graph.nodes().size() >= tracer.limits.nodes)
-    return tracer.give_up("node-limit", "the graph has more nodes than config allows") != nullptr;
+    return tracer.give_up(BreakReason::NodeLimit, "the graph has more nodes than config allows") != nullptr;
   const NodeId node = tracer.graph.add_call(kind, Ref::borrow(target), positional.get(), keywords.get(), result, impure,
                                             tracer.frame ? tracer.frame->call_site() : nullptr);
   if (node != kNoNode) return true;
   const std::string why = take_error_text();
-  return tracer.give_up("graph-argument", target_text(target) + ": " + why) != nullptr;
+  return tracer.give_up(BreakReason::GraphArgument, target_text(target) + ": " + why) != nullptr;
 }
 
 Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
@@ -89,12 +89,13 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
   tracer.take_impure();
   Ref result = execute(tracer, kind, target, arguments);
   if (tracer.broken()) return nullptr;
-  if (!result) return tracer.give_up("operator-raised", target_text(target) + " raised " + take_error_text());
+  if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   const bool impure = tracer.take_impure();
   if (!impure && !has_fake(result.get())) {
     if (is_plain_result(result.get())) return result;
     if (is_tensor(result.get())) return adopt_result(tracer, std::move(result));
-    return tracer.give_up("unsupported-result", target_text(target) + " returned a " + result.type()->tp_name);
+    return tracer.give_up(BreakReason::UnsupportedResult,
+                          target_text(target) + " returned a " + result.type()->tp_name);
   }
   if (!record_node(tracer, kind, target, arguments, result.get(), impure)) return nullptr;
   return result;
@@ -112,7 +113,8 @@ Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& ar
   if (has_fake(arguments)) {
     // as_tensor(t) and the like are ordinary operations; data mixed from tensors is read element by element.
     if (is_fake(arguments.values[0].get())) return record_call(tracer, NodeKind::CallFunction, target, arguments);
-    return tracer.give_up("data-dependent", target_text(target) + " of a list with tensors reads their values");
+    return tracer.give_up(BreakReason::DataDependent,
+                          target_text(target) + " of a list with tensors reads their values");
   }
   Ref real;
   {
@@ -120,18 +122,18 @@ Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& ar
     real = execute(tracer, NodeKind::CallFunction, target, arguments);
   }
   if (tracer.broken()) return nullptr;
-  if (!real) return tracer.give_up("operator-raised", target_text(target) + " raised " + take_error_text());
+  if (!real) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   Ref fake = make_fake(real.get());
-  if (!fake) return tracer.give_up("unsupported-tensor", target_text(target) + ": " + take_error_text());
+  if (!fake) return tracer.give_up(BreakReason::UnsupportedTensor, target_text(target) + ": " + take_error_text());
   if (!record_node(tracer, NodeKind::CallFunction, target, arguments, fake.get(), false)) return nullptr;
   return fake;
 }
 
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments) {
-  if (has_fake(arguments)) return tracer.give_up("data-dependent", target_text(target) + " with a tensor");
+  if (has_fake(arguments)) return tracer.give_up(BreakReason::DataDependent, target_text(target) + " with a tensor");
   Ref result = execute(tracer, NodeKind::CallFunction, target, arguments);
   if (tracer.broken()) return nullptr;
-  if (!result) return tracer.give_up("operator-raised", target_text(target) + " raised " + take_error_text());
+  if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   if (!record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true)) return nullptr;
   return result;
 }
@@ -174,7 +176,7 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
                : Ref::steal(kind->tp_descr_get(attribute.get(), tensor, reinterpret_cast<PyObject*>(Py_TYPE(tensor))));
   if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tensor)));
   if (name == grad_fn_name || name == version_name || name == dict_name)
-    return tracer.give_up("tensor-attribute",
+    return tracer.give_up(BreakReason::TensorAttribute,
                           std::string("the trace cannot know a tensor's ") + PyUnicode_AsUTF8(name));
   if (source && (name == grad_name || name == leaf_name)) {
     Ref raw = Ref::steal(PyObject_GetAttr(source->value.get(), name));
@@ -190,12 +192,12 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   if (tracer.broken()) return nullptr;
   if (!value) {
     if (PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
-    return tracer.give_up("operator-raised",
+    return tracer.give_up(BreakReason::OperatorRaised,
                           std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " raised " + take_error_text());
   }
   if (!has_fake(value.get())) {
     if (is_plain_result(value.get())) return value;
-    return tracer.give_up("tensor-attribute",
+    return tracer.give_up(BreakReason::TensorAttribute,
                           std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is a " + value.type()->tp_name);
   }
   const Ref operands[] = {Ref::borrow(tensor), Ref::borrow(name)};
@@ -210,9 +212,9 @@ bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, Py
   Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
   if (!attribute && PyErr_Occurred()) return false;
   if (attribute || tracer.outside.source_of(tensor))
-    return tracer.give_up("tensor-attribute-write", std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") !=
-           nullptr;
-  return tracer.give_up("tensor-attribute-write",
+    return tracer.give_up(BreakReason::TensorAttributeWrite,
+                          std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
+  return tracer.give_up(BreakReason::TensorAttributeWrite,
                         std::string("attribute '") + PyUnicode_AsUTF8(name) + "' is put on a tensor") != nullptr;
 }
 

@@ -33,10 +33,10 @@ Tracer* Tracer::current() noexcept { return current_tracer; }
 TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exchange(current_tracer, &tracer)) {}
 TracerActivation::~TracerActivation() { current_tracer = previous_; }
 
-std::nullptr_t Tracer::give_up(const char* code, std::string detail) {
+std::nullptr_t Tracer::give_up(BreakReason why, std::string detail) {
   if (!broken_) {  // the first reason is the one that matters
     PyErr_Clear();
-    Break reason{code, std::move(detail), nullptr, 0, -1, -1, stack_text(frame)};
+    Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame)};
     if (frame) {
       const Position& at = frame->current().position;
       reason.code_object = frame->prepared->code_object;
@@ -60,17 +60,18 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
   const NodeId node = graph.add_call(NodeKind::CallFunction, Ref::borrow(target), args, kwargs, result, take_impure(),
                                      frame ? frame->call_site() : nullptr);
   if (node != kNoNode) return true;
-  give_up("graph-argument", "an operator's argument cannot stand in a graph");
+  give_up(BreakReason::GraphArgument, "an operator's argument cannot stand in a graph");
   return false;
 }
 
 PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
   if (PyObject* fake = outside.replacement_of(real)) return fake;
-  return give_up("unknown-tensor", "an operation uses a tensor that was reached in a way the trace cannot see");
+  return give_up(BreakReason::UnknownTensor,
+                 "an operation uses a tensor that was reached in a way the trace cannot see");
 }
 
 void Tracer::cannot_fake(const std::string& operator_name, const std::string& reason) noexcept {
-  give_up("data-dependent", operator_name + ": " + reason);
+  give_up(BreakReason::DataDependent, operator_name + ": " + reason);
 }
 
 }  // namespace minidynamo

@@ -13,14 +13,15 @@
 #include "guard/source.h"
 #include "python/ref.h"
 #include "tensor/fake.h"
+#include "trace/break_reason.h"
 #include "trace/frame.h"
 #include "trace/outside.h"
 
 namespace minidynamo {
 
-// Why a trace was given up. `code` is the stable short name, one of trace/break_reasons.def.
+// Why and where a trace was given up.
 struct Break {
-  const char* code;
+  BreakReason reason;
   std::string detail;
   Ref code_object;
   int32_t line = 0;
@@ -56,7 +57,7 @@ class Tracer final : public OperatorObserver {
   double propagate_seconds = 0;        // spent in executing recorded calls on fakes
 
   // Gives the trace up. Returns null, for `return tracer.give_up(...)`.
-  std::nullptr_t give_up(const char* code, std::string detail);
+  std::nullptr_t give_up(BreakReason reason, std::string detail);
   bool broken() const noexcept { return broken_.has_value(); }
   const Break& why() const noexcept { return *broken_; }
   GuardOrigin origin() const noexcept;
