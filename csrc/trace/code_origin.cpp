@@ -1,0 +1,60 @@
+#include "trace/code_origin.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace minidynamo {
+namespace {
+
+struct Directory {
+  std::string path;  // ends with a slash
+  CodeOrigin origin;
+};
+
+const std::vector<Directory>& known_directories() {
+  static const std::vector<Directory>* const known = [] {
+    auto* found = new std::vector<Directory>;
+    const std::pair<const char*, CodeOrigin> modules[] = {{"minidynamo", CodeOrigin::Minidynamo},
+                                                          {"torch.nn", CodeOrigin::TorchModules},
+                                                          {"torch", CodeOrigin::Torch},
+                                                          {"os", CodeOrigin::StandardLibrary}};
+    for (const auto& [name, origin] : modules) {
+      Ref module = Ref::borrow(PyDict_GetItemString(PyImport_GetModuleDict(), name));
+      Ref file = module ? Ref::steal(PyObject_GetAttrString(module.get(), "__file__")) : Ref();
+      const char* path = file && PyUnicode_Check(file.get()) ? PyUnicode_AsUTF8(file.get()) : nullptr;
+      if (path) found->push_back({std::string(path, std::string_view(path).rfind('/') + 1), origin});
+      PyErr_Clear();
+    }
+    return found;
+  }();
+  return *known;
+}
+
+}  // namespace
+
+CodeOrigin code_origin(PyObject* filename) noexcept {
+  const char* text = PyUnicode_AsUTF8(filename);
+  if (!text) {
+    PyErr_Clear();
+    return CodeOrigin::User;
+  }
+  const std::string_view path = text;
+  if (path.starts_with("<frozen")) return CodeOrigin::StandardLibrary;
+  if (path.starts_with("<eval_with_key>")) return CodeOrigin::Torch;
+  if (path.starts_with("<")) return CodeOrigin::User;
+  for (const Directory& directory : known_directories()) {
+    // site-packages lies below the standard library's directory.
+    if (path.starts_with(directory.path) &&
+        path.find("site-packages/", directory.path.size()) == std::string_view::npos)
+      return directory.origin;
+  }
+  return CodeOrigin::User;
+}
+
+bool is_library_code(PyCodeObject* code) noexcept {
+  const CodeOrigin origin = code_origin(code->co_filename);
+  return origin != CodeOrigin::User && origin != CodeOrigin::TorchModules;
+}
+
+}  // namespace minidynamo
