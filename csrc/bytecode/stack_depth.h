@@ -10,6 +10,9 @@ namespace minidynamo {
 bool is_jump(Op op) noexcept;    // has a target
 bool ends_flow(Op op) noexcept;  // never goes on at the next instruction
 
+// How many slots from the top an instruction looks at, whether it takes them or not.
+int stack_inputs(const Instruction& instruction) noexcept;
+
 struct StackDepths {
   std::vector<int32_t> before;  // depth before each instruction; -1 for unreachable ones
   int32_t maximum = 0;

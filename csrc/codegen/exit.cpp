@@ -1,348 +1,405 @@
 #include "codegen/exit.h"
 
-#include "codegen/rebuild.h"
-#include "trace/calls.h"
-#include "trace/generator.h"
-#include "trace/known_types.h"
-#include "trace/tensor_calls.h"
+#include <algorithm>
+
+#include "bytecode/stack_depth.h"
+#include "codegen/effect_planner.h"
+#include "codegen/resume.h"
+#include "codegen/value_planner.h"
 
 namespace minidynamo {
 namespace {
 
-class ExitPlanner {
- public:
-  ExitPlanner(Tracer& tracer, Exit& exit) : tracer_(tracer), exit_(exit) {}
+using Argument = PlanBreak::Argument;
+using Continuation = PlanBreak::Continuation;
 
-  bool run(PyObject* result) {
-    const ValueId returned = value_of(result);
-    if (returned == kNoValue || !plan_attribute_writes() || !plan_container_writes()) return false;
-    exit_.plan.result = returned;
-    tracer_.graph.remove_dead_code(exit_.outputs);
-    gather();
-    return true;
+// Whether an instruction does the same in another code object, given its operands: it touches no local, and control
+// leaves it only by its results.
+bool runs_anywhere(const Instruction& instruction) noexcept {
+  switch (instruction.op) {
+    case Op::NOP:
+    case Op::RESUME:
+    case Op::POP_TOP:
+    case Op::PUSH_NULL:
+    case Op::COPY:
+    case Op::SWAP:
+    case Op::LOAD_CONST:
+    case Op::LOAD_FAST:
+    case Op::STORE_FAST:
+    case Op::DELETE_FAST:
+    case Op::MAKE_CELL:
+    case Op::COPY_FREE_VARS:
+    case Op::LOAD_CLOSURE:
+    case Op::LOAD_DEREF:
+    case Op::STORE_DEREF:
+    case Op::DELETE_DEREF:
+    case Op::LOAD_CLASSDEREF:
+    case Op::LOAD_NAME:
+    case Op::STORE_NAME:
+    case Op::DELETE_NAME:
+    case Op::JUMP:
+    case Op::KW_NAMES:
+    case Op::RETURN_VALUE:
+    case Op::RETURN_GENERATOR:
+    case Op::YIELD_VALUE:
+    case Op::SEND:
+    case Op::PUSH_EXC_INFO:
+    case Op::POP_EXCEPT:
+    case Op::IMPORT_STAR:
+    case Op::SETUP_ANNOTATIONS:
+    case Op::ASYNC_GEN_WRAP:
+    case Op::GET_AWAITABLE:
+    case Op::GET_AITER:
+    case Op::GET_ANEXT:
+    case Op::END_ASYNC_FOR:
+    case Op::BEFORE_ASYNC_WITH:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool has_name(Op op) noexcept {
+  switch (op) {
+    case Op::LOAD_ATTR:
+    case Op::LOAD_METHOD:
+    case Op::STORE_ATTR:
+    case Op::DELETE_ATTR:
+    case Op::LOAD_GLOBAL:
+    case Op::STORE_GLOBAL:
+    case Op::DELETE_GLOBAL:
+    case Op::IMPORT_NAME:
+    case Op::IMPORT_FROM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// How many operands an instruction leaves where they are, below its results.
+uint32_t kept_operands(const Instruction& instruction, bool jump) noexcept {
+  switch (instruction.op) {
+    case Op::GET_LEN:
+    case Op::MATCH_MAPPING:
+    case Op::MATCH_SEQUENCE:
+    case Op::IMPORT_FROM:
+    case Op::CHECK_EXC_MATCH:
+      return 1;
+    case Op::FOR_ITER:
+      return jump ? 0 : 1;
+    case Op::JUMP_IF_FALSE_OR_POP:
+    case Op::JUMP_IF_TRUE_OR_POP:
+      return 0;
+    case Op::MATCH_KEYS:
+      return 2;
+    case Op::WITH_EXCEPT_START:
+      return 4;
+    case Op::LIST_APPEND:
+    case Op::LIST_EXTEND:
+    case Op::SET_ADD:
+    case Op::SET_UPDATE:
+    case Op::DICT_UPDATE:
+      return static_cast<uint32_t>(instruction.arg);
+    case Op::MAP_ADD:
+      return static_cast<uint32_t>(instruction.arg);
+    case Op::DICT_MERGE:
+      return static_cast<uint32_t>(instruction.arg + 1);
+    default:
+      return 0;
+  }
+}
+
+bool is_super_call(const Frame& frame) noexcept {
+  const Instruction& now = frame.current();
+  return now.op == Op::CALL && now.arg == 0 &&
+         frame.slots[frame.stack_top - 1].is(reinterpret_cast<PyObject*>(&PySuper_Type));
+}
+
+class BreakPlanner {
+ public:
+  BreakPlanner(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, ValuePlanner& values)
+      : tracer_(tracer), must_advance_(must_advance), exit_(exit), values_(values) {
+    for (Frame* frame = &innermost; frame; frame = frame->caller) frames_.push_back(frame);
+    std::reverse(frames_.begin(), frames_.end());
+    for (Frame* frame : frames_) places_.push_back(original_position(*frame));
+  }
+
+  bool plan() {
+    find_handled();
+    PlanBreak& end = exit_.plan.end.emplace();
+    Frame& frame = *frames_.back();
+    const OriginalPosition& place = places_.back();
+    if (place.in_prologue && !place.in_prologue_call) return refuse("the frame has not reached its code yet");
+    const Instruction& now = frame.current();
+    const bool runs = runs_anywhere(now) && !is_super_call(frame);
+    if (!runs && must_advance_) return refuse("the instruction cannot run outside of its frame");
+    for (size_t i = 0; i < frames_.size(); ++i)
+      end.frames.push_back({Ref::borrow(reinterpret_cast<PyObject*>(places_[i].prepared->code())), frames_[i]->globals,
+                            frames_[i]->current().position});
+    if (!runs) {
+      end.next.emplace();
+      return continuation({ResumePlace::Kind::Before, place.instruction}, frames_.size() - 1,
+                          layout(place).before(place.instruction), static_cast<int32_t>(frame.stack_depth()), *end.next);
+    }
+    return plan_ways(end, frame, place, now) && plan_instruction(end, frame, place, now);
   }
 
  private:
   Tracer& tracer_;
+  const bool must_advance_;
   Exit& exit_;
-  std::unordered_map<PyObject*, ValueId> values_;
-  std::unordered_map<NodeId, uint32_t> output_index_;
-  std::vector<std::pair<ValueId, Source*>> live_;  // their slots are given after the graph's inputs have theirs
+  ValuePlanner& values_;
+  std::vector<Frame*> frames_;  // outermost first
+  std::vector<OriginalPosition> places_;
+  std::vector<PyObject*> handled_;  // by frame: the exception that it is handling (None: none)
   std::vector<Ref> keep_alive_;
-  std::vector<PyObject*> building_;
 
-  ValueId refuse(const std::string& what) {
-    tracer_.give_up(BreakReason::UnsupportedResult, what);
-    return kNoValue;
-  }
-
-  ValueId add(PlanStep step) {
-    exit_.plan.steps.push_back(std::move(step));
-    return static_cast<ValueId>(exit_.plan.steps.size() - 1);
-  }
-
-  ValueId constant(PyObject* object) { return add({PlanStep::Kind::Constant, Ref::borrow(object)}); }
-
-  ValueId value_of(PyObject* object) {
-    if (auto known = values_.find(object); known != values_.end()) return known->second;
-    for (PyObject* outer : building_)
-      if (outer == object) return refuse("the result contains itself");
-    building_.push_back(object);
-    const ValueId value = make_value(object);
-    building_.pop_back();
-    if (value == kNoValue) return kNoValue;
-    values_.emplace(object, value);
-    keep_alive_.push_back(Ref::borrow(object));
-    return value;
-  }
-
-  ValueId make_value(PyObject* object) {
-    if (Source* source = tracer_.outside.source_of(object)) {
-      // An object that its guard fixes is a constant of the residual code.
-      if (source->access == Access::Pinned || PyFunction_Check(object) || PyType_Check(object) ||
-          PyModule_Check(object) || PyCFunction_Check(object))
-        return constant(object);
-      return live(source);
-    }
-    if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
-    if (is_constant(object)) return constant(object);
-    if (is_fake(object)) return output(object);
-    if (PyType_Check(object) || PyCFunction_Check(object) || PyModule_Check(object)) return constant(object);
-    PyTypeObject* type = Py_TYPE(object);
-    if (type == &PyTuple_Type) return sequence(PlanStep::Kind::Tuple, object);
-    if (type == &PyList_Type) return sequence(PlanStep::Kind::List, object);
-    if (type == &PyDict_Type) return dict(object);
-    if (type == &PySet_Type || type == &PyFrozenSet_Type) return set(object);
-    if (type == &PySlice_Type) {
-      auto* slice = reinterpret_cast<PySliceObject*>(object);
-      return with_operands(PlanStep::Kind::Slice, {slice->start, slice->stop, slice->step});
-    }
-    if (type == &PyMethod_Type)
-      return call(reinterpret_cast<PyObject*>(&PyMethod_Type),
-                  {PyMethod_GET_FUNCTION(object), PyMethod_GET_SELF(object)});
-    if (PyFunction_Check(object)) return function(object);
-    if (type == &PyCell_Type) {
-      PyObject* contents = PyCell_GET(object);
-      return contents ? call(reinterpret_cast<PyObject*>(&PyCell_Type), {contents})
-                      : call(reinterpret_cast<PyObject*>(&PyCell_Type), {});
-    }
-    if (is_traced_generator(object)) return refuse("a generator leaves the trace");
-    if (type == known_types()->partial) return partial(object);
-    if (PyTuple_Check(object)) return named_tuple(object);
-    if (is_rebuildable(type)) return instance(object);
-    return refuse(std::string("a ") + type->tp_name + " leaves the trace");
-  }
-
-  ValueId live(Source* source) {
-    const ValueId value = add({PlanStep::Kind::Live});
-    live_.emplace_back(value, source);
-    return value;
-  }
-
-  ValueId output(PyObject* fake) {
-    const NodeId node = tracer_.graph.producer(fake);
-    if (node == kNoNode) return refuse("a tensor whose origin the graph does not know");
-    auto [entry, added] = output_index_.try_emplace(node, static_cast<uint32_t>(exit_.outputs.size()));
-    if (added) exit_.outputs.push_back(node);
-    return add({PlanStep::Kind::Output, nullptr, entry->second});
-  }
-
-  ValueId with_operands(PlanStep::Kind kind, std::initializer_list<PyObject*> operands) {
-    PlanStep step{kind};
-    for (PyObject* operand : operands) {
-      step.operands.push_back(value_of(operand));
-      if (step.operands.back() == kNoValue) return kNoValue;
-    }
-    return add(std::move(step));
-  }
-
-  ValueId call(PyObject* callable, std::initializer_list<PyObject*> arguments) {
-    const ValueId value = with_operands(PlanStep::Kind::Call, arguments);
-    if (value != kNoValue) exit_.plan.steps[value].object = Ref::borrow(callable);
-    return value;
-  }
-
-  ValueId sequence(PlanStep::Kind kind, PyObject* object) {
-    PlanStep step{kind};
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-      step.operands.push_back(value_of(PySequence_Fast_GET_ITEM(object, i)));
-      if (step.operands.back() == kNoValue) return kNoValue;
-    }
-    return add(std::move(step));
-  }
-
-  ValueId dict(PyObject* object) {
-    PlanStep step{PlanStep::Kind::Dict};
-    Py_ssize_t position = 0;
-    PyObject *key, *value;
-    while (PyDict_Next(object, &position, &key, &value)) {
-      for (PyObject* part : {key, value}) {
-        step.operands.push_back(value_of(part));
-        if (step.operands.back() == kNoValue) return kNoValue;
-      }
-    }
-    return add(std::move(step));
-  }
-
-  ValueId set(PyObject* object) {
-    PlanStep step{PlanStep::Kind::Set};
-    Py_ssize_t position = 0;
-    PyObject* item;
-    Py_hash_t hash;
-    while (_PySet_NextEntry(object, &position, &item, &hash)) {
-      step.operands.push_back(value_of(item));
-      if (step.operands.back() == kNoValue) return kNoValue;
-    }
-    const ValueId items = add(std::move(step));
-    if (PySet_CheckExact(object)) return items;
-    return add({PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyFrozenSet_Type)), 0, {items}});
-  }
-
-  ValueId function(PyObject* object) {
-    auto* made = reinterpret_cast<PyFunctionObject*>(object);
-    auto part = [](PyObject* value) { return value ? value : Py_None; };
-    Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
-    values_.try_emplace(made->func_code, constant(made->func_code));
-    values_.try_emplace(made->func_globals, constant(made->func_globals));
-    return call(
-        rebuild_function_callable(),
-        {made->func_code, made->func_globals, made->func_name, part(made->func_defaults), part(made->func_kwdefaults),
-         part(made->func_closure), part(made->func_annotations), made->func_qualname, own.get()});
-  }
-
-  ValueId partial(PyObject* object) {
-    Ref parts[3];
-    const char* const names[] = {"func", "args", "keywords"};
-    for (int i = 0; i < 3; ++i) {
-      parts[i] = Ref::steal(PyObject_GetAttrString(object, names[i]));
-      if (!parts[i]) return refuse("a functools.partial");
-      keep_alive_.push_back(parts[i]);
-    }
-    return call(rebuild_partial_callable(), {parts[0].get(), parts[1].get(), parts[2].get()});
-  }
-
-  ValueId named_tuple(PyObject* object) {
-    Ref items = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(object)));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-      PyTuple_SET_ITEM(items.get(), i, Ref::borrow(PyTuple_GET_ITEM(object, i)).release());
-    keep_alive_.push_back(items);
-    return call(rebuild_tuple_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)), items.get()});
-  }
-
-  // An instance of a Python class, perhaps derived from a builtin container.
-  ValueId instance(PyObject* object) {
-    Ref parts = instance_parts(object);  // (items or None, attributes)
-    if (!parts) {
-      PyErr_Clear();
-      return refuse(std::string("an instance of ") + Py_TYPE(object)->tp_name);
-    }
-    keep_alive_.push_back(parts);
-    return call(rebuild_instance_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)),
-                                              PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
-  }
-
-  bool effect(const char* callable_path, std::initializer_list<PyObject*> arguments) {
-    Ref callable = import_object(callable_path);
-    const ValueId step = with_operands(PlanStep::Kind::CallEffect, arguments);
-    if (step == kNoValue) return false;
-    exit_.plan.steps[step].object = std::move(callable);
-    return true;
-  }
-
-  // An object that is written to must not turn out, at a later call, to be another that was read as a different one.
-  void keep_apart(PyObject* written) {
-    Source* source = tracer_.outside.source_of(written);
-    if (!source || source->access == Access::Pinned) return;
-    tracer_.outside.each_known([&](PyObject* other, Source* other_source) {
-      if (other != written && Py_TYPE(other) == Py_TYPE(written) && other_source->access != Access::Pinned)
-        tracer_.guards.add_relation(source, GuardKind::NotSameAs, other_source, GuardOrigin{});
-    });
-  }
-
-  bool plan_attribute_writes() {
-    for (const AttributeWrite& write : tracer_.outside.writes()) {
-      PyObject* object = write.object.get();
-      keep_apart(object);
-      bool ok;
-      if (PyDict_CheckExact(object)) {  // a module's globals
-        ok = write.value ? effect("builtins.dict.__setitem__", {object, write.name.get(), write.value.get()})
-                         : effect("builtins.dict.__delitem__", {object, write.name.get()});
-      } else if (PyCell_Check(object)) {
-        ok = write.value ? effect("builtins.setattr", {object, write.name.get(), write.value.get()})
-                         : effect("builtins.delattr", {object, write.name.get()});
-      } else {
-        ok = write.value ? effect("builtins.object.__setattr__", {object, write.name.get(), write.value.get()})
-                         : effect("builtins.object.__delattr__", {object, write.name.get()});
-      }
-      if (!ok) return false;
-    }
-    return true;
-  }
-
-  // The elements that a stand-in holds now, in the order of its snapshot.
-  static std::vector<PyObject*> elements(PyObject* object) {
-    std::vector<PyObject*> now;
-    if (PyList_Check(object)) {
-      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) now.push_back(PyList_GET_ITEM(object, i));
-    } else if (PyDict_Check(object)) {
-      Ref keys = Ref::steal(PySequence_List(object));
-      for (Py_ssize_t i = 0; keys && i < PyList_GET_SIZE(keys.get()); ++i) {
-        PyObject* key = PyList_GET_ITEM(keys.get(), i);
-        now.push_back(key);
-        now.push_back(PyDict_GetItemWithError(object, key));
-      }
-    } else {
-      Ref items = Ref::steal(PySequence_List(object));
-      for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i)
-        now.push_back(PyList_GET_ITEM(items.get(), i));
-    }
-    return now;
-  }
-
-  bool plan_container_writes() {
-    for (const StandIn& stand_in : tracer_.outside.stand_ins()) {
-      if (!stand_in.filled) continue;
-      const std::vector<PyObject*> now = elements(stand_in.object.get());
-      bool changed = now.size() != stand_in.snapshot.size();
-      for (size_t i = 0; !changed && i < now.size(); ++i) changed = !stand_in.snapshot[i].is(now[i]);
-      if (!changed) continue;
-      keep_apart(stand_in.object.get());
-      if (!plan_container_write(stand_in)) return false;
-    }
-    return true;
-  }
-
-  // Whether a dict still has all its keys in their order, perhaps with new ones behind them.
-  static bool keeps_keys(const StandIn& stand_in) {
-    const std::vector<PyObject*> now = elements(stand_in.object.get());
-    if (now.size() < stand_in.snapshot.size()) return false;
-    for (size_t i = 0; i < stand_in.snapshot.size(); i += 2)
-      if (!stand_in.snapshot[i].is(now[i])) return false;
-    return true;
-  }
-
-  bool plan_dict_items(const StandIn& stand_in) {
-    const std::vector<PyObject*> now = elements(stand_in.object.get());
-    for (size_t i = 0; i < now.size(); i += 2) {
-      const bool unchanged = i < stand_in.snapshot.size() && stand_in.snapshot[i + 1].is(now[i + 1]);
-      if (!unchanged && !effect("builtins.dict.__setitem__", {stand_in.object.get(), now[i], now[i + 1]})) return false;
-    }
-    return true;
-  }
-
-  bool plan_container_write(const StandIn& stand_in) {
-    PyObject* object = stand_in.object.get();
-    if (PyList_CheckExact(object)) {
-      Ref everything = Ref::steal(PySlice_New(nullptr, nullptr, nullptr));
-      Ref items = Ref::steal(PySequence_List(object));
-      keep_alive_.push_back(everything);
-      keep_alive_.push_back(items);
-      return effect("builtins.list.__setitem__", {object, everything.get(), items.get()});
-    }
-    if (PyDict_CheckExact(object)) {
-      if (keeps_keys(stand_in)) return plan_dict_items(stand_in);
-      Ref items = Ref::steal(PyDict_Copy(object));
-      keep_alive_.push_back(items);
-      return effect("builtins.dict.clear", {object}) && effect("builtins.dict.update", {object, items.get()});
-    }
-    if (PySet_CheckExact(object)) {
-      Ref items = Ref::steal(PySet_New(object));
-      keep_alive_.push_back(items);
-      return effect("builtins.set.clear", {object}) && effect("builtins.set.update", {object, items.get()});
-    }
-    tracer_.give_up(BreakReason::OutsideContainerWrite,
-                    std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is changed");
+  bool refuse(const char* what) {
+    values_.refuse(what);
     return false;
   }
 
-  void gather() {
-    // The graph's inputs come first, in the order of its placeholders; Live steps index everything that is gathered.
-    Plan& plan = exit_.plan;
-    std::vector<uint32_t> slots;
-    size_t calls = 0;
-    for (const Node& node : tracer_.graph.nodes()) {
-      if (!node.used) continue;
-      if (node.kind != NodeKind::Placeholder) {
-        ++calls;
-        continue;
-      }
-      Source* source = tracer_.outside.source_of(node.example.get());
-      if (static_cast<size_t>(node.input) >= exit_.inputs.size()) exit_.inputs.resize(node.input + 1);
-      exit_.inputs[node.input] = source;
+  static const StackLayout& layout(const OriginalPosition& place) { return place.prepared->stack_layout(); }
+
+  PyObject* slot(const Frame& frame, size_t index) const {
+    return frame.slots[frame.prepared->locals_count + index].get();
+  }
+
+  // Stack slots of a frame below the operands of its current instruction.
+  static int32_t below(const OriginalPosition& place) {
+    const std::vector<SlotKind>& stack = layout(place).before(place.instruction);
+    return static_cast<int32_t>(stack.size()) - stack_inputs(place.prepared->bytecode.instructions[place.instruction]);
+  }
+
+  // A handler's frame remembers, on its stack, what its caller was handling.
+  void find_handled() {
+    Ref now = Ref::steal(PyErr_GetHandledException());
+    keep_alive_.push_back(now ? now : Ref::none());
+    handled_.assign(frames_.size(), nullptr);
+    PyObject* current = keep_alive_.back().get();
+    for (size_t i = frames_.size(); i-- > 0;) {
+      handled_[i] = current;
+      const std::vector<SlotKind>& stack = layout(places_[i]).before(places_[i].instruction);
+      for (size_t index = 0; index < stack.size(); ++index)
+        if (stack[index] == SlotKind::PreviousException) {
+          current = slot(*frames_[i], index);
+          break;
+        }
     }
-    for (Source* source : exit_.inputs) slots.push_back(tracer_.guards.gather(source));
-    tracer_.guards.distinct(std::move(slots));
-    for (const auto& [value, source] : live_) plan.steps[value].index = tracer_.guards.gather(source);
-    plan.calls_graph = calls > 0;
-    plan.output_count = static_cast<uint32_t>(exit_.outputs.size());
+  }
+
+  bool handles(size_t i) const {
+    const std::vector<SlotKind>& stack = layout(places_[i]).before(places_[i].instruction);
+    return std::find(stack.begin(), stack.end(), SlotKind::PreviousException) != stack.end();
+  }
+
+  bool plan_ways(PlanBreak& end, Frame& frame, const OriginalPosition& place, const Instruction& now) {
+    const auto depth = static_cast<int32_t>(frame.stack_depth());
+    const int32_t inputs = stack_inputs(now);
+    auto way = [&](bool jump, int32_t target, std::optional<Continuation>& taken) {
+      taken.emplace();
+      std::vector<SlotKind> after = layout(place).after(place.instruction, jump);
+      taken->kept = kept_operands(now, jump);
+      const int32_t from = depth - inputs + static_cast<int32_t>(taken->kept);
+      for (size_t i = from; i < after.size(); ++i)
+        taken->results += after[i] != SlotKind::Null && after[i] != SlotKind::Method;
+      return continuation({ResumePlace::Kind::Before, target}, frames_.size() - 1, after, from, *taken);
+    };
+    const int32_t next = place.instruction + 1;
+    if (!ends_flow(now.op) && !way(false, next, end.next)) return false;
+    if (is_jump(now.op) &&
+        !way(true, place.prepared->bytecode.instructions[place.instruction].target, end.jump))
+      return false;
+    return plan_raised(end);
+  }
+
+  // The innermost frame that has a handler for what the instruction raises.
+  bool plan_raised(PlanBreak& end) {
+    for (size_t i = frames_.size(); i-- > 0;) {
+      const ExceptionRegion* region = places_[i].prepared->bytecode.region_at(places_[i].instruction);
+      if (!region) continue;
+      end.raised.emplace();
+      end.raised->traceback_entries = static_cast<uint32_t>(i);
+      return continuation({ResumePlace::Kind::Before, region->target}, i,
+                          layout(places_[i]).before(region->target), region->depth, *end.raised, region);
+    }
+    return true;
+  }
+
+  bool plan_instruction(PlanBreak& end, Frame& frame, const OriginalPosition& place, const Instruction& now) {
+    end.instruction = now;
+    if (has_name(now.op))
+      end.argument = Ref::borrow(PyTuple_GET_ITEM(frame.prepared->bytecode.names.get(), now.arg));
+    end.keyword_names = frame.keyword_names;
+    const std::vector<SlotKind>& stack = layout(place).before(place.instruction);
+    const auto depth = static_cast<int32_t>(frame.stack_depth());
+    for (int32_t index = depth - stack_inputs(now); index < depth; ++index) {
+      // The call in a resume function's prologue has operands of its own, none of them the compiler's helpers.
+      const SlotKind kind = place.in_prologue_call ? (index == depth - 3 ? SlotKind::Null : SlotKind::Value) : stack[index];
+      if (now.op == Op::RERAISE && index + 1 < depth) continue;  // only the exception counts
+      ValueId operand = kNoValue;
+      if (kind == SlotKind::PreviousException || kind == SlotKind::RaisingInstruction) {
+        operand = values_.constant(Py_None);
+      } else if (kind != SlotKind::Null && kind != SlotKind::Method) {
+        operand = slot_value(frame, stack, index);
+        if (operand == kNoValue) return false;
+      }
+      end.operands.push_back(operand);
+    }
+    if (end.handled == kNoValue && sets_handled()) {
+      end.handled = values_.value_of(handled_.back());
+      return end.handled != kNoValue;
+    }
+    return true;
+  }
+
+  bool sets_handled() const {
+    for (size_t i = 0; i < frames_.size(); ++i)
+      if (handles(i)) return true;
+    return false;
+  }
+
+  // The value in a stack slot; of LOAD_METHOD's two the one callable that they make.
+  ValueId slot_value(Frame& frame, const std::vector<SlotKind>& stack, int32_t index) {
+    const int32_t locals = frame.prepared->locals_count;
+    if (index > 0 && stack[index] == SlotKind::MethodSelf && slot(frame, index - 1))
+      return values_.call(reinterpret_cast<PyObject*>(&PyMethod_Type), {slot(frame, index - 1), slot(frame, index)});
+    return values_.slot_value(frame, locals + index);
+  }
+
+  // Calling the resume functions of frames 0..last: each outer one calls the next. `stack` is the layout at the
+  // innermost's place, of which the slots from `from` on are results of the instruction, or, with `region`, what a
+  // handler finds.
+  bool continuation(ResumePlace place, size_t last, const std::vector<SlotKind>& stack, int32_t from, Continuation& way,
+                    const ExceptionRegion* region = nullptr) {
+    std::vector<Argument> inner;  // what the frame outside passes on
+    for (size_t i = last + 1; i-- > 0;) {
+      const bool is_last = i == last;
+      const ResumePlace at = is_last ? place : ResumePlace{ResumePlace::Kind::InCall, places_[i].instruction};
+      const std::vector<SlotKind>& slots = is_last ? stack : layout(places_[i]).before(places_[i].instruction);
+      const ResumeFunction* resume = resume_at(i, at);
+      if (!resume) return refuse("a resume function cannot be made");
+      std::vector<Argument> arguments;
+      uint32_t result = 0;
+      for (const ResumeParameter& parameter : resume->parameters) {
+        Argument argument{Argument::Kind::Value};
+        const bool is_new = is_last && parameter.kind == ResumeParameter::Kind::Stack && parameter.index >= from;
+        if (is_new && !region) {
+          argument = {Argument::Kind::Result, result++};
+        } else if (is_new && slots[parameter.index] == SlotKind::RaisingInstruction) {
+          argument = {Argument::Kind::Constant, 0, raising_instruction(*resume, places_[i].instruction)};
+        } else if (is_new) {
+          argument = {Argument::Kind::Exception};
+        } else if (!plan_argument(i, parameter, slots, *resume, argument, inner)) {
+          return false;
+        }
+        arguments.push_back(std::move(argument));
+      }
+      if (i == 0) {
+        way.name = resume->name;
+        way.arguments = std::move(arguments);
+      } else {
+        inner = {{Argument::Kind::Constant, 0, resume->function}, {Argument::Kind::Tuple, 0, nullptr, std::move(arguments)}};
+      }
+    }
+    return true;
+  }
+
+  bool plan_argument(size_t i, const ResumeParameter& parameter, const std::vector<SlotKind>& slots,
+                     const ResumeFunction& resume, Argument& argument, const std::vector<Argument>& inner) {
+    Frame& frame = *frames_[i];
+    ValueId value = kNoValue;
+    switch (parameter.kind) {
+      case ResumeParameter::Kind::Local:
+        value = values_.slot_value(frame, places_[i].local(parameter.index));
+        break;
+      case ResumeParameter::Kind::Stack:
+        if (slots[parameter.index] == SlotKind::RaisingInstruction) {
+          argument = {Argument::Kind::Constant, 0, raising_instruction(resume, raised_at(frame, i, parameter.index))};
+          return true;
+        }
+        value = slot_value(frame, slots, parameter.index);
+        break;
+      case ResumeParameter::Kind::Handled:
+        value = values_.value_of(handled_[i]);
+        break;
+      case ResumeParameter::Kind::Callee:
+        argument = inner[0];
+        return true;
+      case ResumeParameter::Kind::Arguments:
+        argument = inner[1];
+        return true;
+    }
+    argument.index = value;
+    return value != kNoValue;
+  }
+
+  const ResumeFunction* resume_at(size_t i, ResumePlace place) {
+    const OriginalPosition& at = places_[i];
+    std::vector<bool> bound;
+    for (int32_t local = 0; local < at.prepared->locals_count; ++local)
+      bound.push_back(ValuePlanner::is_bound(*frames_[i], at.local(local)));
+    const ResumeFunction* resume = resume_function(*at.prepared, place, bound, frames_[i]->globals.get());
+    PyErr_Clear();
+    return resume;
+  }
+
+  // Which instruction of the original a stack slot names: it holds an offset in the code that the frame runs.
+  int32_t raised_at(const Frame& frame, size_t i, int32_t index) const {
+    const long unit = PyLong_AsLong(slot(frame, index));
+    const int32_t own = frame.prepared->bytecode.index_of_offset(static_cast<int32_t>(unit) * 2);
+    if (!places_[i].resume) return own;
+    return own >= places_[i].resume->prologue ? own - places_[i].resume->prologue : places_[i].resume->place.instruction;
+  }
+
+  // The same place in a resume function, as RERAISE wants it.
+  static Ref raising_instruction(const ResumeFunction& resume, int32_t original) {
+    const PreparedCode* own = prepare(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(resume.function.get())));
+    return Ref::steal(PyLong_FromLong(own->bytecode.instructions[original + resume.prologue].offset / 2));
   }
 };
 
+// Plans by `attempt` until no new cycle among the objects is met.
+template <typename Attempt>
+bool plan_with_cycles(ValuePlanner& values, Attempt attempt) {
+  for (;;) {
+    if (attempt()) return true;
+    if (!values.found_cycle()) return false;
+    values.start_again();
+  }
+}
+
 }  // namespace
 
-bool plan_exit(Tracer& tracer, PyObject* result, Exit& exit) {
+bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
   flush_operator_reports();
-  return !tracer.broken() && ExitPlanner(tracer, exit).run(result);
+  if (tracer.broken()) return false;
+  ValuePlanner values(tracer, exit.plan, exit.outputs);
+  const bool planned = plan_with_cycles(values, [&] {
+    exit.plan.result = values.value_of(result);
+    return exit.plan.result != kNoValue && values.fill_cycles() && plan_effects(tracer, values) && values.fill_cycles();
+  });
+  if (!planned) return tracer.give_up(BreakReason::UnsupportedResult, values.refusal()) != nullptr;
+  tracer.graph.remove_dead_code(exit.outputs);
+  values.gather(exit.inputs);
+  return true;
+}
+
+bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, std::string& refusal) {
+  flush_operator_reports();
+  if (tracer.broken()) return false;
+  ValuePlanner values(tracer, exit.plan, exit.outputs);
+  const bool planned = plan_with_cycles(values, [&] {
+    return BreakPlanner(tracer, innermost, must_advance, exit, values).plan() && values.fill_cycles() &&
+           plan_effects(tracer, values) && values.fill_cycles();
+  });
+  if (!planned) {
+    refusal = values.refusal();
+    return false;
+  }
+  tracer.graph.remove_dead_code(exit.outputs);
+  values.gather(exit.inputs);
+  return true;
 }
 
 }  // namespace minidynamo

@@ -1,4 +1,4 @@
-// The end of a trace: from the objects that are alive to the residual plan that makes them again.
+// The end of a trace: from the objects that are alive to the residual plan that goes on from there.
 #pragma once
 #include "codegen/plan.h"
 #include "trace/tracer.h"
@@ -13,6 +13,12 @@ struct Exit {
 
 // What returning `result` from the root frame takes: graph outputs, rebuilt objects, effects on outside objects.
 // Removes dead nodes and decides what the guards gather. False after give_up().
-bool plan_exit(Tracer& tracer, PyObject* result, Exit& exit);
+bool plan_return(Tracer& tracer, PyObject* result, Exit& exit);
+
+// What going on before the current instruction of `innermost` takes, with all frames that led there. `handled` is the
+// exception that was being handled when the trace began (None if there was none). False: it cannot be done, `refusal`
+// says why.
+// `must_advance`: an instruction that cannot run outside its frame is a refusal; otherwise the code is only cut there.
+bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, std::string& refusal);
 
 }  // namespace minidynamo

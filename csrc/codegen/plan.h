@@ -6,9 +6,11 @@
 // and `live` (other outside objects). Steps run in order; each may define one value, named by its index.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bytecode/instruction.h"
 #include "python/ref.h"
 
 namespace minidynamo {
@@ -41,12 +43,46 @@ struct PlanStep {
   std::vector<ValueId> operands;
 };
 
+// How a plan goes on where the trace ended before the frame did: it runs one instruction as CPython would, and calls a
+// resume function for what is left.
+struct PlanBreak {
+  // The frames that run there, outermost (the residual function's own) first: how they look in tracebacks.
+  struct FrameLook {
+    Ref code, globals;  // the original's
+    Position position;
+  };
+  // An argument of a resume function.
+  struct Argument {
+    enum class Kind : uint8_t { Value, Result, Exception, Constant, Tuple };
+    Kind kind;
+    uint32_t index = 0;  // Value: ValueId; Result: of the instruction
+    Ref constant;
+    std::vector<Argument> items;
+  };
+  struct Continuation {
+    Ref name;  // global of the residual function's module
+    std::vector<Argument> arguments;
+    uint32_t results = 0;  // that the instruction leaves above its kept operands
+    uint32_t kept = 0;     // operands that it leaves where they are
+    uint32_t traceback_entries = 0;  // raised: those of frames outside the one whose handler is entered
+  };
+
+  std::vector<FrameLook> frames;
+  Instruction instruction{Op::NOP};  // NOP: none, only a resume function is called
+  Ref argument;                      // the name that the instruction's argument stands for; null: it has none
+  Ref keyword_names;                 // of a CALL
+  std::vector<ValueId> operands;     // kNoValue: a null
+  ValueId handled = kNoValue;        // the exception being handled
+  std::optional<Continuation> next, jump, raised;
+};
+
 struct Plan {
   bool calls_graph = true;    // false: nothing was recorded, no compiled function
   std::string compiled_name;  // "__compiled_fn_0": global of the function's module
   uint32_t output_count = 0;
   std::vector<PlanStep> steps;
   ValueId result = kNoValue;  // the frame's return value
+  std::optional<PlanBreak> end;  // in place of returning
 };
 
 // The residual function for a plan: named, placed (file, first line) and qualified as `original`, with its globals.

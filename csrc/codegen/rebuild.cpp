@@ -1,5 +1,7 @@
 #include "codegen/rebuild.h"
 
+#include <frameobject.h>
+
 #include "python/type_version.h"
 
 namespace minidynamo {
@@ -27,31 +29,42 @@ bool each_slot(PyTypeObject* type, Visit visit) {
   return true;
 }
 
+bool fill_parts(PyObject* instance, PyObject* items, PyObject* attributes) {
+  PyTypeObject* base = native_base(Py_TYPE(instance));
+  Py_ssize_t position = 0;
+  PyObject *key, *value;
+  if (PyList_CheckExact(items)) {
+    if (PyList_SetSlice(instance, 0, 0, items) < 0) return false;
+  } else if (PySet_CheckExact(items)) {
+    if (_PySet_Update(instance, items) < 0) return false;
+  } else if (PyDict_CheckExact(items)) {
+    while (PyDict_Next(items, &position, &key, &value))
+      if (base->tp_as_mapping->mp_ass_subscript(instance, key, value) < 0) return false;
+  }
+  position = 0;
+  while (PyDict_Next(attributes, &position, &key, &value))
+    if (PyObject_GenericSetAttr(instance, key, value) < 0) return false;
+  return true;
+}
+
+PyObject* fill_instance(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 3 || !PyDict_Check(arguments[2])) {
+    PyErr_SetString(PyExc_TypeError, "fill_instance(instance, items, attributes)");
+    return nullptr;
+  }
+  if (!fill_parts(arguments[0], arguments[1], arguments[2])) return nullptr;
+  Py_RETURN_NONE;
+}
+
 PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
   if (count != 3 || !PyType_Check(arguments[0])) {
     PyErr_SetString(PyExc_TypeError, "rebuild_instance(class, items, attributes)");
     return nullptr;
   }
   auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
-  PyObject* items = arguments[1];
-  PyTypeObject* base = native_base(type);
   Ref nothing = Ref::steal(PyTuple_New(0));
-  Ref instance = Ref::steal(base->tp_new(type, nothing.get(), nullptr));
-  if (!instance) return nullptr;
-  if (PyList_CheckExact(items)) {
-    if (PyList_SetSlice(instance.get(), 0, 0, items) < 0) return nullptr;
-  } else if (PySet_CheckExact(items)) {
-    if (_PySet_Update(instance.get(), items) < 0) return nullptr;
-  } else if (PyDict_CheckExact(items)) {
-    Py_ssize_t position = 0;
-    PyObject *key, *value;
-    while (PyDict_Next(items, &position, &key, &value))
-      if (base->tp_as_mapping->mp_ass_subscript(instance.get(), key, value) < 0) return nullptr;
-  }
-  Py_ssize_t position = 0;
-  PyObject *name, *value;
-  while (PyDict_Next(arguments[2], &position, &name, &value))
-    if (PyObject_GenericSetAttr(instance.get(), name, value) < 0) return nullptr;
+  Ref instance = Ref::steal(native_base(type)->tp_new(type, nothing.get(), nullptr));
+  if (!instance || !fill_parts(instance.get(), arguments[1], arguments[2])) return nullptr;
   return instance.release();
 }
 
@@ -95,6 +108,74 @@ PyObject* rebuild_partial(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   return positional ? PyObject_Call(partial, positional.get(), arguments[2]) : nullptr;
 }
 
+PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 7 || !PyExceptionClass_Check(arguments[0])) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_exception takes 7 arguments");
+    return nullptr;
+  }
+  auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
+  PyTypeObject* base = native_base(type);  // a Python __init__ has run in the trace
+  Ref made = Ref::steal(base->tp_new(type, arguments[1], nullptr));
+  if (!made || base->tp_init(made.get(), arguments[1], nullptr) < 0) return nullptr;
+  if (PyDict_Check(arguments[2])) {
+    Py_ssize_t position = 0;
+    PyObject *name, *value;
+    while (PyDict_Next(arguments[2], &position, &name, &value))
+      if (PyObject_GenericSetAttr(made.get(), name, value) < 0) return nullptr;
+  }
+  if (arguments[3] != Py_None) PyException_SetCause(made.get(), Ref::borrow(arguments[3]).release());
+  if (arguments[4] != Py_None) PyException_SetContext(made.get(), Ref::borrow(arguments[4]).release());
+  reinterpret_cast<PyBaseExceptionObject*>(made.get())->suppress_context = arguments[5] == Py_True;
+  if (PyException_SetTraceback(made.get(), arguments[6]) < 0) return nullptr;
+  return made.release();
+}
+
+PyObject* rebuild_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 3 || !PyTuple_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_iterator(callable, args, state)");
+    return nullptr;
+  }
+  Ref made = Ref::steal(PyObject_Call(arguments[0], arguments[1], nullptr));
+  if (!made || arguments[2] == Py_None) return made.release();
+  Ref done = Ref::steal(PyObject_CallMethod(made.get(), "__setstate__", "O", arguments[2]));
+  return done ? made.release() : nullptr;
+}
+
+PyObject* rebuild_generator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 2 || !PyTuple_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_generator(function, args)");
+    return nullptr;
+  }
+  Ref made = Ref::steal(PyObject_Call(arguments[0], arguments[1], nullptr));
+  Ref suspended = made ? Ref::steal(PyIter_Next(made.get())) : Ref();
+  return suspended ? made.release() : nullptr;
+}
+
+PyObject* advance_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 2 || !PyIter_Check(arguments[0]) || !PyLong_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "advance_iterator(iterator, count)");
+    return nullptr;
+  }
+  for (long left = PyLong_AsLong(arguments[1]); left > 0; --left) {
+    Ref item = Ref::steal(PyIter_Next(arguments[0]));
+    if (!item && PyErr_Occurred()) return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 2 || !PyExceptionInstance_Check(arguments[0]) || !PyLong_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "drop_traceback(exception, count)");
+    return nullptr;
+  }
+  Ref traceback = Ref::steal(PyException_GetTraceback(arguments[0]));
+  for (long left = PyLong_AsLong(arguments[1]); left > 0 && traceback && PyTraceBack_Check(traceback.get()); --left)
+    traceback = Ref::borrow(reinterpret_cast<PyObject*>(
+        reinterpret_cast<PyTracebackObject*>(traceback.get())->tb_next));
+  if (PyException_SetTraceback(arguments[0], traceback ? traceback.get() : Py_None) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
 template <_PyCFunctionFast function>
 PyObject* callable(const char* name) {
   static PyMethodDef definition = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
@@ -106,9 +187,15 @@ PyObject* callable(const char* name) {
 }  // namespace
 
 PyObject* rebuild_instance_callable() { return callable<rebuild_instance>("rebuild_instance"); }
+PyObject* fill_instance_callable() { return callable<fill_instance>("fill_instance"); }
 PyObject* rebuild_tuple_callable() { return callable<rebuild_tuple>("rebuild_tuple"); }
 PyObject* rebuild_function_callable() { return callable<rebuild_function>("rebuild_function"); }
 PyObject* rebuild_partial_callable() { return callable<rebuild_partial>("rebuild_partial"); }
+PyObject* rebuild_exception_callable() { return callable<rebuild_exception>("rebuild_exception"); }
+PyObject* rebuild_iterator_callable() { return callable<rebuild_iterator>("rebuild_iterator"); }
+PyObject* rebuild_generator_callable() { return callable<rebuild_generator>("rebuild_generator"); }
+PyObject* advance_iterator_callable() { return callable<advance_iterator>("advance_iterator"); }
+PyObject* drop_traceback_callable() { return callable<drop_traceback>("drop_traceback"); }
 
 bool is_rebuildable(PyTypeObject* type) noexcept {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return type == ordered_dict_type();

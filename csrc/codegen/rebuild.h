@@ -7,10 +7,17 @@ namespace minidynamo {
 
 // Borrowed, alive for the life of the process.
 PyObject* rebuild_instance_callable();  // (class, items or None, attributes: dict) -> instance
+PyObject* fill_instance_callable();      // (instance, items or None, attributes: dict)
 PyObject* rebuild_tuple_callable();     // (class, items: tuple) -> instance of a tuple subclass
 PyObject*
 rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname, dict)
 PyObject* rebuild_partial_callable();  // (func, args, keywords)
+// (class, args, attributes: dict or None, cause, context, suppress_context, traceback) -> exception
+PyObject* rebuild_exception_callable();
+PyObject* rebuild_iterator_callable();   // (callable, args, state or None) -> callable(*args), then __setstate__(state)
+PyObject* rebuild_generator_callable();  // (resume function, args): run up to where it was suspended
+PyObject* advance_iterator_callable();   // (iterator, count): drops that many items
+PyObject* drop_traceback_callable();     // (exception, count): takes the outermost entries off its traceback
 
 // Whether instances of the class can be taken apart and made again by the above: Python classes over object, list,
 // dict, set or OrderedDict.

@@ -86,12 +86,27 @@ class Scheduler {
     uses_.assign(count, 0);
     schedule_.output_uses.assign(plan_.output_count, 0);
     if (plan_.result != kNoValue) ++uses_[plan_.result];
+    if (plan_.end) count_break_uses(*plan_.end);
     for (size_t id = count; id-- > 0;) {
       const PlanStep& step = plan_.steps[id];
       if (uses_[id] == 0 && !is_effect(step.kind)) continue;
       for (const ValueId operand : step.operands) ++uses_[operand];
       if (step.kind == Kind::Output) schedule_.output_uses[step.index] += uses_[id];
     }
+  }
+
+  // What a break uses is made before it, in the plan's order: as if each were used more than once.
+  void count_break_uses(const PlanBreak& end) {
+    for (const ValueId operand : end.operands)
+      if (operand != kNoValue) uses_[operand] += 2;
+    if (end.handled != kNoValue) uses_[end.handled] += 2;
+    for (const auto* way : {&end.next, &end.jump, &end.raised})
+      if (*way)
+        for (const PlanBreak::Argument& argument : (*way)->arguments) count_argument(argument);
+  }
+  void count_argument(const PlanBreak::Argument& argument) {
+    if (argument.kind == PlanBreak::Argument::Kind::Value) uses_[argument.index] += 2;
+    for (const PlanBreak::Argument& item : argument.items) count_argument(item);
   }
 
   void place() {

@@ -306,6 +306,12 @@ bool Graph::produce_element(PyObject* key, PyObject* element, NodeId node,
   return produce(element, id, site);
 }
 
+bool Graph::is_pure() const noexcept {
+  for (const Node& node : nodes_)
+    if (node.used && node.impure) return false;
+  return true;
+}
+
 void Graph::remove_dead_code(const std::vector<NodeId>& outputs) {
   for (Node& node : nodes_) {
     node.used = node.impure;

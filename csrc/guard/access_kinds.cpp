@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "guard/constants.h"
+#include "python/iterators.h"
 #include "python/type_version.h"
 
 namespace minidynamo {
@@ -197,6 +198,33 @@ Lookup fetch_cell(AccessStep& step, Reached parent, Reached& result, Ref& owned)
   return fetch_cell_slowly(step, parent, result, owned);
 }
 
+Lookup fetch_upcoming_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  if (parent.inline_attributes || !can_peek(Py_TYPE(parent.object))) return Lookup::Undecided;
+  owned = peek_item(parent.object, step.index);
+  return found(result, owned.get());
+}
+Lookup fetch_upcoming(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  Lookup lookup = fetch_upcoming_slowly(step, parent, result, owned);
+  if (owned && Py_REFCNT(owned.get()) > 1) owned.reset();  // the sequence owns it
+  return lookup;
+}
+
+Lookup fetch_iterator_part_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  if (parent.inline_attributes || (!Py_IS_TYPE(parent.object, &PyEnum_Type) && !Py_IS_TYPE(parent.object, &PyZip_Type)))
+    return Lookup::Undecided;
+  const Ref parts = Ref::steal(PyObject_CallMethod(parent.object, "__reduce__", nullptr));
+  PyErr_Clear();
+  PyObject* made_from = parts && PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) == 2
+                            ? PyTuple_GET_ITEM(parts.get(), 1)
+                            : nullptr;
+  if (!made_from || !PyTuple_Check(made_from) || step.index >= PyTuple_GET_SIZE(made_from)) return Lookup::Undecided;
+  owned = Ref::borrow(PyTuple_GET_ITEM(made_from, step.index));
+  return found(result, owned.get());
+}
+Lookup fetch_iterator_part(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_iterator_part_slowly(step, parent, result, owned);
+}
+
 // --- the table
 // ----------------------------------------------------------------------------------------------------------
 
@@ -218,8 +246,10 @@ constexpr Row kRows[] = {
     {"Type", fetch_type, fetch_type_slowly},
     {"ClassAttribute", fetch_class_attribute, fetch_class_attribute_slowly},
     {"CellContents", fetch_cell, fetch_cell_slowly},
+    {"Upcoming", fetch_upcoming, fetch_upcoming_slowly},
+    {"IteratorPart", fetch_iterator_part, fetch_iterator_part_slowly},
 };
-static_assert(std::size(kRows) == static_cast<size_t>(Access::CellContents) + 1);
+static_assert(std::size(kRows) == static_cast<size_t>(Access::IteratorPart) + 1);
 
 bool is_string(PyObject* key) noexcept { return key && PyUnicode_CheckExact(key); }
 bool is_identifier(PyObject* key) noexcept { return is_string(key) && PyUnicode_IsIdentifier(key); }
@@ -338,6 +368,10 @@ std::string path_text(std::span<const PathStep> path) {
       return "type(" + parent() + ")";
     case Access::CellContents:
       return parent() + ".cell_contents";
+    case Access::IteratorPart:
+      return parent() + ".__reduce__()[1][" + std::to_string(step.index) + "]";
+    case Access::Upcoming:
+      return "upcoming(" + parent() + ", " + std::to_string(step.index) + ")";
   }
   return "?";
 }
@@ -360,6 +394,8 @@ std::string absence_text(std::span<const PathStep> path) {
       return "len(" + parent() + ") <= " + std::to_string(step.index);
     case Access::CellContents:
       return "not hasattr(" + parent() + ", 'cell_contents')";
+    case Access::Upcoming:
+      return parent() + " has " + std::to_string(step.index) + " items left";
     default:
       return path_text(path) + " is absent";
   }

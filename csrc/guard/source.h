@@ -25,6 +25,8 @@ enum class Access : uint8_t {
   Type,          // type(object)
   ClassAttribute,  // _PyType_Lookup(class, key): raw, unbound; parent is a class
   CellContents,    // contents of a cell object
+  Upcoming,        // what an iterator will give after `index` other items
+  IteratorPart,    // element `index` of what enumerate or zip were made from, as they stand now
   // add kinds here and one row in access_kinds.cpp
 };
 

@@ -4,12 +4,12 @@
 
 #include "codegen/exit.h"
 #include "codegen/plan.h"
-#include "hook/frame_hook.h"
+#include "codegen/resume.h"
 #include "hook/report.h"
+#include "hook/trace_frame.h"
+#include "hook/uncaptured_callable.h"
 #include "python/error_text.h"
-#include "trace/evaluate.h"
 #include "trace/known_types.h"
-#include "trace/rules.h"
 
 namespace minidynamo {
 namespace {
@@ -25,19 +25,6 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// The garbage collector would run finalizers of other people's objects in the middle of a trace.
-class CollectorPaused {
- public:
-  CollectorPaused() : was_enabled_(PyGC_Disable()) {}
-  ~CollectorPaused() {
-    if (was_enabled_) PyGC_Enable();
-  }
-  CollectorPaused(const CollectorPaused&) = delete;
-
- private:
-  bool was_enabled_;
-};
-
 // The limits that the configuration asks for.
 void apply_settings(PyObject* config) {
   Ref limit = Ref::steal(PyObject_GetAttrString(config, "recompile_limit"));
@@ -50,39 +37,13 @@ void apply_settings(PyObject* config) {
   PyErr_Clear();
 }
 
-// Traces the frame. True if `exit` is planned; otherwise tracer.broken().
-bool trace(Tracer& tracer, PyCodeObject* code, const FrameView& view, Exit& exit) {
-  const PreparedCode* prepared = prepare(code);
-  if (!prepared) return false;
-  load_rules();
-  CollectorPaused collector;
-  Ref handled = Ref::steal(PyErr_GetHandledException());
-  ModeScope nothing_else(kCaptureNothing);
-  TensorTraceScope tensors(tracer);
-  TracerActivation activation(tracer);
-  HookInstalled hook;
-
-  auto root = std::make_unique<Frame>(prepared, view.function, nullptr);
-  root->is_root = true;
-  root->pending.assign(view.locals, view.locals + prepared->locals_count);
-  static PyObject* const globals_name = PyUnicode_InternFromString("__globals__");
-  PyObject* globals = root->globals.get();
-  Source* own_globals =
-      tracer.guards.child(tracer.guards.function(view.function), Access::Attribute, globals_name, -1, globals);
-  tracer.guards.add(own_globals, GuardKind::Identity, GuardOrigin{code, code->co_firstlineno});
-
-  Ref result = evaluate(tracer, std::move(root));
-  bool planned = false;
-  if (result && !tracer.broken()) {
-    planned = plan_exit(tracer, result.get(), exit);
-  } else if (!tracer.broken()) {
-    const std::string text = take_error_text();
-    tracer.give_up(BreakReason::Exception, "the call ends with " + text);
-  }
-  result.reset();
+// Testing: the instruction of the frame before which to break; -1: none. Resume functions are left alone, so that one
+// break is one break.
+long force_break_at(PyCodeObject* code, PyObject* config) {
+  Ref at = Ref::steal(PyObject_GetAttrString(config, "force_break_at"));
+  const long number = at && PyLong_Check(at.get()) ? PyLong_AsLong(at.get()) : -1;
   PyErr_Clear();
-  PyErr_SetHandledException(handled.get());
-  return planned && !tracer.broken();
+  return find_resume_function(code) ? -1 : number;
 }
 
 // Calls the backend with real tensors. Null: the frame runs as it was, or a Python error is set.
@@ -111,27 +72,26 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
     return refuse(BreakReason::Generator, "generator functions and coroutines run uncaptured");
 
   Stopwatch watch;
-  auto entry = std::make_shared<CacheEntry>();
-  Tracer tracer(runtime().limits, entry->guards);
-  Exit exit;
-  const bool traced = trace(tracer, code, view, exit);
-  const double tracing = watch.lap();
-  statistics.propagate += tracer.propagate_seconds;
-  statistics.evaluate += tracing - tracer.propagate_seconds;
-  statistics.instructions += tracer.executed;
+  Break why;
+  std::unique_ptr<TracedFrame> traced = trace_frame(code, view, {!fullgraph, force_break_at(code, config)}, why);
+  statistics.evaluate += watch.lap();
   if (!traced) {
-    if (!tracer.broken()) return refuse(BreakReason::Internal, "the code object could not be read");
-    report_uncaptured(code, config, tracer.why());
+    report_uncaptured(code, config, why);
     if (fullgraph) raise_unsupported();
     return nullptr;
   }
+  statistics.propagate += traced->tracer->propagate_seconds;
+  statistics.evaluate -= traced->tracer->propagate_seconds;
+  statistics.instructions += traced->tracer->executed;
+  auto entry = std::make_shared<CacheEntry>();
+  Exit& exit = traced->exit;
 
   PyObject* globals = reinterpret_cast<PyFunctionObject*>(view.function)->func_globals;
   Ref compiled;
   if (exit.plan.calls_graph) {
     const std::string name = "__compiled_fn_" + std::to_string(runtime().compiled_functions++);
     exit.plan.compiled_name = name;
-    Ref graph_module = to_graph_module(tracer.graph, exit.outputs, name);
+    Ref graph_module = to_graph_module(traced->tracer->graph, exit.outputs, name);
     statistics.graph_export += watch.lap();
     if (!graph_module) return refuse(BreakReason::GraphExport, take_error_text());
     compiled = compile(exit, config, graph_module.get(), name);
@@ -139,11 +99,13 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
     if (!compiled) return nullptr;  // BackendCompilerFailed
     if (compiled.is(Py_None)) return refuse(BreakReason::BackendFailed, "the backend failed and errors are suppressed");
     Ref name_object = Ref::steal(PyUnicode_InternFromString(name.c_str()));
-    if (PyDict_SetItem(globals, name_object.get(), compiled.get()) < 0) return nullptr;
+    // What the backend made is not captured, though the hook is there for what the residual code calls.
+    if (exit.plan.end) compiled = uncaptured_callable(compiled.get());
+    if (!compiled || PyDict_SetItem(globals, name_object.get(), compiled.get()) < 0) return nullptr;
     runtime().published.emplace_back(Ref::borrow(globals), name_object);
     entry->graph_module = std::move(graph_module);
     ++statistics.graphs;
-    statistics.operators += static_cast<long>(tracer.graph.call_count());
+    statistics.operators += static_cast<long>(traced->tracer->graph.call_count());
   }
   watch.lap();
   entry->residual_function = residual_function(exit.plan, code, globals);
@@ -155,7 +117,10 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   for (const PlanStep& step : exit.plan.steps) entry->uses_live |= step.kind == PlanStep::Kind::Live;
   statistics.codegen += watch.lap();
 
-  tracer.guards.finish();
+  entry->is_broken = exit.plan.end.has_value();
+  entry->may_run_again = traced->tracer->graph.is_pure();
+  entry->guards = std::move(traced->guards);
+  entry->guards.finish();
   std::vector<PyObject*> slots(entry->guards.gathered());
   const bool holds = entry->guards.check(view, slots.data());
   statistics.guard_build += watch.lap();
@@ -167,80 +132,57 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   return entry;
 }
 
-namespace {
-
-// Runs an entry whose guards have just gathered `slots`.
-Ref run_entry(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slots) {
-  auto pack = [&](uint32_t count) {
-    Ref tuple = Ref::steal(PyTuple_New(count));
-    for (uint32_t i = 0; i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Ref::borrow(slots[i]).release());
-    return tuple;
-  };
-  Ref inputs = pack(entry->graph_inputs);
-  Ref live = entry->uses_live ? pack(entry->guards.gathered()) : Ref::none();
-  PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
-  ModeScope nothing_else(kCaptureNothing);
-  return Ref::steal(
-      PyObject_Vectorcall(entry->residual_function.get(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-}
-
-}  // namespace
-
 ConfigId config_id(PyObject* config) {
   runtime().configs.insert(Ref::borrow(config));
   return reinterpret_cast<ConfigId>(config);
 }
 
-Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured) {
-  captured = false;
-  CodeCache* cache = CodeCache::find(code);
-  if (!cache) return nullptr;
-  GatheredSlots slots;
-  const LookupResult found = cache->lookup(reinterpret_cast<ConfigId>(config), view, slots);
-  if (found.outcome != LookupResult::Outcome::Hit) return nullptr;
-  captured = true;
-  return run_entry(found.entry, found.slots);
-}
-
-Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured) {
-  captured = false;
+bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found) {
   const ConfigId id = config_id(config);
   apply_settings(config);
   CodeCache* cache = CodeCache::get(code);
-  if (!cache) return nullptr;
-  GatheredSlots slots;
-  LookupResult found = cache->lookup(id, view, slots);
-  if (found.outcome == LookupResult::Outcome::Uncaptured) {
-    report_skipped(code, config, *found.skip);
-    return nullptr;
+  if (!cache) return false;
+  LookupResult looked_up = cache->lookup(id, view, found.room);
+  if (looked_up.outcome == LookupResult::Outcome::Uncaptured) {
+    report_skipped(code, config, *looked_up.skip);
+    return false;
   }
-  if (found.outcome == LookupResult::Outcome::Miss) {
-    if (cache->entry_count(id)) report_recompile(code, config, *cache, view);
-    std::shared_ptr<CacheEntry> entry = capture(code, view, config);
-    if (!entry) return nullptr;
-    entry->config = id;
-    PyObject** room = slots.reserve(entry->guards.gathered());
-    if (!entry->guards.check(view, room)) return nullptr;
-    cache->add(entry);
-    found.entry = std::move(entry);
-    found.slots = room;
-  }
-  captured = true;
-  return run_entry(found.entry, found.slots);
+  found.entry = std::move(looked_up.entry);
+  found.slots = looked_up.slots;
+  if (looked_up.outcome == LookupResult::Outcome::Hit) return true;
+  if (cache->entry_count(id)) report_recompile(code, config, *cache, view);
+  found.entry = capture(code, view, config);
+  if (!found.entry) return false;
+  found.entry->config = id;
+  found.slots = found.room.reserve(found.entry->guards.gathered());
+  if (!found.entry->guards.check(view, found.slots)) return false;
+  cache->add(found.entry);
+  return true;
 }
 
 void reset_runtime() {
   Runtime& state = runtime();
   CacheRegistry::instance().reset();
-  for (const auto& [globals, name] : std::exchange(state.published, {}))
-    if (PyDict_DelItem(globals.get(), name.get()) < 0) PyErr_Clear();
   state.uncaptured.clear();
   state.configs.clear();
   state.limited.clear();
   state.statistics = {};
-  state.compiled_functions = 0;
-  if (!Tracer::any_running()) forget_prepared_codes();  // another thread's trace holds on to them
   clear_fake_memo();
+  if (state.running_entries) {  // residual code on somebody's stack still goes by these names
+    state.forget_names_later = true;
+    return;
+  }
+  forget_names();
+}
+
+void forget_names() {
+  Runtime& state = runtime();
+  state.forget_names_later = false;
+  for (const auto& [globals, name] : std::exchange(state.published, {}))
+    if (PyDict_DelItem(globals.get(), name.get()) < 0) PyErr_Clear();
+  state.compiled_functions = 0;
+  forget_resume_functions();
+  if (!Tracer::any_running()) forget_prepared_codes();  // another thread's trace holds on to them
 }
 
 }  // namespace minidynamo

@@ -12,12 +12,17 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
 // The id under which entries of a configuration are kept; the configuration lives until the next reset.
 ConfigId config_id(PyObject* config);
 
-// Looks for an entry that fits and runs it. `captured` false: none does, and nothing ran.
-Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured);
-// The same, capturing the frame if no entry fits. `captured` false without a Python error: run the frame as it was.
-Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured);
+struct FoundEntry {
+  std::shared_ptr<CacheEntry> entry;
+  PyObject** slots = nullptr;  // what its guards gathered
+  GatheredSlots room;
+};
+// The entry that fits the frame, captured if there is none. False: run the frame as it was, or a Python error is set.
+bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found);
 
 // Drops all entries, records and counters, and takes the compiled functions out of the modules' globals.
 void reset_runtime();
+// Takes the names of compiled and resume functions out of the modules: when no residual code runs any more.
+void forget_names();
 
 }  // namespace minidynamo

@@ -1,7 +1,8 @@
 #include "hook/frame_hook.h"
 
-#include "hook/capture.h"
+#include "hook/run_entry.h"
 #include "hook/policy.h"
+#include "python/code_object.h"
 #include "python/eval_frame.h"
 #include "trace/calls.h"
 #include "trace/known_types.h"
@@ -66,6 +67,8 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
   if (!config && runtime().global_config) config = runtime().global_config.get();
   if (!config || throw_flag || thread_mode().disabled) return pass(thread, raw, throw_flag);
   const InterpreterFrame frame = look_at(raw);
+  if (frame.code->co_flags & kGeneratedCode) return pass(thread, raw, throw_flag);
+  if (Ref aside = put_aside(frame)) return aside.release();
   bool captured = false;
   Ref result;
   {

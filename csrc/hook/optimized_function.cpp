@@ -5,7 +5,7 @@
 
 #include <structmember.h>
 
-#include "hook/capture.h"
+#include "hook/run_entry.h"
 #include "hook/frame_hook.h"
 #include "hook/module_call.h"
 #include "trace/rules.h"

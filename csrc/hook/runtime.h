@@ -51,6 +51,8 @@ struct Runtime {
   long compiled_functions = 0;
   std::vector<std::pair<Ref, Ref>> published;  // (globals dict, name) of __compiled_fn_N, removed at reset
   TraceLimits limits;
+  long running_entries = 0;  // on all threads
+  bool forget_names_later = false;
 };
 Runtime& runtime() noexcept;
 

@@ -13,6 +13,10 @@ namespace minidynamo {
 // Bits of CodeView::localsplus_kinds.
 inline constexpr uint8_t kFastLocal = 0x20, kFastCell = 0x40, kFastFree = 0x80;
 
+// A bit of co_flags that CPython does not use: code that was generated to run around compiled graphs, which is never
+// captured itself.
+inline constexpr int32_t kGeneratedCode = 0x40000000;
+
 struct CodeView {
   // Pairs of (opcode, argument), inline caches included. Opcodes may be specialized in place by the running
   // interpreter.

@@ -320,6 +320,7 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
 Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
+  if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object), nullptr;
   if (PyType_Check(object)) return load_from_type(tracer, reinterpret_cast<PyTypeObject*>(object), name);
   if (PyModule_Check(object)) return load_from_python_module(tracer, object, name);
   if (type == &PySuper_Type) return load_from_super(tracer, object, name);
@@ -388,6 +389,7 @@ Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name)
 
 bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable, Ref& self) {
   PyTypeObject* type = Py_TYPE(object);
+  if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object);
   // The common case without making a bound method: a function in the class, nothing of that name in the instance.
   bool is_module = PyType_IsSubtype(type, known_types()->module);
   if (is_module) {
@@ -426,6 +428,7 @@ bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable
 bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return store_tensor_attribute(tracer, object, name, value);
+  if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object);
   if (!tracer.outside.source_of(object)) {
     if (value && !tracer.outside.fill_if_stand_in(tracer, value)) return false;
     guard_special_methods(tracer, object, {"__setattr__"});

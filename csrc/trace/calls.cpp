@@ -23,7 +23,7 @@ struct Prepended {
     values.reserve(rest.values.size() + 1);
     values.push_back(std::move(first));
     values.insert(values.end(), rest.values.begin(), rest.values.end());
-    arguments = Arguments{values, rest.keyword_names};
+    arguments = Arguments{values, rest.keyword_names, rest.is_direct};
   }
 };
 
@@ -141,7 +141,7 @@ Ref zero_argument_super(Tracer& tracer) {
     if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "__class__")) {
       Ref type = load_cell(tracer, frame.local(i).get());
       if (!type) return nullptr;
-      if (!frame.local(0)) frame.local(0) = enter_pending(tracer, frame, 0);
+      if (!frame.local(0)) frame.local(0) = touch_local(tracer, frame, 0);
       Ref self = frame.local(0);
       if (self && PyCell_Check(self.get()) && (frame.prepared->bytecode.localsplus_kinds[0] & kFastCell))
         self = load_cell(tracer, self.get());
@@ -223,7 +223,7 @@ Ref call_partial(Tracer& tracer, PyObject* partial, const Arguments& arguments) 
   Ref given_keywords = arguments.keywords();
   if (!positional || !keywords || (given_keywords && PyDict_Update(keywords.get(), given_keywords.get()) < 0))
     return nullptr;
-  return call_with(tracer, parts[0].get(), positional.get(), keywords.get());
+  return call_with(tracer, parts[0].get(), positional.get(), keywords.get(), arguments.is_direct);
 }
 
 // method-wrapper -> the object it is bound to and the slot's descriptor.
@@ -294,7 +294,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   Ref made;
   Ref maker = lookup_in_class(tracer, type, new_name);
   if (!maker) return nullptr;
-  Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), arguments);
+  Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), Arguments{arguments.values, arguments.keyword_names});
   if (Py_IS_TYPE(maker.get(), &PyStaticMethod_Type)) {
     Ref function = load_attribute(tracer, reinterpret_cast<PyObject*>(type), new_name);
     if (!function) return nullptr;
@@ -313,7 +313,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   Ref initializer = lookup_in_class(tracer, made.type(), init_name);
   if (!initializer) return PyErr_Occurred() ? Ref() : made;
   if (PyFunction_Check(initializer.get())) {
-    Prepended with_self(made, arguments);
+    Prepended with_self(made, Arguments{arguments.values, arguments.keyword_names});
     Ref nothing = call(tracer, initializer.get(), with_self.arguments);
     if (!nothing) return nullptr;
     if (!nothing.is(Py_None)) {
@@ -397,7 +397,7 @@ Ref call(Tracer& tracer, PyObject* callable, std::initializer_list<Ref> position
   return call(tracer, callable, Arguments{std::span<const Ref>(positional.begin(), positional.size())});
 }
 
-Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwargs) {
+Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwargs, bool is_direct) {
   std::vector<Ref> values;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) values.push_back(Ref::borrow(PyTuple_GET_ITEM(args, i)));
   Ref names;
@@ -414,7 +414,7 @@ Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwar
       values.push_back(Ref::borrow(value));
     }
   }
-  return call(tracer, callable, Arguments{values, names.get()});
+  return call(tracer, callable, Arguments{values, names.get(), is_direct});
 }
 
 Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
@@ -437,6 +437,7 @@ Ref call_function(Tracer& tracer, PyObject* callable, const Arguments& arguments
   if (!prepared) return nullptr;
   guard_code(tracer, callable);
   auto frame = std::make_unique<Frame>(prepared, callable, tracer.frame);
+  frame->called_directly = arguments.is_direct;
   switch (bind_arguments(tracer, function, arguments, *frame)) {
     case Bound::Yes:
       return evaluate(tracer, std::move(frame));

@@ -10,6 +10,7 @@ namespace minidynamo {
 struct Arguments {
   std::span<const Ref> values;
   PyObject* keyword_names = nullptr;
+  bool is_direct = false;  // the calling instruction's result is what the callee returns, as it is
 
   size_t keyword_count() const noexcept { return keyword_names ? PyTuple_GET_SIZE(keyword_names) : 0; }
   size_t positional_count() const noexcept { return values.size() - keyword_count(); }
@@ -20,7 +21,7 @@ struct Arguments {
 Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref call(Tracer& tracer, PyObject* callable, std::initializer_list<Ref> positional);
 // f(*args, **kwargs); kwargs may be null.
-Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwargs);
+Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwargs, bool is_direct = false);
 // type.__call__: makes and initializes an instance of a Python class.
 Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments);
 // C code is executed as it is; Python frames that it calls come back to the tracer.

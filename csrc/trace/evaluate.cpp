@@ -5,12 +5,15 @@
 
 #include <algorithm>
 
+#include "bytecode/stack_depth.h"
+#include "python/traceback.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
 #include "trace/generator.h"
 #include "trace/imports.h"
 #include "trace/match.h"
 #include "trace/operations.h"
+#include "trace/outside_iterator.h"
 
 namespace minidynamo {
 namespace {
@@ -24,17 +27,48 @@ PyObject* local_name(const Frame& frame, int32_t index) noexcept {
 }
 
 Ref load_fast(Tracer& tracer, Frame& frame, int32_t index) {
-  Ref& slot = frame.local(index);
-  if (slot) return slot;
-  if (Ref entered = enter_pending(tracer, frame, index)) return slot = std::move(entered);
+  if (frame.has_untouched(index)) {
+    Source* source = source_of_untouched(tracer, frame, index);
+    frame.untouched_stack.push_back({frame.stack_top, index, source});
+    return Ref::borrow(frame.untouched[index].raw);
+  }
   if (!PyErr_Occurred())
     PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%U' where it is not associated with a value",
                  local_name(frame, index));
   return nullptr;
 }
 
-void forget_pending(Frame& frame, int32_t index) noexcept {
-  if (!frame.pending.empty()) frame.pending[index] = nullptr;
+// The operands of an instruction enter the trace, unless it only moves them.
+bool touch_operands(Tracer& tracer, Frame& frame, const Instruction& now) {
+  auto& waiting = frame.untouched_stack;
+  while (!waiting.empty() && waiting.back().slot >= frame.stack_top) waiting.pop_back();
+  if (now.op == Op::STORE_FAST || now.op == Op::POP_TOP) return true;
+  const size_t first = frame.stack_top - stack_inputs(now);
+  for (size_t i = waiting.size(); i-- > 0 && waiting[i].slot >= first;) {
+    const Frame::UntouchedSlot entry = waiting[i];
+    Ref entered = tracer.outside.enter(tracer, entry.source);
+    if (!entered) return false;
+    if (entry.local >= 0 && frame.untouched[entry.local].source == entry.source) {
+      frame.forget_untouched(entry.local);
+      frame.local(entry.local) = entered;
+    }
+    frame.slots[entry.slot] = std::move(entered);
+    waiting.erase(waiting.begin() + static_cast<ptrdiff_t>(i));
+  }
+  return true;
+}
+
+void store_fast(Frame& frame, int32_t index) {
+  frame.forget_untouched(index);
+  auto& waiting = frame.untouched_stack;
+  Ref stored = frame.pop();
+  if (!waiting.empty() && waiting.back().slot == frame.stack_top) {
+    if (frame.untouched.empty()) frame.untouched.resize(frame.prepared->locals_count);
+    frame.untouched[index] = {stored.get(), waiting.back().source};
+    waiting.pop_back();
+    stored.reset();  // the source keeps it
+  }
+  frame.local(index) = std::move(stored);
 }
 
 bool is_free_variable(const Frame& frame, int32_t index) noexcept {
@@ -251,7 +285,7 @@ bool enter_handler(Tracer& tracer, Frame& frame) {
   const ExceptionRegion* region = frame.prepared->bytecode.region_at(frame.instruction);
   if (!region) return false;
   frame.shrink_stack(region->depth);
-  if (region->push_lasti) frame.push(Ref::steal(PyLong_FromLong(frame.instruction)));
+  if (region->push_lasti) frame.push(Ref::steal(PyLong_FromLong(frame.current().offset / 2)));  // in code units
   Ref exception = take_error();
   if (is_fake_data_error(exception.get()))
     return tracer.give_up(BreakReason::DataDependent, "native code needs the data of a tensor") != nullptr;
@@ -260,12 +294,22 @@ bool enter_handler(Tracer& tracer, Frame& frame) {
   return true;
 }
 
+// An instruction raised, or a frame that it called did. False: the error leaves this frame too.
+bool handle_error(Tracer& tracer, Frame& frame) {
+  if (frame.current().op != Op::RERAISE) {
+    // An exception begins at the innermost instruction; those that it passes through have begun before.
+    if (tracer.raised_at < frame.started_at) tracer.note_raise(frame);
+    add_traceback(frame.code(), frame.globals.get(), frame.current().offset, frame.line());
+  }
+  return enter_handler(tracer, frame);
+}
+
 Ref call_instruction(Tracer& tracer, Frame& frame, int32_t count) {
   Ref keyword_names = std::move(frame.keyword_names);
   const bool is_method = static_cast<bool>(frame.top(count + 2));
   const size_t passed = count + (is_method ? 1 : 0);
   PyObject* callable = frame.top(passed + 1).get();
-  Arguments arguments{std::span<const Ref>(&frame.top(passed), passed), keyword_names.get()};
+  Arguments arguments{std::span<const Ref>(&frame.top(passed), passed), keyword_names.get(), true};
   Ref result = call(tracer, callable, arguments);
   const size_t depth = frame.stack_depth() - count - 2;
   frame.shrink_stack(depth);
@@ -290,7 +334,7 @@ Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
     positional = Ref::steal(PyList_AsTuple(list.get()));
   }
   if (keywords && !expose(tracer, keywords.get())) return nullptr;
-  return call_with(tracer, callable.get(), positional.get(), keywords.get());
+  return call_with(tracer, callable.get(), positional.get(), keywords.get(), true);
 }
 
 bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {
@@ -321,10 +365,17 @@ bool merge_keywords(Tracer& tracer, PyObject* dict, PyObject* update) {
 
 }  // namespace
 
-Ref enter_pending(Tracer& tracer, Frame& frame, int32_t index) {
-  if (frame.pending.empty() || !frame.pending[index]) return nullptr;
-  PyObject* raw = std::exchange(frame.pending[index], nullptr);
-  return tracer.outside.enter(tracer, tracer.guards.local(index, local_name(frame, index), raw));
+Source* source_of_untouched(Tracer& tracer, Frame& frame, int32_t index) {
+  Untouched& waiting = frame.untouched[index];
+  if (!waiting.source) waiting.source = tracer.guards.local(index, local_name(frame, index), waiting.raw);
+  return waiting.source;
+}
+
+Ref touch_local(Tracer& tracer, Frame& frame, int32_t index) {
+  if (!frame.has_untouched(index)) return nullptr;
+  Source* source = source_of_untouched(tracer, frame, index);
+  frame.forget_untouched(index);
+  return tracer.outside.enter(tracer, source);
 }
 
 Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
@@ -340,7 +391,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
   for (;;) {
     const Instruction& now = code[frame.instruction];
     const int32_t arg = now.arg;
-    ++tracer.executed;
+    frame.started_at = ++tracer.executed;
     bool ok = true;  // false: an error was raised, or the trace is given up
     // Pushes a result; a null one is a failure.
     auto result = [&](Ref object) {
@@ -358,6 +409,19 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       return true;
     };
+
+    if (tracer.executed == tracer.stop.executed) [[unlikely]] {
+      tracer.end_here(frame);
+      return Outcome::Failed;
+    }
+    if (tracer.executed == tracer.force_break_at) [[unlikely]] {
+      tracer.give_up(BreakReason::Forced, "a break was asked for here");
+      return Outcome::Failed;
+    }
+    if (!frame.untouched_stack.empty() && !touch_operands(tracer, frame, now)) [[unlikely]] {
+      if (tracer.broken() || !handle_error(tracer, frame)) return Outcome::Failed;
+      continue;
+    }
 
     switch (now.op) {
       case Op::NOP:
@@ -388,14 +452,13 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       }
       case Op::STORE_FAST:
-        forget_pending(frame, arg);
-        frame.local(arg) = frame.pop();
+        store_fast(frame, arg);
         break;
       case Op::DELETE_FAST:
-        if (!frame.local(arg) && (frame.pending.empty() || !frame.pending[arg])) {
+        if (!frame.local(arg) && !frame.has_untouched(arg)) {
           result(load_fast(tracer, frame, arg));
         } else {
-          forget_pending(frame, arg);
+          frame.forget_untouched(arg);
           frame.local(arg).reset();
         }
         break;
@@ -427,12 +490,12 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
 
       case Op::MAKE_CELL: {
         Ref initial = frame.local(arg);
-        if (!initial) initial = enter_pending(tracer, frame, arg);
+        if (!initial) initial = touch_local(tracer, frame, arg);
         if (!initial && PyErr_Occurred()) {
           ok = false;
           break;
         }
-        forget_pending(frame, arg);
+        frame.forget_untouched(arg);
         frame.local(arg) = Ref::steal(PyCell_New(initial.get()));
         break;
       }
@@ -662,7 +725,15 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       }
       case Op::FOR_ITER: {
-        Ref item = next_item(tracer, frame.top().get());
+        Source* untouched = nullptr;
+        bool call_next = true;
+        if (is_outside_iterator(frame.top().get())) untouched = take_next_source(tracer, frame.top().get(), call_next);
+        if (untouched) {
+          frame.untouched_stack.push_back({frame.stack_top, -1, untouched});
+          frame.push(untouched->value);
+          break;
+        }
+        Ref item = call_next && !tracer.broken() ? next_item(tracer, frame.top().get()) : Ref();
         if (item) {
           frame.push(std::move(item));
         } else if (PyErr_Occurred()) {
@@ -853,7 +924,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
     if (!ok) [[unlikely]] {
       if (!PyErr_Occurred())
         tracer.give_up(BreakReason::Internal, std::string(op_name(now.op)) + " failed without an error");
-      if (tracer.broken() || !enter_handler(tracer, frame)) return Outcome::Failed;
+      if (tracer.broken() || !handle_error(tracer, frame)) return Outcome::Failed;
       continue;
     }
     ++frame.instruction;
@@ -862,7 +933,8 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
 
 Outcome run_throwing(Tracer& tracer, Frame& frame, Ref& value) {
   // The error is raised by the instruction that the generator is suspended at.
-  if (!enter_handler(tracer, frame)) return Outcome::Failed;
+  frame.started_at = tracer.executed;
+  if (!handle_error(tracer, frame)) return Outcome::Failed;
   return run(tracer, frame, value);
 }
 

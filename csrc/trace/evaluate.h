@@ -16,8 +16,9 @@ Outcome run_throwing(Tracer& tracer, Frame& frame, Ref& value);
 // Runs a whole frame that is not a generator's; for one that is, makes the generator (generator.h).
 Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame);
 
-// A fast local of the root frame that no instruction has touched yet enters the trace; null Ref without a Python error
-// if there is none.
-Ref enter_pending(Tracer& tracer, Frame& frame, int32_t index);
+// A fast local that no instruction has used yet enters the trace; null Ref without a Python error if there is none.
+Ref touch_local(Tracer& tracer, Frame& frame, int32_t index);
+// Where it comes from.
+Source* source_of_untouched(Tracer& tracer, Frame& frame, int32_t index);
 
 }  // namespace minidynamo

@@ -1,5 +1,7 @@
 #include "trace/frame.h"
 
+#include <algorithm>
+#include <string_view>
 #include <unordered_map>
 
 namespace minidynamo {
@@ -26,6 +28,33 @@ const PreparedCode* prepare(PyCodeObject* code) {
     known->stack_size = code->co_stacksize;
   }
   return known.get();
+}
+
+const Liveness& PreparedCode::liveness() const {
+  if (!liveness_) liveness_ = std::make_unique<Liveness>(bytecode);
+  return *liveness_;
+}
+
+const StackLayout& PreparedCode::stack_layout() const {
+  if (!stack_layout_) stack_layout_ = std::make_unique<StackLayout>(bytecode);
+  return *stack_layout_;
+}
+
+bool PreparedCode::reads_own_frame() const {
+  static constexpr std::string_view kGlobals[] = {"locals", "vars", "dir", "eval", "exec", "breakpoint"};
+  static constexpr std::string_view kAttributes[] = {"_getframe", "currentframe", "set_trace"};
+  auto names = [&](auto& list, int32_t name) {
+    const char* text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(bytecode.names.get(), name));
+    return text && std::find(std::begin(list), std::end(list), std::string_view(text)) != std::end(list);
+  };
+  if (!reads_own_frame_) {
+    reads_own_frame_ = false;
+    for (const Instruction& now : bytecode.instructions) {
+      if (now.op == Op::LOAD_GLOBAL) *reads_own_frame_ |= names(kGlobals, now.arg);
+      if (now.op == Op::LOAD_ATTR || now.op == Op::LOAD_METHOD) *reads_own_frame_ |= names(kAttributes, now.arg);
+    }
+  }
+  return *reads_own_frame_;
 }
 
 void forget_prepared_codes() noexcept { prepared_codes().clear(); }

@@ -1,13 +1,18 @@
 // The evaluator's own frame: locals, stack and instruction pointer as data, independent of CPython's frame layout.
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bytecode/instruction.h"
+#include "bytecode/liveness.h"
+#include "bytecode/stack_layout.h"
 #include "graph/graph.h"
 #include "python/ref.h"
 
 namespace minidynamo {
+
+class Source;
 
 // A code object as the evaluator wants it: decoded once; it and its code object are kept until the next reset.
 struct PreparedCode {
@@ -17,6 +22,25 @@ struct PreparedCode {
   int32_t stack_size = 0;
 
   PyCodeObject* code() const noexcept { return reinterpret_cast<PyCodeObject*>(code_object.get()); }
+
+  // What only the end of a trace asks for; made when first wanted.
+  const Liveness& liveness() const;
+  const StackLayout& stack_layout() const;
+  // Whether it names what looks at the running frame itself (locals(), eval(), sys._getframe()): such a frame can only
+  // run as it is.
+  bool reads_own_frame() const;
+
+ private:
+  mutable std::unique_ptr<Liveness> liveness_;
+  mutable std::unique_ptr<StackLayout> stack_layout_;
+  mutable std::optional<bool> reads_own_frame_;
+};
+
+// An outside object that no instruction has used yet: it enters the trace, with its guards, when one does. Moving it
+// between locals and the stack is no use.
+struct Untouched {
+  PyObject* raw = nullptr;   // kept alive by the source, or by the caller's frame
+  Source* source = nullptr;  // null: the local of the root frame that it lies in
 };
 
 // The prepared form of a code object; null with a Python error set if it cannot be decoded.
@@ -34,11 +58,19 @@ struct Frame {
   std::vector<Ref> slots;   // fast locals, then the value stack
   size_t stack_top;         // index into slots of the first free stack slot
   int32_t instruction = 0;  // index of the instruction being executed
+  long started_at = -1;     // Tracer::executed when that began
   Ref keyword_names;        // set by KW_NAMES for the next CALL
   bool is_root = false;
-  // Root frame: the caller's objects that no instruction has touched yet (borrowed from the CPython frame); they enter
-  // the trace, with their guards, when they are first loaded.
-  std::vector<PyObject*> pending;
+  bool called_directly = false;  // the caller's instruction is a call whose result is what this frame returns
+  // By fast local. Root frame: at first the caller's objects (borrowed from the CPython frame). Empty: there are none.
+  std::vector<Untouched> untouched;
+  // The same on the value stack; the slot holds the raw object.
+  struct UntouchedSlot {
+    size_t slot;
+    int32_t local;  // that it was loaded from, or -1
+    Source* source;
+  };
+  std::vector<UntouchedSlot> untouched_stack;  // lowest slot first
 
   PyCodeObject* code() const noexcept { return prepared->code(); }
   Ref& local(int32_t index) noexcept { return slots[index]; }
@@ -48,7 +80,12 @@ struct Frame {
   size_t stack_depth() const noexcept { return stack_top - prepared->locals_count; }
   void shrink_stack(size_t depth) noexcept {
     while (stack_depth() > depth) slots[--stack_top].reset();
+    while (!untouched_stack.empty() && untouched_stack.back().slot >= stack_top) untouched_stack.pop_back();
   }
+  void forget_untouched(int32_t index) noexcept {
+    if (!untouched.empty()) untouched[index] = {};
+  }
+  bool has_untouched(int32_t index) const noexcept { return !untouched.empty() && untouched[index].raw; }
   const Instruction& current() const noexcept { return prepared->bytecode.instructions[instruction]; }
   int32_t line() const noexcept { return current().position.line; }
 

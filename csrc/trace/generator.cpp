@@ -199,6 +199,10 @@ Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
 
 PyTypeObject* traced_generator_type() noexcept { return &generator_type; }
 
+Frame* frame_of_generator(PyObject* object) noexcept {
+  return as_generator(object)->running ? nullptr : as_generator(object)->frame;
+}
+
 bool is_traced_generator(PyObject* object) noexcept { return Py_IS_TYPE(object, &generator_type); }
 
 Ref send(Tracer& tracer, PyObject* receiver, PyObject* value, Ref& returned) {

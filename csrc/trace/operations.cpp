@@ -7,6 +7,7 @@
 #include "trace/calls.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
+#include "trace/outside_iterator.h"
 #include "trace/rules.h"
 #include "trace/tensor_calls.h"
 
@@ -121,6 +122,13 @@ bool combines_with_tensor(PyObject* object) {
 
 }  // namespace
 
+bool use_opaque(Tracer& tracer, PyObject* object) {
+  Source* source = tracer.outside.source_of(object);
+  const BreakReason reason = is_tensor(object) ? BreakReason::UnsupportedTensor : BreakReason::OpaqueObject;
+  return tracer.give_up(reason, std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is used (" +
+                                    (source ? source->to_text() : "?") + ")") != nullptr;
+}
+
 bool expose(Tracer& tracer, PyObject* object) {
   if (is_number(object) || PyUnicode_CheckExact(object)) return true;
   if (StandIn* stand_in = tracer.outside.stand_in(object))
@@ -128,6 +136,7 @@ bool expose(Tracer& tracer, PyObject* object) {
   Source* source = tracer.outside.source_of(object);
   if (!source || is_fake(object)) return true;
   PyTypeObject* type = Py_TYPE(object);
+  if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object);
   if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
       PyTuple_Check(object) || type == &PyMethod_Type || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
       is_plain_builtin_type(type) || is_constant(object) || PyCode_Check(object) || type == &PyBaseObject_Type)
@@ -170,6 +179,7 @@ int truth(Tracer& tracer, PyObject* object) {
     tracer.give_up(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
     return -1;
   }
+  if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object), -1;
   StandIn* stand_in = tracer.outside.stand_in(object);
   if (stand_in && !stand_in->filled) return tracer.outside.length(tracer, *stand_in) != 0;
   if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
@@ -336,7 +346,10 @@ Ref iterator_of(Tracer& tracer, PyObject* iterable) {
     Ref parts = record_call(tracer, NodeKind::CallMethod, name.get(), Arguments{std::span<const Ref>(&self, 1)});
     return parts ? Ref::steal(PyObject_GetIter(parts.get())) : Ref();
   }
-  if (is_traced_generator(iterable)) return Ref::borrow(iterable);
+  const bool is_own_iterator = Py_TYPE(iterable)->tp_iter == PyObject_SelfIter;
+  if (is_traced_generator(iterable) || is_outside_iterator(iterable) ||
+      (is_own_iterator && tracer.outside.is_opaque(iterable)))
+    return Ref::borrow(iterable);
   if (Ref method = python_method(tracer, iterable, "__iter__"))
     return call(tracer, method.get(), {Ref::borrow(iterable)});
   if (tracer.broken() || !expose(tracer, iterable)) return nullptr;

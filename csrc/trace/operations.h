@@ -22,6 +22,8 @@ Ref next_item(Tracer& tracer, PyObject* iterator);
 
 // Whether the text of an object (str, repr) has an address in it, which is another at the next run.
 bool shows_address(PyObject* object);
+// Ends the trace: an object that can only be passed on is used. False.
+bool use_opaque(Tracer& tracer, PyObject* object);
 // Makes an object fit for native code: stand-ins filled.
 bool expose(Tracer& tracer, PyObject* object);
 // What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays

@@ -4,6 +4,7 @@
 #include "python/error_text.h"
 #include "tensor/fake.h"
 #include "trace/known_types.h"
+#include "trace/outside_iterator.h"
 #include "trace/tracer.h"
 
 namespace minidynamo {
@@ -158,6 +159,17 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     return bound;
   }
   if (container_base(type)) return enter_container(tracer, source);
+  if (can_follow_iterator(raw)) {
+    Ref iterator = enter_iterator(tracer, source);
+    if (!iterator) return nullptr;
+    replacements_.emplace(raw, iterator);
+    know(iterator.get(), source);
+    iterators_.push_back(iterator.get());
+    return iterator;
+  }
+  const bool is_native = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  if (is_native && (PyIter_Check(raw) || type == &PyByteArray_Type || type == &PyMemoryView_Type))
+    return enter_opaque(tracer, source);
   // Instances of Python classes are read attribute by attribute; other objects are taken as they are, by identity.
   const bool is_instance =
       PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type == &PyCell_Type || type == known_types()->partial;
@@ -166,14 +178,28 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
   return Ref::borrow(raw);
 }
 
+Ref Outside::enter_opaque(Tracer& tracer, Source* source) {
+  tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+  know(source->value.get(), source);
+  opaque_.insert(source->value.get());
+  return source->value;
+}
+
+bool Outside::is_changed(const StandIn& stand_in) const {
+  Ref now = Ref::steal(PySequence_List(stand_in.object.get()));
+  if (!now || static_cast<size_t>(PyList_GET_SIZE(now.get())) != stand_in.snapshot.size()) return true;
+  for (size_t i = 0; i < stand_in.snapshot.size(); ++i)
+    if (!stand_in.snapshot[i].is(PyList_GET_ITEM(now.get(), static_cast<Py_ssize_t>(i)))) return true;
+  return false;
+}
+
 Ref Outside::enter_tensor(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   if (is_fake(raw)) return tracer.give_up(BreakReason::FakeInput, "an input is a fake tensor of another trace");
   Ref fake = make_fake(raw);
   if (!fake) {
-    const TakenError error = take_error_parts();
-    const std::string reason = error.has_message ? error.message : "unknown reason";
-    return tracer.give_up(BreakReason::UnsupportedTensor, source->to_text() + ": " + reason);
+    PyErr_Clear();
+    return enter_opaque(tracer, source);
   }
   tracer.guards.add(source, GuardKind::Tensor, tracer.origin());
   tracer.graph.add_placeholder(source->to_text(), fake);
@@ -190,7 +216,7 @@ Ref Outside::enter_tuple(Tracer& tracer, Source* source) {
     return Ref::borrow(raw);
   }
   if (type != &PyTuple_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
-    return tracer.give_up(BreakReason::UnsupportedObject, source->to_text() + " is a " + type->tp_name);
+    return enter_opaque(tracer, source);
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   tracer.guards.add(source, GuardKind::Length, tracer.origin());
   const Py_ssize_t count = PyTuple_GET_SIZE(raw);

@@ -9,6 +9,7 @@
 #pragma once
 #include <deque>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "guard/source.h"
@@ -63,6 +64,14 @@ class Outside {
   Ref sequence_item(Tracer& tracer, StandIn& stand_in, Py_ssize_t index);  // index already in range
   Py_ssize_t length(Tracer& tracer, StandIn& stand_in);
 
+  // Whether the trace changed what the container holds. For filled ones.
+  bool is_changed(const StandIn& stand_in) const;
+
+  // Objects that can be passed on, but not looked into or used: what C code keeps in them is not known.
+  bool is_opaque(PyObject* object) const noexcept { return !opaque_.empty() && opaque_.count(object); }
+  // In-trace iterators for outside ones (outside_iterator.h).
+  const std::vector<PyObject*>& iterators() const noexcept { return iterators_; }
+
   // Pending writes to attributes of outside instances.
   const AttributeWrite* pending(PyObject* object, PyObject* name) const noexcept;
   void write(PyObject* object, PyObject* name, PyObject* value);
@@ -75,7 +84,10 @@ class Outside {
   std::deque<StandIn> stand_ins_;
   std::unordered_map<PyObject*, StandIn*> stand_in_of_;  // by in-trace object
   std::vector<AttributeWrite> writes_;
+  std::unordered_set<PyObject*> opaque_;
+  std::vector<PyObject*> iterators_;
 
+  Ref enter_opaque(Tracer& tracer, Source* source);
   Ref enter_tuple(Tracer& tracer, Source* source);
   Ref enter_container(Tracer& tracer, Source* source);
   Ref enter_tensor(Tracer& tracer, Source* source);

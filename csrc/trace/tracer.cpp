@@ -1,6 +1,7 @@
 #include "trace/tracer.h"
 
 #include "trace/operations.h"
+#include "trace/code_origin.h"
 #include "trace/tensor_calls.h"
 
 namespace minidynamo {
@@ -23,6 +24,38 @@ std::string stack_text(const Frame* innermost) {
 }
 }  // namespace
 
+namespace {
+
+// Whether the trace can end inside this frame: a break in it must not be moved out to the call that led here.
+bool can_end_in(const Frame& frame) {
+  return !is_library_code(frame.code()) && !frame.prepared->reads_own_frame();
+}
+
+// The places to end a trace instead of giving it up in `innermost`.
+std::vector<StopPoint> stops_from(const Frame* innermost) {
+  std::vector<StopPoint> stops;
+  const Frame* blocked = nullptr;  // the outermost frame that the trace cannot end in or below
+  for (const Frame* frame = innermost; frame; frame = frame->caller)
+    if (!can_end_in(*frame) || (frame->caller && !frame->called_directly)) blocked = frame;
+  for (const Frame* frame = blocked ? blocked->caller : innermost; frame; frame = frame->caller)
+    stops.push_back({frame->started_at, frame->code(), frame->instruction});
+  return stops;
+}
+
+Break make_break(BreakReason why, std::string detail, const Frame* frame) {
+  Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), stops_from(frame)};
+  if (frame) {
+    const Position& at = frame->current().position;
+    reason.code_object = frame->prepared->code_object;
+    reason.line = at.line;
+    reason.column = at.column;
+    reason.end_column = at.end_column;
+  }
+  return reason;
+}
+
+}  // namespace
+
 Tracer::Tracer(const TraceLimits& given, GuardTree& tree) : guards(tree), limits(given) { ++running_tracers; }
 Tracer::~Tracer() { --running_tracers; }
 
@@ -33,22 +66,36 @@ Tracer* Tracer::current() noexcept { return current_tracer; }
 TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exchange(current_tracer, &tracer)) {}
 TracerActivation::~TracerActivation() { current_tracer = previous_; }
 
+void Tracer::note_raise(Frame& at) {
+  raised_at = at.started_at;
+  raised = make_break(BreakReason::Exception, "", &at);
+}
+
+void Tracer::give_up_exception(std::string text) {
+  if (broken()) return;
+  PyErr_Clear();
+  raised.detail = "the call ends with " + std::move(text);
+  broken_ = std::move(raised);
+}
+
 std::nullptr_t Tracer::give_up(BreakReason why, std::string detail) {
-  if (!broken_) {  // the first reason is the one that matters
+  if (!broken()) {  // the first reason is the one that matters
     PyErr_Clear();
-    Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame)};
-    if (frame) {
-      const Position& at = frame->current().position;
-      reason.code_object = frame->prepared->code_object;
-      reason.line = at.line;
-      reason.column = at.column;
-      reason.end_column = at.end_column;
-    }
-    broken_ = std::move(reason);
+    broken_ = make_break(why, std::move(detail), frame);
   }
   // Whatever C code lies between sees an error and returns; nothing looks at what it is.
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "minidynamo: the trace was given up");
   return nullptr;
+}
+
+void Tracer::end_here(Frame& innermost) {
+  if (innermost.code() == stop.code && innermost.instruction == stop.instruction) {
+    reach_stop(innermost);
+    stopped_ = true;
+  } else {
+    give_up(BreakReason::Internal, "a second trace took another way than the first");
+  }
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "minidynamo: the trace ended here");
 }
 
 GuardOrigin Tracer::origin() const noexcept {

@@ -4,6 +4,7 @@
 // traced program raised; its handlers may catch it), or `broken()` (the trace is given up; nothing may catch that). A
 // Python error is set in the second case too, so that C code between evaluator frames unwinds.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -19,6 +20,14 @@
 
 namespace minidynamo {
 
+// Where a trace is to end: before an instruction, counted over the whole trace. A trace changes nothing, so a second one
+// comes to the same instruction with the same count.
+struct StopPoint {
+  long executed = -1;
+  PyCodeObject* code = nullptr;
+  int32_t instruction = -1;
+};
+
 // Why and where a trace was given up.
 struct Break {
   BreakReason reason;
@@ -27,6 +36,9 @@ struct Break {
   int32_t line = 0;
   int32_t column = -1, end_column = -1;
   std::string user_stack;  // as in a traceback, outermost frame first
+  // The instructions before which the trace may end instead, the best one first: the innermost traced instruction that
+  // runs alone, then the calls that led to it.
+  std::vector<StopPoint> stops;
 };
 
 struct TraceLimits {
@@ -52,14 +64,27 @@ class Tracer final : public OperatorObserver {
   long executed = 0;                       // instructions
   std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
   int depth = 0;
+  long force_break_at = -1;               // testing: a break at this instruction, counted as `executed`
+  StopPoint stop;                         // end the trace there
+  std::function<void(Frame&)> reach_stop;  // called at `stop`, while all frames are alive
+  // The instruction that raised the exception that is propagating now, as `executed` and as places to end instead.
+  long raised_at = -1;
+  Break raised;
+  void note_raise(Frame& frame);
   std::unordered_set<Ref> identities;  // what id() returned: the very objects, which may not leave the trace
   std::vector<Ref> kept_for_identity;  // what id() was asked about, so that no address comes twice
   double propagate_seconds = 0;        // spent in executing recorded calls on fakes
 
   // Gives the trace up. Returns null, for `return tracer.give_up(...)`.
   std::nullptr_t give_up(BreakReason reason, std::string detail);
-  bool broken() const noexcept { return broken_.has_value(); }
+  // The trace is over: given up, or ended at `stop`.
+  // The exception that the current Python error is leaves the root frame.
+  void give_up_exception(std::string text);
+  bool broken() const noexcept { return stopped_ || broken_.has_value(); }
+  bool given_up() const noexcept { return broken_.has_value(); }
   const Break& why() const noexcept { return *broken_; }
+  // At `stop`: plans the exit, then unwinds like give_up().
+  void end_here(Frame& innermost);
   GuardOrigin origin() const noexcept;
 
   // While one lives, frames and operators run natively: nothing is traced, operators are not recorded one by one.
@@ -87,6 +112,7 @@ class Tracer final : public OperatorObserver {
  private:
   friend class TracerActivation;
   std::optional<Break> broken_;
+  bool stopped_ = false;
   int native_ = 0;
   bool impure_ = false;
 };

@@ -1,0 +1,101 @@
+#include "bytecode/stack_layout.h"
+
+#include <algorithm>
+
+#include "bytecode/stack_depth.h"
+
+namespace minidynamo {
+namespace {
+
+// Instructions that look at slots below what they take and leave them where they are.
+bool keeps_operands(Op op) noexcept {
+  switch (op) {
+    case Op::COPY:
+    case Op::GET_LEN:
+    case Op::MATCH_MAPPING:
+    case Op::MATCH_SEQUENCE:
+    case Op::MATCH_KEYS:
+    case Op::IMPORT_FROM:
+    case Op::FOR_ITER:
+    case Op::SEND:
+    case Op::WITH_EXCEPT_START:
+    case Op::LIST_APPEND:
+    case Op::LIST_EXTEND:
+    case Op::SET_ADD:
+    case Op::SET_UPDATE:
+    case Op::MAP_ADD:
+    case Op::DICT_UPDATE:
+    case Op::DICT_MERGE:
+    case Op::CHECK_EXC_MATCH:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+StackLayout::StackLayout(const Bytecode& bytecode)
+    : bytecode_(bytecode),
+      before_(bytecode.instructions.size()),
+      reached_(bytecode.instructions.size(), false) {
+  reach(0, {});
+  while (!pending_.empty()) {
+    const int32_t at = pending_.back();
+    pending_.pop_back();
+    const Instruction& now = bytecode_.instructions[at];
+    if (const ExceptionRegion* region = bytecode_.region_at(at)) {
+      std::vector<SlotKind> handler(before_[at].begin(), before_[at].begin() + region->depth);
+      if (region->push_lasti) handler.push_back(SlotKind::RaisingInstruction);
+      handler.push_back(SlotKind::Value);
+      reach(region->target, std::move(handler));
+    }
+    if (is_jump(now.op)) reach(now.target, after(at, true));
+    if (!ends_flow(now.op)) reach(at + 1, after(at, false));
+  }
+}
+
+std::vector<SlotKind> StackLayout::after(int32_t instruction, bool jump) const {
+  const Instruction& now = bytecode_.instructions[instruction];
+  std::vector<SlotKind> layout = before_[instruction];
+  const auto depth = static_cast<int32_t>(layout.size());
+  const int32_t after_depth = depth + stack_effect(now, jump);
+  switch (now.op) {
+    case Op::PUSH_NULL:
+      layout.push_back(SlotKind::Null);
+      return layout;
+    case Op::LOAD_GLOBAL:
+      if (now.push_null) layout.push_back(SlotKind::Null);
+      layout.push_back(SlotKind::Value);
+      return layout;
+    case Op::LOAD_METHOD:
+      layout.back() = SlotKind::Method;
+      layout.push_back(SlotKind::MethodSelf);
+      return layout;
+    case Op::PUSH_EXC_INFO:
+      layout.back() = SlotKind::PreviousException;
+      layout.push_back(SlotKind::Value);
+      return layout;
+    case Op::COPY:
+      layout.push_back(layout[depth - now.arg]);
+      return layout;
+    case Op::SWAP:
+      std::swap(layout[depth - 1], layout[depth - now.arg]);
+      return layout;
+    default:
+      break;
+  }
+  const int32_t kept = keeps_operands(now.op) ? std::min(depth, after_depth) : depth - stack_inputs(now);
+  layout.resize(kept);
+  layout.resize(after_depth, SlotKind::Value);
+  return layout;
+}
+
+void StackLayout::reach(int32_t instruction, std::vector<SlotKind> layout) {
+  if (instruction >= static_cast<int32_t>(before_.size()) || reached_[instruction]) return;
+  reached_[instruction] = true;
+  before_[instruction] = std::move(layout);
+  pending_.push_back(instruction);
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,236 @@
+#include "codegen/break_code.h"
+
+#include "bytecode/stack_depth.h"
+#include "codegen/rebuild.h"
+
+namespace minidynamo {
+namespace {
+
+using Argument = PlanBreak::Argument;
+using Continuation = PlanBreak::Continuation;
+
+class BreakWriter {
+ public:
+  BreakWriter(CodeBuilder& code, const PlanBreak& end, const std::function<void(ValueId)>& push)
+      : code_(code), end_(end), push_(push) {}
+
+  void write() {
+    code_.at(end_.frames[0].position);
+    if (end_.instruction.op == Op::NOP) {
+      go_on(*end_.next);
+    } else if (end_.frames.size() == 1) {
+      run_here([this](size_t operand) { push_(end_.operands[operand]); }, [this] { push_(end_.handled); },
+               [this](const Continuation& way, const std::vector<int32_t>&) { go_on(way); });
+    } else {
+      run_in_chain();
+    }
+  }
+
+ private:
+  CodeBuilder& code_;
+  const PlanBreak& end_;
+  const std::function<void(ValueId)>& push_;
+  std::vector<int32_t> results_;  // locals
+  int32_t exception_ = -1;        // local
+
+  using FinishWay = std::function<void(const Continuation&, const std::vector<int32_t>&)>;
+
+  // The instruction in this code, between putting its operands on the stack and taking its results from it.
+  void run_here(const std::function<void(size_t)>& push_operand, const std::function<void()>& push_handled,
+                const FinishWay& finish) {
+    const bool sets_handled = end_.handled != kNoValue;
+    const bool handles = end_.raised.has_value() || sets_handled;
+    const CodeBuilder::Label start = code_.make_label(), stop = code_.make_label(), jump = code_.make_label(),
+                             raised = code_.make_label();
+    if (sets_handled) {
+      push_handled();
+      code_.emit(Op::PUSH_EXC_INFO);
+      code_.emit(Op::POP_TOP);
+    }
+    for (size_t i = 0; i < end_.operands.size(); ++i)
+      end_.operands[i] == kNoValue ? code_.emit(Op::PUSH_NULL) : push_operand(i);
+    code_.bind(start);
+    emit_instruction(jump);
+    code_.bind(stop);
+    auto way = [&](const std::optional<Continuation>& taken) {
+      collect(taken->results, taken->kept);
+      if (sets_handled) code_.emit(Op::POP_EXCEPT);
+      finish(*taken, results_);
+    };
+    if (end_.next) way(end_.next);
+    if (end_.jump) {
+      code_.bind(jump);
+      way(end_.jump);
+    }
+    if (!handles) return;
+    code_.bind(raised);
+    code_.handle(start, stop, raised, sets_handled ? 1 : 0);
+    if (sets_handled) {
+      code_.emit(Op::SWAP, 2);
+      code_.emit(Op::POP_EXCEPT);
+    }
+    end_.raised && end_.frames.size() == 1 ? handle_exception() : code_.emit(Op::RERAISE, 0);
+  }
+
+  void emit_instruction(CodeBuilder::Label jump) {
+    if (end_.keyword_names) code_.emit(Op::KW_NAMES, code_.constant(end_.keyword_names.get()));
+    Instruction now = end_.instruction;
+    if (now.op == Op::LOAD_METHOD) now.op = Op::LOAD_ATTR;  // one callable, whatever it is
+    if (now.op == Op::RERAISE) now.arg = 0;
+    if (is_jump(now.op)) return code_.emit_jump(now.op, jump);
+    code_.emit(now.op, end_.argument ? code_.name(end_.argument.get()) : now.arg);
+  }
+
+  void make_results(uint32_t count) {
+    while (results_.size() < count) results_.push_back(code_.add_local("r" + std::to_string(results_.size())));
+  }
+
+  // Results into locals, kept operands away.
+  void collect(uint32_t count, uint32_t kept) {
+    make_results(count);
+    for (uint32_t i = count; i-- > 0;) code_.emit(Op::STORE_FAST, results_[i]);
+    for (uint32_t i = 0; i < kept; ++i) code_.emit(Op::POP_TOP);
+  }
+
+  void handle_exception() {
+    if (exception_ < 0) exception_ = code_.add_local("exception");
+    code_.emit(Op::STORE_FAST, exception_);
+    if (end_.raised->traceback_entries > 0) {
+      code_.emit(Op::PUSH_NULL);
+      code_.load_constant(drop_traceback_callable());
+      code_.emit(Op::LOAD_FAST, exception_);
+      const Ref count = Ref::steal(PyLong_FromUnsignedLong(end_.raised->traceback_entries));
+      code_.load_constant(count.get());
+      code_.emit(Op::CALL, 2);
+      code_.emit(Op::POP_TOP);
+    }
+    go_on(*end_.raised);
+  }
+
+  void go_on(const Continuation& way) {
+    code_.emit(Op::LOAD_GLOBAL, code_.name(way.name.get()), true);
+    for (const Argument& argument : way.arguments) push_argument(argument);
+    code_.emit(Op::CALL, static_cast<int32_t>(way.arguments.size()));
+    code_.emit(Op::RETURN_VALUE);
+  }
+
+  void push_argument(const Argument& argument) {
+    switch (argument.kind) {
+      case Argument::Kind::Value:
+        push_(argument.index);
+        break;
+      case Argument::Kind::Result:
+        code_.emit(Op::LOAD_FAST, results_[argument.index]);
+        break;
+      case Argument::Kind::Exception:
+        code_.emit(Op::LOAD_FAST, exception_);
+        break;
+      case Argument::Kind::Constant:
+        code_.load_constant(argument.constant.get());
+        break;
+      case Argument::Kind::Tuple:
+        for (const Argument& item : argument.items) push_argument(item);
+        code_.emit(Op::BUILD_TUPLE, static_cast<int32_t>(argument.items.size()));
+        break;
+    }
+  }
+
+  // --- inlined calls
+
+  void run_in_chain() {
+    const Ref first = make_chain();
+    const CodeBuilder::Label start = code_.make_label(), stop = code_.make_label(), raised = code_.make_label();
+    code_.emit(Op::PUSH_NULL);
+    code_.load_constant(first.get());
+    int32_t count = 0;
+    for (const ValueId operand : end_.operands)
+      if (operand != kNoValue) push_(operand), ++count;
+    if (end_.handled != kNoValue) push_(end_.handled), ++count;
+    code_.bind(start);
+    code_.emit(Op::CALL, count);
+    code_.bind(stop);
+    const CodeBuilder::Label jump = code_.make_label();
+    if (end_.next && end_.jump) {
+      code_.emit(Op::COPY, 1);
+      code_.load_constant(Ref::steal(PyLong_FromLong(0)).get());
+      code_.emit(Op::BINARY_SUBSCR);
+      code_.emit_jump(Op::POP_JUMP_IF_TRUE, jump);
+      unpack_after_flag(*end_.next);
+      code_.bind(jump);
+      unpack_after_flag(*end_.jump);
+    } else if (end_.next || end_.jump) {
+      const Continuation& way = end_.next ? *end_.next : *end_.jump;
+      make_results(way.results);
+      if (way.results == 0) code_.emit(Op::POP_TOP);
+      if (way.results > 1) code_.emit(Op::UNPACK_SEQUENCE, static_cast<int32_t>(way.results));
+      for (uint32_t i = 0; i < way.results; ++i) code_.emit(Op::STORE_FAST, results_[i]);
+      go_on(way);
+    } else {
+      code_.emit(Op::RETURN_VALUE);  // the instruction always raises
+    }
+    if (!end_.raised) return;
+    code_.bind(raised);
+    code_.handle(start, stop, raised, 0);
+    handle_exception();
+  }
+
+  void unpack_after_flag(const Continuation& way) {
+    make_results(way.results);
+    code_.emit(Op::UNPACK_SEQUENCE, static_cast<int32_t>(way.results + 1));
+    code_.emit(Op::POP_TOP);
+    for (uint32_t i = 0; i < way.results; ++i) code_.emit(Op::STORE_FAST, results_[i]);
+    go_on(way);
+  }
+
+  // The function that looks like the frame called by the outermost; null with a Python error, which the assembler of
+  // the residual function notices.
+  Ref make_chain() {
+    Ref inner;
+    for (size_t i = end_.frames.size() - 1; i > 0; --i) {
+      CodeBuilder code;
+      const PlanBreak::FrameLook& look = end_.frames[i];
+      code.at(look.position);
+      int32_t count = 0;
+      for (const ValueId operand : end_.operands)
+        if (operand != kNoValue) code.add_local("operand" + std::to_string(count++));
+      if (end_.handled != kNoValue) ++count, code.add_local("handled");
+      if (inner) {
+        code.emit(Op::PUSH_NULL);
+        code.load_constant(inner.get());
+        for (int32_t local = 0; local < count; ++local) code.emit(Op::LOAD_FAST, local);
+        code.emit(Op::CALL, count);
+        code.emit(Op::RETURN_VALUE);
+      } else {
+        run_innermost(code, count);
+      }
+      auto* original = reinterpret_cast<PyCodeObject*>(look.code.get());
+      const Ref assembled = code.assemble(original, count);
+      if (!assembled) return nullptr;
+      inner = Ref::steal(PyFunction_New(assembled.get(), look.globals.get()));
+    }
+    return inner;
+  }
+
+  void run_innermost(CodeBuilder& code, int32_t parameters) {
+    const bool flags_way = end_.next && end_.jump;
+    BreakWriter inner(code, end_, push_);
+    int32_t next = 0;
+    inner.run_here([&](size_t) { code.emit(Op::LOAD_FAST, next++); },
+                   [&] { code.emit(Op::LOAD_FAST, parameters - 1); },
+                   [&](const Continuation& way, const std::vector<int32_t>& results) {
+                     if (flags_way) code.load_constant(&way == &*end_.jump ? Py_True : Py_False);
+                     for (uint32_t i = 0; i < way.results; ++i) code.emit(Op::LOAD_FAST, results[i]);
+                     const auto count = static_cast<int32_t>(way.results) + (flags_way ? 1 : 0);
+                     if (count != 1) code.emit(Op::BUILD_TUPLE, count);
+                     code.emit(Op::RETURN_VALUE);
+                   });
+  }
+};
+
+}  // namespace
+
+void write_break(CodeBuilder& code, const PlanBreak& end, const std::function<void(ValueId)>& push) {
+  BreakWriter(code, end, push).write();
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,85 @@
+#include "codegen/code_builder.h"
+
+#include "python/code_object.h"
+
+namespace minidynamo {
+
+Ref tuple_from(const std::vector<Ref>& items) {
+  Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; tuple && i < items.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
+  return tuple;
+}
+
+CodeBuilder::Label CodeBuilder::make_label() {
+  labels_.push_back(-1);
+  return static_cast<Label>(labels_.size() - 1);
+}
+
+int32_t CodeBuilder::constant(PyObject* object) {
+  if (!object) {  // the Python error is noticed at the end
+    failed_ = true;
+    return 0;
+  }
+  const auto [entry, is_new] = const_indices_.try_emplace(object, static_cast<int32_t>(consts_.size()));
+  if (is_new) consts_.push_back(Ref::borrow(object));
+  return entry->second;
+}
+
+int32_t CodeBuilder::name(PyObject* text) {
+  if (!text) {
+    failed_ = true;
+    return 0;
+  }
+  PyObject* interned = Ref::borrow(text).release();
+  PyUnicode_InternInPlace(&interned);
+  const Ref owned = Ref::steal(interned);
+  for (size_t i = 0; i < names_.size(); ++i)
+    if (names_[i] == owned) return static_cast<int32_t>(i);
+  names_.push_back(owned);
+  return static_cast<int32_t>(names_.size() - 1);
+}
+
+int32_t CodeBuilder::add_local(const std::string& text) {
+  locals_.push_back(Ref::steal(PyUnicode_InternFromString(text.c_str())));
+  failed_ |= !locals_.back();
+  return static_cast<int32_t>(locals_.size() - 1);
+}
+
+void CodeBuilder::insert(size_t index, const std::vector<Instruction>& added, size_t replaced) {
+  const auto at = instructions_.begin() + static_cast<ptrdiff_t>(index);
+  instructions_.erase(at, at + static_cast<ptrdiff_t>(replaced));
+  instructions_.insert(instructions_.begin() + static_cast<ptrdiff_t>(index), added.begin(), added.end());
+  const auto moved = static_cast<int32_t>(added.size()) - static_cast<int32_t>(replaced);
+  for (int32_t& label : labels_)
+    if (label >= static_cast<int32_t>(index + replaced)) label += moved;
+}
+
+Ref CodeBuilder::assemble(PyCodeObject* original, int32_t argcount) {
+  if (failed_) return nullptr;
+  const CodeView look = view_code(original);
+  constexpr int32_t kBefore = 1;  // RESUME
+  Bytecode bytecode;
+  bytecode.instructions.push_back({Op::RESUME, false, 0, -1, -1, {look.first_line, look.first_line, -1, -1}});
+  for (Instruction instruction : instructions_) {
+    if (instruction.target >= 0) instruction.target = labels_[instruction.target] + kBefore;
+    bytecode.instructions.push_back(instruction);
+  }
+  for (const Handler& handler : handlers_)
+    bytecode.regions.push_back({labels_[handler.start] + kBefore, labels_[handler.end] + kBefore,
+                                labels_[handler.target] + kBefore, handler.depth, false});
+  bytecode.consts = tuple_from(consts_);
+  bytecode.names = tuple_from(names_);
+  bytecode.localsplus_names = tuple_from(locals_);
+  if (!bytecode.consts || !bytecode.names || !bytecode.localsplus_names) return nullptr;
+  bytecode.localsplus_kinds.assign(locals_.size(), kFastLocal);
+  bytecode.filename = Ref::borrow(look.filename);
+  bytecode.name = Ref::borrow(look.name);
+  bytecode.qualname = Ref::borrow(look.qualname);
+  bytecode.argcount = argcount;
+  bytecode.flags = CO_OPTIMIZED | CO_NEWLOCALS | kGeneratedCode;
+  bytecode.first_line = look.first_line;
+  return minidynamo::assemble(bytecode);
+}
+
+}  // namespace minidynamo

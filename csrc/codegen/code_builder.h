@@ -1,0 +1,55 @@
+// A code object being written instruction by instruction: tables of constants, names and locals, labels, handlers.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bytecode/instruction.h"
+
+namespace minidynamo {
+
+class CodeBuilder {
+ public:
+  using Label = int32_t;
+
+  // Every instruction emitted from now on carries it.
+  void at(Position position) noexcept { position_ = position; }
+  void emit(Op op, int32_t arg = 0, bool push_null = false) {
+    instructions_.push_back({op, push_null, arg, -1, -1, position_});
+  }
+  void emit_jump(Op op, Label target) { instructions_.push_back({op, false, 0, target, -1, position_}); }
+  Label make_label();
+  void bind(Label label) { labels_[label] = static_cast<int32_t>(instructions_.size()); }
+  // Errors raised between two labels go to a third, with the stack cut to `depth` and the exception on top.
+  void handle(Label start, Label end, Label target, int32_t depth) { handlers_.push_back({start, end, target, depth}); }
+
+  void load_constant(PyObject* object) { emit(Op::LOAD_CONST, constant(object)); }
+  int32_t constant(PyObject* object);
+  int32_t name(PyObject* text);
+  int32_t add_local(const std::string& text);
+
+  // Instructions put before others afterwards; labels move along.
+  std::vector<Instruction>& instructions() noexcept { return instructions_; }
+  void insert(size_t index, const std::vector<Instruction>& added, size_t replaced);
+
+  // Named, placed and qualified as `original`; its first `argcount` locals are parameters. Null with a Python error.
+  Ref assemble(PyCodeObject* original, int32_t argcount);
+
+ private:
+  struct Handler {
+    Label start, end, target;
+    int32_t depth;
+  };
+  Position position_;
+  std::vector<Instruction> instructions_;  // a jump's target is a label
+  std::vector<int32_t> labels_;            // index of the instruction
+  std::vector<Handler> handlers_;
+  std::vector<Ref> consts_, names_, locals_;
+  std::unordered_map<PyObject*, int32_t> const_indices_;
+  bool failed_ = false;
+};
+
+// A tuple of the items; null with a Python error set on failure.
+Ref tuple_from(const std::vector<Ref>& items);
+
+}  // namespace minidynamo

@@ -1,0 +1,202 @@
+#include "codegen/effect_planner.h"
+
+#include "codegen/rebuild.h"
+#include "guard/access_kinds.h"
+#include "python/type_version.h"
+#include "trace/calls.h"
+#include "trace/known_types.h"
+#include "trace/outside_iterator.h"
+
+namespace minidynamo {
+namespace {
+
+class EffectPlanner {
+ public:
+  EffectPlanner(Tracer& tracer, ValuePlanner& values) : tracer_(tracer), values_(values) {}
+
+  bool plan() { return plan_iterators() && plan_attribute_writes() && plan_container_writes(); }
+
+ private:
+  Tracer& tracer_;
+  ValuePlanner& values_;
+
+  // An object that is written to must not turn out, at a later call, to be another that was read as a different one.
+  void keep_apart(PyObject* written) {
+    Source* source = tracer_.outside.source_of(written);
+    if (!source || source->access == Access::Pinned) return;
+    tracer_.outside.each_known([&](PyObject* other, Source* other_source) {
+      if (other != written && Py_TYPE(other) == Py_TYPE(written) && other_source->access != Access::Pinned)
+        tracer_.guards.add_relation(source, GuardKind::NotSameAs, other_source, GuardOrigin{});
+    });
+  }
+
+  bool plan_attribute_writes() {
+    for (const AttributeWrite& write : tracer_.outside.writes()) {
+      PyObject* object = write.object.get();
+      keep_apart(object);
+      const char* set = "builtins.object.__setattr__";
+      const char* remove = "builtins.object.__delattr__";
+      if (PyDict_CheckExact(object)) {  // a module's globals
+        set = "builtins.dict.__setitem__", remove = "builtins.dict.__delitem__";
+      } else if (PyCell_Check(object)) {
+        set = "builtins.setattr", remove = "builtins.delattr";
+      } else if (PyType_Check(object)) {
+        set = "builtins.type.__setattr__", remove = "builtins.type.__delattr__";
+      } else if (tracer_.outside.stand_in(object) && !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
+        return refused("an attribute of a builtin container is set");
+      }
+      const bool planned = write.value ? values_.effect(set, {object, write.name.get(), write.value.get()})
+                                       : values_.effect(remove, {object, write.name.get()});
+      if (!planned) return false;
+    }
+    return true;
+  }
+
+  bool refused(std::string what) {
+    values_.refuse(std::move(what));
+    return false;
+  }
+
+  // The elements that a stand-in holds now, in the order of its snapshot.
+  static std::vector<PyObject*> elements(const StandIn& stand_in) {
+    PyObject* object = stand_in.object.get();
+    std::vector<PyObject*> now;
+    if (PyList_Check(object)) {
+      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) now.push_back(PyList_GET_ITEM(object, i));
+    } else if (PyDict_Check(object)) {
+      PyTypeObject* base = native_base(Py_TYPE(object));
+      Ref keys = Ref::steal(base == known_types()->ordered_dict
+                                ? PyObject_CallMethod(reinterpret_cast<PyObject*>(base), "__iter__", "O", object)
+                                : nullptr);
+      PyErr_Clear();
+      Ref listed = Ref::steal(keys ? PySequence_List(keys.get()) : PyDict_Keys(object));
+      for (Py_ssize_t i = 0; listed && i < PyList_GET_SIZE(listed.get()); ++i) {
+        PyObject* key = PyList_GET_ITEM(listed.get(), i);
+        now.push_back(key);
+        now.push_back(PyDict_GetItemWithError(object, key));
+      }
+    } else {
+      Ref items = native_items(object);
+      for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i)
+        now.push_back(PyList_GET_ITEM(items.get(), i));
+    }
+    return now;
+  }
+
+  // The items of a set or deque as its C class iterates over them.
+  static Ref native_items(PyObject* object) {
+    PyTypeObject* base = native_base(Py_TYPE(object));
+    Ref iterator = Ref::steal(base->tp_iter(object));
+    return iterator ? Ref::steal(PySequence_List(iterator.get())) : Ref();
+  }
+
+  bool plan_container_writes() {
+    for (const StandIn& stand_in : tracer_.outside.stand_ins()) {
+      if (!stand_in.filled) continue;
+      if (!plan_own_attributes(stand_in)) return false;
+      const std::vector<PyObject*> now = elements(stand_in);
+      bool changed = now.size() != stand_in.snapshot.size();
+      for (size_t i = 0; !changed && i < now.size(); ++i) changed = !stand_in.snapshot[i].is(now[i]);
+      if (!changed) continue;
+      keep_apart(stand_in.object.get());
+      if (!plan_container_write(stand_in, now)) return false;
+    }
+    return true;
+  }
+
+  // What the trace put into the __dict__ of an instance of a container's subclass.
+  bool plan_own_attributes(const StandIn& stand_in) {
+    PyObject* object = stand_in.object.get();
+    if (!Py_TYPE(object)->tp_dictoffset) return true;
+    Ref own = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+    Py_ssize_t position = 0;
+    PyObject *name, *value;
+    while (own && PyDict_Next(own.get(), &position, &name, &value))
+      if (!values_.effect("builtins.object.__setattr__", {object, name, value})) return false;
+    PyErr_Clear();
+    return true;
+  }
+
+  // Whether a dict still has all its keys in their order, perhaps with new ones behind them.
+  static bool keeps_keys(const StandIn& stand_in, const std::vector<PyObject*>& now) {
+    if (now.size() < stand_in.snapshot.size()) return false;
+    for (size_t i = 0; i < stand_in.snapshot.size(); i += 2)
+      if (!stand_in.snapshot[i].is(now[i])) return false;
+    return true;
+  }
+
+  PyObject* method(PyTypeObject* base, const char* name) {
+    Ref found = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), name));
+    PyErr_Clear();
+    values_.keep_alive(found);
+    return found.get();
+  }
+
+  bool plan_dict_items(const StandIn& stand_in, const std::vector<PyObject*>& now, PyTypeObject* base) {
+    PyObject* set_item = method(base, "__setitem__");
+    for (size_t i = 0; i < now.size(); i += 2) {
+      const bool unchanged = i < stand_in.snapshot.size() && stand_in.snapshot[i + 1].is(now[i + 1]);
+      if (!unchanged && !values_.effect(set_item, {stand_in.object.get(), now[i], now[i + 1]})) return false;
+    }
+    return true;
+  }
+
+  Ref list_of(const std::vector<PyObject*>& items) {
+    Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+    for (size_t i = 0; i < items.size(); ++i)
+      PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Ref::borrow(items[i]).release());
+    values_.keep_alive(list);
+    return list;
+  }
+
+  // By the methods of the C class: a subclass's own have run in the trace.
+  bool plan_container_write(const StandIn& stand_in, const std::vector<PyObject*>& now) {
+    PyObject* object = stand_in.object.get();
+    PyTypeObject* base = native_base(Py_TYPE(object));
+    if (PyList_Check(object)) {
+      const auto before = stand_in.snapshot.size();
+      bool only_grew = now.size() > before;
+      for (size_t i = 0; i < before && only_grew; ++i) only_grew = stand_in.snapshot[i].is(now[i]);
+      if (only_grew) {
+        const std::vector<PyObject*> added(now.begin() + static_cast<ptrdiff_t>(before), now.end());
+        return values_.effect(method(base, "extend"), {object, list_of(added).get()});
+      }
+      Ref everything = Ref::steal(PySlice_New(nullptr, nullptr, nullptr));
+      values_.keep_alive(everything);
+      return values_.effect(method(base, "__setitem__"), {object, everything.get(), list_of(now).get()});
+    }
+    if (PyDict_Check(object)) {
+      if (keeps_keys(stand_in, now)) return plan_dict_items(stand_in, now, base);
+      if (!values_.effect(method(base, "clear"), {object})) return false;
+      PyObject* set_item = method(base, "__setitem__");
+      for (size_t i = 0; i < now.size(); i += 2)
+        if (!values_.effect(set_item, {object, now[i], now[i + 1]})) return false;
+      return true;
+    }
+    if (PySet_Check(object))
+      return values_.effect(method(base, "clear"), {object}) &&
+             values_.effect(method(base, "update"), {object, list_of(now).get()});
+    if (base == known_types()->deque)
+      return values_.effect(method(base, "clear"), {object}) &&
+             values_.effect(method(base, "extend"), {object, list_of(now).get()});
+    return refused(std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is changed");
+  }
+
+  bool plan_iterators() {
+    for (PyObject* iterator : tracer_.outside.iterators()) {
+      const Py_ssize_t count = items_taken(iterator);
+      if (!count || is_part_of_another(iterator)) continue;
+      keep_apart(iterator);
+      Ref number = Ref::steal(PyLong_FromSsize_t(count));
+      values_.keep_alive(number);
+      if (!values_.effect(advance_iterator_callable(), {iterator, number.get()})) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+bool plan_effects(Tracer& tracer, ValuePlanner& values) { return EffectPlanner(tracer, values).plan(); }
+
+}  // namespace minidynamo

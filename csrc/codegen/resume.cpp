@@ -1,0 +1,340 @@
+#include "codegen/resume.h"
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "bytecode/stack_depth.h"
+#include "codegen/code_builder.h"
+#include "python/code_object.h"
+
+namespace minidynamo {
+namespace {
+
+using ParameterKind = ResumeParameter::Kind;
+using PlaceKind = ResumePlace::Kind;
+
+// Whether an instruction's argument is a fast local.
+bool names_local(Op op) noexcept {
+  switch (op) {
+    case Op::LOAD_FAST:
+    case Op::STORE_FAST:
+    case Op::DELETE_FAST:
+    case Op::MAKE_CELL:
+    case Op::LOAD_CLOSURE:
+    case Op::LOAD_DEREF:
+    case Op::STORE_DEREF:
+    case Op::DELETE_DEREF:
+    case Op::LOAD_CLASSDEREF:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class ResumeCode {
+ public:
+  ResumeCode(const PreparedCode& original, ResumePlace place, const std::vector<bool>& bound, ResumeFunction& made)
+      : original_(original), code_(original.bytecode), place_(place), bound_(bound), made_(made) {}
+
+  Ref assemble_code() {
+    position_ = code_.instructions[place_.instruction].position;
+    choose_parameters();
+    lay_out_locals();
+    emit_prologue();
+    append_original();
+    bytecode_.consts = tuple_from(consts_);
+    bytecode_.names = code_.names;
+    bytecode_.localsplus_names = tuple_from(local_names_);
+    bytecode_.filename = code_.filename;
+    bytecode_.name = Ref::steal(PyUnicode_FromFormat("<resume in %U>", code_.name.get()));
+    bytecode_.qualname = Ref::steal(PyUnicode_FromFormat("<resume in %U>", code_.qualname.get()));
+    bytecode_.argcount = static_cast<int32_t>(made_.parameters.size());
+    bytecode_.flags = code_.flags & ~(CO_VARARGS | CO_VARKEYWORDS | CO_NESTED);
+    bytecode_.first_line = code_.first_line;
+    return assemble(bytecode_);
+  }
+
+ private:
+  const PreparedCode& original_;
+  const Bytecode& code_;
+  const ResumePlace place_;
+  const std::vector<bool>& bound_;
+  ResumeFunction& made_;
+  Bytecode bytecode_;
+  std::vector<Ref> consts_, local_names_;
+  std::vector<SlotKind> stack_;  // to be restored
+  Position position_;
+  size_t inner_jump_ = SIZE_MAX;  // the one jump that stays in the prologue
+
+  bool is_generator() const noexcept {
+    return place_.kind == PlaceKind::Suspended || place_.kind == PlaceKind::NotStarted;
+  }
+
+  bool is_live(int32_t local) const {
+    return place_.kind == PlaceKind::Before ? original_.liveness().before(place_.instruction, local)
+                                            : original_.liveness().after(place_.instruction, local);
+  }
+
+  void choose_parameters() {
+    stack_ = original_.stack_layout().before(place_.instruction);
+    const Instruction& at = code_.instructions[place_.instruction];
+    if (place_.kind != PlaceKind::Before) stack_.resize(stack_.size() - stack_inputs(at));
+    for (int32_t local = 0; local < original_.locals_count; ++local)
+      if (bound_[local] && is_live(local)) made_.parameters.push_back({ParameterKind::Local, local});
+    bool saved = false;
+    for (size_t slot = 0; slot < stack_.size(); ++slot) {
+      const bool is_first_saved = stack_[slot] == SlotKind::PreviousException && !std::exchange(saved, true);
+      if (!is_first_saved && stack_[slot] != SlotKind::Null && stack_[slot] != SlotKind::Method)
+        made_.parameters.push_back({ParameterKind::Stack, static_cast<int32_t>(slot)});
+    }
+    if (saved) made_.parameters.push_back({ParameterKind::Handled});
+    if (place_.kind == PlaceKind::InCall) {
+      made_.parameters.push_back({ParameterKind::Callee});
+      made_.parameters.push_back({ParameterKind::Arguments});
+    }
+  }
+
+  // Parameters, then the original's other locals and cells, then its free variables, as CPython wants them.
+  void lay_out_locals() {
+    made_.local_of.assign(original_.locals_count, -1);
+    auto add = [&](PyObject* name, uint8_t kind) {
+      local_names_.push_back(Ref::borrow(name));
+      bytecode_.localsplus_kinds.push_back(kind);
+      return static_cast<int32_t>(local_names_.size() - 1);
+    };
+    auto name_of = [&](int32_t local) { return PyTuple_GET_ITEM(code_.localsplus_names.get(), local); };
+    auto is_free = [&](int32_t local) { return (code_.localsplus_kinds[local] & kFastFree) != 0; };
+    for (const ResumeParameter& parameter : made_.parameters) {
+      if (parameter.kind == ParameterKind::Local) {
+        const int32_t local = add(name_of(parameter.index), kFastLocal | (code_.localsplus_kinds[parameter.index] & kFastCell));
+        if (!is_free(parameter.index)) made_.local_of[parameter.index] = local;
+        continue;
+      }
+      const char* const texts[] = {"", ".stack", ".handled", ".callee", ".arguments"};
+      std::string text = texts[static_cast<size_t>(parameter.kind)];
+      if (parameter.kind == ParameterKind::Stack) text += std::to_string(parameter.index);
+      add(Ref::steal(PyUnicode_InternFromString(text.c_str())).get(), kFastLocal);
+    }
+    for (const bool cells : {false, true})
+      for (int32_t local = 0; local < original_.locals_count; ++local) {
+        const bool is_cell = (code_.localsplus_kinds[local] & (kFastLocal | kFastCell)) == kFastCell;
+        if (made_.local_of[local] < 0 && !is_free(local) && is_cell == cells)
+          made_.local_of[local] = add(name_of(local), code_.localsplus_kinds[local]);
+      }
+    for (int32_t local = 0; local < original_.locals_count; ++local)
+      if (is_free(local)) made_.local_of[local] = add(name_of(local), kFastFree);
+  }
+
+  void emit(Op op, int32_t arg = 0, int32_t target = -1) {
+    bytecode_.instructions.push_back({op, false, arg, target, -1, position_});
+  }
+  int32_t here() const noexcept { return static_cast<int32_t>(bytecode_.instructions.size()); }
+  void take(size_t parameter) {  // moves it to the stack: nothing else holds it then
+    emit(Op::LOAD_FAST, static_cast<int32_t>(parameter));
+    emit(Op::DELETE_FAST, static_cast<int32_t>(parameter));
+  }
+  int32_t none() {
+    for (size_t i = 0; i < consts_.size(); ++i)
+      if (consts_[i].is(Py_None)) return static_cast<int32_t>(i);
+    consts_.push_back(Ref::none());
+    return static_cast<int32_t>(consts_.size() - 1);
+  }
+
+  void emit_prologue() {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code_.consts.get()); ++i)
+      consts_.push_back(Ref::borrow(PyTuple_GET_ITEM(code_.consts.get(), i)));
+    if (is_generator()) {
+      emit(Op::RETURN_GENERATOR);
+      if (place_.kind == PlaceKind::Suspended) emit(Op::POP_TOP);
+    }
+    if (place_.kind != PlaceKind::NotStarted) emit(Op::RESUME);
+    for (size_t i = 0; i < made_.parameters.size(); ++i)
+      if (made_.parameters[i].kind == ParameterKind::Local) restore_cell(i, made_.parameters[i].index);
+    restore_stack();
+    switch (place_.kind) {
+      case PlaceKind::Before:
+        emit(Op::JUMP, 0, place_.instruction);
+        break;
+      case PlaceKind::InCall:
+        emit(Op::PUSH_NULL);
+        take(made_.parameters.size() - 2);
+        take(made_.parameters.size() - 1);
+        emit(Op::CALL_FUNCTION_EX, 0);
+        cover(here() - 1);
+        emit(Op::JUMP, 0, place_.instruction + 1);
+        break;
+      case PlaceKind::Suspended:
+        // Run up to here when the generator is made again, so that it has started and errors can be thrown into it.
+        emit(Op::LOAD_CONST, none());
+        yield_as_original();
+        break;
+      case PlaceKind::NotStarted:
+        emit(Op::JUMP, 0, place_.instruction + 1);
+        break;
+    }
+  }
+
+  // With the instructions around it that CPython looks at to find what a generator waits for in `yield from`.
+  void yield_as_original() {
+    const Instruction* const yield = &code_.instructions[place_.instruction];
+    if (place_.instruction > 0 && yield[-1].op == Op::SEND) {
+      inner_jump_ = bytecode_.instructions.size();
+      emit(Op::JUMP, 0, here() + 2);
+      emit(Op::SEND, 0, yield[-1].target);
+    }
+    emit(Op::YIELD_VALUE);
+    cover(here() - 1);
+    emit(Op::RESUME, yield[1].arg);
+    emit(Op::JUMP, 0, place_.instruction + 2);
+  }
+
+  // A cell lies in its slot as it is; MAKE_CELL tells CPython that it is one.
+  void restore_cell(size_t parameter, int32_t local) {
+    const auto own = static_cast<int32_t>(parameter);
+    if (code_.localsplus_kinds[local] & kFastFree) {
+      take(parameter);
+      emit(Op::STORE_FAST, made_.local_of[local]);
+    } else if (code_.localsplus_kinds[local] & kFastCell) {
+      emit(Op::LOAD_FAST, own);
+      emit(Op::MAKE_CELL, own);
+      emit(Op::STORE_FAST, own);
+    }
+  }
+
+  void restore_stack() {
+    size_t next = 0;
+    while (next < made_.parameters.size() && made_.parameters[next].kind == ParameterKind::Local) ++next;
+    bool saved = false;
+    for (const SlotKind slot : stack_) {
+      if (slot == SlotKind::Null || slot == SlotKind::Method) {
+        emit(Op::PUSH_NULL);
+      } else if (slot == SlotKind::PreviousException && !std::exchange(saved, true)) {
+        // What the caller handles now.
+        emit(Op::LOAD_CONST, none());
+        emit(Op::PUSH_EXC_INFO);
+        emit(Op::POP_TOP);
+        emit(Op::COPY, 1);
+        emit(Op::POP_EXCEPT);
+      } else {
+        take(next++);
+      }
+    }
+    if (!saved) return;
+    take(next);
+    emit(Op::PUSH_EXC_INFO);
+    emit(Op::POP_TOP);
+    emit(Op::POP_TOP);
+  }
+
+  // The instruction of the prologue that stands for the original's at the place raises into the same handler.
+  void cover(int32_t index) {
+    if (const ExceptionRegion* region = code_.region_at(place_.instruction))
+      bytecode_.regions.push_back({index, index + 1, region->target, region->depth, region->push_lasti});
+  }
+
+  void append_original() {
+    made_.prologue = here();
+    for (size_t i = 0; i < bytecode_.instructions.size(); ++i)
+      if (bytecode_.instructions[i].target >= 0 && i != inner_jump_)
+        bytecode_.instructions[i].target += made_.prologue;
+    for (ExceptionRegion& region : bytecode_.regions) region.target += made_.prologue;
+    for (Instruction instruction : code_.instructions) {
+      if (names_local(instruction.op)) instruction.arg = made_.local_of[instruction.arg];
+      if (instruction.target >= 0) instruction.target += made_.prologue;
+      instruction.offset = -1;
+      bytecode_.instructions.push_back(std::move(instruction));
+    }
+    for (const ExceptionRegion& region : code_.regions)
+      bytecode_.regions.push_back({region.start + made_.prologue, region.end + made_.prologue,
+                                   region.target + made_.prologue, region.depth, region.push_lasti});
+  }
+};
+
+struct ResumeKey {
+  PyCodeObject* original;
+  PyObject* globals;
+  ResumePlace place;
+  std::vector<bool> bound;
+  auto operator<=>(const ResumeKey&) const = default;
+};
+
+struct ResumeRegistry {
+  std::map<ResumeKey, std::unique_ptr<ResumeFunction>> functions;
+  std::unordered_map<PyCodeObject*, const ResumeFunction*> by_code;
+  long count = 0;
+};
+
+ResumeRegistry& registry() {
+  static auto* const found = new ResumeRegistry;  // holds references: not destroyed after the interpreter
+  return *found;
+}
+
+}  // namespace
+
+const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& bound,
+                                      PyObject* globals) {
+  std::vector<bool> relevant = bound;
+  for (int32_t local = 0; local < original.locals_count; ++local)
+    if (!(place.kind == PlaceKind::Before ? original.liveness().before(place.instruction, local)
+                                          : original.liveness().after(place.instruction, local)))
+      relevant[local] = false;
+  std::unique_ptr<ResumeFunction>& known = registry().functions[{original.code(), globals, place, relevant}];
+  if (known) return known.get();
+  auto made = std::make_unique<ResumeFunction>();
+  made->original = original.code_object;
+  made->place = place;
+  const Ref code = ResumeCode(original, place, relevant, *made).assemble_code();
+  if (!code) return nullptr;
+  made->function = Ref::steal(PyFunction_NewWithQualName(code.get(), globals, original.bytecode.qualname.get()));
+  if (!made->function) return nullptr;
+  const bool is_generator = place.kind == PlaceKind::Suspended || place.kind == PlaceKind::NotStarted;
+  if (is_generator) {  // its generators carry the original's name
+    Ref name = original.bytecode.name;
+    if (PyObject_SetAttrString(made->function.get(), "__name__", name.get()) < 0) return nullptr;
+  }
+  const int32_t offset = original.bytecode.instructions[place.instruction].offset;
+  made->name = Ref::steal(PyUnicode_FromFormat("__resume_at_%d_%ld", offset, registry().count++));
+  PyObject* name = made->name.release();
+  PyUnicode_InternInPlace(&name);
+  made->name = Ref::steal(name);
+  if (PyDict_SetItem(globals, made->name.get(), made->function.get()) < 0) return nullptr;
+  registry().by_code[reinterpret_cast<PyCodeObject*>(code.get())] = made.get();
+  known = std::move(made);
+  return known.get();
+}
+
+const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept {
+  auto& by_code = registry().by_code;
+  auto found = by_code.find(code);
+  return found == by_code.end() ? nullptr : found->second;
+}
+
+std::vector<Ref> resume_codes(PyCodeObject* original) {
+  std::vector<Ref> codes;
+  for (const auto& [key, resume] : registry().functions)
+    if (resume && key.original == original)
+      codes.push_back(Ref::borrow(PyFunction_GET_CODE(resume->function.get())));
+  return codes;
+}
+
+void forget_resume_functions() noexcept {
+  // Emptied first: letting go of a function may run other code.
+  auto functions = std::exchange(registry().functions, {});
+  registry().by_code.clear();
+  registry().count = 0;
+  for (const auto& [key, resume] : functions)
+    if (resume && PyDict_DelItem(key.globals, resume->name.get()) < 0) PyErr_Clear();
+}
+
+OriginalPosition original_position(const Frame& frame) {
+  const ResumeFunction* resume = find_resume_function(frame.code());
+  if (!resume) return {frame.prepared, frame.instruction};
+  const auto* original = prepare(reinterpret_cast<PyCodeObject*>(resume->original.get()));
+  if (frame.instruction >= resume->prologue) return {original, frame.instruction - resume->prologue, resume};
+  const bool is_call =
+      resume->place.kind == PlaceKind::InCall && frame.current().op == Op::CALL_FUNCTION_EX;
+  return {original, resume->place.instruction, resume, is_call, true};
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,76 @@
+// Resume functions: an original code object entered in its middle, with its locals, value stack and handled exception
+// given as arguments. One per place and set of bound locals, shared by all cache entries that end there.
+//
+// The code is the original's behind a prologue that restores the stack and jumps to the place. Locals that cannot be
+// read any more are not passed. Cells are passed as cell objects; a free variable's too, so that a resume function needs
+// no closure. Breaks in a resume function's frame resume the original again, so places are always the original's.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bytecode/instruction.h"
+#include "python/ref.h"
+#include "trace/frame.h"
+
+namespace minidynamo {
+
+struct ResumePlace {
+  enum class Kind : uint8_t {
+    Before,      // the instruction is next
+    InCall,      // the call at this instruction is going on: its rest is a resume function that is called first
+    Suspended,   // a generator suspended at this yield
+    NotStarted,  // a generator at its RETURN_GENERATOR
+  };
+  Kind kind = Kind::Before;
+  int32_t instruction = 0;
+  auto operator<=>(const ResumePlace&) const = default;
+};
+
+struct ResumeParameter {
+  enum class Kind : uint8_t {
+    Local,     // index: fast local of the original
+    Stack,     // index: slot of the value stack
+    Handled,   // the exception being handled
+    Callee,    // InCall: the resume function of the frame called
+    Arguments  // InCall: its arguments, a tuple
+  };
+  Kind kind;
+  int32_t index = 0;
+};
+
+struct ResumeFunction {
+  Ref function;
+  Ref name;  // under which it stands in its module's globals: __resume_at_<offset>_<number>
+  Ref original;  // code object
+  ResumePlace place;
+  std::vector<ResumeParameter> parameters;
+  std::vector<int32_t> local_of;  // by fast local of the original: its own
+  int32_t prologue = 0;           // instructions before the original's first
+};
+
+// Where a frame stands in terms of the code that the user wrote.
+struct OriginalPosition {
+  const PreparedCode* prepared;           // of the original
+  int32_t instruction;                    // of the original
+  const ResumeFunction* resume = nullptr;  // whose frame it is; null for the original's own
+  bool in_prologue_call = false;          // it is calling the resume function of the frame that it called
+  bool in_prologue = false;               // it is not there yet
+
+  int32_t local(int32_t original) const noexcept { return resume ? resume->local_of[original] : original; }
+};
+OriginalPosition original_position(const Frame& frame);
+
+// The resume function of `original` at a place, made if there is none; functions of other globals are others. `bound`
+// tells of each local of the original whether it has a value. Null with a Python error set on failure.
+const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& bound,
+                                      PyObject* globals);
+
+// Of a resume function's code object; null if it is something else.
+const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept;
+// All that were made for an original code object.
+std::vector<Ref> resume_codes(PyCodeObject* original);
+// Forgets them all and takes their names out of the modules' globals.
+void forget_resume_functions() noexcept;
+
+}  // namespace minidynamo

@@ -1,0 +1,422 @@
+#include "codegen/value_planner.h"
+
+#include "codegen/rebuild.h"
+#include "codegen/resume.h"
+#include "trace/calls.h"
+#include "trace/evaluate.h"
+#include "trace/generator.h"
+#include "trace/known_types.h"
+#include "trace/outside_iterator.h"
+#include "trace/rules.h"
+
+namespace minidynamo {
+namespace {
+
+bool is_dict_view(PyTypeObject* type) noexcept {
+  return type == &PyDictKeys_Type || type == &PyDictValues_Type || type == &PyDictItems_Type;
+}
+
+// Can be made empty first and filled later.
+bool can_be_filled(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  return type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type || type == &PyCell_Type ||
+         (is_rebuildable(type) && type != known_types()->ordered_dict);
+}
+
+}  // namespace
+
+ValueId ValuePlanner::refuse(std::string what) {
+  if (refusal_.empty()) refusal_ = std::move(what);
+  return kNoValue;
+}
+
+void ValuePlanner::start_again() {
+  found_cycle_ = false;
+  plan_ = Plan{};
+  outputs_.clear();
+  values_.clear();
+  live_values_.clear();
+  output_index_.clear();
+  live_.clear();
+  building_.clear();
+  to_fill_.clear();
+}
+
+ValueId ValuePlanner::add(PlanStep step) {
+  plan_.steps.push_back(std::move(step));
+  return static_cast<ValueId>(plan_.steps.size() - 1);
+}
+
+ValueId ValuePlanner::constant(PyObject* object) { return add({PlanStep::Kind::Constant, Ref::borrow(object)}); }
+
+ValueId ValuePlanner::value_of(PyObject* object) {
+  if (auto known = values_.find(object); known != values_.end()) return known->second;
+  for (size_t i = 0; i < building_.size(); ++i) {
+    if (building_[i] != object) continue;
+    size_t marked = 0;
+    for (size_t k = i; k < building_.size(); ++k)
+      if (can_be_filled(building_[k])) marked += cyclic_.insert(building_[k]).second;
+    if (!marked) return refuse("an object contains itself");
+    found_cycle_ = true;
+    return kNoValue;
+  }
+  ValueId value;
+  if (cyclic_.count(object)) {
+    value = make_empty(object);
+    to_fill_.push_back(object);
+  } else {
+    building_.push_back(object);
+    value = make_value(object);
+    building_.pop_back();
+  }
+  if (value == kNoValue) return kNoValue;
+  values_.emplace(object, value);
+  keep_alive_.push_back(Ref::borrow(object));
+  return value;
+}
+
+bool ValuePlanner::is_bound(const Frame& frame, size_t slot) noexcept {
+  return frame.slots[slot] || frame.has_untouched(static_cast<int32_t>(slot));
+}
+
+ValueId ValuePlanner::slot_value(Frame& frame, size_t slot) {
+  const auto locals = static_cast<size_t>(frame.prepared->locals_count);
+  if (slot < locals && frame.has_untouched(static_cast<int32_t>(slot)))
+    return live(source_of_untouched(tracer_, frame, static_cast<int32_t>(slot)));
+  for (const Frame::UntouchedSlot& waiting : frame.untouched_stack)
+    if (waiting.slot == slot) return live(waiting.source);
+  return value_of(frame.slots[slot].get());
+}
+
+ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
+  // An object that its guard fixes is a constant of the residual code.
+  if (source->access == Access::Pinned || PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) ||
+      PyCFunction_Check(object))
+    return constant(object);
+  return live(source);
+}
+
+ValueId ValuePlanner::make_value(PyObject* object) {
+  if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
+  if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
+  if (is_constant(object)) return constant(object);
+  if (is_fake(object)) return output(object);
+  if (PyCFunction_Check(object)) return bound_native_method(object);
+  PyTypeObject* type = Py_TYPE(object);
+  if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object) || type == &PyMethodDescr_Type ||
+      type == &PyWrapperDescr_Type || type == &PyTraceBack_Type)
+    return constant(object);
+  if (type == &PyTuple_Type) return sequence(PlanStep::Kind::Tuple, object);
+  if (type == &PyList_Type) return sequence(PlanStep::Kind::List, object);
+  if (type == &PyDict_Type) return dict(object);
+  if (type == &PySet_Type || type == &PyFrozenSet_Type) return set(object);
+  if (type == &PySlice_Type) {
+    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    return with_operands(PlanStep::Kind::Slice, {slice->start, slice->stop, slice->step});
+  }
+  if (type == &PyMethod_Type)
+    return call(reinterpret_cast<PyObject*>(&PyMethod_Type),
+                {PyMethod_GET_FUNCTION(object), PyMethod_GET_SELF(object)});
+  if (type == &_PyMethodWrapper_Type) return bound_native_method(object);
+  if (PyFunction_Check(object)) return function(object);
+  if (type == &PyCell_Type) return cell(object);
+  if (is_traced_generator(object)) return generator(object);
+  if (type == known_types()->partial) return partial(object);
+  if (PyExceptionInstance_Check(object)) return exception(object);
+  if (PyTuple_Check(object)) return named_tuple(object);
+  if (is_rebuildable(type)) return instance(object);
+  if (is_dict_view(type)) return dict_view(object);
+  if (type == &PySuper_Type) {
+    Ref after = Ref::steal(PyObject_GetAttrString(object, "__thisclass__"));
+    Ref self = Ref::steal(PyObject_GetAttrString(object, "__self__"));
+    return call(reinterpret_cast<PyObject*>(&PySuper_Type), {after.get(), self.get()});
+  }
+  if (type == &PyByteArray_Type) {
+    Ref bytes = Ref::steal(PyBytes_FromObject(object));
+    keep_alive_.push_back(bytes);
+    return call(reinterpret_cast<PyObject*>(&PyByteArray_Type), {bytes.get()});
+  }
+  if (is_plain_builtin_type(type)) return reduced(object);
+  return refuse(std::string("a ") + type->tp_name + " leaves the trace");
+}
+
+ValueId ValuePlanner::make_empty(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyList_Type) return add({PlanStep::Kind::List});
+  if (type == &PyDict_Type) return add({PlanStep::Kind::Dict});
+  if (type == &PySet_Type) return add({PlanStep::Kind::Set});
+  if (type == &PyCell_Type) return call(reinterpret_cast<PyObject*>(&PyCell_Type), {});
+  const ValueId own_type = constant(reinterpret_cast<PyObject*>(type)), none = constant(Py_None),
+                attributes = add({PlanStep::Kind::Dict});
+  return add({PlanStep::Kind::Call, Ref::borrow(rebuild_instance_callable()), 0, {own_type, none, attributes}});
+}
+
+bool ValuePlanner::fill_cycles() {
+  while (!to_fill_.empty()) {
+    PyObject* object = to_fill_.back();
+    to_fill_.pop_back();
+    if (!fill(object)) return false;
+  }
+  return true;
+}
+
+bool ValuePlanner::fill(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  auto with_copy = [&](const char* method, PyObject* made) {
+    Ref copy = Ref::steal(made);
+    keep_alive_.push_back(copy);
+    return effect(method, {object, copy.get()});
+  };
+  if (type == &PyList_Type) return with_copy("builtins.list.extend", PySequence_List(object));
+  if (type == &PyDict_Type) return with_copy("builtins.dict.update", PyDict_Copy(object));
+  if (type == &PySet_Type) return with_copy("builtins.set.update", PySet_New(object));
+  if (type == &PyCell_Type) {
+    static PyObject* const contents_name = PyUnicode_InternFromString("cell_contents");
+    PyObject* contents = PyCell_GET(object);
+    return !contents || effect("builtins.setattr", {object, contents_name, contents});
+  }
+  Ref parts = instance_parts(object);
+  if (!parts) {
+    PyErr_Clear();
+    return refuse(std::string("an instance of ") + type->tp_name) != kNoValue;
+  }
+  keep_alive_.push_back(parts);
+  return effect(fill_instance_callable(), {object, PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
+}
+
+ValueId ValuePlanner::live(Source* source) {
+  if (auto known = live_values_.find(source); known != live_values_.end()) return known->second;
+  const ValueId value = add({PlanStep::Kind::Live});
+  live_.emplace_back(value, source);
+  live_values_.emplace(source, value);
+  return value;
+}
+
+ValueId ValuePlanner::output(PyObject* fake) {
+  const NodeId node = tracer_.graph.producer(fake);
+  if (node == kNoNode) return refuse("a tensor whose origin the graph does not know");
+  auto [entry, added] = output_index_.try_emplace(node, static_cast<uint32_t>(outputs_.size()));
+  if (added) outputs_.push_back(node);
+  return add({PlanStep::Kind::Output, nullptr, entry->second});
+}
+
+ValueId ValuePlanner::with_operands(PlanStep::Kind kind, std::initializer_list<PyObject*> operands) {
+  PlanStep step{kind};
+  for (PyObject* operand : operands) {
+    step.operands.push_back(value_of(operand));
+    if (step.operands.back() == kNoValue) return kNoValue;
+  }
+  return add(std::move(step));
+}
+
+ValueId ValuePlanner::call(PyObject* callable, std::initializer_list<PyObject*> arguments) {
+  const ValueId value = with_operands(PlanStep::Kind::Call, arguments);
+  if (value != kNoValue) plan_.steps[value].object = Ref::borrow(callable);
+  return value;
+}
+
+bool ValuePlanner::effect(PyObject* callable, std::initializer_list<PyObject*> arguments) {
+  const ValueId step = with_operands(PlanStep::Kind::CallEffect, arguments);
+  if (step == kNoValue) return false;
+  plan_.steps[step].object = Ref::borrow(callable);
+  return true;
+}
+
+bool ValuePlanner::effect(const char* callable_path, std::initializer_list<PyObject*> arguments) {
+  return effect(import_object(callable_path).get(), arguments);
+}
+
+ValueId ValuePlanner::sequence(PlanStep::Kind kind, PyObject* object) {
+  PlanStep step{kind};
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    step.operands.push_back(value_of(PySequence_Fast_GET_ITEM(object, i)));
+    if (step.operands.back() == kNoValue) return kNoValue;
+  }
+  return add(std::move(step));
+}
+
+ValueId ValuePlanner::dict(PyObject* object) {
+  PlanStep step{PlanStep::Kind::Dict};
+  Py_ssize_t position = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(object, &position, &key, &value)) {
+    for (PyObject* part : {key, value}) {
+      step.operands.push_back(value_of(part));
+      if (step.operands.back() == kNoValue) return kNoValue;
+    }
+  }
+  return add(std::move(step));
+}
+
+ValueId ValuePlanner::set(PyObject* object) {
+  PlanStep step{PlanStep::Kind::Set};
+  Py_ssize_t position = 0;
+  PyObject* item;
+  Py_hash_t hash;
+  while (_PySet_NextEntry(object, &position, &item, &hash)) {
+    step.operands.push_back(value_of(item));
+    if (step.operands.back() == kNoValue) return kNoValue;
+  }
+  const ValueId items = add(std::move(step));
+  if (PySet_CheckExact(object)) return items;
+  return add({PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyFrozenSet_Type)), 0, {items}});
+}
+
+ValueId ValuePlanner::cell(PyObject* object) {
+  PyObject* type = reinterpret_cast<PyObject*>(&PyCell_Type);
+  PyObject* contents = PyCell_GET(object);
+  return contents ? call(type, {contents}) : call(type, {});
+}
+
+ValueId ValuePlanner::function(PyObject* object) {
+  auto* made = reinterpret_cast<PyFunctionObject*>(object);
+  auto part = [](PyObject* value) { return value ? value : Py_None; };
+  Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
+  values_.try_emplace(made->func_code, constant(made->func_code));
+  values_.try_emplace(made->func_globals, constant(made->func_globals));
+  return call(rebuild_function_callable(),
+              {made->func_code, made->func_globals, made->func_name, part(made->func_defaults),
+               part(made->func_kwdefaults), part(made->func_closure), part(made->func_annotations), made->func_qualname,
+               own.get()});
+}
+
+// A method of C code, bound to an object: `items.append`.
+ValueId ValuePlanner::bound_native_method(PyObject* object) {
+  static PyObject* const getattr = import_object("builtins.getattr").release();
+  Ref self = Ref::steal(PyObject_GetAttrString(object, "__self__"));
+  PyErr_Clear();
+  if (!self || self.is(Py_None) || PyModule_Check(self.get()) || PyType_Check(self.get())) return constant(object);
+  Ref name = Ref::steal(PyObject_GetAttrString(object, "__name__"));
+  keep_alive_.push_back(self);
+  keep_alive_.push_back(name);
+  return call(getattr, {self.get(), name.get()});
+}
+
+ValueId ValuePlanner::partial(PyObject* object) {
+  Ref parts[3];
+  const char* const names[] = {"func", "args", "keywords"};
+  for (int i = 0; i < 3; ++i) {
+    parts[i] = Ref::steal(PyObject_GetAttrString(object, names[i]));
+    if (!parts[i]) return refuse("a functools.partial");
+    keep_alive_.push_back(parts[i]);
+  }
+  return call(rebuild_partial_callable(), {parts[0].get(), parts[1].get(), parts[2].get()});
+}
+
+ValueId ValuePlanner::named_tuple(PyObject* object) {
+  Ref items = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(object)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    PyTuple_SET_ITEM(items.get(), i, Ref::borrow(PyTuple_GET_ITEM(object, i)).release());
+  keep_alive_.push_back(items);
+  return call(rebuild_tuple_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)), items.get()});
+}
+
+// An instance of a Python class, perhaps derived from a builtin container.
+ValueId ValuePlanner::instance(PyObject* object) {
+  Ref parts = instance_parts(object);  // (items or None, attributes)
+  if (!parts) {
+    PyErr_Clear();
+    return refuse(std::string("an instance of ") + Py_TYPE(object)->tp_name);
+  }
+  keep_alive_.push_back(parts);
+  return call(rebuild_instance_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)),
+                                            PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
+}
+
+ValueId ValuePlanner::exception(PyObject* object) {
+  auto* raised = reinterpret_cast<PyBaseExceptionObject*>(object);
+  Ref attributes = Ref::steal(raised->dict ? PyDict_Copy(raised->dict) : PyDict_New());
+  for (const char* name : {"name", "obj", "path"}) {  // members of AttributeError, NameError, ImportError
+    Ref value = Ref::steal(PyObject_GetAttrString(object, name));
+    if (value && !value.is(Py_None) && !PyDict_GetItemString(attributes.get(), name))
+      PyDict_SetItemString(attributes.get(), name, value.get());
+    PyErr_Clear();
+  }
+  Ref cause = Ref::steal(PyException_GetCause(object)), context = Ref::steal(PyException_GetContext(object)),
+      traceback = Ref::steal(PyException_GetTraceback(object));
+  auto part = [&](Ref& value) {
+    if (!value) value = Ref::none();
+    keep_alive_.push_back(value);
+    return value.get();
+  };
+  keep_alive_.push_back(attributes);
+  return call(rebuild_exception_callable(),
+              {reinterpret_cast<PyObject*>(Py_TYPE(object)), raised->args, attributes.get(), part(cause), part(context),
+               raised->suppress_context ? Py_True : Py_False, part(traceback)});
+}
+
+// Iterators and the like, taken apart by their own __reduce__.
+ValueId ValuePlanner::reduced(PyObject* object) {
+  const std::string what = std::string("a ") + Py_TYPE(object)->tp_name + " leaves the trace";
+  Ref parts = Ref::steal(PyObject_CallMethod(object, "__reduce_ex__", "i", 2));
+  const Py_ssize_t count = parts && PyTuple_Check(parts.get()) ? PyTuple_GET_SIZE(parts.get()) : 0;
+  if (count < 2 || count > 3 || !PyTuple_Check(PyTuple_GET_ITEM(parts.get(), 1))) {
+    PyErr_Clear();
+    return refuse(what);
+  }
+  PyObject* callable = PyTuple_GET_ITEM(parts.get(), 0);
+  if (!PyType_Check(callable) && !PyCFunction_Check(callable)) return refuse(what);
+  keep_alive_.push_back(parts);
+  PyObject* state = count == 3 ? PyTuple_GET_ITEM(parts.get(), 2) : Py_None;
+  return call(rebuild_iterator_callable(), {callable, PyTuple_GET_ITEM(parts.get(), 1), state});
+}
+
+ValueId ValuePlanner::dict_view(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  const char* method = type == &PyDictKeys_Type     ? "builtins.dict.keys"
+                       : type == &PyDictValues_Type ? "builtins.dict.values"
+                                                    : "builtins.dict.items";
+  return call(import_object(method).get(),
+              {reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(object)->dv_dict)});
+}
+
+ValueId ValuePlanner::generator(PyObject* object) {
+  Frame* frame = frame_of_generator(object);
+  if (!frame) return refuse("a generator that is finished or running leaves the trace");
+  const OriginalPosition at = original_position(*frame);
+  const bool started = frame->current().op != Op::RETURN_GENERATOR;
+  const ResumePlace place{started ? ResumePlace::Kind::Suspended : ResumePlace::Kind::NotStarted, at.instruction};
+  std::vector<bool> bound;
+  for (int32_t local = 0; local < at.prepared->locals_count; ++local)
+    bound.push_back(is_bound(*frame, at.local(local)));
+  const ResumeFunction* resume = resume_function(*at.prepared, place, bound, frame->globals.get());
+  if (!resume) {
+    PyErr_Clear();
+    return refuse("a generator");
+  }
+  std::vector<ValueId> arguments;
+  for (const ResumeParameter& parameter : resume->parameters) {
+    if (parameter.kind == ResumeParameter::Kind::Handled) return refuse("a generator suspended in an except clause");
+    const bool is_local = parameter.kind == ResumeParameter::Kind::Local;
+    arguments.push_back(
+        slot_value(*frame, is_local ? at.local(parameter.index) : frame->prepared->locals_count + parameter.index));
+    if (arguments.back() == kNoValue) return kNoValue;
+  }
+  if (!started) return add({PlanStep::Kind::Call, resume->function, 0, std::move(arguments)});
+  const ValueId function = constant(resume->function.get()),
+                tuple = add({PlanStep::Kind::Tuple, nullptr, 0, std::move(arguments)});
+  return add({PlanStep::Kind::Call, Ref::borrow(rebuild_generator_callable()), 0, {function, tuple}});
+}
+
+void ValuePlanner::gather(std::vector<Source*>& inputs) {
+  // The graph's inputs come first, in the order of its placeholders; Live steps index everything that is gathered.
+  std::vector<uint32_t> slots;
+  size_t calls = 0;
+  for (const Node& node : tracer_.graph.nodes()) {
+    if (!node.used) continue;
+    if (node.kind != NodeKind::Placeholder) {
+      ++calls;
+      continue;
+    }
+    Source* source = tracer_.outside.source_of(node.example.get());
+    if (static_cast<size_t>(node.input) >= inputs.size()) inputs.resize(node.input + 1);
+    inputs[node.input] = source;
+  }
+  for (Source* source : inputs) slots.push_back(tracer_.guards.gather(source));
+  tracer_.guards.distinct(std::move(slots));
+  for (const auto& [value, source] : live_) plan_.steps[value].index = tracer_.guards.gather(source);
+  plan_.calls_graph = calls > 0;
+  plan_.output_count = static_cast<uint32_t>(outputs_.size());
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,84 @@
+// From the objects that are alive at the end of a trace to the steps that make them again.
+//
+// Shared identity is kept: an object is made once. Containers and instances that are part of a cycle are made empty and
+// filled when everything else is there.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "codegen/plan.h"
+#include "trace/tracer.h"
+
+namespace minidynamo {
+
+class ValuePlanner {
+ public:
+  ValuePlanner(Tracer& tracer, Plan& plan, std::vector<NodeId>& outputs)
+      : tracer_(tracer), plan_(plan), outputs_(outputs) {}
+
+  // The value of an in-trace object; kNoValue if it cannot be made (then either refusal() says why, or found_cycle()).
+  ValueId value_of(PyObject* object);
+  ValueId live(Source* source);  // an outside object as it is
+  ValueId constant(PyObject* object);
+  // A local or stack slot of a frame, which may hold an outside object that nothing has used.
+  ValueId slot_value(Frame& frame, size_t slot);
+  static bool is_bound(const Frame& frame, size_t slot) noexcept;
+
+  ValueId call(PyObject* callable, std::initializer_list<PyObject*> arguments);
+  // A step run for its effect: callable(*arguments).
+  bool effect(PyObject* callable, std::initializer_list<PyObject*> arguments);
+  bool effect(const char* callable_path, std::initializer_list<PyObject*> arguments);
+  // Fills what was made empty. To be called when no value is being made.
+  bool fill_cycles();
+
+  const std::string& refusal() const noexcept { return refusal_; }
+  ValueId refuse(std::string what);
+  // A cycle was met: start again with a new plan; this planner remembers which objects belong to it.
+  bool found_cycle() const noexcept { return found_cycle_; }
+  void start_again();
+
+  // Decides which slots the guard check gathers; ends planning.
+  void gather(std::vector<Source*>& inputs);
+
+  void keep_alive(Ref object) { keep_alive_.push_back(std::move(object)); }
+
+ private:
+  Tracer& tracer_;
+  Plan& plan_;
+  std::vector<NodeId>& outputs_;
+  std::unordered_map<PyObject*, ValueId> values_;
+  std::unordered_map<Source*, ValueId> live_values_;
+  std::unordered_map<NodeId, uint32_t> output_index_;
+  std::vector<std::pair<ValueId, Source*>> live_;  // their slots are given after the graph's inputs have theirs
+  std::vector<Ref> keep_alive_;
+  std::vector<PyObject*> building_;
+  std::unordered_set<PyObject*> cyclic_;
+  std::vector<PyObject*> to_fill_;
+  bool found_cycle_ = false;
+  std::string refusal_;
+
+  ValueId add(PlanStep step);
+  ValueId make_value(PyObject* object);
+  ValueId outside_value(PyObject* object, Source* source);
+  ValueId make_empty(PyObject* object);
+  bool fill(PyObject* object);
+  ValueId output(PyObject* fake);
+  ValueId with_operands(PlanStep::Kind kind, std::initializer_list<PyObject*> operands);
+  ValueId sequence(PlanStep::Kind kind, PyObject* object);
+  ValueId dict(PyObject* object);
+  ValueId set(PyObject* object);
+  ValueId cell(PyObject* object);
+  ValueId function(PyObject* object);
+  ValueId bound_native_method(PyObject* object);
+  ValueId partial(PyObject* object);
+  ValueId named_tuple(PyObject* object);
+  ValueId instance(PyObject* object);
+  ValueId exception(PyObject* object);
+  ValueId reduced(PyObject* object);
+  ValueId dict_view(PyObject* object);
+  ValueId generator(PyObject* object);
+};
+
+}  // namespace minidynamo

@@ -1,0 +1,23 @@
+// Running cache entries: the residual function, and the resume functions that it goes on with, one after the other on
+// one level of the stack.
+//
+// Residual code ends with the call of a resume function. The frame hook does not answer that call: it puts it aside and
+// lets the residual function return, so that a loop with a break in its body does not grow the stack, and tracebacks
+// hold no frame twice.
+#pragma once
+#include "cache/code_cache.h"
+#include "hook/runtime.h"
+#include "python/eval_frame.h"
+
+namespace minidynamo {
+
+// Looks for an entry that fits and runs it. `captured` false: none does, and nothing ran.
+Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured);
+// The same, capturing the frame if no entry fits. `captured` false without a Python error: run the frame as it was.
+Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured);
+
+// For the frame hook: if the frame is the last call of residual code that runs on this thread, puts it aside and gives
+// what the residual function is to return. Null Ref without a Python error otherwise.
+Ref put_aside(const InterpreterFrame& frame);
+
+}  // namespace minidynamo

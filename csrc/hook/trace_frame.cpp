@@ -1,0 +1,122 @@
+#include "hook/trace_frame.h"
+
+#include "hook/frame_hook.h"
+#include "hook/runtime.h"
+#include "python/error_text.h"
+#include "trace/evaluate.h"
+#include "trace/rules.h"
+
+namespace minidynamo {
+namespace {
+
+// The garbage collector would run finalizers of other people's objects in the middle of a trace.
+class CollectorPaused {
+ public:
+  CollectorPaused() : was_enabled_(PyGC_Disable()) {}
+  ~CollectorPaused() {
+    if (was_enabled_) PyGC_Enable();
+  }
+  CollectorPaused(const CollectorPaused&) = delete;
+
+ private:
+  bool was_enabled_;
+};
+
+// What the end of a trace at `stop` is told.
+struct Cut {
+  StopPoint stop;
+  bool must_advance;
+  std::string refusal;
+};
+
+// Traces the frame. True if `exit` is planned; otherwise the tracer is given up, or `cut` refused.
+bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at, Cut* cut) {
+  const PreparedCode* prepared = prepare(code);
+  if (!prepared) {
+    traced.tracer->give_up(BreakReason::Internal, "the code object cannot be decoded");
+    PyErr_Clear();
+    return false;
+  }
+  load_rules();
+  Tracer& tracer = *traced.tracer;
+  CollectorPaused collector;
+  Ref handled = Ref::steal(PyErr_GetHandledException());
+  ModeScope nothing_else(kCaptureNothing);
+  TensorTraceScope tensors(tracer);
+  TracerActivation activation(tracer);
+  HookInstalled hook;
+
+  auto root = std::make_unique<Frame>(prepared, view.function, nullptr);
+  root->is_root = true;
+  for (int32_t i = 0; i < prepared->locals_count; ++i) root->untouched.push_back({view.locals[i]});
+  static PyObject* const globals_name = PyUnicode_InternFromString("__globals__");
+  PyObject* globals = root->globals.get();
+  Source* own_globals =
+      tracer.guards.child(tracer.guards.function(view.function), Access::Attribute, globals_name, -1, globals);
+  tracer.guards.add(own_globals, GuardKind::Identity, GuardOrigin{code, code->co_firstlineno});
+
+  bool planned = false;
+  tracer.force_break_at = force_break_at;
+  if (cut) {
+    tracer.stop = cut->stop;
+    tracer.reach_stop = [&](Frame& innermost) {
+      planned = plan_break(tracer, innermost, cut->must_advance, traced.exit, cut->refusal);
+    };
+  }
+  Ref result = evaluate(tracer, std::move(root));
+  if (!tracer.broken()) {
+    if (result)
+      planned = plan_return(tracer, result.get(), traced.exit);
+    else
+      tracer.give_up_exception(take_error_text());
+  }
+  result.reset();
+  PyErr_Clear();
+  PyErr_SetHandledException(handled.get());
+  return planned && !tracer.given_up();
+}
+
+// Whether going on behind the place makes sense: the reason lies there, not in the pipeline.
+bool is_about_a_place(BreakReason reason) noexcept {
+  switch (reason) {
+    case BreakReason::Internal:
+    case BreakReason::GuardsFail:
+    case BreakReason::GraphExport:
+    case BreakReason::Codegen:
+    case BreakReason::BackendFailed:
+    case BreakReason::Generator:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// Whether cutting the code in two is an advance already.
+bool is_about_length(BreakReason reason) noexcept {
+  return reason == BreakReason::Forced || reason == BreakReason::InstructionLimit || reason == BreakReason::NodeLimit;
+}
+
+}  // namespace
+
+std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why) {
+  auto fresh = [] {
+    auto traced = std::make_unique<TracedFrame>();
+    traced->tracer = std::make_unique<Tracer>(runtime().limits, traced->guards);
+    return traced;
+  };
+  auto first = fresh();
+  if (attempt(*first, code, view, request.force_break_at, nullptr)) return first;
+  why = first->tracer->why();
+  first.reset();
+  if (!request.may_break || !is_about_a_place(why.reason)) return nullptr;
+  for (const StopPoint& stop : why.stops) {
+    auto next = fresh();
+    Cut cut{stop, !is_about_length(why.reason), ""};
+    if (attempt(*next, code, view, -1, &cut)) return next;
+    if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
+    if (why.detail.find(cut.refusal) == std::string::npos) why.detail += "; it cannot be cut there: " + cut.refusal;
+  }
+  return nullptr;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,24 @@
+// One frame traced: whole, or up to where it must end.
+#pragma once
+#include "codegen/exit.h"
+#include "trace/tracer.h"
+
+namespace minidynamo {
+
+struct TracedFrame {
+  GuardTree guards;
+  std::unique_ptr<Tracer> tracer;
+  Exit exit;
+};
+
+struct TraceRequest {
+  bool may_break;             // false: all or nothing
+  long force_break_at = -1;  // testing: break before this instruction, counted over the trace
+};
+
+// Null: the frame has to run as it was. `why` says why the trace ended before the frame did; it is set for traces that
+// are cut short too (then `exit.plan.end` is there). A trace that meets something that cannot be captured is thrown away
+// and made again, to end before that.
+std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why);
+
+}  // namespace minidynamo

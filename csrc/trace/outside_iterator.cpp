@@ -1,0 +1,140 @@
+#include "trace/outside_iterator.h"
+
+#include "python/iterators.h"
+#include "trace/operations.h"
+
+namespace minidynamo {
+namespace {
+
+struct OutsideIterator {
+  PyObject_HEAD Tracer* tracer;
+  Source* source;
+  PyObject* inner;  // an in-trace enumerate or zip over other outside iterators; null: items come from the source
+  Py_ssize_t taken;
+  bool ended, is_part;
+};
+
+extern PyTypeObject outside_iterator_type;
+
+OutsideIterator* as_iterator(PyObject* object) noexcept { return reinterpret_cast<OutsideIterator*>(object); }
+
+PyObject* iterator_next(PyObject* self) {
+  OutsideIterator* iterator = as_iterator(self);
+  Tracer* tracer = Tracer::current();
+  if (tracer != iterator->tracer) {
+    PyErr_SetString(PyExc_RuntimeError, "minidynamo: an iterator of a trace was used after the trace");
+    return nullptr;
+  }
+  if (tracer->broken()) return nullptr;
+  bool call_next = false;
+  if (Source* item = take_next_source(*tracer, self, call_next)) {
+    Ref entered = tracer->outside.enter(*tracer, item);
+    return entered && tracer->outside.fill_if_stand_in(*tracer, entered.get()) ? entered.release() : nullptr;
+  }
+  if (!call_next || iterator->ended) return nullptr;
+  Ref item = next_item(*tracer, iterator->inner);
+  if (!item && PyErr_Occurred()) return nullptr;
+  ++iterator->taken;
+  iterator->ended = !item;
+  return item.release();
+}
+
+void iterator_dealloc(PyObject* self) {
+  Py_CLEAR(as_iterator(self)->inner);
+  PyObject_Free(self);
+}
+
+PyTypeObject make_iterator_type() {
+  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  type.tp_name = "minidynamo.outside_iterator";
+  type.tp_basicsize = sizeof(OutsideIterator);
+  type.tp_dealloc = iterator_dealloc;
+  type.tp_flags = Py_TPFLAGS_DEFAULT;
+  type.tp_iter = PyObject_SelfIter;
+  type.tp_iternext = iterator_next;
+  return type;
+}
+
+PyTypeObject outside_iterator_type = make_iterator_type();
+
+// enumerate and zip, by what their __reduce__ says: (type, (iterator, count)) or (type, iterators[, strict]).
+Ref reduce(PyObject* iterator) {
+  if (!Py_IS_TYPE(iterator, &PyEnum_Type) && !Py_IS_TYPE(iterator, &PyZip_Type)) return nullptr;
+  Ref parts = Ref::steal(PyObject_CallMethod(iterator, "__reduce__", nullptr));
+  PyErr_Clear();
+  return parts && PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) == 2 ? parts : Ref();
+}
+
+bool is_enumerate(PyObject* iterator) noexcept { return Py_IS_TYPE(iterator, &PyEnum_Type); }
+
+}  // namespace
+
+bool can_follow_iterator(PyObject* iterator) {
+  if (can_peek(Py_TYPE(iterator))) return true;
+  Ref parts = reduce(iterator);
+  if (!parts) return false;
+  PyObject* inner = PyTuple_GET_ITEM(parts.get(), 1);
+  const Py_ssize_t count = is_enumerate(iterator) ? 1 : PyTuple_GET_SIZE(inner);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (!can_peek(Py_TYPE(PyTuple_GET_ITEM(inner, i)))) return false;
+  return true;
+}
+
+Ref enter_iterator(Tracer& tracer, Source* source) {
+  if (!(outside_iterator_type.tp_flags & Py_TPFLAGS_READY) && PyType_Ready(&outside_iterator_type) < 0) return nullptr;
+  PyObject* raw = source->value.get();
+  tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+  Ref inner;
+  if (Ref parts = reduce(raw)) {
+    PyObject* arguments = PyTuple_GET_ITEM(parts.get(), 1);
+    Ref entered = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(arguments)));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
+      Source* part = tracer.guards.child(source, Access::IteratorPart, nullptr, static_cast<int32_t>(i),
+                                         PyTuple_GET_ITEM(arguments, i));
+      Ref item = tracer.outside.enter(tracer, part);
+      if (!item) return nullptr;
+      if (is_outside_iterator(item.get())) as_iterator(item.get())->is_part = true;
+      PyTuple_SET_ITEM(entered.get(), i, item.release());
+    }
+    inner = Ref::steal(PyObject_Call(PyTuple_GET_ITEM(parts.get(), 0), entered.get(), nullptr));
+    if (!inner) return nullptr;
+  }
+  Ref object = Ref::steal(reinterpret_cast<PyObject*>(PyObject_New(OutsideIterator, &outside_iterator_type)));
+  OutsideIterator* made = as_iterator(object.get());
+  made->tracer = &tracer;
+  made->source = source;
+  made->inner = inner.release();
+  made->taken = 0;
+  made->ended = made->is_part = false;
+  return object;
+}
+
+bool is_outside_iterator(PyObject* object) noexcept { return Py_IS_TYPE(object, &outside_iterator_type); }
+
+Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
+  OutsideIterator* iterator = as_iterator(object);
+  call_next = iterator->inner != nullptr;
+  if (call_next || iterator->ended) return nullptr;
+  PyObject* raw = iterator->source->value.get();
+  if (PyObject* list = iterated_list(raw)) {
+    // What the trace has done to the list would show in what comes next.
+    PyObject* replacement = tracer.outside.replacement_of(list);
+    StandIn* stand_in = replacement ? tracer.outside.stand_in(replacement) : nullptr;
+    if (stand_in && stand_in->filled && tracer.outside.is_changed(*stand_in)) {
+      tracer.give_up(BreakReason::OutsideWrite, "a list was changed while an iterator from before the call walks over it");
+      return nullptr;
+    }
+  }
+  const auto ahead = static_cast<int32_t>(iterator->taken++);
+  if (Ref item = peek_item(raw, ahead))
+    return tracer.guards.child(iterator->source, Access::Upcoming, nullptr, ahead, item.get());
+  iterator->ended = true;
+  tracer.guards.add_missing(iterator->source, Access::Upcoming, nullptr, ahead, tracer.origin());
+  return nullptr;
+}
+
+Py_ssize_t items_taken(PyObject* iterator) noexcept { return as_iterator(iterator)->taken; }
+
+bool is_part_of_another(PyObject* iterator) noexcept { return as_iterator(iterator)->is_part; }
+
+}  // namespace minidynamo

@@ -1,0 +1,26 @@
+// Iterators from before a trace: advanced in the trace, they stay where they are, and the residual code moves them.
+//
+// What an iterator will give next is guarded as such ("the item after the next"), wherever it stands: a loop that a
+// graph break cuts is captured once, not once an iteration.
+#pragma once
+#include "guard/source.h"
+#include "trace/tracer.h"
+
+namespace minidynamo {
+
+// Whether iterators of the type can be followed: over lists, tuples and ranges, and enumerate() and zip() of these.
+bool can_follow_iterator(PyObject* iterator);
+// The in-trace iterator for one. Null on a break.
+Ref enter_iterator(Tracer& tracer, Source* source);
+
+bool is_outside_iterator(PyObject* object) noexcept;
+// The source of the next item, for those whose items need no making; the iterator has moved on then. Null without a
+// Python error: it has ended, or next() has to be called (`call_next`).
+Source* take_next_source(Tracer& tracer, PyObject* iterator, bool& call_next);
+
+// How far the original has to be moved.
+Py_ssize_t items_taken(PyObject* iterator) noexcept;
+// It moves with the enumerate() or zip() that owns it.
+bool is_part_of_another(PyObject* iterator) noexcept;
+
+}  // namespace minidynamo

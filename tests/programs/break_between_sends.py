@@ -1,0 +1,24 @@
+# graphs: 3
+"""A coroutine-like generator takes numbers by send() with breaks between them."""
+
+import torch
+
+
+def scaler(x):
+    factor = yield x
+    while factor is not None:
+        factor = yield x * factor
+
+
+def f(x):
+    generator = scaler(x + 1)
+    start = next(generator)
+    print("started")
+    double = generator.send(2)
+    print("doubled")
+    triple = generator.send(3)
+    return start + double + triple, next(generator, "finished")
+
+
+def inputs():
+    return (torch.randn(2),)

@@ -1,0 +1,14 @@
+# graphs: 3
+"""A loop that goes on while a tensor is too large."""
+
+import torch
+
+
+def f(x):
+    while x.norm() > 1:
+        x = x / 2
+    return x + 1
+
+
+def inputs():
+    return (torch.full((4,), 8.0),)

@@ -1,0 +1,18 @@
+# graphs: 1
+"""Tensors are told apart by id in a set, as loops over shared parameters do."""
+
+import torch
+
+
+def f(weights):
+    seen, total = set(), 0
+    for weight in weights:
+        if id(weight) not in seen:
+            seen.add(id(weight))
+            total = total + weight.sum()
+    return total, len(seen)
+
+
+def inputs():
+    shared = torch.randn(2)
+    return ([shared, torch.randn(2), shared],)

@@ -1,0 +1,28 @@
+# graphs: 2
+"""__bool__ and __index__ print when an object is a condition and a subscript."""
+
+import torch
+
+
+class Place:
+    def __init__(self, n):
+        self.n = n
+
+    def __bool__(self):
+        print("asked", self.n)
+        return self.n > 0
+
+    def __index__(self):
+        print("index", self.n)
+        return self.n
+
+
+def f(x, names):
+    y = x.cumsum(0)
+    place = Place(2)
+    name = names[place] if place else "none"
+    return y * 2, name
+
+
+def inputs():
+    return torch.randn(3), ["a", "b", "c"]

@@ -1,0 +1,19 @@
+# graphs: 2
+"""A chained comparison whose middle operand prints once."""
+
+import torch
+
+
+def measured(n):
+    print("measured", n)
+    return n
+
+
+def f(x):
+    y = x + 1
+    inside = 0 < measured(y.shape[0]) < 10
+    return y * 2 if inside else y, inside
+
+
+def inputs():
+    return (torch.randn(3),)

@@ -1,0 +1,28 @@
+# graphs: 3
+"""The context manager itself prints when it is entered and when it is left."""
+
+import torch
+
+
+class Section:
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        print("begin", self.name)
+        return self.name
+
+    def __exit__(self, *error):
+        print("end", self.name)
+        return False
+
+
+def f(x):
+    y = x + 1
+    with Section("body") as name:
+        y = y * len(name)
+    return y.sin()
+
+
+def inputs():
+    return (torch.randn(2),)

@@ -1,0 +1,19 @@
+# graphs: 4
+"""sum() over a generator expression whose body prints."""
+
+import torch
+
+
+def noted(t):
+    print("term of", t.numel())
+    return t
+
+
+def f(tensors):
+    shifted = [t + 1 for t in tensors]
+    total = sum(noted(t * 2).sum() for t in shifted)
+    return total + 1
+
+
+def inputs():
+    return ([torch.ones(1), torch.ones(2), torch.ones(3)],)

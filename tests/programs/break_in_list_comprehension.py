@@ -1,0 +1,19 @@
+# graphs: 3
+"""A list comprehension calls a function that prints."""
+
+import torch
+
+
+def scaled(x, factor):
+    print("factor", factor)
+    return x * factor
+
+
+def f(x, factors):
+    y = x + 1
+    outputs = [scaled(y, factor) for factor in factors]
+    return torch.cat(outputs).sum()
+
+
+def inputs():
+    return torch.randn(2), [2.0, 0.5]

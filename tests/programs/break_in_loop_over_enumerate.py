@@ -1,0 +1,16 @@
+# graphs: 4
+"""A loop over enumerate, whose number goes into the graphs."""
+
+import torch
+
+
+def f(tensors):
+    total = 0
+    for index, tensor in enumerate(tensors, start=1):
+        total = total + tensor * index
+        print(f"{index}/{len(tensors)}")
+    return total.exp()
+
+
+def inputs():
+    return ([torch.randn(2) for _ in range(3)],)

@@ -1,0 +1,16 @@
+# graphs: 3
+"""A loop over zip of two lists of tensors."""
+
+import torch
+
+
+def f(lefts, rights):
+    products = []
+    for left, right in zip(lefts, rights):
+        products.append(left @ right)
+        print(len(products), "products")
+    return torch.stack(products)
+
+
+def inputs():
+    return [torch.randn(2, 3) for _ in range(2)], [torch.randn(3, 2) for _ in range(2)]

@@ -1,0 +1,24 @@
+# graphs: 2
+"""Functions called by map and filter print."""
+
+import torch
+
+
+def parsed(text):
+    print("parse", text)
+    return float(text)
+
+
+def is_positive(number):
+    print("test", number)
+    return number > 0
+
+
+def f(x, texts):
+    y = x.tanh()
+    numbers = list(filter(is_positive, map(parsed, texts)))
+    return y * sum(numbers), numbers
+
+
+def inputs():
+    return torch.randn(2), ["1.5", "-2", "0.25"]

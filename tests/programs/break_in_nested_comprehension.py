@@ -1,0 +1,16 @@
+# graphs: 3
+"""A comprehension inside of a comprehension; the inner one breaks once for each row."""
+
+import torch
+
+
+def f(x, grid):
+    y = x * 2
+    rows = [[cell + 1 for cell in row if print("cell", cell) is None] for row in grid]
+    z = y + rows[1][0]
+    print(rows)
+    return z * rows[0][1]
+
+
+def inputs():
+    return torch.randn(2), [[1, 2], [3]]

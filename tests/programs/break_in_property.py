@@ -1,0 +1,30 @@
+# graphs: 2
+"""A property prints when it is read, and its setter when it is written."""
+
+import torch
+
+
+class Rate:
+    def __init__(self):
+        self._value = 2
+
+    @property
+    def value(self):
+        print("read", self._value)
+        return self._value
+
+    @value.setter
+    def value(self, new):
+        print("write", new)
+        self._value = new
+
+
+def f(x):
+    rate = Rate()
+    y = x + 1
+    rate.value += 3
+    return y * rate.value
+
+
+def inputs():
+    return (torch.randn(2),)

@@ -1,0 +1,19 @@
+# graphs: 2
+"""A recursive function prints at its deepest call."""
+
+import torch
+
+
+def descend(x, depth):
+    if depth == 0:
+        print("bottom reached")
+        return x * 10
+    return descend(x + depth, depth - 1) - depth
+
+
+def f(x):
+    return descend(x.sin(), 4).cos()
+
+
+def inputs():
+    return (torch.randn(2),)

@@ -1,0 +1,28 @@
+# graphs: 3
+"""A generator delegates to another one that prints, and uses the value that it returns."""
+
+import torch
+
+
+def parts(x):
+    yield x + 1
+    print("between the parts")
+    yield x + 2
+    return "done"
+
+
+def all_parts(x, log):
+    result = yield from parts(x)
+    log.append(result)
+    print(result)
+    yield x * 3
+
+
+def f(x):
+    log = []
+    collected = list(all_parts(x.sin(), log))
+    return collected[0] + collected[1] + collected[2], log
+
+
+def inputs():
+    return (torch.randn(2),)

@@ -1,0 +1,17 @@
+# graphs: 2
+"""A return in finally replaces an exception that was under way."""
+
+import torch
+
+
+def f(x):
+    try:
+        y = x * 2
+        print("before the error")
+        raise ValueError("dropped")
+    finally:
+        return y + 1
+
+
+def inputs():
+    return (torch.randn(2),)

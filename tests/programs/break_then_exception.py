@@ -1,0 +1,22 @@
+# graphs: 2
+"""An exception leaves the function after two breaks: type, message and lines."""
+
+import torch
+
+
+class TooWide(ValueError):
+    pass
+
+
+def f(x):
+    y = x + 1
+    print("first")
+    z = y * 2
+    print("second", z.shape)
+    if z.shape[0] > 2:
+        raise TooWide(f"{z.shape[0]} columns")
+    return z
+
+
+def inputs():
+    return (torch.randn(3),)

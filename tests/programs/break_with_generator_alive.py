@@ -1,0 +1,29 @@
+# graphs: 3
+"""A generator is started before a break, advanced after it, and closed at the end."""
+
+import torch
+
+
+def stages(x, log):
+    try:
+        x = x + 1
+        yield x
+        x = x * 2
+        yield x
+    finally:
+        log.append("closed")
+
+
+def f(x):
+    log = []
+    generator = stages(x, log)
+    first = next(generator)
+    print("first stage")
+    second = next(generator)
+    print("second stage")
+    generator.close()
+    return first - second, log
+
+
+def inputs():
+    return (torch.randn(2),)

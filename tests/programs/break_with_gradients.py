@@ -1,0 +1,16 @@
+# graphs: 3
+"""Gradients flow through three graphs with printed text between them."""
+
+import torch
+
+
+def f(x, weight):
+    y = torch.tanh(x * weight)
+    print("y", y.requires_grad)
+    z = y.square() + weight
+    print("z", z.requires_grad)
+    return (z * x).sum(), y.detach() + 1
+
+
+def inputs():
+    return torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)

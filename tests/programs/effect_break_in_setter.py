@@ -1,0 +1,30 @@
+# graphs: 2
+"""The setter of a property prints; what was written before is visible to it in order."""
+
+import torch
+
+
+class Monitor:
+    def __init__(self):
+        self.history, self.level = [], 0
+
+    @property
+    def value(self):
+        return self.history[-1]
+
+    @value.setter
+    def value(self, new):
+        self.history.append(new)
+        print("level", self.level, "entries", len(self.history))
+        self.level += 1
+
+
+def f(x, monitor):
+    y = x + 1
+    monitor.level = 5
+    monitor.value = y
+    return monitor.value * monitor.level
+
+
+def inputs():
+    return torch.randn(2), Monitor()

@@ -1,0 +1,16 @@
+# graphs: 2
+"""A tensor argument is changed in place, read by the breaking call, and changed again."""
+
+import torch
+
+
+def f(x):
+    x.add_(1)
+    x.mul_(3)
+    top = x.max().item()
+    x.div_(top)
+    return x * 2, top
+
+
+def inputs():
+    return (torch.arange(3.0),)

@@ -1,0 +1,21 @@
+# graphs: 3
+"""Two values of an argument make two entries before the break, which share what follows it."""
+
+import torch
+
+
+def f(x, shift):
+    x = x + shift
+    print("shifted")
+    return x.tanh()
+
+
+def inputs():
+    return torch.randn(2), 1
+
+
+def other():
+    return torch.randn(2), 2
+
+
+calls = [inputs, other, inputs]

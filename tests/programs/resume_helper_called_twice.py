@@ -1,0 +1,20 @@
+# graphs: 3
+"""One helper with a break is called two times by one function: its resume function has two returns."""
+
+import torch
+
+
+def helper(x, name):
+    y = x.sin()
+    print("helping", name)
+    return y + 1
+
+
+def f(x):
+    a = helper(x, "a")
+    b = helper(a * 2, "b")
+    return a - b
+
+
+def inputs():
+    return (torch.randn(2),)

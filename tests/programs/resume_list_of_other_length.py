@@ -1,0 +1,23 @@
+# graphs: 4
+"""A loop with a break runs over lists of two and of four tensors."""
+
+import torch
+
+
+def f(tensors):
+    total = torch.zeros(2)
+    for tensor in tensors:
+        total = total + tensor
+        print("next")
+    return total.neg()
+
+
+def inputs():
+    return ([torch.randn(2) for _ in range(2)],)
+
+
+def longer():
+    return ([torch.randn(2) for _ in range(4)],)
+
+
+calls = [inputs, longer, inputs]

@@ -1,0 +1,34 @@
+# graphs: 3
+"""The captured closure's variable is changed between calls and read after the break."""
+
+import torch
+
+
+def make():
+    power = 2
+
+    def raised(x):
+        y = x.abs() + 1
+        print("raising")
+        return y**power
+
+    def change(new):
+        nonlocal power
+        power = new
+
+    return raised, change
+
+
+f, change = make()
+
+
+def inputs():
+    return (torch.randn(2),)
+
+
+def cubed():
+    change(3)
+    return inputs()
+
+
+calls = [inputs, cubed]

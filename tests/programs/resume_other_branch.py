@@ -1,0 +1,23 @@
+# graphs: 3
+"""A flag is read only after the break: both calls share the part before it."""
+
+import torch
+
+
+def f(x, double):
+    y = x + 1
+    print("before the branch")
+    if double:
+        return y * 2
+    return y - 2
+
+
+def inputs():
+    return torch.randn(3), True
+
+
+def single():
+    return torch.randn(3), False
+
+
+calls = [inputs, single, inputs]

@@ -1,0 +1,20 @@
+# graphs: 9
+"""More values than there may be entries: the last calls run the rest of the frame as it is."""
+
+import torch
+
+NEXT = [0]
+
+
+def f(x, power):
+    y = x + 1
+    print("raising")
+    return y * power
+
+
+def inputs():
+    NEXT[0] += 1
+    return torch.ones(2), NEXT[0]
+
+
+calls = [inputs] * 10

@@ -1,0 +1,23 @@
+# graphs: 5
+"""A counter runs down from two and from three: the last steps of both calls are the same."""
+
+import torch
+
+
+def f(x, left):
+    while left > 0:
+        x = x * 2
+        print("left", left)
+        left -= 1
+    return x.sum()
+
+
+def inputs():
+    return torch.randn(2), 2
+
+
+def three():
+    return torch.randn(2), 3
+
+
+calls = [inputs, three]
