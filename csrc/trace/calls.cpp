@@ -139,6 +139,7 @@ Ref zero_argument_super(Tracer& tracer) {
   for (int32_t i = frame.prepared->locals_count - PyCode_GetNumFree(frame.code()); i < frame.prepared->locals_count;
        ++i) {
     if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "__class__")) {
+      if (!frame.local(i)) frame.local(i) = touch_local(tracer, frame, i);
       Ref type = load_cell(tracer, frame.local(i).get());
       if (!type) return nullptr;
       if (!frame.local(0)) frame.local(0) = touch_local(tracer, frame, 0);

@@ -71,6 +71,13 @@ void store_fast(Frame& frame, int32_t index) {
   frame.local(index) = std::move(stored);
 }
 
+// The cell in a slot: a resume function's was given to it. Entering a cell cannot fail.
+const Ref& cell_in(Tracer& tracer, Frame& frame, int32_t index) {
+  Ref& slot = frame.local(index);
+  if (!slot) slot = touch_local(tracer, frame, index);
+  return slot;
+}
+
 bool is_free_variable(const Frame& frame, int32_t index) noexcept {
   return index >= frame.prepared->locals_count - PyCode_GetNumFree(frame.code());
 }
@@ -503,10 +510,10 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         copy_free_variables(tracer, frame, arg);
         break;
       case Op::LOAD_CLOSURE:
-        frame.push(frame.local(arg));
+        frame.push(cell_in(tracer, frame, arg));
         break;
       case Op::LOAD_DEREF: {
-        Ref contents = load_cell(tracer, frame.local(arg).get());
+        Ref contents = load_cell(tracer, cell_in(tracer, frame, arg).get());
         if (contents)
           frame.push(std::move(contents));
         else
@@ -515,12 +522,12 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::STORE_DEREF: {
         Ref stored = frame.pop();
-        ok = store_cell(tracer, frame.local(arg).get(), stored.get());
+        ok = store_cell(tracer, cell_in(tracer, frame, arg).get(), stored.get());
         break;
       }
       case Op::DELETE_DEREF:
-        if (Ref contents = load_cell(tracer, frame.local(arg).get()))
-          ok = store_cell(tracer, frame.local(arg).get(), nullptr);
+        if (Ref contents = load_cell(tracer, cell_in(tracer, frame, arg).get()))
+          ok = store_cell(tracer, cell_in(tracer, frame, arg).get(), nullptr);
         else
           ok = !PyErr_Occurred() ? unbound_cell(frame, arg) : false;
         break;

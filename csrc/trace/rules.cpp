@@ -281,7 +281,9 @@ bool is_plain_builtin_type(PyTypeObject* type) noexcept {
       PyErr_Clear();
     }
     for (PyObject* example :
-         {PyList_New(0), PyDict_New(), PySet_New(nullptr), PyTuple_New(0), PyUnicode_FromString("ab")}) {
+         {PyList_New(0), PyDict_New(), PySet_New(nullptr), PyTuple_New(0), PyUnicode_FromString("ab"),
+          PyUnicode_FromString("\u00e9"), PyBytes_FromString("ab"),
+          PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "i", 1)}) {
       Ref container = Ref::steal(example);
       Ref iterator = Ref::steal(PyObject_GetIter(container.get()));
       plain.insert(iterator.type());

@@ -67,8 +67,11 @@ TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exc
 TracerActivation::~TracerActivation() { current_tracer = previous_; }
 
 void Tracer::note_raise(Frame& at) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
   raised_at = at.started_at;
   raised = make_break(BreakReason::Exception, "", &at);
+  PyErr_Restore(type, value, traceback);
 }
 
 void Tracer::give_up_exception(std::string text) {

@@ -331,6 +331,7 @@ class Writer:
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
         self.draw = draw
         self.differentiable = self.chance(4)
+        self.unbroken = self.chance(10)  # nothing that is known to end a graph
         self.functions: list[str] = []
         self.signatures: dict[str, tuple[list[str], str]] = {}
         self.costs: dict[str, int] = {}
@@ -431,7 +432,7 @@ class Writer:
 
     def value(self, kind: str, depth: int = 2) -> str:
         if kind == "cond":
-            if self.chance(3):
+            if not self.unbroken and self.chance(3):
                 self.breaks = True
                 return self.fill(self.choose(self.usable(TENSOR_CONDITIONS)), depth)
             kind = "bool"
@@ -439,7 +440,7 @@ class Writer:
         if form <= (0 if kind == "bool" else 4):
             names = self.scope.readable(kind)
             return self.choose([*names, self.choose(LITERALS[kind])] if names else LITERALS[kind])
-        if form == 13 and kind in BREAKING_VALUES:
+        if form == 13 and kind in BREAKING_VALUES and not self.unbroken:
             self.breaks = True
             return self.fill(self.choose(self.usable(BREAKING_VALUES[kind])), depth)
         if form == 12 and kind in ("vec", "int", "ints"):
@@ -559,8 +560,9 @@ class Writer:
                 return self.simple(self.choose(self.usable(BINDINGS)))
             lines: list[str] = getattr(self, table)()
             return lines
-        if table is IN_PLACE and self.differentiable:
-            table = BINDINGS  # in-place changes of what autograd saved end the program early
+        # Changes in place of what autograd saved would end the program early.
+        if (table is IN_PLACE and self.differentiable) or (table is BREAKING_STATEMENTS and self.unbroken):
+            table = BINDINGS
         template = self.choose(self.usable(table) or self.usable(BINDINGS))
         lines = self.simple(template)
         if template.startswith("TOTAL"):
@@ -679,7 +681,7 @@ class Writer:
 
 # What a statement may be: a table of templates or a method of the writer, as often as it is to appear.
 STATEMENTS: list[Any] = [
-    *([BINDINGS] * 8 + [BREAKING_STATEMENTS] * 3 + [CONTAINERS] * 4 + [OBJECTS] * 3 + [IN_PLACE] * 3 + [GLOBALS] * 2),
+    *([BINDINGS] * 8 + [BREAKING_STATEMENTS] * 6 + [CONTAINERS] * 4 + [OBJECTS] * 3 + [IN_PLACE] * 3 + [GLOBALS] * 2),
     *(["condition"] * 3 + ["for_loop"] * 3 + ["leave", "while_loop", "try_block", "with_block"] * 2),
     *("closure", "swap", "matched"),
 ]
