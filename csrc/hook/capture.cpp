@@ -9,7 +9,7 @@
 #include "python/error_text.h"
 #include "trace/evaluate.h"
 #include "trace/known_types.h"
-#include "trace/rules.h"
+#include "trace/user_rules.h"
 
 namespace minidynamo {
 namespace {
@@ -54,7 +54,6 @@ void apply_settings(PyObject* config) {
 bool trace(Tracer& tracer, PyCodeObject* code, const FrameView& view, Exit& exit) {
   const PreparedCode* prepared = prepare(code);
   if (!prepared) return false;
-  load_rules();
   CollectorPaused collector;
   Ref handled = Ref::steal(PyErr_GetHandledException());
   ModeScope nothing_else(kCaptureNothing);
@@ -109,6 +108,8 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   };
   if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
     return refuse(BreakReason::Generator, "generator functions and coroutines run uncaptured");
+  load_rules();  // which also looks for marks
+  if (std::optional<KeptOut> rule = kept_out(view.function)) return refuse(rule->reason, std::move(rule->detail));
 
   Stopwatch watch;
   auto entry = std::make_shared<CacheEntry>();

@@ -5,6 +5,7 @@
 #include "python/eval_frame.h"
 #include "trace/calls.h"
 #include "trace/known_types.h"
+#include "trace/user_rules.h"
 
 namespace minidynamo {
 namespace {
@@ -66,6 +67,10 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
   if (!config && runtime().global_config) config = runtime().global_config.get();
   if (!config || throw_flag || thread_mode().disabled) return pass(thread, raw, throw_flag);
   const InterpreterFrame frame = look_at(raw);
+  if (frame.is_call && runs_disabled(frame.function)) {
+    ModeScope nothing(kCaptureNothing);
+    return pass(thread, raw, throw_flag);
+  }
   bool captured = false;
   Ref result;
   {

@@ -133,7 +133,8 @@ Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
   if (is_fake(object) || Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash)
-    return tracer.give_up(BreakReason::ObjectIdentity, "the hash of an object comes from its address");
+    return tracer.give_up(is_fake(object) ? BreakReason::TensorIdentity : BreakReason::ObjectIdentity,
+                          "the hash of an object comes from its address");
   guard_special_methods(tracer, object, {"__hash__"});
   return tracer.broken() ? Ref() : call_natively(tracer, callable, arguments);
 }
@@ -181,7 +182,7 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
 }
 
 Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  if (!takes(arguments, 1, 1)) return tracer.give_up(BreakReason::Locals, "vars() is called");
+  if (!takes(arguments, 1, 1)) return tracer.give_up(BreakReason::FrameIntrospection, "vars() is called");
   Ref name = Ref::steal(PyUnicode_InternFromString("__dict__"));
   return load_attribute(tracer, argument(arguments, 0), name.get());
 }

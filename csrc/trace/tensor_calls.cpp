@@ -84,15 +84,18 @@ bool has_fake(const Arguments& arguments) {
   return false;
 }
 
-Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, Recording recording) {
   flush_operator_reports();
   tracer.take_impure();
   Ref result = execute(tracer, kind, target, arguments);
   if (tracer.broken()) return nullptr;
   if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
-  const bool impure = tracer.take_impure();
-  if (!impure && !has_fake(result.get())) {
-    if (is_plain_result(result.get())) return result;
+  const bool impure = tracer.take_impure() || recording == Recording::Always;
+  if (!has_fake(result.get()) && (!impure || recording == Recording::Always)) {
+    if (is_plain_result(result.get())) {
+      if (!impure) return result;
+      return record_node(tracer, kind, target, arguments, result.get(), impure) ? result : Ref();
+    }
     if (is_tensor(result.get())) return adopt_result(tracer, std::move(result));
     return tracer.give_up(BreakReason::UnsupportedResult,
                           target_text(target) + " returned a " + result.type()->tp_name);

@@ -21,6 +21,22 @@ std::string stack_text(const Frame* innermost) {
   }
   return text;
 }
+
+BreakReason reason_for(FakeProblem problem) noexcept {
+  switch (problem) {
+    case FakeProblem::Data:
+      return BreakReason::DataDependent;
+    case FakeProblem::NoImplementation:
+      return BreakReason::NoFakeImplementation;
+    case FakeProblem::Devices:
+      return BreakReason::MixedDevices;
+    case FakeProblem::Kind:
+      return BreakReason::UnsupportedTensor;
+    case FakeProblem::RealTensor:
+      return BreakReason::UnknownTensor;
+  }
+  return BreakReason::DataDependent;
+}
 }  // namespace
 
 Tracer::Tracer(const TraceLimits& given, GuardTree& tree) : guards(tree), limits(given) { ++running_tracers; }
@@ -42,7 +58,7 @@ std::nullptr_t Tracer::give_up(BreakReason why, std::string detail) {
       reason.code_object = frame->prepared->code_object;
       reason.line = at.line;
       reason.column = at.column;
-      reason.end_column = at.end_column;
+      reason.end_column = at.end_line == at.line ? at.end_column : -1;
     }
     broken_ = std::move(reason);
   }
@@ -70,8 +86,8 @@ PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
                  "an operation uses a tensor that was reached in a way the trace cannot see");
 }
 
-void Tracer::cannot_fake(const std::string& operator_name, const std::string& reason) noexcept {
-  give_up(BreakReason::DataDependent, operator_name + ": " + reason);
+void Tracer::cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept {
+  give_up(reason_for(problem), operator_name + ": " + reason);
 }
 
 }  // namespace minidynamo

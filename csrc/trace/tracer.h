@@ -25,8 +25,8 @@ struct Break {
   std::string detail;
   Ref code_object;
   int32_t line = 0;
-  int32_t column = -1, end_column = -1;
-  std::string user_stack;  // as in a traceback, outermost frame first
+  int32_t column = -1, end_column = -1;  // in bytes; the end is -1 on another line
+  std::string user_stack;                // as in a traceback, outermost frame first
 };
 
 struct TraceLimits {
@@ -82,7 +82,7 @@ class Tracer final : public OperatorObserver {
   bool recording_call() const noexcept override { return native_ > 0; }
   void operator_is_impure() noexcept override { impure_ = true; }
   PyObject* fake_for_real(PyObject* real) noexcept override;
-  void cannot_fake(const std::string& operator_name, const std::string& reason) noexcept override;
+  void cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept override;
 
  private:
   friend class TracerActivation;
