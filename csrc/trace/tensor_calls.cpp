@@ -84,24 +84,38 @@ bool has_fake(const Arguments& arguments) {
   return false;
 }
 
-Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, Recording recording) {
+Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   flush_operator_reports();
   tracer.take_impure();
   Ref result = execute(tracer, kind, target, arguments);
   if (tracer.broken()) return nullptr;
   if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
-  const bool impure = tracer.take_impure() || recording == Recording::Always;
-  if (!has_fake(result.get()) && (!impure || recording == Recording::Always)) {
-    if (is_plain_result(result.get())) {
-      if (!impure) return result;
-      return record_node(tracer, kind, target, arguments, result.get(), impure) ? result : Ref();
-    }
+  const bool impure = tracer.take_impure();
+  if (!impure && !has_fake(result.get())) {
+    if (is_plain_result(result.get())) return result;
     if (is_tensor(result.get())) return adopt_result(tracer, std::move(result));
     return tracer.give_up(BreakReason::UnsupportedResult,
                           target_text(target) + " returned a " + result.type()->tp_name);
   }
   if (!record_node(tracer, kind, target, arguments, result.get(), impure)) return nullptr;
   return result;
+}
+
+Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  flush_operator_reports();
+  std::unordered_map<Ref, Ref> own_tensors;
+  auto* const of_caller = std::exchange(tracer.tensors_of_opaque_call, &own_tensors);
+  Ref result = execute(tracer, NodeKind::CallFunction, target, arguments);
+  if (result && is_tensor(result.get()) && !is_fake(result.get()))
+    result = Ref::borrow(tracer.fake_for_real(result.get()));
+  tracer.tensors_of_opaque_call = of_caller;
+  if (tracer.broken()) return nullptr;
+  if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  if (!has_fake(result.get()) && !is_plain_result(result.get()))
+    return tracer.give_up(BreakReason::UnsupportedResult,
+                          target_text(target) + " returned a " + result.type()->tp_name);
+  tracer.take_impure();
+  return record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true) ? result : Ref();
 }
 
 Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands) {

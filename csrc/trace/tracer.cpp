@@ -82,6 +82,11 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
 
 PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
   if (PyObject* fake = outside.replacement_of(real)) return fake;
+  if (tensors_of_opaque_call) {
+    Ref& fake = (*tensors_of_opaque_call)[Ref::borrow(real)];
+    if (!fake) fake = make_fake(real);
+    return fake.get();
+  }
   return give_up(BreakReason::UnknownTensor,
                  "an operation uses a tensor that was reached in a way the trace cannot see");
 }

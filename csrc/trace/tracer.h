@@ -6,6 +6,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -54,7 +55,10 @@ class Tracer final : public OperatorObserver {
   int depth = 0;
   std::unordered_set<Ref> identities;  // what id() returned: the very objects, which may not leave the trace
   std::vector<Ref> kept_for_identity;  // what id() was asked about, so that no address comes twice
-  double propagate_seconds = 0;        // spent in executing recorded calls on fakes
+  // While an opaque call is executed: fakes for tensors that it made or found itself, by tensor. It will do so again
+  // when the graph runs.
+  std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
+  double propagate_seconds = 0;  // spent in executing recorded calls on fakes
 
   // Gives the trace up. Returns null, for `return tracer.give_up(...)`.
   std::nullptr_t give_up(BreakReason reason, std::string detail);

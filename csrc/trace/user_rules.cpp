@@ -77,7 +77,7 @@ Ref weak_reference(PyObject* callable) {
 
 // An opaque call: its node stays though nobody uses the result, since nobody knows what it does.
 Ref call_in_graph(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  return record_call(tracer, NodeKind::CallFunction, callable, arguments, Recording::Always);
+  return record_opaque_call(tracer, callable, arguments);
 }
 
 // Fit to be handed to code that runs for real while tracing, and as a condition of an entry.

@@ -21,7 +21,7 @@ import pytest
 import torch
 
 import minidynamo
-from minidynamo import _breaks, _C, debug
+from minidynamo import _C, _breaks, debug
 
 ROOT = pathlib.Path(__file__).parents[2]
 X = torch.ones(3)
@@ -272,7 +272,7 @@ def test_error_with_a_message_alone() -> None:
 
 
 def test_log_says_what_the_error_says(caplog: pytest.LogCaptureFixture) -> None:
-    with minidynamo.config.patch(logs={"breaks"}), caplog.at_level(logging.DEBUG, "minidynamo.breaks"):
+    with minidynamo.config.patch(logs={"breaks"}), caplog.at_level(logging.DEBUG, "minidynamo"):
         minidynamo.optimize("eager")(outer)(X)
     (record, *_) = [*debug.graph_breaks(), *debug.uncaptured()]
     assert caplog.records[0].message.startswith("outer ")
@@ -280,7 +280,7 @@ def test_log_says_what_the_error_says(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_log_is_silent_unless_asked(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG, "minidynamo.breaks"):
+    with caplog.at_level(logging.DEBUG, "minidynamo"):
         minidynamo.optimize("eager")(outer)(X)
     assert not caplog.records
 

@@ -93,6 +93,28 @@ def test_allowed_function_runs_in_every_call_used_or_not() -> None:
     assert seen == [True, False] and targets(captured)[:2] == [note, number]
 
 
+def test_allowed_function_may_make_and_find_tensors() -> None:
+    bias = torch.full((3,), 2.0)
+
+    @minidynamo.allow_in_graph
+    def shifted(x: torch.Tensor) -> torch.Tensor:
+        return x * torch.tensor(3.0) + bias
+
+    @minidynamo.allow_in_graph
+    def made() -> torch.Tensor:
+        return torch.tensor([1.0, 2.0, 3.0])
+
+    @minidynamo.allow_in_graph
+    def found() -> torch.Tensor:
+        return bias
+
+    captured = whole(lambda x: shifted(x) + made() + found())
+    assert torch.equal(captured(X), X * 3 + bias + made() + bias)
+    bias.add_(1)
+    assert torch.equal(captured(X), X * 3 + bias + made() + bias)
+    assert [target for target in targets(captured) if target in (shifted, made, found)] == [shifted, made, found]
+
+
 def test_gradients_flow_through_an_allowed_function() -> None:
     @minidynamo.allow_in_graph
     def squared(x: torch.Tensor) -> torch.Tensor:
@@ -338,7 +360,7 @@ def test_disabled_methods_modules_and_callbacks() -> None:
     assert torch.equal(minidynamo.optimize("eager")(lambda x: quiet(x) * 2)(X), (X + 1) * 2)
     assert records()[0].reason == "disabled-function"
     minidynamo.reset()
-    assert torch.equal(minidynamo.optimize("eager")(lambda x: list(map(quiet, [x]))[0])(X), X + 1)
+    assert torch.equal(minidynamo.optimize("eager")(lambda x: next(map(quiet, [x])))(X), X + 1)
     assert records()[0].reason == "disabled-function"  # called by C code
     minidynamo.reset()
     layer = minidynamo.disable(torch.nn.Linear(3, 3))
