@@ -9,6 +9,7 @@
 #include "python/error_text.h"
 #include "trace/evaluate.h"
 #include "trace/known_types.h"
+#include "trace/rules.h"
 #include "trace/user_rules.h"
 
 namespace minidynamo {
@@ -54,6 +55,7 @@ void apply_settings(PyObject* config) {
 bool trace(Tracer& tracer, PyCodeObject* code, const FrameView& view, Exit& exit) {
   const PreparedCode* prepared = prepare(code);
   if (!prepared) return false;
+  load_rules();
   CollectorPaused collector;
   Ref handled = Ref::steal(PyErr_GetHandledException());
   ModeScope nothing_else(kCaptureNothing);

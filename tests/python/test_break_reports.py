@@ -158,6 +158,17 @@ def test_kinds_of_records_are_told_apart() -> None:
     assert not debug.graph_breaks() and not debug.uncaptured()
 
 
+def test_a_split_frame_is_told_from_one_that_runs_as_it_was() -> None:
+    report = minidynamo.explain(outer)(X)
+    told = {}
+    for kind in ("graph-break", "uncaptured"):
+        record = dataclasses.replace(report.breaks[0], kind=kind)
+        values = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+        told[kind] = _breaks.log_text(values), str(dataclasses.replace(report, breaks=(record,)))  # type: ignore[arg-type]
+    assert all(" is split: " in text or ": graph break: " in text for text in told["graph-break"])
+    assert all(" runs uncaptured: " in text for text in told["uncaptured"])
+
+
 def inner(x: torch.Tensor) -> torch.Tensor:
     return x * int(x.sum())
 
