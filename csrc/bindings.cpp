@@ -4,10 +4,13 @@
 
 #include "bytecode/instruction.h"
 #include "cache/code_cache.h"
+#include "codegen/resume.h"
 #include "hook/capture.h"
 #include "hook/frame_hook.h"
 #include "hook/optimized_function.h"
+#include "hook/report.h"
 #include "tensor/tensor_bindings.h"
+#include "trace/user_rules.h"
 
 namespace py = pybind11;
 using namespace minidynamo;
@@ -51,22 +54,31 @@ py::dict statistics() {
 }
 
 py::list uncaptured() {
-  py::list frames;
-  for (const Uncaptured& frame : runtime().uncaptured) {
-    auto* code = reinterpret_cast<PyCodeObject*>(frame.code.get());
+  py::list records;
+  for (const Uncaptured& record : runtime().uncaptured) records.append(take(to_dict(record)));
+  return records;
+}
+
+py::list reasons() {
+  py::list rows;
+  for (const BreakReasonRow& reason : break_reasons()) {
     py::dict row;
-    row["code"] = py::reinterpret_borrow<py::object>(frame.code.get());
-    row["reason"] = frame.reason;
-    row["detail"] = frame.detail;
-    row["filename"] = py::reinterpret_borrow<py::object>(code->co_filename);
-    row["line"] = frame.line;
-    row["column"] = frame.column;
-    row["end_column"] = frame.end_column;
-    row["function"] = py::reinterpret_borrow<py::object>(code->co_qualname);
-    row["user_stack"] = frame.user_stack;
-    frames.append(row);
+    row["code"] = reason.code;
+    row["explanation"] = reason.explanation;
+    row["hints"] = py::str(reason.hints).attr("split")("; ");
+    rows.append(row);
   }
-  return frames;
+  return rows;
+}
+
+void replace_skip_rules(const std::vector<std::pair<std::string, std::string>>& rules) {
+  std::vector<SkipRule> found;
+  for (const auto& [kind, text] : rules)
+    found.push_back({kind == "module" ? SkipRule::Kind::Module
+                     : kind == "path" ? SkipRule::Kind::Path
+                                      : SkipRule::Kind::Pattern,
+                     text});
+  set_skip_rules(std::move(found));
 }
 
 py::object call_disabled(const py::object& function, const py::tuple& args, const py::dict& kwargs) {
@@ -103,15 +115,29 @@ PYBIND11_MODULE(_C, module) {
   module.def("reset", &reset_runtime);
   module.def("statistics", &statistics);
   module.def("uncaptured", &uncaptured);
+  module.def("break_reasons", &reasons);
   module.def("cache_entries", [](const py::object& code) {
     CodeCache* cache = CodeCache::find(as_code(code));
     return cache ? std::vector<std::shared_ptr<CacheEntry>>(cache->entries().begin(), cache->entries().end())
                  : std::vector<std::shared_ptr<CacheEntry>>();
   });
+  module.def("resume_codes", [](const py::object& code) {
+    py::list codes;
+    for (Ref& resume : resume_codes(as_code(code))) codes.append(take(std::move(resume)));
+    return codes;
+  });
   module.def("start_global_capture", [](const py::object& config) { set_global_capture(config.ptr()); });
   module.def("stop_global_capture", [] { set_global_capture(nullptr); });
   module.def("is_tracing", [] { return Tracer::current() != nullptr; });
   module.def("call_disabled", &call_disabled);
+  module.def("allow_in_graph",
+             [](const py::object& callable) { add_user_rule(callable.ptr(), UserRule::AllowInGraph); });
+  module.def("assume_constant_result",
+             [](const py::object& callable) { add_user_rule(callable.ptr(), UserRule::AssumeConstant); });
+  module.def("remove_rule", [](const py::object& callable) { return remove_user_rule(callable.ptr()); });
+  module.def("keep_code_out", [](const py::object& code) { keep_code_out(as_code(code)); });
+  module.def("let_code_in", [](const py::object& code) { return let_code_in(as_code(code)); });
+  module.def("set_skip_rules", &replace_skip_rules);
   module.def("bytecode_text", [](const py::object& code) { return to_text(decode(as_code(code))); });
   module.def("bytecode_round_trip", [](const py::object& code) { return take(assemble(decode(as_code(code)))); });
 }

@@ -22,6 +22,14 @@ from minidynamo import config, debug  # noqa: E402
 from minidynamo._api import compile, compile_in_place, disable, is_compiling, optimize, reset, stats  # noqa: E402
 from minidynamo._explain import Explanation, explain  # noqa: E402
 from minidynamo._module import OptimizedModule  # noqa: E402
+from minidynamo._rules import (  # noqa: E402
+    allow_in_graph,
+    assume_constant_result,
+    graph_break,
+    remove_rule,
+    skip,
+    unskip,
+)
 from minidynamo.backends import list_backends, register_backend  # noqa: E402
 from minidynamo.exceptions import (  # noqa: E402
     BackendCompilerFailed,
@@ -41,16 +49,22 @@ __all__ = [
     "MinidynamoError",
     "OptimizedModule",
     "Unsupported",
+    "allow_in_graph",
+    "assume_constant_result",
     "compile",
     "compile_in_place",
     "config",
     "debug",
     "disable",
     "explain",
+    "graph_break",
     "is_compiling",
     "list_backends",
     "optimize",
     "register_backend",
+    "remove_rule",
     "reset",
+    "skip",
     "stats",
+    "unskip",
 ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import torch
 
-from minidynamo import _C, config
+from minidynamo import _C, _rules, config
 from minidynamo._capture import CaptureConfig, capture_config
 from minidynamo._module import OptimizedModule
 from minidynamo.exceptions import InvalidOptimizeTarget
@@ -145,33 +145,44 @@ def compile_in_place(module: torch.nn.Module, **settings: Any) -> None:
 def disable(
     fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None
 ) -> Callable[..., Any]:
-    """Keeps a function, method, module or class out of any capture, with everything that it calls.
+    """Keeps a function, method, module or class out of any capture.
+
+    A call of it from a captured function is a graph break with the reason "disabled-function".
 
     Args:
         fn: what to keep out; without it, the result is a decorator.
-        recursive: as `torch.compiler.disable` has it. With False too, what `fn` calls is not captured: that changes no
-            result.
-        reason: kept as the wrapper's `_minidynamo_disable_reason`.
+        recursive: with everything that it calls. With False, functions that it calls are captured as frames of their own;
+            this marks the function's code, so it holds for all functions made by the same `def`.
+        reason: told in reports of the break, and kept as `_minidynamo_disable_reason`.
+
+    Returns:
+        A wrapper of `fn`, whose `__wrapped__` is `fn`; a class or, with `recursive=False`, `fn` itself. `remove_rule` undoes
+        the latter.
+
+    Example:
+        >>> @minidynamo.disable(reason="reads a socket")
+        ... def receive(x):
+        ...     return x + 1
     """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
     if not callable(fn):
         raise InvalidOptimizeTarget(f"disable needs a function, module or class, got {type(fn).__name__}")
-    if isinstance(fn, torch.nn.Module):
-        return OptimizedModule(fn._orig_mod if isinstance(fn, OptimizedModule) else fn, None)
     if isinstance(fn, type):
         for name in ("__init__", "__call__"):
             if isinstance(fn.__dict__.get(name), types.FunctionType):
                 setattr(fn, name, disable(fn.__dict__[name], recursive, reason=reason))
         return fn
-    target = _innermost(fn)
-
-    @functools.wraps(target)
-    def disabled(*args: Any, **kwargs: Any) -> Any:
-        return _C.call_disabled(target, args, kwargs)
-
-    disabled._minidynamo_disable_reason = reason  # type: ignore[attr-defined]
-    return disabled
+    if not recursive:
+        target = _innermost(fn)
+        function = target.__func__ if isinstance(target, types.MethodType) else target
+        if not isinstance(function, types.FunctionType):
+            raise InvalidOptimizeTarget(f"disable(recursive=False) needs a Python function or method, got {type(fn).__name__}")
+        _rules.keep_out(function, reason)
+        return cast(Callable[..., Any], target)
+    if isinstance(fn, torch.nn.Module):
+        return OptimizedModule(fn._orig_mod if isinstance(fn, OptimizedModule) else fn, None)
+    return _rules.without_capture(_innermost(fn), reason)
 
 
 def is_compiling() -> bool:
@@ -180,7 +191,7 @@ def is_compiling() -> bool:
 
 
 def reset() -> None:
-    """Forgets every cached entry, every frame that was given up, and all counters."""
+    """Forgets every cached entry, every frame that was given up, and all counters. The user's rules stay."""
     _C.reset()
 
 

@@ -7,22 +7,23 @@ from typing import Any
 
 import torch
 
-from minidynamo import _api, debug
+from minidynamo import _C, _api, debug
+from minidynamo._breaks import Uncaptured, counted, record_of
 from minidynamo._capture import CaptureConfig
-from minidynamo.debug import Uncaptured
 from minidynamo.exceptions import InvalidOptimizeTarget
 
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """What one call was captured into. `str()` gives the readable report.
+    """What one call was captured into. `str()` gives the readable report, `to_dict()` the same as data.
 
     Attributes:
         result: what the call returned.
         graphs: the captured graphs, in the order they were made.
         operators: for each graph the names of its operations, in execution order.
-        breaks: where capture stopped, with reason and place.
+        breaks: where capture stopped, with reason and place: graph breaks and frames that ran as they were.
         guards: for each cache entry of the function its guards, as Python expressions.
+        entries: for each cache entry the name of its function: the one explained, or one in which it goes on after a break.
         seconds: wall time per phase.
     """
 
@@ -31,6 +32,7 @@ class Explanation:
     operators: tuple[tuple[str, ...], ...]
     breaks: tuple[Uncaptured, ...]
     guards: tuple[tuple[str, ...], ...]
+    entries: tuple[str, ...]
     seconds: dict[str, float]
 
     @property
@@ -45,6 +47,21 @@ class Explanation:
     def op_count(self) -> int:
         return sum(len(names) for names in self.operators)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the result and the graphs themselves, as plain values: fit for JSON.
+
+        `breaks` holds what repeats at one place once, with its `count`.
+        """
+        return {
+            "graph_count": self.graph_count,
+            "op_count": self.op_count,
+            "graph_break_count": self.graph_break_count,
+            "graphs": [{"operators": list(names)} for names in self.operators],
+            "breaks": [record.to_dict() | {"count": count} for record, count in counted(self.breaks)],
+            "entries": [{"function": name, "guards": list(guards)} for name, guards in zip(self.entries, self.guards)],
+            "seconds": dict(self.seconds),
+        }
+
     def __str__(self) -> str:
         counts = (
             (self.graph_count, "graph"),
@@ -57,11 +74,13 @@ class Explanation:
             lines.append(f"graph {index}: {_counted(len(names), 'operation')}")
             for name, count in collections.Counter(names).most_common():
                 lines.append(f"  {count:4d} x {name}")
-        if self.breaks:
-            lines.append("breaks:")
-            lines += [f"  {broken}" for broken in self.breaks]
-        for index, guards in enumerate(self.guards):
-            lines.append(f"guards of entry {index}:")
+        for index, (record, count) in enumerate(counted(self.breaks)):
+            what = "graph break" if record.kind == "graph-break" else f"{record.frame} runs uncaptured"
+            times = f" ({count} times)" if count > 1 else ""
+            lines.append(f"break {index}{times}: {what}: {record.detail} [{record.reason}]")
+            lines.append(record.describe())
+        for index, (name, guards) in enumerate(zip(self.entries, self.guards)):
+            lines.append(f"guards of entry {index}, {name}:")
             lines += [f"  {guard}" for guard in guards]
         lines.append("seconds: " + ", ".join(f"{name} {value:.6f}" for name, value in self.seconds.items()))
         return "\n".join(lines)
@@ -95,13 +114,23 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
         try:
             captured = _api.wrap(fn, CaptureConfig(collect))
             result = captured(*args, **kwargs)
-            guards = tuple(entry.guards for entry in debug.cache_entries(captured))
-            breaks = tuple(debug.uncaptured())
+            entries = [
+                (code.co_qualname, entry.guards)
+                for code in debug.codes_of(captured, resumed=True)
+                for entry in debug.cache_entries(code)
+            ]
+            breaks = tuple(record_of(record) for record in _C.uncaptured())
             seconds = _api.stats()["phases"]
         finally:
             _api.reset()
         return Explanation(
-            result, tuple(graphs), tuple(tuple(_operators(graph)) for graph in graphs), breaks, guards, seconds
+            result=result,
+            graphs=tuple(graphs),
+            operators=tuple(tuple(_operators(graph)) for graph in graphs),
+            breaks=breaks,
+            guards=tuple(guards for _, guards in entries),
+            entries=tuple(name for name, _ in entries),
+            seconds=seconds,
         )
 
     return call

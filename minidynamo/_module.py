@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C
+from minidynamo import _C, _rules
 from minidynamo._capture import CaptureConfig
 
 # What belongs to the wrapper itself; anything else is the original module's.
@@ -52,7 +52,7 @@ class OptimizedModule(torch.nn.Module):
         # The call, not forward alone: the original's own hooks are part of what is captured.
         original = self._orig_mod
         if self._capture_config is None:
-            self.forward = functools.partial(_call_disabled, original)
+            self.forward = _rules.without_capture(original, None, named_after=original.forward)
             return
         captured = _C.OptimizedFunction(original.__call__, self._capture_config)
         infer = getattr(original, "_infer_parameters", None)
@@ -117,10 +117,6 @@ class OptimizedModule(torch.nn.Module):
 
 def _rebuild(kind: type[OptimizedModule], module: torch.nn.Module, config: CaptureConfig | None) -> OptimizedModule:
     return kind(module, config)
-
-
-def _call_disabled(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-    return _C.call_disabled(module, args, kwargs)
 
 
 def _call_lazy(wrapper: OptimizedModule, captured: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -12,7 +12,7 @@ import contextlib
 import os
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 LOG_TOPICS = ("graph", "guards", "breaks", "recompiles", "code")
@@ -44,6 +44,40 @@ logs: frozenset[str] = frozenset()
 """What is logged: any of LOG_TOPICS. The environment variable MINIDYNAMO_LOGS (comma separated) sets it at import."""
 
 
+skip: tuple[str, ...] = ()
+"""Modules, files and glob patterns whose functions are neither captured nor traced into (`minidynamo.skip`). The environment
+variable MINIDYNAMO_SKIP (comma separated) sets it at import."""
+
+
+def is_pattern(entry: str) -> bool:
+    """Whether an entry of `skip` is a glob pattern."""
+    return any(character in entry for character in "*?[")
+
+
+def skip_entries(values: Iterable[object]) -> tuple[str, ...]:
+    """Entries for `skip` in the form in which they are kept: paths are absolute.
+
+    Raises TypeError or ValueError for what is neither a module's name nor a path nor a pattern.
+    """
+    return tuple(_skip_entry(value) for value in values)
+
+
+def _skip_entry(value: object) -> str:
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError("must be a collection of module names and paths, or a comma separated string")
+    entry = os.fspath(value)
+    if not isinstance(entry, str) or not entry:
+        raise ValueError("must name modules or paths")
+    is_path = not isinstance(value, str) or os.sep in entry or entry.startswith("~") or entry.endswith(".py")
+    if is_pattern(entry):
+        return entry if entry[0] in "*?[" else os.path.join(os.getcwd(), os.path.expanduser(entry))
+    if is_path:
+        return os.path.abspath(os.path.expanduser(entry))
+    if not all(part.isidentifier() for part in entry.split(".")):
+        raise ValueError(f"has {entry!r}, which is neither a module's name nor a path")
+    return entry
+
+
 def _boolean(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError("must be a bool")
@@ -69,6 +103,14 @@ def _log_topics(value: object) -> frozenset[str]:
     return frozenset(value)
 
 
+def _skip_list(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = [entry.strip() for entry in value.split(",") if entry.strip()]
+    if not isinstance(value, (set, frozenset, list, tuple)):
+        raise TypeError("must be a collection of module names and paths, or a comma separated string")
+    return tuple(dict.fromkeys(skip_entries(value)))
+
+
 _CHECKS: dict[str, Callable[[object], Any]] = {
     "suppress_errors": _boolean,
     "disabled": _boolean,
@@ -77,7 +119,23 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "trace_node_limit": _positive,
     "trace_depth_limit": _positive,
     "logs": _log_topics,
+    "skip": _skip_list,
 }
+
+
+_listeners: dict[str, Callable[[], None]] = {}
+
+
+def when_changed(name: str, listener: Callable[[], None]) -> None:
+    """Calls `listener` now and whenever the setting may have changed. One for each setting."""
+    _listeners[name] = listener
+    listener()
+
+
+def _tell(names: Iterable[str]) -> None:
+    for name in names:
+        if name in _listeners:
+            _listeners[name]()
 
 
 def _checked(name: str, value: object) -> Any:
@@ -104,10 +162,12 @@ def patch(**changes: Any) -> Iterator[None]:
     checked = {name: _checked(name, value) for name, value in changes.items()}
     before = {name: globals()[name] for name in checked}
     globals().update(checked)
+    _tell(checked)
     try:
         yield
     finally:
         globals().update(before)
+        _tell(before)
 
 
 class _Settings(types.ModuleType):
@@ -117,6 +177,7 @@ class _Settings(types.ModuleType):
         if not (name.startswith("__") and name.endswith("__")):
             value = _checked(name, value)
         super().__setattr__(name, value)
+        _tell((name,))
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"minidynamo.config.{name} cannot be deleted")
@@ -126,3 +187,5 @@ sys.modules[__name__].__class__ = _Settings
 
 if os.environ.get("MINIDYNAMO_LOGS"):
     logs = _checked("logs", os.environ["MINIDYNAMO_LOGS"])
+if os.environ.get("MINIDYNAMO_SKIP"):
+    skip = _checked("skip", os.environ["MINIDYNAMO_SKIP"])

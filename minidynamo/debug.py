@@ -5,12 +5,25 @@ Reads only; asking changes no entry and no counter.
 
 import dataclasses
 import types
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from minidynamo import _C
+from minidynamo._breaks import BreakReason, Uncaptured, break_reasons, record_of
 from minidynamo._module import OptimizedModule
+
+__all__ = [
+    "BreakReason",
+    "CacheEntry",
+    "Uncaptured",
+    "break_reasons",
+    "cache_entries",
+    "codes_of",
+    "graph_breaks",
+    "uncaptured",
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,32 +57,6 @@ class CacheEntry:
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class Uncaptured:
-    """A frame that ran as it was, and why.
-
-    Attributes:
-        reason: short stable name; `detail` says it in words, for this case.
-        filename, line, column, end_column: the place in the user's program that could not be captured; columns are -1 where
-            they are not known.
-        function: qualified name of the code at that place.
-        user_stack: the calls that led there, as in a traceback; empty where there is only one frame.
-    """
-
-    code: types.CodeType
-    reason: str
-    detail: str
-    filename: str
-    line: int
-    column: int
-    end_column: int
-    function: str
-    user_stack: str
-
-    def __str__(self) -> str:
-        return f"{self.filename}:{self.line} in {self.function}: {self.reason}: {self.detail}"
-
-
 def cache_entries(fn: Any) -> list[CacheEntry]:
     """The cached entries of a function, method, module, code object, or a wrapper of one, in the order they are tried.
 
@@ -89,15 +76,33 @@ def cache_entries(fn: Any) -> list[CacheEntry]:
 
 
 def uncaptured() -> list[Uncaptured]:
-    """The frames since the last reset that ran as they were."""
-    return [Uncaptured(**record) for record in _C.uncaptured()]
+    """The frames since the last reset that ran as they were, with the reasons."""
+    return [record_of(record) for record in _C.uncaptured() if record["kind"] == "uncaptured"]
 
 
-def codes_of(fn: Any) -> list[types.CodeType]:
+def graph_breaks() -> list[Uncaptured]:
+    """The places since the last reset where frames were split into several graphs, with the reasons."""
+    return [record_of(record) for record in _C.uncaptured() if record["kind"] == "graph-break"]
+
+
+def codes_of(fn: Any, *, resumed: bool = False) -> list[types.CodeType]:
     """The code objects whose entries belong to `fn`.
+
+    Args:
+        fn: function, method, module, code object, or a wrapper of one.
+        resumed: with the functions in which frames of these codes go on after a graph break.
 
     Raises TypeError where there is none, as for a builtin function.
     """
+    codes = _own_codes(fn)
+    continuations: Callable[[types.CodeType], list[types.CodeType]] | None = getattr(_C, "resume_codes", None)
+    if resumed and continuations is not None:
+        for code in codes:  # grows meanwhile: what goes on may be split again
+            codes += [found for found in continuations(code) if found not in codes]
+    return codes
+
+
+def _own_codes(fn: Any) -> list[types.CodeType]:
     if isinstance(fn, types.CodeType):
         return [fn]
     if isinstance(fn, OptimizedModule):

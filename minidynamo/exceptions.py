@@ -23,11 +23,53 @@ class MinidynamoError(RuntimeError):
 class Unsupported(MinidynamoError):
     """A frame that must be captured whole (`fullgraph=True`) holds something that cannot be captured.
 
+    The text has the place with its source line, what the reason means, what can be done, and the calls that led there.
+    What is not known is empty, and numbers are -1 or 0.
+
+    Attributes:
+        reason: short stable name, one of `minidynamo.debug.break_reasons()`.
+        detail: the reason in words, for this case.
+        explanation: what the reason means, in general.
+        hints: what can be done about it.
+        filename, line: the place in the user's program.
+        column, end_column: the columns there, counted in bytes from 0; -1 where they are not known, and the end where the
+            expression ends on a later line.
+        function: qualified name of the function at the place.
+        user_stack: the calls that led there, as in a traceback, innermost last.
+
     Example:
-        >>> raise Unsupported("the graph breaks here: bool(tensor)")
+        >>> raise Unsupported("something is printed", reason="print")
         Traceback (most recent call last):
-        minidynamo.exceptions.Unsupported: the graph breaks here: bool(tensor)
+        minidynamo.exceptions.Unsupported: something is printed
     """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        reason: str = "",
+        detail: str = "",
+        explanation: str = "",
+        hints: Sequence[str] = (),
+        filename: str = "",
+        line: int = 0,
+        column: int = -1,
+        end_column: int = -1,
+        function: str = "",
+        user_stack: str = "",
+    ) -> None:
+        super().__init__(message)
+        # Pickled by the base class: the message, and these.
+        self.reason = reason
+        self.detail = detail
+        self.explanation = explanation
+        self.hints = tuple(hints)
+        self.filename = filename
+        self.line = line
+        self.column = column
+        self.end_column = end_column
+        self.function = function
+        self.user_stack = user_stack
 
 
 class BackendCompilerFailed(MinidynamoError):

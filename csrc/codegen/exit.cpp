@@ -6,6 +6,7 @@
 #include "codegen/effect_planner.h"
 #include "codegen/resume.h"
 #include "codegen/value_planner.h"
+#include "trace/known_types.h"
 
 namespace minidynamo {
 namespace {
@@ -371,15 +372,69 @@ bool plan_with_cycles(ValuePlanner& values, Attempt attempt) {
 
 }  // namespace
 
+namespace {
+
+// Inference mode is entered where its context is made again.
+void define_inference_contexts(Tracer& tracer, ValuePlanner& values) {
+  static PyObject* const enter = import_object("torch.autograd.grad_mode._enter_inference_mode").release();
+  for (const TorchModes::InferenceContext& open : tracer.modes.inference())
+    values.define(open.context.get(), enter, open.mode.get());
+}
+
+bool set_modes_again(Tracer& tracer, ValuePlanner& values) {
+  static PyObject* const increment = import_object("torch.autocast_increment_nesting").release();
+  static PyObject* const decrement = import_object("torch.autocast_decrement_nesting").release();
+  for (const TorchModes::Change& change : tracer.modes.changes()) {
+    const bool has_prefix = PyTuple_GET_SIZE(change.prefix.get()) == 1;
+    const bool planned =
+        has_prefix ? values.effect(change.setter, {PyTuple_GET_ITEM(change.prefix.get(), 0), change.now.get()})
+                   : values.effect(change.setter, {change.now.get()});
+    if (!planned) return false;
+  }
+  const int nesting = tracer.modes.autocast_nesting();
+  for (int i = 0; i < std::abs(nesting); ++i)
+    if (!values.effect(nesting > 0 ? increment : decrement, {})) return false;
+  return true;
+}
+
+// The graph puts back what it changed.
+bool leave_modes_in_graph(Tracer& tracer) {
+  auto record = [&](PyObject* function, Ref arguments) {
+    return tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(function), arguments.get(), nullptr, Py_None, true,
+                                 nullptr) != kNoNode &&
+           (tracer.graph.mark_last_as_mode(), true);
+  };
+  static PyObject* const increment = import_object("torch.autocast_increment_nesting").release();
+  static PyObject* const decrement = import_object("torch.autocast_decrement_nesting").release();
+  static PyObject* const exit = import_object("torch.autograd.grad_mode._exit_inference_mode").release();
+  const int nesting = tracer.modes.autocast_nesting();
+  for (int i = 0; i < std::abs(nesting); ++i)
+    if (!record(nesting > 0 ? decrement : increment, Ref::steal(PyTuple_New(0)))) return false;
+  for (const TorchModes::Change& change : tracer.modes.changes()) {
+    Ref value = Ref::steal(PyTuple_Pack(1, change.before.get()));
+    if (!record(change.setter, Ref::steal(PySequence_Concat(change.prefix.get(), value.get())))) return false;
+  }
+  const auto& contexts = tracer.modes.inference();
+  for (auto open = contexts.rbegin(); open != contexts.rend(); ++open)
+    if (!record(exit, Ref::steal(PyTuple_Pack(1, open->context.get())))) return false;
+  return true;
+}
+
+}  // namespace
+
 bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
   flush_operator_reports();
   if (tracer.broken()) return false;
   ValuePlanner values(tracer, exit.plan, exit.outputs);
   const bool planned = plan_with_cycles(values, [&] {
+    define_inference_contexts(tracer, values);
     exit.plan.result = values.value_of(result);
-    return exit.plan.result != kNoValue && values.fill_cycles() && plan_effects(tracer, values) && values.fill_cycles();
+    return exit.plan.result != kNoValue && values.fill_cycles() && plan_effects(tracer, values) &&
+           values.fill_cycles() && set_modes_again(tracer, values);
   });
   if (!planned) return tracer.give_up(BreakReason::UnsupportedResult, values.refusal()) != nullptr;
+  if (!leave_modes_in_graph(tracer))
+    return tracer.give_up(BreakReason::OutsideContext, "a mode of torch cannot be left in the graph") != nullptr;
   tracer.graph.remove_dead_code(exit.outputs);
   values.gather(exit.inputs);
   return true;
@@ -390,11 +445,17 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
   if (tracer.broken()) return false;
   ValuePlanner values(tracer, exit.plan, exit.outputs);
   const bool planned = plan_with_cycles(values, [&] {
+    define_inference_contexts(tracer, values);
     return BreakPlanner(tracer, innermost, must_advance, exit, values).plan() && values.fill_cycles() &&
-           plan_effects(tracer, values) && values.fill_cycles();
+           plan_effects(tracer, values) && values.fill_cycles() && set_modes_again(tracer, values);
   });
   if (!planned) {
     refusal = values.refusal();
+    return false;
+  }
+  if (!leave_modes_in_graph(tracer)) {
+    PyErr_Clear();
+    refusal = "a mode of torch cannot be left in the graph";
     return false;
   }
   tracer.graph.remove_dead_code(exit.outputs);

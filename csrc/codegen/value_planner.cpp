@@ -88,6 +88,11 @@ ValueId ValuePlanner::slot_value(Frame& frame, size_t slot) {
   return value_of(frame.slots[slot].get());
 }
 
+void ValuePlanner::define(PyObject* object, PyObject* callable, PyObject* argument) {
+  keep_alive_.push_back(Ref::borrow(object));
+  values_[object] = call(callable, {argument});
+}
+
 ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
   // An object that its guard fixes is a constant of the residual code.
   if (source->access == Access::Pinned || PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) ||
@@ -405,7 +410,7 @@ void ValuePlanner::gather(std::vector<Source*>& inputs) {
   for (const Node& node : tracer_.graph.nodes()) {
     if (!node.used) continue;
     if (node.kind != NodeKind::Placeholder) {
-      ++calls;
+      calls += !node.sets_mode;
       continue;
     }
     Source* source = tracer_.outside.source_of(node.example.get());

@@ -24,6 +24,8 @@ class ValuePlanner {
   ValueId constant(PyObject* object);
   // A local or stack slot of a frame, which may hold an outside object that nothing has used.
   ValueId slot_value(Frame& frame, size_t slot);
+  // From now on the object is made by calling callable(argument).
+  void define(PyObject* object, PyObject* callable, PyObject* argument);
   static bool is_bound(const Frame& frame, size_t slot) noexcept;
 
   ValueId call(PyObject* callable, std::initializer_list<PyObject*> arguments);

@@ -10,6 +10,8 @@
 #include "hook/uncaptured_callable.h"
 #include "python/error_text.h"
 #include "trace/known_types.h"
+#include "trace/rules.h"
+#include "trace/user_rules.h"
 
 namespace minidynamo {
 namespace {
@@ -70,6 +72,8 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   };
   if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
     return refuse(BreakReason::Generator, "generator functions and coroutines run uncaptured");
+  load_rules();  // which also looks for marks
+  if (std::optional<KeptOut> rule = kept_out(view.function)) return refuse(rule->reason, std::move(rule->detail));
 
   Stopwatch watch;
   Break why;
@@ -83,6 +87,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   statistics.propagate += traced->tracer->propagate_seconds;
   statistics.evaluate -= traced->tracer->propagate_seconds;
   statistics.instructions += traced->tracer->executed;
+  if (traced->exit.plan.end) report_graph_break(code, config, why);
   auto entry = std::make_shared<CacheEntry>();
   Exit& exit = traced->exit;
 

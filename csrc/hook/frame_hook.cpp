@@ -6,6 +6,7 @@
 #include "python/eval_frame.h"
 #include "trace/calls.h"
 #include "trace/known_types.h"
+#include "trace/user_rules.h"
 
 namespace minidynamo {
 namespace {
@@ -69,6 +70,10 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
   const InterpreterFrame frame = look_at(raw);
   if (frame.code->co_flags & kGeneratedCode) return pass(thread, raw, throw_flag);
   if (Ref aside = put_aside(frame)) return aside.release();
+  if (frame.is_call && runs_disabled(frame.function)) {
+    ModeScope nothing(kCaptureNothing);
+    return pass(thread, raw, throw_flag);
+  }
   bool captured = false;
   Ref result;
   {

@@ -3,6 +3,7 @@
 #include "tensor/fake.h"
 #include "trace/code_origin.h"
 #include "trace/known_types.h"
+#include "trace/user_rules.h"
 
 namespace minidynamo {
 
@@ -20,7 +21,7 @@ bool should_capture(const InterpreterFrame& frame) {
     if (value && PyTuple_CheckExact(value))
       for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(value) && !found; ++k)
         found = interesting(PyTuple_GET_ITEM(value, k));
-    if (found) return code_origin(frame.code->co_filename) == CodeOrigin::User;
+    if (found) return code_origin(frame.code->co_filename) == CodeOrigin::User && !kept_out(frame.function);
   }
   return false;
 }

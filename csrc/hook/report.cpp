@@ -25,40 +25,30 @@ void log(PyObject* config, const char* topic, const std::string& text) {
   PyErr_Clear();
 }
 
-void record(PyCodeObject* code, const Break& why) {
-  Uncaptured frame{why.code_object ? why.code_object : Ref::borrow(reinterpret_cast<PyObject*>(code)),
-                   row_of(why.reason).code,
-                   why.detail,
-                   why.user_stack,
-                   why.line ? why.line : code->co_firstlineno,
-                   why.column,
-                   why.end_column};
-  runtime().uncaptured.push_back(std::move(frame));
+void record(PyCodeObject* code, const Break& why, Uncaptured::Kind kind) {
+  Ref frame_code = Ref::borrow(reinterpret_cast<PyObject*>(code));
+  Ref place = why.code_object ? why.code_object : frame_code;
+  runtime().uncaptured.push_back({kind, std::move(frame_code), std::move(place), row_of(why.reason).code, why.detail,
+                                  why.user_stack, why.line ? why.line : code->co_firstlineno, why.column,
+                                  why.end_column});
 }
 
-// Raises minidynamo.exceptions.Unsupported for fullgraph=True.
+// What minidynamo._breaks.<function> makes of a record.
+Ref in_words(const char* function, const Uncaptured& record) {
+  Ref make = import_object((std::string("minidynamo._breaks.") + function).c_str());
+  Ref facts = make ? to_dict(record) : Ref();
+  return facts ? Ref::steal(PyObject_CallOneArg(make.get(), facts.get())) : Ref();
+}
+
 void raise_unsupported(const Uncaptured& why) {
-  Ref raise = import_object("minidynamo.exceptions.Unsupported");
-  if (!raise) return;
-  const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(why.code.get())->co_filename);
-  std::string message =
-      why.detail + " [" + why.reason + "]\n  at " + (file ? file : "?") + ":" + std::to_string(why.line);
-  if (!why.user_stack.empty()) message += "\nUser stack (innermost last):\n" + why.user_stack;
-  PyErr_SetString(raise.get(), message.c_str());
+  if (Ref error = in_words("unsupported", why)) PyErr_SetObject(reinterpret_cast<PyObject*>(error.type()), error.get());
 }
 
-void raise_unsupported(const SkipMark& mark, PyCodeObject* code) {
-  raise_unsupported(Uncaptured{Ref::borrow(reinterpret_cast<PyObject*>(code)), mark.reason, mark.detail, "",
-                               mark.line ? mark.line : code->co_firstlineno});
-}
-
-void log_break(PyObject* config, PyCodeObject* code) {
+void log_last_record(PyObject* config) {
   if (!is_logged(config, "breaks")) return;
-  const Uncaptured& why = runtime().uncaptured.back();
-  const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(why.code.get())->co_filename);
-  log(config, "breaks",
-      std::string(PyUnicode_AsUTF8(code->co_qualname)) + " runs uncaptured: " + why.detail + " [" + why.reason +
-          "] at " + (file ? file : "?") + ":" + std::to_string(why.line) + "\n" + why.user_stack);
+  Ref text = in_words("log_text", runtime().uncaptured.back());
+  if (text && PyUnicode_Check(text.get())) log(config, "breaks", PyUnicode_AsUTF8(text.get()));
+  PyErr_Clear();
 }
 
 }  // namespace
@@ -67,15 +57,42 @@ bool asks_for_fullgraph(PyObject* config) { return flag(config, "fullgraph"); }
 
 void raise_unsupported() { raise_unsupported(runtime().uncaptured.back()); }
 
+Ref to_dict(const Uncaptured& record) {
+  auto* place = reinterpret_cast<PyCodeObject*>(record.code.get());
+  auto* frame = reinterpret_cast<PyCodeObject*>(record.frame_code.get());
+  const char* kind = record.kind == Uncaptured::Kind::GraphBreak ? "graph-break" : "uncaptured";
+  return Ref::steal(Py_BuildValue("{ss sO sO ss ss sO si si si sO ss}", "kind", kind, "frame", frame->co_qualname,
+                                  "code", record.code.get(), "reason", record.reason.c_str(), "detail",
+                                  record.detail.c_str(), "filename", place->co_filename, "line", record.line, "column",
+                                  record.column, "end_column", record.end_column, "function", place->co_qualname,
+                                  "user_stack", record.user_stack.c_str()));
+}
+
+void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why) {
+  record(code, why, Uncaptured::Kind::GraphBreak);
+  log_last_record(config);
+}
+
 void report_skipped(PyCodeObject* code, PyObject* config, const SkipMark& mark) {
-  if (mark.reason == "recompile-limit" && runtime().limited.insert(code).second)
-    record(code, Break{BreakReason::RecompileLimit, mark.detail});
-  if (asks_for_fullgraph(config)) raise_unsupported(mark, code);
+  if (mark.reason == "recompile-limit" && runtime().limited.insert(code).second) {
+    record(code, Break{BreakReason::RecompileLimit, mark.detail}, Uncaptured::Kind::Frame);
+    log_last_record(config);
+  }
+  if (!asks_for_fullgraph(config)) return;
+  // The first report knows more than the mark.
+  const std::vector<Uncaptured>& records = runtime().uncaptured;
+  for (auto known = records.rbegin(); known != records.rend(); ++known)
+    if (known->frame_code.get() == reinterpret_cast<PyObject*>(code) && known->reason == mark.reason &&
+        known->detail == mark.detail)
+      return raise_unsupported(*known);
+  Ref code_object = Ref::borrow(reinterpret_cast<PyObject*>(code));
+  raise_unsupported({Uncaptured::Kind::Frame, code_object, code_object, mark.reason, mark.detail, "",
+                     mark.line ? mark.line : code->co_firstlineno});
 }
 
 void report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why) {
-  record(code, why);
-  log_break(config, code);
+  record(code, why, Uncaptured::Kind::Frame);
+  log_last_record(config);
   if (CodeCache* cache = CodeCache::get(code))
     cache->skip({reinterpret_cast<ConfigId>(config), row_of(why.reason).code, why.detail, why.line});
 }

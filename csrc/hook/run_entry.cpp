@@ -153,7 +153,7 @@ Ref run_entry(const FoundEntry& found, bool& captured) {
 Ref put_aside(const InterpreterFrame& frame) {
   Run* run = current_run;
   if (!run || !run->residual || frame.caller_code != run->residual || !frame.is_call ||
-      !find_resume_function(frame.code))
+      (frame.code->co_flags & CO_GENERATOR) || !find_resume_function(frame.code))
     return nullptr;
   run->residual = nullptr;
   run->next_function = Ref::borrow(frame.function);

@@ -30,9 +30,15 @@ class ModeScope {
   ThreadMode saved_;
 };
 
-// A frame that ran as it was, and why.
+// A place where a capture stopped, and why.
 struct Uncaptured {
-  Ref code;
+  enum class Kind : uint8_t {
+    GraphBreak,  // the frame was split there
+    Frame,       // the frame ran as it was
+  };
+  Kind kind = Kind::Frame;
+  Ref frame_code;  // of the frame that was to be captured
+  Ref code;        // of the place: another one's in a traced call
   std::string reason, detail, user_stack;
   int line = 0, column = -1, end_column = -1;
 };

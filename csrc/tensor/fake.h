@@ -21,6 +21,15 @@ Ref make_fake(PyObject* real);
 // values): not an error of the traced program, but a reason to give the trace up.
 bool is_fake_data_error(PyObject* exception) noexcept;
 
+// Why an operator's result cannot be told.
+enum class FakeProblem : uint8_t {
+  Data,              // it depends on the values of a tensor
+  NoImplementation,  // the operator has no fake (meta) implementation, or that one failed
+  Devices,           // the arguments lie on different devices
+  Kind,              // the result is of a kind that has no fake form
+  RealTensor,        // it writes to a real tensor
+};
+
 // What the trace is told about operators that reach the Fake dispatch key.
 class OperatorObserver {
  public:
@@ -40,7 +49,8 @@ class OperatorObserver {
   virtual PyObject* fake_for_real(PyObject* real) noexcept = 0;
   // The operator's result depends on data (item(), nonzero(), bool(t)...), cannot be faked, or touches data: the trace
   // must be abandoned. Sets the Python error; `reason` is one sentence naming the operator.
-  virtual void cannot_fake(const std::string& operator_name, const std::string& reason) noexcept = 0;
+  virtual void cannot_fake(const std::string& operator_name, FakeProblem problem,
+                           const std::string& reason) noexcept = 0;
 };
 
 // While one lives on a thread, this thread traces: factory functions give fakes, real tensors go through

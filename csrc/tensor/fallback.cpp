@@ -133,7 +133,7 @@ class Call {
     if (info_.rule == OperatorRule::RunOnFakes) return run_for_real();
     if (info_.dynamic_output && depends_on_data()) {
       if (!any_fake_ && !any_unknown_real_) return run_for_real();
-      refuse(c10::str("the result of ", info_.name, " depends on the data of a tensor"));
+      refuse(FakeProblem::Data, c10::str("the result of ", info_.name, " depends on the data of a tensor"));
     }
     const bool report = observer_ && !observer_->recording_call();
     c10::SmallVector<c10::IValue, 4> results;
@@ -143,10 +143,10 @@ class Call {
     for (c10::IValue& result : results) stack_->push_back(std::move(result));
   }
 
-  [[noreturn]] void refuse(const std::string& reason) {
+  [[noreturn]] void refuse(FakeProblem problem, const std::string& reason) {
     if (observer_) {
       pybind11::gil_scoped_acquire gil;
-      observer_->cannot_fake(info_.name, reason);
+      observer_->cannot_fake(info_.name, problem, reason);
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_NotImplementedError, reason.c_str());
       throw_python_error();
     }
@@ -200,7 +200,7 @@ class Call {
   void replace_reals() {
     for (size_t index : info_.written_arguments) {
       if (is_unknown_real((*stack_)[first_argument() + index])) {
-        refuse(c10::str(info_.name, " writes to a tensor from outside of the trace"));
+        refuse(FakeProblem::RealTensor, c10::str(info_.name, " writes to a tensor from outside of the trace"));
       }
     }
     for (size_t i = first_argument(); i < stack_->size(); ++i) {
@@ -244,7 +244,8 @@ class Call {
     for_each_written([this](const at::Tensor& tensor) {
       const auto* view = torch::autograd::impl::get_view_autograd_meta(tensor);
       const bool view_of_real = view && view->has_bw_view() && !is_fake_tensor(view->get_backward_view().base_);
-      if (!is_fake_tensor(tensor) || view_of_real) refuse(c10::str(info_.name, " writes to a real tensor"));
+      if (!is_fake_tensor(tensor) || view_of_real)
+        refuse(FakeProblem::RealTensor, c10::str(info_.name, " writes to a real tensor"));
     });
   }
 
@@ -347,8 +348,8 @@ void fake_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
   Call call(op, keys, stack);
   try {
     call.run();
-  } catch (const CannotFake& problem) {
-    call.refuse(problem.reason);
+  } catch (const CannotFake& failure) {
+    call.refuse(failure.problem, failure.reason);
   }
 }
 

@@ -198,7 +198,7 @@ c10::Device result_device(const OperatorInfo& info, c10::ArrayRef<c10::IValue> a
     if (first_argument_decides(info.name)) return device;
     if (device.is_cpu() && tensor->dim() == 0) continue;
     if (found && *found != device) {
-      throw CannotFake{c10::str(info.name, " got tensors on ", *found, " and on ", device)};
+      throw CannotFake{FakeProblem::Devices, c10::str(info.name, " got tensors on ", *found, " and on ", device)};
     }
     found = device;
   }
@@ -216,13 +216,17 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 void throw_if_python_says_unknown(const OperatorInfo& info, PyObject* type, const std::string& message) {
   if (!type) return;
   const std::string_view name = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  const bool depends_on_data = name.find("DataDependent") != std::string_view::npos ||
+                               name.find("DynamicOutputShape") != std::string_view::npos || says_no_data(message);
   const bool unknown = PyErr_GivenExceptionMatches(type, PyExc_NotImplementedError) ||
-                       name.find("DataDependent") != std::string_view::npos ||
-                       name.find("DynamicOutputShape") != std::string_view::npos ||
-                       name.find("Unsupported") != std::string_view::npos || says_no_data(message);
-  if (unknown) throw CannotFake{c10::str(info.name, " has no metadata-only answer: ", first_line(message))};
+                       name.find("Unsupported") != std::string_view::npos;
+  if (depends_on_data || unknown) {
+    throw CannotFake{depends_on_data ? FakeProblem::Data : FakeProblem::NoImplementation,
+                     c10::str(info.name, " has no metadata-only answer: ", first_line(message))};
+  }
   if (!info.builtin) {
-    throw CannotFake{c10::str("the fake implementation of ", info.name, " raised ", name, ": ", first_line(message))};
+    throw CannotFake{FakeProblem::NoImplementation,
+                     c10::str("the fake implementation of ", info.name, " raised ", name, ": ", first_line(message))};
   }
 }
 
@@ -244,10 +248,11 @@ void call(const c10::OperatorHandle& op, const OperatorInfo& info, torch::jit::S
     throw;
   } catch (const c10::NotImplementedError& error) {
     throw CannotFake{
+        FakeProblem::NoImplementation,
         c10::str(info.name, " has no fake (meta) implementation: ", first_line(error.what_without_backtrace()))};
   } catch (const c10::Error& error) {
     if (says_no_data(error.what_without_backtrace())) {
-      throw CannotFake{c10::str("the result of ", info.name, " depends on data")};
+      throw CannotFake{FakeProblem::Data, c10::str("the result of ", info.name, " depends on data")};
     }
     throw;
   }
@@ -270,7 +275,8 @@ class ResultReader {
       } else if (value.isNone() || value.isInt() || value.isBool() || value.isDouble() || value.isComplexDouble()) {
         result_.returns.push_back({ReturnShape::Kind::Value, 0, value});
       } else {
-        throw CannotFake{c10::str(info_.name, " returns a ", value.tagKind(), ", which has no fake form")};
+        throw CannotFake{FakeProblem::Kind,
+                         c10::str(info_.name, " returns a ", value.tagKind(), ", which has no fake form")};
       }
     }
     return std::move(result_);
@@ -283,9 +289,9 @@ class ResultReader {
       entry.kind = TensorResult::Kind::Undefined;
     } else if (tensor.layout() != c10::kStrided || tensor.is_quantized() || tensor.is_nested() ||
                c10::isQIntType(tensor.scalar_type())) {
-      throw CannotFake{c10::str(info_.name, " returns a tensor that is not a plain strided one")};
+      throw CannotFake{FakeProblem::Kind, c10::str(info_.name, " returns a tensor that is not a plain strided one")};
     } else if (tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) {
-      throw CannotFake{c10::str(info_.name, " returns a tensor whose shape depends on data")};
+      throw CannotFake{FakeProblem::Data, c10::str(info_.name, " returns a tensor whose shape depends on data")};
     } else {
       describe(tensor, entry);
     }

@@ -3,12 +3,14 @@
 //
 // Slow (microseconds in C++, up to a millisecond for meta kernels written in Python): memo.h remembers the outcome.
 #pragma once
+#include "tensor/fake.h"
 #include "tensor/memo.h"
 
 namespace minidynamo {
 
 // Thrown when metadata alone does not tell the result; becomes OperatorObserver::cannot_fake.
 struct CannotFake {
+  FakeProblem problem;
   std::string reason;  // one sentence
 };
 

@@ -33,7 +33,7 @@ class RecordingObserver final : public OperatorObserver {
     if (!fake || PyDict_SetItem(fakes_.ptr(), real, fake.get()) < 0) return nullptr;
     return PyDict_GetItemWithError(fakes_.ptr(), real);
   }
-  void cannot_fake(const std::string& operator_name, const std::string& reason) noexcept override {
+  void cannot_fake(const std::string& operator_name, FakeProblem, const std::string& reason) noexcept override {
     PyErr_SetString(PyExc_NotImplementedError, (operator_name + ": " + reason).c_str());
   }
 

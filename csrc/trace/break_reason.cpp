@@ -3,7 +3,7 @@
 namespace minidynamo {
 namespace {
 constexpr BreakReasonRow kRows[] = {
-#define BREAK_REASON(name, code, explanation, hint) {code, explanation, hint},
+#define BREAK_REASON(name, code, explanation, hints) {code, explanation, hints},
 #include "trace/break_reasons.def"
 #undef BREAK_REASON
 };

@@ -6,7 +6,7 @@
 namespace minidynamo {
 
 enum class BreakReason : uint8_t {
-#define BREAK_REASON(name, code, explanation, hint) name,
+#define BREAK_REASON(name, code, explanation, hints) name,
 #include "trace/break_reasons.def"
 #undef BREAK_REASON
 };
@@ -14,7 +14,7 @@ enum class BreakReason : uint8_t {
 struct BreakReasonRow {
   const char* code;         // the stable short name
   const char* explanation;  // what it means, in general
-  const char* hint;         // what a user can do about it
+  const char* hints;        // what a user can do about it, separated by "; "
 };
 const BreakReasonRow& row_of(BreakReason reason) noexcept;
 std::span<const BreakReasonRow> break_reasons() noexcept;

@@ -11,6 +11,7 @@
 #include "trace/operations.h"
 #include "trace/rules.h"
 #include "trace/tensor_calls.h"
+#include "trace/user_rules.h"
 
 namespace minidynamo {
 namespace {
@@ -189,7 +190,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         value = type == &PyReversed_Type ? Ref::steal(PySequence_List(iterator.get())) : std::move(iterator);
       } else if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyUnicode_Type ||
                  type == &PyComplex_Type) {
-        return tracer.give_up(BreakReason::DataDependent, std::string(type->tp_name) + "() of a tensor");
+        return tracer.give_up(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
       }
     }
     if (type == &PyUnicode_Type && values.size() == 1 && shows_address(values[0].get()))
@@ -433,6 +434,7 @@ Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments
 }
 
 Ref call_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (const std::optional<KeptOut> rule = kept_out(callable)) return tracer.give_up(rule->reason, rule->detail);
   auto* function = reinterpret_cast<PyFunctionObject*>(callable);
   const PreparedCode* prepared = prepare(reinterpret_cast<PyCodeObject*>(function->func_code));
   if (!prepared) return nullptr;
@@ -451,6 +453,7 @@ Ref call_function(Tracer& tracer, PyObject* callable, const Arguments& arguments
 }
 
 Ref run_called_from_c(Tracer& tracer, PyObject* callable, PyObject* const* slots) {
+  if (const std::optional<KeptOut> rule = kept_out(callable)) return tracer.give_up(rule->reason, rule->detail);
   auto* function = reinterpret_cast<PyFunctionObject*>(callable);
   const PreparedCode* prepared = prepare(reinterpret_cast<PyCodeObject*>(function->func_code));
   if (!prepared) return nullptr;

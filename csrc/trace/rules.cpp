@@ -12,6 +12,7 @@
 #include "trace/operations.h"
 #include "trace/special.h"
 #include "trace/tensor_calls.h"
+#include "trace/user_rules.h"
 
 namespace minidynamo {
 namespace {
@@ -22,7 +23,7 @@ struct RuleLine {
 };
 
 Rule make_rule(Rule::Kind kind) { return Rule{kind}; }
-Rule make_rule(Rule::Kind kind, const char* reason) { return Rule{kind, nullptr, reason}; }
+Rule make_rule(Rule::Kind kind, BreakReason reason, const char* detail) { return Rule{kind, nullptr, reason, detail}; }
 Rule make_rule(Rule::Kind kind, Rule::Handler handler) { return Rule{kind, handler}; }
 
 const std::vector<RuleLine>& rule_lines() {
@@ -62,6 +63,7 @@ class RuleTable {
     std::optional<Tracer::Native> native;
     if (Tracer* tracer = Tracer::current()) native.emplace(*tracer);
     modules_seen_ = PyDict_GET_SIZE(PyImport_GetModuleDict());
+    look_for_torch_marks();
     for (const bool wildcards : {true, false})  // single names after, so that they win
       for (const RuleLine& line : rule_lines())
         if (line.path.ends_with(".*") == wildcards && !resolved_.count(&line)) resolve(line);
@@ -162,7 +164,9 @@ void load_rules() {
 
 const Rule* find_rule(PyObject* callable) {
   static RuleTable* const table = new RuleTable;  // holds references: not destroyed after the interpreter
-  if (const Rule* rule = table->find(callable)) return rule;
+  const Rule* rule = table->find(callable);
+  if (const Rule* user_rule = find_user_rule(callable)) return user_rule;
+  if (rule) return rule;
   return rule_for_type(Py_TYPE(callable));
 }
 
@@ -225,7 +229,7 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     case Rule::Kind::Special:
       return rule.handler(tracer, callable, arguments);
     case Rule::Kind::Refuse:
-      return tracer.give_up(BreakReason::RefusedFunction, rule.reason);
+      return tracer.give_up(rule.reason, rule.detail);
   }
   return nullptr;
 }

@@ -20,7 +20,8 @@ struct Rule {
   using Handler = Ref (*)(Tracer&, PyObject* callable, const Arguments&);
   Kind kind;
   Handler handler = nullptr;
-  const char* reason = nullptr;  // Refuse
+  BreakReason reason = BreakReason::UnknownFunction;  // Refuse: the reason, and what happens in words
+  const char* detail = nullptr;
 };
 
 // Reads the table, which may import modules: to be called before a trace starts.

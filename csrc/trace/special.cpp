@@ -133,7 +133,8 @@ Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
   if (is_fake(object) || Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash)
-    return tracer.give_up(BreakReason::ObjectIdentity, "the hash of an object comes from its address");
+    return tracer.give_up(is_fake(object) ? BreakReason::TensorIdentity : BreakReason::ObjectIdentity,
+                          "the hash of an object comes from its address");
   guard_special_methods(tracer, object, {"__hash__"});
   return tracer.broken() ? Ref() : call_natively(tracer, callable, arguments);
 }
@@ -181,7 +182,7 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
 }
 
 Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  if (!takes(arguments, 1, 1)) return tracer.give_up(BreakReason::Locals, "vars() is called");
+  if (!takes(arguments, 1, 1)) return tracer.give_up(BreakReason::FrameIntrospection, "vars() is called");
   Ref name = Ref::steal(PyUnicode_InternFromString("__dict__"));
   return load_attribute(tracer, argument(arguments, 0), name.get());
 }
@@ -291,6 +292,7 @@ Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) 
   Ref context = record_state_change(tracer, enter, Arguments{std::span<const Ref>(&mode, 1)});
   if (!context) return nullptr;
   tracer.graph.stand_for(context.get(), static_cast<NodeId>(tracer.graph.nodes().size() - 1));
+  tracer.modes.note_inference(context, mode);
   return done(PyObject_GenericSetAttr(self, context_name, context.get()) == 0);
 }
 
@@ -299,6 +301,8 @@ Ref inference_mode_exit(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const context_name = PyUnicode_InternFromString("_inference_mode_context");
   const Ref context = load_attribute(tracer, argument(arguments, 0), context_name);
   if (!context) return nullptr;
+  if (!tracer.modes.leave_inference(context.get()))
+    return tracer.give_up(BreakReason::OutsideContext, "an inference_mode entered before the trace is left");
   return done(static_cast<bool>(record_state_change(tracer, exit, Arguments{std::span<const Ref>(&context, 1)})));
 }
 

@@ -101,6 +101,23 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
   return result;
 }
 
+Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  flush_operator_reports();
+  std::unordered_map<Ref, Ref> own_tensors;
+  auto* const of_caller = std::exchange(tracer.tensors_of_opaque_call, &own_tensors);
+  Ref result = execute(tracer, NodeKind::CallFunction, target, arguments);
+  if (result && is_tensor(result.get()) && !is_fake(result.get()))
+    result = Ref::borrow(tracer.fake_for_real(result.get()));
+  tracer.tensors_of_opaque_call = of_caller;
+  if (tracer.broken()) return nullptr;
+  if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  if (!has_fake(result.get()) && !is_plain_result(result.get()))
+    return tracer.give_up(BreakReason::UnsupportedResult,
+                          target_text(target) + " returned a " + result.type()->tp_name);
+  tracer.take_impure();
+  return record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true) ? result : Ref();
+}
+
 Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands) {
   static PyObject* const module = PyImport_ImportModule("operator");
   Ref function = Ref::steal(PyObject_GetAttrString(module, operator_name));
@@ -131,10 +148,12 @@ Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& ar
 
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   if (has_fake(arguments)) return tracer.give_up(BreakReason::DataDependent, target_text(target) + " with a tensor");
+  tracer.modes.note(target, arguments.positional().get());
   Ref result = execute(tracer, NodeKind::CallFunction, target, arguments);
   if (tracer.broken()) return nullptr;
   if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   if (!record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true)) return nullptr;
+  tracer.graph.mark_last_as_mode();
   return result;
 }
 

@@ -8,8 +8,12 @@ bool has_fake(PyObject* object);  // a fake, or a tuple, list, dict or slice wit
 bool has_fake(const Arguments& arguments);
 
 // Executes target(*args, **kwargs) natively on fakes and records it as one node; what returns no tensor and changes
-// nothing is a constant and leaves no node. For CallMethod, target is the method's name and arguments[0] the tensor.
+// nothing is a constant and leaves no node. For CallMethod, target is the method's
+// name and arguments[0] the tensor.
 Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);
+// The same for a function of which nothing is known: tensors that it makes or finds itself are its own, and its node
+// stays, used or not.
+Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments);
 Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands);
 // Executes it for real, not on fakes (torch.tensor([1, 2])), and lets a fake stand for the result.
 Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& arguments);

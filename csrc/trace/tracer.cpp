@@ -22,6 +22,22 @@ std::string stack_text(const Frame* innermost) {
   }
   return text;
 }
+
+BreakReason reason_for(FakeProblem problem) noexcept {
+  switch (problem) {
+    case FakeProblem::Data:
+      return BreakReason::DataDependent;
+    case FakeProblem::NoImplementation:
+      return BreakReason::NoFakeImplementation;
+    case FakeProblem::Devices:
+      return BreakReason::MixedDevices;
+    case FakeProblem::Kind:
+      return BreakReason::UnsupportedTensor;
+    case FakeProblem::RealTensor:
+      return BreakReason::UnknownTensor;
+  }
+  return BreakReason::DataDependent;
+}
 }  // namespace
 
 namespace {
@@ -49,7 +65,7 @@ Break make_break(BreakReason why, std::string detail, const Frame* frame) {
     reason.code_object = frame->prepared->code_object;
     reason.line = at.line;
     reason.column = at.column;
-    reason.end_column = at.end_column;
+    reason.end_column = at.end_line == at.line ? at.end_column : -1;
   }
   return reason;
 }
@@ -116,12 +132,17 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
 
 PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
   if (PyObject* fake = outside.replacement_of(real)) return fake;
+  if (tensors_of_opaque_call) {
+    Ref& fake = (*tensors_of_opaque_call)[Ref::borrow(real)];
+    if (!fake) fake = make_fake(real);
+    return fake.get();
+  }
   return give_up(BreakReason::UnknownTensor,
                  "an operation uses a tensor that was reached in a way the trace cannot see");
 }
 
-void Tracer::cannot_fake(const std::string& operator_name, const std::string& reason) noexcept {
-  give_up(BreakReason::DataDependent, operator_name + ": " + reason);
+void Tracer::cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept {
+  give_up(reason_for(problem), operator_name + ": " + reason);
 }
 
 }  // namespace minidynamo

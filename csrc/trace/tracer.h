@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "trace/break_reason.h"
 #include "trace/frame.h"
 #include "trace/outside.h"
+#include "trace/torch_modes.h"
 
 namespace minidynamo {
 
@@ -34,8 +36,8 @@ struct Break {
   std::string detail;
   Ref code_object;
   int32_t line = 0;
-  int32_t column = -1, end_column = -1;
-  std::string user_stack;  // as in a traceback, outermost frame first
+  int32_t column = -1, end_column = -1;  // in bytes; the end is -1 on another line
+  std::string user_stack;                // as in a traceback, outermost frame first
   // The instructions before which the trace may end instead, the best one first: the innermost traced instruction that
   // runs alone, then the calls that led to it.
   std::vector<StopPoint> stops;
@@ -59,6 +61,7 @@ class Tracer final : public OperatorObserver {
   Graph graph;
   GuardTree& guards;  // of the cache entry to be
   Outside outside;
+  TorchModes modes;
   Frame* frame = nullptr;  // innermost traced frame
   TraceLimits limits;
   long executed = 0;                       // instructions
@@ -73,7 +76,10 @@ class Tracer final : public OperatorObserver {
   void note_raise(Frame& frame);
   std::unordered_set<Ref> identities;  // what id() returned: the very objects, which may not leave the trace
   std::vector<Ref> kept_for_identity;  // what id() was asked about, so that no address comes twice
-  double propagate_seconds = 0;        // spent in executing recorded calls on fakes
+  // While an opaque call is executed: fakes for tensors that it made or found itself, by tensor. It will do so again
+  // when the graph runs.
+  std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
+  double propagate_seconds = 0;  // spent in executing recorded calls on fakes
 
   // Gives the trace up. Returns null, for `return tracer.give_up(...)`.
   std::nullptr_t give_up(BreakReason reason, std::string detail);
@@ -107,7 +113,7 @@ class Tracer final : public OperatorObserver {
   bool recording_call() const noexcept override { return native_ > 0; }
   void operator_is_impure() noexcept override { impure_ = true; }
   PyObject* fake_for_real(PyObject* real) noexcept override;
-  void cannot_fake(const std::string& operator_name, const std::string& reason) noexcept override;
+  void cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept override;
 
  private:
   friend class TracerActivation;

@@ -47,7 +47,7 @@ struct Observer final : OperatorObserver {
     PyErr_SetString(PyExc_LookupError, "unknown tensor");
     return nullptr;
   }
-  void cannot_fake(const std::string& name, const std::string&) noexcept override {
+  void cannot_fake(const std::string& name, FakeProblem, const std::string&) noexcept override {
     refused = name;
     PyErr_SetString(PyExc_NotImplementedError, name.c_str());
   }

@@ -36,10 +36,16 @@ COST_LIMIT = 400  # statements that one function may run, about
 BREAKS = "  # breaks"
 
 LETTERS = {
-    **{"vec": "v", "three": "w", "mat": "m", "num": "s", "int": "n", "float": "r", "bool": "b", "str": "t", "ints": "l"},
-    **{"deque": "q", "whole": "u", "table": "d", "tensors": "ts", "pair": "p", "box": "o", "walk": "it"},
-    **{"gives_vec": "g", "gives_int": "h", "makes": "gen"},
+    "vec": "v", "three": "w", "mat": "m", "num": "s", "int": "n", "float": "r", "bool": "b", "str": "t", "ints": "l",
+    "deque": "q", "whole": "u", "table": "d", "tensors": "ts", "pair": "p", "box": "o", "walk": "it",
+    "gives_vec": "g", "gives_int": "h", "makes": "gen",
 }
+
+
+def templates(text: str) -> list[str]:
+    """A table: templates stand apart by more than one space."""
+    return re.split(r"\s{2,}", text.strip())
+
 
 LITERALS = {
     "vec": ["torch.tensor([0.5, -1.0])", "torch.ones(2)", "torch.zeros(2)"],
@@ -60,64 +66,81 @@ LITERALS = {
 }
 
 VALUES = {
-    "vec": [
-        *("torch.sin(<vec>)", "<vec>.cos()", "<vec> + <vec>", "<vec> - <num>", "<vec> * <float>", "<vec> * <int>", "<mat> @ <vec>"),
-        *("<vec>.clamp(-1, 1)", "<vec>.tanh()", "<mat>[0]", "<mat>[:, 1]", "<mat>.sum(0)", "<mat>.diagonal()", "<three>[1:]"),
-        *("torch.where(<vec> > 0, <vec>, <vec>)", "torch.stack([<num>, <num>])", "<vec>.flip(0)", "<vec>.view(2)"),
-        *("<vec>.detach()", "<vec>.clone()", "<vec>.clone().mul_(<float>)", "<box!>.tensor", "<box!>.nested[1]['k']"),
-        *("<tensors!>[0]", "<tensors!>[-1]", "<pair!>[0]", "<box!>.scaled(<float>)", "<box!>.scaled(by=<int>)", "<box!>.step()"),
-        *("(<*vec> if <cond> else <*vec>)", "sum([<*vec> for <k:int> in <^ints>[:3]], <vec>)", "down(<int> % 3, <vec>)"),
-        *("functools.reduce(torch.add, <tensors>, <vec>)", "next(<*vec> for <k:int> in [1, 2])", "<mat>.view(4)[::3]"),
-        *("functools.reduce(lambda <a:vec>, <b:vec>: <*vec>, <tensors>[:3], <vec>)", "torch.cat([<vec>[:1], <vec>[1:]])"),
-        *("<gives_vec!>()", "<gives_vec!>(<int>)", "(<vec+> := <vec>)", "max(<tensors>[:3], key=lambda <a:vec>: <*int>)"),
-    ],
-    "three": ["<three>.sin()", "<three> * <float>", "torch.cat([<vec>, <num>.reshape(1)])", "torch.arange(3) * <num>"],
-    "mat": [
-        *("<mat> + <mat>", "<mat> @ <mat>", "<mat>.t()", "<mat>.tanh()", "torch.outer(<vec>, <vec>)", "<mat> * <num>", "<mat> * <vec>"),
-        *("torch.stack([<vec>, <vec>])", "<mat>.clone()", "<vec>.expand(2, 2)", "<vec>.unsqueeze(0) + <vec>.unsqueeze(1)"),
-    ],
-    "num": [
-        *("<vec>.sum()", "<vec>[0]", "<vec> @ <vec>", "<mat>.mean()", "<num> * <float>", "<mat>[0, 1]", "<vec>.max()", "<num>.tanh()"),
-        *("<three>.sum()", "<num> + <int>", "<num> - <num>", "<vec>[<int> % 2]"),
-    ],
-    "int": [
-        *("<int> + 1", "(<int> + <int>) % 9", "<int> - <int>", "<int> * <int> % 7", "<int> // <int>", "-<int>", "len(<ints>)"),
-        *("<ints!>[0]", "<ints!>[<int>]", "<table!>.get('a', 0)", "<table!>['b']", "sum(<ints>)", "max(<ints>, default=0)"),
-        *("len(str(<vec>.shape))", "<mat>.shape[0]", "<vec>.dim()", "<box!>.count", "<box!>.doubled", "<box!>.nested[0][0]"),
-        *("<box!>.shared", "len(<deque!>)", "sum(<*int> for <k:int> in <^ints>[:3])", "sum(numbers(<int>))", "next(<walk!>, 0)"),
-        *("<gives_int!>()", "<gives_int!>(<int>)", "(<int+> := <int>)", "(<*int> if <cond> else <*int>)", "<pair!>[1]"),
-        *("int(<bool>)", "len(<str>)", "int(torch.is_grad_enabled())", "sorted(<ints>)[0]", "sum(<makes!>())", "TOTAL"),
-        *("len(<box!>.items)", "getattr(<box!>, 'extra_count', <int>)", "<ints!>.count(<int>)", "len(HISTORY)", "min(<int>, <int>)"),
-    ],
-    "float": ["<float> * 0.5", "float(<int>)", "<int> / 2", "math.sin(<float>)", "-<float>", "round(<float>, 1)", "<float> + <int>"],
-    "bool": [
-        *("<int> > <int>", "<int> == <int>", "<int> in <ints>", "'a' in <table!>", "not <ints>", "<ints!> is <ints!>"),
-        *("<vec!> is <vec!>", "0 < <int> < 3", "<vec>.shape[0] == 2", "isinstance(<int>, int)", "<bool> and <*bool>"),
-        *("<bool> or <*bool>", "not <bool>", "<str> < <str>", "<vec>.requires_grad", "len(<ints>) > 2", "hasattr(<box!>, 'extra')"),
-        *("any(<*bool> for <k:int> in <^ints>[:3])", "<ints!> == <ints!>", "<box!>.tensor is <vec!>", "<int> in <whole!>"),
-    ],
-    "str": [
-        *("<str> + 'c'", "f'{<int!>}-{<str!>}'", "str(<int>)", "<str>.upper()", "<str>[:2]", "'n%d' % <int>", "type(<vec>).__name__"),
-        *("'-'.join(str(<*int>) for <k:int> in <^ints>[:3])", "f'{<float!>:.2f}'", "('y' if <bool> else <*str>)"),
-    ],
-    "ints": [
-        *("<ints> + [<int>]", "[<*int> for <k:int> in <^ints>[:3]]", "[<*int> for <k:int> in <^ints>[:3] if <*bool>]", "list(range(<int> % 4))"),
-        *("sorted(<ints>, reverse=<bool>)", "sorted(<ints>, key=lambda <k:int>: <*int>)", "<ints>[1:]", "list(<ints>)"),
-        *("list(map(lambda <k:int>: <*int>, <ints>[:3]))", "[*<ints>, <int>]", "<box!>.items", "list(<table!>.values())"),
-        *("list(<deque!>)", "sorted(<whole!>)", "list(reversed(<ints>))", "list(<makes!>())", "[<*int> for <k:str> in <table!>]"),
-        *("[<k> + 1 for <k:int> in <^ints>]", "list(itertools.islice(<walk!>, 2))", "list(numbers(<int>))", "(<*ints> if <cond> else <*ints>)"),
-    ],
+    "vec": templates("""
+        torch.sin(<vec>)   <vec>.cos()   <vec> + <vec>   <vec> - <num>   <vec> * <float>   <vec> * <int>   <mat> @ <vec>
+        <vec>.clamp(-1, 1)   <vec>.tanh()   <mat>[0]   <mat>[:, 1]   <mat>.sum(0)   <mat>.diagonal()   <three>[1:]
+        torch.where(<vec> > 0, <vec>, <vec>)   torch.stack([<num>, <num>])   <vec>.flip(0)   <vec>.view(2)
+        <vec>.detach()   <vec>.clone()   <vec>.clone().mul_(<float>)   <box!>.tensor   <box!>.nested[1]['k']
+        <tensors!>[0]   <tensors!>[-1]   <pair!>[0]   <box!>.scaled(<float>)   <box!>.scaled(by=<int>)   <box!>.step()
+        (<*vec> if <cond> else <*vec>)   sum([<*vec> for <k:int> in <^ints>[:3]], <vec>)   down(<int> % 3, <vec>)
+        functools.reduce(torch.add, <tensors>, <vec>)   next(<*vec> for <k:int> in [1, 2])   <mat>.view(4)[::3]
+        functools.reduce(lambda <a:vec>, <b:vec>: <*vec>, <tensors>[:3], <vec>)   torch.cat([<vec>[:1], <vec>[1:]])
+        <gives_vec!>()   <gives_vec!>(<int>)   (<vec+> := <vec>)   max(<tensors>[:3], key=lambda <a:vec>: <*int>)
+    """),
+    "three": templates("""
+        <three>.sin()   <three> * <float>   torch.cat([<vec>, <num>.reshape(1)])   torch.arange(3) * <num>
+    """),
+    "mat": templates("""
+        <mat> + <mat>   <mat> @ <mat>   <mat>.t()   <mat>.tanh()   torch.outer(<vec>, <vec>)   <mat> * <num>
+        <mat> * <vec>   torch.stack([<vec>, <vec>])   <mat>.clone()   <vec>.expand(2, 2)
+        <vec>.unsqueeze(0) + <vec>.unsqueeze(1)
+    """),
+    "num": templates("""
+        <vec>.sum()   <vec>[0]   <vec> @ <vec>   <mat>.mean()   <num> * <float>   <mat>[0, 1]   <vec>.max()
+        <num>.tanh()   <three>.sum()   <num> + <int>   <num> - <num>   <vec>[<int> % 2]
+    """),
+    "int": templates("""
+        <int> + 1   (<int> + <int>) % 9   <int> - <int>   <int> * <int> % 7   <int> // <int>   -<int>   len(<ints>)
+        <ints!>[0]   <ints!>[<int>]   <table!>.get('a', 0)   <table!>['b']   sum(<ints>)   max(<ints>, default=0)
+        len(str(<vec>.shape))   <mat>.shape[0]   <vec>.dim()   <box!>.count   <box!>.doubled   <box!>.nested[0][0]
+        <box!>.shared   len(<deque!>)   sum(<*int> for <k:int> in <^ints>[:3])   sum(numbers(<int>))   next(<walk!>, 0)
+        <gives_int!>()   <gives_int!>(<int>)   (<int+> := <int>)   (<*int> if <cond> else <*int>)   <pair!>[1]
+        int(<bool>)   len(<str>)   int(torch.is_grad_enabled())   sorted(<ints>)[0]   sum(<makes!>())   TOTAL
+        len(<box!>.items)   getattr(<box!>, 'extra_count', <int>)   <ints!>.count(<int>)   len(HISTORY)
+        min(<int>, <int>)
+    """),
+    "float": templates("""
+        <float> * 0.5   float(<int>)   <int> / 2   math.sin(<float>)   -<float>   round(<float>, 1)   <float> + <int>
+    """),
+    "bool": templates("""
+        <int> > <int>   <int> == <int>   <int> in <ints>   'a' in <table!>   not <ints>   <ints!> is <ints!>
+        <vec!> is <vec!>   0 < <int> < 3   <vec>.shape[0] == 2   isinstance(<int>, int)   <bool> and <*bool>
+        <bool> or <*bool>   not <bool>   <str> < <str>   <vec>.requires_grad   len(<ints>) > 2
+        hasattr(<box!>, 'extra')   any(<*bool> for <k:int> in <^ints>[:3])   <ints!> == <ints!>
+        <box!>.tensor is <vec!>   <int> in <whole!>
+    """),
+    "str": templates("""
+        <str> + 'c'   f'{<int!>}-{<str!>}'   str(<int>)   <str>.upper()   <str>[:2]   'n%d' % <int>
+        type(<vec>).__name__   '-'.join(str(<*int>) for <k:int> in <^ints>[:3])   f'{<float!>:.2f}'
+        ('y' if <bool> else <*str>)
+    """),
+    "ints": templates("""
+        <ints> + [<int>]   [<*int> for <k:int> in <^ints>[:3]]   [<*int> for <k:int> in <^ints>[:3] if <*bool>]
+        list(range(<int> % 4))   sorted(<ints>, reverse=<bool>)   sorted(<ints>, key=lambda <k:int>: <*int>)
+        <ints>[1:]   list(<ints>)   list(map(lambda <k:int>: <*int>, <ints>[:3]))   [*<ints>, <int>]   <box!>.items
+        list(<table!>.values())   list(<deque!>)   sorted(<whole!>)   list(reversed(<ints>))   list(<makes!>())
+        [<*int> for <k:str> in <table!>]   [<k> + 1 for <k:int> in <^ints>]   list(itertools.islice(<walk!>, 2))
+        list(numbers(<int>))   (<*ints> if <cond> else <*ints>)
+    """),
     "deque": ["collections.deque(<ints>)", "collections.deque(<ints>, maxlen=2)"],
     "whole": ["{<int>, <int>}", "set(<ints>)", "<whole> | {<int>}", "{<*int> for <k:int> in <^ints>[:3]}"],
-    "table": ["{'a': <int>, 'c': <int>}", "dict(<table!>)", "{**<table!>, 'b': <int>}", "{<*str>: <*int> for <k:int> in <^ints>[:3]}"],
-    "tensors": ["[<vec>, <vec>]", "[<*vec> for <k:int> in range(2)]", "<tensors> + [<vec>]", "list(<mat>)", "[*<mat>.unbind(1)]"],
+    "table": templates("""
+        {'a': <int>, 'c': <int>}   dict(<table!>)   {**<table!>, 'b': <int>}
+        {<*str>: <*int> for <k:int> in <^ints>[:3]}
+    """),
+    "tensors": templates("""
+        [<vec>, <vec>]   [<*vec> for <k:int> in range(2)]   <tensors> + [<vec>]   list(<mat>)   [*<mat>.unbind(1)]
+    """),
     "pair": ["(<vec>, <int>)"],
     "box": ["Box(<vec>)", "Box(<vec>, <ints>)"],
 }
 
 # Values that no graph can hold: the trace ends there.
 BREAKING_VALUES = {
-    "vec": ["apart(<vec>)", "<vec> * <num>.item()", "torch.tensor(<vec>.tolist())", "max(<tensors>, key=lambda <a:vec>: <a>.sum())"],
+    "vec": templates("""
+        apart(<vec>)   <vec> * <num>.item()   torch.tensor(<vec>.tolist())
+        max(<tensors>, key=lambda <a:vec>: <a>.sum())
+    """),
     "int": ["int(<num>.clamp(-3, 3).item())", "apart(<int>)", "(print(<int>) or <int>)"],
     "float": ["<num>.item()", "<vec>.tolist()[0]"],
     "bool": ["bool(<num> > 0)", "(<vec> > 0).any().item()", "<vec>.tolist()[0] > 0"],
@@ -125,39 +148,46 @@ BREAKING_VALUES = {
     "ints": ["[int(<a>) for <a:float> in <^vec>.clamp(-3, 3).tolist()]"],
     "num": ["torch.tensor(<num>.item())"],
 }
-TENSOR_CONDITIONS = [
-    *("<num> > 0", "(<vec> > 0).any()", "<vec>[0] < <vec>[1]", "not <num> > 0", "<bool> and <num> < <float>", "<num> > 0 or <*bool>"),
-]
+TENSOR_CONDITIONS = templates("""
+    <num> > 0   (<vec> > 0).any()   <vec>[0] < <vec>[1]   not <num> > 0   <bool> and <num> < <float>
+    <num> > 0 or <*bool>
+""")
 
-BINDINGS = [
-    *(["<vec=> = <vec>"] * 6 + ["<int=> = <int>"] * 4 + ["<mat=> = <mat>", "<num=> = <num>", "<three=> = <three>"] * 2),
-    *("<float=> = <float>", "<bool=> = <bool>", "<str=> = <str>", "<ints=> = <ints>", "<ints=> = <ints!>", "<vec=> = <vec!>"),
-    *("<deque=> = <deque>", "<whole=> = <whole>", "<table=> = <table>", "<table=> = <table!>", "<tensors=> = <tensors>"),
-    *("<pair=> = <pair>", "<box=> = Box(<vec>)", "<box=> = <box!>", "<int~> += <int>", "<str~> += <str>", "del <vec->", "del <int->"),
-    *("<int=>, *<ints=> = <ints>", "<vec=>, <int=> = <pair>", "*<tensors=>, <vec=> = <mat>", "(<vec=>, <int=>), <int=> = <pair>, <int>"),
-    *("<vec=> = <vec=> = <vec>", "<vec=>, <vec=> = <tensors>", "<gives_vec+> = lambda <k:int>=<int>: <*vec>"),
-    *("<gives_int+> = lambda <k:int>=<int>: <*int>", "<walk+> = iter(<ints>)", "<walk+> = numbers(<int>)", "<walk+> = <makes!>()"),
-    *("<walk+> = (<*int> for <k:int> in <^ints>[:3])", "<walk+> = map(lambda <k:int>: <*int>, <ints>)"),
-]
-IN_PLACE = [
-    *("<vec~> += <vec>", "<vec!>.mul_(<float>)", "<vec!>.add_(<vec>)", "<vec!>[0] = <num>", "<vec!>[<int> % 2] = <float>"),
-    *("<mat!>[1] = <vec>", "<mat!>[:, 0] += <vec>", "<mat!>.t_()", "<vec!>.copy_(<vec>)", "<vec!>.zero_()", "<box!>.tensor.add_(1)"),
-    *("<box!>.tensor[1] = <float>", "<tensors!>[0].neg_()", "<box!>.tensor *= <float>", "torch.cos(<vec>, out=<vec!>)"),
-]
-CONTAINERS = [
-    *("<ints!>.append(<int>)", "<ints!>[0] = <int>", "<ints!>.pop()", "<ints!>.insert(0, <int>)", "<ints!>.extend([<int>, <int>])"),
-    *("<ints!>.sort()", "<ints!>.reverse()", "del <ints!>[0]", "<ints!>[1:] = [<int>]", "<ints!>.clear()", "<ints~> += [<int>]"),
-    *("<ints!>.remove(<int>)", "<table!>['a'] = <int>", "<table!>[<str>] = <int>", "<table!>['a'] += <int>", "<table!>.clear()"),
-    *("<table!>.pop('b', None)", "del <table!>['a']", "<table!>.update(c=<int>)", "<int=> = <table!>.setdefault('d', <int>)"),
-    *("<deque!>.append(<int>)", "<deque!>.appendleft(<int>)", "<deque!>.rotate(1)", "<int=> = <deque!>.popleft()", "<int=> = <ints!>.pop(0)"),
-    *("<whole!>.add(<int>)", "<whole!>.discard(<int>)", "<tensors!>.append(<vec>)", "<tensors!>[0] = <vec>", "<vec=> = <tensors!>.pop()"),
-]
-OBJECTS = [
-    *("<box!>.count = <int>", "<box!>.count += <int>", "<box!>.doubled = <int>", "<box!>.tensor = <vec>", "<box!>.extra = <vec>"),
-    *("del <box!>.extra", "<box!>.items.append(<int>)", "<box!>.nested[0][0] = <int>", "<box!>.nested[1]['k'] = <vec>"),
-    *("<box!>.items = <ints>", "setattr(<box!>, 'extra_count', <int>)", "<box!>.tensor, <box!>.count = <vec>, <int>", "Box.shared = <int>"),
-]
-GLOBALS = ["TOTAL += <int>", "TOTAL = <int>", "HISTORY.append(<int>)", "HISTORY[0] = <int>", "CACHE[<str>] = <vec>", "CACHE.pop('a', None)"]
+BINDINGS = ["<vec=> = <vec>"] * 6 + ["<int=> = <int>"] * 4 + templates("""
+    <mat=> = <mat>   <num=> = <num>   <three=> = <three>   <float=> = <float>   <bool=> = <bool>   <str=> = <str>
+    <ints=> = <ints>   <ints=> = <ints!>   <vec=> = <vec!>   <deque=> = <deque>   <whole=> = <whole>
+    <table=> = <table>   <table=> = <table!>   <tensors=> = <tensors>   <pair=> = <pair>   <box=> = Box(<vec>)
+    <box=> = <box!>   <int~> += <int>   <str~> += <str>   del <vec->   del <int->   <int=>, *<ints=> = <ints>
+    <vec=>, <int=> = <pair>   *<tensors=>, <vec=> = <mat>   (<vec=>, <int=>), <int=> = <pair>, <int>
+    <vec=> = <vec=> = <vec>   <vec=>, <vec=> = <tensors>   <gives_vec+> = lambda <k:int>=<int>: <*vec>
+    <gives_int+> = lambda <k:int>=<int>: <*int>   <walk+> = iter(<ints>)   <walk+> = numbers(<int>)
+    <walk+> = <makes!>()   <walk+> = (<*int> for <k:int> in <^ints>[:3])   <walk+> = map(lambda <k:int>: <*int>, <ints>)
+""")
+IN_PLACE = templates("""
+    <vec~> += <vec>   <vec!>.mul_(<float>)   <vec!>.add_(<vec>)   <vec!>[0] = <num>   <vec!>[<int> % 2] = <float>
+    <mat!>[1] = <vec>   <mat!>[:, 0] += <vec>   <mat!>.t_()   <vec!>.copy_(<vec>)   <vec!>.zero_()
+    <box!>.tensor.add_(1)   <box!>.tensor[1] = <float>   <tensors!>[0].neg_()   <box!>.tensor *= <float>
+    torch.cos(<vec>, out=<vec!>)
+""")
+CONTAINERS = templates("""
+    <ints!>.append(<int>)   <ints!>[0] = <int>   <ints!>.pop()   <ints!>.insert(0, <int>)
+    <ints!>.extend([<int>, <int>])   <ints!>.sort()   <ints!>.reverse()   del <ints!>[0]   <ints!>[1:] = [<int>]
+    <ints!>.clear()   <ints~> += [<int>]   <ints!>.remove(<int>)   <table!>['a'] = <int>   <table!>[<str>] = <int>
+    <table!>['a'] += <int>   <table!>.clear()   <table!>.pop('b', None)   del <table!>['a']   <table!>.update(c=<int>)
+    <int=> = <table!>.setdefault('d', <int>)   <deque!>.append(<int>)   <deque!>.appendleft(<int>)   <deque!>.rotate(1)
+    <int=> = <deque!>.popleft()   <int=> = <ints!>.pop(0)   <whole!>.add(<int>)   <whole!>.discard(<int>)
+    <tensors!>.append(<vec>)   <tensors!>[0] = <vec>   <vec=> = <tensors!>.pop()
+""")
+OBJECTS = templates("""
+    <box!>.count = <int>   <box!>.count += <int>   <box!>.doubled = <int>   <box!>.tensor = <vec>   <box!>.extra = <vec>
+    del <box!>.extra   <box!>.items.append(<int>)   <box!>.nested[0][0] = <int>   <box!>.nested[1]['k'] = <vec>
+    <box!>.items = <ints>   setattr(<box!>, 'extra_count', <int>)   <box!>.tensor, <box!>.count = <vec>, <int>
+    Box.shared = <int>
+""")
+GLOBALS = templates("""
+    TOTAL += <int>   TOTAL = <int>   HISTORY.append(<int>)   HISTORY[0] = <int>   CACHE[<str>] = <vec>
+    CACHE.pop('a', None)
+""")
 BREAKING_STATEMENTS = [
     *("print(<int>)", "print(<str>, <int>)", "<float=> = <num>.item()", "<int=> = apart(<int>)", "<vec=> = apart(<vec>)"),
     *("change_apart(<ints!>)", "<box!>.count = int(<vec>.sum().clamp(-3, 3).item())", "print(<box!>.count, <ints!>)"),
@@ -165,16 +195,18 @@ BREAKING_STATEMENTS = [
 ]
 ENDINGS = ["if <cond>:\n    raise Problem(<int>)", "assert <cond>, <str>", "if <cond>:\n    return <result>"]
 
-FOR_HEADERS = [
-    *("for <k:int> in range(<int> % 4):", "for <k:int> in <ints!>:", "for <i:int>, <k:int> in enumerate(<ints!>):", "for <k:int> in <ints>[:3]:"),
-    *("for <k:str>, <i:int> in <table!>.items():", "for <k:int>, <a:vec> in zip(<ints>[:3], <tensors>):", "for <a:vec> in <tensors!>:"),
-    *("for <a:vec> in <mat>:", "for <k:int> in sorted(<whole!>):", "for <k:int> in <deque!>:", "for <k:int> in numbers(<int>):"),
-    *("for <k:int> in <makes!>():", "for <k:int>, <i:int> in zip(<walk!>, range(3)):", "for <k:int> in reversed(<ints>):"),
-]
-WITH_HEADERS = [
-    *("with torch.no_grad():", "with Noted(<ints!>):", "with noted(<ints!>) as <k:int>:", "with torch.enable_grad():"),
-    *("with contextlib.suppress(Problem, IndexError):", "with Noted(<ints!>), torch.no_grad():", "with noted(<box!>.items) as <k:int>:"),
-]
+FOR_HEADERS = templates("""
+    for <k:int> in range(<int> % 4):   for <k:int> in <ints!>:   for <i:int>, <k:int> in enumerate(<ints!>):   for <k:int> in <ints>[:3]:
+    for <k:str>, <i:int> in <table!>.items():   for <k:int>, <a:vec> in zip(<ints>[:3], <tensors>):
+    for <a:vec> in <tensors!>:   for <a:vec> in <mat>:   for <k:int> in sorted(<whole!>):   for <k:int> in <deque!>:
+    for <k:int> in numbers(<int>):   for <k:int> in <makes!>():   for <k:int>, <i:int> in zip(<walk!>, range(3)):
+    for <k:int> in reversed(<ints>):
+""")
+WITH_HEADERS = templates("""
+    with torch.no_grad():   with Noted(<ints!>):   with noted(<ints!>) as <k:int>:   with torch.enable_grad():
+    with contextlib.suppress(Problem, IndexError):   with Noted(<ints!>), torch.no_grad():
+    with noted(<box!>.items) as <k:int>:
+""")
 CAUGHT = ["Problem", "(IndexError, KeyError)", "ZeroDivisionError", "Exception", "(Problem, ValueError)", "LookupError"]
 
 # Module-level definitions; a program has those that it names.
@@ -674,9 +706,9 @@ class Writer:
         parameters = {"x": "vec", "y": "mat", "items": "ints", "table": "table", "box": "box"}
         f = "\n".join(self.function("f", parameters, Scope(dict(parameters), {}, None), 20))
         inputs = [self.inputs(0), self.inputs(1)]
-        calls = self.choose(["calls = [inputs, other_inputs]", "calls = [inputs, inputs, other_inputs]", "calls = [inputs, other_inputs, inputs]"])
+        calls = self.choose(["inputs, other_inputs", "inputs, inputs, other_inputs", "inputs, other_inputs, inputs"])
         parts = [*self.functions, f, *inputs]
-        return Program("\n\n\n".join([definitions("\n".join(parts)), *parts, calls]) + "\n", self.statements)
+        return Program("\n\n\n".join([definitions("\n".join(parts)), *parts, f"calls = [{calls}]"]) + "\n", self.statements)
 
 
 # What a statement may be: a table of templates or a method of the writer, as often as it is to appear.

@@ -6,10 +6,12 @@ pytest runs the same few at each time. As a script it looks for new failures, sh
     python tests/python/test_generated_programs.py --features
 
 A program that is found goes to tests/programs as it is, with the right number of graphs in its first line. The search runs
-in processes of their own: one that crashes or hangs leaves its program behind as well.
+in processes of their own: a program that crashes one is shrunk too, by a fork for each attempt. A file is tried again with
+`--check FILE`.
 """
 
 import argparse
+import ast
 import collections
 import contextlib
 import dataclasses
@@ -39,8 +41,10 @@ from program_generator import Program
 import minidynamo
 from minidynamo import _C, backends
 
-SECONDS_PER_PROGRAM = 60
+SECONDS_PER_RUN = 10
+SECONDS_PER_PROGRAM = 60  # where even a signal does not end it
 EXAMPLES_PER_PROCESS = 1000
+FAILURES_OF_A_KIND = 3  # that are kept and shrunk: the next would tell nothing new
 DEFECTS = ("internal", "guards-fail")  # reasons to give up a frame that are always the tracer's fault
 
 settings = hypothesis.settings(
@@ -59,7 +63,7 @@ class Failure:
     """A program that runs otherwise when it is captured.
 
     Attributes:
-        kind: the first difference without names and numbers; failures of one kind probably have one cause.
+        kind: the first difference without places, names and numbers; failures of one kind often have one cause.
     """
 
     program: Program
@@ -69,8 +73,9 @@ class Failure:
 
     @property
     def kind(self) -> str:
-        names = re.sub(r"'[^']*'|\d+(\.\d+)?|#|-", "", self.differences[0])
-        return " ".join(names.split())[:200]
+        first = self.differences[0].split("\nMismatched")[0]
+        places = r"(?<=result|.lobal)[\w.<>]*(\[[^]]*\][\w.<>]*)*:|\[[^]]*\]"
+        return " ".join(re.sub(places + r"|'[^']*'|\d+(\.\d+)?|#|-", "", first).split())[:200]
 
     @property
     def text(self) -> str:
@@ -100,6 +105,24 @@ def name_of(program: Program) -> str:
     return hashlib.sha256(program.text.encode()).hexdigest()[:8]
 
 
+class Hang(BaseException):
+    """A program ran for too long. No handler in the program catches it."""
+
+
+@contextlib.contextmanager
+def bounded() -> Iterator[None]:
+    def interrupt(number: int, frame: Any) -> None:
+        raise Hang(f"no end after {SECONDS_PER_RUN} s")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS_PER_RUN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def check(program: Program, backend: str) -> Failure | None:
     """Runs the program eagerly and captured, and tells what differs.
 
@@ -120,21 +143,23 @@ def check(program: Program, backend: str) -> Failure | None:
 
     with written(program) as path:
         try:
-            expected = differential.observe(path, lambda target: target, views=exact)
-        except RuntimeError:
+            with bounded():
+                expected = differential.observe(path, lambda target: target, views=exact)
+        except (RuntimeError, Hang):
             hypothesis.reject()
         minidynamo.reset()
         try:
-            actual = differential.observe(path, captured, views=exact)
+            with bounded():
+                actual = differential.observe(path, captured, views=exact)
             different = differential.differences(expected, actual, exact=exact)
-        except Exception as error:
-            different = [f"the comparison raises {type(error).__name__}: {error}"]
+        except (Exception, Hang) as error:
+            different = [f"the captured run raises {type(error).__name__}: {error}"]
         different += [f"given up: {one['reason']}: {one['detail']}" for one in _C.uncaptured() if one["reason"] in DEFECTS]
         minidynamo.reset()
     return Failure(program, backend, tuple(different), graphs) if different else None
 
 
-@hypothesis.settings(settings, max_examples=150, derandomize=True)
+@hypothesis.settings(settings, max_examples=300, derandomize=True)
 @hypothesis.given(program_generator.programs(), backend_names)
 def test_generated_programs(program: Program, backend: str) -> None:
     failure = check(program, backend)
@@ -162,7 +187,7 @@ class Search:
         self.examples = examples
         self.folder = folder
         self.kinds = folder / "kinds.txt"
-        self.known = set(self.kinds.read_text().splitlines()) if self.kinds.exists() else set()
+        self.known = collections.Counter(self.kinds.read_text().splitlines() if self.kinds.exists() else ())
         self.running = folder / f"running_{seed}.py"
         self.done = 0
         self.found: Failure | None = None
@@ -171,9 +196,9 @@ class Search:
         while self.done < self.examples:
             self.found = None
             left = hypothesis.settings(settings, max_examples=self.examples - self.done)
-            search = hypothesis.seed(self.seed * 1_000_000 + self.done)(left(hypothesis.given(program_generator.programs(), backend_names)(self.one)))
+            search = left(hypothesis.given(program_generator.programs(), backend_names)(self.one))
             try:
-                search()
+                hypothesis.seed(self.seed * 1_000_000 + self.done)(search)()
             except (AssertionError, hypothesis.errors.Flaky):
                 self.save()
             else:
@@ -187,19 +212,60 @@ class Search:
         faulthandler.dump_traceback_later(SECONDS_PER_PROGRAM, exit=True)
         failure = check(program, backend)
         faulthandler.cancel_dump_traceback_later()
-        if failure is not None and failure.kind not in self.known and (self.found is None or failure.kind == self.found.kind):
+        if failure is None or self.known[failure.kind] >= FAILURES_OF_A_KIND:
+            return
+        if self.found is None or failure.kind == self.found.kind:
             self.found = failure
             raise AssertionError(failure.kind)
 
     def save(self) -> None:
         assert self.found is not None
-        self.known.add(self.found.kind)
+        self.known[self.found.kind] += 1
         with self.kinds.open("a") as kinds:
             kinds.write(self.found.kind + "\n")
         path = self.folder / f"generated_{name_of(self.found.program)}.py"
         path.write_text(self.found.text)
         path.with_suffix(".txt").write_text(str(self.found))
         print(f"\n{path}\n  {self.found.differences[0]}", flush=True)
+
+
+def shrunk_in_forks(program: Program, backend: str) -> Program:
+    """The program less all statements without which a process that checks it crashes too."""
+
+    def crashes(text: str) -> bool:
+        child = os.fork()
+        if child == 0:
+            faulthandler.disable()
+            os.close(2)
+            signal.alarm(SECONDS_PER_PROGRAM)
+            with contextlib.suppress(BaseException):
+                check(Program(text, 0), backend)
+            os._exit(0)
+        return os.waitpid(child, 0)[1] != 0
+
+    text: str | None = program.text
+    while text is not None:
+        program = Program(text, 0)
+        text = next(filter(crashes, simpler(text)), None)
+    return program
+
+
+def simpler(text: str) -> Iterator[str]:
+    """The program with one statement left out, or replaced by what it holds; the outermost first."""
+
+    def blocks() -> list[list[ast.stmt]]:
+        held = (getattr(node, field, None) for node in ast.walk(tree) for field in ("body", "orelse", "finalbody", "handlers"))
+        return [block for block in held if isinstance(block, list)]
+
+    tree = ast.parse(text)
+    for place, block in enumerate(blocks()):
+        for number in reversed(range(len(block))):
+            for replacement in ([], getattr(block[number], "body", None)):
+                if replacement is not None and not isinstance(block[number], ast.Pass):
+                    tree = ast.parse(text)
+                    changed = blocks()[place]
+                    changed[number : number + 1] = replacement or ([] if len(changed) > 1 else [ast.Pass()])
+                    yield ast.unparse(tree) + "\n"
 
 
 def search(seeds: list[int], examples: int, folder: pathlib.Path) -> int:
@@ -211,8 +277,9 @@ def search(seeds: list[int], examples: int, folder: pathlib.Path) -> int:
         code = subprocess.run(command).returncode
         running = folder / f"running_{seed}.py"
         if code != 0 and running.exists():
-            reason = signal.Signals(-code).name if code < 0 else f"exit {code}"
-            print(f"\n{running.rename(folder / f'crash_{seed}.py')}\n  the process ended: {reason}", flush=True)
+            crash = running.rename(folder / f"crash_{seed}.py")
+            print(f"\n{crash}\n  the process ended: {signal.Signals(-code).name if code < 0 else code}", flush=True)
+            subprocess.run([sys.executable, __file__, "--shrink", str(crash)])
         done = (index + 1) * examples
         failures = len(list(folder.glob("*.py")))
         print(f"\r{done} programs, {done / (time.monotonic() - began):.0f} a second, {failures} failures", end="", flush=True)
@@ -310,8 +377,19 @@ def main() -> int:
     parser.add_argument("--failures", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir(), "generated_failures"))
     parser.add_argument("--features", action="store_true", help="run eagerly only, twice, and say what the programs are like")
     parser.add_argument("--one-seed", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--check", type=pathlib.Path, metavar="FILE", help="run one program, and tell what differs")
+    parser.add_argument("--shrink", type=pathlib.Path, metavar="FILE", help="take from a program what is not needed for a crash")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if options.check or options.shrink:
+        text = (options.check or options.shrink).read_text()
+        program, backend = Program(text, 0), "aot_eager" if "# backends: aot_eager" in text else "eager"
+        if options.shrink:
+            options.shrink.write_text(shrunk_in_forks(program, backend).text)
+            return 0
+        failure = check(program, backend)
+        print(failure or "no difference")
+        return 0 if failure is None else 1
     if options.features:
         print_features(options.examples)
         return 0

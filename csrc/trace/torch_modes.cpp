@@ -1,0 +1,67 @@
+#include "trace/torch_modes.h"
+
+#include <algorithm>
+
+#include "trace/known_types.h"
+
+namespace minidynamo {
+namespace {
+
+struct Accessors {
+  const char *setter, *getter;
+  PyObject *setter_object = nullptr, *getter_object = nullptr;
+};
+
+// The getter takes what the setter takes before the value.
+const std::vector<Accessors>& accessors() {
+  static const std::vector<Accessors> found = [] {
+    std::vector<Accessors> rows = {
+        {"torch._C._set_grad_enabled", "torch.is_grad_enabled"},
+        {"torch.set_autocast_enabled", "torch.is_autocast_enabled"},
+        {"torch.set_autocast_dtype", "torch.get_autocast_dtype"},
+        {"torch.set_autocast_cache_enabled", "torch.is_autocast_cache_enabled"},
+    };
+    for (Accessors& row : rows) {
+      row.setter_object = import_object(row.setter).release();
+      row.getter_object = import_object(row.getter).release();
+    }
+    return rows;
+  }();
+  return found;
+}
+
+}  // namespace
+
+void TorchModes::note(PyObject* setter, PyObject* arguments) {
+  static PyObject* const increment = import_object("torch.autocast_increment_nesting").release();
+  static PyObject* const decrement = import_object("torch.autocast_decrement_nesting").release();
+  nesting_ += (setter == increment) - (setter == decrement);
+  for (const Accessors& row : accessors()) {
+    if (row.setter_object != setter) continue;
+    Ref prefix = Ref::steal(PyTuple_GetSlice(arguments, 0, PyTuple_GET_SIZE(arguments) - 1));
+    const bool known = std::any_of(settings_.begin(), settings_.end(), [&](const Setting& setting) {
+      return setting.setter == setter && PyObject_RichCompareBool(setting.prefix.get(), prefix.get(), Py_EQ) == 1;
+    });
+    if (known) return;
+    Ref before = Ref::steal(PyObject_CallObject(row.getter_object, prefix.get()));
+    if (before) settings_.push_back({setter, row.getter_object, std::move(prefix), std::move(before)});
+    PyErr_Clear();
+    return;
+  }
+}
+
+bool TorchModes::leave_inference(PyObject* context) {
+  return std::erase_if(inference_, [&](const InferenceContext& open) { return open.context.is(context); }) > 0;
+}
+
+std::vector<TorchModes::Change> TorchModes::changes() const {
+  std::vector<Change> found;
+  for (const Setting& setting : settings_) {
+    Ref now = Ref::steal(PyObject_CallObject(setting.getter, setting.prefix.get()));
+    PyErr_Clear();
+    if (now && !now.is(setting.before.get())) found.push_back({setting.setter, setting.prefix, setting.before, now});
+  }
+  return found;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,228 @@
+"""Why and where captures stopped: the reasons as data, the records, and everything that is said about them in words.
+
+Errors, the `breaks` log, `explain` and docs/graph_breaks.md are all made of these texts. Nothing here runs while a call
+is served from the cache.
+"""
+
+import dataclasses
+import functools
+import linecache
+import re
+import types
+import unicodedata
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+from minidynamo import _C
+from minidynamo.exceptions import Unsupported
+
+if TYPE_CHECKING:
+    from minidynamo._C import BreakRecord
+
+DOCS_PAGE = "docs/graph_breaks.md"
+
+
+@dataclasses.dataclass(frozen=True)
+class BreakReason:
+    """One reason for which a capture stops.
+
+    Attributes:
+        code: short stable name, in lower case with hyphens.
+        explanation: what it means, in general.
+        hints: what a user can do about it; each is one piece of advice.
+    """
+
+    code: str
+    explanation: str
+    hints: tuple[str, ...]
+
+    @property
+    def docs(self) -> str:
+        """Where the documentation has it."""
+        return f"{DOCS_PAGE}#{self.code}"
+
+
+@functools.cache
+def break_reasons() -> tuple[BreakReason, ...]:
+    """All reasons for which a capture can stop, sorted by code.
+
+    Example:
+        >>> [reason.explanation for reason in break_reasons() if reason.code == "print"]
+        ['Something is printed. A trace must not print, and a graph cannot.']
+    """
+    return tuple(BreakReason(row["code"], row["explanation"], tuple(row["hints"])) for row in _C.break_reasons())
+
+
+def reason_for(code: str) -> BreakReason:
+    """The reason with this code; for one that is not in the table, a reason without texts."""
+    return _by_code().get(code) or BreakReason(code, "", ())
+
+
+@functools.cache
+def _by_code() -> dict[str, BreakReason]:
+    return {reason.code: reason for reason in break_reasons()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Uncaptured:
+    """A place where a capture stopped, and why.
+
+    Attributes:
+        kind: "uncaptured": the frame ran as it was. "graph-break": the frame was split at this place, and the rest of it
+            captured in its turn.
+        frame: qualified name of the function that was to be captured.
+        code, function: the code object at the place, and its qualified name; another one's than the frame's if the place
+            lies in a function that was traced into.
+        reason: short stable name (`break_reasons`); `detail` says it in words, for this case.
+        filename, line, column, end_column: the place in the user's program that could not be captured. Columns count bytes
+            of the line, as in `ast`; -1 where they are not known, and `end_column` is -1 where the expression ends on a
+            later line.
+        user_stack: the calls that led there, as in a traceback, innermost last.
+    """
+
+    kind: Literal["graph-break", "uncaptured"]
+    frame: str
+    code: types.CodeType
+    reason: str
+    detail: str
+    filename: str
+    line: int
+    column: int
+    end_column: int
+    function: str
+    user_stack: str
+
+    @property
+    def explanation(self) -> str:
+        """What the reason means, in general."""
+        return reason_for(self.reason).explanation
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """What a user can do about it."""
+        return reason_for(self.reason).hints
+
+    @property
+    def source(self) -> str:
+        """The line of the program, with a second line of carets below the expression; empty if the file is not there."""
+        return source_with_caret(self.filename, self.line, self.column, self.end_column)
+
+    def describe(self) -> str:
+        """Place, source line, explanation, hints and stack, as an error under `fullgraph=True` has them."""
+        return _in_words(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON. Without `code`."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "code"}
+        return values | {"source": self.source, "explanation": self.explanation, "hints": list(self.hints)}
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line} in {self.function}: {self.reason}: {self.detail}"
+
+
+def record_of(values: "BreakRecord") -> Uncaptured:
+    return Uncaptured(**values)
+
+
+def unsupported(values: "BreakRecord") -> Unsupported:
+    """The error for what `fullgraph=True` forbids. Called by the native pipeline, which raises it."""
+    record = record_of(values)
+    return Unsupported(
+        f"{record.detail} [{record.reason}]\n{_in_words(record)}",
+        reason=record.reason,
+        detail=record.detail,
+        explanation=record.explanation,
+        hints=record.hints,
+        filename=record.filename,
+        line=record.line,
+        column=record.column,
+        end_column=record.end_column,
+        function=record.function,
+        user_stack=record.user_stack,
+    )
+
+
+def log_text(values: "BreakRecord") -> str:
+    """What the log's topic `breaks` says. Called by the native pipeline."""
+    record = record_of(values)
+    what = "is split" if record.kind == "graph-break" else "runs uncaptured"
+    return f"{record.frame} {what}: {record.detail} [{record.reason}]\n{_in_words(record)}"
+
+
+def _in_words(record: Uncaptured) -> str:
+    """Everything but the headline, indented by two."""
+    lines = [f"  at {record.filename}:{record.line} in {record.function}"]
+    lines += ["      " + line for line in record.source.splitlines()]
+    reason = reason_for(record.reason)
+    if reason.explanation:
+        lines.append(f"  {reason.explanation}")
+    lines += [f"  * {hint}" for hint in reason.hints]
+    if record.user_stack.count("\n") > 1:  # one frame is the place itself
+        lines.append("  User stack (innermost last):")
+        lines += ["  " + line for line in _with_source(record.user_stack).splitlines()]
+    lines.append(f"  See {reason.docs}")
+    return "\n".join(lines)
+
+
+def source_with_caret(filename: str, line: int, column: int = -1, end_column: int = -1) -> str:
+    """A line of a program without its indentation, and carets below the given columns.
+
+    Args:
+        filename, line: as in a traceback; lines count from 1.
+        column, end_column: in bytes, from 0; -1 for the start leaves the carets out, -1 for the end means the line's end.
+
+    Returns:
+        Two lines, one without columns, or "" where the source cannot be had.
+
+    Example:
+        >>> import linecache
+        >>> linecache.cache["<example>"] = (0, None, ["    if x > 0:\\n"], "<example>")
+        >>> print(source_with_caret("<example>", 1, 7, 12))
+        if x > 0:
+           ^^^^^
+    """
+    full = linecache.getline(filename, line).rstrip()
+    text = full.lstrip()
+    if not text:
+        return ""
+    encoded = full.encode()
+    if column < 0 or column >= len(encoded):
+        return text
+    start = len(encoded[:column].decode(errors="replace"))
+    end = len(full) if end_column <= column else len(encoded[:end_column].decode(errors="replace"))
+    indentation = len(full) - len(text)
+    before, below = full[indentation:start], full[max(start, indentation) : end]
+    # Tabs stay, so that the two lines are equally wide whatever a tab is.
+    padding = "".join(character if character == "\t" else " " * _width(character) for character in before)
+    return f"{text}\n{padding}{'^' * max(1, sum(map(_width, below)))}"
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+_STACK_LINE = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+), in .*$')
+
+
+def _with_source(stack: str) -> str:
+    """The stack with each frame's source line below it, where it can be had."""
+    lines = []
+    for text in stack.splitlines():
+        lines.append(text)
+        place = _STACK_LINE.match(text)
+        source = source_with_caret(place["file"], int(place["line"])) if place else ""
+        if source:
+            lines.append(f"    {source}")
+    return "\n".join(lines)
+
+
+def counted(records: Iterable[Uncaptured]) -> list[tuple[Uncaptured, int]]:
+    """The records, those that say the same of the same place once, with how often; in order of appearance."""
+    found: dict[tuple[object, ...], tuple[Uncaptured, int]] = {}
+    for record in records:
+        key = (record.kind, record.reason, record.detail, record.filename, record.line, record.column, record.end_column)
+        first, count = found.get(key, (record, 0))
+        found[key] = (first, count + 1)
+    return list(found.values())

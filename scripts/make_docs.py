@@ -1,0 +1,79 @@
+#!/usr/bin/env python
+"""Writes the pages of docs/ that are made of data: docs/graph_breaks.md, from the table of break reasons.
+
+    python scripts/make_docs.py
+
+tests/python/test_break_reports.py compares the committed page with what this makes.
+"""
+
+import pathlib
+import textwrap
+
+from minidynamo import debug
+
+PAGE = pathlib.Path(__file__).parents[1] / "docs" / "graph_breaks.md"
+
+HEAD = '''\
+# Graph breaks
+
+<!-- Made by scripts/make_docs.py from csrc/trace/break_reasons.def: change that, not this page. -->
+
+What a captured function does besides computing with tensors is done while tracing, or written down as an effect to be
+repeated. What can be neither has a *reason*, and ends the capture at that place. Results are the same either way; what is lost
+is speed. Under `fullgraph=True` it is an error.
+
+To see what stops a capture, ask for a report of one call:
+
+```python
+import torch
+import minidynamo
+
+def f(x):
+    y = x.sin()
+    print("half way")
+    return y + 1
+
+report = minidynamo.explain(f)(torch.ones(3))
+print(report)
+(record,) = report.breaks
+assert record.reason == "print" and record.line == f.__code__.co_firstlineno + 2
+print(record.source)  # the line, and carets below the expression
+print(record.hints)  # what can be done
+```
+
+The same records are in `minidynamo.debug.graph_breaks()`, where a frame was split, and `minidynamo.debug.uncaptured()`, where
+it ran as it was. `MINIDYNAMO_LOGS=breaks` writes each as it happens, and `minidynamo.Unsupported` carries the same text and
+fields:
+
+```python
+import torch
+import minidynamo
+
+@minidynamo.optimize("eager", fullgraph=True)
+def f(x):
+    return x * 2 if x.sum() > 0 else x
+
+try:
+    f(torch.ones(3))
+except minidynamo.Unsupported as error:
+    assert error.reason == "data-dependent-branch"
+    print(error)
+```
+
+`minidynamo.debug.break_reasons()` gives the list below as data. The names are stable.
+
+## Reasons
+'''
+
+
+def page() -> str:
+    """The text of docs/graph_breaks.md."""
+    sections = [HEAD]
+    for reason in debug.break_reasons():
+        hints = "\n".join(textwrap.fill(hint, 118, initial_indent="* ", subsequent_indent="  ") for hint in reason.hints)
+        sections.append(f"### {reason.code}\n\n{textwrap.fill(reason.explanation, 120)}\n\n{hints}\n")
+    return "\n".join(sections)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
