@@ -221,7 +221,7 @@ class BreakWriter {
                      if (flags_way) code.load_constant(&way == &*end_.jump ? Py_True : Py_False);
                      for (uint32_t i = 0; i < way.results; ++i) code.emit(Op::LOAD_FAST, results[i]);
                      const auto count = static_cast<int32_t>(way.results) + (flags_way ? 1 : 0);
-                     if (count != 1) code.emit(Op::BUILD_TUPLE, count);
+                     if (flags_way || count != 1) code.emit(Op::BUILD_TUPLE, count);
                      code.emit(Op::RETURN_VALUE);
                    });
   }

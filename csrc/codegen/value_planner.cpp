@@ -95,8 +95,8 @@ void ValuePlanner::define(PyObject* object, PyObject* callable, PyObject* argume
 
 ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
   // An object that its guard fixes is a constant of the residual code.
-  if (source->access == Access::Pinned || PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) ||
-      PyCFunction_Check(object))
+  if (source->access == Access::Pinned || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
+      (PyFunction_Check(object) && is_guarded_by_identity(object)))
     return constant(object);
   return live(source);
 }
@@ -135,6 +135,18 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     Ref after = Ref::steal(PyObject_GetAttrString(object, "__thisclass__"));
     Ref self = Ref::steal(PyObject_GetAttrString(object, "__self__"));
     return call(reinterpret_cast<PyObject*>(&PySuper_Type), {after.get(), self.get()});
+  }
+  if (type == known_types()->deque) {
+    Ref items = Ref::steal(PySequence_List(object)), limit = Ref::steal(PyObject_GetAttrString(object, "maxlen"));
+    keep_alive_.push_back(items);
+    keep_alive_.push_back(limit);
+    return call(reinterpret_cast<PyObject*>(type), {items.get(), limit.get()});
+  }
+  if (type == known_types()->default_dict) {
+    Ref items = Ref::steal(PyDict_Copy(object)), factory = Ref::steal(PyObject_GetAttrString(object, "default_factory"));
+    keep_alive_.push_back(items);
+    keep_alive_.push_back(factory);
+    return call(reinterpret_cast<PyObject*>(type), {factory.get(), items.get()});
   }
   if (type == &PyByteArray_Type) {
     Ref bytes = Ref::steal(PyBytes_FromObject(object));

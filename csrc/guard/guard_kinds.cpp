@@ -319,6 +319,14 @@ std::string tensor_failure(const Check& check, const std::string& path, Reached 
   return path + ": " + check.tensor->difference(object.object);
 }
 
+// --- presence: the walk to the object proves it
+// --------------------------------------------------------------------------------------------------------
+
+bool prepare_present(Check&, Reached) { return true; }
+bool present_holds(const Check&, Reached) noexcept { return true; }
+std::string present_text(const Check&, const std::string& path) { return path + " is there"; }
+std::string present_failure(const Check&, const std::string& path, Reached) { return path + " is not there"; }
+
 // --- the table
 // --------------------------------------------------------------------------------------------------------
 
@@ -348,6 +356,7 @@ constexpr Row kRows[] = {
      set_items_failure},
     {GuardKind::Missing, "Missing", nullptr, always_volatile, nullptr, nullptr, nullptr},
     {GuardKind::Tensor, "Tensor", prepare_tensor, always_volatile, tensor_holds, tensor_text, tensor_failure},
+    {GuardKind::Present, "Present", prepare_present, always_volatile, present_holds, present_text, present_failure},
 };
 
 const Row& row(const Check& check) noexcept { return kRows[static_cast<size_t>(check.kind)]; }

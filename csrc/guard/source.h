@@ -40,6 +40,7 @@ enum class GuardKind : uint8_t {
   Missing,    // operand: (Access, key) cannot be reached: key absent in dict, no such class attribute, empty cell, null
               // local
   Tensor,     // TensorRecord
+  Present,    // there is something, whatever it is
   SameAs,     // operand: another source; both give one object
   NotSameAs,  // operand: another source; they give different objects
   DistinctTensors  // on the tree, not a source: all gathered graph inputs are different objects

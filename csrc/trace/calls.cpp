@@ -72,6 +72,10 @@ void guard_code(Tracer& tracer, PyObject* function) {
   static PyObject* const name = PyUnicode_InternFromString("__code__");
   tracer.guards.add(tracer.guards.child(source, Access::Attribute, name, -1, PyFunction_GET_CODE(function)),
                     GuardKind::Identity, tracer.origin());
+  if (is_guarded_by_identity(function)) return;
+  static PyObject* const globals_name = PyUnicode_InternFromString("__globals__");
+  tracer.guards.add(tracer.guards.child(source, Access::Attribute, globals_name, -1, PyFunction_GET_GLOBALS(function)),
+                    GuardKind::Identity, tracer.origin());
 }
 
 enum class Bound : uint8_t { Yes, WrongArguments, Failed };
@@ -359,6 +363,9 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     return call(tracer, descriptor.get(), with_self.arguments);
   }
   if (const Rule* rule = find_rule(callable)) {
+    if (Source* source = PyFunction_Check(callable) ? tracer.outside.source_of(callable) : nullptr;
+        source && source->access != Access::Pinned)
+      tracer.guards.add(source, GuardKind::Identity, tracer.origin());  // the rule is this function's
     PyObject* self = bound_self(callable);
     if (rule->kind == Rule::Kind::Special && self &&
         !PyModule_Check(self)) {  // handlers take the object as first argument
@@ -372,7 +379,11 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (PyType_Check(callable)) return call_class(tracer, reinterpret_cast<PyTypeObject*>(callable), arguments);
   if (Py_IS_TYPE(callable, known_types()->partial)) return call_partial(tracer, callable, arguments);
   if (is_method_of_plain_type(callable)) {
-    if (PyObject* self = bound_self(callable); self && !expose(tracer, self)) return nullptr;
+    PyObject* self = bound_self(callable);
+    if (self && !expose(tracer, self)) return nullptr;
+    if (!self && !arguments.values.empty()) self = arguments.values[0].get();
+    if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
+      for (const Ref& value : arguments.values) guard_as_key(tracer, value.get());
     return call_natively(tracer, callable, arguments);
   }
   if (PyType_HasFeature(Py_TYPE(callable), Py_TPFLAGS_HEAPTYPE)) {

@@ -234,6 +234,13 @@ Ref traceback_of(PyObject* exception) {
   return traceback ? traceback : Ref::none();
 }
 
+// An exception from before the trace would be changed by raising it: its traceback and context.
+bool is_outside_exception(Tracer& tracer, PyObject* exception) {
+  if (!tracer.outside.source_of(exception) || !PyExceptionInstance_Check(exception)) return false;
+  tracer.give_up(BreakReason::Exception, "an exception from before the trace is raised again");
+  return true;
+}
+
 // `raise`, `raise exception`, `raise exception from cause`. Always ends with a Python error set.
 void raise(Tracer& tracer, Ref exception, Ref cause) {
   if (!exception) {
@@ -242,6 +249,7 @@ void raise(Tracer& tracer, Ref exception, Ref cause) {
       PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
       return;
     }
+    if (is_outside_exception(tracer, handled.get())) return;
     Ref traceback = Ref::steal(PyException_GetTraceback(handled.get()));
     PyObject* type = PyExceptionInstance_Class(handled.get());
     PyErr_Restore(Ref::borrow(type).release(), Ref(handled).release(), traceback.release());
@@ -260,7 +268,7 @@ void raise(Tracer& tracer, Ref exception, Ref cause) {
     given = std::move(made);
     return true;
   };
-  if (!instance_of(exception)) return;
+  if (!instance_of(exception) || is_outside_exception(tracer, exception.get())) return;
   if (!PyExceptionInstance_Check(exception.get())) {
     PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");
     return;
@@ -303,9 +311,10 @@ bool enter_handler(Tracer& tracer, Frame& frame) {
 
 // An instruction raised, or a frame that it called did. False: the error leaves this frame too.
 bool handle_error(Tracer& tracer, Frame& frame) {
-  if (frame.current().op != Op::RERAISE) {
-    // An exception begins at the innermost instruction; those that it passes through have begun before.
-    if (tracer.raised_at < frame.started_at) tracer.note_raise(frame);
+  const bool is_reraised = frame.current().op == Op::RERAISE;
+  // An exception begins at the innermost instruction; those that it passes through have begun before.
+  if (is_reraised ? tracer.raised_at < 0 : tracer.raised_at < frame.started_at) tracer.note_raise(frame);
+  if (!is_reraised) {
     add_traceback(frame.code(), frame.globals.get(), frame.current().offset, frame.line());
   }
   return enter_handler(tracer, frame);
@@ -900,6 +909,10 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::RERAISE: {
         Ref exception = frame.pop();
+        if (is_outside_exception(tracer, exception.get())) {
+          ok = false;
+          break;
+        }
         Ref traceback = Ref::steal(PyException_GetTraceback(exception.get()));
         PyObject* type = PyExceptionInstance_Class(exception.get());
         PyErr_Restore(Ref::borrow(type).release(), exception.release(), traceback.release());

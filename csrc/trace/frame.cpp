@@ -41,7 +41,8 @@ const StackLayout& PreparedCode::stack_layout() const {
 }
 
 bool PreparedCode::reads_own_frame() const {
-  static constexpr std::string_view kGlobals[] = {"locals", "vars", "dir", "eval", "exec", "breakpoint"};
+  static constexpr std::string_view kGlobals[] = {"eval", "exec", "breakpoint"};
+  static constexpr std::string_view kWithoutArguments[] = {"locals", "vars", "dir"};
   static constexpr std::string_view kAttributes[] = {"_getframe", "currentframe", "set_trace"};
   auto names = [&](auto& list, int32_t name) {
     const char* text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(bytecode.names.get(), name));
@@ -49,7 +50,11 @@ bool PreparedCode::reads_own_frame() const {
   };
   if (!reads_own_frame_) {
     reads_own_frame_ = false;
-    for (const Instruction& now : bytecode.instructions) {
+    for (size_t i = 0; i < bytecode.instructions.size(); ++i) {
+      const Instruction& now = bytecode.instructions[i];
+      const bool is_call = i + 1 < bytecode.instructions.size() && bytecode.instructions[i + 1].op == Op::CALL;
+      if (now.op == Op::LOAD_GLOBAL && is_call && bytecode.instructions[i + 1].arg == 0)
+        *reads_own_frame_ |= names(kWithoutArguments, now.arg);
       if (now.op == Op::LOAD_GLOBAL) *reads_own_frame_ |= names(kGlobals, now.arg);
       if (now.op == Op::LOAD_ATTR || now.op == Op::LOAD_METHOD) *reads_own_frame_ |= names(kAttributes, now.arg);
     }

@@ -68,6 +68,22 @@ bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
   return source && source->access != Access::Pinned;
 }
 
+}  // namespace
+
+void guard_as_key(Tracer& tracer, PyObject* key) {
+  PyTypeObject* type = Py_TYPE(key);
+  if (type == &PyUnicode_Type || is_number(key)) return;
+  if (PyTuple_Check(key)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) guard_as_key(tracer, PyTuple_GET_ITEM(key, i));
+    return;
+  }
+  Source* source;
+  if (type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) || type == &PyMethod_Type)
+    if (is_outside_instance(tracer, key, source)) tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+}
+
+namespace {
+
 // Two outside objects that the program found to be different must be different at the next call.
 void guard_different(Tracer& tracer, PyObject* left, PyObject* right) {
   Source *left_source, *right_source;
@@ -134,7 +150,7 @@ bool expose(Tracer& tracer, PyObject* object) {
   if (StandIn* stand_in = tracer.outside.stand_in(object))
     return stand_in->filled || tracer.outside.fill(tracer, *stand_in);
   Source* source = tracer.outside.source_of(object);
-  if (!source || is_fake(object)) return true;
+  if (!source || is_fake(object) || is_outside_iterator(object)) return true;
   PyTypeObject* type = Py_TYPE(object);
   if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object);
   if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
@@ -250,6 +266,7 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
 }
 
 int contains(Tracer& tracer, PyObject* container, PyObject* item) {
+  guard_as_key(tracer, item);
   if (StandIn* stand_in = tracer.outside.stand_in(container);
       stand_in && !stand_in->filled && PyDict_CheckExact(container) && is_plain_key(item)) {
     bool found = false;
@@ -281,6 +298,7 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
     Ref index = tensor_index(tracer, key);
     return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
   }
+  guard_as_key(tracer, key);
   if (StandIn* stand_in = tracer.outside.stand_in(container); stand_in && !stand_in->filled) {
     if (PyDict_CheckExact(container) && is_plain_key(key)) {
       bool found = false;
@@ -308,8 +326,9 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
 }
 
 bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObject* value) {
-  if (value && !expose(tracer, value)) return false;
+  if (value && !tracer.outside.fill_if_stand_in(tracer, value)) return false;
   if (!expose(tracer, key)) return false;
+  guard_as_key(tracer, key);
   if (is_fake(container)) {
     if (!value) return tracer.give_up(BreakReason::UnsupportedOperand, "del of a tensor's item") != nullptr;
     Ref index = tensor_index(tracer, key);

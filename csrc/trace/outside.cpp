@@ -24,22 +24,6 @@ bool is_torch_constant_type(PyTypeObject* type) noexcept {
          type == known->size;
 }
 
-// Guarded by identity: the object itself is what matters, and it does not change in ways that a trace reads unguarded.
-bool is_guarded_by_identity(PyObject* object) noexcept {
-  PyTypeObject* type = Py_TYPE(object);
-  if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
-  if (PyCFunction_Check(object)) {
-    PyObject* self = PyCFunction_GET_SELF(object);
-    return !self || PyModule_Check(self) || PyType_Check(self) ||
-           !PyType_HasFeature(Py_TYPE(self), Py_TPFLAGS_HEAPTYPE);
-  }
-  if (type == &PyMethodDescr_Type || type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type ||
-      type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type || type == &PyProperty_Type ||
-      type == &PyClassMethod_Type || type == &PyStaticMethod_Type || type == &PyCapsule_Type)
-    return true;
-  return PyObject_TypeCheck(reinterpret_cast<PyObject*>(type), known_types()->enum_meta);
-}
-
 // The builtin container type whose layout an object has, or null.
 PyTypeObject* container_base(PyTypeObject* type) noexcept {
   const KnownTypes* known = known_types();
@@ -51,6 +35,23 @@ PyTypeObject* container_base(PyTypeObject* type) noexcept {
 }
 
 }  // namespace
+
+bool is_guarded_by_identity(PyObject* object) noexcept {
+  PyTypeObject* type = Py_TYPE(object);
+  // A function with a closure is made anew wherever its definition runs: its code and cells are guarded.
+  if (PyFunction_Check(object)) return !PyFunction_GET_CLOSURE(object);
+  if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
+  if (PyCFunction_Check(object)) {
+    PyObject* self = PyCFunction_GET_SELF(object);
+    return !self || PyModule_Check(self) || PyType_Check(self) ||
+           !PyType_HasFeature(Py_TYPE(self), Py_TPFLAGS_HEAPTYPE);
+  }
+  if (type == &PyMethodDescr_Type || type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type ||
+      type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type || type == &PyProperty_Type ||
+      type == &PyClassMethod_Type || type == &PyStaticMethod_Type || type == &PyCapsule_Type)
+    return true;
+  return PyObject_TypeCheck(reinterpret_cast<PyObject*>(type), known_types()->enum_meta);
+}
 
 bool is_constant(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
@@ -172,7 +173,8 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     return enter_opaque(tracer, source);
   // Instances of Python classes are read attribute by attribute; other objects are taken as they are, by identity.
   const bool is_instance =
-      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type == &PyCell_Type || type == known_types()->partial;
+      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type == &PyCell_Type || type == known_types()->partial ||
+                           PyFunction_Check(raw) || PyExceptionInstance_Check(raw);
   tracer.guards.add(source, is_instance ? GuardKind::ExactType : GuardKind::Identity, tracer.origin());
   know(raw, source);
   return Ref::borrow(raw);

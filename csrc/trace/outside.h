@@ -93,6 +93,10 @@ class Outside {
   Ref enter_tensor(Tracer& tracer, Source* source);
 };
 
+// What matters of it is which object it is: functions of modules, classes, modules, descriptors. It does not change in
+// ways that a trace reads unguarded.
+bool is_guarded_by_identity(PyObject* object) noexcept;
+
 // Fit for looking up in an outside dict without filling its stand-in: constants, and what hashes and compares by
 // identity.
 bool is_plain_key(PyObject* object) noexcept;

@@ -126,8 +126,11 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
     }
   }
   const auto ahead = static_cast<int32_t>(iterator->taken++);
-  if (Ref item = peek_item(raw, ahead))
-    return tracer.guards.child(iterator->source, Access::Upcoming, nullptr, ahead, item.get());
+  if (Ref item = peek_item(raw, ahead)) {
+    Source* source = tracer.guards.child(iterator->source, Access::Upcoming, nullptr, ahead, item.get());
+    tracer.guards.add(source, GuardKind::Present, tracer.origin());
+    return source;
+  }
   iterator->ended = true;
   tracer.guards.add_missing(iterator->source, Access::Upcoming, nullptr, ahead, tracer.origin());
   return nullptr;

@@ -293,6 +293,9 @@ bool is_plain_builtin_type(PyTypeObject* type) noexcept {
       plain.insert(iterator.type());
     }
     Ref dict = Ref::steal(PyDict_New());
+    Ref empty_list = Ref::steal(PyList_New(0));
+    Ref backwards = Ref::steal(PyObject_CallMethod(empty_list.get(), "__reversed__", nullptr));
+    plain.insert(backwards.type());
     for (const char* view : {"values", "items"}) {
       Ref items = Ref::steal(PyObject_CallMethod(dict.get(), view, nullptr));
       Ref iterator = Ref::steal(PyObject_GetIter(items.get()));

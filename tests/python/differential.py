@@ -258,7 +258,10 @@ def _random_states() -> list[str]:
 
 def _draw_exception(portrait: Portrait, path: str, error: BaseException, file: str) -> None:
     portrait.line(f"{path}: raises {_kind(error)}: {error}")
-    frames = [f"{frame.name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    entries = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    # A resume function's frame goes on with the function's that it resumes.
+    names = [re.sub("^<resume in (.*)>$", "\\1", frame.name) for frame in entries]
+    frames = [f"{name}:{frame.lineno}" for name, frame in zip(names, entries)]
     portrait.line(f"{path}: traceback {' > '.join(frames)}")
     portrait.draw(f"{path}.args", error.args)
     portrait.line(f"{path}: notes {getattr(error, '__notes__', [])}, suppressed context {error.__suppress_context__}")
