@@ -3,6 +3,7 @@
 #include "codegen/rebuild.h"
 #include "guard/access_kinds.h"
 #include "python/type_version.h"
+#include "trace/attributes.h"
 #include "trace/calls.h"
 #include "trace/known_types.h"
 #include "trace/outside_iterator.h"
@@ -45,6 +46,7 @@ class EffectPlanner {
       } else if (tracer_.outside.stand_in(object) && !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
         return refused("an attribute of a builtin container is set");
       }
+      if (!write.value && !guard_own_attribute(tracer_, object, write.name.get())) continue;  // made and deleted again
       const bool planned = write.value ? values_.effect(set, {object, write.name.get(), write.value.get()})
                                        : values_.effect(remove, {object, write.name.get()});
       if (!planned) return false;
@@ -57,44 +59,11 @@ class EffectPlanner {
     return false;
   }
 
-  // The elements that a stand-in holds now, in the order of its snapshot.
-  static std::vector<PyObject*> elements(const StandIn& stand_in) {
-    PyObject* object = stand_in.object.get();
-    std::vector<PyObject*> now;
-    if (PyList_Check(object)) {
-      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) now.push_back(PyList_GET_ITEM(object, i));
-    } else if (PyDict_Check(object)) {
-      PyTypeObject* base = native_base(Py_TYPE(object));
-      Ref keys = Ref::steal(base == known_types()->ordered_dict
-                                ? PyObject_CallMethod(reinterpret_cast<PyObject*>(base), "__iter__", "O", object)
-                                : nullptr);
-      PyErr_Clear();
-      Ref listed = Ref::steal(keys ? PySequence_List(keys.get()) : PyDict_Keys(object));
-      for (Py_ssize_t i = 0; listed && i < PyList_GET_SIZE(listed.get()); ++i) {
-        PyObject* key = PyList_GET_ITEM(listed.get(), i);
-        now.push_back(key);
-        now.push_back(PyDict_GetItemWithError(object, key));
-      }
-    } else {
-      Ref items = native_items(object);
-      for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i)
-        now.push_back(PyList_GET_ITEM(items.get(), i));
-    }
-    return now;
-  }
-
-  // The items of a set or deque as its C class iterates over them.
-  static Ref native_items(PyObject* object) {
-    PyTypeObject* base = native_base(Py_TYPE(object));
-    Ref iterator = Ref::steal(base->tp_iter(object));
-    return iterator ? Ref::steal(PySequence_List(iterator.get())) : Ref();
-  }
-
   bool plan_container_writes() {
     for (const StandIn& stand_in : tracer_.outside.stand_ins()) {
       if (!stand_in.filled) continue;
       if (!plan_own_attributes(stand_in)) return false;
-      const std::vector<PyObject*> now = elements(stand_in);
+      const std::vector<PyObject*> now = elements_of(stand_in);
       bool changed = now.size() != stand_in.snapshot.size();
       for (size_t i = 0; !changed && i < now.size(); ++i) changed = !stand_in.snapshot[i].is(now[i]);
       if (!changed) continue;

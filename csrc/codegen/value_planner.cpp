@@ -95,7 +95,8 @@ void ValuePlanner::define(PyObject* object, PyObject* callable, PyObject* argume
 
 ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
   // An object that its guard fixes is a constant of the residual code.
-  if (source->access == Access::Pinned || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
+  if (source->access == Access::Pinned || PyType_Check(object) || PyModule_Check(object) ||
+      (PyCFunction_Check(object) && is_guarded_by_identity(object)) ||
       (PyFunction_Check(object) && is_guarded_by_identity(object)))
     return constant(object);
   return live(source);
@@ -431,6 +432,11 @@ void ValuePlanner::gather(std::vector<Source*>& inputs) {
   }
   for (Source* source : inputs) slots.push_back(tracer_.guards.gather(source));
   tracer_.guards.distinct(std::move(slots));
+  if (tracer_.outside.all_told_apart().size() > 1) {
+    std::vector<uint32_t> different;
+    for (Source* source : tracer_.outside.all_told_apart()) different.push_back(tracer_.guards.gather(source));
+    tracer_.guards.distinct(std::move(different));
+  }
   for (const auto& [value, source] : live_) plan_.steps[value].index = tracer_.guards.gather(source);
   plan_.calls_graph = calls > 0;
   plan_.output_count = static_cast<uint32_t>(outputs_.size());

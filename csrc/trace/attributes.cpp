@@ -80,12 +80,12 @@ StandIn* own_dict_in_use(Tracer& tracer, PyObject* object) {
 
 // Reads a C-implemented attribute (slot or getset) of an object.
 Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* descriptor) {
+  Source* source = tracer.outside.source_of(object);
+  if (const AttributeWrite* write = source ? tracer.outside.pending(object, name) : nullptr)
+    return write->value ? write->value : attribute_error(object, name);
   Ref raw =
       Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
-  if (!raw || tracer.broken()) return nullptr;
-  Source* source = tracer.outside.source_of(object);
-  if (!source) return raw;
-  if (const AttributeWrite* write = tracer.outside.pending(object, name)) return write->value;
+  if (!raw || tracer.broken() || !source) return raw;
   return enter_child(tracer, object, Access::Attribute, name, raw.get());
 }
 
@@ -317,6 +317,33 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
   return nullptr;
 }
 
+bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
+  Source* source = tracer.outside.source_of(object);
+  PyObject* descriptor = class_attribute(Py_TYPE(object), name);
+  const bool is_slot = descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
+  Access access = is_slot ? Access::Attribute : Access::DictItem;
+  Ref there;
+  if (PyDict_Check(object)) {
+    there = Ref::borrow(PyDict_GetItemWithError(object, name));
+  } else if (PyCell_Check(object)) {
+    access = Access::CellContents;
+    there = Ref::borrow(PyCell_GET(object));
+  } else if (is_slot) {
+    there = Ref::steal(PyObject_GenericGetAttr(object, name));
+  } else {
+    PyObject* own_dict = instance_dict(object);
+    source = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, own_dict ? own_dict : object);
+    there = Ref::borrow(instance_attribute(object, name));
+  }
+  PyErr_Clear();
+  PyObject* key = access == Access::CellContents ? nullptr : name;
+  if (there)
+    tracer.guards.add(tracer.guards.child(source, access, key, -1, there.get()), GuardKind::Present, tracer.origin());
+  else
+    tracer.guards.add_missing(source, access, key, -1, tracer.origin());
+  return static_cast<bool>(there);
+}
+
 Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
@@ -486,7 +513,9 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
     return false;
   }
   if (!value) {
-    Ref present = load_from_instance(tracer, object, name);
+    const bool is_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
+    Ref present = is_slot ? load_native_attribute(tracer, object, name, descriptor.get())
+                          : load_from_instance(tracer, object, name);
     if (!present) return PyErr_Occurred() ? false : static_cast<bool>(attribute_error(object, name));
   }
   if (StandIn* in_use = own_dict_in_use(tracer, object)) {

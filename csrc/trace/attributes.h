@@ -22,6 +22,8 @@ void guard_special_methods(Tracer& tracer, PyObject* object, std::initializer_li
 Ref load_global(Tracer& tracer, Frame& frame, PyObject* name);
 // An attribute of the object's own __dict__ or overlay; null Ref without error: absent.
 Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name);
+// Whether an outside instance, dict or cell itself has the attribute, before what the trace wrote; guarded.
+bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name);
 Ref load_cell(Tracer& tracer, PyObject* cell);  // null Ref without error: empty
 // What a function holds (defaults, closure, code...), entered if the function is outside.
 Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute);

@@ -351,6 +351,7 @@ Ref Arguments::keywords() const {
 }
 
 Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (tracer.outside.is_opaque(callable)) return use_opaque(tracer, callable), nullptr;
   if (Py_IS_TYPE(callable, &PyMethod_Type)) {
     Prepended with_self(Ref::borrow(PyMethod_GET_SELF(callable)), arguments);
     Ref function = Ref::borrow(PyMethod_GET_FUNCTION(callable));
@@ -383,7 +384,7 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     if (self && !expose(tracer, self)) return nullptr;
     if (!self && !arguments.values.empty()) self = arguments.values[0].get();
     if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
-      for (const Ref& value : arguments.values) guard_as_key(tracer, value.get());
+      for (const Ref& value : arguments.values) guard_as_key(tracer, self, value.get());
     return call_natively(tracer, callable, arguments);
   }
   if (PyType_HasFeature(Py_TYPE(callable), Py_TPFLAGS_HEAPTYPE)) {

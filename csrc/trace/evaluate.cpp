@@ -320,6 +320,11 @@ bool handle_error(Tracer& tracer, Frame& frame) {
   return enter_handler(tracer, frame);
 }
 
+// A container that an instruction adds to: made by this code, or, behind a graph break, by the original's.
+bool fill_target(Tracer& tracer, Frame& frame, int32_t depth) {
+  return tracer.outside.fill_if_stand_in(tracer, frame.top(depth).get());
+}
+
 Ref call_instruction(Tracer& tracer, Frame& frame, int32_t count) {
   Ref keyword_names = std::move(frame.keyword_names);
   const bool is_method = static_cast<bool>(frame.top(count + 2));
@@ -683,45 +688,48 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::LIST_APPEND: {
         Ref item = frame.pop();
-        ok =
+        ok = fill_target(tracer, frame, arg) &&
             tracer.outside.fill_if_stand_in(tracer, item.get()) && PyList_Append(frame.top(arg).get(), item.get()) == 0;
         break;
       }
       case Op::LIST_EXTEND: {
         Ref iterable = frame.pop();
-        ok = extend_list(tracer, frame.top(arg).get(), iterable.get());
+        ok = fill_target(tracer, frame, arg) && extend_list(tracer, frame.top(arg).get(), iterable.get());
         break;
       }
       case Op::LIST_TO_TUPLE: {
+        ok = fill_target(tracer, frame, 1);
         Ref list = frame.pop();
-        result(Ref::steal(PyList_AsTuple(list.get())));
+        if (ok) result(Ref::steal(PyList_AsTuple(list.get())));
         break;
       }
       case Op::SET_ADD: {
         Ref item = frame.pop();
-        ok = PySet_Add(frame.top(arg).get(), item.get()) == 0 && !tracer.broken();
+        ok = fill_target(tracer, frame, arg);
+        if (ok) guard_as_key(tracer, frame.top(arg).get(), item.get());
+        ok = ok && PySet_Add(frame.top(arg).get(), item.get()) == 0 && !tracer.broken();
         break;
       }
       case Op::SET_UPDATE: {
         Ref iterable = frame.pop();
-        ok = expose(tracer, iterable.get()) && _PySet_Update(frame.top(arg).get(), iterable.get()) == 0 &&
+        ok = fill_target(tracer, frame, arg) && expose(tracer, iterable.get()) && _PySet_Update(frame.top(arg).get(), iterable.get()) == 0 &&
              !tracer.broken();
         break;
       }
       case Op::MAP_ADD: {
         Ref item = frame.pop(), key = frame.pop();
-        ok = tracer.outside.fill_if_stand_in(tracer, item.get()) &&
+        ok = fill_target(tracer, frame, arg) && tracer.outside.fill_if_stand_in(tracer, item.get()) &&
              PyDict_SetItem(frame.top(arg).get(), key.get(), item.get()) == 0 && !tracer.broken();
         break;
       }
       case Op::DICT_UPDATE: {
         Ref update = frame.pop();
-        ok = expose(tracer, update.get()) && PyDict_Update(frame.top(arg).get(), update.get()) == 0 && !tracer.broken();
+        ok = fill_target(tracer, frame, arg) && expose(tracer, update.get()) && PyDict_Update(frame.top(arg).get(), update.get()) == 0 && !tracer.broken();
         break;
       }
       case Op::DICT_MERGE: {
         Ref update = frame.pop();
-        ok = merge_keywords(tracer, frame.top(arg).get(), update.get());
+        ok = fill_target(tracer, frame, arg) && merge_keywords(tracer, frame.top(arg).get(), update.get());
         break;
       }
       case Op::UNPACK_SEQUENCE: {

@@ -191,6 +191,7 @@ Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
   Ref object = Ref::steal(reinterpret_cast<PyObject*>(PyObject_New(GeneratorObject, &generator_type)));
   GeneratorObject* generator = as_generator(object.get());
   frame->caller = nullptr;
+  frame->called_directly = false;
   generator->frame = frame.release();
   generator->tracer = &tracer;
   generator->started = generator->running = false;

@@ -70,16 +70,21 @@ bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
 
 }  // namespace
 
-void guard_as_key(Tracer& tracer, PyObject* key) {
+void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
   PyTypeObject* type = Py_TYPE(key);
   if (type == &PyUnicode_Type || is_number(key)) return;
   if (PyTuple_Check(key)) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) guard_as_key(tracer, PyTuple_GET_ITEM(key, i));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) guard_as_key(tracer, container, PyTuple_GET_ITEM(key, i));
     return;
   }
+  const bool goes_by_identity =
+      type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) || type == &PyMethod_Type;
   Source* source;
-  if (type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) || type == &PyMethod_Type)
-    if (is_outside_instance(tracer, key, source)) tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  if (!goes_by_identity || !is_outside_instance(tracer, key, source)) return;
+  if (tracer.outside.source_of(container))
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  else
+    tracer.outside.told_apart(source);
 }
 
 namespace {
@@ -266,7 +271,7 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
 }
 
 int contains(Tracer& tracer, PyObject* container, PyObject* item) {
-  guard_as_key(tracer, item);
+  guard_as_key(tracer, container, item);
   if (StandIn* stand_in = tracer.outside.stand_in(container);
       stand_in && !stand_in->filled && PyDict_CheckExact(container) && is_plain_key(item)) {
     bool found = false;
@@ -298,7 +303,7 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
     Ref index = tensor_index(tracer, key);
     return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
   }
-  guard_as_key(tracer, key);
+  guard_as_key(tracer, container, key);
   if (StandIn* stand_in = tracer.outside.stand_in(container); stand_in && !stand_in->filled) {
     if (PyDict_CheckExact(container) && is_plain_key(key)) {
       bool found = false;
@@ -328,7 +333,7 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
 bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObject* value) {
   if (value && !tracer.outside.fill_if_stand_in(tracer, value)) return false;
   if (!expose(tracer, key)) return false;
-  guard_as_key(tracer, key);
+  guard_as_key(tracer, container, key);
   if (is_fake(container)) {
     if (!value) return tracer.give_up(BreakReason::UnsupportedOperand, "del of a tensor's item") != nullptr;
     Ref index = tensor_index(tracer, key);

@@ -1,7 +1,7 @@
 // How outside objects enter a trace, and the stand-ins of builtin containers.
 #include "trace/outside.h"
 
-#include "python/error_text.h"
+#include "python/type_version.h"
 #include "tensor/fake.h"
 #include "trace/known_types.h"
 #include "trace/outside_iterator.h"
@@ -24,6 +24,8 @@ bool is_torch_constant_type(PyTypeObject* type) noexcept {
          type == known->size;
 }
 
+
+
 // The builtin container type whose layout an object has, or null.
 PyTypeObject* container_base(PyTypeObject* type) noexcept {
   const KnownTypes* known = known_types();
@@ -34,6 +36,12 @@ PyTypeObject* container_base(PyTypeObject* type) noexcept {
   return nullptr;
 }
 
+// Whether a C function is bound to a container.
+bool is_bound_to_container(PyObject* function) noexcept {
+  PyObject* self = PyCFunction_GET_SELF(function);
+  return self && (PyByteArray_Check(self) || container_base(Py_TYPE(self)));
+}
+
 }  // namespace
 
 bool is_guarded_by_identity(PyObject* object) noexcept {
@@ -42,9 +50,7 @@ bool is_guarded_by_identity(PyObject* object) noexcept {
   if (PyFunction_Check(object)) return !PyFunction_GET_CLOSURE(object);
   if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
   if (PyCFunction_Check(object)) {
-    PyObject* self = PyCFunction_GET_SELF(object);
-    return !self || PyModule_Check(self) || PyType_Check(self) ||
-           !PyType_HasFeature(Py_TYPE(self), Py_TPFLAGS_HEAPTYPE);
+    return !is_bound_to_container(object);
   }
   if (type == &PyMethodDescr_Type || type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type ||
       type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type || type == &PyProperty_Type ||
@@ -80,6 +86,25 @@ bool is_plain_key(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   return is_constant(object) || (!is_fake(object) && type->tp_hash == PyBaseObject_Type.tp_hash &&
                                  (type->tp_richcompare == PyBaseObject_Type.tp_richcompare || !type->tp_richcompare));
+}
+
+std::vector<PyObject*> elements_of(const StandIn& stand_in) {
+  PyObject* object = stand_in.object.get();
+  PyTypeObject* base = native_base(Py_TYPE(object));
+  std::vector<PyObject*> now;
+  if (PyList_Check(object)) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) now.push_back(PyList_GET_ITEM(object, i));
+    return now;
+  }
+  // As the C class iterates, whatever a subclass does. Of an OrderedDict, its own order.
+  Ref iterator = Ref::steal(base->tp_iter(object));
+  Ref items = iterator ? Ref::steal(PySequence_List(iterator.get())) : Ref();
+  for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) {
+    now.push_back(PyList_GET_ITEM(items.get(), i));
+    if (PyDict_Check(object)) now.push_back(PyDict_GetItemWithError(object, now.back()));
+  }
+  PyErr_Clear();
+  return now;
 }
 
 Source* Outside::source_of(PyObject* object) const noexcept {
@@ -141,6 +166,7 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     return Ref::borrow(raw);
   }
   if (PyTuple_Check(raw)) return enter_tuple(tracer, source);
+  if (PyCFunction_Check(raw) && is_bound_to_container(raw)) return enter_bound_native(tracer, source);
   if (is_guarded_by_identity(raw)) {
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
     know(raw, source);
@@ -180,6 +206,29 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
   return Ref::borrow(raw);
 }
 
+// A method of C code that was bound to an object (`items.append`): bound anew to what stands for the object.
+Ref Outside::enter_bound_native(Tracer& tracer, Source* source) {
+  static PyObject* const self_name = PyUnicode_InternFromString("__self__");
+  static PyObject* const name_name = PyUnicode_InternFromString("__name__");
+  PyObject* raw = source->value.get();
+  Ref name = Ref::steal(PyObject_GetAttr(raw, name_name));
+  Source* name_source = tracer.guards.child(source, Access::Attribute, name_name, -1, name.get());
+  Source* self_source = tracer.guards.child(source, Access::Attribute, self_name, -1, PyCFunction_GET_SELF(raw));
+  tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+  tracer.guards.add(name_source, GuardKind::Constant, tracer.origin());
+  Ref self = enter(tracer, self_source);
+  if (!self) return nullptr;
+  if (is_opaque(self.get())) return enter_opaque(tracer, source);
+  Ref bound = Ref::steal(PyObject_GetAttr(self.get(), name.get()));
+  if (!bound || !PyCFunction_Check(bound.get())) {
+    PyErr_Clear();
+    return enter_opaque(tracer, source);
+  }
+  replacements_.emplace(raw, bound);
+  know(bound.get(), source);
+  return bound;
+}
+
 Ref Outside::enter_opaque(Tracer& tracer, Source* source) {
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   know(source->value.get(), source);
@@ -188,11 +237,16 @@ Ref Outside::enter_opaque(Tracer& tracer, Source* source) {
 }
 
 bool Outside::is_changed(const StandIn& stand_in) const {
-  Ref now = Ref::steal(PySequence_List(stand_in.object.get()));
-  if (!now || static_cast<size_t>(PyList_GET_SIZE(now.get())) != stand_in.snapshot.size()) return true;
-  for (size_t i = 0; i < stand_in.snapshot.size(); ++i)
-    if (!stand_in.snapshot[i].is(PyList_GET_ITEM(now.get(), static_cast<Py_ssize_t>(i)))) return true;
-  return false;
+  const std::vector<PyObject*> now = elements_of(stand_in);
+  bool changed = now.size() != stand_in.snapshot.size();
+  for (size_t i = 0; !changed && i < now.size(); ++i) changed = !stand_in.snapshot[i].is(now[i]);
+  return changed;
+}
+
+size_t Outside::count_changes() const {
+  size_t count = writes_.size();
+  for (const StandIn& stand_in : stand_ins_) count += stand_in.filled && is_changed(stand_in);
+  return count;
 }
 
 Ref Outside::enter_tensor(Tracer& tracer, Source* source) {
@@ -388,11 +442,12 @@ std::vector<AttributeWrite> Outside::take_writes(PyObject* object) {
 }
 
 void Outside::write(PyObject* object, PyObject* name, PyObject* value) {
-  for (AttributeWrite& write : writes_)
-    if (write.object.is(object) && write.name.is(name)) {
-      write.value = Ref::borrow(value);
-      return;
-    }
+  for (auto write = writes_.rbegin(); write != writes_.rend(); ++write) {
+    if (!write->object.is(object) || !write->name.is(name)) continue;
+    if (!write->value && value) break;  // deleted and set again: a dict forgets the place
+    write->value = Ref::borrow(value);
+    return;
+  }
   writes_.push_back({Ref::borrow(object), Ref::borrow(name), Ref::borrow(value)});
 }
 

@@ -27,6 +27,9 @@ struct StandIn {
   std::vector<Ref> snapshot;  // after filling: its elements (dict: key, value, ...), to see what the trace changed
 };
 
+// What it holds now, in the order of its snapshot (borrowed).
+std::vector<PyObject*> elements_of(const StandIn& stand_in);
+
 // A pending attribute write; a null value is a deletion.
 struct AttributeWrite {
   Ref object, name, value;
@@ -67,8 +70,14 @@ class Outside {
   // Whether the trace changed what the container holds. For filled ones.
   bool is_changed(const StandIn& stand_in) const;
 
+  // How much the trace has changed of what was there before, so far.
+  size_t count_changes() const;
+
   // Objects that can be passed on, but not looked into or used: what C code keeps in them is not known.
   bool is_opaque(PyObject* object) const noexcept { return !opaque_.empty() && opaque_.count(object); }
+  // Objects that the program told apart by their identity: they must all be different at the next call.
+  void told_apart(Source* source) { told_apart_.insert(source); }
+  const std::unordered_set<Source*>& all_told_apart() const noexcept { return told_apart_; }
   // In-trace iterators for outside ones (outside_iterator.h).
   const std::vector<PyObject*>& iterators() const noexcept { return iterators_; }
 
@@ -85,9 +94,11 @@ class Outside {
   std::unordered_map<PyObject*, StandIn*> stand_in_of_;  // by in-trace object
   std::vector<AttributeWrite> writes_;
   std::unordered_set<PyObject*> opaque_;
+  std::unordered_set<Source*> told_apart_;
   std::vector<PyObject*> iterators_;
 
   Ref enter_opaque(Tracer& tracer, Source* source);
+  Ref enter_bound_native(Tracer& tracer, Source* source);
   Ref enter_tuple(Tracer& tracer, Source* source);
   Ref enter_container(Tracer& tracer, Source* source);
   Ref enter_tensor(Tracer& tracer, Source* source);

@@ -224,7 +224,11 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       Ref wrapped = Ref::steal(PyObject_GetAttrString(callable, "__wrapped__"));
       if (!wrapped) return nullptr;
       if (tracer.outside.source_of(callable)) tracer.outside.source_or_pin(tracer, wrapped.get());
-      return call(tracer, wrapped.get(), arguments);
+      const size_t written = tracer.outside.count_changes();
+      Ref result = call(tracer, wrapped.get(), arguments);
+      if (result && tracer.outside.source_of(callable) && tracer.outside.count_changes() != written)
+        return tracer.give_up(BreakReason::CachedEffect, "a cached function changes what it did not make");
+      return result;
     }
     case Rule::Kind::Special:
       return rule.handler(tracer, callable, arguments);

@@ -251,25 +251,32 @@ Ref dict_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return call_natively(tracer, get, arguments);
 }
 
-// Without the logger's cache, which is written under a lock.
+// As the method itself, without its lock.
 Ref logger_is_enabled_for(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const names[] = {PyUnicode_InternFromString("disabled"), PyUnicode_InternFromString("manager"),
                                     PyUnicode_InternFromString("disable"),
-                                    PyUnicode_InternFromString("getEffectiveLevel")};
+                                    PyUnicode_InternFromString("getEffectiveLevel"),
+                                    PyUnicode_InternFromString("_cache")};
   if (!takes(arguments, 2, 2)) return call_function(tracer, callable, arguments);
   PyObject* logger = argument(arguments, 0);
   PyObject* level = argument(arguments, 1);
   Ref disabled = load_attribute(tracer, logger, names[0]);
   const int is_disabled = disabled ? truth(tracer, disabled.get()) : -1;
   if (is_disabled != 0) return is_disabled < 0 ? Ref() : Ref::boolean(false);
+  Ref cache = load_attribute(tracer, logger, names[4]);
+  const int is_cached = cache ? contains(tracer, cache.get(), level) : -1;
+  if (is_cached != 0) return is_cached < 0 ? Ref() : subscript(tracer, cache.get(), level);
   Ref manager = load_attribute(tracer, logger, names[1]);
   Ref limit = manager ? load_attribute(tracer, manager.get(), names[2]) : Ref();
   Ref above = limit ? compare(tracer, Py_GE, limit.get(), level) : Ref();
   const int is_above = above ? truth(tracer, above.get()) : -1;
-  if (is_above != 0) return is_above < 0 ? Ref() : Ref::boolean(false);
-  Ref effective = load_attribute(tracer, logger, names[3]);
-  Ref own_level = effective ? call(tracer, effective.get(), Arguments{}) : Ref();
-  return own_level ? compare(tracer, Py_GE, level, own_level.get()) : Ref();
+  Ref enabled = is_above == 1 ? Ref::boolean(false) : Ref();
+  if (is_above == 0) {
+    Ref effective = load_attribute(tracer, logger, names[3]);
+    Ref own_level = effective ? call(tracer, effective.get(), Arguments{}) : Ref();
+    if (own_level) enabled = compare(tracer, Py_GE, level, own_level.get());
+  }
+  return enabled && store_subscript(tracer, cache.get(), level, enabled.get()) ? enabled : Ref();
 }
 
 Ref type_call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {

@@ -115,7 +115,7 @@ def bounded() -> Iterator[None]:
         raise Hang(f"no end after {SECONDS_PER_RUN} s")
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS_PER_RUN)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS_PER_RUN, 1)  # again, should the tracer lose it
     try:
         yield
     finally:
@@ -260,11 +260,12 @@ def simpler(text: str) -> Iterator[str]:
     tree = ast.parse(text)
     for place, block in enumerate(blocks()):
         for number in reversed(range(len(block))):
-            for replacement in ([], getattr(block[number], "body", None)):
-                if replacement is not None and not isinstance(block[number], ast.Pass):
+            held: list[ast.stmt] | None
+            for held in ([], getattr(block[number], "body", None)):
+                if held is not None and not isinstance(block[number], ast.Pass):
                     tree = ast.parse(text)
                     changed = blocks()[place]
-                    changed[number : number + 1] = replacement or ([] if len(changed) > 1 else [ast.Pass()])
+                    changed[number : number + 1] = held or ([] if len(changed) > 1 else [ast.Pass()])
                     yield ast.unparse(tree) + "\n"
 
 
