@@ -46,12 +46,12 @@ bool is_bound_to_container(PyObject* function) noexcept {
 
 bool is_guarded_by_identity(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
-  // A function with a closure is made anew wherever its definition runs: its code and cells are guarded.
-  if (PyFunction_Check(object)) return !PyFunction_GET_CLOSURE(object);
+  // A function defined inside another is made anew whenever that runs: its code and cells are guarded.
+  if (PyFunction_Check(object))
+    return !PyFunction_GET_CLOSURE(object) &&
+           !(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))->co_flags & CO_NESTED);
   if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
-  if (PyCFunction_Check(object)) {
-    return !is_bound_to_container(object);
-  }
+  if (PyCFunction_Check(object)) return !is_bound_to_container(object);
   if (type == &PyMethodDescr_Type || type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type ||
       type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type || type == &PyProperty_Type ||
       type == &PyClassMethod_Type || type == &PyStaticMethod_Type || type == &PyCapsule_Type)
@@ -195,7 +195,8 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     return iterator;
   }
   const bool is_native = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
-  if (is_native && (PyIter_Check(raw) || type == &PyByteArray_Type || type == &PyMemoryView_Type))
+  const bool is_of_one_run = type == &PyFrame_Type || type == &PyTraceBack_Type || PyWeakref_CheckRefExact(raw);
+  if (is_native && (PyIter_Check(raw) || type == &PyByteArray_Type || type == &PyMemoryView_Type || is_of_one_run))
     return enter_opaque(tracer, source);
   // Instances of Python classes are read attribute by attribute; other objects are taken as they are, by identity.
   const bool is_instance =

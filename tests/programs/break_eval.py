@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 0
 """A formula in a configuration is evaluated."""
 
 import torch

@@ -1,4 +1,4 @@
-# graphs: 4
+# graphs: 2
 """sum() over a generator expression whose body prints."""
 
 import torch

@@ -1,4 +1,4 @@
-# graphs: 3
+# graphs: 4
 """A class prints in its constructor, in which super() is called after the break."""
 
 import torch

@@ -1,4 +1,4 @@
-# graphs: 3
+# graphs: 2
 """A generator delegates to another one that prints, and uses the value that it returns."""
 
 import torch

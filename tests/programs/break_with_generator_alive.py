@@ -1,4 +1,4 @@
-# graphs: 3
+# graphs: 2
 """A generator is started before a break, advanced after it, and closed at the end."""
 
 import torch

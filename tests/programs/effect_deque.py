@@ -1,4 +1,4 @@
-# graphs: 1
+# graphs: 0
 """A window of limited length: a deque argument is filled from both ends and rotated."""
 
 import collections

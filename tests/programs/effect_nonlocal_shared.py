@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """Two closures over one variable are arguments: one writes it, the other one reads it."""
 
 import torch

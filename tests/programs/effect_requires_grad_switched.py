@@ -1,4 +1,4 @@
-# graphs: 1
+# graphs: 2
 """requires_grad_ on an argument, seen by the operations after it."""
 
 import torch

@@ -1,4 +1,4 @@
-# graphs: 0
+# graphs: 1
 """A shape error of a tensor operation is caught."""
 
 import torch

@@ -1,4 +1,4 @@
-# graphs: 0
+# graphs: 1
 """functools.singledispatch and a dict of classes."""
 
 import functools

@@ -1,4 +1,4 @@
-# graphs: 0
+# graphs: 1
 """A list and an object that contain themselves."""
 
 import torch

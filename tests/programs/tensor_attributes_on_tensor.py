@@ -1,4 +1,4 @@
-# graphs: 0
+# graphs: 1
 """A Python attribute on an argument tensor is read and set."""
 
 import torch

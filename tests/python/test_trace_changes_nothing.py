@@ -1,0 +1,480 @@
+"""A trace changes nothing outside it: whether it succeeds, breaks, or its backend fails, the world is as it was.
+
+For every program of tests/programs, all that it can reach and the state of the process are looked at before a call and
+
+* when the backend gets the first graph: the trace is complete then, and nothing has run yet;
+* after the backend has failed on it;
+* after a frame was given up that had to be captured whole.
+
+What is run first must be the trace of the program's own function: where another frame was looked at before (that function
+was not captured, or its first part needed no graph), parts of the program have really run, and nothing is compared.
+"""
+
+import collections
+import contextlib
+import contextvars
+import ctypes
+import dataclasses
+import functools
+import gc
+import io
+import os
+import pathlib
+import random
+import signal
+import sys
+import threading
+import types
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import differential
+import pytest
+import torch
+
+import minidynamo
+
+PATHS = sorted(differential.PROGRAMS.glob("*.py"))
+OWN_GLOBALS = ("__compiled_fn_", "__resume_at_")  # names that captures put into a program's globals
+
+_EMPTY: Any = ([], (), {}, {}.items(), {}.values(), set(), "", range(0), reversed([]), reversed({}))
+_ITERATORS: tuple[type, ...] = (*(type(iter(empty)) for empty in _EMPTY), enumerate, zip, map, filter, reversed)
+
+
+class Snapshot:
+    """What a set of objects and the process look like, as one line for each thing that may change.
+
+    Objects are told apart by address, and kept alive for that.
+
+    Args:
+        roots: where to start, by name.
+        by_name: look at instances through their `__dict__`. That makes CPython build the dict, which a trace may then see; the
+            other way gives the values alone.
+    """
+
+    def __init__(self, roots: dict[str, Any], *, by_name: bool) -> None:
+        self.lines: dict[str, object] = {}
+        self._by_name = by_name
+        self._seen: set[int] = set()
+        self._alive: list[Any] = []
+        with torch._C.DisableTorchFunction():  # a tensor subclass must not notice
+            self._pending: list[tuple[str, Any]] = list(roots.items())
+            while self._pending:
+                self._look_at(*self._pending.pop())
+        self.lines |= process_state()
+
+    def differences(self, later: "Snapshot") -> list[str]:
+        names = dict.fromkeys([*self.lines, *later.lines])
+        different = [name for name in names if self.lines.get(name, "(absent)") != later.lines.get(name, "(absent)")]
+        return [
+            f"{name}: before {self.lines.get(name, '(absent)')!r:.300}, now {later.lines.get(name, '(absent)')!r:.300}"
+            for name in different[:10]
+        ]
+
+    def _look_at(self, path: str, value: Any) -> None:
+        if isinstance(value, differential._PLAIN) or id(value) in self._seen:
+            return
+        self._seen.add(id(value))
+        self._alive.append(value)
+        kind = type(value)
+        if isinstance(value, dict):
+            self._named(path, {key: item for key, item in value.items() if not (isinstance(key, str) and key.startswith(OWN_GLOBALS))})
+        elif isinstance(value, (list, tuple, collections.deque, set, frozenset)):
+            self._contents(path, list(value))
+        elif isinstance(value, torch.Tensor):
+            self._tensor(path, value)
+        elif isinstance(value, types.FunctionType):
+            self._function(path, value)
+        elif isinstance(value, (types.ModuleType, types.BuiltinFunctionType, types.CodeType)):
+            return
+        elif isinstance(value, type):
+            self._class(path, value)
+            return
+        elif isinstance(value, types.MethodType):
+            self._contents(path, [value.__func__, value.__self__])
+        elif isinstance(value, (property, staticmethod, classmethod)):
+            self._contents(path, [getattr(value, name, None) for name in ("fget", "fset", "fdel", "__func__")])
+        elif isinstance(value, functools.partial):
+            self._contents(path, [value.func, value.args, value.keywords])
+        elif isinstance(value, types.GeneratorType):
+            frame = value.gi_frame
+            self.lines[f"{path} at"] = None if frame is None else frame.f_lasti
+            self._contents(path, [] if frame is None else list(frame.f_locals.values()))
+        elif isinstance(value, _ITERATORS) or kind.__module__ == "itertools":
+            self._contents(path, list(_flat(value.__reduce__())))
+        elif isinstance(value, contextvars.ContextVar):
+            self._contents(path, [value.get(None)])
+        elif isinstance(value, weakref.ref):
+            self._contents(path, [value()])
+        elif isinstance(value, BaseException):
+            self._contents(path, [value.args, value.__cause__, value.__context__, value.__traceback__])
+        elif isinstance(value, torch.Generator):
+            self.lines[f"{path} state"] = value.get_state().numpy().tobytes()
+        elif isinstance(value, random.Random):
+            self.lines[f"{path} state"] = value.getstate()
+        elif isinstance(value, (io.StringIO, io.BytesIO)):
+            self.lines[f"{path} text"] = None if value.closed else (value.getvalue(), value.tell())
+        elif isinstance(value, (bytearray, memoryview)):
+            self.lines[f"{path} bytes"] = bytes(value)
+        elif hasattr(value, "cache_info"):
+            self.lines[f"{path} cache"] = tuple(value.cache_info())
+            self._contents(path, [value.__wrapped__])
+        elif differential._torch_internal(value):
+            return
+        self._state(path, value)
+
+    def _contents(self, path: str, items: list[Any]) -> None:
+        self.lines[f"{path} holds"] = [identity(item) for item in items]
+        self._alive.extend(items)
+        self._pending += [(f"{path}[{index}]", item) for index, item in enumerate(items)]
+
+    def _named(self, path: str, items: dict[Any, Any]) -> None:
+        """Contents by key, in their order. Keys that are not plain are looked at, too."""
+        self.lines[f"{path} keys"] = [key if _by_value(key) else id(key) for key in items]
+        self._alive.extend(items)
+        for index, (key, item) in enumerate(items.items()):
+            place = f"{path}[{key!r}]" if _by_value(key) else f"{path}[{index}]"
+            self.lines[place] = identity(item)
+            self._alive.append(item)
+            self._pending += [(f"{path}.key{index}", key), (place, item)]
+
+    def _function(self, path: str, function: types.FunctionType) -> None:
+        self._contents(path, [function.__code__, function.__defaults__, function.__kwdefaults__])
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            with contextlib.suppress(ValueError):
+                self._contents(f"{path}.<{name}>", [cell.cell_contents])
+        if function.__globals__.get("__name__") == "__program__":
+            self._pending.append((f"{path}.__globals__", function.__globals__))
+
+    def _class(self, path: str, kind: type) -> None:
+        if kind.__module__ == "__program__":
+            hidden = ("__dict__", "__weakref__", "_abc_impl")  # the last is isinstance's cache
+            self._named(f"{path}.__dict__", {name: item for name, item in vars(kind).items() if name not in hidden})
+            self._contents(f"{path} subclasses", type.__subclasses__(kind))
+
+    def _state(self, path: str, value: Any) -> None:
+        """An instance's attributes and slots."""
+        if self._by_name or isinstance(value, types.FunctionType):
+            attributes = getattr(value, "__dict__", None)
+            if isinstance(attributes, dict):
+                # By content: CPython may make the dict anew.
+                self._named(f"{path}.__dict__", attributes)
+        elif type(value).__flags__ & 1 << 9 and not isinstance(value, (dict, torch.Tensor)):  # an instance of a Python class
+            self._contents(f"{path} referents", list(_values(value, set())))
+        for kind in type(value).__mro__:
+            for name, slot in vars(kind).items():
+                if isinstance(slot, types.MemberDescriptorType) and kind.__flags__ & 1 << 9:
+                    with contextlib.suppress(AttributeError):
+                        self._contents(f"{path}.{name}", [slot.__get__(value)])
+
+    def _tensor(self, path: str, tensor: torch.Tensor) -> None:
+        self.lines[f"{path} tensor"] = (
+            *(tensor.dtype, tensor.device, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.requires_grad),
+            *(tensor.is_leaf, type(tensor.grad_fn).__name__, id(tensor.grad_fn), tensor._is_view(), tensor.retains_grad),
+        )
+        self._alive.append(tensor.grad_fn)
+        if not tensor.is_inference():
+            self.lines[f"{path} version"] = tensor._version
+        storage = tensor.untyped_storage()
+        if storage.device.type == "cpu" and storage.data_ptr():
+            self.lines[f"{path} data"] = (storage.data_ptr(), ctypes.string_at(storage.data_ptr(), storage.nbytes()))
+        hooks = tensor._backward_hooks
+        self._contents(f"{path} hooks", [] if hooks is None else list(hooks.values()))
+        if tensor.is_leaf:
+            self._contents(f"{path}.grad", [tensor.grad])
+        if tensor._is_view() and tensor._base is not None:
+            self._contents(f"{path}._base", [tensor._base])
+        self._named(f"{path}.__dict__", tensor.__dict__)
+
+
+def _by_value(item: Any) -> bool:
+    return isinstance(item, differential._PLAIN)
+
+
+def identity(item: Any) -> object:
+    """What tells an object from another: CPython may make one of equal constants anew."""
+    return item if _by_value(item) else (type(item).__name__, id(item))
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """An iterator's position and what it goes over, from its `__reduce__`, whose tuples are new at each call."""
+    # A list with so few references was made for the answer: what is left of a dict or set.
+    if isinstance(value, tuple) or (isinstance(value, list) and sys.getrefcount(value) <= 4):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
+
+
+def _values(value: Any, seen: set[int]) -> Iterator[Any]:
+    """What an instance refers to; its dict, which may or may not be there, by what it holds."""
+    for item in gc.get_referents(value):
+        if isinstance(item, dict):
+            if id(item) not in seen:
+                seen.add(id(item))
+                yield from _values(item, seen)
+        elif not isinstance(item, str):
+            yield item
+
+
+def process_state() -> dict[str, object]:
+    """The random generators, torch's modes, and what else a trace could leave in another state."""
+    context = contextvars.copy_context()
+    registries = {
+        name: [str(key) for key in registry]
+        for name, module in list(sys.modules.items())
+        if isinstance(registry := vars(module).get("__warningregistry__"), dict)
+    }
+    state: dict[str, object] = {f"random generator {index}": text for index, text in enumerate(differential._random_states())}
+    return state | {
+        "torch modes": differential._modes(),
+        "default device": str(torch.get_default_device()),
+        "autocast": (torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled(), torch.is_autocast_enabled("cuda")),
+        "deterministic": torch.is_deterministic_algorithms_warn_only_enabled(),
+        "torch function modes": torch._C._len_torch_function_stack(),
+        "torch dispatch modes": torch._C._len_torch_dispatch_stack(),
+        "anomaly": (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
+        "threads of torch": torch.get_num_threads(),
+        "warning filters": [str(entry) for entry in warnings.filters],
+        "warning registries": registries,
+        "showwarning": id(warnings.showwarning),
+        "modules": sorted(sys.modules),
+        "context variables": [(variable.name, id(value)) for variable, value in context.items()],
+        "stdout": sys.stdout.getvalue() if isinstance(sys.stdout, io.StringIO) else None,
+        "stderr": sys.stderr.getvalue() if isinstance(sys.stderr, io.StringIO) else None,
+        "streams": (id(sys.stdout), id(sys.stderr), id(sys.stdin), id(sys.displayhook), id(sys.excepthook)),
+        "exception": sys.exc_info()[1],
+        "garbage collector": (gc.isenabled(), gc.get_threshold(), gc.callbacks[:], gc.get_freeze_count()),
+        "recursion limit": sys.getrecursionlimit(),
+        "switch interval": sys.getswitchinterval(),
+        "tracing": (sys.gettrace(), sys.getprofile()),
+        "generator hooks": tuple(sys.get_asyncgen_hooks()),
+        "path": sys.path[:],
+        "environment": dict(os.environ),
+        "folder": os.getcwd(),
+        "threads": threading.active_count(),
+        "signals": (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGALRM)),
+    }
+
+
+def frame_evaluator() -> int:
+    """The address of the function that runs Python frames in this interpreter: a trace's hook must be gone after it."""
+    get_interpreter = ctypes.pythonapi.PyInterpreterState_Get
+    get_interpreter.restype = ctypes.c_void_p
+    get_evaluator = ctypes.pythonapi._PyInterpreterState_GetEvalFrameFunc
+    get_evaluator.restype, get_evaluator.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    return int(get_evaluator(get_interpreter()))
+
+
+class BackendBroken(Exception):
+    """What the failing backend raises."""
+
+
+@dataclasses.dataclass
+class Watch:
+    """Runs each call of a program with an empty cache, with snapshots around its first trace.
+
+    Attributes:
+        fails: the backend raises.
+        fullgraph: a frame that cannot be captured whole is an error.
+        compared: how many pairs of snapshots there were.
+    """
+
+    path: pathlib.Path
+    fails: bool = False
+    fullgraph: bool = False
+    by_name: bool = True
+    compared: int = 0
+    different: list[str] = dataclasses.field(default_factory=list)
+
+    def run(self) -> None:
+        with differential._loaded(self.path) as program, warnings.catch_warnings():
+            warnings.simplefilter("always")
+            target = minidynamo.compile(program.f, backend=self.backend, fullgraph=self.fullgraph)
+            for make_inputs in getattr(program, "calls", [program.inputs]):
+                self.call(program, target, make_inputs)
+
+    def call(self, program: types.ModuleType, target: Any, make_inputs: Callable[[], tuple[Any, ...]]) -> None:
+        arguments = make_inputs()
+        keywords = program.keywords() if hasattr(program, "keywords") else {}
+        minidynamo.reset()
+        self.roots = {"globals": vars(program), "arguments": arguments, "keywords": keywords}
+        self.first = True
+        evaluator = frame_evaluator()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            self.before = self.snapshot()
+            given_up = False
+            try:
+                target(*arguments, **keywords)
+            except minidynamo.BackendCompilerFailed:
+                given_up = self.fails and not self.first and minidynamo.stats()["frames"] == 1
+            except minidynamo.Unsupported:
+                given_up = self.fullgraph
+            except Exception:
+                pass  # the program's own
+            if given_up:
+                self.compare()
+        if frame_evaluator() != evaluator:
+            self.different.append("the frame hook is still installed")
+
+    def backend(self, graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> Any:
+        first, self.first = self.first, False
+        if self.fails:
+            raise BackendBroken
+        if first and not self.fullgraph and minidynamo.stats()["frames"] == 1:
+            self.compare()
+        return graph_module.forward
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(self.roots, by_name=self.by_name)
+
+    def compare(self) -> None:
+        self.compared += 1
+        self.different += self.before.differences(self.snapshot())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def everything_is_loaded() -> None:
+    """What a first capture imports is no program's doing."""
+
+    def failing(*_: Any) -> Any:
+        raise BackendBroken
+
+    function = minidynamo.compile(lambda x: x.sin(), backend=failing)
+    with pytest.raises(minidynamo.BackendCompilerFailed):
+        function(torch.ones(2))
+    with pytest.raises(minidynamo.Unsupported):
+        minidynamo.compile(lambda x: x.item(), backend="eager", fullgraph=True)(torch.ones(2))
+
+
+programs = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+
+
+@programs
+def test_until_the_backend_is_called(path: pathlib.Path) -> None:
+    watch = Watch(path)
+    watch.run()
+    assert not watch.different, "\n".join(watch.different)
+    if differential.Header.read(path).graphs == 1:
+        assert watch.compared, "no trace was looked at"
+
+
+@programs
+def test_after_the_backend_has_failed(path: pathlib.Path) -> None:
+    watch = Watch(path, fails=True, by_name=False)
+    watch.run()
+    assert not watch.different, "\n".join(watch.different)
+
+
+@programs
+def test_after_a_frame_was_given_up(path: pathlib.Path) -> None:
+    watch = Watch(path, fullgraph=True, by_name=False)
+    watch.run()
+    assert not watch.different, "\n".join(watch.different)
+
+
+PROGRAM = """
+import contextvars, random, torch
+items, table, box, variable = [3, 1, 2], {"a": 1, "b": 2}, type("Box", (), {"count": 1})(), contextvars.ContextVar("variable")
+iterator, generator, weight = iter(items), (item for item in items), torch.ones(2)
+key_iterator, enumerated, generator_of_numbers = iter(table), enumerate(items), torch.Generator()
+
+
+class Kind:
+    total = 0
+
+
+def closure(start):
+    def add(amount):
+        nonlocal start
+        start += amount
+
+    return add
+
+
+add = closure(1)
+
+
+def f(x):
+    return x + 1
+
+
+def inputs():
+    return (torch.ones(2),)
+"""
+
+# Each leaves something as a trace must not. What they change in the process is put back by `undone`.
+CHANGES = {
+    "list item": "items.append(4)",
+    "order of a list": "items.sort()",
+    "order of a dict": "table['a'] = table.pop('a')",
+    "equal, but another object": "box.pair = (1, 2)",
+    "attribute": "box.count = 2",
+    "class attribute": "Kind.total = 1",
+    "global": "globals().update(more=1)",
+    "cell": "add(1)",
+    "default": "f.__defaults__ = (1,)",
+    "attribute of a function": "f.note = 1",
+    "position of an iterator": "next(iterator)",
+    "position of an iterator of keys": "next(key_iterator)",
+    "position of a generator": "next(generator)",
+    "position of an enumeration": "next(enumerated)",
+    "value of a tensor": "weight.data[0] = 2",
+    "version of a tensor": "weight.add_(0)",
+    "gradient": "weight.grad = torch.ones(2)",
+    "requires_grad": "weight.requires_grad_()",
+    "attribute of a tensor": "weight.note = 1",
+    "a generator of torch": "torch.rand(1, generator=generator_of_numbers)",
+    "torch's generator": "torch.rand(1)",
+    "random": "random.random()",
+    "grad mode": "torch.set_grad_enabled(False)",
+    "default dtype": "torch.set_default_dtype(torch.float64)",
+    "printed text": "print('seen')",
+    "warning": "import warnings; warnings.warn('seen')",
+    "warning filters": "import warnings; warnings.simplefilter('ignore')",
+    "context variable": "variable.set(1)",
+    "module": "import sys; sys.modules['never_imported'] = sys",
+    "garbage collector": "import gc; gc.disable()",
+    "recursion limit": "import sys; sys.setrecursionlimit(sys.getrecursionlimit() + 1)",
+    "environment": "import os; os.environ['NEVER_SET'] = '1'",
+}
+
+
+@pytest.fixture
+def undone() -> Iterator[None]:
+    limit = sys.getrecursionlimit()
+    with warnings.catch_warnings():
+        yield
+    torch.set_grad_enabled(True)
+    torch.set_default_dtype(torch.float32)
+    sys.modules.pop("never_imported", None)
+    gc.enable()
+    sys.setrecursionlimit(limit)
+    os.environ.pop("NEVER_SET", None)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.usefixtures("undone")
+def test_a_change_is_seen(tmp_path: pathlib.Path, change: str, fails: bool) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    watch = Watch(path, fails=fails, by_name=not fails)
+    backend = watch.backend
+
+    def changing(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> Any:
+        with disturbing():
+            exec(CHANGES[change], watch.roots["globals"])
+        return backend(graph_module, example_inputs)
+
+    watch.backend = changing  # type: ignore[method-assign]
+    watch.run()
+    assert watch.compared and watch.different
+
+
+@contextlib.contextmanager
+def disturbing() -> Iterator[None]:
+    """What a backend does to the generators and modes is undone after it; here it must stay, as if the trace had done it."""
+    yield
