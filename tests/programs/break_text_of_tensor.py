@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 3
 """str and repr of a tensor are kept as text."""
 
 import torch

@@ -1,4 +1,5 @@
 # graphs: 1
+# whole: no
 """A shape error of a tensor operation is caught."""
 
 import torch

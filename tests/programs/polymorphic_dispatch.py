@@ -1,4 +1,5 @@
 # graphs: 1
+# whole: no
 """functools.singledispatch and a dict of classes."""
 
 import functools

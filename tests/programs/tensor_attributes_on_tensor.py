@@ -1,4 +1,5 @@
 # graphs: 1
+# whole: no
 """A Python attribute on an argument tensor is read and set."""
 
 import torch

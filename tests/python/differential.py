@@ -8,7 +8,7 @@ share no state. The header says how many graphs the calls make together:
     # graphs: 1
 
 and may narrow the backends (`# backends: eager`). With one graph the run asks for `fullgraph`, so that a frame that was not
-captured says why.
+captured says why, unless the header says that there are breaks without graphs behind them (`# whole: no`).
 
 What is compared, as text that a person can read (one line per object, numbered in order of appearance, so that aliasing and
 identity show): results, arguments, the program's globals and its classes' attributes, gradients, printed text, warnings,
@@ -68,6 +68,7 @@ class Header:
 
     graphs: int
     backends: tuple[str, ...] | None
+    whole: bool = False  # one graph, without a break: `fullgraph` is asked for
 
     @classmethod
     def read(cls, path: pathlib.Path) -> "Header":
@@ -75,7 +76,9 @@ class Header:
         if "graphs" not in declared:
             raise ValueError(f"{path.name} does not say '# graphs: N'")
         backends = declared.get("backends")
-        return cls(int(declared["graphs"]), None if backends is None else tuple(re.split(r"[,\s]+", backends.strip())))
+        graphs = int(declared["graphs"])
+        whole = graphs == 1 and declared.get("whole") != "no"
+        return cls(graphs, None if backends is None else tuple(re.split(r"[,\s]+", backends.strip())), whole)
 
 
 @dataclasses.dataclass

@@ -577,7 +577,7 @@ def test_logged_topics(caplog: pytest.LogCaptureFixture) -> None:
         minidynamo.optimize("eager")(broken)(X)
     texts = {record.name: record.getMessage() for record in caplog.records}
     assert set(texts) == {f"minidynamo.{topic}" for topic in minidynamo.config.LOG_TOPICS}
-    assert "relu" in texts["minidynamo.graph"]
+    assert any("relu" in record.getMessage() for record in caplog.records if record.name == "minidynamo.graph")
     assert "test_api.py" in texts["minidynamo.breaks"]
 
 
