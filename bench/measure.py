@@ -32,8 +32,8 @@ def seconds(call: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def per_call(calls: dict[str, Callable[[], Any]], rounds: int, batch: int) -> dict[str, float]:
-    """Median seconds of one call for each of `calls`, measured in turns so that a busy machine hits all alike."""
+def in_turns(calls: dict[str, Callable[[], Any]], rounds: int, batch: int) -> dict[str, list[float]]:
+    """Seconds of one call for each of `calls` in each round, measured in turns so that a busy machine hits all alike."""
     found: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
         for _ in range(3):
@@ -44,7 +44,12 @@ def per_call(calls: dict[str, Callable[[], Any]], rounds: int, batch: int) -> di
             for _ in range(batch):
                 call()
             found[name].append((time.perf_counter() - began) / batch)
-    return {name: statistics.median(times) for name, times in found.items()}
+    return found
+
+
+def per_call(calls: dict[str, Callable[[], Any]], rounds: int, batch: int) -> dict[str, float]:
+    """Median seconds of one call for each of `calls`."""
+    return {name: statistics.median(times) for name, times in in_turns(calls, rounds, batch).items()}
 
 
 def run_as_it_is(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> Callable[..., Any]:

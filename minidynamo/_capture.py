@@ -104,6 +104,10 @@ class CaptureConfig:
         return config.trace_instruction_limit, config.trace_node_limit, config.trace_depth_limit
 
     @property
+    def force_break_at(self) -> int:
+        return config.force_break_at
+
+    @property
     def logs(self) -> frozenset[str]:
         """The topics that `log` would write, so that nobody makes a text for another."""
         return config.logs

@@ -40,6 +40,9 @@ trace_node_limit: int = 200_000
 trace_depth_limit: int = 400
 """How deep traced Python calls may nest before a trace is given up."""
 
+force_break_at: int = 0
+"""For tests: a graph break before the n-th instruction of every trace, counted over all its frames; 0 asks for none."""
+
 logs: frozenset[str] = frozenset()
 """What is logged: any of LOG_TOPICS. The environment variable MINIDYNAMO_LOGS (comma separated) sets it at import."""
 
@@ -111,6 +114,12 @@ def _skip_list(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(skip_entries(value)))
 
 
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError("must be a number that is not negative")
+    return value
+
+
 _CHECKS: dict[str, Callable[[object], Any]] = {
     "suppress_errors": _boolean,
     "disabled": _boolean,
@@ -118,6 +127,7 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "trace_instruction_limit": _positive,
     "trace_node_limit": _positive,
     "trace_depth_limit": _positive,
+    "force_break_at": _count,
     "logs": _log_topics,
     "skip": _skip_list,
 }

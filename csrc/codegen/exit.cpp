@@ -6,6 +6,7 @@
 #include "codegen/effect_planner.h"
 #include "codegen/resume.h"
 #include "codegen/value_planner.h"
+#include "trace/generator.h"
 #include "trace/known_types.h"
 
 namespace minidynamo {
@@ -263,8 +264,14 @@ class BreakPlanner {
   // The value in a stack slot; of LOAD_METHOD's two the one callable that they make.
   ValueId slot_value(Frame& frame, const std::vector<SlotKind>& stack, int32_t index) {
     const int32_t locals = frame.prepared->locals_count;
-    if (index > 0 && stack[index] == SlotKind::MethodSelf && slot(frame, index - 1))
-      return values_.call(reinterpret_cast<PyObject*>(&PyMethod_Type), {slot(frame, index - 1), slot(frame, index)});
+    if (index > 0 && stack[index] == SlotKind::MethodSelf && slot(frame, index - 1)) {
+      PyObject* method = slot(frame, index - 1);
+      if (Py_IS_TYPE(method, &PyMethodDescr_Type) && is_traced_generator(slot(frame, index))) {
+        static PyObject* const getattr = import_object("builtins.getattr").release();
+        return values_.call(getattr, {slot(frame, index), PyDescr_NAME(method)});
+      }
+      return values_.call(reinterpret_cast<PyObject*>(&PyMethod_Type), {method, slot(frame, index)});
+    }
     return values_.slot_value(frame, locals + index);
   }
 
@@ -430,7 +437,7 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
     define_inference_contexts(tracer, values);
     exit.plan.result = values.value_of(result);
     return exit.plan.result != kNoValue && values.fill_cycles() && plan_effects(tracer, values) &&
-           values.fill_cycles() && set_modes_again(tracer, values);
+           values.fill_cycles() && values.set_states() && set_modes_again(tracer, values);
   });
   if (!planned) return tracer.give_up(BreakReason::UnsupportedResult, values.refusal()) != nullptr;
   if (!leave_modes_in_graph(tracer))
@@ -447,7 +454,8 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
   const bool planned = plan_with_cycles(values, [&] {
     define_inference_contexts(tracer, values);
     return BreakPlanner(tracer, innermost, must_advance, exit, values).plan() && values.fill_cycles() &&
-           plan_effects(tracer, values) && values.fill_cycles() && set_modes_again(tracer, values);
+           plan_effects(tracer, values) && values.fill_cycles() && values.set_states() &&
+           set_modes_again(tracer, values);
   });
   if (!planned) {
     refusal = values.refusal();

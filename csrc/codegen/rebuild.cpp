@@ -130,15 +130,20 @@ PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t co
   return made.release();
 }
 
-PyObject* rebuild_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
-  if (count != 3 || !PyTuple_Check(arguments[1])) {
-    PyErr_SetString(PyExc_TypeError, "rebuild_iterator(callable, args, state)");
+PyObject* rebuild_object(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 2 || !PyTuple_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_object(callable, args)");
     return nullptr;
   }
-  Ref made = Ref::steal(PyObject_Call(arguments[0], arguments[1], nullptr));
-  if (!made || arguments[2] == Py_None) return made.release();
-  Ref done = Ref::steal(PyObject_CallMethod(made.get(), "__setstate__", "O", arguments[2]));
-  return done ? made.release() : nullptr;
+  return PyObject_Call(arguments[0], arguments[1], nullptr);
+}
+
+PyObject* set_state(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "set_state(object, state)");
+    return nullptr;
+  }
+  return PyObject_CallMethod(arguments[0], "__setstate__", "(O)", arguments[1]);
 }
 
 PyObject* rebuild_generator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
@@ -192,13 +197,14 @@ PyObject* rebuild_tuple_callable() { return callable<rebuild_tuple>("rebuild_tup
 PyObject* rebuild_function_callable() { return callable<rebuild_function>("rebuild_function"); }
 PyObject* rebuild_partial_callable() { return callable<rebuild_partial>("rebuild_partial"); }
 PyObject* rebuild_exception_callable() { return callable<rebuild_exception>("rebuild_exception"); }
-PyObject* rebuild_iterator_callable() { return callable<rebuild_iterator>("rebuild_iterator"); }
+PyObject* rebuild_object_callable() { return callable<rebuild_object>("rebuild_object"); }
+PyObject* set_state_callable() { return callable<set_state>("set_state"); }
 PyObject* rebuild_generator_callable() { return callable<rebuild_generator>("rebuild_generator"); }
 PyObject* advance_iterator_callable() { return callable<advance_iterator>("advance_iterator"); }
 PyObject* drop_traceback_callable() { return callable<drop_traceback>("drop_traceback"); }
 
 bool is_rebuildable(PyTypeObject* type) noexcept {
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return type == ordered_dict_type();
+  if (!is_python_class(type)) return type == ordered_dict_type();
   PyTypeObject* base = native_base(type);
   return base == &PyBaseObject_Type || base == &PyList_Type || base == &PyDict_Type || base == &PySet_Type ||
          base == ordered_dict_type();

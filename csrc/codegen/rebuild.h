@@ -14,7 +14,8 @@ rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, clo
 PyObject* rebuild_partial_callable();  // (func, args, keywords)
 // (class, args, attributes: dict or None, cause, context, suppress_context, traceback) -> exception
 PyObject* rebuild_exception_callable();
-PyObject* rebuild_iterator_callable();   // (callable, args, state or None) -> callable(*args), then __setstate__(state)
+PyObject* rebuild_object_callable();     // (callable, args) -> callable(*args)
+PyObject* set_state_callable();          // (object, state): object.__setstate__(state)
 PyObject* rebuild_generator_callable();  // (resume function, args): run up to where it was suspended
 PyObject* advance_iterator_callable();   // (iterator, count): drops that many items
 PyObject* drop_traceback_callable();     // (exception, count): takes the outermost entries off its traceback

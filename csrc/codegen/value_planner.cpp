@@ -23,6 +23,20 @@ bool can_be_filled(PyObject* object) {
          (is_rebuildable(type) && type != known_types()->ordered_dict);
 }
 
+// Whether a class's descriptor is what a bound C method (or bound slot) was made from.
+bool is_method_behind(PyObject* descriptor, PyObject* bound) noexcept {
+  if (PyCFunction_Check(bound))
+    return Py_IS_TYPE(descriptor, &PyMethodDescr_Type) &&
+           reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method ==
+               reinterpret_cast<PyCFunctionObject*>(bound)->m_ml;
+  if (!Py_IS_TYPE(descriptor, &PyWrapperDescr_Type)) return false;
+  Ref again = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(
+      descriptor, Ref::steal(PyObject_GetAttrString(bound, "__self__")).get(), nullptr));
+  const bool same = again && PyObject_RichCompareBool(again.get(), bound, Py_EQ) == 1;
+  PyErr_Clear();
+  return same;
+}
+
 }  // namespace
 
 ValueId ValuePlanner::refuse(std::string what) {
@@ -40,6 +54,7 @@ void ValuePlanner::start_again() {
   live_.clear();
   building_.clear();
   to_fill_.clear();
+  states_.clear();
 }
 
 ValueId ValuePlanner::add(PlanStep step) {
@@ -178,6 +193,14 @@ bool ValuePlanner::fill_cycles() {
   return true;
 }
 
+bool ValuePlanner::set_states() {
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const auto [object, state] = states_[i];
+    if (!effect(set_state_callable(), {object, state})) return false;
+  }
+  return true;
+}
+
 bool ValuePlanner::fill(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   auto with_copy = [&](const char* method, PyObject* made) {
@@ -298,16 +321,31 @@ ValueId ValuePlanner::function(PyObject* object) {
                own.get()});
 }
 
-// A method of C code, bound to an object: `items.append`.
+// A method of C code, bound to an object: `items.append`, `super().__init__`. The class's own is bound again: asking the
+// object for the name might find another.
 ValueId ValuePlanner::bound_native_method(PyObject* object) {
-  static PyObject* const getattr = import_object("builtins.getattr").release();
   Ref self = Ref::steal(PyObject_GetAttrString(object, "__self__"));
   PyErr_Clear();
-  if (!self || self.is(Py_None) || PyModule_Check(self.get()) || PyType_Check(self.get())) return constant(object);
+  if (!self || self.is(Py_None) || PyModule_Check(self.get())) return constant(object);
+  if (PyType_Check(self.get()) || PyCapsule_CheckExact(self.get())) return constant(object);
   Ref name = Ref::steal(PyObject_GetAttrString(object, "__name__"));
-  keep_alive_.push_back(self);
-  keep_alive_.push_back(name);
-  return call(getattr, {self.get(), name.get()});
+  PyObject* mro = self.type()->tp_mro;
+  for (Py_ssize_t i = 0; name && i < PyTuple_GET_SIZE(mro); ++i) {
+    PyObject* found = PyDict_GetItemWithError(
+        reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict, name.get());
+    if (!found || !is_method_behind(found, object)) continue;
+    keep_alive_.push_back(self);
+    if (is_traced_generator(self.get())) {  // a generator of CPython's takes its place
+      static PyObject* const getattr = import_object("builtins.getattr").release();
+      keep_alive_.push_back(name);
+      return call(getattr, {self.get(), name.get()});
+    }
+    return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {found, self.get()});
+  }
+  PyErr_Clear();
+  return PyCFunction_Check(object) && self.type() == &PyBaseObject_Type
+             ? constant(object)
+             : refuse(std::string("a method of a ") + self.type()->tp_name + " leaves the trace");
 }
 
 ValueId ValuePlanner::partial(PyObject* object) {
@@ -375,8 +413,9 @@ ValueId ValuePlanner::reduced(PyObject* object) {
   PyObject* callable = PyTuple_GET_ITEM(parts.get(), 0);
   if (!PyType_Check(callable) && !PyCFunction_Check(callable)) return refuse(what);
   keep_alive_.push_back(parts);
-  PyObject* state = count == 3 ? PyTuple_GET_ITEM(parts.get(), 2) : Py_None;
-  return call(rebuild_iterator_callable(), {callable, PyTuple_GET_ITEM(parts.get(), 1), state});
+  const ValueId made = call(rebuild_object_callable(), {callable, PyTuple_GET_ITEM(parts.get(), 1)});
+  if (made != kNoValue && count == 3) states_.emplace_back(object, PyTuple_GET_ITEM(parts.get(), 2));
+  return made;
 }
 
 ValueId ValuePlanner::dict_view(PyObject* object) {

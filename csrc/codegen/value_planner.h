@@ -34,6 +34,8 @@ class ValuePlanner {
   bool effect(const char* callable_path, std::initializer_list<PyObject*> arguments);
   // Fills what was made empty. To be called when no value is being made.
   bool fill_cycles();
+  // Sets iterators to where they stand, when what they walk over is as it has to be: after all effects.
+  bool set_states();
 
   const std::string& refusal() const noexcept { return refusal_; }
   ValueId refuse(std::string what);
@@ -58,6 +60,7 @@ class ValuePlanner {
   std::vector<PyObject*> building_;
   std::unordered_set<PyObject*> cyclic_;
   std::vector<PyObject*> to_fill_;
+  std::vector<std::pair<PyObject*, PyObject*>> states_;  // iterator, what its __setstate__ is to be given
   bool found_cycle_ = false;
   std::string refusal_;
 

@@ -39,13 +39,13 @@ void apply_settings(PyObject* config) {
   PyErr_Clear();
 }
 
-// Testing: the instruction of the frame before which to break; -1: none. Resume functions are left alone, so that one
-// break is one break.
+// Testing: the instruction before which to break; 0: none. Resume functions are left alone, so that one break is one
+// break.
 long force_break_at(PyCodeObject* code, PyObject* config) {
   Ref at = Ref::steal(PyObject_GetAttrString(config, "force_break_at"));
-  const long number = at && PyLong_Check(at.get()) ? PyLong_AsLong(at.get()) : -1;
+  const long number = at && PyLong_Check(at.get()) ? PyLong_AsLong(at.get()) : 0;
   PyErr_Clear();
-  return find_resume_function(code) ? -1 : number;
+  return find_resume_function(code) ? 0 : number;
 }
 
 // Calls the backend with real tensors. Null: the frame runs as it was, or a Python error is set.

@@ -112,7 +112,7 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
   for (const StopPoint& stop : why.stops) {
     auto next = fresh();
     Cut cut{stop, !is_about_length(why.reason), ""};
-    if (attempt(*next, code, view, -1, &cut)) return next;
+    if (attempt(*next, code, view, 0, &cut)) return next;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
     if (why.detail.find(cut.refusal) == std::string::npos) why.detail += "; it cannot be cut there: " + cut.refusal;
   }

@@ -17,9 +17,12 @@ inline uint32_t type_version(PyTypeObject* type) noexcept {
 // What the class or one of its bases has under this name (an interned str), unbound; null if nothing.
 PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept;
 
+// Whether a class statement (or a call of type) made the class: heap types that C code made are not meant.
+bool is_python_class(PyTypeObject* type) noexcept;
+
 // The nearest base that is not a Python class: it gives instances their layout, and its tp_new and tp_init are C code.
 inline PyTypeObject* native_base(PyTypeObject* type) noexcept {
-  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_base) type = type->tp_base;
+  while (is_python_class(type) && type->tp_base) type = type->tp_base;
   return type;
 }
 

@@ -124,6 +124,8 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     }
     if (PyErr_Occurred()) return nullptr;
   }
+  // A bound C method works on the container itself, whenever it is called.
+  if (!tracer.outside.fill_if_stand_in(tracer, object)) return nullptr;
   Ref bound = Ref::steal(kind->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
   return tracer.broken() ? Ref() : bound;
 }

@@ -161,7 +161,7 @@ Ref zero_argument_super(Tracer& tracer) {
 }
 
 bool is_safe_native_base(PyTypeObject* base) noexcept {
-  return base == &PyBaseObject_Type || is_plain_builtin_type(base);
+  return base == &PyBaseObject_Type || is_plain_builtin_type(base) || base == known_types()->thread_local_storage;
 }
 
 Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {

@@ -435,7 +435,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       tracer.end_here(frame);
       return Outcome::Failed;
     }
-    if (tracer.executed == tracer.force_break_at) [[unlikely]] {
+    if (tracer.executed == tracer.force_break_at && !tracer.delay_forced_break(frame)) [[unlikely]] {
       tracer.give_up(BreakReason::Forced, "a break was asked for here");
       return Outcome::Failed;
     }

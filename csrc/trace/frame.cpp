@@ -40,6 +40,12 @@ const StackLayout& PreparedCode::stack_layout() const {
   return *stack_layout_;
 }
 
+int32_t PreparedCode::first_instruction() const noexcept {
+  for (size_t i = 0; i < bytecode.instructions.size(); ++i)
+    if (bytecode.instructions[i].op == Op::RESUME) return static_cast<int32_t>(i);
+  return 0;
+}
+
 bool PreparedCode::reads_own_frame() const {
   static constexpr std::string_view kGlobals[] = {"eval", "exec", "breakpoint"};
   static constexpr std::string_view kWithoutArguments[] = {"locals", "vars", "dir"};

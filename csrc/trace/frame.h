@@ -29,6 +29,8 @@ struct PreparedCode {
   // Whether it names what looks at the running frame itself (locals(), eval(), sys._getframe()): such a frame can only
   // run as it is.
   bool reads_own_frame() const;
+  // The instruction at which the function proper begins: cells and free variables are in place.
+  int32_t first_instruction() const noexcept;
 
  private:
   mutable std::unique_ptr<Liveness> liveness_;

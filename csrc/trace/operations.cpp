@@ -157,7 +157,7 @@ bool expose(Tracer& tracer, PyObject* object) {
   Source* source = tracer.outside.source_of(object);
   if (!source || is_fake(object) || is_outside_iterator(object)) return true;
   PyTypeObject* type = Py_TYPE(object);
-  if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object);
+  if (tracer.outside.is_opaque(object) || PyExceptionInstance_Check(object)) return use_opaque(tracer, object);
   if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
       PyTuple_Check(object) || type == &PyMethod_Type || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
       is_plain_builtin_type(type) || is_constant(object) || PyCode_Check(object) || type == &PyBaseObject_Type)

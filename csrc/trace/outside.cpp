@@ -88,6 +88,19 @@ bool is_plain_key(PyObject* object) noexcept {
                                  (type->tp_richcompare == PyBaseObject_Type.tp_richcompare || !type->tp_richcompare));
 }
 
+namespace {
+
+// The value of that very key, found without hashing or comparing, which may be the program's code.
+PyObject* value_beside(PyObject* dict, PyObject* wanted) noexcept {
+  Py_ssize_t position = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(dict, &position, &key, &value))
+    if (key == wanted) return value;
+  return nullptr;
+}
+
+}  // namespace
+
 std::vector<PyObject*> elements_of(const StandIn& stand_in) {
   PyObject* object = stand_in.object.get();
   PyTypeObject* base = native_base(Py_TYPE(object));
@@ -96,12 +109,18 @@ std::vector<PyObject*> elements_of(const StandIn& stand_in) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) now.push_back(PyList_GET_ITEM(object, i));
     return now;
   }
+  if (PyDict_Check(object) && base != known_types()->ordered_dict) {
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(object, &position, &key, &value)) now.insert(now.end(), {key, value});
+    return now;
+  }
   // As the C class iterates, whatever a subclass does. Of an OrderedDict, its own order.
   Ref iterator = Ref::steal(base->tp_iter(object));
   Ref items = iterator ? Ref::steal(PySequence_List(iterator.get())) : Ref();
   for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) {
     now.push_back(PyList_GET_ITEM(items.get(), i));
-    if (PyDict_Check(object)) now.push_back(PyDict_GetItemWithError(object, now.back()));
+    if (PyDict_Check(object)) now.push_back(value_beside(object, now.back()));
   }
   PyErr_Clear();
   return now;

@@ -126,9 +126,14 @@ class RuleTable {
   }
 };
 
+PyTypeObject* lru_cache_type() {
+  static auto* const type =
+      reinterpret_cast<PyTypeObject*>(import_object("functools._lru_cache_wrapper").release());
+  return type;
+}
+
 std::unordered_set<PyTypeObject*>& wrapper_types() {
-  static auto* const types = new std::unordered_set<PyTypeObject*>{
-      reinterpret_cast<PyTypeObject*>(import_object("functools._lru_cache_wrapper").release())};
+  static auto* const types = new std::unordered_set<PyTypeObject*>{lru_cache_type()};
   return *types;
 }
 
@@ -225,7 +230,10 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       if (!wrapped) return nullptr;
       if (tracer.outside.source_of(callable)) tracer.outside.source_or_pin(tracer, wrapped.get());
       const size_t written = tracer.outside.count_changes();
-      Ref result = call(tracer, wrapped.get(), arguments);
+      // Behind a break inside, the cache would not see what the function returned: it is called as one.
+      const bool is_cache = Py_IS_TYPE(callable, lru_cache_type());
+      Ref result = call(tracer, wrapped.get(),
+                        Arguments{arguments.values, arguments.keyword_names, arguments.is_direct && !is_cache});
       if (result && tracer.outside.source_of(callable) && tracer.outside.count_changes() != written)
         return tracer.give_up(BreakReason::CachedEffect, "a cached function changes what it did not make");
       return result;

@@ -44,12 +44,16 @@ namespace {
 
 // Whether the trace can end inside this frame: a break in it must not be moved out to the call that led here.
 bool can_end_in(const Frame& frame) {
-  return !is_library_code(frame.code()) && !frame.prepared->reads_own_frame();
+  return frame.instruction >= frame.prepared->first_instruction() && !is_library_code(frame.code()) &&
+         !frame.prepared->reads_own_frame();
 }
 
 // The places to end a trace instead of giving it up in `innermost`.
 std::vector<StopPoint> stops_from(const Frame* innermost) {
   std::vector<StopPoint> stops;
+  const Frame* outermost = innermost;
+  while (outermost && outermost->caller) outermost = outermost->caller;
+  if (!outermost || !outermost->is_root) return stops;  // a generator that is closed after the frame has ended
   const Frame* blocked = nullptr;  // the outermost frame that the trace cannot end in or below
   for (const Frame* frame = innermost; frame; frame = frame->caller)
     if (!can_end_in(*frame) || (frame->caller && !frame->called_directly)) blocked = frame;
@@ -81,6 +85,12 @@ Tracer* Tracer::current() noexcept { return current_tracer; }
 
 TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exchange(current_tracer, &tracer)) {}
 TracerActivation::~TracerActivation() { current_tracer = previous_; }
+
+bool Tracer::delay_forced_break(const Frame& at) noexcept {
+  if (!at.is_root || at.instruction > at.prepared->first_instruction()) return false;
+  ++force_break_at;
+  return true;
+}
 
 void Tracer::note_raise(Frame& at) {
   PyObject *type, *value, *traceback;

@@ -67,7 +67,9 @@ class Tracer final : public OperatorObserver {
   long executed = 0;                       // instructions
   std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
   int depth = 0;
-  long force_break_at = -1;               // testing: a break at this instruction, counted as `executed`
+  long force_break_at = 0;                // testing: a break at this instruction, counted as `executed`; 0: none
+  // Whether nothing has begun yet that could be broken; then the next instruction is asked.
+  bool delay_forced_break(const Frame& at) noexcept;
   StopPoint stop;                         // end the trace there
   std::function<void(Frame&)> reach_stop;  // called at `stop`, while all frames are alive
   // The instruction that raised the exception that is propagating now, as `executed` and as places to end instead.

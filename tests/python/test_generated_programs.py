@@ -20,6 +20,7 @@ import hashlib
 import os
 import pathlib
 import re
+import resource
 import signal
 import statistics
 import subprocess
@@ -210,8 +211,10 @@ class Search:
             self.done += 1
         self.running.write_text(f"# backends: {backend}\n{program.text}")
         faulthandler.dump_traceback_later(SECONDS_PER_PROGRAM, exit=True)
-        failure = check(program, backend)
-        faulthandler.cancel_dump_traceback_later()
+        try:
+            failure = check(program, backend)
+        finally:
+            faulthandler.cancel_dump_traceback_later()
         if failure is None or self.known[failure.kind] >= FAILURES_OF_A_KIND:
             return
         if self.found is None or failure.kind == self.found.kind:
@@ -237,12 +240,14 @@ def shrunk_in_forks(program: Program, backend: str) -> Program:
         if child == 0:
             faulthandler.disable()
             os.close(2)
-            signal.alarm(SECONDS_PER_PROGRAM)
+            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS_PER_PROGRAM, SECONDS_PER_PROGRAM))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             with contextlib.suppress(BaseException):
                 check(Program(text, 0), backend)
             os._exit(0)
         return os.waitpid(child, 0)[1] != 0
 
+    minidynamo.compile(lambda x: x.sin(), backend="eager")(torch.ones(1))  # what the first capture loads is loaded once, here
     text: str | None = program.text
     while text is not None:
         program = Program(text, 0)
@@ -277,9 +282,11 @@ def search(seeds: list[int], examples: int, folder: pathlib.Path) -> int:
         command = [sys.executable, __file__, "--one-seed", str(seed), "--examples", str(examples), "--failures", str(folder)]
         code = subprocess.run(command).returncode
         running = folder / f"running_{seed}.py"
+        if code != 0:
+            print(f"\nseed {seed}: the process ended with {signal.Signals(-code).name if code < 0 else code}", flush=True)
         if code != 0 and running.exists():
             crash = running.rename(folder / f"crash_{seed}.py")
-            print(f"\n{crash}\n  the process ended: {signal.Signals(-code).name if code < 0 else code}", flush=True)
+            print(f"{crash}", flush=True)
             subprocess.run([sys.executable, __file__, "--shrink", str(crash)])
         done = (index + 1) * examples
         failures = len(list(folder.glob("*.py")))

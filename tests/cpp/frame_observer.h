@@ -1,0 +1,29 @@
+// CPython's own frames, looked at before each instruction: the oracle for what the bytecode analyses say.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "python/ref.h"
+
+namespace minidynamo::code_test {
+
+// A frame that waits: before an instruction, in a call, or at a yield. Nothing is owned.
+struct ObservedFrame {
+  PyCodeObject* code;
+  PyObject* function;
+  int32_t offset;  // in bytes, of the instruction; in a call perhaps of one of its caches
+  bool called_from_c;
+  std::vector<PyObject*> locals, stack;  // nulls included; cells are cell objects
+};
+
+// Runs callable(*arguments), and `before` before each instruction of frames whose code comes from `file`: with the frames
+// that the interpreter runs, innermost first, down to the first that is of another file. Null with the Python error that
+// the call raised. `before` itself may run Python code, which is not observed.
+Ref call_observed(PyObject* callable, PyObject* arguments, const char* file,
+                  const std::function<void(const std::vector<ObservedFrame>&)>& before);
+
+// The frame of a generator that is suspended, or has not started.
+ObservedFrame frame_of(PyObject* generator);
+
+}  // namespace minidynamo::code_test

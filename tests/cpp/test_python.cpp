@@ -1,0 +1,128 @@
+// Looking ahead in iterators, and tracebacks of frames that never ran.
+#include <limits>
+
+#include "python/iterators.h"
+#include "python/traceback.h"
+#include "test_code_support.h"
+
+namespace {
+
+using namespace minidynamo;
+using namespace minidynamo::code_test;
+
+std::string peeked(PyObject* iterator, Py_ssize_t ahead) {
+  const Ref item = peek_item(iterator, ahead);
+  CHECK_FALSE(PyErr_Occurred());
+  return item ? text_of(checked(PyObject_Repr(item.get())).get()) : "end";
+}
+
+}  // namespace
+
+TEST_CASE("an iterator gives what was seen ahead of it", "[iterators]") {
+  // After 0, 1, 2... steps, each item ahead and the two behind the end.
+  Program program("");
+  for (const char* expression :
+       {"iter([])", "iter(['a', 'b', 'c'])", "iter(())", "iter((1, (2,), None))", "iter(range(0))", "iter(range(4))",
+        "iter(range(10, -5, -3))", "iter(range(-5, 100, 40))", "iter(range(2**40, 2**40 + 3))"}) {
+    INFO(expression);
+    const Ref iterator = program.value(expression), rest = program.value(std::string("list(") + expression + ")");
+    REQUIRE(can_peek(Py_TYPE(iterator.get())));
+    const Py_ssize_t count = PyList_GET_SIZE(rest.get());
+    for (Py_ssize_t step = 0; step <= count; ++step) {
+      for (Py_ssize_t ahead = 0; ahead < count + 2 - step; ++ahead) {
+        const bool is_there = step + ahead < count;
+        const Ref text = checked(PyObject_Repr(is_there ? PyList_GET_ITEM(rest.get(), step + ahead) : Py_None));
+        CHECK(peeked(iterator.get(), ahead) == (is_there ? text_of(text.get()) : "end"));
+      }
+      const Ref item = Ref::steal(PyIter_Next(iterator.get()));  // where it was left
+      CHECK(static_cast<bool>(item) == (step < count));
+    }
+    CHECK(peeked(iterator.get(), 0) == "end");  // exhausted
+  }
+}
+
+TEST_CASE("items of a list and a tuple are seen themselves", "[iterators]") {
+  Program program("items = [object(), object()]\nlist_iterator, tuple_iterator = iter(items), iter(tuple(items))\n");
+  PyObject* second = PyList_GET_ITEM(program["items"], 1);
+  CHECK(peek_item(program["list_iterator"], 1).is(second));
+  CHECK(peek_item(program["tuple_iterator"], 1).is(second));
+}
+
+TEST_CASE("a list that changes under its iterator", "[iterators]") {
+  Program program("items = [1, 2, 3]\niterator = iter(items)\nnext(iterator)\n");
+  PyObject* iterator = program["iterator"];
+  CHECK(iterated_list(iterator) == program["items"]);
+  program.run("items.append(4)");
+  CHECK(peeked(iterator, 2) == "4");
+  program.run("del items[1:]");
+  CHECK(peeked(iterator, 0) == "end");
+  CHECK(iterated_list(iterator) == program["items"]);  // it has not noticed yet
+  program.run("items.append(5)");
+  CHECK(peeked(iterator, 0) == "5");
+  program.run("list(iterator)\nitems.append(6)");
+  CHECK(peeked(iterator, 0) == "end");  // it does not start again
+  CHECK_FALSE(iterated_list(iterator));
+}
+
+TEST_CASE("ranges up to the ends of a C long", "[iterators]") {
+  Program program(
+      "top = 2**63 - 1\n"
+      "up, down = iter(range(top - 2, top)), iter(range(-top, -top - 1, -1))\n"
+      "wide = iter(range(-top, 2**62, 2**61))\n");
+  CHECK(peeked(program["up"], 1) == program.text("top - 1"));
+  CHECK(peeked(program["up"], 2) == "end");
+  CHECK(peeked(program["down"], 0) == program.text("-top"));
+  CHECK(peeked(program["down"], 1) == "end");
+  // The distance from the start does not fit in a long, though every item does.
+  for (int ahead = 0; ahead < 6; ++ahead) {
+    CHECK(peeked(program["wide"], ahead) == program.text("-top + " + std::to_string(ahead) + " * 2**61"));
+  }
+  CHECK(peeked(program["wide"], 6) == "end");
+}
+
+TEST_CASE("iterators that cannot be looked ahead in", "[iterators]") {
+  Program program("def g(): yield 1\nclass L(list): pass\n");
+  for (const char* expression : {"reversed([1])", "g()", "iter('text')", "iter({1: 2})", "iter(range(2**70))", "zip([1])",
+                                 "enumerate([1])", "iter(int, 1)", "[1]", "range(3)"}) {
+    INFO(expression);
+    const Ref object = program.value(expression);
+    CHECK_FALSE(can_peek(Py_TYPE(object.get())));
+    CHECK_FALSE(peek_item(object.get(), 0));
+    CHECK_FALSE(iterated_list(object.get()));
+  }
+  CHECK(can_peek(Py_TYPE(program.value("iter(L([1]))").get())));
+  CHECK_FALSE(iterated_list(program.value("iter((1,))").get()));
+}
+
+TEST_CASE("tracebacks get entries of frames that never ran", "[traceback]") {
+  Program program("def inner(): pass\ndef outer(): pass\nkept = 'global'\n");
+  PyErr_SetString(PyExc_KeyError, "lazily made");
+  add_traceback(program.code("inner"), program.names(), 4, 17);
+  add_traceback(program.code("outer"), program.names(), -1, 23);
+  REQUIRE(PyErr_ExceptionMatches(PyExc_KeyError));
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  const Ref owned[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
+  REQUIRE(traceback);
+  program.set("first", traceback);
+  CHECK(program.text("first.tb_frame.f_code is outer.__code__, first.tb_lineno, first.tb_lasti") == "(True, 23, 0)");
+  CHECK(program.text("first.tb_next.tb_frame.f_code is inner.__code__, first.tb_next.tb_lineno, first.tb_next.tb_lasti") ==
+        "(True, 17, 4)");
+  CHECK(program.text("first.tb_next.tb_next, first.tb_frame.f_globals['kept'], first.tb_frame.f_locals") ==
+        "(None, 'global', {})");
+}
+
+TEST_CASE("entries come before those of an error that has travelled", "[traceback]") {
+  Program program("def f(): raise ValueError('from f')\ndef caller(): pass\n");
+  REQUIRE_FALSE(Ref::steal(PyObject_CallNoArgs(program["f"])));
+  add_traceback(program.code("caller"), program.names(), 0, 5);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const Ref owned[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
+  program.set("first", traceback);
+  program.set("error", value);
+  CHECK(program.text("first.tb_frame.f_code.co_name, first.tb_next.tb_frame.f_code.co_name, first.tb_next.tb_next") ==
+        "('caller', 'f', None)");
+  CHECK(program.text("str(error)") == "'from f'");
+}
