@@ -2,6 +2,7 @@
 
 #include "codegen/rebuild.h"
 #include "codegen/resume.h"
+#include "python/bound_method.h"
 #include "trace/calls.h"
 #include "trace/evaluate.h"
 #include "trace/generator.h"
@@ -21,20 +22,6 @@ bool can_be_filled(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   return type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type || type == &PyCell_Type ||
          (is_rebuildable(type) && type != known_types()->ordered_dict);
-}
-
-// Whether a class's descriptor is what a bound C method (or bound slot) was made from.
-bool is_method_behind(PyObject* descriptor, PyObject* bound) noexcept {
-  if (PyCFunction_Check(bound))
-    return Py_IS_TYPE(descriptor, &PyMethodDescr_Type) &&
-           reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method ==
-               reinterpret_cast<PyCFunctionObject*>(bound)->m_ml;
-  if (!Py_IS_TYPE(descriptor, &PyWrapperDescr_Type)) return false;
-  Ref again = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(
-      descriptor, Ref::steal(PyObject_GetAttrString(bound, "__self__")).get(), nullptr));
-  const bool same = again && PyObject_RichCompareBool(again.get(), bound, Py_EQ) == 1;
-  PyErr_Clear();
-  return same;
 }
 
 }  // namespace
@@ -129,7 +116,11 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     return constant(object);
   if (type == &PyTuple_Type) return sequence(PlanStep::Kind::Tuple, object);
   if (type == &PyList_Type) return sequence(PlanStep::Kind::List, object);
-  if (type == &PyDict_Type) return dict(object);
+  if (type == &PyDict_Type) {
+    PyObject* owner = tracer_.owner_of_dict(object);
+    static PyObject* const dict_name = PyUnicode_InternFromString("__dict__");
+    return owner ? call(import_object("builtins.getattr").get(), {owner, dict_name}) : dict(object);
+  }
   if (type == &PySet_Type || type == &PyFrozenSet_Type) return set(object);
   if (type == &PySlice_Type) {
     auto* slice = reinterpret_cast<PySliceObject*>(object);
@@ -324,28 +315,15 @@ ValueId ValuePlanner::function(PyObject* object) {
 // A method of C code, bound to an object: `items.append`, `super().__init__`. The class's own is bound again: asking the
 // object for the name might find another.
 ValueId ValuePlanner::bound_native_method(PyObject* object) {
-  Ref self = Ref::steal(PyObject_GetAttrString(object, "__self__"));
-  PyErr_Clear();
-  if (!self || self.is(Py_None) || PyModule_Check(self.get())) return constant(object);
-  if (PyType_Check(self.get()) || PyCapsule_CheckExact(self.get())) return constant(object);
-  Ref name = Ref::steal(PyObject_GetAttrString(object, "__name__"));
-  PyObject* mro = self.type()->tp_mro;
-  for (Py_ssize_t i = 0; name && i < PyTuple_GET_SIZE(mro); ++i) {
-    PyObject* found = PyDict_GetItemWithError(
-        reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict, name.get());
-    if (!found || !is_method_behind(found, object)) continue;
-    keep_alive_.push_back(self);
-    if (is_traced_generator(self.get())) {  // a generator of CPython's takes its place
-      static PyObject* const getattr = import_object("builtins.getattr").release();
-      keep_alive_.push_back(name);
-      return call(getattr, {self.get(), name.get()});
-    }
-    return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {found, self.get()});
-  }
-  PyErr_Clear();
-  return PyCFunction_Check(object) && self.type() == &PyBaseObject_Type
-             ? constant(object)
-             : refuse(std::string("a method of a ") + self.type()->tp_name + " leaves the trace");
+  if (!is_bound_native_method(object)) return constant(object);
+  const Ref self = bound_self_of(object);
+  PyObject* descriptor = descriptor_behind(object);
+  if (!self || !descriptor) return refuse("a bound method of C code leaves the trace");
+  keep_alive_.push_back(self);
+  if (!is_traced_generator(self.get()))
+    return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {descriptor, self.get()});
+  static PyObject* const getattr = import_object("builtins.getattr").release();  // CPython's generator has its own
+  return call(getattr, {self.get(), PyDescr_NAME(descriptor)});
 }
 
 ValueId ValuePlanner::partial(PyObject* object) {
@@ -414,7 +392,8 @@ ValueId ValuePlanner::reduced(PyObject* object) {
   if (!PyType_Check(callable) && !PyCFunction_Check(callable)) return refuse(what);
   keep_alive_.push_back(parts);
   const ValueId made = call(rebuild_object_callable(), {callable, PyTuple_GET_ITEM(parts.get(), 1)});
-  if (made != kNoValue && count == 3) states_.emplace_back(object, PyTuple_GET_ITEM(parts.get(), 2));
+  if (made != kNoValue && count == 3 && PyTuple_GET_ITEM(parts.get(), 2) != Py_None)
+    states_.emplace_back(object, PyTuple_GET_ITEM(parts.get(), 2));
   return made;
 }
 

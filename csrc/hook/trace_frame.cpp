@@ -72,6 +72,10 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
   }
   result.reset();
   PyErr_Clear();
+  {
+    Tracer::Native native(tracer);
+    tracer.modes.close_inference();
+  }
   PyErr_SetHandledException(handled.get());
   return planned && !tracer.given_up();
 }

@@ -111,6 +111,11 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
     if (name == dict_name && tracer.outside.source_of(object) && !tracer.outside.stand_in(object))
       return load_own_dict(tracer, object);
+    if (name == dict_name && !tracer.outside.source_of(object)) {
+      Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+      if (dict) tracer.own_dicts.emplace(dict.get(), Ref::borrow(object));
+      return dict;
+    }
     return load_native_attribute(tracer, object, name, descriptor);
   }
   if (!kind->tp_descr_get) return Ref::borrow(descriptor);

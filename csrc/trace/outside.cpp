@@ -1,6 +1,7 @@
 // How outside objects enter a trace, and the stand-ins of builtin containers.
 #include "trace/outside.h"
 
+#include "python/bound_method.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "trace/known_types.h"
@@ -185,7 +186,9 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     return Ref::borrow(raw);
   }
   if (PyTuple_Check(raw)) return enter_tuple(tracer, source);
-  if (PyCFunction_Check(raw) && is_bound_to_container(raw)) return enter_bound_native(tracer, source);
+  if (Py_IS_TYPE(raw, &_PyMethodWrapper_Type) || (PyCFunction_Check(raw) && is_bound_to_container(raw)))
+    return descriptor_behind(raw) ? enter_bound_native(tracer, source) : enter_opaque(tracer, source);
+  if (type == &PySuper_Type) return enter_super(tracer, source);
   if (is_guarded_by_identity(raw)) {
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
     know(raw, source);
@@ -214,8 +217,11 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     return iterator;
   }
   const bool is_native = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  const bool holds_others = type == &PyDictKeys_Type || type == &PyDictValues_Type || type == &PyDictItems_Type ||
+                            type == &PyDictProxy_Type || type == &PyFrozenSet_Type || type == &PySlice_Type;
   const bool is_of_one_run = type == &PyFrame_Type || type == &PyTraceBack_Type || PyWeakref_CheckRefExact(raw);
-  if (is_native && (PyIter_Check(raw) || type == &PyByteArray_Type || type == &PyMemoryView_Type || is_of_one_run))
+  if (is_native && (PyIter_Check(raw) || type == &PyByteArray_Type || type == &PyMemoryView_Type || is_of_one_run ||
+                    holds_others))
     return enter_opaque(tracer, source);
   // Instances of Python classes are read attribute by attribute; other objects are taken as they are, by identity.
   const bool is_instance =
@@ -226,27 +232,49 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
   return Ref::borrow(raw);
 }
 
-// A method of C code that was bound to an object (`items.append`): bound anew to what stands for the object.
-Ref Outside::enter_bound_native(Tracer& tracer, Source* source) {
-  static PyObject* const self_name = PyUnicode_InternFromString("__self__");
-  static PyObject* const name_name = PyUnicode_InternFromString("__name__");
+// What only holds other objects (a bound C method, a super object, a view of a dict): made anew of what stands for
+// these. `make` gets the in-trace form of the one object.
+Ref Outside::enter_holder(Tracer& tracer, Source* source, const char* held_name,
+                          const std::function<Ref(PyObject*)>& make) {
   PyObject* raw = source->value.get();
-  Ref name = Ref::steal(PyObject_GetAttr(raw, name_name));
-  Source* name_source = tracer.guards.child(source, Access::Attribute, name_name, -1, name.get());
-  Source* self_source = tracer.guards.child(source, Access::Attribute, self_name, -1, PyCFunction_GET_SELF(raw));
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
-  tracer.guards.add(name_source, GuardKind::Constant, tracer.origin());
-  Ref self = enter(tracer, self_source);
-  if (!self) return nullptr;
-  if (is_opaque(self.get())) return enter_opaque(tracer, source);
-  Ref bound = Ref::steal(PyObject_GetAttr(self.get(), name.get()));
-  if (!bound || !PyCFunction_Check(bound.get())) {
-    PyErr_Clear();
-    return enter_opaque(tracer, source);
-  }
-  replacements_.emplace(raw, bound);
-  know(bound.get(), source);
-  return bound;
+  Ref name = Ref::steal(PyUnicode_InternFromString(held_name));
+  Ref held = Ref::steal(PyObject_GetAttr(raw, name.get()));
+  Ref entered = held ? enter(tracer, tracer.guards.child(source, Access::Attribute, name.get(), -1, held.get())) : Ref();
+  if (!entered) return nullptr;
+  Ref made = is_opaque(entered.get()) || !fill_if_stand_in(tracer, entered.get()) ? Ref() : make(entered.get());
+  if (tracer.broken()) return nullptr;
+  PyErr_Clear();
+  if (!made) return enter_opaque(tracer, source);
+  replacements_.emplace(raw, made);
+  know(made.get(), source);
+  return made;
+}
+
+// An attribute of a holder that must be the same at the next call.
+void Outside::guard_part(Tracer& tracer, Source* source, const char* name, GuardKind kind) {
+  Ref key = Ref::steal(PyUnicode_InternFromString(name));
+  Ref part = Ref::steal(PyObject_GetAttr(source->value.get(), key.get()));
+  if (part) tracer.guards.add(tracer.guards.child(source, Access::Attribute, key.get(), -1, part.get()), kind, tracer.origin());
+  PyErr_Clear();
+}
+
+Ref Outside::enter_bound_native(Tracer& tracer, Source* source) {
+  PyObject* raw = source->value.get();
+  PyObject* descriptor = descriptor_behind(raw);
+  guard_part(tracer, source, "__name__", GuardKind::Constant);
+  if (!PyCFunction_Check(raw)) guard_part(tracer, source, "__objclass__", GuardKind::Identity);
+  return enter_holder(tracer, source, "__self__", [&](PyObject* self) {
+    return Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self))));
+  });
+}
+
+Ref Outside::enter_super(Tracer& tracer, Source* source) {
+  Ref after = Ref::steal(PyObject_GetAttrString(source->value.get(), "__thisclass__"));
+  guard_part(tracer, source, "__thisclass__", GuardKind::Identity);
+  return enter_holder(tracer, source, "__self__", [&](PyObject* self) {
+    return Ref::steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), after.get(), self, nullptr));
+  });
 }
 
 Ref Outside::enter_opaque(Tracer& tracer, Source* source) {

@@ -8,6 +8,7 @@
 // written (design.md invariant 1).
 #pragma once
 #include <deque>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -99,6 +100,9 @@ class Outside {
 
   Ref enter_opaque(Tracer& tracer, Source* source);
   Ref enter_bound_native(Tracer& tracer, Source* source);
+  Ref enter_super(Tracer& tracer, Source* source);
+  Ref enter_holder(Tracer& tracer, Source* source, const char* held_name, const std::function<Ref(PyObject*)>& make);
+  void guard_part(Tracer& tracer, Source* source, const char* name, GuardKind kind);
   Ref enter_tuple(Tracer& tracer, Source* source);
   Ref enter_container(Tracer& tracer, Source* source);
   Ref enter_tensor(Tracer& tracer, Source* source);

@@ -54,6 +54,13 @@ bool TorchModes::leave_inference(PyObject* context) {
   return std::erase_if(inference_, [&](const InferenceContext& open) { return open.context.is(context); }) > 0;
 }
 
+void TorchModes::close_inference() {
+  static PyObject* const exit = import_object("torch.autograd.grad_mode._exit_inference_mode").release();
+  for (; !inference_.empty(); inference_.pop_back())
+    Ref::steal(PyObject_CallOneArg(exit, inference_.back().context.get()));
+  PyErr_Clear();
+}
+
 std::vector<TorchModes::Change> TorchModes::changes() const {
   std::vector<Change> found;
   for (const Setting& setting : settings_) {

@@ -26,6 +26,9 @@ class TorchModes {
   // False: the context was entered before the trace.
   bool leave_inference(PyObject* context);
 
+  // At the end of the trace, before the thread's state is restored: an open context would restore it whenever it dies.
+  void close_inference();
+
   // What differs now from the start of the trace.
   std::vector<Change> changes() const;
   int autocast_nesting() const noexcept { return nesting_; }  // entered and not left; negative: the other way

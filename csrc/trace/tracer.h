@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -77,6 +78,12 @@ class Tracer final : public OperatorObserver {
   Break raised;
   void note_raise(Frame& frame);
   std::unordered_set<Ref> identities;  // what id() returned: the very objects, which may not leave the trace
+  // Instances that the trace made and whose __dict__ the program uses as such, by that dict.
+  std::unordered_map<PyObject*, Ref> own_dicts;
+  PyObject* owner_of_dict(PyObject* dict) const noexcept {
+    auto found = own_dicts.find(dict);
+    return found == own_dicts.end() ? nullptr : found->second.get();
+  }
   std::vector<Ref> kept_for_identity;  // what id() was asked about, so that no address comes twice
   // While an opaque call is executed: fakes for tensors that it made or found itself, by tensor. It will do so again
   // when the graph runs.

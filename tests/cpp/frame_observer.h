@@ -17,9 +17,9 @@ struct ObservedFrame {
   std::vector<PyObject*> locals, stack;  // nulls included; cells are cell objects
 };
 
-// Runs callable(*arguments), and `before` before each instruction of frames whose code comes from `file`: with the frames
-// that the interpreter runs, innermost first, down to the first that is of another file. Null with the Python error that
-// the call raised. `before` itself may run Python code, which is not observed.
+// Runs callable(*arguments), and `before` before each instruction of frames whose code comes from `file`: with the
+// frames that the interpreter runs, innermost first, down to the first that is of another file. Null with the Python
+// error that the call raised. `before` itself may run Python code, which is not observed.
 Ref call_observed(PyObject* callable, PyObject* arguments, const char* file,
                   const std::function<void(const std::vector<ObservedFrame>&)>& before);
 

@@ -16,13 +16,15 @@ struct Observer {
 };
 Observer* observer = nullptr;
 
-bool is_watched(PyCodeObject* code) {
-  return PyUnicode_CompareWithASCIIString(code->co_filename, observer->file) == 0;
-}
+bool is_watched(PyCodeObject* code) { return PyUnicode_CompareWithASCIIString(code->co_filename, observer->file) == 0; }
 
 ObservedFrame look_at(_PyInterpreterFrame* frame) {
-  ObservedFrame seen{frame->f_code, reinterpret_cast<PyObject*>(frame->f_func), _PyInterpreterFrame_LASTI(frame) * 2,
-                     frame->is_entry, {}, {}};
+  ObservedFrame seen{frame->f_code,
+                     reinterpret_cast<PyObject*>(frame->f_func),
+                     _PyInterpreterFrame_LASTI(frame) * 2,
+                     frame->is_entry,
+                     {},
+                     {}};
   const int locals = frame->f_code->co_nlocalsplus;
   seen.locals.assign(frame->localsplus, frame->localsplus + locals);
   if (frame->stacktop > locals) seen.stack.assign(frame->localsplus + locals, frame->localsplus + frame->stacktop);
@@ -31,7 +33,8 @@ ObservedFrame look_at(_PyInterpreterFrame* frame) {
 
 int trace(PyObject*, PyFrameObject* frame, int what, PyObject*) {
   if (!is_watched(frame->f_frame->f_code)) return 0;
-  if (what == PyTrace_CALL) return PyObject_SetAttrString(reinterpret_cast<PyObject*>(frame), "f_trace_opcodes", Py_True);
+  if (what == PyTrace_CALL)
+    return PyObject_SetAttrString(reinterpret_cast<PyObject*>(frame), "f_trace_opcodes", Py_True);
   if (what != PyTrace_OPCODE) return 0;
   std::vector<ObservedFrame> frames;
   for (_PyInterpreterFrame* now = frame->f_frame; now && is_watched(now->f_code); now = now->previous)

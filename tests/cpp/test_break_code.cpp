@@ -79,8 +79,8 @@ class Broken {
     end_ = &plan_.end.emplace();
     int32_t number = 101;
     for (const char* name : frames) {
-      end_->frames.push_back({Ref::borrow(reinterpret_cast<PyObject*>(world_.code(name))), Ref::borrow(world_.names()),
-                              line(number)});
+      end_->frames.push_back(
+          {Ref::borrow(reinterpret_cast<PyObject*>(world_.code(name))), Ref::borrow(world_.names()), line(number)});
       number += 100;
     }
   }
@@ -117,8 +117,12 @@ class Broken {
     end().*way = PlanBreak::Continuation{str(name), std::move(arguments), results, kept};
     return *this;
   }
-  Broken& next(uint32_t results = 0, uint32_t kept = 0) { return goes_on(&PlanBreak::next, "next", results_of(results), results, kept); }
-  Broken& jump(uint32_t results = 0, uint32_t kept = 0) { return goes_on(&PlanBreak::jump, "jump", results_of(results), results, kept); }
+  Broken& next(uint32_t results = 0, uint32_t kept = 0) {
+    return goes_on(&PlanBreak::next, "next", results_of(results), results, kept);
+  }
+  Broken& jump(uint32_t results = 0, uint32_t kept = 0) {
+    return goes_on(&PlanBreak::jump, "jump", results_of(results), results, kept);
+  }
   Broken& raised(uint32_t traceback_entries = 0) {
     goes_on(&PlanBreak::raised, "raised", {{Argument::Kind::Exception}});
     end().raised->traceback_entries = traceback_entries;
@@ -171,16 +175,16 @@ TEST_CASE("keyword arguments of a call", "[break_code]") {
 TEST_CASE("the kinds of a resume function's arguments", "[break_code]") {
   Broken broken;
   const ValueId value = broken.live("'value'");
-  broken.calls("callee", {}).goes_on(
-      &PlanBreak::next, "next",
-      {{Argument::Kind::Value, value},
-       {Argument::Kind::Result, 0},
-       constant(str("constant")),
-       {Argument::Kind::Tuple,
-        0,
-        nullptr,
-        {{Argument::Kind::Value, value}, constant(integer(5)), {Argument::Kind::Tuple, 0, nullptr, {}}}}},
-      1);
+  broken.calls("callee", {})
+      .goes_on(&PlanBreak::next, "next",
+               {{Argument::Kind::Value, value},
+                {Argument::Kind::Result, 0},
+                constant(str("constant")),
+                {Argument::Kind::Tuple,
+                 0,
+                 nullptr,
+                 {{Argument::Kind::Value, value}, constant(integer(5)), {Argument::Kind::Tuple, 0, nullptr, {}}}}},
+               1);
   CHECK(broken.outcome() ==
         "'next returned' [('callee', (), {}, [('outer', 101, 'program')], None), "
         "('next', 'value', 0, 'constant', ('value', 5, ()), None)]");
@@ -265,7 +269,8 @@ TEST_CASE("instructions with results, without, and with operands that stay", "[b
     Broken broken;
     broken.world().run("items = []");
     // The list stays, two slots below the item.
-    broken.instruction(Op::LIST_APPEND, 2).operands({broken.live("items"), broken.live("'iterator'"), broken.live("6")});
+    broken.instruction(Op::LIST_APPEND, 2)
+        .operands({broken.live("items"), broken.live("'iterator'"), broken.live("6")});
     broken.next(0, 2);
     CHECK(broken.outcome() == "'next returned' [('next', None)]");
     CHECK(broken.world().text("items") == "[6]");
@@ -303,7 +308,8 @@ TEST_CASE("conditional jumps go on one of two ways", "[break_code]") {
     Broken broken(frames);
     broken.instruction(Op::POP_JUMP_IF_TRUE).operands({broken.live("Thing()")}).next().jump().raised();
     const std::string entries = *frame ? "('outer', 101), ('inner', 201), " : "('outer', 101), ";
-    CHECK(broken.outcome().starts_with("'raised returned' [('raised', ('TypeError', 'no length', [" + entries + "('__len__'"));
+    CHECK(broken.outcome().starts_with("'raised returned' [('raised', ('TypeError', 'no length', [" + entries +
+                                       "('__len__'"));
   }
 }
 
@@ -352,8 +358,9 @@ TEST_CASE("instructions that always raise have no way on", "[break_code]") {
     const std::string entries = is_chain ? "('outer', 101), ('inner', 201)" : "('outer', 101)";
     Broken broken(frames);
     broken.instruction(Op::RAISE_VARARGS, 1).operands({broken.live("KeyError('k')")});
-    CHECK(broken.outcome() ==
-          "('KeyError', \"'k'\", [('call', " + broken.world().text("call.__code__.co_firstlineno + 2") + "), " + entries + "], None) []");
+    CHECK(broken.outcome() == "('KeyError', \"'k'\", [('call', " +
+                                  broken.world().text("call.__code__.co_firstlineno + 2") + "), " + entries +
+                                  "], None) []");
     Broken handled(frames);
     handled.instruction(Op::RAISE_VARARGS, 1).operands({handled.live("KeyError('k')")}).raised();
     CHECK(handled.outcome() == "'raised returned' [('raised', ('KeyError', \"'k'\", [" + entries + "], None), None)]");
@@ -364,7 +371,8 @@ TEST_CASE("the instruction runs while an exception is being handled", "[break_co
   for (const bool is_chain : {false, true}) {
     const std::vector<const char*> frames = is_chain ? std::vector{"outer", "inner"} : std::vector{"outer"};
     INFO("frames: " << frames.size());
-    const std::string stack = is_chain ? "[('inner', 201, 'program'), ('outer', 101, 'program')]" : "[('outer', 101, 'program')]";
+    const std::string stack =
+        is_chain ? "[('inner', 201, 'program'), ('outer', 101, 'program')]" : "[('outer', 101, 'program')]";
     const std::string entries = is_chain ? "('outer', 101), ('inner', 201), " : "('outer', 101), ";
     const auto handling = [](Broken& broken) { broken.end().handled = broken.live("KeyError('handled')"); };
     const std::string handled = "('KeyError', \"'handled'\", [], None)";
@@ -373,7 +381,8 @@ TEST_CASE("the instruction runs while an exception is being handled", "[break_co
       Broken broken(frames);
       broken.calls("callee", {}).next(1);
       handling(broken);
-      CHECK(broken.outcome() == "'next returned' [('callee', (), {}, " + stack + ", " + handled + "), ('next', 0, None)]");
+      CHECK(broken.outcome() ==
+            "'next returned' [('callee', (), {}, " + stack + ", " + handled + "), ('next', 0, None)]");
     }
     {
       Broken broken(frames);
@@ -489,7 +498,8 @@ TEST_CASE("frames are dropped from the outer end of a traceback", "[break_code]"
   }
   program.run("e = error().with_traceback(None); drop(e, 1)");
   CHECK(program.text("names(e)") == "[]");
-  const std::string wrong = "def refuses(*args):\n    try:\n        drop(*args)\n    except TypeError:\n        return True\n";
+  const std::string wrong =
+      "def refuses(*args):\n    try:\n        drop(*args)\n    except TypeError:\n        return True\n";
   program.run(wrong);
   CHECK(program.text("refuses(e), refuses(1, 1), refuses(e, 'x')") == "(True, True, True)");
 }

@@ -12,8 +12,8 @@ namespace {
 using namespace minidynamo;
 using namespace minidynamo::code_test;
 
-// `# live:` names what must be live before the first instruction of the line. A context manager may swallow what its body
-// raises, so a variable that the body sets is live where the body begins: that it has no value matters behind it.
+// `# live:` names what must be live before the first instruction of the line. A context manager may swallow what its
+// body raises, so a variable that the body sets is live where the body begins: that it has no value matters behind it.
 constexpr const char* kMarked = R"(
 def straight(a, b, unused):
     c = a + 1  # live: a b

@@ -82,8 +82,8 @@ TEST_CASE("ranges up to the ends of a C long", "[iterators]") {
 
 TEST_CASE("iterators that cannot be looked ahead in", "[iterators]") {
   Program program("def g(): yield 1\nclass L(list): pass\n");
-  for (const char* expression : {"reversed([1])", "g()", "iter('text')", "iter({1: 2})", "iter(range(2**70))", "zip([1])",
-                                 "enumerate([1])", "iter(int, 1)", "[1]", "range(3)"}) {
+  for (const char* expression : {"reversed([1])", "g()", "iter('text')", "iter({1: 2})", "iter(range(2**70))",
+                                 "zip([1])", "enumerate([1])", "iter(int, 1)", "[1]", "range(3)"}) {
     INFO(expression);
     const Ref object = program.value(expression);
     CHECK_FALSE(can_peek(Py_TYPE(object.get())));
@@ -107,7 +107,8 @@ TEST_CASE("tracebacks get entries of frames that never ran", "[traceback]") {
   REQUIRE(traceback);
   program.set("first", traceback);
   CHECK(program.text("first.tb_frame.f_code is outer.__code__, first.tb_lineno, first.tb_lasti") == "(True, 23, 0)");
-  CHECK(program.text("first.tb_next.tb_frame.f_code is inner.__code__, first.tb_next.tb_lineno, first.tb_next.tb_lasti") ==
+  CHECK(program.text(
+            "first.tb_next.tb_frame.f_code is inner.__code__, first.tb_next.tb_lineno, first.tb_next.tb_lasti") ==
         "(True, 17, 4)");
   CHECK(program.text("first.tb_next.tb_next, first.tb_frame.f_globals['kept'], first.tb_frame.f_locals") ==
         "(None, 'global', {})");

@@ -95,6 +95,7 @@ import sys
 log = []
 def note(x):
     log.append((x, str(sys.exc_info()[1])))
+    return x
 def risky(n, k):
     try:
         note(10 // (k - 2))
@@ -122,6 +123,7 @@ def f(n):
             note(risky(n, k))
         except IndexError:
             note('outer')
+            risky(n, 2)
             try:
                 risky(n, 0)
             except LookupError as error:
@@ -365,9 +367,10 @@ std::optional<Continuation> continue_from(const std::vector<ObservedFrame>& fram
     REQUIRE(resume);
     Ref arguments = Ref::steal(PyList_New(0));
     for (const ResumeParameter& parameter : resume->parameters) {
-      Ref argument = parameter.kind == ResumeParameter::Kind::Callee      ? made.function
-                     : parameter.kind == ResumeParameter::Kind::Arguments ? made.arguments
-                                                                          : argument_for(place, *resume, parameter, handled);
+      Ref argument = parameter.kind == ResumeParameter::Kind::Callee ? made.function
+                     : parameter.kind == ResumeParameter::Kind::Arguments
+                         ? made.arguments
+                         : argument_for(place, *resume, parameter, handled);
       REQUIRE(argument);
       PyList_Append(arguments.get(), argument.get());
     }
@@ -383,15 +386,15 @@ Ref outcome(const Program& harness, PyObject* log, PyObject* function, PyObject*
   return checked(PyObject_CallFunctionObjArgs(harness["outcome"], log, function, arguments, nullptr));
 }
 
-// The n-th time that CPython is about to run an instruction: what going on from there comes to. Null Ref: it does not get
-// that far, or there is nothing to compare. `last` tells.
+// The n-th time that CPython is about to run an instruction: what going on from there comes to. Null Ref: it does not
+// get that far, or there is nothing to compare. `last` tells.
 Ref outcome_of_cut(const Ref& compiled, const Program& harness, long n, bool& last, std::string& where) {
   Program program(compiled);
   long count = 0;
   Ref found;
   const Ref arguments = Ref::steal(PyTuple_New(0));
-  const Ref result = call_observed(
-      program["run"], nullptr, kProgramFile, [&](const std::vector<ObservedFrame>& frames) {
+  const Ref result =
+      call_observed(program["run"], nullptr, kProgramFile, [&](const std::vector<ObservedFrame>& frames) {
         if (count++ != n) return;
         const Ref now = Ref::steal(PyErr_GetHandledException());
         const std::optional<Continuation> rest = continue_from(frames);
@@ -436,7 +439,8 @@ Ref copy_of_generator(PyObject* generator) {
     PyList_Append(arguments.get(), argument_for(place, *resume, parameter, Ref::none()).get());
   const Ref tuple = Ref::steal(PyList_AsTuple(arguments.get()));
   if (!started) return checked(PyObject_CallObject(resume->function.get(), tuple.get()));
-  return checked(PyObject_CallFunctionObjArgs(rebuild_generator_callable(), resume->function.get(), tuple.get(), nullptr));
+  return checked(
+      PyObject_CallFunctionObjArgs(rebuild_generator_callable(), resume->function.get(), tuple.get(), nullptr));
 }
 
 }  // namespace
@@ -525,7 +529,8 @@ plans = [
         INFO("generator " << m << ", plan " << p << ", copied after " << done << " steps");
         const auto part = [&](PyObject* generator, Py_ssize_t from, Py_ssize_t to) {
           const Ref steps = Ref::steal(PyList_GetSlice(plan, from, to));
-          return text_of(checked(PyObject_CallFunctionObjArgs(program["steps"], generator, steps.get(), nullptr)).get());
+          return text_of(
+              checked(PyObject_CallFunctionObjArgs(program["steps"], generator, steps.get(), nullptr)).get());
         };
         const Ref first = checked(PyObject_CallNoArgs(PyList_GET_ITEM(makers.get(), m)));
         const Ref second = checked(PyObject_CallNoArgs(PyList_GET_ITEM(makers.get(), m)));
@@ -549,27 +554,37 @@ plans = [
 }
 
 TEST_CASE("what a generator delegates to goes on with it", "[resume]") {
-  Program program(R"(
-def inner(n):
-    try:
-        for k in range(n):
-            yield k
-    except ValueError:
-        yield 'thrown'
-    return 'inner'
-def outer(n):
-    result = yield from inner(n)
-    yield result
-generators = [outer(4), outer(4)]
-firsts = [(next(g), next(g)) for g in generators]
-)");
-  PyObject* generators = program["generators"];
-  const Ref copy = copy_of_generator(PyList_GET_ITEM(generators, 1));
-  program.set("copy", copy.get());
-  CHECK(program.text("copy.gi_yieldfrom is generators[1].gi_yieldfrom") == "True");
-  CHECK(program.text("copy.throw(ValueError()), list(copy)") == "('thrown', ['inner'])");
-  CHECK(program.text("list(generators[0])") == "[2, 3, 'inner']");
-  forget();
+  // The longer one has its `yield from` farther from the beginning than one byte counts.
+  for (const int length : {0, 300}) {
+    INFO(length << " lines before");
+    std::string source =
+        "def inner(n):\n"
+        "    try:\n"
+        "        for k in range(n):\n"
+        "            yield k\n"
+        "    except ValueError:\n"
+        "        yield 'thrown'\n"
+        "    except KeyError:\n"
+        "        return 'ended'\n"
+        "    return 'inner'\n"
+        "def outer(n, x=0):\n";
+    for (int i = 0; i < length; ++i) source += "    x += 1\n";
+    source +=
+        "    result = yield from inner(n)\n"
+        "    yield result, x\n"
+        "generators = [outer(4), outer(4), outer(4)]\n"
+        "firsts = [(next(g), next(g)) for g in generators]\n";
+    Program program(source);
+    PyObject* generators = program["generators"];
+    program.set("copy", copy_of_generator(PyList_GET_ITEM(generators, 0)).get());
+    program.set("ended", copy_of_generator(PyList_GET_ITEM(generators, 1)).get());
+    const std::string x = std::to_string(length);
+    CHECK(program.text("copy.gi_yieldfrom is generators[0].gi_yieldfrom") == "True");
+    CHECK(program.text("copy.throw(ValueError()), list(copy)") == "('thrown', [('inner', " + x + ")])");
+    CHECK(program.text("ended.throw(KeyError()), list(ended)") == "(('ended', " + x + "), [])");
+    CHECK(program.text("list(generators[2])") == "[2, 3, ('inner', " + x + ")]");
+    forget();
+  }
 }
 
 TEST_CASE("one resume function per place, live locals and globals", "[resume]") {
@@ -665,8 +680,8 @@ TEST_CASE("cells are shared with who else has them", "[resume]") {
   each_code(outer->code_object.get(), [&](PyCodeObject* code) { inner_code = code; });
   const PreparedCode* inner = prepare(inner_code);
   bound.assign(inner->locals_count, true);
-  const ResumeFunction* adds =
-      resume_function(*inner, {ResumePlace::Kind::Before, find_op(inner->bytecode, Op::LOAD_DEREF)}, bound, program.names());
+  const ResumeFunction* adds = resume_function(
+      *inner, {ResumePlace::Kind::Before, find_op(inner->bytecode, Op::LOAD_DEREF)}, bound, program.names());
   REQUIRE(adds);
   const bool y_first = adds->parameters[0].index == find_local(inner->bytecode, "y");
   const Ref sum = y_first ? call(*adds, {integer(3).get(), cell.get()}) : call(*adds, {cell.get(), integer(3).get()});
@@ -753,7 +768,8 @@ TEST_CASE("the call in a prologue raises where the original's call does", "[resu
       "    try:\n"
       "        x = g()\n"
       "    except ValueError as error:\n"
-      "        return str(error), error.__traceback__.tb_lineno, error.__traceback__.tb_next.tb_frame.f_code.co_name\n");
+      "        return str(error), error.__traceback__.tb_lineno, "
+      "error.__traceback__.tb_next.tb_frame.f_code.co_name\n");
   const PreparedCode* f = prepare(program.code("f"));
   const ResumeFunction* made = resume_function(*f, {ResumePlace::Kind::InCall, find_op(f->bytecode, Op::CALL)},
                                                std::vector<bool>(f->locals_count, true), program.names());

@@ -277,10 +277,15 @@ TEST_CASE("layouts of small functions", "[stack_layout]") {
   // The handler of a with statement: __exit__, where it was raised, what was handled before, the exception.
   CHECK(layout_of("def f(x):\n    with x:\n        g\n", Op::WITH_EXCEPT_START) ==
         Layout{Value, RaisingInstruction, PreviousException, Value});
+  CHECK(layout_of("def f(x):\n    with x:\n        g\n", Op::POP_JUMP_IF_TRUE) ==
+        Layout{Value, RaisingInstruction, PreviousException, Value, Value});
   const char* const handlers = "def f(x):\n    try:\n        x()\n    except E:\n        g()\n";
   CHECK(layout_of(handlers, Op::PUSH_EXC_INFO) == Layout{Value});
   CHECK(layout_of(handlers, Op::CHECK_EXC_MATCH) == Layout{PreviousException, Value, Value});
   CHECK(layout_of(handlers, Op::POP_EXCEPT) == Layout{PreviousException});
+  // A return from the handler: its value goes below.
+  CHECK(layout_of("def f(x):\n    try:\n        x()\n    except E:\n        return g\n", Op::POP_EXCEPT) ==
+        Layout{Value, PreviousException});
   CHECK(layout_of("def f(x):\n    return [*x, *x]\n", Op::LIST_EXTEND) == Layout{Value, Value});
   CHECK(layout_of("def f(a, b, c):\n    return a < b < c\n", Op::COMPARE_OP) == Layout{Value, Value, Value});
 }
@@ -310,24 +315,24 @@ TEST_CASE("a layout after an instruction is that before the next", "[stack_layou
 
 TEST_CASE("the layout is as deep as the stack, in the standard library", "[stack_layout]") {
   long compared = 0, codes = 0;
-  each_library_code({"ast", "asyncio.base_events", "bisect", "collections", "contextlib", "dataclasses", "difflib", "enum",
-                     "functools", "inspect", "subprocess", "typing", "unittest.mock"},
-                    [&](PyCodeObject* code) {
-                      const Bytecode bytecode = decode(code);
-                      StackDepths depths;
-                      REQUIRE(compute_stack_depths(bytecode, depths));
-                      const StackLayout layout(bytecode);
-                      ++codes;
-                      for (int32_t i = 0; i < static_cast<int32_t>(bytecode.instructions.size()); ++i) {
-                        const int32_t depth = depths.before[i];
-                        ++compared;
-                        if (depth == static_cast<int32_t>(layout.before(i).size()) ||
-                            (depth < 0 && layout.before(i).empty()))
-                          continue;
-                        INFO(text_of(code->co_qualname) << ", instruction " << i);
-                        FAIL_CHECK("depth " << depth << ", layout of " << layout.before(i).size() << " slots");
-                      }
-                    });
+  each_library_code(
+      {"ast", "asyncio.base_events", "bisect", "collections", "contextlib", "dataclasses", "difflib", "enum",
+       "functools", "inspect", "subprocess", "typing", "unittest.mock"},
+      [&](PyCodeObject* code) {
+        const Bytecode bytecode = decode(code);
+        StackDepths depths;
+        REQUIRE(compute_stack_depths(bytecode, depths));
+        const StackLayout layout(bytecode);
+        ++codes;
+        for (int32_t i = 0; i < static_cast<int32_t>(bytecode.instructions.size()); ++i) {
+          const int32_t depth = depths.before[i];
+          ++compared;
+          if (depth == static_cast<int32_t>(layout.before(i).size()) || (depth < 0 && layout.before(i).empty()))
+            continue;
+          INFO(text_of(code->co_qualname) << ", instruction " << i);
+          FAIL_CHECK("depth " << depth << ", layout of " << layout.before(i).size() << " slots");
+        }
+      });
   CHECK(codes > 1'000);
   CHECK(compared > 50'000);
 }

@@ -248,30 +248,41 @@ def shrunk_in_forks(program: Program, backend: str) -> Program:
         return os.waitpid(child, 0)[1] != 0
 
     minidynamo.compile(lambda x: x.sin(), backend="eager")(torch.ones(1))  # what the first capture loads is loaded once, here
-    text: str | None = program.text
-    while text is not None:
-        program = Program(text, 0)
-        text = next(filter(crashes, simpler(text)), None)
-    return program
+    text, before = program.text, ""
+    while text != before:
+        before, index = text, 0
+        while index < len(places := removable(ast.parse(text))):
+            smaller = without(text, *places[index])
+            if crashes(smaller):
+                text = smaller
+            else:
+                index += 1
+    return Program(text, 0)
 
 
-def simpler(text: str) -> Iterator[str]:
-    """The program with one statement left out, or replaced by what it holds; the outermost first."""
+def blocks(tree: ast.Module) -> list[list[ast.stmt]]:
+    held = (getattr(node, field, None) for node in ast.walk(tree) for field in ("body", "orelse", "finalbody", "handlers"))
+    return [block for block in held if isinstance(block, list)]
 
-    def blocks() -> list[list[ast.stmt]]:
-        held = (getattr(node, field, None) for node in ast.walk(tree) for field in ("body", "orelse", "finalbody", "handlers"))
-        return [block for block in held if isinstance(block, list)]
 
+def removable(tree: ast.Module) -> list[tuple[int, int, bool]]:
+    """For `without`: every statement of the program, outermost first; one that holds others also to be replaced by them."""
+    return [
+        (block, number, whole)
+        for block, statements in enumerate(blocks(tree))
+        for number, statement in enumerate(statements)
+        for whole in (True, False)
+        if (whole or isinstance(getattr(statement, "body", None), list)) and not isinstance(statement, ast.Pass)
+    ]
+
+
+def without(text: str, block: int, number: int, whole: bool) -> str:
+    """The program without the statement at that place, or with what it holds instead of it."""
     tree = ast.parse(text)
-    for place, block in enumerate(blocks()):
-        for number in reversed(range(len(block))):
-            held: list[ast.stmt] | None
-            for held in ([], getattr(block[number], "body", None)):
-                if held is not None and not isinstance(block[number], ast.Pass):
-                    tree = ast.parse(text)
-                    changed = blocks()[place]
-                    changed[number : number + 1] = held or ([] if len(changed) > 1 else [ast.Pass()])
-                    yield ast.unparse(tree) + "\n"
+    statements = blocks(tree)[block]
+    held = [] if whole else statements[number].body  # type: ignore[attr-defined]
+    statements[number : number + 1] = held or ([] if len(statements) > 1 else [ast.Pass()])
+    return ast.unparse(tree) + "\n"
 
 
 def search(seeds: list[int], examples: int, folder: pathlib.Path) -> int:

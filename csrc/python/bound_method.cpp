@@ -1,0 +1,43 @@
+#include "python/bound_method.h"
+
+namespace minidynamo {
+
+bool is_bound_native_method(PyObject* object) noexcept {
+  if (Py_IS_TYPE(object, &_PyMethodWrapper_Type)) return true;
+  if (!PyCFunction_Check(object)) return false;
+  PyObject* self = PyCFunction_GET_SELF(object);
+  return self && !PyModule_Check(self) && !PyType_Check(self) && descriptor_behind(object);
+}
+
+Ref bound_self_of(PyObject* method) noexcept {
+  if (PyCFunction_Check(method)) return Ref::borrow(PyCFunction_GET_SELF(method));
+  Ref self = Ref::steal(PyObject_GetAttrString(method, "__self__"));
+  PyErr_Clear();
+  return self;
+}
+
+PyObject* descriptor_behind(PyObject* method) noexcept {
+  if (PyCFunction_Check(method)) {
+    PyMethodDef* definition = reinterpret_cast<PyCFunctionObject*>(method)->m_ml;
+    PyObject* mro = Py_TYPE(PyCFunction_GET_SELF(method))->tp_mro;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+      PyObject* found = PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict,
+                                             definition->ml_name);
+      if (found && Py_IS_TYPE(found, &PyMethodDescr_Type) &&
+          reinterpret_cast<PyMethodDescrObject*>(found)->d_method == definition)
+        return found;
+    }
+    PyErr_Clear();
+    return nullptr;
+  }
+  Ref owner = Ref::steal(PyObject_GetAttrString(method, "__objclass__"));
+  Ref name = Ref::steal(PyObject_GetAttrString(method, "__name__"));
+  PyErr_Clear();
+  PyObject* found = owner && name && PyType_Check(owner.get())
+                        ? PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(owner.get())->tp_dict, name.get())
+                        : nullptr;
+  PyErr_Clear();
+  return found;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,13 @@
+// Methods of C code bound to an object: builtin methods (`items.append`) and slots (`items.__len__`).
+#pragma once
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// Whether an object is one whose `self` is an instance (not a module, a class, or a library's own record).
+bool is_bound_native_method(PyObject* object) noexcept;
+// Its self, and the class's descriptor that it was made from (borrowed; null if the class has none such).
+Ref bound_self_of(PyObject* method) noexcept;
+PyObject* descriptor_behind(PyObject* method) noexcept;
+
+}  // namespace minidynamo
