@@ -142,6 +142,8 @@ def in_with(x: torch.Tensor, pause: Pause) -> torch.Tensor:
 
 
 def in_with_by_hand(captured: Captured) -> Callable[..., Any]:
+    """Each half enters the mode, and guards what that needs: more than the program with the break does."""
+
     @captured
     def first(x: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():

@@ -40,23 +40,30 @@ CodeCache* CodeCache::get(PyCodeObject* code) {
   return cache;
 }
 
-LookupResult CodeCache::lookup(ConfigId config, const FrameView& frame, GatheredSlots& slots) {
-  CacheRegistry& registry = CacheRegistry::instance();
-  size_t asked = 0;
+std::shared_ptr<CacheEntry> CodeCache::find_hit(ConfigId config, const FrameView& frame, GatheredSlots& room,
+                                                PyObject**& slots) {
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i]->config != config) continue;
-    ++asked;
     // A strong hold: should a check let another thread run, that thread may reset the cache.
     std::shared_ptr<CacheEntry> entry = entries_[i];
-    PyObject** gathered = slots.reserve(entry->guards.gathered());
-    if (!entry->guards.check(frame, gathered)) continue;
+    slots = room.reserve(entry->guards.gathered());
+    if (!entry->guards.check(frame, slots)) continue;
     ++entry->hits;
-    ++registry.statistics.hits;
+    ++CacheRegistry::instance().statistics.hits;
     if (i > 0 && i < entries_.size() && entries_[i] == entry)
       std::rotate(entries_.begin(), entries_.begin() + static_cast<ptrdiff_t>(i),
                   entries_.begin() + static_cast<ptrdiff_t>(i) + 1);
-    return {LookupResult::Outcome::Hit, std::move(entry), gathered, nullptr};
+    return entry;
   }
+  return nullptr;
+}
+
+LookupResult CodeCache::lookup(ConfigId config, const FrameView& frame, GatheredSlots& room) {
+  CacheRegistry& registry = CacheRegistry::instance();
+  PyObject** gathered;
+  if (std::shared_ptr<CacheEntry> entry = find_hit(config, frame, room, gathered))
+    return {LookupResult::Outcome::Hit, std::move(entry), gathered, nullptr};
+  const size_t asked = entry_count(config);
   const SkipMark* mark = skipped(config);
   if (!mark && asked >= registry.recompile_limit) {
     skip({config, kRecompileLimit,

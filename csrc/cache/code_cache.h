@@ -79,8 +79,11 @@ class CodeCache {
   static CodeCache* find(PyCodeObject* code) noexcept;
   static CodeCache* get(PyCodeObject* code);
 
-  // The first entry of the configuration whose guards hold, which becomes the first to be asked next time.
-  LookupResult lookup(ConfigId config, const FrameView& frame, GatheredSlots& slots);
+  // The first entry of the configuration whose guards hold, which becomes the first to be asked next time; `slots` are
+  // then filled as in LookupResult.
+  std::shared_ptr<CacheEntry> find_hit(ConfigId config, const FrameView& frame, GatheredSlots& room, PyObject**& slots);
+  // The same, and what to do if there is none.
+  LookupResult lookup(ConfigId config, const FrameView& frame, GatheredSlots& room);
 
   // Why each entry of the configuration refuses the frame, the first to be asked first; kept as last_miss().
   const std::vector<std::string>& explain_miss(ConfigId config, const FrameView& frame);

@@ -168,6 +168,14 @@ PyObject* advance_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   Py_RETURN_NONE;
 }
 
+PyObject* advanced_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  Ref made = count == 2 ? Ref::steal(PyObject_GetIter(arguments[0])) : Ref();
+  if (!made) return nullptr;
+  PyObject* const advance[] = {made.get(), arguments[1]};
+  Ref done = Ref::steal(advance_iterator(nullptr, advance, 2));
+  return done ? made.release() : nullptr;
+}
+
 PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
   if (count != 2 || !PyExceptionInstance_Check(arguments[0]) || !PyLong_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "drop_traceback(exception, count)");
@@ -201,6 +209,7 @@ PyObject* rebuild_object_callable() { return callable<rebuild_object>("rebuild_o
 PyObject* set_state_callable() { return callable<set_state>("set_state"); }
 PyObject* rebuild_generator_callable() { return callable<rebuild_generator>("rebuild_generator"); }
 PyObject* advance_iterator_callable() { return callable<advance_iterator>("advance_iterator"); }
+PyObject* advanced_iterator_callable() { return callable<advanced_iterator>("advanced_iterator"); }
 PyObject* drop_traceback_callable() { return callable<drop_traceback>("drop_traceback"); }
 
 bool is_rebuildable(PyTypeObject* type) noexcept {

@@ -18,6 +18,7 @@ PyObject* rebuild_object_callable();     // (callable, args) -> callable(*args)
 PyObject* set_state_callable();          // (object, state): object.__setstate__(state)
 PyObject* rebuild_generator_callable();  // (resume function, args): run up to where it was suspended
 PyObject* advance_iterator_callable();   // (iterator, count): drops that many items
+PyObject* advanced_iterator_callable();  // (iterable, count): an iterator over it, that many items on
 PyObject* drop_traceback_callable();     // (exception, count): takes the outermost entries off its traceback
 
 // Whether instances of the class can be taken apart and made again by the above: Python classes over object, list,

@@ -3,6 +3,7 @@
 #include "codegen/rebuild.h"
 #include "codegen/resume.h"
 #include "python/bound_method.h"
+#include "python/iterators.h"
 #include "trace/calls.h"
 #include "trace/evaluate.h"
 #include "trace/generator.h"
@@ -160,6 +161,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     keep_alive_.push_back(bytes);
     return call(reinterpret_cast<PyObject*>(&PyByteArray_Type), {bytes.get()});
   }
+  if (is_dict_iterator(type)) return dict_iterator(object);
   if (is_plain_builtin_type(type)) return reduced(object);
   return refuse(std::string("a ") + type->tp_name + " leaves the trace");
 }
@@ -395,6 +397,22 @@ ValueId ValuePlanner::reduced(PyObject* object) {
   if (made != kNoValue && count == 3 && PyTuple_GET_ITEM(parts.get(), 2) != Py_None)
     states_.emplace_back(object, PyTuple_GET_ITEM(parts.get(), 2));
   return made;
+}
+
+// Made over the dict again, so that it notices changes of its size; before the effects, since it has begun before them.
+ValueId ValuePlanner::dict_iterator(PyObject* object) {
+  const DictIteration at = look_at_dict_iterator(object);
+  StandIn* stand_in = at.dict ? tracer_.outside.stand_in(at.dict) : nullptr;
+  const bool is_written = stand_in && stand_in->filled && tracer_.outside.is_changed(*stand_in);
+  if (!at.dict || (is_written && !at.is_stale) || (at.is_stale && !is_written)) return reduced(object);
+  const char* method = Py_IS_TYPE(object, &PyDictIterKey_Type)     ? "builtins.dict.keys"
+                       : Py_IS_TYPE(object, &PyDictIterValue_Type) ? "builtins.dict.values"
+                                                                   : "builtins.dict.items";
+  const ValueId view = call(import_object(method).get(), {at.dict});
+  const ValueId given = constant(Ref::steal(PyLong_FromSsize_t(at.given)).get());
+  return view == kNoValue
+             ? kNoValue
+             : add({PlanStep::Kind::Call, Ref::borrow(advanced_iterator_callable()), 0, {view, given}});
 }
 
 ValueId ValuePlanner::dict_view(PyObject* object) {

@@ -82,6 +82,7 @@ class ValuePlanner {
   ValueId instance(PyObject* object);
   ValueId exception(PyObject* object);
   ValueId reduced(PyObject* object);
+  ValueId dict_iterator(PyObject* object);
   ValueId dict_view(PyObject* object);
   ValueId generator(PyObject* object);
 };

@@ -79,6 +79,8 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   Break why;
   std::unique_ptr<TracedFrame> traced = trace_frame(code, view, {!fullgraph, force_break_at(code, config)}, why);
   statistics.evaluate += watch.lap();
+  // What arrived meanwhile is the program's to handle: what follows runs Python code, and clears errors.
+  if (PyErr_CheckSignals() < 0) return nullptr;
   if (!traced) {
     report_uncaptured(code, config, why);
     if (fullgraph) raise_unsupported();
@@ -142,11 +144,17 @@ ConfigId config_id(PyObject* config) {
   return reinterpret_cast<ConfigId>(config);
 }
 
+bool find_cached(CodeCache* cache, const FrameView& view, PyObject* config, FoundEntry& found) {
+  found.entry = cache->find_hit(reinterpret_cast<ConfigId>(config), view, found.room, found.slots);
+  return static_cast<bool>(found.entry);
+}
+
 bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found) {
-  const ConfigId id = config_id(config);
-  apply_settings(config);
   CodeCache* cache = CodeCache::get(code);
   if (!cache) return false;
+  if (find_cached(cache, view, config, found)) return true;
+  const ConfigId id = config_id(config);
+  apply_settings(config);
   LookupResult looked_up = cache->lookup(id, view, found.room);
   if (looked_up.outcome == LookupResult::Outcome::Uncaptured) {
     report_skipped(code, config, *looked_up.skip);

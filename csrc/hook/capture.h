@@ -17,6 +17,8 @@ struct FoundEntry {
   PyObject** slots = nullptr;  // what its guards gathered
   GatheredSlots room;
 };
+// The entry in the cache that fits the frame, if there is one.
+bool find_cached(CodeCache* cache, const FrameView& view, PyObject* config, FoundEntry& found);
 // The entry that fits the frame, captured if there is none. False: run the frame as it was, or a Python error is set.
 bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found);
 

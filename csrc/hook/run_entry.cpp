@@ -152,11 +152,12 @@ Ref run_entry(const FoundEntry& found, bool& captured) {
 
 Ref put_aside(const InterpreterFrame& frame) {
   Run* run = current_run;
-  if (!run || !run->residual || frame.caller_code != run->residual || !frame.is_call ||
+  if (!run || !run->residual || frame.caller_code != run->residual || !frame.is_call || !frame.is_tail_call ||
       (frame.code->co_flags & CO_GENERATOR) || !find_resume_function(frame.code))
     return nullptr;
   run->residual = nullptr;
   run->next_function = Ref::borrow(frame.function);
+  run->next_arguments.reserve(frame.code->co_argcount);
   for (int32_t i = 0; i < frame.code->co_argcount; ++i) run->next_arguments.push_back(Ref::borrow(frame.locals[i]));
   return Ref::borrow(put_aside_mark());
 }
@@ -166,11 +167,7 @@ Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool
   CodeCache* cache = CodeCache::find(code);
   if (!cache) return nullptr;
   FoundEntry found;
-  const LookupResult looked_up = cache->lookup(reinterpret_cast<ConfigId>(config), view, found.room);
-  if (looked_up.outcome != LookupResult::Outcome::Hit) return nullptr;
-  found.entry = looked_up.entry;
-  found.slots = looked_up.slots;
-  return run_entry(found, captured);
+  return find_cached(cache, view, config, found) ? run_entry(found, captured) : Ref();
 }
 
 Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured) {

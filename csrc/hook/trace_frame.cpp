@@ -71,7 +71,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
       tracer.give_up_exception(take_error_text());
   }
   result.reset();
-  PyErr_Clear();
+  drop_error();
   {
     Tracer::Native native(tracer);
     tracer.modes.close_inference();

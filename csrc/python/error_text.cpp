@@ -2,7 +2,13 @@
 
 namespace minidynamo {
 
+void drop_error() noexcept {
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+  PyErr_Clear();
+}
+
 TakenError take_error_parts() {
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);

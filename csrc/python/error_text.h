@@ -14,6 +14,9 @@ struct TakenError {
 };
 TakenError take_error_parts();
 
+// Clears the error. One that another place is to see (a KeyboardInterrupt that came in between) is raised again there.
+void drop_error() noexcept;
+
 // "TypeError: message"
 std::string take_error_text();
 

@@ -1,5 +1,9 @@
 #include "python/eval_frame.h"
 
+#include <opcode.h>
+
+#include "python/code_object.h"
+
 #define Py_BUILD_CORE
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_frame.h>
@@ -9,6 +13,17 @@
 
 namespace minidynamo {
 
+namespace {
+
+// Whether the call that the frame is making is followed by the return of its result.
+bool returns_next(const _PyInterpreterFrame* frame) noexcept {
+  constexpr int kCallCaches = 4;
+  const _Py_CODEUNIT* call = frame->prev_instr;
+  return base_opcode(_Py_OPCODE(*call)) == CALL && _Py_OPCODE(call[1 + kCallCaches]) == RETURN_VALUE;
+}
+
+}  // namespace
+
 InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept {
   PyCodeObject* code = frame->f_code;
   const _PyInterpreterFrame* caller = _PyThreadState_GET()->cframe->current_frame;  // frame->previous is set later
@@ -16,6 +31,7 @@ InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept {
   const bool is_function = (code->co_flags & (CO_OPTIMIZED | CO_NEWLOCALS)) == (CO_OPTIMIZED | CO_NEWLOCALS);
   return {reinterpret_cast<PyObject*>(frame->f_func), code, frame->localsplus,
           caller ? caller->f_code : nullptr,
+          caller && returns_next(caller),
           at_start && is_function && frame->owner == FRAME_OWNED_BY_THREAD && frame->f_func};
 }
 

@@ -13,10 +13,29 @@ struct RangeIterator {
   PyObject_HEAD long index, start, step, length;
 };
 
+struct DictIterator {
+  PyObject_HEAD PyObject* dict;
+  Py_ssize_t used, position;
+  PyObject* result;
+  Py_ssize_t left;
+};
+
 }  // namespace
 
+bool is_dict_iterator(PyTypeObject* type) noexcept {
+  return type == &PyDictIterKey_Type || type == &PyDictIterValue_Type || type == &PyDictIterItem_Type;
+}
+
+DictIteration look_at_dict_iterator(PyObject* iterator) noexcept {
+  auto* over = reinterpret_cast<DictIterator*>(iterator);
+  if (!over->dict) return {};
+  const Py_ssize_t size = PyDict_GET_SIZE(over->dict);
+  const bool is_stale = over->used != size;
+  return {over->dict, (is_stale ? over->used : size) - over->left, is_stale};
+}
+
 bool can_peek(PyTypeObject* type) noexcept {
-  return type == &PyListIter_Type || type == &PyTupleIter_Type || type == &PyRangeIter_Type;
+  return type == &PyListIter_Type || type == &PyTupleIter_Type || type == &PyRangeIter_Type || is_dict_iterator(type);
 }
 
 Ref peek_item(PyObject* iterator, Py_ssize_t ahead) noexcept {
@@ -39,13 +58,20 @@ Ref peek_item(PyObject* iterator, Py_ssize_t ahead) noexcept {
     if (!number) PyErr_Clear();
     return number;
   }
-  return nullptr;
+  if (!is_dict_iterator(Py_TYPE(iterator))) return nullptr;
+  auto* over = reinterpret_cast<DictIterator*>(iterator);
+  Py_ssize_t position = over->position;
+  PyObject *key = nullptr, *value = nullptr;
+  for (Py_ssize_t i = 0; i <= ahead; ++i)
+    if (!over->dict || !PyDict_Next(over->dict, &position, &key, &value)) return nullptr;
+  if (Py_IS_TYPE(iterator, &PyDictIterKey_Type)) return Ref::borrow(key);
+  if (Py_IS_TYPE(iterator, &PyDictIterValue_Type)) return Ref::borrow(value);
+  return Ref::steal(PyTuple_Pack(2, key, value));
 }
 
-PyObject* iterated_list(PyObject* iterator) noexcept {
-  return Py_IS_TYPE(iterator, &PyListIter_Type)
-             ? reinterpret_cast<SequenceIterator*>(iterator)->sequence
-             : nullptr;
+PyObject* iterated_container(PyObject* iterator) noexcept {
+  if (Py_IS_TYPE(iterator, &PyListIter_Type)) return reinterpret_cast<SequenceIterator*>(iterator)->sequence;
+  return is_dict_iterator(Py_TYPE(iterator)) ? reinterpret_cast<DictIterator*>(iterator)->dict : nullptr;
 }
 
 }  // namespace minidynamo

@@ -4,11 +4,21 @@
 
 namespace minidynamo {
 
-// Iterators over a list (forwards), a tuple or a range.
+// Iterators over a list (forwards), a tuple, a range or a dict.
 bool can_peek(PyTypeObject* type) noexcept;
 // What the iterator gives after `ahead` other items; null Ref without a Python error if it ends before.
 Ref peek_item(PyObject* iterator, Py_ssize_t ahead) noexcept;
-// The list that an iterator walks over; null for other iterators and exhausted ones.
-PyObject* iterated_list(PyObject* iterator) noexcept;
+// Of an iterator over a dict: the dict (null if it is exhausted), how many items it has given, and whether the dict has
+// changed its size since.
+struct DictIteration {
+  PyObject* dict = nullptr;
+  Py_ssize_t given = 0;
+  bool is_stale = false;
+};
+bool is_dict_iterator(PyTypeObject* type) noexcept;
+DictIteration look_at_dict_iterator(PyObject* iterator) noexcept;
+
+// The list or dict that an iterator walks over; null for other iterators and exhausted ones.
+PyObject* iterated_container(PyObject* iterator) noexcept;
 
 }  // namespace minidynamo

@@ -70,6 +70,7 @@ bool is_enumerate(PyObject* iterator) noexcept { return Py_IS_TYPE(iterator, &Py
 }  // namespace
 
 bool can_follow_iterator(PyObject* iterator) {
+  if (is_dict_iterator(Py_TYPE(iterator))) return !look_at_dict_iterator(iterator).is_stale;
   if (can_peek(Py_TYPE(iterator))) return true;
   Ref parts = reduce(iterator);
   if (!parts) return false;
@@ -116,12 +117,12 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
   call_next = iterator->inner != nullptr;
   if (call_next || iterator->ended) return nullptr;
   PyObject* raw = iterator->source->value.get();
-  if (PyObject* list = iterated_list(raw)) {
-    // What the trace has done to the list would show in what comes next.
-    PyObject* replacement = tracer.outside.replacement_of(list);
+  if (PyObject* container = iterated_container(raw)) {
+    // What the trace has done to the container would show in what comes next.
+    PyObject* replacement = tracer.outside.replacement_of(container);
     StandIn* stand_in = replacement ? tracer.outside.stand_in(replacement) : nullptr;
     if (stand_in && stand_in->filled && tracer.outside.is_changed(*stand_in)) {
-      tracer.give_up(BreakReason::OutsideWrite, "a list was changed while an iterator from before the call walks over it");
+      tracer.give_up(BreakReason::OutsideWrite, "a container was changed while an iterator from before the call walks over it");
       return nullptr;
     }
   }

@@ -1,6 +1,7 @@
 #include "trace/tracer.h"
 
 #include "trace/operations.h"
+#include "python/error_text.h"
 #include "trace/code_origin.h"
 #include "trace/tensor_calls.h"
 
@@ -102,14 +103,14 @@ void Tracer::note_raise(Frame& at) {
 
 void Tracer::give_up_exception(std::string text) {
   if (broken()) return;
-  PyErr_Clear();
+  drop_error();
   raised.detail = "the call ends with " + std::move(text);
   broken_ = std::move(raised);
 }
 
 std::nullptr_t Tracer::give_up(BreakReason why, std::string detail) {
   if (!broken()) {  // the first reason is the one that matters
-    PyErr_Clear();
+    drop_error();
     broken_ = make_break(why, std::move(detail), frame);
   }
   // Whatever C code lies between sees an error and returns; nothing looks at what it is.

@@ -94,6 +94,34 @@ TEST_CASE("iterators that cannot be looked ahead in", "[iterators]") {
   CHECK_FALSE(iterated_list(program.value("iter((1,))").get()));
 }
 
+TEST_CASE("where an iterator over a dict stands", "[iterators]") {
+  for (const char* view : {"keys", "values", "items"}) {
+    INFO(view);
+    Program program("d = {'a': 1, 'b': 2, 'c': 3}\nother = dict(d)\n");
+    program.run("it = iter(d." + std::string(view) + "())");
+    PyObject* iterator = program["it"];
+    REQUIRE(is_dict_iterator(Py_TYPE(iterator)));
+    for (Py_ssize_t given = 0; given <= 3; ++given) {
+      const DictIteration at = look_at_dict_iterator(iterator);
+      CHECK(at.dict == program["d"]);
+      CHECK(at.given == given);
+      CHECK_FALSE(at.is_stale);
+      program.run("next(it, None)");
+    }
+    CHECK_FALSE(look_at_dict_iterator(iterator).dict);  // it has noticed its end
+    program.run("it = iter(other." + std::string(view) + "())\nnext(it)\nother['d'] = 4");
+    const DictIteration stale = look_at_dict_iterator(program["it"]);
+    CHECK(stale.dict == program["other"]);
+    CHECK(stale.given == 1);
+    CHECK(stale.is_stale);
+  }
+  Program others("");
+  for (const char* expression : {"iter([1])", "{}.keys()", "reversed({1: 2})", "iter({1})"}) {
+    INFO(expression);
+    CHECK_FALSE(is_dict_iterator(Py_TYPE(others.value(expression).get())));
+  }
+}
+
 TEST_CASE("tracebacks get entries of frames that never ran", "[traceback]") {
   Program program("def inner(): pass\ndef outer(): pass\nkept = 'global'\n");
   PyErr_SetString(PyExc_KeyError, "lazily made");
