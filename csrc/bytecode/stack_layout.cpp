@@ -36,9 +36,7 @@ bool keeps_operands(Op op) noexcept {
 }  // namespace
 
 StackLayout::StackLayout(const Bytecode& bytecode)
-    : bytecode_(bytecode),
-      before_(bytecode.instructions.size()),
-      reached_(bytecode.instructions.size(), false) {
+    : bytecode_(bytecode), before_(bytecode.instructions.size()), reached_(bytecode.instructions.size(), false) {
   reach(0, {});
   while (!pending_.empty()) {
     const int32_t at = pending_.back();

@@ -29,11 +29,11 @@ struct CacheEntry {
   Ref residual_function;  // called with what the guards gathered
   Ref compiled;           // what the backend returned; null if nothing was recorded
   Ref graph_module;
-  uint32_t graph_inputs = 0;  // the first gathered slots are the graph's inputs
-  bool uses_live = false;     // the residual function also wants the tuple of everything gathered
-  bool is_broken = false;     // the residual function runs an instruction and goes on with a resume function
+  uint32_t graph_inputs = 0;   // the first gathered slots are the graph's inputs
+  bool uses_live = false;      // the residual function also wants the tuple of everything gathered
+  bool is_broken = false;      // the residual function runs an instruction and goes on with a resume function
   bool may_run_again = false;  // the graph writes to nothing and draws no random numbers
-  std::string source;         // the residual plan as Python source
+  std::string source;          // the residual plan as Python source
   uint64_t hits = 0;
 
   int traverse(visitproc visit, void* arg) const;

@@ -69,7 +69,7 @@ class BreakWriter {
       code_.emit(Op::SWAP, 2);
       code_.emit(Op::POP_EXCEPT);
     }
-    end_.raised && end_.frames.size() == 1 ? handle_exception() : code_.emit(Op::RERAISE, 0);
+    end_.raised&& end_.frames.size() == 1 ? handle_exception() : code_.emit(Op::RERAISE, 0);
   }
 
   void emit_instruction(CodeBuilder::Label jump) {
@@ -215,8 +215,7 @@ class BreakWriter {
     const bool flags_way = end_.next && end_.jump;
     BreakWriter inner(code, end_, push_);
     int32_t next = 0;
-    inner.run_here([&](size_t) { code.emit(Op::LOAD_FAST, next++); },
-                   [&] { code.emit(Op::LOAD_FAST, parameters - 1); },
+    inner.run_here([&](size_t) { code.emit(Op::LOAD_FAST, next++); }, [&] { code.emit(Op::LOAD_FAST, parameters - 1); },
                    [&](const Continuation& way, const std::vector<int32_t>& results) {
                      if (flags_way) code.load_constant(&way == &*end_.jump ? Py_True : Py_False);
                      for (uint32_t i = 0; i < way.results; ++i) code.emit(Op::LOAD_FAST, results[i]);

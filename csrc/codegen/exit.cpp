@@ -141,7 +141,8 @@ class BreakPlanner {
     if (!runs) {
       end.next.emplace();
       return continuation({ResumePlace::Kind::Before, place.instruction}, frames_.size() - 1,
-                          layout(place).before(place.instruction), static_cast<int32_t>(frame.stack_depth()), *end.next);
+                          layout(place).before(place.instruction), static_cast<int32_t>(frame.stack_depth()),
+                          *end.next);
     }
     return plan_ways(end, frame, place, now) && plan_instruction(end, frame, place, now);
   }
@@ -209,8 +210,7 @@ class BreakPlanner {
     };
     const int32_t next = place.instruction + 1;
     if (!ends_flow(now.op) && !way(false, next, end.next)) return false;
-    if (is_jump(now.op) &&
-        !way(true, place.prepared->bytecode.instructions[place.instruction].target, end.jump))
+    if (is_jump(now.op) && !way(true, place.prepared->bytecode.instructions[place.instruction].target, end.jump))
       return false;
     return plan_raised(end);
   }
@@ -222,22 +222,22 @@ class BreakPlanner {
       if (!region) continue;
       end.raised.emplace();
       end.raised->traceback_entries = static_cast<uint32_t>(i);
-      return continuation({ResumePlace::Kind::Before, region->target}, i,
-                          layout(places_[i]).before(region->target), region->depth, *end.raised, region);
+      return continuation({ResumePlace::Kind::Before, region->target}, i, layout(places_[i]).before(region->target),
+                          region->depth, *end.raised, region);
     }
     return true;
   }
 
   bool plan_instruction(PlanBreak& end, Frame& frame, const OriginalPosition& place, const Instruction& now) {
     end.instruction = now;
-    if (has_name(now.op))
-      end.argument = Ref::borrow(PyTuple_GET_ITEM(frame.prepared->bytecode.names.get(), now.arg));
+    if (has_name(now.op)) end.argument = Ref::borrow(PyTuple_GET_ITEM(frame.prepared->bytecode.names.get(), now.arg));
     end.keyword_names = frame.keyword_names;
     const std::vector<SlotKind>& stack = layout(place).before(place.instruction);
     const auto depth = static_cast<int32_t>(frame.stack_depth());
     for (int32_t index = depth - stack_inputs(now); index < depth; ++index) {
       // The call in a resume function's prologue has operands of its own, none of them the compiler's helpers.
-      const SlotKind kind = place.in_prologue_call ? (index == depth - 3 ? SlotKind::Null : SlotKind::Value) : stack[index];
+      const SlotKind kind =
+          place.in_prologue_call ? (index == depth - 3 ? SlotKind::Null : SlotKind::Value) : stack[index];
       if (now.op == Op::RERAISE && index + 1 < depth) continue;  // only the exception counts
       ValueId operand = kNoValue;
       if (kind == SlotKind::PreviousException || kind == SlotKind::RaisingInstruction) {
@@ -307,7 +307,8 @@ class BreakPlanner {
         way.name = resume->name;
         way.arguments = std::move(arguments);
       } else {
-        inner = {{Argument::Kind::Constant, 0, resume->function}, {Argument::Kind::Tuple, 0, nullptr, std::move(arguments)}};
+        inner = {{Argument::Kind::Constant, 0, resume->function},
+                 {Argument::Kind::Tuple, 0, nullptr, std::move(arguments)}};
       }
     }
     return true;
@@ -357,7 +358,8 @@ class BreakPlanner {
     const long unit = PyLong_AsLong(slot(frame, index));
     const int32_t own = frame.prepared->bytecode.index_of_offset(static_cast<int32_t>(unit) * 2);
     if (!places_[i].resume) return own;
-    return own >= places_[i].resume->prologue ? own - places_[i].resume->prologue : places_[i].resume->place.instruction;
+    return own >= places_[i].resume->prologue ? own - places_[i].resume->prologue
+                                              : places_[i].resume->place.instruction;
   }
 
   // The same place in a resume function, as RERAISE wants it.

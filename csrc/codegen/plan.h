@@ -62,8 +62,8 @@ struct PlanBreak {
   struct Continuation {
     Ref name;  // global of the residual function's module
     std::vector<Argument> arguments;
-    uint32_t results = 0;  // that the instruction leaves above its kept operands
-    uint32_t kept = 0;     // operands that it leaves where they are
+    uint32_t results = 0;            // that the instruction leaves above its kept operands
+    uint32_t kept = 0;               // operands that it leaves where they are
     uint32_t traceback_entries = 0;  // raised: those of frames outside the one whose handler is entered
   };
 
@@ -81,7 +81,7 @@ struct Plan {
   std::string compiled_name;  // "__compiled_fn_0": global of the function's module
   uint32_t output_count = 0;
   std::vector<PlanStep> steps;
-  ValueId result = kNoValue;  // the frame's return value
+  ValueId result = kNoValue;     // the frame's return value
   std::optional<PlanBreak> end;  // in place of returning
 };
 

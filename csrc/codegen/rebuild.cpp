@@ -183,8 +183,8 @@ PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count
   }
   Ref traceback = Ref::steal(PyException_GetTraceback(arguments[0]));
   for (long left = PyLong_AsLong(arguments[1]); left > 0 && traceback && PyTraceBack_Check(traceback.get()); --left)
-    traceback = Ref::borrow(reinterpret_cast<PyObject*>(
-        reinterpret_cast<PyTracebackObject*>(traceback.get())->tb_next));
+    traceback =
+        Ref::borrow(reinterpret_cast<PyObject*>(reinterpret_cast<PyTracebackObject*>(traceback.get())->tb_next));
   if (PyException_SetTraceback(arguments[0], traceback ? traceback.get() : Py_None) < 0) return nullptr;
   Py_RETURN_NONE;
 }

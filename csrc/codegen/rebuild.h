@@ -7,7 +7,7 @@ namespace minidynamo {
 
 // Borrowed, alive for the life of the process.
 PyObject* rebuild_instance_callable();  // (class, items or None, attributes: dict) -> instance
-PyObject* fill_instance_callable();      // (instance, items or None, attributes: dict)
+PyObject* fill_instance_callable();     // (instance, items or None, attributes: dict)
 PyObject* rebuild_tuple_callable();     // (class, items: tuple) -> instance of a tuple subclass
 PyObject*
 rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname, dict)

@@ -107,7 +107,8 @@ class ResumeCode {
     auto is_free = [&](int32_t local) { return (code_.localsplus_kinds[local] & kFastFree) != 0; };
     for (const ResumeParameter& parameter : made_.parameters) {
       if (parameter.kind == ParameterKind::Local) {
-        const int32_t local = add(name_of(parameter.index), kFastLocal | (code_.localsplus_kinds[parameter.index] & kFastCell));
+        const int32_t local =
+            add(name_of(parameter.index), kFastLocal | (code_.localsplus_kinds[parameter.index] & kFastCell));
         if (!is_free(parameter.index)) made_.local_of[parameter.index] = local;
         continue;
       }
@@ -236,8 +237,7 @@ class ResumeCode {
   void append_original() {
     made_.prologue = here();
     for (size_t i = 0; i < bytecode_.instructions.size(); ++i)
-      if (bytecode_.instructions[i].target >= 0 && i != inner_jump_)
-        bytecode_.instructions[i].target += made_.prologue;
+      if (bytecode_.instructions[i].target >= 0 && i != inner_jump_) bytecode_.instructions[i].target += made_.prologue;
     for (ExceptionRegion& region : bytecode_.regions) region.target += made_.prologue;
     for (Instruction instruction : code_.instructions) {
       if (names_local(instruction.op)) instruction.arg = made_.local_of[instruction.arg];
@@ -313,8 +313,7 @@ const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept {
 std::vector<Ref> resume_codes(PyCodeObject* original) {
   std::vector<Ref> codes;
   for (const auto& [key, resume] : registry().functions)
-    if (resume && key.original == original)
-      codes.push_back(Ref::borrow(PyFunction_GET_CODE(resume->function.get())));
+    if (resume && key.original == original) codes.push_back(Ref::borrow(PyFunction_GET_CODE(resume->function.get())));
   return codes;
 }
 
@@ -332,8 +331,7 @@ OriginalPosition original_position(const Frame& frame) {
   if (!resume) return {frame.prepared, frame.instruction};
   const auto* original = prepare(reinterpret_cast<PyCodeObject*>(resume->original.get()));
   if (frame.instruction >= resume->prologue) return {original, frame.instruction - resume->prologue, resume};
-  const bool is_call =
-      resume->place.kind == PlaceKind::InCall && frame.current().op == Op::CALL_FUNCTION_EX;
+  const bool is_call = resume->place.kind == PlaceKind::InCall && frame.current().op == Op::CALL_FUNCTION_EX;
   return {original, resume->place.instruction, resume, is_call, true};
 }
 

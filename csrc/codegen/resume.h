@@ -2,8 +2,8 @@
 // given as arguments. One per place and set of bound locals, shared by all cache entries that end there.
 //
 // The code is the original's behind a prologue that restores the stack and jumps to the place. Locals that cannot be
-// read any more are not passed. Cells are passed as cell objects; a free variable's too, so that a resume function needs
-// no closure. Breaks in a resume function's frame resume the original again, so places are always the original's.
+// read any more are not passed. Cells are passed as cell objects; a free variable's too, so that a resume function
+// needs no closure. Breaks in a resume function's frame resume the original again, so places are always the original's.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -41,7 +41,7 @@ struct ResumeParameter {
 
 struct ResumeFunction {
   Ref function;
-  Ref name;  // under which it stands in its module's globals: __resume_at_<offset>_<number>
+  Ref name;      // under which it stands in its module's globals: __resume_at_<offset>_<number>
   Ref original;  // code object
   ResumePlace place;
   std::vector<ResumeParameter> parameters;
@@ -51,11 +51,11 @@ struct ResumeFunction {
 
 // Where a frame stands in terms of the code that the user wrote.
 struct OriginalPosition {
-  const PreparedCode* prepared;           // of the original
-  int32_t instruction;                    // of the original
+  const PreparedCode* prepared;            // of the original
+  int32_t instruction;                     // of the original
   const ResumeFunction* resume = nullptr;  // whose frame it is; null for the original's own
-  bool in_prologue_call = false;          // it is calling the resume function of the frame that it called
-  bool in_prologue = false;               // it is not there yet
+  bool in_prologue_call = false;           // it is calling the resume function of the frame that it called
+  bool in_prologue = false;                // it is not there yet
 
   int32_t local(int32_t original) const noexcept { return resume ? resume->local_of[original] : original; }
 };

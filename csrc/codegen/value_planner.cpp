@@ -151,7 +151,8 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     return call(reinterpret_cast<PyObject*>(type), {items.get(), limit.get()});
   }
   if (type == known_types()->default_dict) {
-    Ref items = Ref::steal(PyDict_Copy(object)), factory = Ref::steal(PyObject_GetAttrString(object, "default_factory"));
+    Ref items = Ref::steal(PyDict_Copy(object)),
+        factory = Ref::steal(PyObject_GetAttrString(object, "default_factory"));
     keep_alive_.push_back(items);
     keep_alive_.push_back(factory);
     return call(reinterpret_cast<PyObject*>(type), {factory.get(), items.get()});
@@ -308,14 +309,14 @@ ValueId ValuePlanner::function(PyObject* object) {
   Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
   values_.try_emplace(made->func_code, constant(made->func_code));
   values_.try_emplace(made->func_globals, constant(made->func_globals));
-  return call(rebuild_function_callable(),
-              {made->func_code, made->func_globals, made->func_name, part(made->func_defaults),
-               part(made->func_kwdefaults), part(made->func_closure), part(made->func_annotations), made->func_qualname,
-               own.get()});
+  return call(
+      rebuild_function_callable(),
+      {made->func_code, made->func_globals, made->func_name, part(made->func_defaults), part(made->func_kwdefaults),
+       part(made->func_closure), part(made->func_annotations), made->func_qualname, own.get()});
 }
 
-// A method of C code, bound to an object: `items.append`, `super().__init__`. The class's own is bound again: asking the
-// object for the name might find another.
+// A method of C code, bound to an object: `items.append`, `super().__init__`. The class's own is bound again: asking
+// the object for the name might find another.
 ValueId ValuePlanner::bound_native_method(PyObject* object) {
   if (!is_bound_native_method(object)) return constant(object);
   const Ref self = bound_self_of(object);
@@ -410,9 +411,8 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
                                                                    : "builtins.dict.items";
   const ValueId view = call(import_object(method).get(), {at.dict});
   const ValueId given = constant(Ref::steal(PyLong_FromSsize_t(at.given)).get());
-  return view == kNoValue
-             ? kNoValue
-             : add({PlanStep::Kind::Call, Ref::borrow(advanced_iterator_callable()), 0, {view, given}});
+  return view == kNoValue ? kNoValue
+                          : add({PlanStep::Kind::Call, Ref::borrow(advanced_iterator_callable()), 0, {view, given}});
 }
 
 ValueId ValuePlanner::dict_view(PyObject* object) {

@@ -41,12 +41,12 @@ struct Node {
   Ref target;  // callable, or str for CallMethod (the method's name) and Placeholder (its source's text)
   std::vector<Argument> args;
   std::vector<std::pair<Ref, Argument>> kwargs;
-  Ref example;           // what it returned: a fake, or a container with fakes
-  bool impure = false;   // writes to an argument or draws random numbers: never removed
+  Ref example;             // what it returned: a fake, or a container with fakes
+  bool impure = false;     // writes to an argument or draws random numbers: never removed
   bool sets_mode = false;  // changes torch's thread-local modes, which the graph puts back: alone it is no graph
-  bool element = false;  // a getitem that the graph made itself, for one element of a call's result
-  bool used = false;     // after remove_dead_code()
-  int32_t input = -1;    // Placeholder: position in the compiled function's arguments, set by remove_dead_code()
+  bool element = false;    // a getitem that the graph made itself, for one element of a call's result
+  bool used = false;       // after remove_dead_code()
+  int32_t input = -1;      // Placeholder: position in the compiled function's arguments, set by remove_dead_code()
   std::shared_ptr<const CallSite> site;
 };
 

@@ -1,7 +1,7 @@
 #include "hook/frame_hook.h"
 
-#include "hook/run_entry.h"
 #include "hook/policy.h"
+#include "hook/run_entry.h"
 #include "python/code_object.h"
 #include "python/eval_frame.h"
 #include "trace/calls.h"

@@ -5,9 +5,9 @@
 
 #include <structmember.h>
 
-#include "hook/run_entry.h"
 #include "hook/frame_hook.h"
 #include "hook/module_call.h"
+#include "hook/run_entry.h"
 #include "trace/rules.h"
 
 namespace minidynamo {

@@ -4,8 +4,8 @@
 
 namespace minidynamo {
 
-// User code (not the standard library, torch or minidynamo) from whose arguments a tensor or an nn.Module can be reached in
-// a few steps through containers and attributes.
+// User code (not the standard library, torch or minidynamo) from whose arguments a tensor or an nn.Module can be
+// reached in a few steps through containers and attributes.
 bool should_capture(const InterpreterFrame& frame);
 
 }  // namespace minidynamo

@@ -12,13 +12,13 @@ struct TracedFrame {
 };
 
 struct TraceRequest {
-  bool may_break;             // false: all or nothing
+  bool may_break;           // false: all or nothing
   long force_break_at = 0;  // testing: break before this instruction, counted over the trace; 0: no
 };
 
 // Null: the frame has to run as it was. `why` says why the trace ended before the frame did; it is set for traces that
-// are cut short too (then `exit.plan.end` is there). A trace that meets something that cannot be captured is thrown away
-// and made again, to end before that.
+// are cut short too (then `exit.plan.end` is there). A trace that meets something that cannot be captured is thrown
+// away and made again, to end before that.
 std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why);
 
 }  // namespace minidynamo

@@ -21,8 +21,8 @@ PyObject* descriptor_behind(PyObject* method) noexcept {
     PyMethodDef* definition = reinterpret_cast<PyCFunctionObject*>(method)->m_ml;
     PyObject* mro = Py_TYPE(PyCFunction_GET_SELF(method))->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
-      PyObject* found = PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict,
-                                             definition->ml_name);
+      PyObject* found =
+          PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict, definition->ml_name);
       if (found && Py_IS_TYPE(found, &PyMethodDescr_Type) &&
           reinterpret_cast<PyMethodDescrObject*>(found)->d_method == definition)
         return found;

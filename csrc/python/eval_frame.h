@@ -13,7 +13,7 @@ struct InterpreterFrame {
   PyObject* function;  // the function object whose code it runs
   PyCodeObject* code;
   PyObject* const*
-      locals;    // fast locals: bound parameters, nulls for the rest; cells and free variables are not set up yet
+      locals;  // fast locals: bound parameters, nulls for the rest; cells and free variables are not set up yet
   PyCodeObject* caller_code;  // null at the bottom of the stack
   bool is_tail_call;          // what it returns is what the caller returns, at once
   bool is_call;  // a function's frame before its first instruction: not a resumed generator, module or class body

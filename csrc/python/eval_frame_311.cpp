@@ -29,7 +29,9 @@ InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept {
   const _PyInterpreterFrame* caller = _PyThreadState_GET()->cframe->current_frame;  // frame->previous is set later
   const bool at_start = frame->prev_instr == _PyCode_CODE(code) - 1;
   const bool is_function = (code->co_flags & (CO_OPTIMIZED | CO_NEWLOCALS)) == (CO_OPTIMIZED | CO_NEWLOCALS);
-  return {reinterpret_cast<PyObject*>(frame->f_func), code, frame->localsplus,
+  return {reinterpret_cast<PyObject*>(frame->f_func),
+          code,
+          frame->localsplus,
           caller ? caller->f_code : nullptr,
           caller && returns_next(caller),
           at_start && is_function && frame->owner == FRAME_OWNED_BY_THREAD && frame->f_func};

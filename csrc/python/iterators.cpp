@@ -42,14 +42,16 @@ Ref peek_item(PyObject* iterator, Py_ssize_t ahead) noexcept {
   if (Py_IS_TYPE(iterator, &PyListIter_Type)) {
     auto* over = reinterpret_cast<SequenceIterator*>(iterator);
     const Py_ssize_t index = over->index + ahead;
-    return over->sequence && index < PyList_GET_SIZE(over->sequence) ? Ref::borrow(PyList_GET_ITEM(over->sequence, index))
-                                                                 : Ref();
+    return over->sequence && index < PyList_GET_SIZE(over->sequence)
+               ? Ref::borrow(PyList_GET_ITEM(over->sequence, index))
+               : Ref();
   }
   if (Py_IS_TYPE(iterator, &PyTupleIter_Type)) {
     auto* over = reinterpret_cast<SequenceIterator*>(iterator);
     const Py_ssize_t index = over->index + ahead;
-    return over->sequence && index < PyTuple_GET_SIZE(over->sequence) ? Ref::borrow(PyTuple_GET_ITEM(over->sequence, index))
-                                                                  : Ref();
+    return over->sequence && index < PyTuple_GET_SIZE(over->sequence)
+               ? Ref::borrow(PyTuple_GET_ITEM(over->sequence, index))
+               : Ref();
   }
   if (Py_IS_TYPE(iterator, &PyRangeIter_Type)) {
     auto* over = reinterpret_cast<RangeIterator*>(iterator);

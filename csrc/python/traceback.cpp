@@ -11,10 +11,10 @@ void add_traceback(PyCodeObject* code, PyObject* globals, int32_t offset, int32_
   PyErr_Fetch(&type, &value, &traceback);
   Ref next = Ref::steal(traceback);
   Ref frame = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
-  Ref entry = frame ? Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii",
-                                                       next ? next.get() : Py_None, frame.get(), std::max(offset, 0),
-                                                       line))
-                    : Ref();
+  Ref entry =
+      frame ? Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii",
+                                               next ? next.get() : Py_None, frame.get(), std::max(offset, 0), line))
+            : Ref();
   PyErr_Clear();
   PyErr_Restore(type, value, entry ? entry.release() : next.release());
 }

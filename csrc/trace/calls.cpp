@@ -300,7 +300,8 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   Ref made;
   Ref maker = lookup_in_class(tracer, type, new_name);
   if (!maker) return nullptr;
-  Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), Arguments{arguments.values, arguments.keyword_names});
+  Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)),
+                      Arguments{arguments.values, arguments.keyword_names});
   if (Py_IS_TYPE(maker.get(), &PyStaticMethod_Type)) {
     Ref function = load_attribute(tracer, reinterpret_cast<PyObject*>(type), new_name);
     if (!function) return nullptr;

@@ -688,8 +688,8 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::LIST_APPEND: {
         Ref item = frame.pop();
-        ok = fill_target(tracer, frame, arg) &&
-            tracer.outside.fill_if_stand_in(tracer, item.get()) && PyList_Append(frame.top(arg).get(), item.get()) == 0;
+        ok = fill_target(tracer, frame, arg) && tracer.outside.fill_if_stand_in(tracer, item.get()) &&
+             PyList_Append(frame.top(arg).get(), item.get()) == 0;
         break;
       }
       case Op::LIST_EXTEND: {
@@ -712,8 +712,8 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::SET_UPDATE: {
         Ref iterable = frame.pop();
-        ok = fill_target(tracer, frame, arg) && expose(tracer, iterable.get()) && _PySet_Update(frame.top(arg).get(), iterable.get()) == 0 &&
-             !tracer.broken();
+        ok = fill_target(tracer, frame, arg) && expose(tracer, iterable.get()) &&
+             _PySet_Update(frame.top(arg).get(), iterable.get()) == 0 && !tracer.broken();
         break;
       }
       case Op::MAP_ADD: {
@@ -724,7 +724,8 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::DICT_UPDATE: {
         Ref update = frame.pop();
-        ok = fill_target(tracer, frame, arg) && expose(tracer, update.get()) && PyDict_Update(frame.top(arg).get(), update.get()) == 0 && !tracer.broken();
+        ok = fill_target(tracer, frame, arg) && expose(tracer, update.get()) &&
+             PyDict_Update(frame.top(arg).get(), update.get()) == 0 && !tracer.broken();
         break;
       }
       case Op::DICT_MERGE: {

@@ -26,8 +26,8 @@ bool shows_address(PyObject* object);
 bool use_opaque(Tracer& tracer, PyObject* object);
 // Makes an object fit for native code: stand-ins filled.
 bool expose(Tracer& tracer, PyObject* object);
-// The object is looked up in a dict or set. If that goes by its identity: in an outside container it must be the same at
-// the next call, in one that the trace made it must be none of the others.
+// The object is looked up in a dict or set. If that goes by its identity: in an outside container it must be the same
+// at the next call, in one that the trace made it must be none of the others.
 void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key);
 // What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays
 // null.

@@ -25,8 +25,6 @@ bool is_torch_constant_type(PyTypeObject* type) noexcept {
          type == known->size;
 }
 
-
-
 // The builtin container type whose layout an object has, or null.
 PyTypeObject* container_base(PyTypeObject* type) noexcept {
   const KnownTypes* known = known_types();
@@ -220,13 +218,12 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
   const bool holds_others = type == &PyDictKeys_Type || type == &PyDictValues_Type || type == &PyDictItems_Type ||
                             type == &PyDictProxy_Type || type == &PyFrozenSet_Type || type == &PySlice_Type;
   const bool is_of_one_run = type == &PyFrame_Type || type == &PyTraceBack_Type || PyWeakref_CheckRefExact(raw);
-  if (is_native && (PyIter_Check(raw) || type == &PyByteArray_Type || type == &PyMemoryView_Type || is_of_one_run ||
-                    holds_others))
+  if (is_native &&
+      (PyIter_Check(raw) || type == &PyByteArray_Type || type == &PyMemoryView_Type || is_of_one_run || holds_others))
     return enter_opaque(tracer, source);
   // Instances of Python classes are read attribute by attribute; other objects are taken as they are, by identity.
-  const bool is_instance =
-      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type == &PyCell_Type || type == known_types()->partial ||
-                           PyFunction_Check(raw) || PyExceptionInstance_Check(raw);
+  const bool is_instance = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type == &PyCell_Type ||
+                           type == known_types()->partial || PyFunction_Check(raw) || PyExceptionInstance_Check(raw);
   tracer.guards.add(source, is_instance ? GuardKind::ExactType : GuardKind::Identity, tracer.origin());
   know(raw, source);
   return Ref::borrow(raw);
@@ -240,7 +237,8 @@ Ref Outside::enter_holder(Tracer& tracer, Source* source, const char* held_name,
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   Ref name = Ref::steal(PyUnicode_InternFromString(held_name));
   Ref held = Ref::steal(PyObject_GetAttr(raw, name.get()));
-  Ref entered = held ? enter(tracer, tracer.guards.child(source, Access::Attribute, name.get(), -1, held.get())) : Ref();
+  Ref entered =
+      held ? enter(tracer, tracer.guards.child(source, Access::Attribute, name.get(), -1, held.get())) : Ref();
   if (!entered) return nullptr;
   Ref made = is_opaque(entered.get()) || !fill_if_stand_in(tracer, entered.get()) ? Ref() : make(entered.get());
   if (tracer.broken()) return nullptr;
@@ -255,7 +253,8 @@ Ref Outside::enter_holder(Tracer& tracer, Source* source, const char* held_name,
 void Outside::guard_part(Tracer& tracer, Source* source, const char* name, GuardKind kind) {
   Ref key = Ref::steal(PyUnicode_InternFromString(name));
   Ref part = Ref::steal(PyObject_GetAttr(source->value.get(), key.get()));
-  if (part) tracer.guards.add(tracer.guards.child(source, Access::Attribute, key.get(), -1, part.get()), kind, tracer.origin());
+  if (part)
+    tracer.guards.add(tracer.guards.child(source, Access::Attribute, key.get(), -1, part.get()), kind, tracer.origin());
   PyErr_Clear();
 }
 
@@ -273,7 +272,8 @@ Ref Outside::enter_super(Tracer& tracer, Source* source) {
   Ref after = Ref::steal(PyObject_GetAttrString(source->value.get(), "__thisclass__"));
   guard_part(tracer, source, "__thisclass__", GuardKind::Identity);
   return enter_holder(tracer, source, "__self__", [&](PyObject* self) {
-    return Ref::steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), after.get(), self, nullptr));
+    return Ref::steal(
+        PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), after.get(), self, nullptr));
   });
 }
 
@@ -319,8 +319,7 @@ Ref Outside::enter_tuple(Tracer& tracer, Source* source) {
     tracer.guards.add(source, GuardKind::Constant, tracer.origin());
     return Ref::borrow(raw);
   }
-  if (type != &PyTuple_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
-    return enter_opaque(tracer, source);
+  if (type != &PyTuple_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return enter_opaque(tracer, source);
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   tracer.guards.add(source, GuardKind::Length, tracer.origin());
   const Py_ssize_t count = PyTuple_GET_SIZE(raw);

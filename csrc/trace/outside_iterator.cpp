@@ -122,7 +122,8 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
     PyObject* replacement = tracer.outside.replacement_of(container);
     StandIn* stand_in = replacement ? tracer.outside.stand_in(replacement) : nullptr;
     if (stand_in && stand_in->filled && tracer.outside.is_changed(*stand_in)) {
-      tracer.give_up(BreakReason::OutsideWrite, "a container was changed while an iterator from before the call walks over it");
+      tracer.give_up(BreakReason::OutsideWrite,
+                     "a container was changed while an iterator from before the call walks over it");
       return nullptr;
     }
   }

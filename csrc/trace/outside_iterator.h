@@ -8,7 +8,8 @@
 
 namespace minidynamo {
 
-// Whether iterators of the type can be followed: over lists, tuples, ranges and dicts, and enumerate() and zip() of these.
+// Whether iterators of the type can be followed: over lists, tuples, ranges and dicts, and enumerate() and zip() of
+// these.
 bool can_follow_iterator(PyObject* iterator);
 // The in-trace iterator for one. Null on a break.
 Ref enter_iterator(Tracer& tracer, Source* source);

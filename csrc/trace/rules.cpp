@@ -127,8 +127,7 @@ class RuleTable {
 };
 
 PyTypeObject* lru_cache_type() {
-  static auto* const type =
-      reinterpret_cast<PyTypeObject*>(import_object("functools._lru_cache_wrapper").release());
+  static auto* const type = reinterpret_cast<PyTypeObject*>(import_object("functools._lru_cache_wrapper").release());
   return type;
 }
 
@@ -296,10 +295,9 @@ bool is_plain_builtin_type(PyTypeObject* type) noexcept {
       if (type_object) plain.insert(reinterpret_cast<PyTypeObject*>(type_object.release()));
       PyErr_Clear();
     }
-    for (PyObject* example :
-         {PyList_New(0), PyDict_New(), PySet_New(nullptr), PyTuple_New(0), PyUnicode_FromString("ab"),
-          PyUnicode_FromString("\u00e9"), PyBytes_FromString("ab"),
-          PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "i", 1)}) {
+    for (PyObject* example : {PyList_New(0), PyDict_New(), PySet_New(nullptr), PyTuple_New(0),
+                              PyUnicode_FromString("ab"), PyUnicode_FromString("\u00e9"), PyBytes_FromString("ab"),
+                              PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "i", 1)}) {
       Ref container = Ref::steal(example);
       Ref iterator = Ref::steal(PyObject_GetIter(container.get()));
       plain.insert(iterator.type());

@@ -1,7 +1,7 @@
 // The thread-local torch modes (grad mode, autocast, inference mode) that a trace has changed and not yet put back.
 //
-// Where a trace ends inside such a context, the graph leaves the modes as it found them, and the residual code sets them
-// again: no backend has to know of them.
+// Where a trace ends inside such a context, the graph leaves the modes as it found them, and the residual code sets
+// them again: no backend has to know of them.
 #pragma once
 #include <vector>
 

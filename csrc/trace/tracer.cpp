@@ -1,8 +1,8 @@
 #include "trace/tracer.h"
 
-#include "trace/operations.h"
 #include "python/error_text.h"
 #include "trace/code_origin.h"
+#include "trace/operations.h"
 #include "trace/tensor_calls.h"
 
 namespace minidynamo {
@@ -55,7 +55,7 @@ std::vector<StopPoint> stops_from(const Frame* innermost) {
   const Frame* outermost = innermost;
   while (outermost && outermost->caller) outermost = outermost->caller;
   if (!outermost || !outermost->is_root) return stops;  // a generator that is closed after the frame has ended
-  const Frame* blocked = nullptr;  // the outermost frame that the trace cannot end in or below
+  const Frame* blocked = nullptr;                       // the outermost frame that the trace cannot end in or below
   for (const Frame* frame = innermost; frame; frame = frame->caller)
     if (!can_end_in(*frame) || (frame->caller && !frame->called_directly)) blocked = frame;
   for (const Frame* frame = blocked ? blocked->caller : innermost; frame; frame = frame->caller)

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -23,8 +22,8 @@
 
 namespace minidynamo {
 
-// Where a trace is to end: before an instruction, counted over the whole trace. A trace changes nothing, so a second one
-// comes to the same instruction with the same count.
+// Where a trace is to end: before an instruction, counted over the whole trace. A trace changes nothing, so a second
+// one comes to the same instruction with the same count.
 struct StopPoint {
   long executed = -1;
   PyCodeObject* code = nullptr;
@@ -68,10 +67,10 @@ class Tracer final : public OperatorObserver {
   long executed = 0;                       // instructions
   std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
   int depth = 0;
-  long force_break_at = 0;                // testing: a break at this instruction, counted as `executed`; 0: none
+  long force_break_at = 0;  // testing: a break at this instruction, counted as `executed`; 0: none
   // Whether nothing has begun yet that could be broken; then the next instruction is asked.
   bool delay_forced_break(const Frame& at) noexcept;
-  StopPoint stop;                         // end the trace there
+  StopPoint stop;                          // end the trace there
   std::function<void(Frame&)> reach_stop;  // called at `stop`, while all frames are alive
   // The instruction that raised the exception that is propagating now, as `executed` and as places to end instead.
   long raised_at = -1;

@@ -20,10 +20,16 @@ std::string peeked(PyObject* iterator, Py_ssize_t ahead) {
 
 TEST_CASE("an iterator gives what was seen ahead of it", "[iterators]") {
   // After 0, 1, 2... steps, each item ahead and the two behind the end.
-  Program program("");
+  Program program(
+      "class Instance:\n"
+      "    def __init__(self): self.x, self.y = 1, 2\n"
+      "holed = {key: None for key in range(5)}\n"
+      "del holed[0], holed[3]\n");
   for (const char* expression :
        {"iter([])", "iter(['a', 'b', 'c'])", "iter(())", "iter((1, (2,), None))", "iter(range(0))", "iter(range(4))",
-        "iter(range(10, -5, -3))", "iter(range(-5, 100, 40))", "iter(range(2**40, 2**40 + 3))"}) {
+        "iter(range(10, -5, -3))", "iter(range(-5, 100, 40))", "iter(range(2**40, 2**40 + 3))", "iter({})",
+        "iter({1: 'a', 2: 'b', 3: None})", "iter({1: 'a', 2: 'b'}.values())", "iter({1: 'a', 2: 'b'}.items())",
+        "iter(vars(Instance()).items())", "iter(holed)"}) {
     INFO(expression);
     const Ref iterator = program.value(expression), rest = program.value(std::string("list(") + expression + ")");
     REQUIRE(can_peek(Py_TYPE(iterator.get())));
@@ -51,17 +57,17 @@ TEST_CASE("items of a list and a tuple are seen themselves", "[iterators]") {
 TEST_CASE("a list that changes under its iterator", "[iterators]") {
   Program program("items = [1, 2, 3]\niterator = iter(items)\nnext(iterator)\n");
   PyObject* iterator = program["iterator"];
-  CHECK(iterated_list(iterator) == program["items"]);
+  CHECK(iterated_container(iterator) == program["items"]);
   program.run("items.append(4)");
   CHECK(peeked(iterator, 2) == "4");
   program.run("del items[1:]");
   CHECK(peeked(iterator, 0) == "end");
-  CHECK(iterated_list(iterator) == program["items"]);  // it has not noticed yet
+  CHECK(iterated_container(iterator) == program["items"]);  // it has not noticed yet
   program.run("items.append(5)");
   CHECK(peeked(iterator, 0) == "5");
   program.run("list(iterator)\nitems.append(6)");
   CHECK(peeked(iterator, 0) == "end");  // it does not start again
-  CHECK_FALSE(iterated_list(iterator));
+  CHECK_FALSE(iterated_container(iterator));
 }
 
 TEST_CASE("ranges up to the ends of a C long", "[iterators]") {
@@ -82,16 +88,17 @@ TEST_CASE("ranges up to the ends of a C long", "[iterators]") {
 
 TEST_CASE("iterators that cannot be looked ahead in", "[iterators]") {
   Program program("def g(): yield 1\nclass L(list): pass\n");
-  for (const char* expression : {"reversed([1])", "g()", "iter('text')", "iter({1: 2})", "iter(range(2**70))",
-                                 "zip([1])", "enumerate([1])", "iter(int, 1)", "[1]", "range(3)"}) {
+  for (const char* expression :
+       {"reversed([1])", "g()", "iter('text')", "iter({1: 2}.keys() | set())", "iter(range(2**70))", "zip([1])",
+        "enumerate([1])", "iter(int, 1)", "[1]", "range(3)"}) {
     INFO(expression);
     const Ref object = program.value(expression);
     CHECK_FALSE(can_peek(Py_TYPE(object.get())));
     CHECK_FALSE(peek_item(object.get(), 0));
-    CHECK_FALSE(iterated_list(object.get()));
+    CHECK_FALSE(iterated_container(object.get()));
   }
   CHECK(can_peek(Py_TYPE(program.value("iter(L([1]))").get())));
-  CHECK_FALSE(iterated_list(program.value("iter((1,))").get()));
+  CHECK_FALSE(iterated_container(program.value("iter((1,))").get()));
 }
 
 TEST_CASE("where an iterator over a dict stands", "[iterators]") {
