@@ -15,6 +15,7 @@ namespace {
 
 using Kind = PlanStep::Kind;
 using Place = Schedule::Place;
+using Continuation = PlanBreak::Continuation;
 
 class SourceWriter {
  public:
@@ -30,12 +31,15 @@ class SourceWriter {
       if (schedule_.places[id] == Place::Local) line("v" + std::to_string(id) + " = " + expression(id));
       if (schedule_.places[id] == Place::Statement) line(statement(id));
     }
-    line("return " + (plan_.result == kNoValue ? "None" : use(plan_.result)));
+    if (plan_.end)
+      write_break(*plan_.end);
+    else
+      line("return " + (plan_.result == kNoValue ? "None" : use(plan_.result)));
     return head() + body_;
   }
 
  private:
-  void line(const std::string& text) { body_ += "    " + text + "\n"; }
+  void line(const std::string& text) { body_ += std::string(4 * (indent_ + 1), ' ') + text + "\n"; }
 
   std::string head() const {
     std::string text = "# residual code of " + utf8_text(original_.qualname) + ", " + utf8_text(original_.filename) +
@@ -45,6 +49,116 @@ class SourceWriter {
     }
     const bool has_name = PyUnicode_IsIdentifier(original_.name) == 1;  // "<lambda>" has none
     return text + "def " + (has_name ? utf8_text(original_.name) : "residual") + "(inputs, live):\n";
+  }
+
+  // --- the end at a graph break: the instruction as an expression or statement, then the resume functions
+
+  void write_break(const PlanBreak& end) {
+    if (end.instruction.op == Op::NOP) return go_on(*end.next);
+    for (size_t i = 0; i < end.frames.size(); ++i)
+      line(std::string(i ? "#   which calls " : "# goes on in ") + place(end.frames[i]));
+    if (end.handled != kNoValue) line("# while handling " + use(end.handled));
+    if (end.raised) line("try:");
+    indent_ = end.raised ? 1 : 0;
+    const std::string condition = condition_of(end);
+    if (!condition.empty()) {
+      line(condition);
+      ++indent_;
+      go_on(*end.next);
+      --indent_;
+      go_on(*end.jump);
+    } else {
+      const Continuation* way = end.next ? &*end.next : end.jump ? &*end.jump : nullptr;
+      std::string results;
+      for (uint32_t i = 0; way && i < way->results; ++i) results += (i ? ", r" : "r") + std::to_string(i);
+      line((results.empty() ? "" : results + " = ") + run_text(end));
+      if (way) go_on(*way);
+    }
+    indent_ = 0;
+    if (!end.raised) return;
+    line("except BaseException as exception:");
+    ++indent_;
+    if (end.raised->traceback_entries)
+      line("drop_traceback(exception, " + std::to_string(end.raised->traceback_entries) + ")");
+    go_on(*end.raised);
+    --indent_;
+  }
+
+  static std::string place(const PlanBreak::FrameLook& frame) {
+    const CodeView look = view_code(reinterpret_cast<PyCodeObject*>(frame.code.get()));
+    return utf8_text(look.qualname) + ", line " + std::to_string(frame.position.line);
+  }
+
+  std::string operand_text(const PlanBreak& end, size_t index) {
+    return end.operands[index] == kNoValue ? "NULL" : use(end.operands[index]);
+  }
+
+  // The head of the statement under which the instruction's next way lies; "" if it has one way.
+  std::string condition_of(const PlanBreak& end) {
+    const auto last = [&] { return operand_text(end, end.operands.size() - 1); };
+    switch (end.instruction.op) {
+      case Op::POP_JUMP_IF_FALSE:
+        return "if " + last() + ":";
+      case Op::POP_JUMP_IF_TRUE:
+        return "if not " + last() + ":";
+      case Op::POP_JUMP_IF_NONE:
+        return "if " + last() + " is not None:";
+      case Op::POP_JUMP_IF_NOT_NONE:
+        return "if " + last() + " is None:";
+      case Op::FOR_ITER:
+        return "for r0 in " + last() + ":";
+      case Op::JUMP_IF_FALSE_OR_POP:
+        return "if r0 := " + last() + ":";
+      case Op::JUMP_IF_TRUE_OR_POP:
+        return "if not (r0 := " + last() + "):";
+      default:
+        return "";
+    }
+  }
+
+  std::string run_text(const PlanBreak& end) {
+    const size_t count = end.operands.size();
+    std::string arguments;
+    if (end.instruction.op == Op::CALL && count >= 2) {
+      const size_t keywords = end.keyword_names ? PyTuple_GET_SIZE(end.keyword_names.get()) : 0;
+      const size_t callable = end.operands[0] == kNoValue ? 1 : 0;
+      for (size_t i = callable + 1; i < count; ++i) {
+        if (i > callable + 1) arguments += ", ";
+        if (i >= count - keywords)
+          arguments += utf8_text(PyTuple_GET_ITEM(end.keyword_names.get(), i - (count - keywords))) + "=";
+        arguments += operand_text(end, i);
+      }
+      return operand_text(end, callable) + "(" + arguments + ")";
+    }
+    if (end.argument) arguments = "'" + utf8_text(end.argument.get()) + "'";
+    for (size_t i = 0; i < count; ++i) arguments += (arguments.empty() ? "" : ", ") + operand_text(end, i);
+    return std::string(op_name(end.instruction.op)) + "(" + arguments + ")";
+  }
+
+  void go_on(const Continuation& way) {
+    std::string text;
+    for (const PlanBreak::Argument& argument : way.arguments)
+      text += (text.empty() ? "" : ", ") + argument_text(argument);
+    line("return " + utf8_text(way.name.get()) + "(" + text + ")");
+  }
+
+  std::string argument_text(const PlanBreak::Argument& argument) {
+    using ArgumentKind = PlanBreak::Argument::Kind;
+    std::string items;
+    switch (argument.kind) {
+      case ArgumentKind::Value:
+        return use(argument.index);
+      case ArgumentKind::Result:
+        return "r" + std::to_string(argument.index);
+      case ArgumentKind::Exception:
+        return "exception";
+      case ArgumentKind::Constant:
+        return constant(argument.constant.get());
+      case ArgumentKind::Tuple:
+        for (const PlanBreak::Argument& item : argument.items) items += argument_text(item) + ", ";
+        return "(" + items + ")";
+    }
+    return "";
   }
 
   std::string graph_call() const {
@@ -144,6 +258,7 @@ class SourceWriter {
   const CodeView original_;
   Schedule schedule_;
   std::string body_;
+  int indent_ = 0;
   std::vector<PyObject*> opaque_;
   std::unordered_map<PyObject*, size_t> opaque_indices_;
 };

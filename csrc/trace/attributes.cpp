@@ -222,6 +222,8 @@ Ref load_from_type(Tracer& tracer, PyTypeObject* type, PyObject* name) {
 }
 
 Ref load_from_python_module(Tracer& tracer, PyObject* module, PyObject* name) {
+  const AttributeWrite* write = tracer.outside.pending(PyModule_GetDict(module), name);
+  if (write && write->value) return write->value;
   Ref own = load_from_instance(tracer, module, name);
   if (own || PyErr_Occurred()) return own;
   Ref native = lookup_in_class(tracer, Py_TYPE(module), name);
@@ -283,6 +285,14 @@ Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
 }  // namespace
 
 Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
+  if (tracer.outside.writes_classes()) {
+    PyObject* mro = type->tp_mro;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+      PyObject* base = PyTuple_GET_ITEM(mro, i);
+      if (const AttributeWrite* write = tracer.outside.pending(base, name)) return write->value;
+      if (PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(base)->tp_dict, name)) break;
+    }
+  }
   PyObject* found = class_attribute(type, name);
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return Ref::borrow(found);  // immutable
   Source* source = tracer.outside.source_or_pin(tracer, reinterpret_cast<PyObject*>(type));
@@ -459,6 +469,29 @@ bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable
   return true;
 }
 
+namespace {
+
+bool is_dunder(PyObject* name) noexcept {
+  const char* text = PyUnicode_AsUTF8(name);
+  return !text || (text[0] == '_' && text[1] == '_');
+}
+
+// An attribute that the user puts on a function: none of those that make the function what it is.
+bool is_own_name_of_function(PyObject* function, PyObject* name) noexcept {
+  return !is_dunder(name) && !class_attribute(Py_TYPE(function), name);
+}
+
+// A plain value in a class's namespace: nothing that C code keeps slots for, and no metaclass that has a say.
+bool can_write_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
+  static PyObject* const setattr_name = interned("__setattr__");
+  if (!is_python_class(type) || is_dunder(name)) return false;
+  Ref setter = lookup_in_class(tracer, Py_TYPE(type), setattr_name);
+  Ref descriptor = lookup_in_class(tracer, Py_TYPE(type), name);
+  return setter && !PyFunction_Check(setter.get()) && !descriptor && !PyErr_Occurred();
+}
+
+}  // namespace
+
 bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return store_tensor_attribute(tracer, object, name, value);
@@ -471,7 +504,26 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
       return tracer.give_up(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
     return PyObject_SetAttr(object, name, value) == 0 && !tracer.broken();
   }
-  if (PyType_Check(object) || PyModule_Check(object) || PyFunction_Check(object))
+  if (PyFunction_Check(object) && value && is_own_name_of_function(object, name)) {
+    tracer.outside.write(object, name, value);
+    return true;
+  }
+  if (PyModule_Check(object)) {  // its namespace, which its functions know as their globals
+    PyObject* globals = PyModule_GetDict(object);
+    tracer.outside.source_or_pin(tracer, globals);
+    if (!value) {
+      Ref present = load_from_python_module(tracer, object, name);
+      if (!present) return false;
+    }
+    tracer.outside.write(globals, name, value);
+    return true;
+  }
+  if (PyType_Check(object) && value && can_write_class(tracer, reinterpret_cast<PyTypeObject*>(object), name)) {
+    tracer.outside.write_class(object, name, value);
+    return true;
+  }
+  if (tracer.broken()) return false;
+  if (PyType_Check(object) || PyFunction_Check(object))
     return tracer.give_up(BreakReason::OutsideAttributeWrite,
                           std::string("an attribute of a ") + type->tp_name + " is set") != nullptr;
   static PyObject* const native_setattr_name = interned("__setattr__");

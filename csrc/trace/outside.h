@@ -85,6 +85,11 @@ class Outside {
   // Pending writes to attributes of outside instances.
   const AttributeWrite* pending(PyObject* object, PyObject* name) const noexcept;
   void write(PyObject* object, PyObject* name, PyObject* value);
+  void write_class(PyObject* type, PyObject* name, PyObject* value) {
+    writes_classes_ = true;
+    write(type, name, value);
+  }
+  bool writes_classes() const noexcept { return writes_classes_; }
   std::vector<AttributeWrite> take_writes(PyObject* object);  // those of one object, which are then no longer pending
   const std::vector<AttributeWrite>& writes() const noexcept { return writes_; }
 
@@ -94,6 +99,7 @@ class Outside {
   std::deque<StandIn> stand_ins_;
   std::unordered_map<PyObject*, StandIn*> stand_in_of_;  // by in-trace object
   std::vector<AttributeWrite> writes_;
+  bool writes_classes_ = false;
   std::unordered_set<PyObject*> opaque_;
   std::unordered_set<Source*> told_apart_;
   std::vector<PyObject*> iterators_;

@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """A class attribute is rebound on the class and shadowed on an instance."""
 
 import torch

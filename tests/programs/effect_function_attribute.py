@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """An attribute of a function is set, and seen by the function's next call."""
 
 import torch
