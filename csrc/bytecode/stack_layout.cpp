@@ -42,7 +42,10 @@ StackLayout::StackLayout(const Bytecode& bytecode)
     const int32_t at = pending_.back();
     pending_.pop_back();
     const Instruction& now = bytecode_.instructions[at];
-    if (const ExceptionRegion* region = bytecode_.region_at(at)) {
+    const ExceptionRegion* region = bytecode_.region_at(at);
+    // PUSH_EXC_INFO stands in the region of the handler of handlers, but never raises, and what lies there is no saved
+    // exception yet.
+    if (region && now.op != Op::PUSH_EXC_INFO) {
       std::vector<SlotKind> handler(before_[at].begin(), before_[at].begin() + region->depth);
       if (region->push_lasti) handler.push_back(SlotKind::RaisingInstruction);
       handler.push_back(SlotKind::Value);

@@ -65,7 +65,7 @@ class ResumeCode {
   std::vector<Ref> consts_, local_names_;
   std::vector<SlotKind> stack_;  // to be restored
   Position position_;
-  size_t inner_jump_ = SIZE_MAX;  // the one jump that stays in the prologue
+  int32_t inner_jumps_ = -2;  // the first of the two that stay in the prologue
 
   bool is_generator() const noexcept {
     return place_.kind == PlaceKind::Suspended || place_.kind == PlaceKind::NotStarted;
@@ -179,15 +179,17 @@ class ResumeCode {
   // With the instructions around it that CPython looks at to find what a generator waits for in `yield from`.
   void yield_as_original() {
     const Instruction* const yield = &code_.instructions[place_.instruction];
-    if (place_.instruction > 0 && yield[-1].op == Op::SEND) {
-      inner_jump_ = bytecode_.instructions.size();
+    const bool delegates = place_.instruction > 0 && yield[-1].op == Op::SEND;
+    if (delegates) {
+      inner_jumps_ = here();
       emit(Op::JUMP, 0, here() + 2);
-      emit(Op::SEND, 0, yield[-1].target);
+      emit(Op::SEND, 0, here() + 4);  // near: throw() knows the last byte of its argument only
     }
     emit(Op::YIELD_VALUE);
     cover(here() - 1);
     emit(Op::RESUME, yield[1].arg);
     emit(Op::JUMP, 0, place_.instruction + 2);
+    if (delegates) emit(Op::JUMP, 0, yield[-1].target);
   }
 
   // A cell lies in its slot as it is; MAKE_CELL tells CPython that it is one.
@@ -236,8 +238,9 @@ class ResumeCode {
 
   void append_original() {
     made_.prologue = here();
-    for (size_t i = 0; i < bytecode_.instructions.size(); ++i)
-      if (bytecode_.instructions[i].target >= 0 && i != inner_jump_) bytecode_.instructions[i].target += made_.prologue;
+    for (int32_t i = 0; i < made_.prologue; ++i)
+      if (bytecode_.instructions[i].target >= 0 && i != inner_jumps_ && i != inner_jumps_ + 1)
+        bytecode_.instructions[i].target += made_.prologue;
     for (ExceptionRegion& region : bytecode_.regions) region.target += made_.prologue;
     for (Instruction instruction : code_.instructions) {
       if (names_local(instruction.op)) instruction.arg = made_.local_of[instruction.arg];

@@ -56,7 +56,11 @@ Ref peek_item(PyObject* iterator, Py_ssize_t ahead) noexcept {
   if (Py_IS_TYPE(iterator, &PyRangeIter_Type)) {
     auto* over = reinterpret_cast<RangeIterator*>(iterator);
     const Py_ssize_t index = over->index + ahead;
-    Ref number = index < over->length ? Ref::steal(PyLong_FromLong(over->start + index * over->step)) : Ref();
+    Ref number = index < over->length
+                     ? Ref::steal(PyLong_FromLong(static_cast<long>(static_cast<unsigned long>(over->start) +
+                                                                    static_cast<unsigned long>(index) *
+                                                                        static_cast<unsigned long>(over->step))))
+                     : Ref();
     if (!number) PyErr_Clear();
     return number;
   }
