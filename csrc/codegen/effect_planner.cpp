@@ -15,6 +15,14 @@ class EffectPlanner {
  public:
   EffectPlanner(Tracer& tracer, ValuePlanner& values) : tracer_(tracer), values_(values) {}
 
+  bool plan_container(const StandIn& stand_in) {
+    if (!stand_in.filled) return true;
+    if (!plan_own_attributes(stand_in)) return false;
+    if (!tracer_.outside.is_changed(stand_in)) return true;
+    keep_apart(stand_in.object.get());
+    return plan_container_write(stand_in, elements_of(stand_in));
+  }
+
   bool plan() { return plan_iterators() && plan_attribute_writes() && plan_container_writes(); }
 
  private:
@@ -60,16 +68,8 @@ class EffectPlanner {
   }
 
   bool plan_container_writes() {
-    for (const StandIn& stand_in : tracer_.outside.stand_ins()) {
-      if (!stand_in.filled) continue;
-      if (!plan_own_attributes(stand_in)) return false;
-      const std::vector<PyObject*> now = elements_of(stand_in);
-      bool changed = now.size() != stand_in.snapshot.size();
-      for (size_t i = 0; !changed && i < now.size(); ++i) changed = !stand_in.snapshot[i].is(now[i]);
-      if (!changed) continue;
-      keep_apart(stand_in.object.get());
-      if (!plan_container_write(stand_in, now)) return false;
-    }
+    for (const StandIn& stand_in : tracer_.outside.stand_ins())
+      if (!values_.is_written(stand_in) && !plan_container(stand_in)) return false;
     return true;
   }
 
@@ -165,6 +165,10 @@ class EffectPlanner {
 };
 
 }  // namespace
+
+bool plan_container(Tracer& tracer, ValuePlanner& values, const StandIn& stand_in) {
+  return EffectPlanner(tracer, values).plan_container(stand_in);
+}
 
 bool plan_effects(Tracer& tracer, ValuePlanner& values) { return EffectPlanner(tracer, values).plan(); }
 

@@ -435,6 +435,7 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
   flush_operator_reports();
   if (tracer.broken()) return false;
   ValuePlanner values(tracer, exit.plan, exit.outputs);
+  values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
   const bool planned = plan_with_cycles(values, [&] {
     define_inference_contexts(tracer, values);
     exit.plan.result = values.value_of(result);
@@ -453,6 +454,7 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
   flush_operator_reports();
   if (tracer.broken()) return false;
   ValuePlanner values(tracer, exit.plan, exit.outputs);
+  values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
   const bool planned = plan_with_cycles(values, [&] {
     define_inference_contexts(tracer, values);
     return BreakPlanner(tracer, innermost, must_advance, exit, values).plan() && values.fill_cycles() &&

@@ -43,6 +43,7 @@ void ValuePlanner::start_again() {
   building_.clear();
   to_fill_.clear();
   states_.clear();
+  written_.clear();
 }
 
 ValueId ValuePlanner::add(PlanStep step) {
@@ -400,12 +401,15 @@ ValueId ValuePlanner::reduced(PyObject* object) {
   return made;
 }
 
-// Made over the dict again, so that it notices changes of its size; before the effects, since it has begun before them.
+// Made over the dict again, so that it notices changes of its size.
 ValueId ValuePlanner::dict_iterator(PyObject* object) {
   const DictIteration at = look_at_dict_iterator(object);
   StandIn* stand_in = at.dict ? tracer_.outside.stand_in(at.dict) : nullptr;
   const bool is_written = stand_in && stand_in->filled && tracer_.outside.is_changed(*stand_in);
-  if (!at.dict || (is_written && !at.is_stale) || (at.is_stale && !is_written)) return reduced(object);
+  if (!at.dict || (at.is_stale && !is_written)) return reduced(object);
+  // Begun after the trace had changed the dict: the change comes first.
+  if (is_written && !at.is_stale && written_.insert(stand_in).second && !(write_now && write_now(*stand_in)))
+    return kNoValue;
   const char* method = Py_IS_TYPE(object, &PyDictIterKey_Type)     ? "builtins.dict.keys"
                        : Py_IS_TYPE(object, &PyDictIterValue_Type) ? "builtins.dict.values"
                                                                    : "builtins.dict.items";

@@ -3,6 +3,7 @@
 // Shared identity is kept: an object is made once. Containers and instances that are part of a cycle are made empty and
 // filled when everything else is there.
 #pragma once
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -46,6 +47,11 @@ class ValuePlanner {
   // Decides which slots the guard check gathers; ends planning.
   void gather(std::vector<Source*>& inputs);
 
+  // Writes an outside container that the trace changed before an iterator over it is made; set by whoever plans
+  // effects.
+  std::function<bool(const StandIn&)> write_now;
+  bool is_written(const StandIn& stand_in) const noexcept { return written_.count(&stand_in) > 0; }
+
   void keep_alive(Ref object) { keep_alive_.push_back(std::move(object)); }
 
  private:
@@ -61,6 +67,7 @@ class ValuePlanner {
   std::unordered_set<PyObject*> cyclic_;
   std::vector<PyObject*> to_fill_;
   std::vector<std::pair<PyObject*, PyObject*>> states_;  // iterator, what its __setstate__ is to be given
+  std::unordered_set<const StandIn*> written_;           // by write_now
   bool found_cycle_ = false;
   std::string refusal_;
 
