@@ -1,0 +1,70 @@
+# graphs: 1
+"""An inlined callee breaks, then raises: both frames are in the traceback. Found by a generated program."""
+
+import torch
+
+
+class Box:
+    shared = 1
+
+    def __init__(self, tensor, items=(2, 1)):
+        self.tensor = tensor
+        self.items = items if isinstance(items, list) else list(items)
+        self.count = 2
+        self.nested = [[1, 2], {"k": tensor}]
+
+    @property
+    def doubled(self):
+        return self.count * 2
+
+    @doubled.setter
+    def doubled(self, value):
+        self.count = value // 2
+
+    def scaled(self, by):
+        return self.tensor * by
+
+    def step(self):
+        self.count += 1
+        return self.tensor + self.count
+
+
+def helper0(n2):
+    if torch.tensor(0.5) > 0:
+        v3 = torch.tensor([0.5, -1.0])
+    if int(torch.is_grad_enabled()) > n2:
+        n4 = 0
+        while n4 < 3:
+            n4 += 1
+            v5 = torch.tensor([0.5, -1.0])
+    return n4
+
+
+def f(x, y, items, table, box):
+    n1 = 0
+    while n1 < 3:
+        n1 += 1
+        x = x
+    print(helper0(n1))
+    return x
+
+
+def inputs():
+    x = torch.tensor([0.5, -1.0])
+    y = torch.tensor([[1.0, 0.5], [-0.5, 2.0]])
+    items = [1, 2]
+    table = {'a': 1}
+    box = Box(x)
+    return x, y, items, table, box
+
+
+def other_inputs():
+    x = torch.tensor([-2.0, 0.25])
+    y = torch.tensor([[1.0, 0.5], [-0.5, 2.0]])
+    items = [4, 0, 1]
+    table = {'a': 1}
+    box = Box(x)
+    return x, y, items, table, box
+
+
+calls = [inputs, other_inputs]

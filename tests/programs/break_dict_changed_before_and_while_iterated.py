@@ -1,0 +1,61 @@
+# graphs: 0
+"""A dict is changed before and in a loop over it that breaks. Found by a generated program."""
+
+import torch
+
+
+class Box:
+    shared = 1
+
+    def __init__(self, tensor, items=(2, 1)):
+        self.tensor = tensor
+        self.items = items if isinstance(items, list) else list(items)
+        self.count = 2
+        self.nested = [[1, 2], {"k": tensor}]
+
+    @property
+    def doubled(self):
+        return self.count * 2
+
+    @doubled.setter
+    def doubled(self, value):
+        self.count = value // 2
+
+    def scaled(self, by):
+        return self.tensor * by
+
+    def step(self):
+        self.count += 1
+        return self.tensor + self.count
+
+
+def f(x, y, items, table, box):
+    n1 = 0
+    while n1 < 3:
+        n1 += 1
+        n2 = table.setdefault('d', int(torch.is_grad_enabled()))
+    for t3, n4 in table.items():
+        print(n1)
+        table.update(c=n1)
+    return torch.tensor(0.5)
+
+
+def inputs():
+    x = torch.tensor([0.5, -1.0])
+    y = torch.tensor([[1.0, 0.5], [-0.5, 2.0]])
+    items = [1, 2]
+    table = {'a': 1}
+    box = Box(x)
+    return x, y, items, table, box
+
+
+def other_inputs():
+    x = torch.tensor([-2.0, 0.25])
+    y = torch.tensor([[1.0, 0.5], [-0.5, 2.0]])
+    items = [4, 0, 1]
+    table = {'a': 1}
+    box = Box(x)
+    return x, y, items, table, box
+
+
+calls = [inputs, other_inputs]
