@@ -1,4 +1,5 @@
 # graphs: 1
+# whole: no
 """An inlined callee breaks, then raises: both frames are in the traceback. Found by a generated program."""
 
 import torch
