@@ -422,12 +422,11 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         ok = false;
     };
     auto jump = [&]() -> bool {
-      const bool backward = now.target <= frame.instruction;
-      frame.instruction = now.target;
-      if (backward && tracer.executed > tracer.limits.instructions) {
+      if (now.target <= frame.instruction && tracer.executed > tracer.limits.instructions) {
         tracer.give_up(BreakReason::InstructionLimit, "the trace executed more instructions than config allows");
         return false;
       }
+      frame.instruction = now.target;
       return true;
     };
 

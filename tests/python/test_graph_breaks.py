@@ -275,3 +275,17 @@ def test_fullgraph_raises_at_the_first_break() -> None:
         minidynamo.compile(toy_example, backend="eager", fullgraph=True)(torch.ones(3), torch.ones(3))
     assert caught.value.reason == "data-dependent-branch"
     assert "^" in str(caught.value) and "if b.sum() < 0:" in str(caught.value)
+
+
+@pytest.mark.parametrize("limit", ["trace_instruction_limit", "trace_node_limit"])
+def test_past_a_limit_the_rest_is_captured_in_its_turn(limit: str) -> None:
+    def f(x: torch.Tensor, steps: int) -> torch.Tensor:
+        for _ in range(steps):
+            x = x + 1
+        return x
+
+    graphs = Graphs()
+    with minidynamo.config.patch(**{limit: 100}):
+        result = minidynamo.compile(f, backend=graphs)(torch.zeros(2), 500)
+    torch.testing.assert_close(result, torch.full((2,), 500.0))
+    assert len(graphs.modules) > 1
