@@ -176,6 +176,18 @@ PyObject* advanced_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t co
   return done ? made.release() : nullptr;
 }
 
+PyObject* stale_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 1 || !(PyDictViewSet_Check(arguments[0]) || PyDictValues_Check(arguments[0]))) {
+    PyErr_SetString(PyExc_TypeError, "stale_iterator(view of a dict)");
+    return nullptr;
+  }
+  auto* dict = reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(arguments[0])->dv_dict);
+  Ref key = Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  if (!key || PyDict_SetItem(dict, key.get(), Py_None) < 0) return nullptr;
+  Ref made = Ref::steal(PyObject_GetIter(arguments[0]));
+  return PyDict_DelItem(dict, key.get()) == 0 ? made.release() : nullptr;
+}
+
 PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
   if (count != 2 || !PyExceptionInstance_Check(arguments[0]) || !PyLong_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "drop_traceback(exception, count)");
@@ -210,6 +222,7 @@ PyObject* set_state_callable() { return callable<set_state>("set_state"); }
 PyObject* rebuild_generator_callable() { return callable<rebuild_generator>("rebuild_generator"); }
 PyObject* advance_iterator_callable() { return callable<advance_iterator>("advance_iterator"); }
 PyObject* advanced_iterator_callable() { return callable<advanced_iterator>("advanced_iterator"); }
+PyObject* stale_iterator_callable() { return callable<stale_iterator>("stale_iterator"); }
 PyObject* drop_traceback_callable() { return callable<drop_traceback>("drop_traceback"); }
 
 bool is_rebuildable(PyTypeObject* type) noexcept {

@@ -19,6 +19,7 @@ PyObject* set_state_callable();          // (object, state): object.__setstate__
 PyObject* rebuild_generator_callable();  // (resume function, args): run up to where it was suspended
 PyObject* advance_iterator_callable();   // (iterator, count): drops that many items
 PyObject* advanced_iterator_callable();  // (iterable, count): an iterator over it, that many items on
+PyObject* stale_iterator_callable();     // (view of a dict): an iterator to which the dict has changed its size
 PyObject* drop_traceback_callable();     // (exception, count): takes the outermost entries off its traceback
 
 // Whether instances of the class can be taken apart and made again by the above: Python classes over object, list,

@@ -406,14 +406,15 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
   const DictIteration at = look_at_dict_iterator(object);
   StandIn* stand_in = at.dict ? tracer_.outside.stand_in(at.dict) : nullptr;
   const bool is_written = stand_in && stand_in->filled && tracer_.outside.is_changed(*stand_in);
-  if (!at.dict || (at.is_stale && !is_written)) return reduced(object);
-  // Begun after the trace had changed the dict: the change comes first.
-  if (is_written && !at.is_stale && written_.insert(stand_in).second && !(write_now && write_now(*stand_in)))
-    return kNoValue;
+  if (!at.dict) return reduced(object);
+  // The dict first, as it is now; an iterator that has to notice a change is made one that does.
+  if (is_written && written_.insert(stand_in).second && !(write_now && write_now(*stand_in))) return kNoValue;
   const char* method = Py_IS_TYPE(object, &PyDictIterKey_Type)     ? "builtins.dict.keys"
                        : Py_IS_TYPE(object, &PyDictIterValue_Type) ? "builtins.dict.values"
                                                                    : "builtins.dict.items";
   const ValueId view = call(import_object(method).get(), {at.dict});
+  if (view != kNoValue && at.is_stale)
+    return add({PlanStep::Kind::Call, Ref::borrow(stale_iterator_callable()), 0, {view}});
   const ValueId given = constant(Ref::steal(PyLong_FromSsize_t(at.given)).get());
   return view == kNoValue ? kNoValue
                           : add({PlanStep::Kind::Call, Ref::borrow(advanced_iterator_callable()), 0, {view, given}});
