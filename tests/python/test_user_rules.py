@@ -480,6 +480,9 @@ def test_marks_are_read_without_importing_torch_dynamo(tmp_path: pathlib.Path) -
 def run(program: str, folder: pathlib.Path, **environment: str) -> str:
     path = folder / "program.py"
     path.write_text(textwrap.dedent(program))
+    # The modules beside the program, also where Python does not look there by itself (PYTHONSAFEPATH).
+    places = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+    environment = {"PYTHONPATH": places, **environment}
     done = subprocess.run(
         [sys.executable, str(path)], cwd=folder, capture_output=True, text=True, env=os.environ | environment, timeout=300
     )
