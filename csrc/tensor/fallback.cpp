@@ -14,6 +14,7 @@
 #include "tensor/operator_report.h"
 #include "tensor/trace_state.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <torch/csrc/autograd/variable.h>
 
 namespace minidynamo {
@@ -246,6 +247,8 @@ class Call {
       const bool view_of_real = view && view->has_bw_view() && !is_fake_tensor(view->get_backward_view().base_);
       if (!is_fake_tensor(tensor) || view_of_real)
         refuse(FakeProblem::RealTensor, c10::str(info_.name, " writes to a real tensor"));
+      // The kernel would raise when it runs; meta kernels do not look.
+      at::assert_no_internal_overlap(tensor);
     });
   }
 

@@ -265,6 +265,9 @@ def _draw_exception(portrait: Portrait, path: str, error: BaseException, file: s
     # A resume function's frame goes on with the function's that it resumes.
     names = [re.sub("^<resume in (.*)>$", "\\1", frame.name) for frame in entries]
     frames = [f"{name}:{frame.lineno}" for name, frame in zip(names, entries)]
+    if isinstance(error, UnboundLocalError) and frames:
+        # CPython 3.11, once it has fused the load with the store before it, names the line of the store.
+        frames[-1] = names[-1]
     portrait.line(f"{path}: traceback {' > '.join(frames)}")
     portrait.draw(f"{path}.args", error.args)
     portrait.line(f"{path}: notes {getattr(error, '__notes__', [])}, suppressed context {error.__suppress_context__}")
