@@ -311,7 +311,9 @@ bool enter_handler(Tracer& tracer, Frame& frame) {
 
 // An instruction raised, or a frame that it called did. False: the error leaves this frame too.
 bool handle_error(Tracer& tracer, Frame& frame) {
-  const bool is_reraised = frame.current().op == Op::RERAISE;
+  // `raise` alone and the end of a finally clause go on with an exception that has this frame in its traceback.
+  const Instruction& now = frame.current();
+  const bool is_reraised = now.op == Op::RERAISE || (now.op == Op::RAISE_VARARGS && now.arg == 0);
   // An exception begins at the innermost instruction; those that it passes through have begun before.
   if (is_reraised ? tracer.raised_at < 0 : tracer.raised_at < frame.started_at) tracer.note_raise(frame);
   if (!is_reraised) {
