@@ -5,19 +5,18 @@
 #include "bytecode/stack_depth.h"
 
 namespace minidynamo {
-namespace {
-
-// Instructions that look at slots below what they take and leave them where they are.
-bool keeps_operands(Op op) noexcept {
-  switch (op) {
-    case Op::COPY:
+int32_t kept_operands(const Instruction& instruction, bool jump) noexcept {
+  switch (instruction.op) {
+    case Op::CHECK_EXC_MATCH:  // the class is replaced by the answer
+      return 1;
+    case Op::SEND:  // what the receiver returned replaces it
+      return jump ? 0 : 1;
     case Op::GET_LEN:
     case Op::MATCH_MAPPING:
     case Op::MATCH_SEQUENCE:
     case Op::MATCH_KEYS:
     case Op::IMPORT_FROM:
     case Op::FOR_ITER:
-    case Op::SEND:
     case Op::WITH_EXCEPT_START:
     case Op::LIST_APPEND:
     case Op::LIST_EXTEND:
@@ -25,15 +24,14 @@ bool keeps_operands(Op op) noexcept {
     case Op::SET_UPDATE:
     case Op::MAP_ADD:
     case Op::DICT_UPDATE:
-    case Op::DICT_MERGE:
-    case Op::CHECK_EXC_MATCH:
-      return true;
+    case Op::DICT_MERGE: {
+      const int32_t inputs = stack_inputs(instruction);
+      return std::min(inputs, inputs + stack_effect(instruction, jump));
+    }
     default:
-      return false;
+      return 0;
   }
 }
-
-}  // namespace
 
 StackLayout::StackLayout(const Bytecode& bytecode)
     : bytecode_(bytecode), before_(bytecode.instructions.size()), reached_(bytecode.instructions.size(), false) {
@@ -86,8 +84,7 @@ std::vector<SlotKind> StackLayout::after(int32_t instruction, bool jump) const {
     default:
       break;
   }
-  const int32_t kept = keeps_operands(now.op) ? std::min(depth, after_depth) : depth - stack_inputs(now);
-  layout.resize(kept);
+  layout.resize(depth - stack_inputs(now) + kept_operands(now, jump));
   layout.resize(after_depth, SlotKind::Value);
   return layout;
 }

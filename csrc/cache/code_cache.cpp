@@ -59,10 +59,14 @@ std::shared_ptr<CacheEntry> CodeCache::find_hit(ConfigId config, const FrameView
 }
 
 LookupResult CodeCache::lookup(ConfigId config, const FrameView& frame, GatheredSlots& room) {
-  CacheRegistry& registry = CacheRegistry::instance();
   PyObject** gathered;
   if (std::shared_ptr<CacheEntry> entry = find_hit(config, frame, room, gathered))
     return {LookupResult::Outcome::Hit, std::move(entry), gathered, nullptr};
+  return miss(config);
+}
+
+LookupResult CodeCache::miss(ConfigId config) {
+  CacheRegistry& registry = CacheRegistry::instance();
   const size_t asked = entry_count(config);
   const SkipMark* mark = skipped(config);
   if (!mark && asked >= registry.recompile_limit) {

@@ -82,7 +82,9 @@ class CodeCache {
   // The first entry of the configuration whose guards hold, which becomes the first to be asked next time; `slots` are
   // then filled as in LookupResult.
   std::shared_ptr<CacheEntry> find_hit(ConfigId config, const FrameView& frame, GatheredSlots& room, PyObject**& slots);
-  // The same, and what to do if there is none.
+  // What to do where no entry fits: Miss or Uncaptured.
+  LookupResult miss(ConfigId config);
+  // The two in one.
   LookupResult lookup(ConfigId config, const FrameView& frame, GatheredSlots& room);
 
   // Why each entry of the configuration refuses the frame, the first to be asked first; kept as last_miss().

@@ -6,7 +6,6 @@
 #include "codegen/effect_planner.h"
 #include "codegen/resume.h"
 #include "codegen/value_planner.h"
-#include "trace/generator.h"
 #include "trace/known_types.h"
 
 namespace minidynamo {
@@ -78,39 +77,6 @@ bool has_name(Op op) noexcept {
   }
 }
 
-// How many operands an instruction leaves where they are, below its results.
-uint32_t kept_operands(const Instruction& instruction, bool jump) noexcept {
-  switch (instruction.op) {
-    case Op::GET_LEN:
-    case Op::MATCH_MAPPING:
-    case Op::MATCH_SEQUENCE:
-    case Op::IMPORT_FROM:
-    case Op::CHECK_EXC_MATCH:
-      return 1;
-    case Op::FOR_ITER:
-      return jump ? 0 : 1;
-    case Op::JUMP_IF_FALSE_OR_POP:
-    case Op::JUMP_IF_TRUE_OR_POP:
-      return 0;
-    case Op::MATCH_KEYS:
-      return 2;
-    case Op::WITH_EXCEPT_START:
-      return 4;
-    case Op::LIST_APPEND:
-    case Op::LIST_EXTEND:
-    case Op::SET_ADD:
-    case Op::SET_UPDATE:
-    case Op::DICT_UPDATE:
-      return static_cast<uint32_t>(instruction.arg);
-    case Op::MAP_ADD:
-      return static_cast<uint32_t>(instruction.arg);
-    case Op::DICT_MERGE:
-      return static_cast<uint32_t>(instruction.arg + 1);
-    default:
-      return 0;
-  }
-}
-
 bool is_super_call(const Frame& frame) noexcept {
   const Instruction& now = frame.current();
   return now.op == Op::CALL && now.arg == 0 &&
@@ -168,13 +134,13 @@ class BreakPlanner {
     return frame.slots[frame.prepared->locals_count + index].get();
   }
 
-  // Stack slots of a frame below the operands of its current instruction.
-  static int32_t below(const OriginalPosition& place) {
-    const std::vector<SlotKind>& stack = layout(place).before(place.instruction);
-    return static_cast<int32_t>(stack.size()) - stack_inputs(place.prepared->bytecode.instructions[place.instruction]);
+  // What a frame in a handler remembers on its stack: the exception that its caller was handling. Null: it is in none.
+  PyObject* saved_exception(size_t i) const {
+    const std::vector<SlotKind>& stack = layout(places_[i]).before(places_[i].instruction);
+    const auto found = std::find(stack.begin(), stack.end(), SlotKind::PreviousException);
+    return found == stack.end() ? nullptr : slot(*frames_[i], found - stack.begin());
   }
 
-  // A handler's frame remembers, on its stack, what its caller was handling.
   void find_handled() {
     Ref now = Ref::steal(PyErr_GetHandledException());
     keep_alive_.push_back(now ? now : Ref::none());
@@ -182,18 +148,8 @@ class BreakPlanner {
     PyObject* current = keep_alive_.back().get();
     for (size_t i = frames_.size(); i-- > 0;) {
       handled_[i] = current;
-      const std::vector<SlotKind>& stack = layout(places_[i]).before(places_[i].instruction);
-      for (size_t index = 0; index < stack.size(); ++index)
-        if (stack[index] == SlotKind::PreviousException) {
-          current = slot(*frames_[i], index);
-          break;
-        }
+      if (PyObject* saved = saved_exception(i)) current = saved;
     }
-  }
-
-  bool handles(size_t i) const {
-    const std::vector<SlotKind>& stack = layout(places_[i]).before(places_[i].instruction);
-    return std::find(stack.begin(), stack.end(), SlotKind::PreviousException) != stack.end();
   }
 
   bool plan_ways(PlanBreak& end, Frame& frame, const OriginalPosition& place, const Instruction& now) {
@@ -202,7 +158,7 @@ class BreakPlanner {
     auto way = [&](bool jump, int32_t target, std::optional<Continuation>& taken) {
       taken.emplace();
       std::vector<SlotKind> after = layout(place).after(place.instruction, jump);
-      taken->kept = kept_operands(now, jump);
+      taken->kept = static_cast<uint32_t>(kept_operands(now, jump));
       const int32_t from = depth - inputs + static_cast<int32_t>(taken->kept);
       for (size_t i = from; i < after.size(); ++i)
         taken->results += after[i] != SlotKind::Null && after[i] != SlotKind::Method;
@@ -248,7 +204,7 @@ class BreakPlanner {
       }
       end.operands.push_back(operand);
     }
-    if (end.handled == kNoValue && sets_handled()) {
+    if (sets_handled()) {
       end.handled = values_.value_of(handled_.back());
       return end.handled != kNoValue;
     }
@@ -257,21 +213,15 @@ class BreakPlanner {
 
   bool sets_handled() const {
     for (size_t i = 0; i < frames_.size(); ++i)
-      if (handles(i)) return true;
+      if (saved_exception(i)) return true;
     return false;
   }
 
   // The value in a stack slot; of LOAD_METHOD's two the one callable that they make.
   ValueId slot_value(Frame& frame, const std::vector<SlotKind>& stack, int32_t index) {
     const int32_t locals = frame.prepared->locals_count;
-    if (index > 0 && stack[index] == SlotKind::MethodSelf && slot(frame, index - 1)) {
-      PyObject* method = slot(frame, index - 1);
-      if (Py_IS_TYPE(method, &PyMethodDescr_Type) && is_traced_generator(slot(frame, index))) {
-        static PyObject* const getattr = import_object("builtins.getattr").release();
-        return values_.call(getattr, {slot(frame, index), PyDescr_NAME(method)});
-      }
-      return values_.call(reinterpret_cast<PyObject*>(&PyMethod_Type), {method, slot(frame, index)});
-    }
+    if (index > 0 && stack[index] == SlotKind::MethodSelf && slot(frame, index - 1))
+      return values_.bound_method(slot(frame, index - 1), slot(frame, index));
     return values_.slot_value(frame, locals + index);
   }
 
@@ -378,10 +328,6 @@ bool plan_with_cycles(ValuePlanner& values, Attempt attempt) {
     values.start_again();
   }
 }
-
-}  // namespace
-
-namespace {
 
 // Inference mode is entered where its context is made again.
 void define_inference_contexts(Tracer& tracer, ValuePlanner& values) {

@@ -34,8 +34,8 @@ bool names_local(Op op) noexcept {
 
 class ResumeCode {
  public:
-  ResumeCode(const PreparedCode& original, ResumePlace place, const std::vector<bool>& bound, ResumeFunction& made)
-      : original_(original), code_(original.bytecode), place_(place), bound_(bound), made_(made) {}
+  ResumeCode(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed, ResumeFunction& made)
+      : original_(original), code_(original.bytecode), place_(place), passed_(passed), made_(made) {}
 
   Ref assemble_code() {
     position_ = code_.instructions[place_.instruction].position;
@@ -59,7 +59,7 @@ class ResumeCode {
   const PreparedCode& original_;
   const Bytecode& code_;
   const ResumePlace place_;
-  const std::vector<bool>& bound_;
+  const std::vector<bool>& passed_;  // by local of the original
   ResumeFunction& made_;
   Bytecode bytecode_;
   std::vector<Ref> consts_, local_names_;
@@ -71,17 +71,12 @@ class ResumeCode {
     return place_.kind == PlaceKind::Suspended || place_.kind == PlaceKind::NotStarted;
   }
 
-  bool is_live(int32_t local) const {
-    return place_.kind == PlaceKind::Before ? original_.liveness().before(place_.instruction, local)
-                                            : original_.liveness().after(place_.instruction, local);
-  }
-
   void choose_parameters() {
     stack_ = original_.stack_layout().before(place_.instruction);
     const Instruction& at = code_.instructions[place_.instruction];
     if (place_.kind != PlaceKind::Before) stack_.resize(stack_.size() - stack_inputs(at));
     for (int32_t local = 0; local < original_.locals_count; ++local)
-      if (bound_[local] && is_live(local)) made_.parameters.push_back({ParameterKind::Local, local});
+      if (passed_[local]) made_.parameters.push_back({ParameterKind::Local, local});
     bool saved = false;
     for (size_t slot = 0; slot < stack_.size(); ++slot) {
       const bool is_first_saved = stack_[slot] == SlotKind::PreviousException && !std::exchange(saved, true);

@@ -18,6 +18,13 @@ bool is_dict_view(PyTypeObject* type) noexcept {
   return type == &PyDictKeys_Type || type == &PyDictValues_Type || type == &PyDictItems_Type;
 }
 
+// The method of dict that gives a view, or the view under an iterator, of the type.
+Ref view_method(PyTypeObject* type) {
+  if (type == &PyDictKeys_Type || type == &PyDictIterKey_Type) return import_object("builtins.dict.keys");
+  if (type == &PyDictValues_Type || type == &PyDictIterValue_Type) return import_object("builtins.dict.values");
+  return import_object("builtins.dict.items");
+}
+
 // Can be made empty first and filled later.
 bool can_be_filled(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
@@ -128,9 +135,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     auto* slice = reinterpret_cast<PySliceObject*>(object);
     return with_operands(PlanStep::Kind::Slice, {slice->start, slice->stop, slice->step});
   }
-  if (type == &PyMethod_Type)
-    return call(reinterpret_cast<PyObject*>(&PyMethod_Type),
-                {PyMethod_GET_FUNCTION(object), PyMethod_GET_SELF(object)});
+  if (type == &PyMethod_Type) return bound_method(PyMethod_GET_FUNCTION(object), PyMethod_GET_SELF(object));
   if (type == &_PyMethodWrapper_Type) return bound_native_method(object);
   if (PyFunction_Check(object)) return function(object);
   if (type == &PyCell_Type) return cell(object);
@@ -324,10 +329,15 @@ ValueId ValuePlanner::bound_native_method(PyObject* object) {
   PyObject* descriptor = descriptor_behind(object);
   if (!self || !descriptor) return refuse("a bound method of C code leaves the trace");
   keep_alive_.push_back(self);
-  if (!is_traced_generator(self.get()))
-    return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {descriptor, self.get()});
+  return bound_method(descriptor, self.get());
+}
+
+ValueId ValuePlanner::bound_method(PyObject* function, PyObject* self) {
+  const bool is_descriptor = Py_IS_TYPE(function, &PyMethodDescr_Type) || Py_IS_TYPE(function, &PyWrapperDescr_Type);
+  if (!is_traced_generator(self) || !is_descriptor)
+    return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {function, self});
   static PyObject* const getattr = import_object("builtins.getattr").release();  // CPython's generator has its own
-  return call(getattr, {self.get(), PyDescr_NAME(descriptor)});
+  return call(getattr, {self, PyDescr_NAME(function)});
 }
 
 ValueId ValuePlanner::partial(PyObject* object) {
@@ -409,10 +419,7 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
   if (!at.dict) return reduced(object);
   // The dict first, as it is now; an iterator that has to notice a change is made one that does.
   if (is_written && written_.insert(stand_in).second && !(write_now && write_now(*stand_in))) return kNoValue;
-  const char* method = Py_IS_TYPE(object, &PyDictIterKey_Type)     ? "builtins.dict.keys"
-                       : Py_IS_TYPE(object, &PyDictIterValue_Type) ? "builtins.dict.values"
-                                                                   : "builtins.dict.items";
-  const ValueId view = call(import_object(method).get(), {at.dict});
+  const ValueId view = call(view_method(Py_TYPE(object)).get(), {at.dict});
   if (view != kNoValue && at.is_stale)
     return add({PlanStep::Kind::Call, Ref::borrow(stale_iterator_callable()), 0, {view}});
   const ValueId given = constant(Ref::steal(PyLong_FromSsize_t(at.given)).get());
@@ -421,11 +428,7 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
 }
 
 ValueId ValuePlanner::dict_view(PyObject* object) {
-  PyTypeObject* type = Py_TYPE(object);
-  const char* method = type == &PyDictKeys_Type     ? "builtins.dict.keys"
-                       : type == &PyDictValues_Type ? "builtins.dict.values"
-                                                    : "builtins.dict.items";
-  return call(import_object(method).get(),
+  return call(view_method(Py_TYPE(object)).get(),
               {reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(object)->dv_dict)});
 }
 

@@ -29,6 +29,8 @@ class ValuePlanner {
   void define(PyObject* object, PyObject* callable, PyObject* argument);
   static bool is_bound(const Frame& frame, size_t slot) noexcept;
 
+  // A function or descriptor bound to its first argument.
+  ValueId bound_method(PyObject* function, PyObject* self);
   ValueId call(PyObject* callable, std::initializer_list<PyObject*> arguments);
   // A step run for its effect: callable(*arguments).
   bool effect(PyObject* callable, std::initializer_list<PyObject*> arguments);

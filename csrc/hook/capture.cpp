@@ -155,14 +155,11 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
   if (find_cached(cache, view, config, found)) return true;
   const ConfigId id = config_id(config);
   apply_settings(config);
-  LookupResult looked_up = cache->lookup(id, view, found.room);
-  if (looked_up.outcome == LookupResult::Outcome::Uncaptured) {
-    report_skipped(code, config, *looked_up.skip);
+  const LookupResult missed = cache->miss(id);
+  if (missed.outcome == LookupResult::Outcome::Uncaptured) {
+    report_skipped(code, config, *missed.skip);
     return false;
   }
-  found.entry = std::move(looked_up.entry);
-  found.slots = looked_up.slots;
-  if (looked_up.outcome == LookupResult::Outcome::Hit) return true;
   if (cache->entry_count(id)) report_recompile(code, config, *cache, view);
   found.entry = capture(code, view, config);
   if (!found.entry) return false;
