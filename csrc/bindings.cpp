@@ -128,6 +128,9 @@ PYBIND11_MODULE(_C, module) {
   });
   module.def("start_global_capture", [](const py::object& config) { set_global_capture(config.ptr()); });
   module.def("stop_global_capture", [] { set_global_capture(nullptr); });
+  module.def("set_stress", [](bool on, long break_every, unsigned long seed) {
+    runtime().stress = {on, break_every, seed};
+  });
   module.def("is_tracing", [] { return Tracer::current() != nullptr; });
   module.def("call_disabled", &call_disabled);
   module.def("allow_in_graph",

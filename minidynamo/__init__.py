@@ -18,7 +18,7 @@ import torch  # noqa: E402  # the interpreter is checked first: its error is the
 
 _requirements.check(torch.__version__)
 
-from minidynamo import config, debug  # noqa: E402
+from minidynamo import _global_capture, config, debug  # noqa: E402, F401  # global capture follows config.stress
 from minidynamo._api import compile, compile_in_place, disable, is_compiling, optimize, reset, stats  # noqa: E402
 from minidynamo._explain import Explanation, explain  # noqa: E402
 from minidynamo._module import OptimizedModule  # noqa: E402

@@ -1,9 +1,15 @@
-"""Global capture: every frame of the process is looked at, not only those of wrapped functions."""
+"""Global capture: every frame of the process is looked at, not only those of wrapped functions.
 
-from minidynamo import _C
+Under `config.stress` it begins by itself, with the `eager` backend, and takes every frame.
+"""
+
+import torch
+
+from minidynamo import _C, config
 from minidynamo._capture import CaptureConfig, capture_config
 
 _active: CaptureConfig | None = None
+_started_by_stress = False
 
 
 def start(backend: str) -> None:
@@ -12,7 +18,9 @@ def start(backend: str) -> None:
     Raises InvalidBackend for an unknown name.
     """
     global _active
-    settings = capture_config(backend)
+    settings = capture_config("eager" if config.stress else backend)
+    if config.stress:
+        _import_everything(settings)
     _C.start_global_capture(settings)
     _active = settings
 
@@ -22,3 +30,26 @@ def stop() -> None:
     global _active
     _C.stop_global_capture()
     _active = None
+
+
+def _import_everything(settings: CaptureConfig) -> None:
+    """Makes a capture import what it needs now: the frames to come are also those of the import system, which cannot do one import
+    in the middle of another's bookkeeping."""
+    import minidynamo._breaks  # noqa: F401
+
+    _C.OptimizedFunction(lambda x: x.sin(), settings)(torch.zeros(1))
+
+
+def _follow_stress() -> None:
+    global _started_by_stress
+    _C.set_stress(config.stress, config.stress_breaks if config.stress else 0, config.stress_seed)
+    if config.stress and _active is None:
+        start("eager")
+        _started_by_stress = True
+    elif not config.stress and _started_by_stress:
+        stop()
+        _started_by_stress = False
+
+
+for _name in ("stress", "stress_breaks", "stress_seed"):
+    config.when_changed(_name, _follow_stress)

@@ -43,6 +43,17 @@ trace_depth_limit: int = 400
 force_break_at: int = 0
 """For tests: a graph break before the n-th instruction of every trace, counted over all its frames; 0 asks for none."""
 
+stress: bool = False
+"""For tests: capture every frame that the process runs, tensors or not and whoever's code it is, with the `eager` backend.
+MINIDYNAMO_STRESS=1 beside MINIDYNAMO=1 sets it when the process starts."""
+
+stress_breaks: int = 0
+"""For tests, under `stress`: a graph break before every n-th instruction of every trace; 0 asks for none. The environment variable
+MINIDYNAMO_STRESS_BREAKS sets it at import."""
+
+stress_seed: int = 0
+"""For tests, under `stress_breaks`: another seed, other places. The environment variable MINIDYNAMO_STRESS_SEED sets it at import."""
+
 logs: frozenset[str] = frozenset()
 """What is logged: any of LOG_TOPICS. The environment variable MINIDYNAMO_LOGS (comma separated) sets it at import."""
 
@@ -128,6 +139,9 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "trace_node_limit": _positive,
     "trace_depth_limit": _positive,
     "force_break_at": _count,
+    "stress": _boolean,
+    "stress_breaks": _count,
+    "stress_seed": _count,
     "logs": _log_topics,
     "skip": _skip_list,
 }
@@ -197,5 +211,15 @@ sys.modules[__name__].__class__ = _Settings
 
 if os.environ.get("MINIDYNAMO_LOGS"):
     logs = _checked("logs", os.environ["MINIDYNAMO_LOGS"])
+def _number_from_environment(variable: str) -> int:
+    text = os.environ.get(variable) or "0"
+    try:
+        return _count(int(text))
+    except ValueError:
+        raise ValueError(f"{variable} must be a number that is not negative, got {text!r}") from None
+
+
+stress_breaks = _number_from_environment("MINIDYNAMO_STRESS_BREAKS")
+stress_seed = _number_from_environment("MINIDYNAMO_STRESS_SEED")
 if os.environ.get("MINIDYNAMO_SKIP"):
     skip = _checked("skip", os.environ["MINIDYNAMO_SKIP"])

@@ -3,6 +3,7 @@
 Runs at interpreter start, from the .pth file beside it, so it stays apart from the package (importing that imports torch) and
 imports nothing. It only waits: a finder at the head of sys.meta_path recognizes torch, and when the program's own import of
 torch has finished, capture begins. MINIDYNAMO_BACKEND names the backend, "inductor" unless it is set.
+MINIDYNAMO_STRESS=1 (for tests) waits for nothing: it imports torch, and captures every frame of the program.
 A program is never made to fail by this: what goes wrong is said in one line on stderr, and the program runs uncaptured.
 """
 
@@ -12,20 +13,29 @@ import sys
 
 def install():
     """Begins to wait for torch. Does nothing the second time, or where MINIDYNAMO says no."""
-    if os.environ.get("MINIDYNAMO", "").strip().lower() in ("", "0", "false", "no", "off"):
+    if not is_switched_on("MINIDYNAMO"):
         return
-    if "torch" in sys.modules:
+    if "torch" in sys.modules or is_switched_on("MINIDYNAMO_STRESS"):
         begin()
     elif not any(isinstance(finder, WaitForTorch) for finder in sys.meta_path):
         sys.meta_path.insert(0, WaitForTorch())
 
 
+def is_switched_on(variable):
+    """Whether an environment variable says yes: anything but nothing, 0, false, no and off."""
+    return os.environ.get(variable, "").strip().lower() not in ("", "0", "false", "no", "off")
+
+
 def begin():
     """Starts global capture in this process."""
     try:
+        from minidynamo import config
         from minidynamo._global_capture import start
 
-        start(os.environ.get("MINIDYNAMO_BACKEND") or "inductor")
+        if is_switched_on("MINIDYNAMO_STRESS"):
+            config.stress = True
+        else:
+            start(os.environ.get("MINIDYNAMO_BACKEND") or "inductor")
     except Exception as error:
         print(f"minidynamo: the program runs uncaptured: {error}", file=sys.stderr)
 

@@ -35,13 +35,23 @@ void apply_settings(PyObject* config) {
   if (limits && PyTuple_Check(limits.get()) && PyTuple_GET_SIZE(limits.get()) == 3)
     runtime().limits = {PyLong_AsLong(PyTuple_GET_ITEM(limits.get(), 0)),
                         PyLong_AsSize_t(PyTuple_GET_ITEM(limits.get(), 1)),
-                        static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(limits.get(), 2)))};
+                        static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(limits.get(), 2))), runtime().stress.on};
   PyErr_Clear();
 }
 
+// A number for a code object that is the same in every process, and another one for every seed.
+unsigned long stable_hash(PyCodeObject* code, unsigned long seed) noexcept {
+  unsigned long hash = 14695981039346656037UL ^ seed;  // FNV-1a
+  const char* name = PyUnicode_AsUTF8(code->co_qualname);
+  for (const char* c = name ? name : ""; *c; ++c) hash = (hash ^ static_cast<unsigned char>(*c)) * 1099511628211UL;
+  return (hash ^ static_cast<unsigned long>(code->co_firstlineno)) * 1099511628211UL >> 16;
+}
+
 // Testing: the instruction before which to break; 0: none. Resume functions are left alone, so that one break is one
-// break.
+// break, but under stress.
 long force_break_at(PyCodeObject* code, PyObject* config) {
+  const Stress& stress = runtime().stress;
+  if (stress.break_every) return 1 + static_cast<long>(stable_hash(code, stress.seed) % stress.break_every);
   Ref at = Ref::steal(PyObject_GetAttrString(config, "force_break_at"));
   const long number = at && PyLong_Check(at.get()) ? PyLong_AsLong(at.get()) : 0;
   PyErr_Clear();

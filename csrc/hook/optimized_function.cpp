@@ -8,6 +8,7 @@
 #include "hook/frame_hook.h"
 #include "hook/module_call.h"
 #include "hook/run_entry.h"
+#include "python/eval_frame.h"
 #include "trace/rules.h"
 
 namespace minidynamo {
@@ -61,7 +62,7 @@ PyObject* call_function(OptimizedFunction* self, PyObject* function, PyObject* c
 PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags,
                                PyObject* keyword_names) noexcept {
   OptimizedFunction* self = as_optimized(object);
-  if (Tracer::current() || thread_mode().disabled)
+  if (Tracer::current() || thread_mode().disabled || is_being_watched(PyThreadState_Get()))
     return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names);
   PyObject* function = self->wrapped;
   Ref bound_function, bound_self;

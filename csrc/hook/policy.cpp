@@ -1,5 +1,6 @@
 #include "hook/policy.h"
 
+#include "hook/runtime.h"
 #include "python/dict_version.h"
 #include "tensor/fake.h"
 #include "trace/code_origin.h"
@@ -70,6 +71,7 @@ bool is_of_user(const InterpreterFrame& frame) {
 
 bool should_capture(const InterpreterFrame& frame) {
   if (!frame.is_call || (frame.code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))) return false;
+  if (runtime().stress.on) return code_origin(frame.code->co_filename) != CodeOrigin::Minidynamo;
   int parameters = frame.code->co_argcount + frame.code->co_kwonlyargcount;
   parameters += (frame.code->co_flags & CO_VARARGS ? 1 : 0) + (frame.code->co_flags & CO_VARKEYWORDS ? 1 : 0);
   TensorSearch search;

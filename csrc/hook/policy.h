@@ -5,7 +5,7 @@
 namespace minidynamo {
 
 // User code (not the standard library, torch or minidynamo) from whose arguments a tensor or an nn.Module can be
-// reached in a few steps through containers and attributes.
+// reached in a few steps through containers and attributes. Under config.stress, any Python function.
 bool should_capture(const InterpreterFrame& frame);
 
 }  // namespace minidynamo

@@ -43,6 +43,13 @@ struct Uncaptured {
   int line = 0, column = -1, end_column = -1;
 };
 
+// For tests (config.stress): every frame is worth a capture, whoever's code it is, and may be cut anywhere.
+struct Stress {
+  bool on = false;
+  long break_every = 0;  // a break before every n-th instruction of a trace; 0: none but those that must be
+  unsigned long seed = 0;
+};
+
 struct Statistics {
   long frames = 0, captured = 0, graphs = 0, guards = 0, operators = 0, instructions = 0;
   double evaluate = 0, propagate = 0, guard_build = 0, graph_export = 0, backend = 0, codegen = 0;  // seconds
@@ -57,6 +64,7 @@ struct Runtime {
   long compiled_functions = 0;
   std::vector<std::pair<Ref, Ref>> published;  // (globals dict, name) of __compiled_fn_N, removed at reset
   TraceLimits limits;
+  Stress stress;
   long running_entries = 0;  // on all threads
   bool forget_names_later = false;
 };

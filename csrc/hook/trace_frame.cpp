@@ -113,9 +113,11 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
   why = first->tracer->why();
   first.reset();
   if (!request.may_break || !is_about_a_place(why.reason)) return nullptr;
+  // Under stress a resume function may have to break where it begins: something must happen before the next one.
+  const bool must_advance = !is_about_length(why.reason) || runtime().stress.break_every;
   for (const StopPoint& stop : why.stops) {
     auto next = fresh();
-    Cut cut{stop, !is_about_length(why.reason), ""};
+    Cut cut{stop, must_advance, ""};
     if (attempt(*next, code, view, 0, &cut)) return next;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
     if (why.detail.find(cut.refusal) == std::string::npos) why.detail += "; it cannot be cut there: " + cut.refusal;

@@ -1,5 +1,6 @@
 #include "trace/known_types.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -7,29 +8,44 @@
 
 namespace minidynamo {
 
+namespace {
+
+// The attribute that the part of `path` behind `start` names; a null Ref with a Python error set if there is none.
+Ref attribute_at(Ref object, const std::string& path, size_t start) {
+  while (object && start < path.size()) {
+    const size_t stop = std::min(path.find('.', start + 1), path.size());
+    object = Ref::steal(PyObject_GetAttrString(object.get(), path.substr(start + 1, stop - start - 1).c_str()));
+    start = stop;
+  }
+  return object;
+}
+
+}  // namespace
+
 Ref import_object(const char* dotted_path) {
   std::optional<Tracer::Native> native;  // importing is not what the program does
   if (Tracer* tracer = Tracer::current()) native.emplace(*tracer);
-  // The longest importable prefix is the module, the rest are attributes.
   const std::string path = dotted_path;
-  for (size_t end = path.size(); end != std::string::npos && end > 0; end = path.rfind('.', end - 1)) {
-    Ref module = Ref::steal(PyImport_ImportModule(path.substr(0, end).c_str()));
-    if (!module) {
-      if (!PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) return nullptr;
-      PyErr_Clear();
-      continue;
-    }
-    Ref object = std::move(module);
-    size_t start = end;
-    while (object && start < path.size()) {
-      const size_t stop = path.find('.', start + 1);
-      object = Ref::steal(PyObject_GetAttrString(object.get(), path.substr(start + 1, stop - start - 1).c_str()));
-      start = stop == std::string::npos ? path.size() : stop;
-    }
-    return object;
-  }
-  PyErr_Format(PyExc_ImportError, "no module in %s", dotted_path);
-  return nullptr;
+  auto prefixes = [&](auto visit) {  // the longest first
+    for (size_t end = path.size(); end != std::string::npos && end > 0; end = path.rfind('.', end - 1))
+      if (Ref found = visit(path.substr(0, end), end)) return found;
+    return Ref();
+  };
+  // Nearly always all of it is there already, and asking the import system for what is no module is slow.
+  PyObject* modules = PyImport_GetModuleDict();
+  Ref known = prefixes([&](const std::string& name, size_t end) {
+    Ref module = Ref::borrow(PyDict_GetItemString(modules, name.c_str()));
+    return module && !module.is(Py_None) ? attribute_at(std::move(module), path, end) : Ref();
+  });
+  PyErr_Clear();
+  if (known) return known;
+  Ref imported = prefixes([&](const std::string& name, size_t end) {
+    PyErr_Clear();
+    Ref module = Ref::steal(PyImport_ImportModule(name.c_str()));
+    return module ? attribute_at(std::move(module), path, end) : Ref();
+  });
+  if (!imported && !PyErr_Occurred()) PyErr_Format(PyExc_ImportError, "no module in %s", dotted_path);
+  return imported;
 }
 
 const KnownTypes* known_types() {

@@ -44,27 +44,27 @@ BreakReason reason_for(FakeProblem problem) noexcept {
 namespace {
 
 // Whether the trace can end inside this frame: a break in it must not be moved out to the call that led here.
-bool can_end_in(const Frame& frame) {
-  return frame.instruction >= frame.prepared->first_instruction() && !is_library_code(frame.code()) &&
-         !frame.prepared->reads_own_frame();
+bool can_end_in(const Frame& frame, const TraceLimits& limits) {
+  return frame.instruction >= frame.prepared->first_instruction() &&
+         (limits.may_end_in_libraries || !is_library_code(frame.code())) && !frame.prepared->reads_own_frame();
 }
 
 // The places to end a trace instead of giving it up in `innermost`.
-std::vector<StopPoint> stops_from(const Frame* innermost) {
+std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& limits) {
   std::vector<StopPoint> stops;
   const Frame* outermost = innermost;
   while (outermost && outermost->caller) outermost = outermost->caller;
   if (!outermost || !outermost->is_root) return stops;  // a generator that is closed after the frame has ended
   const Frame* blocked = nullptr;                       // the outermost frame that the trace cannot end in or below
   for (const Frame* frame = innermost; frame; frame = frame->caller)
-    if (!can_end_in(*frame) || (frame->caller && !frame->called_directly)) blocked = frame;
+    if (!can_end_in(*frame, limits) || (frame->caller && !frame->called_directly)) blocked = frame;
   for (const Frame* frame = blocked ? blocked->caller : innermost; frame; frame = frame->caller)
     stops.push_back({frame->started_at, frame->code(), frame->instruction});
   return stops;
 }
 
-Break make_break(BreakReason why, std::string detail, const Frame* frame) {
-  Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), stops_from(frame)};
+Break make_break(BreakReason why, std::string detail, const Frame* frame, const TraceLimits& limits) {
+  Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), stops_from(frame, limits)};
   if (frame) {
     const Position& at = frame->current().position;
     reason.code_object = frame->prepared->code_object;
@@ -97,7 +97,7 @@ void Tracer::note_raise(Frame& at) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   raised_at = at.started_at;
-  raised = make_break(BreakReason::Exception, "", &at);
+  raised = make_break(BreakReason::Exception, "", &at, limits);
   PyErr_Restore(type, value, traceback);
 }
 
@@ -111,7 +111,7 @@ void Tracer::give_up_exception(std::string text) {
 std::nullptr_t Tracer::give_up(BreakReason why, std::string detail) {
   if (!broken()) {  // the first reason is the one that matters
     drop_error();
-    broken_ = make_break(why, std::move(detail), frame);
+    broken_ = make_break(why, std::move(detail), frame, limits);
   }
   // Whatever C code lies between sees an error and returns; nothing looks at what it is.
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "minidynamo: the trace was given up");

@@ -47,6 +47,7 @@ struct TraceLimits {
   long instructions = 20'000'000;
   size_t nodes = 200'000;
   int depth = 400;
+  bool may_end_in_libraries = false;  // testing: the standard library and torch are cut like user code
 };
 
 class Tracer final : public OperatorObserver {
