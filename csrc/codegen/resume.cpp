@@ -253,7 +253,7 @@ struct ResumeKey {
   PyCodeObject* original;
   PyObject* globals;
   ResumePlace place;
-  std::vector<bool> bound;
+  std::vector<bool> passed;
   auto operator<=>(const ResumeKey&) const = default;
 };
 
@@ -270,19 +270,19 @@ ResumeRegistry& registry() {
 
 }  // namespace
 
-const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& bound,
+bool is_read_after(const PreparedCode& original, ResumePlace place, int32_t local) {
+  return place.kind == PlaceKind::Before ? original.liveness().before(place.instruction, local)
+                                         : original.liveness().after(place.instruction, local);
+}
+
+const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed,
                                       PyObject* globals) {
-  std::vector<bool> relevant = bound;
-  for (int32_t local = 0; local < original.locals_count; ++local)
-    if (!(place.kind == PlaceKind::Before ? original.liveness().before(place.instruction, local)
-                                          : original.liveness().after(place.instruction, local)))
-      relevant[local] = false;
-  std::unique_ptr<ResumeFunction>& known = registry().functions[{original.code(), globals, place, relevant}];
+  std::unique_ptr<ResumeFunction>& known = registry().functions[{original.code(), globals, place, passed}];
   if (known) return known.get();
   auto made = std::make_unique<ResumeFunction>();
   made->original = original.code_object;
   made->place = place;
-  const Ref code = ResumeCode(original, place, relevant, *made).assemble_code();
+  const Ref code = ResumeCode(original, place, passed, *made).assemble_code();
   if (!code) return nullptr;
   made->function = Ref::steal(PyFunction_NewWithQualName(code.get(), globals, original.bytecode.qualname.get()));
   if (!made->function) return nullptr;

@@ -82,11 +82,14 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
   return false;
 }
 
-// Runs an entry whose guards have just gathered `slots`. `captured` false: run the frame as it was.
-Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slots, Run& run, bool& captured) {
+// Runs an entry whose guards have just gathered `slots`. `captured` false: run the frame as it was. `locals` are let go
+// of when they are not needed any more: the program may have deleted them.
+Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slots, Run& run, bool& captured,
+                 std::vector<Ref>* locals = nullptr) {
   captured = true;
   Ref inputs = pack(slots, entry->graph_inputs);
   Ref live = entry->uses_live ? pack(slots, entry->guards.gathered()) : Ref::none();
+  if (locals && !entry->compiled) locals->clear();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
     return Ref::steal(PyObject_Vectorcall(entry->residual_function.get(), arguments + 1,
@@ -108,7 +111,7 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slot
 }
 
 // Runs the function that a residual function went on with: from an entry, or as it is.
-Ref run_resume_function(PyObject* function, const std::vector<Ref>& arguments, PyObject* config, Run& run) {
+Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject* config, Run& run) {
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
   std::vector<PyObject*> locals(code->co_nlocalsplus, nullptr);
   for (size_t i = 0; i < arguments.size(); ++i) locals[i] = arguments[i].get();
@@ -120,7 +123,7 @@ Ref run_resume_function(PyObject* function, const std::vector<Ref>& arguments, P
   }
   if (has_entry) {
     bool captured;
-    Ref result = run_residual(found.entry, found.slots, run, captured);
+    Ref result = run_residual(found.entry, found.slots, run, captured, &arguments);
     if (captured) return result;
   } else if (PyErr_Occurred()) {
     return nullptr;
@@ -142,8 +145,7 @@ Ref run_entry(const FoundEntry& found, bool& captured) {
   Ref result = run_residual(found.entry, found.slots, run, captured);
   while (captured && run.next_function) {
     const Ref function = std::exchange(run.next_function, nullptr);
-    const std::vector<Ref> arguments = std::exchange(run.next_arguments, {});
-    result = run_resume_function(function.get(), arguments, config.get(), run);
+    result = run_resume_function(function.get(), std::exchange(run.next_arguments, {}), config.get(), run);
   }
   return result;
 }

@@ -109,9 +109,10 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     static PyObject* const dict_name = interned("__dict__");
     static PyObject* const class_name = interned("__class__");
     if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
-    if (name == dict_name && tracer.outside.source_of(object) && !tracer.outside.stand_in(object))
+    const bool is_class = PyType_Check(object);  // whose __dict__ is a read-only view
+    if (name == dict_name && !is_class && tracer.outside.source_of(object) && !tracer.outside.stand_in(object))
       return load_own_dict(tracer, object);
-    if (name == dict_name && !tracer.outside.source_of(object)) {
+    if (name == dict_name && !is_class && !tracer.outside.source_of(object)) {
       Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
       if (dict) tracer.own_dicts.emplace(dict.get(), Ref::borrow(object));
       return dict;
@@ -318,11 +319,9 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
     return Ref::borrow(value);
   }
   if (const AttributeWrite* write = tracer.outside.pending(object, name)) return write->value;
-  PyObject* owner = object;
-  if (StandIn* stand_in = tracer.outside.stand_in(object)) {
+  if (tracer.outside.stand_in(object))
     if (PyObject* own = instance_attribute(object, name)) return Ref::borrow(own);
-    owner = stand_in->original.get();
-  }
+  PyObject* owner = source->value.get();  // of what stands for another object, that one has the attributes
   if (!has_instance_dict(Py_TYPE(owner))) return nullptr;
   if (StandIn* in_use = own_dict_in_use(tracer, owner))
     return Ref::borrow(PyDict_GetItemWithError(in_use->object.get(), name));

@@ -3,6 +3,8 @@
 // frame hook.
 #include "trace/operations.h"
 
+#include "python/nesting.h"
+#include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
 #include "trace/generator.h"
@@ -74,6 +76,11 @@ void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
   PyTypeObject* type = Py_TYPE(key);
   if (type == &PyUnicode_Type || is_number(key)) return;
   if (PyTuple_Check(key)) {
+    NestingLevel level;
+    if (level.is_too_deep()) {
+      tracer.give_up(BreakReason::ContainerTooLarge, "a key is nested too deep");
+      return;
+    }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) guard_as_key(tracer, container, PyTuple_GET_ITEM(key, i));
     return;
   }
@@ -159,8 +166,10 @@ bool expose(Tracer& tracer, PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (tracer.outside.is_opaque(object) || PyExceptionInstance_Check(object)) return use_opaque(tracer, object);
   if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
-      PyTuple_Check(object) || type == &PyMethod_Type || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
-      is_plain_builtin_type(type) || is_constant(object) || PyCode_Check(object) || type == &PyBaseObject_Type)
+      PyTuple_Check(object) || type == &PyMethod_Type || is_constant(object) || PyCode_Check(object))
+    return true;
+  PyTypeObject* base = native_base(type);
+  if (base == &PyBaseObject_Type || (is_plain_builtin_type(base) && base != known_types()->simple_namespace))
     return true;
   if (type->tp_descr_get) return true;
   return tracer.give_up(BreakReason::OpaqueObject, std::string("native code uses a ") + type->tp_name +
@@ -168,6 +177,8 @@ bool expose(Tracer& tracer, PyObject* object) {
 }
 
 bool shows_address(PyObject* object) {
+  NestingLevel level;
+  if (level.is_too_deep()) return true;
   PyTypeObject* type = Py_TYPE(object);
   if (PyTuple_Check(object) || PyList_Check(object)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
