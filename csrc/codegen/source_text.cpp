@@ -31,6 +31,9 @@ class SourceWriter {
       if (schedule_.places[id] == Place::Local) line("v" + std::to_string(id) + " = " + expression(id));
       if (schedule_.places[id] == Place::Statement) line(statement(id));
     }
+    for (const ValueId id : schedule_.live_to_drop)
+      line("live[" + std::to_string(plan_.steps[id].index) + "] = None");
+    for (const ValueId id : schedule_.locals_to_drop) line("del v" + std::to_string(id));
     if (plan_.end)
       write_break(*plan_.end);
     else

@@ -39,10 +39,16 @@ PyObject* put_aside_mark() {
   return mark;
 }
 
-Ref pack(PyObject* const* slots, uint32_t count) {
+Ref pack_tuple(PyObject* const* slots, uint32_t count) {
   Ref tuple = Ref::steal(PyTuple_New(count));
   for (uint32_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Ref::borrow(slots[i]).release());
   return tuple;
+}
+
+Ref pack_list(PyObject* const* slots, uint32_t count) {
+  Ref list = Ref::steal(PyList_New(count));
+  for (uint32_t i = 0; list && i < count; ++i) PyList_SET_ITEM(list.get(), i, Ref::borrow(slots[i]).release());
+  return list;
 }
 
 // Where residual code calls the compiled function: the only call of its kind.
@@ -87,8 +93,8 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
 Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slots, Run& run, bool& captured,
                  std::vector<Ref>* locals = nullptr) {
   captured = true;
-  Ref inputs = pack(slots, entry->graph_inputs);
-  Ref live = entry->uses_live ? pack(slots, entry->guards.gathered()) : Ref::none();
+  Ref inputs = pack_tuple(slots, entry->graph_inputs);
+  Ref live = entry->uses_live ? pack_list(slots, entry->guards.gathered()) : Ref::none();
   if (locals && !entry->compiled) locals->clear();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
