@@ -197,12 +197,16 @@ PyObject* set_state(PyObject*, PyObject* const* arguments, Py_ssize_t count) noe
 }
 
 PyObject* rebuild_generator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
-  if (count != 2 || !PyTuple_Check(arguments[1])) {
-    PyErr_SetString(PyExc_TypeError, "rebuild_generator(function, args)");
+  if (count != 5 || !PyTuple_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_generator(function, args, started, name, qualname)");
     return nullptr;
   }
   Ref made = Ref::steal(PyObject_Call(arguments[0], arguments[1], nullptr));
-  Ref suspended = made ? Ref::steal(PyIter_Next(made.get())) : Ref();
+  if (!made || PyObject_SetAttrString(made.get(), "__name__", arguments[3]) < 0 ||
+      PyObject_SetAttrString(made.get(), "__qualname__", arguments[4]) < 0)
+    return nullptr;
+  if (arguments[2] != Py_True) return made.release();
+  Ref suspended = Ref::steal(PyIter_Next(made.get()));
   return suspended ? made.release() : nullptr;
 }
 

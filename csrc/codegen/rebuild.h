@@ -19,7 +19,8 @@ PyObject* native_iterator_callable();    // (iterable): an iterator as its built
 PyObject* rebuild_hashed_callable();     // (keys, values or None, hashes: tuple of int): a dict, or a set
 PyObject* set_hashed_item_callable();    // (dict, key, value, hash)
 PyObject* set_state_callable();          // (object, state): object.__setstate__(state)
-PyObject* rebuild_generator_callable();  // (resume function, args): run up to where it was suspended
+// (resume function, args, started, name, qualname): if it has started, run up to where it was suspended
+PyObject* rebuild_generator_callable();
 PyObject* advance_iterator_callable();   // (iterator, count): drops that many items
 PyObject* advanced_iterator_callable();  // (iterable, count): an iterator over it, that many items on
 PyObject* stale_iterator_callable();     // (view of a dict): an iterator to which the dict has changed its size

@@ -47,8 +47,8 @@ class ResumeCode {
     bytecode_.names = code_.names;
     bytecode_.localsplus_names = tuple_from(local_names_);
     bytecode_.filename = code_.filename;
-    bytecode_.name = Ref::steal(PyUnicode_FromFormat("<resume in %U>", code_.name.get()));
-    bytecode_.qualname = Ref::steal(PyUnicode_FromFormat("<resume in %U>", code_.qualname.get()));
+    bytecode_.name = code_.name;  // what looks at the stack sees the function
+    bytecode_.qualname = code_.qualname;
     bytecode_.argcount = static_cast<int32_t>(made_.parameters.size());
     bytecode_.flags = code_.flags & ~(CO_VARARGS | CO_VARKEYWORDS | CO_NESTED);
     bytecode_.first_line = code_.first_line;
@@ -286,11 +286,6 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
   if (!code) return nullptr;
   made->function = Ref::steal(PyFunction_NewWithQualName(code.get(), globals, original.bytecode.qualname.get()));
   if (!made->function) return nullptr;
-  const bool is_generator = place.kind == PlaceKind::Suspended || place.kind == PlaceKind::NotStarted;
-  if (is_generator) {  // its generators carry the original's name
-    Ref name = original.bytecode.name;
-    if (PyObject_SetAttrString(made->function.get(), "__name__", name.get()) < 0) return nullptr;
-  }
   const int32_t offset = original.bytecode.instructions[place.instruction].offset;
   made->name = Ref::steal(PyUnicode_FromFormat("__resume_at_%d_%ld", offset, registry().count++));
   PyObject* name = made->name.release();
@@ -306,6 +301,12 @@ const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept {
   auto& by_code = registry().by_code;
   auto found = by_code.find(code);
   return found == by_code.end() ? nullptr : found->second;
+}
+
+std::string display_name(PyCodeObject* code) {
+  const char* name = PyUnicode_AsUTF8(code->co_qualname);
+  const std::string text = name ? name : "?";
+  return find_resume_function(code) ? "<resume in " + text + ">" : text;
 }
 
 std::vector<Ref> resume_codes(PyCodeObject* original) {

@@ -71,6 +71,8 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
 
 // Of a resume function's code object; null if it is something else.
 const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept;
+// How reports name a code object: its qualified name, `<resume in f>` for a resume function's.
+std::string display_name(PyCodeObject* code);
 // All that were made for an original code object.
 std::vector<Ref> resume_codes(PyCodeObject* original);
 // Forgets them all and takes their names out of the modules' globals.

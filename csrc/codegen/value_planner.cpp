@@ -536,10 +536,13 @@ ValueId ValuePlanner::generator(PyObject* object) {
         slot_value(*frame, is_local ? at.local(parameter.index) : frame->prepared->locals_count + parameter.index));
     if (arguments.back() == kNoValue) return kNoValue;
   }
-  if (!started) return add({PlanStep::Kind::Call, resume->function, 0, std::move(arguments)});
+  auto* maker = reinterpret_cast<PyFunctionObject*>(frame->function.get());
   const ValueId function = constant(resume->function.get()),
-                tuple = add({PlanStep::Kind::Tuple, nullptr, 0, std::move(arguments)});
-  return add({PlanStep::Kind::Call, Ref::borrow(rebuild_generator_callable()), 0, {function, tuple}});
+                tuple = add({PlanStep::Kind::Tuple, nullptr, 0, std::move(arguments)}),
+                has_started = constant(started ? Py_True : Py_False), name = constant(maker->func_name),
+                qualname = constant(maker->func_qualname);
+  return add({PlanStep::Kind::Call, Ref::borrow(rebuild_generator_callable()), 0,
+              {function, tuple, has_started, name, qualname}});
 }
 
 void ValuePlanner::gather(std::vector<Source*>& inputs) {

@@ -2,6 +2,9 @@
 // type.__call__ does; methods of plain builtin types run natively; anything else ends the trace.
 #include "trace/calls.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "python/code_object.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
@@ -257,6 +260,19 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
   return false;
 }
 
+// Methods of containers that look for an element or compare with another container.
+bool compares_elements(PyObject* callable) noexcept {
+  static constexpr std::string_view kNames[] = {"index",  "count",  "remove", "__contains__", "__eq__",
+                                                "__ne__", "__lt__", "__le__", "__gt__",       "__ge__"};
+  const char* name = nullptr;
+  if (PyCFunction_Check(callable)) {
+    name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  } else if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type)) {
+    name = PyUnicode_AsUTF8(PyDescr_NAME(callable));
+  }
+  return name && std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) != std::end(kNames);
+}
+
 // The object that a bound C method works on; null if it is not one.
 PyObject* bound_self(PyObject* callable) noexcept {
   return PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
@@ -386,6 +402,10 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     if (!self && !arguments.values.empty()) self = arguments.values[0].get();
     if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
       for (const Ref& value : arguments.values) guard_as_key(tracer, self, value.get());
+    if (compares_elements(callable)) {
+      if (self) tell_apart(tracer, self);
+      for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
+    }
     return call_natively(tracer, callable, arguments);
   }
   if (PyType_HasFeature(Py_TYPE(callable), Py_TPFLAGS_HEAPTYPE)) {

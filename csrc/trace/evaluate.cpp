@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bytecode/stack_depth.h"
+#include "python/handled_exception.h"
 #include "python/traceback.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
@@ -891,15 +892,15 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::PUSH_EXC_INFO: {
         Ref exception = frame.pop();
-        Ref handled = Ref::steal(PyErr_GetHandledException());
-        PyErr_SetHandledException(exception.get());
-        frame.push(handled ? std::move(handled) : Ref::none());
+        Ref handled = innermost_handled();
+        set_innermost_handled(exception.get());
+        frame.push(std::move(handled));
         frame.push(std::move(exception));
         break;
       }
       case Op::POP_EXCEPT: {
         Ref handled = frame.pop();
-        PyErr_SetHandledException(handled.get());
+        set_innermost_handled(handled.get());
         break;
       }
       case Op::CHECK_EXC_MATCH: {

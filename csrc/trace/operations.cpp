@@ -64,6 +64,13 @@ bool is_number(PyObject* object) noexcept {
   return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
 }
 
+// Containers that CPython compares by what they hold: by identity first.
+bool holds_objects(PyObject* object) noexcept {
+  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) ||
+         known_types()->deque == native_base(Py_TYPE(object)) || PyDictViewSet_Check(object) ||
+         PyDictValues_Check(object);
+}
+
 bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
   if (is_constant(object)) return false;
   source = tracer.outside.source_of(object);
@@ -71,6 +78,25 @@ bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
 }
 
 }  // namespace
+
+void tell_apart(Tracer& tracer, PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyUnicode_Type || is_number(object) || tracer.broken()) return;
+  NestingLevel level;
+  if (level.is_too_deep()) return;  // CPython's comparison ends there too
+  const StandIn* stand_in = tracer.outside.stand_in(object);
+  if (stand_in && !stand_in->filled) return;  // what it holds has not entered
+  if (PyTuple_Check(object) || PyList_Check(object)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      tell_apart(tracer, PySequence_Fast_GET_ITEM(object, i));
+  } else if (PyDict_Check(object)) {
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(object, &position, &key, &value)) tell_apart(tracer, value);
+  } else if (Source* source; is_outside_instance(tracer, object, source)) {
+    tracer.outside.told_apart(source);
+  }
+}
 
 void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
   PyTypeObject* type = Py_TYPE(key);
@@ -276,7 +302,12 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
   guard_special_methods(tracer, left, {kComparisonMethods[comparison]});
   guard_special_methods(tracer, right, {kComparisonMethods[comparison]});
-  guard_different(tracer, left, right);
+  if (holds_objects(left) && holds_objects(right)) {
+    tell_apart(tracer, left);
+    tell_apart(tracer, right);
+  } else {
+    guard_different(tracer, left, right);
+  }
   if (tracer.broken()) return nullptr;
   return checked(tracer, PyObject_RichCompare(left, right, comparison));
 }
@@ -298,6 +329,20 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
     return result ? truth(tracer, result.get()) : -1;
   }
   if (tracer.broken() || !expose(tracer, container) || !expose(tracer, item)) return -1;
+  if (PyTuple_Check(container) || PyList_Check(container)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(container); ++i) {
+      PyObject* element = PySequence_Fast_GET_ITEM(container, i);
+      if (holds_objects(element) || holds_objects(item)) {
+        tell_apart(tracer, element);
+        tell_apart(tracer, item);
+      }
+      guard_different(tracer, element, item);
+      if (element == item) break;
+    }
+  } else if (holds_objects(container)) {
+    tell_apart(tracer, container);
+    tell_apart(tracer, item);
+  }
   guard_special_methods(tracer, container, {"__iter__", "__getitem__"});
   if (tracer.broken()) return -1;
   const int found = PySequence_Contains(container, item);

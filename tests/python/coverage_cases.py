@@ -6,6 +6,8 @@ program that is made of it, with fresh values for each call; HELPERS and MODULES
 before a line `---` is at the level of the module. A block that defines `f` is a whole program.
 """
 
+# ruff: noqa: E501 -- the code of a case is one line where it can be
+
 import collections
 import dataclasses
 import functools
@@ -206,7 +208,7 @@ NOT_APPLICABLE = {
 
 OPCODES = '''
 POP_TOP  double(x); n
-PUSH_NULL  double(n), double(x)
+PUSH_NULL  (lambda value: value * 2)(n), double(x)
 NOP
     try:
         value = n + 1
@@ -593,7 +595,8 @@ BUILD_STRING  f"{n}-{s}-{r}"
 LOAD_METHOD  s.upper(), l.index(1), obj.total(), x.sum()
 LIST_EXTEND  [*l, *p, 4]
 SET_UPDATE  {*l, *e2}
-DICT_MERGE  dict(**d, **{"z": n}), attempt(lambda: dict(**d, **d2))
+DICT_MERGE  dict(**d, **{"z": n})
+DICT_MERGE (the same keyword twice)  attempt(lambda: dict(**d, **d2))
 DICT_UPDATE  {**d, **d2, "z": x}
 PRECALL  len(l), double(n)
 CALL  len(l), double(value=n), obj.total(scale=2), Point(1, n)
@@ -737,7 +740,8 @@ staticmethod
         def make(n):
             return n * 2
     ---
-    Local.make(n), Local().make(x), staticmethod(double)(n)
+    Local.make(n), Local().make(x)
+staticmethod (made inside)  staticmethod(double)(n)
 str  str(n), str(r), str(), str(b2, "utf-8"), str(l), str(obj), str(none), str(object=n), attempt(str, b"\\xff", "utf-8")
 sum  sum(l), sum(l, n), sum([l, [4]], []), sum(lx), sum(value * 2 for value in l), attempt(sum, [t]), attempt(sum, n)
 super
@@ -750,7 +754,8 @@ super
     ---
     Derived().size(n), attempt(super(Derived, Derived()).size)
 tuple  tuple(), tuple(l), tuple(s), tuple(d), tuple(value for value in l), attempt(tuple, n)
-type  type(n), type(obj) is Point, type(x), type(none), type(fn).__name__, attempt(type, n, 1)
+type  type(n), type(obj) is Point, type(x), type(none), type(fn).__name__
+type (with three arguments)  type("Made", (), {"size": n}).size
 vars  sorted(vars(obj)), vars(obj)["a"]
 zip  list(zip(l, s)), dict(zip(s, l)), list(zip()), [a * z for a, z in zip(lx, l)], attempt(lambda: list(zip(l, l2, strict=True)))
 '''
@@ -866,8 +871,8 @@ TYPES = dict(
         _of(complex, "complex", "c", "c2"),
         _of(str, "str", "s", "t"),
         _of(bytes, "bytes", "b", "b2"),
-        _of(bytearray, "bytearray", "ba", "ba2"),
-        _of(memoryview, "memoryview", "mv", "mv2"),
+        _of(bytearray, "bytearray", "bytearray(b)", "bytearray(b2)"),
+        _of(memoryview, "memoryview", "memoryview(b)", "memoryview(b2)"),
         _of(list, "list", "l", "l2"),
         _of(tuple, "tuple", "p", "p2"),
         _of(dict, "dict", "d", "d2"),
@@ -886,7 +891,7 @@ TYPES = dict(
         _of(map, "map", "map(str, l)", "None"),
         _of(filter, "filter", "filter(None, l)", "None"),
         _of(reversed, "reversed", "reversed(l)", "None"),
-        _of(BaseException, "BaseException", "err", "None"),
+        _of(BaseException, "BaseException", "ValueError(n)", "None"),
         _of(BaseExceptionGroup, "BaseExceptionGroup", "ExceptionGroup('g', [err])", "None"),
         _of(types.FunctionType, "types.FunctionType", "fn", "attempt"),
         _of(types.MethodType, "types.MethodType", "obj.total", "obj2.total"),
@@ -894,8 +899,8 @@ TYPES = dict(
         _of(types.GeneratorType, "types.GeneratorType", "counting(m)", "None"),
         _of(types.CoroutineType, "types.CoroutineType", "waiting(m)", "None"),
         _of(types.CellType, "types.CellType", "types.CellType(n)", "types.CellType(m)"),
-        _of(types.MappingProxyType, "types.MappingProxyType", "mp", "mp2"),
-        _of(types.SimpleNamespace, "types.SimpleNamespace", "ns", "ns2"),
+        _of(types.MappingProxyType, "types.MappingProxyType", "types.MappingProxyType(d)", "types.MappingProxyType(d2)"),
+        _of(types.SimpleNamespace, "types.SimpleNamespace", "types.SimpleNamespace(a=n, b=2)", "types.SimpleNamespace(a=m)"),
         _of(types.GenericAlias, "types.GenericAlias", "list[int]", "dict[str, int]"),
         _of(types.UnionType, "types.UnionType", "(int | str)", "(int | None)"),
         _of(type({}.keys()), "dict_keys", "d.keys()", "d2.keys()"),
@@ -1128,7 +1133,7 @@ imag  c.imag
 ''',
     "str": _strings("str", "s", "t", "")
     + '''
-__new__  str.__new__(str, n), str(b2, "ascii"), str(), attempt(str, b2, "nothing")
+__new__  str.__new__(str, n), str(b2, "ascii"), str(), attempt(str, b2, n)
 __getitem__  s[0], s[-1], s[2:5], s[::-1], s[n], attempt(lambda: s[99]), attempt(lambda: s["a"])
 __contains__  "lo" in s, t in s, "z" not in s, attempt(lambda: n in s)
 __mul__  t * m, t * 0, attempt(lambda: t * r)
@@ -1144,7 +1149,7 @@ isdecimal  s.isdecimal(), "42".isdecimal()
 isidentifier  s.isidentifier(), t.isidentifier()
 isnumeric  s.isnumeric(), "½".isnumeric()
 isprintable  s.isprintable(), "\\n".isprintable()
-maketrans  str.maketrans({"a": "b"}), str.maketrans("ab", "cd", "e"), attempt(str.maketrans, "a", "")
+maketrans (all forms)  str.maketrans({"a": "b"}), str.maketrans("ab", "cd", "e"), attempt(str.maketrans, "a", "")
 ''',
     "bytes": _strings("bytes", "b", "b2", "b")
     + '''
@@ -1160,73 +1165,102 @@ decode  b.decode(), b.decode("ascii"), b"\\xff".decode("utf-8", "replace"), atte
 fromhex  bytes.fromhex("ff 00"), attempt(bytes.fromhex, "z")
 hex  b2.hex(), b.hex(" ", 2)
 ''',
-    "bytearray": _strings("bytearray", "ba", "ba2", "b")
+    "bytearray": _strings("bytearray", "bytearray(b)", "bytearray(b2)", "b")
     + '''
 __new__  bytearray.__new__(bytearray), bytearray(l), bytearray(m)
-__init__  ba.__init__(b2); ba
-__getitem__  ba[0], ba[1:3], attempt(lambda: ba[99])
+__init__  made = bytearray(b); made.__init__(b2); made
+__getitem__  made = bytearray(b); made[0], made[1:3], attempt(lambda: made[99])
+__getitem__ (from outside)  ba[0], ba[1:3]
 __setitem__
-    ba[0] = 65
-    ba[2:] = b"xy"
     made = bytearray(b"abc")
     made[1] = 66
-    ba, made, attempt(made.__setitem__, 9, 1), attempt(made.__setitem__, 0, 300)
-__delitem__  del ba[0]; made = bytearray(b"abc"); del made[1:]; ba, made
-__contains__  ba2 in ba, 104 in ba
-__mul__  ba * 2
-__rmul__  2 * ba
+    made[2:] = b2
+    made, attempt(made.__setitem__, 9, 1), attempt(made.__setitem__, 0, 300)
+__setitem__ (from outside)  ba[0] = 65; ba[2:] = b"xy"; ba
+__delitem__  made = bytearray(b"abc"); del made[1:]; made
+__delitem__ (from outside)  del ba[0]; ba
+__contains__  b2 in bytearray(b), 72 in bytearray(b), attempt(lambda: t in bytearray(b))
+__contains__ (from outside)  ba2 in ba, 72 in ba
+__mul__  bytearray(b) * 2
+__rmul__  2 * bytearray(b)
+__iadd__  made = bytearray(b); made += b2; made
+__iadd__ (from outside)  ba += ba2; ba
+__imul__  made = bytearray(b2); made *= 2; made
 __mod__  bytearray(b"%d") % n
-__iter__  list(ba), [byte for byte in ba]
-__alloc__  type(ba.__alloc__())
-__hash__  attempt(hash, ba)
-__sizeof__  type(ba.__sizeof__())
-append  ba.append(65); made = bytearray(); made.append(66); ba, made, attempt(made.append, 300)
-clear  ba.clear(); made = bytearray(b"a"); made.clear(); ba, made
-copy  ba.copy(), ba.copy() is ba
-decode  ba.decode(), attempt(bytearray(b"\\xff").decode)
-extend  ba.extend(b2); made = bytearray(); made.extend([1, 2]); ba, made
+__iter__  list(bytearray(b2)), [byte for byte in bytearray(b2)]
+__iter__ (from outside)  list(ba), [byte for byte in ba]
+__len__ (from outside)  len(ba)
+__eq__ (from outside)  ba == ba2, ba == b
+__alloc__  type(bytearray(b).__alloc__())
+__hash__  attempt(hash, bytearray(b))
+__sizeof__  type(bytearray(b).__sizeof__())
+append  made = bytearray(); made.append(66); made, attempt(made.append, 300)
+append (from outside)  ba.append(65); ba
+clear  made = bytearray(b"a"); made.clear(); made
+clear (from outside)  ba.clear(); ba
+copy  bytearray(b).copy()
+decode  bytearray(b).decode(), attempt(bytearray(b"\\xff").decode)
+decode (from outside)  ba.decode()
+extend  made = bytearray(b); made.extend([1, 2]); made
+extend (from outside)  ba.extend(b2); ba
 fromhex  bytearray.fromhex("ff00")
-hex  ba.hex(), ba.hex("-")
-insert  ba.insert(1, 65); made = bytearray(b"ac"); made.insert(1, 66); ba, made
-pop  ba.pop(), ba.pop(0), bytearray(b"a").pop(), attempt(bytearray().pop)
-remove  ba.remove(72); made = bytearray(b"abc"); made.remove(98); ba, made, attempt(made.remove, 98)
-reverse  ba.reverse(); made = bytearray(b"abc"); made.reverse(); ba, made
+hex  bytearray(b).hex(), bytearray(b).hex("-")
+insert  made = bytearray(b"ac"); made.insert(1, 66); made
+insert (from outside)  ba.insert(1, 65); ba
+pop  bytearray(b).pop(), bytearray(b).pop(0), attempt(bytearray().pop)
+pop (from outside)  ba.pop(), ba.pop(0)
+remove  made = bytearray(b"abc"); made.remove(98); made, attempt(made.remove, 98)
+remove (from outside)  ba.remove(72); ba
+reverse  made = bytearray(b"abc"); made.reverse(); made
+reverse (from outside)  ba.reverse(); ba
+upper (from outside)  ba.upper()
 ''',
     "memoryview": '''
 __new__  memoryview.__new__(memoryview, b2).tobytes(), memoryview(ba)[0], attempt(memoryview, s)
-__repr__  type(repr(mv)), type(repr(memoryview(b2)))
-__hash__  hash(mv2) == hash(b"abcd"), attempt(hash, mv)
-__iter__  list(mv), [byte for byte in memoryview(b2)]
-__getitem__  mv[0], mv[1:3].tobytes(), memoryview(b2)[0], attempt(lambda: mv[99])
-__setitem__  mv[0] = 65; made = memoryview(bytearray(b"abc")); made[1] = 66; mv.tobytes(), made.tobytes(), attempt(mv2.__setitem__, 0, 1)
-__delitem__  attempt(operator.delitem, mv, 0)
-__len__  len(mv), len(memoryview(b2))
+__repr__  type(repr(memoryview(b2)))
+__hash__  hash(memoryview(b2)) == hash(b"ab"), attempt(hash, memoryview(bytearray(b)))
+__iter__  [byte for byte in memoryview(b2)]
+__iter__ (from outside)  list(mv)
+__getitem__  memoryview(b2)[0], memoryview(b)[1:3].tobytes(), attempt(lambda: memoryview(b2)[99])
+__getitem__ (from outside)  mv[0], mv[1:3].tobytes()
+__setitem__  made = memoryview(bytearray(b"abc")); made[1] = 66; made.tobytes(), attempt(memoryview(b2).__setitem__, 0, 1)
+__setitem__ (from outside)  mv[0] = 65; mv.tobytes()
+__delitem__  attempt(operator.delitem, memoryview(b), 0)
+__len__  len(memoryview(b2))
+__len__ (from outside)  len(mv)
 __enter__
     with memoryview(b2) as view:
         found = view[0]
     found
 __exit__
+    with memoryview(b2) as view:
+        found = view[0]
+    found, attempt(len, view)
+__exit__ (from outside)
     with mv as view:
         found = view[0]
     found, attempt(len, mv)
-release  mv.release(); made = memoryview(b2); made.release(); attempt(lambda: made[0])
-tobytes  mv.tobytes(), memoryview(b2).tobytes()
-hex  mv.hex(), memoryview(b2).hex("-")
-tolist  mv.tolist(), memoryview(b2).tolist()
-cast  mv.cast("H").tolist(), memoryview(b2).cast("c").tolist()
-toreadonly  mv.toreadonly().readonly, memoryview(ba).toreadonly().readonly
-obj  mv.obj, memoryview(b2).obj is b2
-nbytes  mv.nbytes, memoryview(b2).nbytes
-readonly  mv.readonly, memoryview(b2).readonly
-itemsize  mv.itemsize, memoryview(b2).itemsize
-format  mv.format, memoryview(b2).format
-ndim  mv.ndim, memoryview(b2).ndim
-shape  mv.shape, memoryview(b2).shape
-strides  mv.strides, memoryview(b2).strides
-suboffsets  mv.suboffsets, memoryview(b2).suboffsets
-c_contiguous  mv.c_contiguous, memoryview(b2).c_contiguous
-f_contiguous  mv.f_contiguous, memoryview(b2).f_contiguous
-contiguous  mv.contiguous, memoryview(b2).contiguous
+release  made = memoryview(b2); made.release(); attempt(lambda: made[0])
+release (from outside)  mv.release(); attempt(lambda: mv[0])
+tobytes  memoryview(b2).tobytes()
+tobytes (from outside)  mv.tobytes()
+hex  memoryview(b2).hex("-")
+tolist  memoryview(b2).tolist()
+cast  memoryview(b2).cast("H").tolist(), memoryview(b2).cast("c").tolist()
+toreadonly  memoryview(ba).toreadonly().readonly
+obj  memoryview(b2).obj
+nbytes  memoryview(b2).nbytes
+readonly  memoryview(b2).readonly
+itemsize  memoryview(b2).itemsize
+format  memoryview(b2).format
+ndim  memoryview(b2).ndim
+shape  memoryview(b2).shape
+strides  memoryview(b2).strides
+suboffsets  memoryview(b2).suboffsets
+c_contiguous  memoryview(b2).c_contiguous
+f_contiguous  memoryview(b2).f_contiguous
+contiguous  memoryview(b2).contiguous
+shape (from outside)  mv.shape
 __doc__  type(memoryview.__doc__)
 ''',
     "list": '''
@@ -1549,16 +1583,21 @@ __setstate__  made = reversed(l); made.__setstate__(0); list(made)
     "BaseException": '''
 __new__  BaseException.__new__(ValueError, n).args, BaseException(n).args
 __init__  made = ValueError(); made.__init__(n); made.args
-__str__  str(err), str(ValueError(n)), str(KeyError("z")), str(ValueError())
-__repr__  repr(err), repr(ValueError(n)), repr(KeyError())
-__setattr__  err.code = n; made = ValueError(); made.code = x; made.code
+__str__  str(ValueError(n)), str(KeyError("z")), str(ValueError()), f"{ValueError(s)}"
+__str__ (from outside)  str(err)
+__repr__  repr(ValueError(n)), repr(KeyError())
+__repr__ (from outside)  repr(err)
+__setattr__  made = ValueError(); made.code = x; made.code
+__setattr__ (from outside)  err.code = n; err.code
 __delattr__  made = ValueError(); made.code = x; del made.code; hasattr(made, "code")
 __reduce__  ValueError(n).__reduce__()
 __setstate__  made = ValueError(); made.__setstate__({"code": n}); made.code
-with_traceback  made = ValueError(n); made.with_traceback(None) is made, err.with_traceback(None) is err
+with_traceback  made = ValueError(n); made.with_traceback(None) is made
+with_traceback (from outside)  err.with_traceback(None) is err
 add_note  made = ValueError(n); made.add_note(s); made.__notes__, attempt(made.add_note, n)
 add_note (from outside)  err.add_note(s); err.__notes__
-args  err.args, ValueError(n, m).args
+args  ValueError(n, m).args
+args (from outside)  err.args
 __suppress_context__  err.__suppress_context__, ValueError().__suppress_context__
 __traceback__  err.__traceback__, ValueError().__traceback__
 __context__  err.__context__, ValueError().__context__
@@ -1599,8 +1638,9 @@ __qualname__  fn.__qualname__, Point.total.__qualname__
 __new__  types.MethodType(double, n)(), types.MethodType(Point.total, obj)(2), attempt(types.MethodType, 1, 2)
 __repr__  repr(obj.total)
 __call__  obj.total(), obj.total.__call__(scale=n), attempt(obj.total, 1, 2)
-__get__  obj.total.__get__(obj2)()
 __hash__  hash(obj.total) == hash(obj.total)
+__setattr__  attempt(setattr, obj.total, "note", n)
+__delattr__  attempt(delattr, obj.total, "note")
 __func__  obj.total.__func__ is Point.total
 __self__  obj.total.__self__ is obj
 __doc__  obj.total.__doc__
@@ -1682,22 +1722,35 @@ __ne__  types.CellType(n) != types.CellType(m)
 ''',
     "types.MappingProxyType": '''
 __new__  types.MappingProxyType(d)["a"], attempt(types.MappingProxyType, n)
-__getitem__  mp["a"], Point.__dict__["kind"], attempt(lambda: mp["z"])
-__or__  mp | mp2, mp | {"z": x}
-__ror__  {"z": x} | mp
-__ior__  attempt(operator.ior, mp, mp2)
-__hash__  attempt(hash, mp)
-get  mp.get("a"), mp.get("z", n)
-items  list(mp.items()), [key for key, value in mp.items()]
-keys  list(mp.keys())
-values  list(mp.values()), sum(mp.values())
+__getitem__  types.MappingProxyType(d)["a"], attempt(lambda: types.MappingProxyType(d)["z"])
+__getitem__ (from outside)  mp["a"], attempt(lambda: mp["z"])
+__getitem__ (of a class)  Point.__dict__["kind"], "kind" in Point.__dict__
+__contains__ (from outside)  "a" in mp, "z" not in mp
+__iter__ (from outside)  list(mp), [key for key in mp]
+__len__ (from outside)  len(mp)
+__or__  types.MappingProxyType(d) | d2, types.MappingProxyType(d) | {"z": x}
+__ror__  {"z": x} | types.MappingProxyType(d)
+__ior__  attempt(operator.ior, types.MappingProxyType(d), d2)
+__hash__  attempt(hash, types.MappingProxyType(d))
+get  types.MappingProxyType(d).get("a"), types.MappingProxyType(d).get("z", n)
+get (from outside)  mp.get("a"), mp.get("z", n)
+items  list(types.MappingProxyType(d).items())
+items (from outside)  list(mp.items()), [key for key, value in mp.items()]
+keys  list(types.MappingProxyType(d).keys())
+values  list(types.MappingProxyType(d).values())
+values (from outside)  list(mp.values()), sum(mp.values())
 ''',
     "types.SimpleNamespace": '''
 __new__  types.SimpleNamespace().__dict__, types.SimpleNamespace(a=x).a, attempt(types.SimpleNamespace, 1)
 __init__  made = types.SimpleNamespace(); made.__init__(a=n); made
-__getattribute__  ns.a, types.SimpleNamespace(a=x).a, attempt(getattr, ns, "z")
-__setattr__  ns.a = x; made = types.SimpleNamespace(); made.z = n; made
-__delattr__  del ns.a; made = types.SimpleNamespace(a=n); del made.a; made
+__getattribute__  types.SimpleNamespace(a=x).a, attempt(getattr, types.SimpleNamespace(), "z")
+__getattribute__ (from outside)  ns.a, attempt(getattr, ns, "z")
+__setattr__  made = types.SimpleNamespace(); made.z = n; made
+__setattr__ (from outside)  ns.a = x; ns
+__delattr__  made = types.SimpleNamespace(a=n); del made.a; made
+__delattr__ (from outside)  del ns.a; ns
+__eq__ (from outside)  ns == ns2, ns == types.SimpleNamespace(a=1, b=2)
+__repr__ (from outside)  repr(ns)
 ''',
     "types.GenericAlias": '''
 __new__  types.GenericAlias(list, (int,)), list[int], dict[str, list[int]]
@@ -1713,7 +1766,6 @@ __args__  list[int].__args__, dict[str, int].__args__
 __parameters__  list[int].__parameters__
 __unpacked__  list[int].__unpacked__
 __typing_unpacked_tuple_args__  list[int].__typing_unpacked_tuple_args__
-__orig_class__  attempt(getattr, list[int](p), "__orig_class__")
 __or__  list[int] | None
 __ror__  None | list[int]
 __eq__  list[int] == list[int], list[int] == list[str]
@@ -1722,8 +1774,6 @@ __iter__  list(list[int])
 ''',
     "types.UnionType": '''
 __getattribute__  attempt(getattr, int | str, "missing")
-__instancecheck__  isinstance(n, int | str), isinstance(x, torch.Tensor | None), isinstance(r, int | str)
-__subclasscheck__  issubclass(bool, int | str), issubclass(float, int | str)
 __or__  (int | str) | None, int | str | float
 __ror__  None | (int | str)
 __getitem__  attempt(lambda: (int | str)[int])
@@ -1835,13 +1885,14 @@ reverse  dq.reverse(); made = collections.deque([1, x]); made.reverse(); dq, mad
 rotate  dq.rotate(1); made = collections.deque([1, 2, x]); made.rotate(-1); dq, made
 ''',
     "collections.Counter": '''
-__init__  cn.__init__("b"); collections.Counter(l), collections.Counter(a=n), collections.Counter(s).most_common(1), cn
+__init__  cn.__init__("b"); collections.Counter(l), collections.Counter(a=n), collections.Counter(s), cn
 __missing__  cn["z"], collections.Counter()["a"], cn.__missing__("z"), dict(cn)
 __reduce__  cn.__reduce__()
 __delitem__  del cn["a"]; del cn["z"]; made = collections.Counter("ab"); del made["a"]; cn, made
 elements  list(cn.elements()), sorted(collections.Counter(l).elements())
 fromkeys  attempt(collections.Counter.fromkeys, "ab")
-most_common  cn.most_common(), cn.most_common(1), collections.Counter(words).most_common(2)
+most_common  cn.most_common(), cn.most_common(2), collections.Counter(words).most_common(2)
+most_common (of one)  cn.most_common(1)
 subtract  cn.subtract("ab"); made = collections.Counter(a=n); made.subtract(a=m); cn, made
 total  cn.total(), collections.Counter(a=n).total()
 update  cn.update("ab"); made = collections.Counter(); made.update(d, z=1); cn, made
@@ -1963,7 +2014,8 @@ __doc__  type(torch.nn.ModuleDict.__doc__)
 ''',
     "torch.nn.ParameterList": '''
 __init__  made = torch.nn.ParameterList([torch.ones(3)]); made[0] + x
-__getitem__  pl[0] + x, pl[-1] * x, pl[:1][0] + x, attempt(lambda: pl[9])
+__getitem__  pl[0] + x, pl[-1] * x, attempt(lambda: pl[9])
+__getitem__ (a slice)  pl[:1][0] + x
 __setitem__  pl[0] = pl2[0]; pl[0] + x
 __iter__
     z = x
@@ -2190,7 +2242,7 @@ wraps
 ''',
     "collections": '''
 ChainMap  made = collections.ChainMap({}, d); made["z"] = x; made["a"], list(made), len(made), dict(made)
-Counter  made = collections.Counter(s); made["l"], made.most_common(1), collections.Counter(l) + collections.Counter(l2)
+Counter  made = collections.Counter(s); made["l"], made.total(), collections.Counter(l) + collections.Counter(l2)
 OrderedDict  made = collections.OrderedDict(a=1); made["z"] = x; made.move_to_end("a"); list(made), made
 UserDict  made = collections.UserDict(d); made["z"] = x; "a" in made, len(made), made.data
 UserList  made = collections.UserList(l); made.append(x); len(made), made[0]
@@ -2206,7 +2258,9 @@ namedtuple (made inside)  Pair = collections.namedtuple("Pair", "left right"); P
 ''',
     "copy": '''
 Error  issubclass(copy.Error, Exception), str(copy.Error(s))
-copy  copy.copy(l), copy.copy(d), copy.copy(obj), copy.copy(p), copy.copy(e), copy.copy(lx)[0] is lx[0], copy.copy([x])[0] is x
+copy (of an instance)  copy.copy(obj)
+copy (of an instance made inside)  copy.copy(Point(n, x)).b
+copy  copy.copy(l), copy.copy(d), copy.copy(p), copy.copy(e), copy.copy(lx)[0] is lx[0], copy.copy([x])[0] is x
 copy (of a tensor)  copy.copy(x)
 copy (with __copy__)
     class Local:
@@ -2216,7 +2270,8 @@ copy (with __copy__)
             return Local(self.value + 1)
     ---
     copy.copy(Local(n)).value
-deepcopy  copy.deepcopy(l), copy.deepcopy(d), copy.deepcopy([[n], {s: l}]), copy.deepcopy(p), copy.deepcopy(e)
+deepcopy  copy.deepcopy(l), copy.deepcopy(d), copy.deepcopy([[n], {s: l}]), copy.deepcopy(p)
+deepcopy (of a set)  copy.deepcopy(e)
 deepcopy (of an instance)  made = copy.deepcopy(obj); made == obj, made is obj
 deepcopy (of a tensor)  copy.deepcopy(x)
 deepcopy (with __deepcopy__)
@@ -2235,8 +2290,10 @@ heappush  heapq.heappush(l2, 0); made = []; heapq.heappush(made, (n, s)); heapq.
 heappushpop  heapq.heappushpop(l2, n), heapq.heappushpop([], n), l2
 heapreplace  heapq.heapreplace(l2, n), l2, attempt(heapq.heapreplace, [], n)
 merge  list(heapq.merge(l2, rg)), list(heapq.merge([3, 1], [2], reverse=True)), list(heapq.merge(l2, rg, key=lambda value: value))
-nlargest  heapq.nlargest(2, l), heapq.nlargest(1, words, key=len)
-nsmallest  heapq.nsmallest(2, l), heapq.nsmallest(1, words, key=len)
+nlargest  heapq.nlargest(2, l), heapq.nlargest(2, words, key=len)
+nlargest (of one)  heapq.nlargest(1, l)
+nsmallest  heapq.nsmallest(2, l), heapq.nsmallest(2, words, key=len)
+nsmallest (of one)  heapq.nsmallest(1, l)
 ''',
     "bisect": '''
 bisect  bisect.bisect(l2, 1), bisect.bisect([1, 2, n], m), attempt(bisect.bisect, l2, s)
@@ -2414,7 +2471,13 @@ dataclass
     ---
     made = Size(n)
     made.height = m
-    made, Size(n) == Size(n, 2), Size(1) < Size(2), repr(Size(n, height=3)), attempt(Size), Size(x).width + 1
+    made, Size(n) == Size(n, 2), Size(1) < Size(2), attempt(Size), Size(x).width + 1
+dataclass (repr)
+    @dataclasses.dataclass
+    class Size:
+        width: int
+    ---
+    repr(Size(n)), f"{Size(m)}"
 dataclass (made inside)
     @dataclasses.dataclass
     class Size:
@@ -2439,7 +2502,7 @@ field
     ---
     first, second = Size(n), Size(n)
     first.parts.append(x)
-    first, second.parts, repr(second), dataclasses.field(default=1).default
+    first, second.parts, dataclasses.field(default=1).default
 fields
     @dataclasses.dataclass
     class Size:
@@ -3466,10 +3529,10 @@ dataclass (post_init and inheritance)
             super().__post_init__()
             self.volume = self.area * self.height
     ---
-    Derived(n, m).volume, Derived(x).volume, Derived(1) == Derived(1), repr(Derived(1))
+    Derived(n, m).volume, Derived(x).volume, Derived(1) == Derived(1)
 OrderedDict  od["z"] = x; od.move_to_end("a"); list(od), list(reversed(od)), od.popitem(last=False), od == {"z": 1}
 defaultdict  dd["q"].append(x); dd["a"].append(n); counts = collections.defaultdict(int); counts["a"] += n; dd, counts, "none" in dd
-Counter  made = collections.Counter(words); made.update(["fig"]); made["fig"], made.most_common(1), (cn - cn2), cn | cn2, cn & cn2, +cn
+Counter  made = collections.Counter(words); made.update(["fig"]); made["fig"], made.most_common(), (cn - cn2), cn | cn2, cn & cn2, +cn
 deque  dq.append(x); dq.appendleft(n); dq.rotate(1); list(dq), dq.maxlen, collections.deque(range(5), 2)
 ChainMap  made = cm.new_child({"q": x}); made["q"], made["b"], list(made), dict(cm), "a" in cm, len(cm)
 UserDict
@@ -3530,7 +3593,7 @@ typing.TypedDict
     ---
     Movie(name=s), Movie({"name": t})
 typing.get_type_hints  typing.get_type_hints(double), typing.get_origin(list[int]), typing.get_args(dict[str, int])
-copy  copy.copy(l) is l, copy.copy(obj).a, copy.deepcopy({"a": [n, l]}), copy.deepcopy(l) == l
+copy  copy.copy(l) is l, copy.deepcopy({"a": [n, l]}), copy.deepcopy(l) == l, copy.deepcopy([p])
 random  0 <= random.random() <= 1
 random (own generator)  random.Random(n).random()
 time  time.time() > 0, time.perf_counter() > 0
@@ -3602,7 +3665,8 @@ re (compiled outside)
     PATTERN.match(s).group("first"), PATTERN.sub("x", s), PATTERN.pattern, PATTERN.search(t), [found.start() for found in PATTERN.finditer(s)]
 string.Template  string.Template("$a and ${b}").substitute(d), string.ascii_lowercase[:n], string.capwords(s)
 textwrap  textwrap.dedent("  a\\n  b"), textwrap.indent(s, "> "), textwrap.fill(s, 6), textwrap.shorten(s, 8)
-json  json.dumps({"a": l, "s": s}, sort_keys=True), json.loads('[1, {"a": null}]'), json.dumps(d, indent=1)
+json.dumps  json.dumps({"a": l, "s": s}), json.dumps(d, indent=1, sort_keys=True)
+json.loads  json.loads('[1, {"a": null}, 2.5, "text"]'), json.loads(s.replace("Hello World", "3"))
 struct  struct.pack("<hi", n, m), struct.unpack("<h", b2), struct.calcsize("<hi")
 hashlib  hashlib.sha256(b).hexdigest()[:8]
 uuid  len(str(uuid.uuid4()))
@@ -3613,7 +3677,8 @@ pathlib.PurePath (from outside)
         return x * 2, path.name, str(path / "c"), path.parts
     def inputs():
         return torch.ones(3), pathlib.PurePosixPath("a/b.txt")
-os.path and os.environ  os.path.join(s, t), os.path.splitext("a.txt"), os.environ.get("NO_SUCH_VARIABLE_AT_ALL", n)
+os.path  os.path.join(s, t), os.path.splitext("a.txt"), os.path.basename("a/b")
+os.environ  os.environ.get("NO_SUCH_VARIABLE_AT_ALL", n), "NO_SUCH_VARIABLE_AT_ALL" in os.environ
 io.StringIO  text = io.StringIO(); text.write(s); text.getvalue()
 warnings
     with warnings.catch_warnings():
@@ -3879,7 +3944,7 @@ in-place on tensors
     z[1:] = 0
     z.add_(1).clamp_(max=n)
     z
-deletion of items, slices and attributes  del l[0], l[:1], d["a"], obj.b; made = {"a": x}; del made["a"]; l, d, obj.__dict__, made
+deletion of items, slices and attributes  del l[0], l[:1], d["a"], obj.b; made = {"a": x}; del made["a"]; l, d, obj, made
 deleted locals
     def drop(value):
         if value > 1:
@@ -3918,8 +3983,8 @@ loop with changing tensors
 import inside
     import functools as tools
     from collections import OrderedDict
-    from os import path
-    tools.reduce(max, l), list(OrderedDict(a=n)), path.basename("a/b")
+    from os import sep
+    tools.reduce(max, l), list(OrderedDict(a=n)), sep
 ''',
     "values": '''
 string formatting (f-strings)  f"{n:>5}|{n:<5}|{n:^5}|{n:05}|{n:+}|{n:,}|{r:.2e}|{r:8.3f}|{s!r}|{s:.3}|{n:b}|{n!s:>4}|{r:{n}.{m}f}|{{}}|{c}"
@@ -3933,7 +3998,7 @@ sorting with keys
 min and max with keys  max(words, key=len), min(d, key=d.get), max(l, key=lambda value: -value, default=n), min([obj, obj2], key=lambda value: value.b)
 zip strict  list(zip(l, l, strict=True)), attempt(lambda: list(zip(l, l2, strict=True)))
 enumerate start  list(enumerate(l, start=n)), [(index, letter) for index, letter in enumerate(s[:2], 5)]
-isinstance with unions  isinstance(n, int | str), isinstance(n, (int, str)), isinstance(x, torch.Tensor | int), isinstance(none, int | None)
+isinstance with unions  isinstance(n, int | str), isinstance(r, int | str), issubclass(bool, int | str), isinstance(x, torch.Tensor | int), isinstance(none, int | None)
 identity of values  n is n, none is None, l is not l2, x is x, type(n) is int, (obj is obj2)
 truth of containers  [1 if value else 2 for value in (l, [], d, {}, s, "", p, (), none, n, 0, r, 0.0, obj)]
 integers  n // m, -n // m, n % -m, n ** m, big * big, n << 70, ~n, n & m, int("z", 36), divmod(-n, m), big // n, -big >> 3
@@ -3988,7 +4053,8 @@ free variables and cells
     def inner():
         return value
     inner.__code__.co_freevars, inner.__closure__[0].cell_contents
-sys attributes  sys.version_info >= (3, 8), sys.maxsize, sys.byteorder, "torch" in sys.modules
+sys.version_info  sys.version_info >= (3, 8), sys.version_info[0], sys.version_info.major
+sys attributes  sys.maxsize, sys.byteorder, "torch" in sys.modules
 sys.getsizeof and getrefcount  sys.getsizeof(n)
 id  id(l) == id(l), id(x) == id(y)
 callable and hasattr  callable(obj), hasattr(obj, "total"), hasattr(x, "missing"), callable(x.sum)

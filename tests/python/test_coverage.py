@@ -131,9 +131,7 @@ def with_missing(cases: list[Case], names: Iterable[str]) -> list[Case]:
         by_subject[case.subject].append(case)
     reasons = coverage_cases.NOT_APPLICABLE
     return [
-        case
-        for name in dict.fromkeys(names)
-        for case in by_subject.pop(name, [Case(name, "", reasons[name])] if name in reasons else [])
+        case for name in dict.fromkeys(names) for case in by_subject.pop(name, [Case(name, "", reasons[name])] if name in reasons else [])
     ] + list(itertools.chain.from_iterable(by_subject.values()))
 
 
@@ -179,9 +177,7 @@ def sections() -> dict[str, list[Case]]:
     """All cases, by the heading that they stand below."""
     found = {
         "Opcodes": with_missing(read(coverage_cases.OPCODES), dis.opmap),
-        "Builtin functions": with_missing(
-            read(coverage_cases.BUILTINS), (name for name in dir(builtins) if not is_exception(name))
-        ),
+        "Builtin functions": with_missing(read(coverage_cases.BUILTINS), (name for name in dir(builtins) if not is_exception(name))),
         "Builtin exceptions": with_missing(exception_cases(), filter(is_exception, dir(builtins))),
     }
     for name in coverage_cases.TYPES:
@@ -270,7 +266,7 @@ def row(case: Case) -> str:
     found = outcome(case)
     reasons = [f"[{code}](graph_breaks.md#{code}): {detail}" if code else detail for code, detail in found.reasons]
     if len(reasons) > REASONS_IN_A_ROW:
-        reasons[REASONS_IN_A_ROW:] = [f"and {len(reasons) - REASONS_IN_A_ROW} more"]
+        reasons[REASONS_IN_A_ROW:] = ["and others"]
     why = "; ".join(reasons).replace("|", "\\|").replace("\n", " ")
     return f"| `{case.name}` | {found.state} | {why} |"
 
@@ -344,5 +340,3 @@ def test_names_are_given_once() -> None:
     for heading, cases in sections().items():
         names = [case.name for case in cases]
         assert len(set(names)) == len(names), (heading, [name for name in names if names.count(name) > 1])
-
-
