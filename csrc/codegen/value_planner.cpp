@@ -15,6 +15,7 @@
 namespace minidynamo {
 namespace {
 
+constexpr int kMostRestarts = 4;  // after which all that can be is made empty first, cycle or not
 constexpr size_t kMostSteps = 20'000;  // of a plan: each is code that every call runs
 
 bool is_dict_view(PyTypeObject* type) noexcept {
@@ -43,6 +44,7 @@ ValueId ValuePlanner::refuse(std::string what) {
 }
 
 void ValuePlanner::start_again() {
+  ++restarts_;
   found_cycle_ = false;
   plan_ = Plan{};
   outputs_.clear();
@@ -78,7 +80,7 @@ ValueId ValuePlanner::value_of(PyObject* object) {
     return kNoValue;
   }
   ValueId value;
-  if (cyclic_.count(object)) {
+  if (cyclic_.count(object) || (restarts_ > kMostRestarts && can_be_filled(object))) {
     value = make_empty(object);
     to_fill_.push_back(object);
   } else {

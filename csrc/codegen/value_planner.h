@@ -74,6 +74,7 @@ class ValuePlanner {
   std::vector<Ref> keep_alive_;
   std::vector<PyObject*> building_;
   std::unordered_set<PyObject*> cyclic_;
+  int restarts_ = 0;
   std::vector<PyObject*> to_fill_;
   std::vector<std::pair<PyObject*, PyObject*>> states_;  // iterator, what its __setstate__ is to be given
   std::unordered_set<const StandIn*> written_;           // by write_now

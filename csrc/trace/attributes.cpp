@@ -3,6 +3,7 @@
 #include "trace/attributes.h"
 
 #include "python/dict_version.h"
+#include "python/error_text.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
 #include "trace/known_types.h"
@@ -17,14 +18,7 @@ PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); 
 
 Ref attribute_error(PyObject* object, PyObject* name) {
   PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", Py_TYPE(object)->tp_name, name);
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value) {
-    PyObject_SetAttrString(value, "name", name);
-    PyObject_SetAttrString(value, "obj", object);
-  }
-  PyErr_Restore(type, value, traceback);
+  add_attribute_context(object, name);
   return nullptr;
 }
 
@@ -360,7 +354,9 @@ bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   return static_cast<bool>(there);
 }
 
-Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
+namespace {
+
+Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
   if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object), nullptr;
@@ -423,6 +419,14 @@ Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     if (found || PyErr_Occurred()) return value;
   }
   return call(tracer, fallback.get(), {Ref::borrow(object), Ref::borrow(name)});
+}
+
+}  // namespace
+
+Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
+  Ref value = find_attribute(tracer, object, name);
+  if (!value && !tracer.broken()) add_attribute_context(object, name);
+  return value;
 }
 
 Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name) {
@@ -586,6 +590,8 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
 
 Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* globals = frame.globals.get();
+  if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(frame.builtins.get()))
+    return tracer.give_up(BreakReason::UnsupportedObject, "the names of a module are no plain dict");
   if (const AttributeWrite* write = tracer.outside.pending(globals, name)) {
     if (write->value) return write->value;
   } else {
@@ -603,7 +609,10 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
   }
   PyObject* raw = PyDict_GetItemWithError(builtins, name);
   if (raw) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, name, -1, raw));
-  if (!PyErr_Occurred()) PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+  if (!PyErr_Occurred()) {
+    PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+    add_name_context(name);
+  }
   return nullptr;
 }
 

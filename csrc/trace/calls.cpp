@@ -172,7 +172,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     return Ref::borrow(reinterpret_cast<PyObject*>(arguments.values[0].type()));
   if (type == &PyType_Type) return tracer.give_up(BreakReason::ClassDefinition, "a class is made by type()");
   if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
-  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+  if (is_python_class(type)) {
     static PyObject* const call_name = PyUnicode_InternFromString("__call__");
     PyTypeObject* meta = Py_TYPE(type);
     if (meta != &PyType_Type) {

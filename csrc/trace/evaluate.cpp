@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bytecode/stack_depth.h"
+#include "python/error_text.h"
 #include "python/handled_exception.h"
 #include "python/traceback.h"
 #include "trace/attributes.h"
@@ -84,13 +85,15 @@ bool is_free_variable(const Frame& frame, int32_t index) noexcept {
 }
 
 bool unbound_cell(const Frame& frame, int32_t index) {
-  if (is_free_variable(frame, index))
+  if (is_free_variable(frame, index)) {
     PyErr_Format(PyExc_NameError,
                  "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
                  local_name(frame, index));
-  else
+    add_name_context(local_name(frame, index));
+  } else {
     PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%U' where it is not associated with a value",
                  local_name(frame, index));
+  }
   return false;
 }
 

@@ -406,6 +406,9 @@ StandIn* Outside::stand_in(PyObject* object) noexcept {
 
 bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
   stand_in.filled = true;  // first: a container may hold itself
+  NestingLevel level;
+  if (level.is_too_deep())
+    return tracer.give_up(BreakReason::ContainerTooLarge, "containers are nested too deep") != nullptr;
   PyObject* original = stand_in.original.get();
   PyObject* object = stand_in.object.get();
   PyTypeObject* base = container_base(Py_TYPE(original));

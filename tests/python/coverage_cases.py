@@ -40,6 +40,7 @@ MODULES = (
     "itertools",
     "json",
     "math",
+    "minidynamo",
     "numbers",
     "numpy",
     "operator",
@@ -4021,6 +4022,21 @@ nested containers
 containers that hold themselves  made = [n]; made.append(made); held = {"self": None}; held["self"] = held; made, held
 aliases in the result  [x, x], (l, l), {"a": d, "b": d}, doubled, doubled
 sets of values  {n, m, n}, {s, t} == {t, s}, frozenset(l) | e, {(1, 2), (1, 2)}, len({1, 1.0, True})
+hashes of methods and tuples
+    class Local:
+        def __init__(self):
+            self.held = []
+        def run(self):
+            pass
+    KEPT = []
+    @minidynamo.disable
+    def same(made, hashes):
+        return hashes == (hash(made.run), hash((made, 1)), hash(made.held.append), hash(made.__str__))
+    def f(x, made):
+        return x * 2, same(made, (hash(made.run), hash((made, 1)), hash(made.held.append), hash(made.__str__)))
+    def inputs():
+        KEPT.append(Local())
+        return torch.ones(3), KEPT[-1]
 dict order  d["c"] = 1; d.pop("a"); d["a"] = x; list(d), list({**d2, **d}), list(reversed(d))
 ''',
     "introspection": '''
@@ -4060,5 +4076,425 @@ id  id(l) == id(l), id(x) == id(y)
 callable and hasattr  callable(obj), hasattr(obj, "total"), hasattr(x, "missing"), callable(x.sum)
 issubclass  issubclass(Point, object), issubclass(bool, (int, str)), attempt(issubclass, n, int)
 torch.jit.is_scripting  torch.jit.is_scripting(), torch.jit.is_tracing()
+''',
+    "as programs use them": '''
+kwargs dispatch table
+    HANDLERS = {"relu": torch.relu, "tanh": torch.tanh, None: lambda value: value}
+    class Layer:
+        def __init__(self, act):
+            self.act = act
+        def __call__(self, value, **options):
+            return HANDLERS[options.get("act", self.act)](value)
+    ---
+    Layer("relu")(x), Layer(None)(x, act="tanh"), Layer("tanh")(x, other=n)
+generator pipeline
+    def squares(values):
+        for value in values:
+            yield value * value
+    def limited(values, limit):
+        for index, value in enumerate(values):
+            if index == limit:
+                return
+            yield value
+    ---
+    list(limited(squares(l), 2)), sum(squares(lx)), next(squares([n])), list(zip(squares(l), squares(lx)))
+generator kept in an attribute
+    class Feed:
+        def __init__(self, values):
+            self.source = (value for value in values)
+        def take(self):
+            return next(self.source, None)
+    ---
+    feed = Feed(l)
+    feed.take(), feed.take(), feed.take(), feed.take()
+two generators interleaved  a = counting(m); z = counting(n); [next(a), next(z), next(a), a.send(5), next(z)]
+exception in a property
+    class Local:
+        @property
+        def bad(self):
+            raise AttributeError("inside")
+        def __getattr__(self, name):
+            return "fallback " + name
+    ---
+    Local().bad, getattr(Local(), "bad", 3)
+hasattr on a property that raises
+    class Local:
+        @property
+        def bad(self):
+            raise ValueError("inside")
+    ---
+    attempt(hasattr, Local(), "bad")
+exception chained in context manager
+    class Level:
+        def __enter__(self):
+            return self
+        def __exit__(self, kind, error, traceback):
+            raise RuntimeError("exit")
+    ---
+    try:
+        with Level():
+            d["z"]
+    except RuntimeError as error:
+        found = type(error.__context__), str(error)
+    found
+reraise with modification
+    try:
+        try:
+            int("z")
+        except ValueError as error:
+            error.extra = n
+            raise
+    except ValueError as error:
+        found = error.extra, error.args
+    found
+int subclass bool math  True + True, sum([True, False, True]), flag * x, (x > 0).sum() + flag
+str methods chain  " ".join(word.capitalize() for word in s.lower().split()), s.partition(" ")[2][::-1], s.encode().decode()
+dict comprehension of tensors  {name: value + 1 for name, value in dx.items()}, {**dx, "z": x}, dict(sorted(dx.items())), max(dx)
+setdefault and grouping
+    groups = {}
+    for word in words:
+        groups.setdefault(len(word), []).append(word)
+    groups
+heap of tuples
+    queue = []
+    for index, value in enumerate(l):
+        heapq.heappush(queue, (value, index))
+    [heapq.heappop(queue) for _ in range(2)]
+sort of instances  sorted([obj, obj2]), min(obj, obj2), sorted([obj2, obj], key=lambda value: (value.a, value.b))
+tuple comparison  (1, x.shape) < (2, x.shape), p == (1, "two", 3.0), (n, m) > (n, 1), [1, [2]] < [1, [3]]
+iter with sentinel
+    values = iter(l)
+    list(iter(lambda: next(values), 2))
+bytes join  b"-".join([b, b2]), bytes(reversed(b2)), int.from_bytes(b2, "big")
+reduce over modules  functools.reduce(lambda value, layer: layer(value), seq, x), [name for name, _ in seq.named_children()], sum(part.numel() for part in seq.parameters())
+module attributes  seq.training, seq[0].weight.shape, dict(seq.named_parameters()).keys(), seq[0].in_features, repr(seq[1])
+module state_dict  sorted(seq.state_dict()), len(list(seq.modules())), seq.eval().training, seq.train().training
+module hooks  seq.register_forward_hook(lambda module, arguments, result: result + 1); seq(x)
+module buffers and parameters set
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.ones(3))
+            self.register_buffer("count", torch.zeros(1))
+            self.steps = 0
+        def forward(self, value):
+            self.steps += 1
+            self.count += 1
+            return value * self.w * self.steps
+    def f(x, net):
+        return net(x) + net(x)
+    NET = Net()
+    def inputs():
+        return torch.ones(3), NET
+module made inside
+    layer = torch.nn.Linear(3, 2)
+    torch.nn.functional.relu(x)
+copy of a module  copy.deepcopy(seq)(x)
+torch.Size math  x.shape + (1,), x.shape[0] * 2, list(x.shape), x.shape == (3,), x.shape.numel(), torch.Size([1, 2])[::-1]
+dtype and device tests  x.dtype is torch.float32, x.device.type == "cpu", x.is_cuda, torch.finfo(x.dtype).eps, {torch.float32: n}[x.dtype], x.dtype.itemsize
+dtype dict  str(x.dtype), repr(x.device), f"{x.dtype}", x.dtype == torch.float32
+defaultdict of lists  made = collections.defaultdict(lambda: collections.defaultdict(int)); made["a"]["b"] += n; made
+Counter arithmetic  collections.Counter(l) + collections.Counter(l2), collections.Counter(words).most_common(3), sum(cn.values())
+deque window
+    window = collections.deque(maxlen=2)
+    found = []
+    for value in l:
+        window.append(value)
+        found.append(tuple(window))
+    found
+class registry
+    REGISTRY = {}
+    def register(name):
+        def decorate(kind):
+            REGISTRY[name] = kind
+            return kind
+        return decorate
+    @register("a")
+    class A:
+        def __init__(self, value=1):
+            self.value = value
+    ---
+    REGISTRY["a"](n).value, "b" in REGISTRY, REGISTRY.get("b") is None
+registry write
+    REGISTRY = {}
+    ---
+    REGISTRY[n] = x * 2
+    REGISTRY.pop(n), len(REGISTRY)
+global list append
+    LOG = []
+    ---
+    LOG.append(n)
+    LOG.append(x.shape)
+    len(LOG)
+nested dataclasses
+    @dataclasses.dataclass
+    class Config:
+        size: int = 3
+        extra: dict = dataclasses.field(default_factory=dict)
+    @dataclasses.dataclass
+    class Outer:
+        config: Config = dataclasses.field(default_factory=Config)
+        name: str = "x"
+    CONFIG = Outer()
+    ---
+    made = Outer()
+    made.config.extra["k"] = x
+    CONFIG.config.size * x, made.config.extra["k"], dataclasses.replace(CONFIG, name=s).name, CONFIG == Outer()
+ModelOutput like
+    class Output(collections.OrderedDict):
+        def __init__(self, **values):
+            super().__init__(**values)
+            for key, value in values.items():
+                object.__setattr__(self, key, value)
+        def __getitem__(self, key):
+            if isinstance(key, str):
+                return dict(self.items())[key]
+            return tuple(self.values())[key]
+        def to_tuple(self):
+            return tuple(self[key] for key in self.keys())
+    ---
+    made = Output(loss=x, logits=x + 1)
+    made.loss, made["logits"], made[0], made.to_tuple(), made
+dataclass ModelOutput
+    @dataclasses.dataclass
+    class Output:
+        loss: object = None
+        logits: object = None
+        def __post_init__(self):
+            self.keys_ = [field.name for field in dataclasses.fields(self) if getattr(self, field.name) is not None]
+        def __getitem__(self, index):
+            return tuple(getattr(self, name) for name in self.keys_)[index]
+    ---
+    Output(logits=x)[0], Output(x, x + 1).keys_
+typing aliases  typing.Optional[int], typing.Union[int, str], typing.List[int], isinstance(n, typing.Hashable)
+typing.Generic subclass
+    T = typing.TypeVar("T")
+    class Box(typing.Generic[T]):
+        def __init__(self, value):
+            self.value = value
+    ---
+    Box(x).value, isinstance(Box(n), Box)
+Protocol isinstance
+    @typing.runtime_checkable
+    class Totals(typing.Protocol):
+        def total(self): ...
+    ---
+    isinstance(obj, Totals), isinstance(n, Totals)
+warnings.warn
+    warnings.warn("careful")
+    n
+logging
+    import logging
+    LOGGER = logging.getLogger("quiet")
+    ---
+    LOGGER.debug("text %s", n)
+    LOGGER.isEnabledFor(10)
+assertion on shapes
+    assert x.shape == (3,), f"bad {x.shape}"
+    assert x.ndim == 1 and x.size(0) > 2
+    if x.shape[0] != 3:
+        raise ValueError(x.shape)
+    n
+math on shapes  math.sqrt(x.shape[0]), 1 / math.sqrt(x.size(-1)) * x, math.prod(x.shape), x.numel() // 2, -(-x.numel() // 2)
+none checks and defaults
+    def attend(value, mask=None, scale=None, *, bias=None):
+        scale = scale or 1 / math.sqrt(value.shape[-1])
+        if mask is not None:
+            value = value + mask
+        return value * scale + (bias if bias is not None else 0)
+    ---
+    attend(x), attend(x, y, bias=n), attend(x, scale=r)
+cache dict by key
+    CACHE = {}
+    def cached(key, make):
+        if key not in CACHE:
+            CACHE[key] = make()
+        return CACHE[key]
+    ---
+    cached(("a", n), lambda: x + 1), cached(("a", n), lambda: x + 2), len(CACHE)
+tensor as bool in isinstance  isinstance(x, (list, tuple)), torch.is_tensor(x), torch.is_floating_point(x), x.is_floating_point(), callable(x)
+tensor unpack  a, z, q = x; first, *rest = x.unbind(); a + q, first, rest
+zip of tensors  dict(zip("ab", x)), list(zip(x, y)), [*x], tuple(y)
+list multiplication and tensors  [x] * 2, torch.stack([x] * 3), torch.cat([*lx, x]), sum(lx, x)
+in operator on tensors in list  obj in [obj, obj2], n in [x.shape[0], 7], "w" in dx
+try import
+    try:
+        import no_such_module_at_all
+    except ImportError as error:
+        found = error.name
+    found
+print to nowhere  print("x", file=None) if other else n
+sorted with reverse and stability  sorted(words, key=len, reverse=True), sorted([(1, "b"), (1, "a")], key=lambda pair: pair[0]), list(reversed(sorted(d)))
+string building  "".join(chr(97 + value) for value in l), s.translate({ord("o"): "0"}), "%s" % (l,), "{:>10}".format(s[:3]), s.center(15, "*")
+string split numbers  [int(part) for part in "1 2 3".split()], "a=1,b=2".split(","), dict(part.split("=") for part in "a=1,b=2".split(","))
+slices assigned  l[:] = [x]; d.clear(); d.update(a=1); l, d
+exception args with tensors
+    try:
+        raise ValueError("bad", x)
+    except ValueError as error:
+        found = error.args[1] + 1
+    found
+finally order
+    found = []
+    def inner():
+        try:
+            found.append(1)
+            return found.append(2)
+        finally:
+            found.append(3)
+    inner()
+    found
+loop else with generator
+    for value in counting(m):
+        if value > 5:
+            break
+    else:
+        value = -1
+    value
+object with __len__ zero truth
+    class Empty(list):
+        pass
+    ---
+    1 if Empty() else 2, bool(Empty([1])), not Empty()
+operator on str subclasses
+    class Name(str):
+        def __add__(self, other):
+            return Name(str.__add__(self, other) + "!")
+    ---
+    Name(s) + t, type(Name(s) + t).__name__, Name(s).upper(), {Name("a"): 1}["a"]
+class with __slots__ and inheritance
+    class A:
+        __slots__ = ("a",)
+    class B(A):
+        __slots__ = ("b", "__dict__")
+    ---
+    made = B()
+    made.a, made.b, made.c = n, x, s
+    made.a, made.b, made.c, made
+iterator protocol via getitem and iter
+    class Pages:
+        def __init__(self, pages):
+            self.pages = pages
+        def __iter__(self):
+            for page in self.pages:
+                yield from page
+    ---
+    list(Pages([l, l2])), [value for value in Pages([[x], [y]])]
+deep recursion
+    def depth(value):
+        return 0 if value == 0 else 1 + depth(value - 1)
+    ---
+    depth(40)
+closure counter shared
+    def make():
+        count = 0
+        def up():
+            nonlocal count
+            count += 1
+            return count
+        def get():
+            return count
+        return up, get
+    ---
+    up, get = make()
+    up(), up(), get()
+vararg lambda  (lambda *a, **k: (a, k))(n, *l, z=m, **d), (lambda a, /, b=2, *, c=3: (a, b, c))(1, c=n)
+star in index  d2.get(*["b"]), max(*[l][0])
+complex slices  x[None, ..., 0:2], x[[0, 2]], x[torch.tensor([0, 1])], x[(slice(None),)], l[slice(None, None, -1)]
+fstring nested  f"{f'{n}':>{m}}", f"{l!r:.3}", f"{d['a']}", f"{x.shape[0]:03d}", f"{obj.a=}"
+int parsing  int("0x1f", 0), int(" 5 "), float(" 1e3 "), int(True), round(-0.5), bin(n)[2:].zfill(8), n.bit_length()
+''',
+    "across a break": '''
+numbers and strings  minidynamo.graph_break(); n + 1, s.upper(), f"{r:.1f}", b[1:], big + n
+containers made before  made = [n, {"a": x}, (l, {m}), frozenset(l)]; minidynamo.graph_break(); made.append(made[1]["a"] + 1); made
+containers from outside
+    l.append(x)
+    d["z"] = l
+    e.discard(1)
+    minidynamo.graph_break()
+    l.pop()
+    d["z"] is l, l, d, e
+instances  made = Point(n, x); obj.a = made; minidynamo.graph_break(); obj.a is made, made.b + 1, made == Point(n, x) if other else 1
+closures
+    total = n
+    def add(value):
+        nonlocal total
+        total += value
+        return total
+    add(1)
+    minidynamo.graph_break()
+    add(2), total
+list iterator  made = iter(l); next(made); minidynamo.graph_break(); list(made), type(made).__name__
+enumerate  made = enumerate(l); next(made); minidynamo.graph_break(); isinstance(made, enumerate), type(made).__name__, list(made)
+enumerate (its methods)  made = enumerate(l); next(made); minidynamo.graph_break(); made.__next__()
+zip  made = zip(l, s); next(made); minidynamo.graph_break(); isinstance(made, zip), type(made).__name__, list(made)
+zip (its methods)  made = zip(l, s); next(made); minidynamo.graph_break(); made.__reduce__()[0]
+map and filter  made = map(str, filter(None, l)); next(made); minidynamo.graph_break(); isinstance(made, map), list(made)
+reversed and range  made = reversed(l); next(made); other = iter(rg); next(other); minidynamo.graph_break(); list(made), list(other)
+dict iterators  made = iter(d.items()); next(made); minidynamo.graph_break(); list(made), type(made).__name__
+itertools  made = itertools.chain(l, s); next(made); minidynamo.graph_break(); list(made), type(made).__name__
+itertools (count and cycle)  made = itertools.count(n); next(made); other = itertools.cycle(l); next(other); minidynamo.graph_break(); next(made), next(other)
+generators  made = counting(n); next(made); minidynamo.graph_break(); next(made), made.send(5), list(made)
+generators (their attributes)  made = counting(n); next(made); minidynamo.graph_break(); made.__name__, made.gi_code.co_name, inspect.isgenerator(made)
+bound methods  made = obj.total; other = l.append; minidynamo.graph_break(); other(x); made(2), l, made.__self__ is obj, other.__self__ is l
+bound methods (of builtin types)  made = l.append; minidynamo.graph_break(); type(made).__name__, made == l.append, repr(made)[:30]
+partials and lambdas  made = functools.partial(double, n); other = lambda value: value + m; minidynamo.graph_break(); made(), other(x)
+exceptions
+    try:
+        d["z"]
+    except KeyError as error:
+        found = error
+    minidynamo.graph_break()
+    found.args, str(found), type(found)
+exceptions (of the system)  made = FileNotFoundError(2, "missing", "name"); minidynamo.graph_break(); made.filename, made.errno, str(made)
+exceptions (of names)  made = AttributeError("bad", name="q", obj=n), ImportError("bad", name="m"); minidynamo.graph_break(); made[0].name, made[0].obj, made[1].name
+exceptions (in a handler)
+    try:
+        d["z"]
+    except KeyError as error:
+        minidynamo.graph_break()
+        found = error.args, sys.exc_info()[0]
+    found
+with blocks
+    with contextlib.suppress(KeyError), torch.no_grad():
+        minidynamo.graph_break()
+        z = x + 1, torch.is_grad_enabled()
+        d["z"]
+    z
+loops
+    found = []
+    for index, value in enumerate(l):
+        if index == 1:
+            minidynamo.graph_break()
+        found.append(x * value)
+    found
+loops over tensors and dicts
+    found = {}
+    for name, tensor in dx.items():
+        minidynamo.graph_break()
+        found[name] = tensor + 1
+    found
+callees
+    def inner(value, scale):
+        value = value * scale
+        minidynamo.graph_break()
+        return value + scale
+    ---
+    inner(x, n), [inner(tensor, m) for tensor in lx]
+hashes and sets  made = {obj: n, p: m}; minidynamo.graph_break(); made[obj], made[p], obj in {obj}, list(made)
+hashes (of methods)  made = hash(obj.total); minidynamo.graph_break(); made == hash(obj.total)
+classes and functions  made = [Point, double, len, str.upper, torch.add]; minidynamo.graph_break(); made[0] is Point, made[1](n), made[2](l), made[3](s), made[4](x, y)
+slices, ranges and views  made = slice(1, n), range(n), d.keys(), d.items(); minidynamo.graph_break(); l[made[0]], list(made[1]), list(made[2]), len(made[3])
+collections  made = collections.OrderedDict(a=x), collections.deque([n], 2), collections.Counter(s), collections.defaultdict(list); minidynamo.graph_break(); made
+named tuples and enums
+    Pair = collections.namedtuple("Pair", "left right")
+    class Color(enum.Enum):
+        RED = 1
+    ---
+    made = Pair(n, x), Color.RED
+    minidynamo.graph_break()
+    made[0].right + 1, made[1] is Color.RED, made
+types.SimpleNamespace  made = types.SimpleNamespace(a=n); minidynamo.graph_break(); made.a, made
+modules  layer = seq[0]; minidynamo.graph_break(); layer(x), layer is seq[0]
 ''',
 }
