@@ -108,7 +108,12 @@ class BreakWriter {
   }
 
   void go_on(const Continuation& way) {
-    code_.emit(Op::LOAD_GLOBAL, code_.name(way.name.get()), true);
+    if (way.function) {
+      code_.emit(Op::PUSH_NULL);
+      code_.load_constant(way.function.get());
+    } else {
+      code_.emit(Op::LOAD_GLOBAL, code_.name(way.name.get()), true);
+    }
     for (const Argument& argument : way.arguments) push_argument(argument);
     code_.emit(Op::CALL, static_cast<int32_t>(way.arguments.size()));
     code_.emit(Op::RETURN_VALUE);

@@ -255,6 +255,7 @@ class BreakPlanner {
       }
       if (i == 0) {
         way.name = resume->name;
+        if (!publishes_resume_functions()) way.function = resume->function;
         way.arguments = std::move(arguments);
       } else {
         inner = {{Argument::Kind::Constant, 0, resume->function},

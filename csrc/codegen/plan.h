@@ -60,7 +60,8 @@ struct PlanBreak {
     std::vector<Argument> items;
   };
   struct Continuation {
-    Ref name;  // global of the residual function's module
+    Ref name;      // global of the residual function's module
+    Ref function;  // what to call instead, if it is not published under that name
     std::vector<Argument> arguments;
     uint32_t results = 0;            // that the instruction leaves above its kept operands
     uint32_t kept = 0;               // operands that it leaves where they are

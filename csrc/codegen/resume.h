@@ -71,6 +71,11 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
 
 // Of a resume function's code object; null if it is something else.
 const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept;
+// Whether resume functions stand in their modules' globals under their names, for people to find. Programs that walk
+// over the globals of modules, as tests of Python itself do, see them there.
+void publish_resume_functions(bool publish) noexcept;
+bool publishes_resume_functions() noexcept;
+
 // How reports name a code object: its qualified name, `<resume in f>` for a resume function's.
 std::string display_name(PyCodeObject* code);
 // All that were made for an original code object.
