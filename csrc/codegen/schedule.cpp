@@ -105,7 +105,8 @@ class Scheduler {
         for (const PlanBreak::Argument& argument : (*way)->arguments) count_argument(argument);
   }
   void count_argument(const PlanBreak::Argument& argument) {
-    if (argument.kind == PlanBreak::Argument::Kind::Value) uses_[argument.index] += 2;
+    using ArgumentKind = PlanBreak::Argument::Kind;
+    if (argument.kind == ArgumentKind::Value || argument.kind == ArgumentKind::Match) uses_[argument.index] += 2;
     for (const PlanBreak::Argument& item : argument.items) count_argument(item);
   }
 

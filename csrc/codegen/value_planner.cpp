@@ -388,9 +388,18 @@ ValueId ValuePlanner::exception(PyObject* object) {
     return value.get();
   };
   keep_alive_.push_back(attributes);
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  PyObject* const suppress = raised->suppress_context ? Py_True : Py_False;
+  if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup))) {
+    // What it holds is apart from its args, which may be a list that has changed since, or what a subclass takes.
+    auto* group = reinterpret_cast<PyBaseExceptionGroupObject*>(object);
+    Ref parts = Ref::steal(PyTuple_Pack(2, group->msg, group->excs));
+    keep_alive_.push_back(parts);
+    return call(rebuild_exception_callable(), {type, parts.get(), attributes.get(), part(cause), part(context),
+                                               suppress, part(traceback), raised->args});
+  }
   return call(rebuild_exception_callable(),
-              {reinterpret_cast<PyObject*>(Py_TYPE(object)), raised->args, attributes.get(), part(cause), part(context),
-               raised->suppress_context ? Py_True : Py_False, part(traceback)});
+              {type, raised->args, attributes.get(), part(cause), part(context), suppress, part(traceback)});
 }
 
 // Iterators and the like, taken apart by their own __reduce__.

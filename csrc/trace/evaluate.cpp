@@ -7,6 +7,7 @@
 #include "trace/call_instructions.h"
 #include "trace/calls.h"
 #include "trace/containers.h"
+#include "trace/except_star.h"
 #include "trace/exceptions.h"
 #include "trace/generator.h"
 #include "trace/imports.h"
@@ -488,9 +489,10 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         ok = check_match(frame);
         break;
       case Op::CHECK_EG_MATCH:
+        ok = check_group_match(tracer, frame);
+        break;
       case Op::PREP_RERAISE_STAR:
-        tracer.give_up(BreakReason::ExceptStar, "except* is not traced");
-        ok = false;
+        ok = prepare_reraise_star(tracer, frame);
         break;
       case Op::RERAISE:
         raise_again(tracer, frame.pop());

@@ -119,12 +119,17 @@ bool handle_error(Tracer& tracer, Frame& frame) {
   return enter_handler(tracer, frame);
 }
 
+bool catches_exceptions_only(PyObject* type) {
+  bool all = PyTuple_Check(type) || PyExceptionClass_Check(type);
+  for (Py_ssize_t i = 0; PyTuple_Check(type) && i < PyTuple_GET_SIZE(type); ++i)
+    all = all && PyExceptionClass_Check(PyTuple_GET_ITEM(type, i));
+  if (!all) PyErr_SetString(PyExc_TypeError, "catching classes that do not inherit from BaseException is not allowed");
+  return all;
+}
+
 bool check_match(Frame& frame) {
   Ref type = frame.pop();
-  if (!PyExceptionClass_Check(type.get()) && !PyTuple_Check(type.get())) {
-    PyErr_SetString(PyExc_TypeError, "catching classes that do not inherit from BaseException is not allowed");
-    return false;
-  }
+  if (!catches_exceptions_only(type.get())) return false;
   frame.push(Ref::boolean(PyErr_GivenExceptionMatches(frame.top().get(), type.get())));
   return true;
 }

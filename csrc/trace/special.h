@@ -32,6 +32,7 @@ SPECIAL(inference_mode_exit);
 SPECIAL(object_setattr);
 SPECIAL(object_delattr);
 SPECIAL(object_getattribute);
+SPECIAL(exception_group_split);
 #undef SPECIAL
 
 }  // namespace minidynamo::special
