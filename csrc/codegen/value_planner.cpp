@@ -114,6 +114,7 @@ ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
 }
 
 ValueId ValuePlanner::make_value(PyObject* object) {
+  if (tracer_.classes.has(object)) return refuse("a class that the function defines outlives the capture");
   if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
   if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
@@ -179,8 +180,9 @@ ValueId ValuePlanner::make_empty(PyObject* object) {
   if (type == &PyDict_Type) return add({PlanStep::Kind::Dict});
   if (type == &PySet_Type) return add({PlanStep::Kind::Set});
   if (type == &PyCell_Type) return call(reinterpret_cast<PyObject*>(&PyCell_Type), {});
-  const ValueId own_type = constant(reinterpret_cast<PyObject*>(type)), none = constant(Py_None),
-                attributes = add({PlanStep::Kind::Dict});
+  const ValueId own_type = value_of(reinterpret_cast<PyObject*>(type));
+  if (own_type == kNoValue) return kNoValue;
+  const ValueId none = constant(Py_None), attributes = add({PlanStep::Kind::Dict});
   return add({PlanStep::Kind::Call, Ref::borrow(rebuild_instance_callable()), 0, {own_type, none, attributes}});
 }
 

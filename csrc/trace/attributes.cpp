@@ -111,7 +111,7 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
     if (name == dict_name && tracer.outside.source_of(object) && !tracer.outside.stand_in(object))
       return load_own_dict(tracer, object);
-    if (name == dict_name && !tracer.outside.source_of(object)) {
+    if (name == dict_name && !tracer.outside.source_of(object) && !PyType_Check(object)) {
       Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
       if (dict) tracer.own_dicts.emplace(dict.get(), Ref::borrow(object));
       return dict;
@@ -285,6 +285,7 @@ Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
 }  // namespace
 
 Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
+  if (tracer.classes.has(reinterpret_cast<PyObject*>(type))) return lookup_in_made_class(tracer, type, name);
   if (tracer.outside.writes_classes()) {
     PyObject* mro = type->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
@@ -500,7 +501,7 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     if (value && !tracer.outside.fill_if_stand_in(tracer, value)) return false;
     guard_special_methods(tracer, object, {"__setattr__"});
     if (tracer.broken()) return false;
-    if (PyType_Check(object))
+    if (PyType_Check(object) && !tracer.classes.has(object))
       return tracer.give_up(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
     return PyObject_SetAttr(object, name, value) == 0 && !tracer.broken();
   }

@@ -6,6 +6,7 @@
 #include "trace/attributes.h"
 #include "trace/call_instructions.h"
 #include "trace/calls.h"
+#include "trace/class_statement.h"
 #include "trace/containers.h"
 #include "trace/except_star.h"
 #include "trace/exceptions.h"
@@ -118,13 +119,24 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
           ok = false;
         break;
       case Op::LOAD_NAME:
-      case Op::STORE_NAME:
+        result(load_name(tracer, frame, name_at(frame, arg)));
+        break;
+      case Op::STORE_NAME: {
+        Ref stored = frame.pop();
+        ok = store_name(tracer, frame, name_at(frame, arg), stored.get());
+        break;
+      }
       case Op::DELETE_NAME:
+        ok = delete_name(tracer, frame, name_at(frame, arg));
+        break;
       case Op::LOAD_CLASSDEREF:
+        result(load_class_deref(tracer, frame, arg));
+        break;
       case Op::SETUP_ANNOTATIONS:
+        ok = setup_annotations(tracer, frame);
+        break;
       case Op::LOAD_BUILD_CLASS:
-        tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
-        ok = false;
+        result(load_build_class(tracer, frame));
         break;
 
       case Op::MAKE_CELL: {

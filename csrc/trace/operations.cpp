@@ -326,7 +326,14 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   }
   if (Ref method = python_method(tracer, container, "__getitem__"))
     return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
-  if (tracer.broken() || !expose(tracer, container) || !expose(tracer, key)) return nullptr;
+  if (tracer.broken()) return nullptr;
+  if (PyType_Check(container) && PyType_HasFeature(reinterpret_cast<PyTypeObject*>(container), Py_TPFLAGS_HEAPTYPE)) {
+    static PyObject* const name = PyUnicode_InternFromString("__class_getitem__");
+    if (Ref method = load_attribute(tracer, container, name)) return call(tracer, method.get(), {Ref::borrow(key)});
+    if (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+    PyErr_Clear();  // CPython's own message follows
+  }
+  if (!expose(tracer, container) || !expose(tracer, key)) return nullptr;
   return checked(tracer, PyObject_GetItem(container, key));
 }
 

@@ -185,6 +185,19 @@ bool is_typing_cache(PyObject* callable) {
 
 }  // namespace
 
+namespace {
+
+bool holds_made_class(const Tracer& tracer, PyObject* object) {
+  if (!tracer.classes.any()) return false;
+  if (tracer.classes.has(object)) return true;
+  if (PyTuple_Check(object))
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (holds_made_class(tracer, PyTuple_GET_ITEM(object, i))) return true;
+  return false;
+}
+
+}  // namespace
+
 void trace_through_wrapped(PyTypeObject* type) { wrapper_types().insert(type); }
 
 Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Arguments& arguments) {
@@ -222,6 +235,10 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       return record_state_change(tracer, callable, arguments);
     case Rule::Kind::Inline: {
       if (is_typing_cache(callable)) {
+        for (const Ref& value : arguments.values)
+          if (holds_made_class(tracer, value.get()))
+            return tracer.give_up(BreakReason::ClassDefinition,
+                                  "a class of the function's own goes into a cache of typing");
         Tracer::Native native(tracer);
         return call_natively(tracer, callable, arguments);
       }
@@ -248,13 +265,13 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
 bool is_plain_builtin_type(PyTypeObject* type) noexcept {
   static const std::unordered_set<PyTypeObject*> types = [] {
     std::unordered_set<PyTypeObject*> plain = {
-        &PyUnicode_Type,    &PyBytes_Type,      &PyByteArray_Type, &PyLong_Type,         &PyBool_Type,
-        &PyFloat_Type,      &PyComplex_Type,    &PyTuple_Type,     &PyList_Type,         &PyDict_Type,
-        &PySet_Type,        &PyFrozenSet_Type,  &PyRange_Type,     &PySlice_Type,        &PyEnum_Type,
-        &PyZip_Type,        &PyMap_Type,        &PyFilter_Type,    &PyReversed_Type,     &PyDictKeys_Type,
-        &PyDictValues_Type, &PyDictItems_Type,  &PyDictProxy_Type, &PySeqIter_Type,      &PyCallIter_Type,
-        &PyProperty_Type,   &PyMemoryView_Type, Py_TYPE(Py_None),  Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented),
-        &PyMethod_Type};
+        &PyUnicode_Type,    &PyBytes_Type,       &PyByteArray_Type,   &PyLong_Type,         &PyBool_Type,
+        &PyFloat_Type,      &PyComplex_Type,     &PyTuple_Type,       &PyList_Type,         &PyDict_Type,
+        &PySet_Type,        &PyFrozenSet_Type,   &PyRange_Type,       &PySlice_Type,        &PyEnum_Type,
+        &PyZip_Type,        &PyMap_Type,         &PyFilter_Type,      &PyReversed_Type,     &PyDictKeys_Type,
+        &PyDictValues_Type, &PyDictItems_Type,   &PyDictProxy_Type,   &PySeqIter_Type,      &PyCallIter_Type,
+        &PyProperty_Type,   &PyMemoryView_Type,  Py_TYPE(Py_None),    Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented),
+        &PyMethod_Type,     &PyClassMethod_Type, &PyStaticMethod_Type};
     for (const char* path : {"collections.OrderedDict",
                              "collections.deque",
                              "collections.defaultdict",
