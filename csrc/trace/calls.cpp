@@ -295,7 +295,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   static PyObject* const del_name = PyUnicode_InternFromString("__del__");
   if (lookup_in_class(tracer, type, del_name))
     return tracer.give_up(BreakReason::Finalizer, std::string("an instance of ") + type->tp_name + " has a finalizer");
-  const bool is_metaclass = native_base(type) == &PyType_Type;
+  const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
   if (!is_metaclass && !is_safe_native_base(native_base(type)))
     return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
 

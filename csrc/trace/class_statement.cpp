@@ -223,7 +223,8 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
   auto* first = reinterpret_cast<PyTypeObject*>(
       PyTuple_GET_SIZE(bases) ? PyTuple_GET_ITEM(bases, 0) : reinterpret_cast<PyObject*>(&PyBaseObject_Type));
   MadeClasses::Making making(tracer.classes,
-                             PyType_Check(reinterpret_cast<PyObject*>(first)) ? first : &PyBaseObject_Type);
+                             PyType_Check(reinterpret_cast<PyObject*>(first)) ? first : &PyBaseObject_Type,
+                             arguments.values[0].get());
   Ref made = Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
   return tracer.broken() ? Ref() : made;
 }

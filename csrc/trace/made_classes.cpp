@@ -5,9 +5,18 @@
 #include "trace/tracer.h"
 
 namespace minidynamo {
+namespace {
 
-MadeClasses::Making::Making(MadeClasses& classes, PyTypeObject* base)
-    : classes_(classes), base_(base), before_(newest_subclass(base)), outer_(std::exchange(classes.making_, this)) {}
+PyTypeObject* as_type(const Ref& object) noexcept { return reinterpret_cast<PyTypeObject*>(object.get()); }
+
+}  // namespace
+
+MadeClasses::Making::Making(MadeClasses& classes, PyTypeObject* base, PyObject* name)
+    : classes_(classes),
+      base_(base),
+      name_(name),
+      before_(newest_subclass(base)),
+      outer_(std::exchange(classes.making_, this)) {}
 
 MadeClasses::Making::~Making() {
   classes_.notice();
@@ -20,12 +29,14 @@ void MadeClasses::notice() {
   PyErr_Fetch(&error, &value, &traceback);
   Ref newest = newest_subclass(making_->base_);
   PyErr_Restore(error, value, traceback);
-  if (!newest || newest.is(making_->before_.get()) || !known_.insert(newest.get()).second) return;
+  if (!newest || newest.is(making_->before_.get()) || !PyType_HasFeature(as_type(newest), Py_TPFLAGS_HEAPTYPE)) return;
+  if (PyUnicode_Compare(reinterpret_cast<PyHeapTypeObject*>(newest.get())->ht_name, making_->name_) != 0) return;
+  if (!known_.insert(newest.get()).second) return;
   classes_.push_back(std::move(newest));
 }
 
 void MadeClasses::forget_in_bases() noexcept {
-  for (const Ref& made : classes_) forget_subclass(reinterpret_cast<PyTypeObject*>(made.get()));
+  for (const Ref& made : classes_) forget_subclass(as_type(made));
 }
 
 namespace {

@@ -22,7 +22,7 @@ class MadeClasses {
   // While type.__new__ makes a class, Python code that it calls (__set_name__, __init_subclass__) may see that class.
   class Making {
    public:
-    Making(MadeClasses& classes, PyTypeObject* base);
+    Making(MadeClasses& classes, PyTypeObject* base, PyObject* name);
     ~Making();
     Making(const Making&) = delete;
 
@@ -30,6 +30,7 @@ class MadeClasses {
     friend class MadeClasses;
     MadeClasses& classes_;
     PyTypeObject* base_;
+    PyObject* name_;
     Ref before_;  // the newest subclass of the base until then
     Making* outer_;
   };

@@ -3,6 +3,7 @@
 // frame hook.
 #include "trace/operations.h"
 
+#include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
 #include "trace/generator.h"
@@ -103,6 +104,14 @@ Ref python_method(Tracer& tracer, PyObject* object, const char* name) {
   Ref key = Ref::steal(PyUnicode_InternFromString(name));
   Ref method = lookup_in_class(tracer, Py_TYPE(object), key.get());
   return method && PyFunction_Check(method.get()) ? method : Ref();
+}
+
+// __class_getitem__ of a class, if that is Python code; null Ref without error otherwise.
+Ref python_class_getitem(Tracer& tracer, PyObject* container) {
+  static PyObject* const name = PyUnicode_InternFromString("__class_getitem__");
+  if (!PyType_Check(container)) return nullptr;
+  PyObject* found = class_attribute(reinterpret_cast<PyTypeObject*>(container), name);
+  return found && Py_IS_TYPE(found, &PyClassMethod_Type) ? load_attribute(tracer, container, name) : Ref();
 }
 
 Ref checked(Tracer& tracer, PyObject* result) { return adopt_result(tracer, Ref::steal(result)); }
@@ -327,12 +336,8 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   if (Ref method = python_method(tracer, container, "__getitem__"))
     return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
   if (tracer.broken()) return nullptr;
-  if (PyType_Check(container) && PyType_HasFeature(reinterpret_cast<PyTypeObject*>(container), Py_TPFLAGS_HEAPTYPE)) {
-    static PyObject* const name = PyUnicode_InternFromString("__class_getitem__");
-    if (Ref method = load_attribute(tracer, container, name)) return call(tracer, method.get(), {Ref::borrow(key)});
-    if (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
-    PyErr_Clear();  // CPython's own message follows
-  }
+  if (Ref method = python_class_getitem(tracer, container)) return call(tracer, method.get(), {Ref::borrow(key)});
+  if (tracer.broken()) return nullptr;
   if (!expose(tracer, container) || !expose(tracer, key)) return nullptr;
   return checked(tracer, PyObject_GetItem(container, key));
 }
