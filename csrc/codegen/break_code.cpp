@@ -133,6 +133,16 @@ class BreakWriter {
       case Argument::Kind::Constant:
         code_.load_constant(argument.constant.get());
         break;
+      case Argument::Kind::Match: {
+        const CodeBuilder::Label matched = code_.make_label();
+        code_.emit(Op::LOAD_FAST, results_[1]);
+        code_.emit(Op::COPY, 1);
+        code_.emit_jump(Op::POP_JUMP_IF_NOT_NONE, matched);
+        code_.emit(Op::POP_TOP);
+        push_(argument.index);
+        code_.bind(matched);
+        break;
+      }
       case Argument::Kind::Tuple:
         for (const Argument& item : argument.items) push_argument(item);
         code_.emit(Op::BUILD_TUPLE, static_cast<int32_t>(argument.items.size()));

@@ -251,6 +251,10 @@ class BreakPlanner {
         } else if (!plan_argument(i, parameter, slots, *resume, argument, inner)) {
           return false;
         }
+        // What except* has matched is handled from then on.
+        if (is_last && !region && parameter.kind == ResumeParameter::Kind::Handled &&
+            frames_[i]->current().op == Op::CHECK_EG_MATCH)
+          argument.kind = Argument::Kind::Match;
         arguments.push_back(std::move(argument));
       }
       if (i == 0) {

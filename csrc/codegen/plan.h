@@ -53,9 +53,10 @@ struct PlanBreak {
   };
   // An argument of a resume function.
   struct Argument {
-    enum class Kind : uint8_t { Value, Result, Exception, Constant, Tuple };
+    enum class Kind : uint8_t { Value, Result, Exception, Constant, Tuple, Match };
     Kind kind;
-    uint32_t index = 0;  // Value: ValueId; Result: of the instruction
+    uint32_t index = 0;  // Value: ValueId; Result: of the instruction; Match: the second
+                         // result, if not None, else the value
     Ref constant;
     std::vector<Argument> items;
   };

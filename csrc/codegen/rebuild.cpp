@@ -116,8 +116,8 @@ PyObject* rebuild_partial(PyObject*, PyObject* const* arguments, Py_ssize_t coun
 }
 
 PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
-  if (count != 7 || !PyExceptionClass_Check(arguments[0])) {
-    PyErr_SetString(PyExc_TypeError, "rebuild_exception takes 7 arguments");
+  if (count < 7 || count > 8 || !PyExceptionClass_Check(arguments[0])) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_exception takes 7 or 8 arguments");
     return nullptr;
   }
   auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
@@ -134,6 +134,7 @@ PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t co
   if (arguments[4] != Py_None) PyException_SetContext(made.get(), Ref::borrow(arguments[4]).release());
   reinterpret_cast<PyBaseExceptionObject*>(made.get())->suppress_context = arguments[5] == Py_True;
   if (PyException_SetTraceback(made.get(), arguments[6]) < 0) return nullptr;
+  if (count == 8 && PyObject_SetAttrString(made.get(), "args", arguments[7]) < 0) return nullptr;
   return made.release();
 }
 

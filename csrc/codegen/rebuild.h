@@ -12,7 +12,8 @@ PyObject* rebuild_tuple_callable();     // (class, items: tuple) -> instance of 
 PyObject*
 rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname, dict)
 PyObject* rebuild_partial_callable();  // (func, args, keywords)
-// (class, args, attributes: dict or None, cause, context, suppress_context, traceback) -> exception
+// (class, args, attributes: dict or None, cause, context, suppress_context, traceback[, args if __new__ takes others])
+// -> exception
 PyObject* rebuild_exception_callable();
 PyObject* rebuild_object_callable();     // (callable, args) -> callable(*args)
 PyObject* native_iterator_callable();    // (iterable): an iterator as its builtin base makes one

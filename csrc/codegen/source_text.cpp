@@ -158,6 +158,8 @@ class SourceWriter {
         return "exception";
       case ArgumentKind::Constant:
         return constant(argument.constant.get());
+      case ArgumentKind::Match:
+        return "r1 if r1 is not None else " + use(argument.index);
       case ArgumentKind::Tuple:
         for (const PlanBreak::Argument& item : argument.items) items += argument_text(item) + ", ";
         return "(" + items + ")";

@@ -132,6 +132,7 @@ ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
 }
 
 ValueId ValuePlanner::make_value(PyObject* object) {
+  if (tracer_.classes.has(object)) return refuse("a class that the function defines outlives the capture");
   if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
   if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
@@ -197,8 +198,9 @@ ValueId ValuePlanner::make_empty(PyObject* object) {
   if (type == &PyDict_Type) return add({PlanStep::Kind::Dict});
   if (type == &PySet_Type) return add({PlanStep::Kind::Set});
   if (type == &PyCell_Type) return call(reinterpret_cast<PyObject*>(&PyCell_Type), {});
-  const ValueId own_type = constant(reinterpret_cast<PyObject*>(type)), none = constant(Py_None),
-                attributes = add({PlanStep::Kind::Dict});
+  const ValueId own_type = value_of(reinterpret_cast<PyObject*>(type));
+  if (own_type == kNoValue) return kNoValue;
+  const ValueId none = constant(Py_None), attributes = add({PlanStep::Kind::Dict});
   return add({PlanStep::Kind::Call, Ref::borrow(rebuild_instance_callable()), 0, {own_type, none, attributes}});
 }
 
@@ -468,9 +470,18 @@ ValueId ValuePlanner::exception(PyObject* object) {
     return value.get();
   };
   keep_alive_.push_back(attributes);
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  PyObject* const suppress = raised->suppress_context ? Py_True : Py_False;
+  if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup))) {
+    // What it holds is apart from its args, which may be a list that has changed since, or what a subclass takes.
+    auto* group = reinterpret_cast<PyBaseExceptionGroupObject*>(object);
+    Ref parts = Ref::steal(PyTuple_Pack(2, group->msg, group->excs));
+    keep_alive_.push_back(parts);
+    return call(rebuild_exception_callable(), {type, parts.get(), attributes.get(), part(cause), part(context),
+                                               suppress, part(traceback), raised->args});
+  }
   return call(rebuild_exception_callable(),
-              {reinterpret_cast<PyObject*>(Py_TYPE(object)), raised->args, attributes.get(), part(cause), part(context),
-               raised->suppress_context ? Py_True : Py_False, part(traceback)});
+              {type, raised->args, attributes.get(), part(cause), part(context), suppress, part(traceback)});
 }
 
 // Iterators and the like, taken apart by their own __reduce__.

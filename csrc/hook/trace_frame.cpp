@@ -77,6 +77,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
     tracer.modes.close_inference();
   }
   PyErr_SetHandledException(handled.get());
+  tracer.classes.forget_in_bases();
   return planned && !tracer.given_up();
 }
 
@@ -100,17 +101,19 @@ bool is_about_length(BreakReason reason) noexcept {
   return reason == BreakReason::Forced || reason == BreakReason::InstructionLimit || reason == BreakReason::NodeLimit;
 }
 
-}  // namespace
-
-std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why) {
-  auto fresh = [] {
+// Traces the frame within limits; where a trace is given up, up to the best place before that. Null: neither can be.
+// `made_classes`: a trace that came to nothing had made classes.
+std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObject* code, const FrameView& view,
+                                          TraceRequest request, Break& why, bool& made_classes) {
+  auto fresh = [&] {
     auto traced = std::make_unique<TracedFrame>();
-    traced->tracer = std::make_unique<Tracer>(runtime().limits, traced->guards);
+    traced->tracer = std::make_unique<Tracer>(limits, traced->guards);
     return traced;
   };
   auto first = fresh();
   if (attempt(*first, code, view, request.force_break_at, nullptr)) return first;
   why = first->tracer->why();
+  made_classes = first->tracer->classes.any();
   first.reset();
   if (!request.may_break || !is_about_a_place(why.reason)) return nullptr;
   // Under stress a resume function may have to break where it begins: something must happen before the next one.
@@ -119,10 +122,23 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
     auto next = fresh();
     Cut cut{stop, must_advance, ""};
     if (attempt(*next, code, view, 0, &cut)) return next;
+    if (next->tracer->classes.any()) return nullptr;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
     if (why.detail.find(cut.refusal) == std::string::npos) why.detail += "; it cannot be cut there: " + cut.refusal;
   }
   return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why) {
+  TraceLimits limits = runtime().limits;
+  bool made_classes = false;
+  auto traced = trace_within(limits, code, view, request, why, made_classes);
+  if (traced || !made_classes || (!request.may_break && why.reason != BreakReason::UnsupportedResult)) return traced;
+  // A class cannot be made again by residual code: the statement that defines it has to run in Python.
+  limits.makes_classes = false;
+  return trace_within(limits, code, view, request, why, made_classes);
 }
 
 }  // namespace minidynamo

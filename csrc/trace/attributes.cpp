@@ -40,9 +40,10 @@ bool is_data_descriptor(PyObject* object) noexcept { return Py_TYPE(object)->tp_
 
 // The __dict__ of an outside object, as a stand-in through which its attributes are then read and written.
 Ref load_own_dict(Tracer& tracer, PyObject* object) {
-  Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+  Source* owner = tracer.outside.source_of(object);
+  Ref dict = Ref::steal(PyObject_GenericGetDict(owner->value.get(), nullptr));
   if (!dict) return nullptr;
-  Source* source = tracer.guards.child(tracer.outside.source_of(object), Access::InstanceDict, nullptr, -1, dict.get());
+  Source* source = tracer.guards.child(owner, Access::InstanceDict, nullptr, -1, dict.get());
   if (!source->value.is(dict.get()))
     return tracer.give_up(BreakReason::InstanceDict,
                           "__dict__ of an object whose attributes were read before it had one");
@@ -104,7 +105,7 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     static PyObject* const class_name = interned("__class__");
     if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
     const bool is_class = PyType_Check(object);  // whose __dict__ is a read-only view
-    if (name == dict_name && !is_class && tracer.outside.source_of(object) && !tracer.outside.stand_in(object))
+    if (name == dict_name && !is_class && tracer.outside.source_of(object))
       return load_own_dict(tracer, object);
     if (name == dict_name && !is_class && !tracer.outside.source_of(object)) {
       Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
@@ -280,6 +281,7 @@ Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
 }  // namespace
 
 Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
+  if (tracer.classes.has(reinterpret_cast<PyObject*>(type))) return lookup_in_made_class(tracer, type, name);
   if (tracer.outside.writes_classes()) {
     PyObject* mro = type->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
@@ -503,7 +505,7 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     if (value && !tracer.outside.fill_if_stand_in(tracer, value)) return false;
     guard_special_methods(tracer, object, {"__setattr__"});
     if (tracer.broken()) return false;
-    if (PyType_Check(object))
+    if (PyType_Check(object) && !tracer.classes.has(object))
       return tracer.give_up(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
     return PyObject_SetAttr(object, name, value) == 0 && !tracer.broken();
   }
@@ -592,6 +594,8 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* globals = frame.globals.get();
   if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(frame.builtins.get()))
     return tracer.give_up(BreakReason::UnsupportedObject, "the names of a module are no plain dict");
+  if (tracer.outside.replacement_of(globals))
+    return tracer.give_up(BreakReason::FrameIntrospection, "the names of a module are used as a dict");
   if (const AttributeWrite* write = tracer.outside.pending(globals, name)) {
     if (write->value) return write->value;
   } else {

@@ -138,6 +138,14 @@ Ref python_method(Tracer& tracer, PyObject* object, const char* name) {
   return method && PyFunction_Check(method.get()) ? method : Ref();
 }
 
+// __class_getitem__ of a class, if that is Python code; null Ref without error otherwise.
+Ref python_class_getitem(Tracer& tracer, PyObject* container) {
+  static PyObject* const name = PyUnicode_InternFromString("__class_getitem__");
+  if (!PyType_Check(container)) return nullptr;
+  PyObject* found = class_attribute(reinterpret_cast<PyTypeObject*>(container), name);
+  return found && Py_IS_TYPE(found, &PyClassMethod_Type) ? load_attribute(tracer, container, name) : Ref();
+}
+
 Ref checked(Tracer& tracer, PyObject* result) { return adopt_result(tracer, Ref::steal(result)); }
 
 // A key of a tensor: objects with __index__ become the ints that they stand for.
@@ -382,7 +390,10 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   }
   if (Ref method = python_method(tracer, container, "__getitem__"))
     return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
-  if (tracer.broken() || !expose(tracer, container) || !expose(tracer, key)) return nullptr;
+  if (tracer.broken()) return nullptr;
+  if (Ref method = python_class_getitem(tracer, container)) return call(tracer, method.get(), {Ref::borrow(key)});
+  if (tracer.broken()) return nullptr;
+  if (!expose(tracer, container) || !expose(tracer, key)) return nullptr;
   return checked(tracer, PyObject_GetItem(container, key));
 }
 
@@ -436,7 +447,7 @@ Ref iterator_of(Tracer& tracer, PyObject* iterable) {
   return checked(tracer, PyObject_GetIter(iterable));
 }
 
-Ref next_item(Tracer& tracer, PyObject* iterator) {
+Ref next_or_stop(Tracer& tracer, PyObject* iterator) {
   if (!PyIter_Check(iterator)) {
     PyErr_Format(PyExc_TypeError, "'%.200s' object is not an iterator", Py_TYPE(iterator)->tp_name);
     return nullptr;
@@ -449,8 +460,13 @@ Ref next_item(Tracer& tracer, PyObject* iterator) {
     item = Ref::steal(Py_TYPE(iterator)->tp_iternext(iterator));
   }
   if (tracer.broken()) return nullptr;
-  if (!item && PyErr_ExceptionMatches(PyExc_StopIteration)) PyErr_Clear();
   return adopt_result(tracer, std::move(item));
+}
+
+Ref next_item(Tracer& tracer, PyObject* iterator) {
+  Ref item = next_or_stop(tracer, iterator);
+  if (!item && !tracer.broken() && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_StopIteration)) PyErr_Clear();
+  return item;
 }
 
 }  // namespace minidynamo

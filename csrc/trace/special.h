@@ -32,6 +32,10 @@ SPECIAL(inference_mode_exit);
 SPECIAL(object_setattr);
 SPECIAL(object_delattr);
 SPECIAL(object_getattribute);
+SPECIAL(exception_group_split);
+SPECIAL(build_class);
+SPECIAL(native_new);
+SPECIAL(change_class);
 #undef SPECIAL
 
 }  // namespace minidynamo::special

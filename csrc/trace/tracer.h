@@ -17,6 +17,7 @@
 #include "tensor/fake.h"
 #include "trace/break_reason.h"
 #include "trace/frame.h"
+#include "trace/made_classes.h"
 #include "trace/outside.h"
 #include "trace/torch_modes.h"
 
@@ -48,6 +49,7 @@ struct TraceLimits {
   size_t nodes = 200'000;
   int depth = 400;
   bool may_end_in_libraries = false;  // testing: the standard library and torch are cut like user code
+  bool makes_classes = true;          // false: a class statement is a break
 };
 
 class Tracer final : public OperatorObserver {
@@ -63,6 +65,7 @@ class Tracer final : public OperatorObserver {
   GuardTree& guards;  // of the cache entry to be
   Outside outside;
   TorchModes modes;
+  MadeClasses classes;
   Frame* frame = nullptr;  // innermost traced frame
   TraceLimits limits;
   long executed = 0;                       // instructions
