@@ -146,6 +146,13 @@ PyObject* rebuild_object(PyObject*, PyObject* const* arguments, Py_ssize_t count
   return PyObject_Call(arguments[0], arguments[1], nullptr);
 }
 
+PyObject* call_with(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count == 3 && PyTuple_Check(arguments[1]))
+    return PyObject_Call(arguments[0], arguments[1], arguments[2] == Py_None ? nullptr : arguments[2]);
+  PyErr_SetString(PyExc_TypeError, "call_with(callable, args, kwargs or None)");
+  return nullptr;
+}
+
 PyObject* native_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
   getiterfunc iter = count == 1 ? native_base(Py_TYPE(arguments[0]))->tp_iter : nullptr;
   if (iter) return iter(arguments[0]);
@@ -273,6 +280,7 @@ PyObject* rebuild_function_callable() { return callable<rebuild_function>("rebui
 PyObject* rebuild_partial_callable() { return callable<rebuild_partial>("rebuild_partial"); }
 PyObject* rebuild_exception_callable() { return callable<rebuild_exception>("rebuild_exception"); }
 PyObject* rebuild_object_callable() { return callable<rebuild_object>("rebuild_object"); }
+PyObject* call_with_callable() { return callable<call_with>("call_with"); }
 PyObject* native_iterator_callable() { return callable<native_iterator>("native_iterator"); }
 PyObject* rebuild_hashed_callable() { return callable<rebuild_hashed>("rebuild_hashed"); }
 PyObject* set_hashed_item_callable() { return callable<set_hashed_item>("set_hashed_item"); }

@@ -16,6 +16,7 @@ PyObject* rebuild_partial_callable();  // (func, args, keywords)
 // -> exception
 PyObject* rebuild_exception_callable();
 PyObject* rebuild_object_callable();     // (callable, args) -> callable(*args)
+PyObject* call_with_callable();          // (callable, args, kwargs or None): callable(*args, **kwargs)
 PyObject* native_iterator_callable();    // (iterable): an iterator as its builtin base makes one
 PyObject* rebuild_hashed_callable();     // (keys, values or None, hashes: tuple of int): a dict, or a set
 PyObject* set_hashed_item_callable();    // (dict, key, value, hash)

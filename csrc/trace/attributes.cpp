@@ -78,8 +78,9 @@ Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyOb
   Source* source = tracer.outside.source_of(object);
   if (const AttributeWrite* write = source ? tracer.outside.pending(object, name) : nullptr)
     return write->value ? write->value : attribute_error(object, name);
+  PyObject* owner = source ? source->value.get() : object;  // what it stands for has the attributes
   Ref raw =
-      Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+      Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, owner, reinterpret_cast<PyObject*>(Py_TYPE(object))));
   if (!raw || tracer.broken() || !source) return raw;
   return enter_child(tracer, object, Access::Attribute, name, raw.get());
 }

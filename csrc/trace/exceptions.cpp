@@ -116,7 +116,10 @@ bool handle_error(Tracer& tracer, Frame& frame) {
   Ref& shown = frame.shown_in_tracebacks;
   if (!shown) shown = make_traceback_frame(frame.code(), frame.globals.get());
   if (shown) {
-    move_traceback_frame(shown.get(), now.offset);
+    // Where a reraise stands is where the exception was raised, if it remembers that.
+    const bool remembers = now.op == Op::RERAISE && now.arg > 0 && PyLong_Check(frame.top(now.arg).get());
+    move_traceback_frame(shown.get(),
+                         remembers ? static_cast<int32_t>(PyLong_AsLong(frame.top(now.arg).get())) * 2 : now.offset);
     if (!is_reraised) add_traceback(shown.get(), now.offset, frame.line());
   }
   return enter_handler(tracer, frame);

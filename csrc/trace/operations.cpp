@@ -79,23 +79,33 @@ bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
 
 }  // namespace
 
-void tell_apart(Tracer& tracer, PyObject* object) {
+namespace {
+
+void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyUnicode_Type || is_number(object) || tracer.broken()) return;
-  NestingLevel level;
-  if (level.is_too_deep()) return;  // CPython's comparison ends there too
   const StandIn* stand_in = tracer.outside.stand_in(object);
   if (stand_in && !stand_in->filled) return;  // what it holds has not entered
+  NestingLevel level;
   if (PyTuple_Check(object) || PyList_Check(object)) {
+    if (level.is_too_deep() || !visited.add(object)) return;  // CPython's comparison ends there too
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      tell_apart(tracer, PySequence_Fast_GET_ITEM(object, i));
+      tell_apart(tracer, PySequence_Fast_GET_ITEM(object, i), visited);
   } else if (PyDict_Check(object)) {
+    if (level.is_too_deep() || !visited.add(object)) return;
     Py_ssize_t position = 0;
     PyObject *key, *value;
-    while (PyDict_Next(object, &position, &key, &value)) tell_apart(tracer, value);
+    while (PyDict_Next(object, &position, &key, &value)) tell_apart(tracer, value, visited);
   } else if (Source* source; is_outside_instance(tracer, object, source)) {
     tracer.outside.told_apart(source);
   }
+}
+
+}  // namespace
+
+void tell_apart(Tracer& tracer, PyObject* object) {
+  Visited visited;
+  tell_apart(tracer, object, visited);
 }
 
 void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
@@ -210,24 +220,35 @@ bool expose(Tracer& tracer, PyObject* object) {
                                                        " from before the call (" + source->to_text() + ")") != nullptr;
 }
 
-bool shows_address(PyObject* object) {
+namespace {
+
+bool shows_address(PyObject* object, Visited& visited) {
+  PyTypeObject* type = Py_TYPE(object);
   NestingLevel level;
   if (level.is_too_deep()) return true;
-  PyTypeObject* type = Py_TYPE(object);
   if (PyTuple_Check(object) || PyList_Check(object)) {
+    if (!visited.add(object)) return false;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      if (shows_address(PySequence_Fast_GET_ITEM(object, i))) return true;
+      if (shows_address(PySequence_Fast_GET_ITEM(object, i), visited)) return true;
     return false;
   }
   if (PyDict_CheckExact(object)) {
+    if (!visited.add(object)) return false;
     Py_ssize_t position = 0;
     PyObject *key, *value;
     while (PyDict_Next(object, &position, &key, &value))
-      if (shows_address(key) || shows_address(value)) return true;
+      if (shows_address(key, visited) || shows_address(value, visited)) return true;
     return false;
   }
   return (type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str) ||
          PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object) || PyCode_Check(object);
+}
+
+}  // namespace
+
+bool shows_address(PyObject* object) {
+  Visited visited;
+  return shows_address(object, visited);
 }
 
 Ref adopt_result(Tracer& tracer, Ref result) {

@@ -267,8 +267,14 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       const bool is_cache = Py_IS_TYPE(callable, lru_cache_type());
       Ref result = call(tracer, wrapped.get(),
                         Arguments{arguments.values, arguments.keyword_names, arguments.is_direct && !is_cache});
-      if (result && tracer.outside.source_of(callable) && tracer.outside.count_changes() != written)
+      if (!result || !tracer.outside.source_of(callable)) return result;
+      if (tracer.outside.count_changes() != written)
         return tracer.give_up(BreakReason::CachedEffect, "a cached function changes what it did not make");
+      if (!is_cache || has_fake(arguments)) return result;
+      if (!is_constant(result.get()) && !is_guarded_by_identity(result.get()))
+        return tracer.give_up(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
+      // The cache is asked when the residual code runs: it counts, and remembers.
+      tracer.outside.call_later(callable, arguments.positional(), arguments.keywords());
       return result;
     }
     case Rule::Kind::Special:
