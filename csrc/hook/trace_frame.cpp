@@ -111,6 +111,7 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     return traced;
   };
   auto first = fresh();
+  first->tracer->may_break = request.may_break;
   if (attempt(*first, code, view, request.force_break_at, nullptr)) return first;
   why = first->tracer->why();
   made_classes = first->tracer->classes.any();
@@ -120,7 +121,9 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
   const bool must_advance = !is_about_length(why.reason) || runtime().stress.break_every;
   for (const StopPoint& stop : why.stops) {
     auto next = fresh();
-    Cut cut{stop, must_advance, ""};
+    // What was deleted is gone where the trace ends: the next instruction may be left to the resume function.
+    const bool let_go = why.reason == BreakReason::Finalizer && why.is_innermost && &stop == &why.stops.front();
+    Cut cut{stop, must_advance && !let_go, ""};
     if (attempt(*next, code, view, 0, &cut)) return next;
     if (next->tracer->classes.any()) return nullptr;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;

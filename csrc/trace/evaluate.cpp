@@ -56,7 +56,10 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       return Outcome::Failed;
     }
     if (tracer.executed == tracer.force_break_at && !tracer.delay_forced_break(frame)) [[unlikely]] {
-      tracer.give_up(BreakReason::Forced, "a break was asked for here");
+      if (tracer.object_is_let_go)
+        tracer.give_up(BreakReason::Finalizer, "an object is deleted whose end can be seen");
+      else
+        tracer.give_up(BreakReason::Forced, "a break was asked for here");
       return Outcome::Failed;
     }
     if (!frame.untouched_stack.empty() && !touch_operands(tracer, frame, now)) [[unlikely]] {
@@ -99,8 +102,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         if (!frame.local(arg) && !frame.has_untouched(arg)) {
           result(load_fast(tracer, frame, arg));
         } else {
-          frame.forget_untouched(arg);
-          frame.local(arg).reset();
+          delete_fast(tracer, frame, arg);
         }
         break;
       case Op::LOAD_GLOBAL:

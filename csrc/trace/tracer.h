@@ -42,6 +42,7 @@ struct Break {
   // The instructions before which the trace may end instead, the best one first: the innermost traced instruction that
   // runs alone, then the calls that led to it.
   std::vector<StopPoint> stops;
+  bool is_innermost = true;  // the first of them is the instruction that the trace was at
 };
 
 struct TraceLimits {
@@ -72,6 +73,8 @@ class Tracer final : public OperatorObserver {
   std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
   int depth = 0;
   long force_break_at = 0;  // testing: a break at this instruction, counted as `executed`; 0: none
+  bool may_break = true;    // false: all of the frame or nothing
+  bool object_is_let_go = false;  // the break is to come because the program deleted what it will see the end of
   // Whether nothing has begun yet that could be broken; then the next instruction is asked.
   bool delay_forced_break(const Frame& at) noexcept;
   StopPoint stop;                          // end the trace there

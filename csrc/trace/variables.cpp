@@ -1,7 +1,10 @@
 #include "trace/variables.h"
 
+#include <algorithm>
+
 #include "bytecode/stack_depth.h"
 #include "python/error_text.h"
+#include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/evaluate.h"
 
@@ -12,7 +15,43 @@ bool is_free_variable(const Frame& frame, int32_t index) noexcept {
   return index >= frame.prepared->locals_count - PyCode_GetNumFree(frame.code());
 }
 
+// Whether the object dies loudly, if this is its end.
+bool has_witness(PyObject* object) noexcept {
+  static PyObject* const del_name = PyUnicode_InternFromString("__del__");
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_tensor(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
+  if (PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) return true;
+  if (is_python_class(type) && class_attribute(type, del_name)) return true;
+  return PyType_SUPPORTS_WEAKREFS(type) && *PyObject_GET_WEAKREFS_LISTPTR(object);
+}
+
+bool has_witnesses(PyObject* object) noexcept {
+  if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object)) return has_witness(object);
+  constexpr Py_ssize_t kLookedAt = 16;
+  const Py_ssize_t count = std::min(PySequence_Fast_GET_SIZE(object), kLookedAt);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (has_witness(PySequence_Fast_GET_ITEM(object, i))) return true;
+  return false;
+}
+
 }  // namespace
+
+void delete_fast(Tracer& tracer, Frame& frame, int32_t index) {
+  const Source* source = frame.local(index) ? tracer.outside.source_of(frame.local(index).get()) : nullptr;
+  PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : source ? source->value.get() : nullptr;
+  auto holds_it = [&](size_t slot) {
+    const bool is_waiting = slot < frame.untouched.size() && frame.untouched[slot].raw == object;
+    return slot != static_cast<size_t>(index) && (is_waiting || frame.slots[slot].is(object));
+  };
+  bool is_held = false;  // elsewhere in the frame
+  for (size_t slot = 0; object && slot < frame.stack_top; ++slot) is_held |= holds_it(slot);
+  if (object && !is_held && tracer.may_break && has_witnesses(object)) {
+    tracer.force_break_at = tracer.executed + 1;
+    tracer.object_is_let_go = true;
+  }
+  frame.forget_untouched(index);
+  frame.local(index).reset();
+}
 
 Ref load_fast(Tracer& tracer, Frame& frame, int32_t index) {
   if (frame.has_untouched(index)) {
