@@ -110,7 +110,8 @@ class BreakPlanner {
                           layout(place).before(place.instruction), static_cast<int32_t>(frame.stack_depth()),
                           *end.next);
     }
-    return plan_ways(end, frame, place, now) && plan_instruction(end, frame, place, now);
+    // The operands first: a local that holds one of them stays alive.
+    return plan_instruction(end, frame, place, now) && plan_ways(end, frame, place, now);
   }
 
  private:

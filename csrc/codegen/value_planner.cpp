@@ -94,6 +94,11 @@ ValueId ValuePlanner::value_of(PyObject* object) {
   return value;
 }
 
+bool ValuePlanner::is_planned(PyObject* object) const {
+  if (PyCell_Check(object) && PyCell_GET(object)) object = PyCell_GET(object);
+  return values_.count(object) > 0;
+}
+
 std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place) {
   std::vector<bool> passed;
   for (int32_t local = 0; local < at.prepared->locals_count; ++local) {
@@ -103,7 +108,7 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
       passed.push_back(held != nullptr);
     else
       passed.push_back(!is_tensor(held) && !is_constant(held) &&
-                       (frame.has_untouched(slot) || tracer_.outside.source_of(held)));
+                       (frame.has_untouched(slot) || tracer_.outside.source_of(held) || is_planned(held)));
   }
   return passed;
 }

@@ -440,11 +440,28 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObjec
   return status == 0 && !tracer.broken();
 }
 
+namespace {
+
+// What len() makes of what a __len__ gave.
+Ref checked_length(Ref given) {
+  if (given) given = Ref::steal(PyNumber_Index(given.get()));
+  if (!given) return nullptr;
+  if (Py_SIZE(given.get()) < 0) {
+    PyErr_SetString(PyExc_ValueError, "__len__() should return >= 0");
+    return nullptr;
+  }
+  const Py_ssize_t size = PyNumber_AsSsize_t(given.get(), PyExc_OverflowError);
+  return size < 0 ? Ref() : Ref::steal(PyLong_FromSsize_t(size));
+}
+
+}  // namespace
+
 Ref length(Tracer& tracer, PyObject* object) {
   StandIn* stand_in = tracer.outside.stand_in(object);
   if (stand_in && !stand_in->filled) return Ref::steal(PyLong_FromSsize_t(tracer.outside.length(tracer, *stand_in)));
   if (!is_fake(object)) {
-    if (Ref method = python_method(tracer, object, "__len__")) return call(tracer, method.get(), {Ref::borrow(object)});
+    if (Ref method = python_method(tracer, object, "__len__"))
+      return checked_length(call(tracer, method.get(), {Ref::borrow(object)}));
     if (tracer.broken() || !expose(tracer, object)) return nullptr;
   }
   const Py_ssize_t size = PyObject_Size(object);
@@ -462,8 +479,12 @@ Ref iterator_of(Tracer& tracer, PyObject* iterable) {
   if (is_traced_generator(iterable) || is_outside_iterator(iterable) ||
       (is_own_iterator && tracer.outside.is_opaque(iterable)))
     return Ref::borrow(iterable);
-  if (Ref method = python_method(tracer, iterable, "__iter__"))
-    return call(tracer, method.get(), {Ref::borrow(iterable)});
+  if (Ref method = python_method(tracer, iterable, "__iter__")) {
+    Ref iterator = call(tracer, method.get(), {Ref::borrow(iterable)});
+    if (!iterator || PyIter_Check(iterator.get())) return iterator;
+    PyErr_Format(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'", iterator.type()->tp_name);
+    return nullptr;
+  }
   if (tracer.broken() || !expose(tracer, iterable)) return nullptr;
   return checked(tracer, PyObject_GetIter(iterable));
 }
