@@ -114,7 +114,10 @@ ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
 }
 
 ValueId ValuePlanner::make_value(PyObject* object) {
-  if (tracer_.classes.has(object)) return refuse("a class that the function defines outlives the capture");
+  if (tracer_.classes.has(object)) {
+    tracer_.classes.need(object);
+    return refuse("a class that the function defines outlives the capture");
+  }
   if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
   if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
