@@ -3,6 +3,8 @@
 Under `config.stress` it begins by itself, with the `eager` backend, and takes every frame.
 """
 
+import gc
+
 import torch
 
 from minidynamo import _C, config
@@ -38,6 +40,8 @@ def _import_everything(settings: CaptureConfig) -> None:
     import minidynamo._breaks  # noqa: F401
 
     _C.OptimizedFunction(lambda x: x.sin(), settings)(torch.zeros(1))
+    gc.collect()
+    gc.freeze()  # a program that collects often, as tests do, need not walk over all of torch
 
 
 def _follow_stress() -> None:

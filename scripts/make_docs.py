@@ -1,17 +1,20 @@
 #!/usr/bin/env python
-"""Writes the pages of docs/ that are made of data: docs/graph_breaks.md, from the table of break reasons.
+"""Writes the pages of docs/ that are made of data.
 
     python scripts/make_docs.py
 
-tests/python/test_break_reports.py compares the committed page with what this makes.
+docs/graph_breaks.md comes from the table of break reasons, docs/coverage.md from the cases of tests/python/test_coverage.py,
+which are run for it. tests/python/test_break_reports.py and test_coverage.py compare the committed pages with what this makes.
 """
 
 import pathlib
+import sys
 import textwrap
 
 from minidynamo import debug
 
-PAGE = pathlib.Path(__file__).parents[1] / "docs" / "graph_breaks.md"
+ROOT = pathlib.Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "graph_breaks.md"
 
 HEAD = '''\
 # Graph breaks
@@ -77,3 +80,7 @@ def page() -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page())
+    sys.path.insert(0, str(ROOT / "tests" / "python"))
+    import test_coverage
+
+    test_coverage.PAGE.write_text(test_coverage.page())

@@ -1,5 +1,7 @@
 #include "codegen/effect_planner.h"
 
+#include <algorithm>
+
 #include "codegen/rebuild.h"
 #include "guard/access_kinds.h"
 #include "python/type_version.h"
@@ -105,9 +107,28 @@ class EffectPlanner {
     PyObject* set_item = method(base, "__setitem__");
     for (size_t i = 0; i < now.size(); i += 2) {
       const bool unchanged = i < stand_in.snapshot.size() && stand_in.snapshot[i + 1].is(now[i + 1]);
-      if (!unchanged && !values_.effect(set_item, {stand_in.object.get(), now[i], now[i + 1]})) return false;
+      if (!unchanged && !plan_set_item(stand_in, set_item, now[i], now[i + 1])) return false;
     }
     return true;
+  }
+
+  bool plan_set_item(const StandIn& stand_in, PyObject* set_item, PyObject* key, PyObject* value) {
+    PyObject* object = stand_in.object.get();
+    if (ValuePlanner::hashes_natively(key) || PyODict_Check(object))
+      return values_.effect(set_item, {object, key, value});
+    Ref hash = Ref::steal(PyLong_FromSsize_t(hash_in(object, key)));
+    values_.keep_alive(hash);
+    return values_.effect(set_hashed_item_callable(), {object, key, value, hash.get()});
+  }
+
+  // The hash by which a dict knows one of its keys.
+  static Py_hash_t hash_in(PyObject* dict, PyObject* wanted) {
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    Py_hash_t hash = -1;
+    while (_PyDict_Next(dict, &position, &key, &value, &hash))
+      if (key == wanted) break;
+    return hash;
   }
 
   Ref list_of(const std::vector<PyObject*>& items) {
@@ -139,12 +160,16 @@ class EffectPlanner {
       if (!values_.effect(method(base, "clear"), {object})) return false;
       PyObject* set_item = method(base, "__setitem__");
       for (size_t i = 0; i < now.size(); i += 2)
-        if (!values_.effect(set_item, {object, now[i], now[i + 1]})) return false;
+        if (!plan_set_item(stand_in, set_item, now[i], now[i + 1])) return false;
       return true;
     }
-    if (PySet_Check(object))
+    if (PySet_Check(object)) {
+      const bool natively = std::all_of(now.begin(), now.end(), ValuePlanner::hashes_natively);
+      Ref items = natively ? list_of(now) : Ref::steal(PySet_New(object));
+      values_.keep_alive(items);
       return values_.effect(method(base, "clear"), {object}) &&
-             values_.effect(method(base, "update"), {object, list_of(now).get()});
+             values_.effect(method(base, "update"), {object, items.get()});
+    }
     if (base == known_types()->deque)
       return values_.effect(method(base, "clear"), {object}) &&
              values_.effect(method(base, "extend"), {object, list_of(now).get()});

@@ -299,10 +299,8 @@ class BreakPlanner {
 
   const ResumeFunction* resume_at(size_t i, ResumePlace place) {
     const OriginalPosition& at = places_[i];
-    std::vector<bool> bound;
-    for (int32_t local = 0; local < at.prepared->locals_count; ++local)
-      bound.push_back(ValuePlanner::is_bound(*frames_[i], at.local(local)));
-    const ResumeFunction* resume = resume_function(*at.prepared, place, bound, frames_[i]->globals.get());
+    const ResumeFunction* resume = resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place),
+                                                   frames_[i]->globals.get());
     PyErr_Clear();
     return resume;
   }

@@ -2,8 +2,8 @@
 // steps in single-assignment form; made by the tracer at the end of a trace, turned into bytecode (residual.h) and
 // printed as Python source.
 //
-// The residual function has two parameters, both tuples that the guard check gathered: `inputs` (graph inputs in order)
-// and `live` (other outside objects). Steps run in order; each may define one value, named by its index.
+// The residual function has two parameters that the guard check gathered: `inputs` (a tuple of the graph's inputs in
+// order) and `live` (a list of the outside objects). Steps run in order; each may define one value, named by its index.
 #pragma once
 #include <cstdint>
 #include <optional>

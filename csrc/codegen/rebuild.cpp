@@ -2,17 +2,21 @@
 
 #include <frameobject.h>
 
+#include "guard/constants.h"
 #include "python/type_version.h"
+#include "trace/known_types.h"
 
 namespace minidynamo {
 namespace {
 
-PyTypeObject* ordered_dict_type() {
-  static PyTypeObject* const type = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("collections"));
-    return reinterpret_cast<PyTypeObject*>(module ? PyObject_GetAttrString(module.get(), "OrderedDict") : nullptr);
-  }();
-  return type;
+// Builtin classes whose instances have their value from the moment they are made.
+bool is_immutable_base(PyTypeObject* base) noexcept {
+  return base == &PyTuple_Type || base == &PyLong_Type || base == &PyUnicode_Type || base == &PyFloat_Type ||
+         base == &PyBytes_Type || base == &PyComplex_Type || base == &PyFrozenSet_Type;
+}
+
+bool is_deque_or_default_dict(PyTypeObject* base) noexcept {
+  return base == known_types()->deque || base == known_types()->default_dict;
 }
 
 // Calls visit(name) for every slot (member descriptor) that Python classes in the MRO define.
@@ -20,7 +24,7 @@ template <typename Visit>
 bool each_slot(PyTypeObject* type, Visit visit) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
-    if (!PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE)) continue;
+    if (!is_python_class(base)) continue;
     Py_ssize_t position = 0;
     PyObject *name, *value;
     while (PyDict_Next(base->tp_dict, &position, &name, &value))
@@ -33,7 +37,9 @@ bool fill_parts(PyObject* instance, PyObject* items, PyObject* attributes) {
   PyTypeObject* base = native_base(Py_TYPE(instance));
   Py_ssize_t position = 0;
   PyObject *key, *value;
-  if (PyList_CheckExact(items)) {
+  if (is_deque_or_default_dict(base)) {
+    if (PyTuple_CheckExact(items) && base->tp_init(instance, items, nullptr) < 0) return false;
+  } else if (PyList_CheckExact(items)) {
     if (PyList_SetSlice(instance, 0, 0, items) < 0) return false;
   } else if (PySet_CheckExact(items)) {
     if (_PySet_Update(instance, items) < 0) return false;
@@ -62,8 +68,9 @@ PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t cou
     return nullptr;
   }
   auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
-  Ref nothing = Ref::steal(PyTuple_New(0));
-  Ref instance = Ref::steal(native_base(type)->tp_new(type, nothing.get(), nullptr));
+  PyTypeObject* base = native_base(type);
+  Ref given = Ref::steal(is_immutable_base(base) ? PyTuple_Pack(1, arguments[1]) : PyTuple_New(0));
+  Ref instance = Ref::steal(base->tp_new(type, given.get(), nullptr));
   if (!instance || !fill_parts(instance.get(), arguments[1], arguments[2])) return nullptr;
   return instance.release();
 }
@@ -139,6 +146,49 @@ PyObject* rebuild_object(PyObject*, PyObject* const* arguments, Py_ssize_t count
   return PyObject_Call(arguments[0], arguments[1], nullptr);
 }
 
+PyObject* native_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  getiterfunc iter = count == 1 ? native_base(Py_TYPE(arguments[0]))->tp_iter : nullptr;
+  if (iter) return iter(arguments[0]);
+  PyErr_SetString(PyExc_TypeError, "native_iterator(iterable)");
+  return nullptr;
+}
+
+// Adds keys without asking them for their hashes, or comparing them, which may be the program's code.
+bool add_hashed(PyObject* dict, PyObject* const* keys, PyObject* const* values, PyObject* hashes) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(hashes); ++i) {
+    const Py_hash_t hash = PyLong_AsSsize_t(PyTuple_GET_ITEM(hashes, i));
+    if (_PyDict_SetItem_KnownHash(dict, keys[i], values ? values[i] : Py_None, hash) < 0) return false;
+  }
+  return true;
+}
+
+PyObject* const* tuple_items(PyObject* tuple) { return reinterpret_cast<PyTupleObject*>(tuple)->ob_item; }
+
+PyObject* rebuild_hashed(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 3 || !PyTuple_Check(arguments[0]) || !PyTuple_Check(arguments[2])) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_hashed(keys, values or None, hashes)");
+    return nullptr;
+  }
+  const bool is_dict = arguments[1] != Py_None;
+  Ref dict = Ref::steal(PyDict_New());
+  if (!dict || !add_hashed(dict.get(), tuple_items(arguments[0]), is_dict ? tuple_items(arguments[1]) : nullptr,
+                           arguments[2]))
+    return nullptr;
+  if (is_dict) return dict.release();
+  Ref set = Ref::steal(PySet_New(nullptr));
+  return set && _PySet_Update(set.get(), dict.get()) == 0 ? set.release() : nullptr;
+}
+
+PyObject* set_hashed_item(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 4 || !PyDict_Check(arguments[0])) {
+    PyErr_SetString(PyExc_TypeError, "set_hashed_item(dict, key, value, hash)");
+    return nullptr;
+  }
+  const Py_hash_t hash = PyLong_AsSsize_t(arguments[3]);
+  if (_PyDict_SetItem_KnownHash(arguments[0], arguments[1], arguments[2], hash) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
 PyObject* set_state(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
   if (count != 2) {
     PyErr_SetString(PyExc_TypeError, "set_state(object, state)");
@@ -148,12 +198,16 @@ PyObject* set_state(PyObject*, PyObject* const* arguments, Py_ssize_t count) noe
 }
 
 PyObject* rebuild_generator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
-  if (count != 2 || !PyTuple_Check(arguments[1])) {
-    PyErr_SetString(PyExc_TypeError, "rebuild_generator(function, args)");
+  if (count != 5 || !PyTuple_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_generator(function, args, started, name, qualname)");
     return nullptr;
   }
   Ref made = Ref::steal(PyObject_Call(arguments[0], arguments[1], nullptr));
-  Ref suspended = made ? Ref::steal(PyIter_Next(made.get())) : Ref();
+  if (!made || PyObject_SetAttrString(made.get(), "__name__", arguments[3]) < 0 ||
+      PyObject_SetAttrString(made.get(), "__qualname__", arguments[4]) < 0)
+    return nullptr;
+  if (arguments[2] != Py_True) return made.release();
+  Ref suspended = Ref::steal(PyIter_Next(made.get()));
   return suspended ? made.release() : nullptr;
 }
 
@@ -219,6 +273,9 @@ PyObject* rebuild_function_callable() { return callable<rebuild_function>("rebui
 PyObject* rebuild_partial_callable() { return callable<rebuild_partial>("rebuild_partial"); }
 PyObject* rebuild_exception_callable() { return callable<rebuild_exception>("rebuild_exception"); }
 PyObject* rebuild_object_callable() { return callable<rebuild_object>("rebuild_object"); }
+PyObject* native_iterator_callable() { return callable<native_iterator>("native_iterator"); }
+PyObject* rebuild_hashed_callable() { return callable<rebuild_hashed>("rebuild_hashed"); }
+PyObject* set_hashed_item_callable() { return callable<set_hashed_item>("set_hashed_item"); }
 PyObject* set_state_callable() { return callable<set_state>("set_state"); }
 PyObject* rebuild_generator_callable() { return callable<rebuild_generator>("rebuild_generator"); }
 PyObject* advance_iterator_callable() { return callable<advance_iterator>("advance_iterator"); }
@@ -227,10 +284,14 @@ PyObject* stale_iterator_callable() { return callable<stale_iterator>("stale_ite
 PyObject* drop_traceback_callable() { return callable<drop_traceback>("drop_traceback"); }
 
 bool is_rebuildable(PyTypeObject* type) noexcept {
-  if (!is_python_class(type)) return type == ordered_dict_type();
+  if (!is_python_class(type)) return type == known_types()->ordered_dict;
   PyTypeObject* base = native_base(type);
   return base == &PyBaseObject_Type || base == &PyList_Type || base == &PyDict_Type || base == &PySet_Type ||
-         base == ordered_dict_type();
+         base == known_types()->ordered_dict || is_deque_or_default_dict(base) || is_immutable_base(base);
+}
+
+bool can_be_made_empty(PyTypeObject* type) noexcept {
+  return is_rebuildable(type) && type != known_types()->ordered_dict && !is_immutable_base(native_base(type));
 }
 
 Ref instance_parts(PyObject* instance) {
@@ -241,6 +302,19 @@ Ref instance_parts(PyObject* instance) {
     items = Ref::steal(PyList_GetSlice(instance, 0, PyList_GET_SIZE(instance)));
   } else if (base == &PySet_Type) {
     items = Ref::steal(PySet_New(instance));
+  } else if (base == &PyTuple_Type) {
+    items = Ref::steal(PyTuple_GetSlice(instance, 0, PyTuple_GET_SIZE(instance)));
+  } else if (base == &PyFrozenSet_Type) {
+    items = Ref::steal(PyFrozenSet_New(instance));
+  } else if (is_immutable_base(base)) {
+    items = plain_value(instance);
+  } else if (base == known_types()->deque) {
+    Ref list = Ref::steal(PySequence_List(instance)), limit = Ref::steal(PyObject_GetAttrString(instance, "maxlen"));
+    items = list && limit ? Ref::steal(PyTuple_Pack(2, list.get(), limit.get())) : Ref();
+  } else if (base == known_types()->default_dict) {
+    Ref content = Ref::steal(PyDict_New()), factory = Ref::steal(PyObject_GetAttrString(instance, "default_factory"));
+    if (!content || !factory || PyDict_Update(content.get(), instance) < 0) return nullptr;
+    items = Ref::steal(PyTuple_Pack(2, factory.get(), content.get()));
   } else if (base != &PyBaseObject_Type) {
     Ref pairs = Ref::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(base), "items", "O", instance));
     items = Ref::steal(PyDict_New());

@@ -6,9 +6,9 @@
 namespace minidynamo {
 
 // Borrowed, alive for the life of the process.
-PyObject* rebuild_instance_callable();  // (class, items or None, attributes: dict) -> instance
+PyObject* rebuild_instance_callable();  // (class, items, attributes: dict) -> instance: see instance_parts()
 PyObject* fill_instance_callable();     // (instance, items or None, attributes: dict)
-PyObject* rebuild_tuple_callable();     // (class, items: tuple) -> instance of a tuple subclass
+PyObject* rebuild_tuple_callable();     // (class, items: tuple) -> instance of a C class derived from tuple
 PyObject*
 rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname, dict)
 PyObject* rebuild_partial_callable();  // (func, args, keywords)
@@ -16,19 +16,26 @@ PyObject* rebuild_partial_callable();  // (func, args, keywords)
 // -> exception
 PyObject* rebuild_exception_callable();
 PyObject* rebuild_object_callable();     // (callable, args) -> callable(*args)
+PyObject* native_iterator_callable();    // (iterable): an iterator as its builtin base makes one
+PyObject* rebuild_hashed_callable();     // (keys, values or None, hashes: tuple of int): a dict, or a set
+PyObject* set_hashed_item_callable();    // (dict, key, value, hash)
 PyObject* set_state_callable();          // (object, state): object.__setstate__(state)
-PyObject* rebuild_generator_callable();  // (resume function, args): run up to where it was suspended
+// (resume function, args, started, name, qualname): if it has started, run up to where it was suspended
+PyObject* rebuild_generator_callable();
 PyObject* advance_iterator_callable();   // (iterator, count): drops that many items
 PyObject* advanced_iterator_callable();  // (iterable, count): an iterator over it, that many items on
 PyObject* stale_iterator_callable();     // (view of a dict): an iterator to which the dict has changed its size
 PyObject* drop_traceback_callable();     // (exception, count): takes the outermost entries off its traceback
 
-// Whether instances of the class can be taken apart and made again by the above: Python classes over object, list,
-// dict, set or OrderedDict.
+// Whether instances of the class can be taken apart and made again by the above: Python classes over object and the
+// builtin containers, numbers and strings.
 bool is_rebuildable(PyTypeObject* type) noexcept;
+// Whether they can be made without their elements and attributes, which come later.
+bool can_be_made_empty(PyTypeObject* type) noexcept;
 
-// (items, attributes) of such an instance: items is None, or a list, dict or set of its elements; attributes is its
-// __dict__ and slots as a dict. Null with a Python error set if it cannot be had.
+// (items, attributes) of such an instance: items is None, a list, dict or set of its elements, the value of what is
+// immutable, or a tuple of arguments (deque, defaultdict); attributes is its __dict__ and slots as a dict. Null with a
+// Python error set if it cannot be had.
 Ref instance_parts(PyObject* instance);
 
 }  // namespace minidynamo

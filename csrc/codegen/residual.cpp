@@ -53,6 +53,13 @@ class ResidualCode {
       }
     }
     if (plan_.end) {
+      for (const ValueId id : schedule_.live_to_drop) {
+        code_.load_constant(Py_None);
+        emit(Op::LOAD_FAST, kLive);
+        code_.load_constant(Ref::steal(PyLong_FromUnsignedLong(plan_.steps[id].index)).get());
+        emit(Op::STORE_SUBSCR);
+      }
+      for (const ValueId id : schedule_.locals_to_drop) emit(Op::DELETE_FAST, locals_[id]);
       write_break(code_, *plan_.end, [this](ValueId id) { push(id); });
       return;
     }

@@ -47,8 +47,8 @@ class ResumeCode {
     bytecode_.names = code_.names;
     bytecode_.localsplus_names = tuple_from(local_names_);
     bytecode_.filename = code_.filename;
-    bytecode_.name = Ref::steal(PyUnicode_FromFormat("<resume in %U>", code_.name.get()));
-    bytecode_.qualname = Ref::steal(PyUnicode_FromFormat("<resume in %U>", code_.qualname.get()));
+    bytecode_.name = code_.name;  // what looks at the stack sees the function
+    bytecode_.qualname = code_.qualname;
     bytecode_.argcount = static_cast<int32_t>(made_.parameters.size());
     bytecode_.flags = code_.flags & ~(CO_VARARGS | CO_VARKEYWORDS | CO_NESTED);
     bytecode_.first_line = code_.first_line;
@@ -253,7 +253,7 @@ struct ResumeKey {
   PyCodeObject* original;
   PyObject* globals;
   ResumePlace place;
-  std::vector<bool> bound;
+  std::vector<bool> passed;
   auto operator<=>(const ResumeKey&) const = default;
 };
 
@@ -270,27 +270,22 @@ ResumeRegistry& registry() {
 
 }  // namespace
 
-const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& bound,
+bool is_read_after(const PreparedCode& original, ResumePlace place, int32_t local) {
+  return place.kind == PlaceKind::Before ? original.liveness().before(place.instruction, local)
+                                         : original.liveness().after(place.instruction, local);
+}
+
+const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed,
                                       PyObject* globals) {
-  std::vector<bool> relevant = bound;
-  for (int32_t local = 0; local < original.locals_count; ++local)
-    if (!(place.kind == PlaceKind::Before ? original.liveness().before(place.instruction, local)
-                                          : original.liveness().after(place.instruction, local)))
-      relevant[local] = false;
-  std::unique_ptr<ResumeFunction>& known = registry().functions[{original.code(), globals, place, relevant}];
+  std::unique_ptr<ResumeFunction>& known = registry().functions[{original.code(), globals, place, passed}];
   if (known) return known.get();
   auto made = std::make_unique<ResumeFunction>();
   made->original = original.code_object;
   made->place = place;
-  const Ref code = ResumeCode(original, place, relevant, *made).assemble_code();
+  const Ref code = ResumeCode(original, place, passed, *made).assemble_code();
   if (!code) return nullptr;
   made->function = Ref::steal(PyFunction_NewWithQualName(code.get(), globals, original.bytecode.qualname.get()));
   if (!made->function) return nullptr;
-  const bool is_generator = place.kind == PlaceKind::Suspended || place.kind == PlaceKind::NotStarted;
-  if (is_generator) {  // its generators carry the original's name
-    Ref name = original.bytecode.name;
-    if (PyObject_SetAttrString(made->function.get(), "__name__", name.get()) < 0) return nullptr;
-  }
   const int32_t offset = original.bytecode.instructions[place.instruction].offset;
   made->name = Ref::steal(PyUnicode_FromFormat("__resume_at_%d_%ld", offset, registry().count++));
   PyObject* name = made->name.release();
@@ -306,6 +301,12 @@ const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept {
   auto& by_code = registry().by_code;
   auto found = by_code.find(code);
   return found == by_code.end() ? nullptr : found->second;
+}
+
+std::string display_name(PyCodeObject* code) {
+  const char* name = PyUnicode_AsUTF8(code->co_qualname);
+  const std::string text = name ? name : "?";
+  return find_resume_function(code) ? "<resume in " + text + ">" : text;
 }
 
 std::vector<Ref> resume_codes(PyCodeObject* original) {

@@ -1,8 +1,8 @@
 // Resume functions: an original code object entered in its middle, with its locals, value stack and handled exception
 // given as arguments. One per place and set of bound locals, shared by all cache entries that end there.
 //
-// The code is the original's behind a prologue that restores the stack and jumps to the place. Locals that cannot be
-// read any more are not passed. Cells are passed as cell objects; a free variable's too, so that a resume function
+// The code is the original's behind a prologue that restores the stack and jumps to the place. Of locals that
+// cannot be read any more only those are passed that keep alive what was there before. Cells are passed as cell objects; a free variable's too, so that a resume function
 // needs no closure. Breaks in a resume function's frame resume the original again, so places are always the original's.
 #pragma once
 #include <cstdint>
@@ -61,13 +61,18 @@ struct OriginalPosition {
 };
 OriginalPosition original_position(const Frame& frame);
 
-// The resume function of `original` at a place, made if there is none; functions of other globals are others. `bound`
-// tells of each local of the original whether it has a value. Null with a Python error set on failure.
-const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& bound,
+// Whether a local of the original can still be read when it goes on from the place.
+bool is_read_after(const PreparedCode& original, ResumePlace place, int32_t local);
+
+// The resume function of `original` at a place, made if there is none; functions of other globals are others. `passed`
+// tells of each local of the original whether it is to be a parameter. Null with a Python error set on failure.
+const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed,
                                       PyObject* globals);
 
 // Of a resume function's code object; null if it is something else.
 const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept;
+// How reports name a code object: its qualified name, `<resume in f>` for a resume function's.
+std::string display_name(PyCodeObject* code);
 // All that were made for an original code object.
 std::vector<Ref> resume_codes(PyCodeObject* original);
 // Forgets them all and takes their names out of the modules' globals.

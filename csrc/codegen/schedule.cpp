@@ -77,6 +77,7 @@ class Scheduler {
     place();
     while (move_out_of_order()) {
     }
+    if (plan_.end) find_what_to_drop();
     return true;
   }
 
@@ -84,6 +85,7 @@ class Scheduler {
   void count_uses() {
     const size_t count = plan_.steps.size();
     uses_.assign(count, 0);
+    used_in_break_.assign(count, false);
     schedule_.output_uses.assign(plan_.output_count, 0);
     if (plan_.result != kNoValue) ++uses_[plan_.result];
     if (plan_.end) count_break_uses(*plan_.end);
@@ -98,16 +100,28 @@ class Scheduler {
   // What a break uses is made before it, in the plan's order: as if each were used more than once.
   void count_break_uses(const PlanBreak& end) {
     for (const ValueId operand : end.operands)
-      if (operand != kNoValue) uses_[operand] += 2;
-    if (end.handled != kNoValue) uses_[end.handled] += 2;
+      if (operand != kNoValue) use_in_break(operand);
+    if (end.handled != kNoValue) use_in_break(end.handled);
     for (const auto* way : {&end.next, &end.jump, &end.raised})
       if (*way)
         for (const PlanBreak::Argument& argument : (*way)->arguments) count_argument(argument);
   }
+  void use_in_break(ValueId value) {
+    uses_[value] += 2;
+    used_in_break_[value] = true;
+  }
   void count_argument(const PlanBreak::Argument& argument) {
     using ArgumentKind = PlanBreak::Argument::Kind;
-    if (argument.kind == ArgumentKind::Value || argument.kind == ArgumentKind::Match) uses_[argument.index] += 2;
+    if (argument.kind == ArgumentKind::Value || argument.kind == ArgumentKind::Match) use_in_break(argument.index);
     for (const PlanBreak::Argument& item : argument.items) count_argument(item);
+  }
+
+  void find_what_to_drop() {
+    for (ValueId id = 0; id < plan_.steps.size(); ++id) {
+      if (used_in_break_[id] || schedule_.places[id] == Place::Nowhere) continue;
+      if (plan_.steps[id].kind == Kind::Live) schedule_.live_to_drop.push_back(id);
+      if (schedule_.places[id] == Place::Local) schedule_.locals_to_drop.push_back(id);
+    }
   }
 
   void place() {
@@ -164,6 +178,7 @@ class Scheduler {
   const Plan& plan_;
   Schedule& schedule_;
   std::vector<uint32_t> uses_;
+  std::vector<bool> used_in_break_;
   ValueId latest_ = 0;  // one past the latest ordered step evaluated so far
   bool moved_ = false;
 };

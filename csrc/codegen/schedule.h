@@ -45,6 +45,9 @@ struct Schedule {
   };
   std::vector<Place> places;          // by step; outputs of the compiled function are InPlace
   std::vector<uint32_t> output_uses;  // by output index
+  // Before a break, what it does not use is let go of, since the program may have: live values that were taken from
+  // `live`, and local variables.
+  std::vector<ValueId> live_to_drop, locals_to_drop;
 };
 
 // False with a Python error (ValueError) if the plan is not well-formed.

@@ -1,9 +1,10 @@
 #include "codegen/value_planner.h"
 
 #include "codegen/rebuild.h"
-#include "codegen/resume.h"
 #include "python/bound_method.h"
 #include "python/iterators.h"
+#include "python/nesting.h"
+#include "python/type_version.h"
 #include "trace/calls.h"
 #include "trace/evaluate.h"
 #include "trace/generator.h"
@@ -13,6 +14,9 @@
 
 namespace minidynamo {
 namespace {
+
+constexpr int kMostRestarts = 4;       // after which all that can be is made empty first, cycle or not
+constexpr size_t kMostSteps = 20'000;  // of a plan: each is code that every call runs
 
 bool is_dict_view(PyTypeObject* type) noexcept {
   return type == &PyDictKeys_Type || type == &PyDictValues_Type || type == &PyDictItems_Type;
@@ -29,7 +33,7 @@ Ref view_method(PyTypeObject* type) {
 bool can_be_filled(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   return type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type || type == &PyCell_Type ||
-         (is_rebuildable(type) && type != known_types()->ordered_dict);
+         can_be_made_empty(type);
 }
 
 }  // namespace
@@ -40,6 +44,7 @@ ValueId ValuePlanner::refuse(std::string what) {
 }
 
 void ValuePlanner::start_again() {
+  ++restarts_;
   found_cycle_ = false;
   plan_ = Plan{};
   outputs_.clear();
@@ -62,6 +67,9 @@ ValueId ValuePlanner::constant(PyObject* object) { return add({PlanStep::Kind::C
 
 ValueId ValuePlanner::value_of(PyObject* object) {
   if (auto known = values_.find(object); known != values_.end()) return known->second;
+  NestingLevel level;
+  if (level.is_too_deep()) return refuse("an object is nested too deep");
+  if (plan_.steps.size() > kMostSteps) return refuse("too many objects leave the trace");
   for (size_t i = 0; i < building_.size(); ++i) {
     if (building_[i] != object) continue;
     size_t marked = 0;
@@ -72,7 +80,7 @@ ValueId ValuePlanner::value_of(PyObject* object) {
     return kNoValue;
   }
   ValueId value;
-  if (cyclic_.count(object)) {
+  if (cyclic_.count(object) || (restarts_ > kMostRestarts && can_be_filled(object))) {
     value = make_empty(object);
     to_fill_.push_back(object);
   } else {
@@ -86,8 +94,18 @@ ValueId ValuePlanner::value_of(PyObject* object) {
   return value;
 }
 
-bool ValuePlanner::is_bound(const Frame& frame, size_t slot) noexcept {
-  return frame.slots[slot] || frame.has_untouched(static_cast<int32_t>(slot));
+std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place) {
+  std::vector<bool> passed;
+  for (int32_t local = 0; local < at.prepared->locals_count; ++local) {
+    const int32_t slot = at.local(local);
+    PyObject* held = frame.has_untouched(slot) ? frame.untouched[slot].raw : frame.slots[slot].get();
+    if (!held || is_read_after(*at.prepared, place, local))
+      passed.push_back(held != nullptr);
+    else
+      passed.push_back(!is_tensor(held) && !is_constant(held) &&
+                       (frame.has_untouched(slot) || tracer_.outside.source_of(held)));
+  }
+  return passed;
 }
 
 ValueId ValuePlanner::slot_value(Frame& frame, size_t slot) {
@@ -146,9 +164,14 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_traced_generator(object)) return generator(object);
   if (type == known_types()->partial) return partial(object);
   if (PyExceptionInstance_Check(object)) return exception(object);
-  if (PyTuple_Check(object)) return named_tuple(object);
   if (is_rebuildable(type)) return instance(object);
+  if (PyTuple_Check(object)) return named_tuple(object);
   if (is_dict_view(type)) return dict_view(object);
+  if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
+    Ref function = Ref::steal(PyObject_GetAttrString(object, "__func__"));
+    keep_alive_.push_back(function);
+    return call(reinterpret_cast<PyObject*>(type), {function.get()});
+  }
   if (type == &PySuper_Type) {
     Ref after = Ref::steal(PyObject_GetAttrString(object, "__thisclass__"));
     Ref self = Ref::steal(PyObject_GetAttrString(object, "__self__"));
@@ -215,7 +238,7 @@ bool ValuePlanner::fill(PyObject* object) {
   };
   if (type == &PyList_Type) return with_copy("builtins.list.extend", PySequence_List(object));
   if (type == &PyDict_Type) return with_copy("builtins.dict.update", PyDict_Copy(object));
-  if (type == &PySet_Type) return with_copy("builtins.set.update", PySet_New(object));
+  if (type == &PySet_Type) return with_copy("builtins.set.update", PySet_New(object));  // with the hashes it knows
   if (type == &PyCell_Type) {
     static PyObject* const contents_name = PyUnicode_InternFromString("cell_contents");
     PyObject* contents = PyCell_GET(object);
@@ -272,7 +295,23 @@ bool ValuePlanner::effect(const char* callable_path, std::initializer_list<PyObj
   return effect(import_object(callable_path).get(), arguments);
 }
 
+// A long list of constants is a copy of one: the residual code need not name each.
+ValueId ValuePlanner::sequence_of_constants(PyObject* object) {
+  constexpr Py_ssize_t kLong = 16;
+  if (!PyList_CheckExact(object) || PyList_GET_SIZE(object) < kLong) return kNoValue;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) {
+    PyObject* item = PyList_GET_ITEM(object, i);
+    if (!is_constant(item) || values_.count(item) || tracer_.outside.source_of(item) ||
+        tracer_.identities.count(Ref::borrow(item)))
+      return kNoValue;
+  }
+  Ref items = Ref::steal(PyList_AsTuple(object));
+  return add(
+      {PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyList_Type)), 0, {constant(items.get())}});
+}
+
 ValueId ValuePlanner::sequence(PlanStep::Kind kind, PyObject* object) {
+  if (const ValueId copied = sequence_of_constants(object); copied != kNoValue) return copied;
   PlanStep step{kind};
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
     step.operands.push_back(value_of(PySequence_Fast_GET_ITEM(object, i)));
@@ -281,10 +320,47 @@ ValueId ValuePlanner::sequence(PlanStep::Kind kind, PyObject* object) {
   return add(std::move(step));
 }
 
+bool ValuePlanner::hashes_natively(PyObject* key) { return is_plain_key(key) || is_guarded_by_identity(key); }
+
+ValueId ValuePlanner::hash_value(Py_hash_t hash) { return constant(Ref::steal(PyLong_FromSsize_t(hash)).get()); }
+
+// A dict, or without values a set, of keys with hashes of their own.
+ValueId ValuePlanner::hashed(const std::vector<PyObject*>& keys, const std::vector<PyObject*>* values,
+                             const std::vector<Py_hash_t>& hashes) {
+  std::unordered_set<Py_hash_t> seen;
+  for (const Py_hash_t hash : hashes)
+    if (!seen.insert(hash).second) return refuse("keys of one hash leave the trace");  // these would be compared
+  auto tuple = [](const std::vector<PyObject*>& items) {
+    Ref made = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+    for (size_t i = 0; i < items.size(); ++i)
+      PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i), Ref::borrow(items[i]).release());
+    return made;
+  };
+  std::vector<Ref> numbers;
+  std::vector<PyObject*> borrowed;
+  for (const Py_hash_t hash : hashes) {
+    numbers.push_back(Ref::steal(PyLong_FromSsize_t(hash)));
+    borrowed.push_back(numbers.back().get());
+  }
+  Ref key_tuple = tuple(keys), value_tuple = values ? tuple(*values) : Ref::none(), hash_tuple = tuple(borrowed);
+  for (const Ref& kept : {key_tuple, value_tuple, hash_tuple}) keep_alive_.push_back(kept);
+  return call(rebuild_hashed_callable(), {key_tuple.get(), value_tuple.get(), hash_tuple.get()});
+}
+
 ValueId ValuePlanner::dict(PyObject* object) {
   PlanStep step{PlanStep::Kind::Dict};
   Py_ssize_t position = 0;
   PyObject *key, *value;
+  Py_hash_t hash;
+  std::vector<PyObject*> keys, values;
+  std::vector<Py_hash_t> hashes;
+  bool natively = true;
+  while (_PyDict_Next(object, &position, &key, &value, &hash)) {
+    natively &= hashes_natively(key);
+    keys.push_back(key), values.push_back(value), hashes.push_back(hash);
+  }
+  if (!natively) return hashed(keys, &values, hashes);
+  position = 0;
   while (PyDict_Next(object, &position, &key, &value)) {
     for (PyObject* part : {key, value}) {
       step.operands.push_back(value_of(part));
@@ -299,11 +375,20 @@ ValueId ValuePlanner::set(PyObject* object) {
   Py_ssize_t position = 0;
   PyObject* item;
   Py_hash_t hash;
+  std::vector<PyObject*> keys;
+  std::vector<Py_hash_t> hashes;
+  bool natively = true;
   while (_PySet_NextEntry(object, &position, &item, &hash)) {
+    natively &= hashes_natively(item);
+    keys.push_back(item), hashes.push_back(hash);
+  }
+  position = 0;
+  while (natively && _PySet_NextEntry(object, &position, &item, &hash)) {
     step.operands.push_back(value_of(item));
     if (step.operands.back() == kNoValue) return kNoValue;
   }
-  const ValueId items = add(std::move(step));
+  const ValueId items = natively ? add(std::move(step)) : hashed(keys, nullptr, hashes);
+  if (items == kNoValue) return kNoValue;
   if (PySet_CheckExact(object)) return items;
   return add({PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyFrozenSet_Type)), 0, {items}});
 }
@@ -417,9 +502,15 @@ ValueId ValuePlanner::reduced(PyObject* object) {
     return refuse(what);
   }
   PyObject* callable = PyTuple_GET_ITEM(parts.get(), 0);
+  PyObject* arguments = PyTuple_GET_ITEM(parts.get(), 1);
   if (!PyType_Check(callable) && !PyCFunction_Check(callable)) return refuse(what);
   keep_alive_.push_back(parts);
-  const ValueId made = call(rebuild_object_callable(), {callable, PyTuple_GET_ITEM(parts.get(), 1)});
+  // Over an instance of a Python class: that may have an __iter__ of its own, which did not make this one.
+  static PyObject* const iter = import_object("builtins.iter").release();
+  PyObject* iterable = PyTuple_GET_SIZE(arguments) == 1 ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
+  const bool is_subclass = iterable && is_python_class(Py_TYPE(iterable)) && native_base(Py_TYPE(iterable))->tp_iter;
+  const ValueId made = callable == iter && is_subclass ? call(native_iterator_callable(), {iterable})
+                                                       : call(rebuild_object_callable(), {callable, arguments});
   if (made != kNoValue && count == 3 && PyTuple_GET_ITEM(parts.get(), 2) != Py_None)
     states_.emplace_back(object, PyTuple_GET_ITEM(parts.get(), 2));
   return made;
@@ -452,10 +543,8 @@ ValueId ValuePlanner::generator(PyObject* object) {
   const OriginalPosition at = original_position(*frame);
   const bool started = frame->current().op != Op::RETURN_GENERATOR;
   const ResumePlace place{started ? ResumePlace::Kind::Suspended : ResumePlace::Kind::NotStarted, at.instruction};
-  std::vector<bool> bound;
-  for (int32_t local = 0; local < at.prepared->locals_count; ++local)
-    bound.push_back(is_bound(*frame, at.local(local)));
-  const ResumeFunction* resume = resume_function(*at.prepared, place, bound, frame->globals.get());
+  const ResumeFunction* resume =
+      resume_function(*at.prepared, place, passed_locals(*frame, at, place), frame->globals.get());
   if (!resume) {
     PyErr_Clear();
     return refuse("a generator");
@@ -468,10 +557,15 @@ ValueId ValuePlanner::generator(PyObject* object) {
         slot_value(*frame, is_local ? at.local(parameter.index) : frame->prepared->locals_count + parameter.index));
     if (arguments.back() == kNoValue) return kNoValue;
   }
-  if (!started) return add({PlanStep::Kind::Call, resume->function, 0, std::move(arguments)});
+  auto* maker = reinterpret_cast<PyFunctionObject*>(frame->function.get());
   const ValueId function = constant(resume->function.get()),
-                tuple = add({PlanStep::Kind::Tuple, nullptr, 0, std::move(arguments)});
-  return add({PlanStep::Kind::Call, Ref::borrow(rebuild_generator_callable()), 0, {function, tuple}});
+                tuple = add({PlanStep::Kind::Tuple, nullptr, 0, std::move(arguments)}),
+                has_started = constant(started ? Py_True : Py_False), name = constant(maker->func_name),
+                qualname = constant(maker->func_qualname);
+  return add({PlanStep::Kind::Call,
+              Ref::borrow(rebuild_generator_callable()),
+              0,
+              {function, tuple, has_started, name, qualname}});
 }
 
 void ValuePlanner::gather(std::vector<Source*>& inputs) {

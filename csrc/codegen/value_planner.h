@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codegen/plan.h"
+#include "codegen/resume.h"
 #include "trace/tracer.h"
 
 namespace minidynamo {
@@ -27,7 +28,9 @@ class ValuePlanner {
   ValueId slot_value(Frame& frame, size_t slot);
   // From now on the object is made by calling callable(argument).
   void define(PyObject* object, PyObject* callable, PyObject* argument);
-  static bool is_bound(const Frame& frame, size_t slot) noexcept;
+  // Which locals of a frame's original code a resume function of the place must be given: those that may be read, and
+  // those that keep alive what was there before the trace, since its end may be seen (finalizers, weak references).
+  std::vector<bool> passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place);
 
   // A function or descriptor bound to its first argument.
   ValueId bound_method(PyObject* function, PyObject* self);
@@ -35,6 +38,10 @@ class ValuePlanner {
   // A step run for its effect: callable(*arguments).
   bool effect(PyObject* callable, std::initializer_list<PyObject*> arguments);
   bool effect(const char* callable_path, std::initializer_list<PyObject*> arguments);
+  // Whether a key's hash and comparison are CPython's own, so that residual code may ask for them.
+  static bool hashes_natively(PyObject* key);
+  // What such a key's hash is, as the dict or set that it lies in knows it.
+  ValueId hash_value(Py_hash_t hash);
   // Fills what was made empty. To be called when no value is being made.
   bool fill_cycles();
   // Sets iterators to where they stand, when what they walk over is as it has to be: after all effects.
@@ -67,6 +74,7 @@ class ValuePlanner {
   std::vector<Ref> keep_alive_;
   std::vector<PyObject*> building_;
   std::unordered_set<PyObject*> cyclic_;
+  int restarts_ = 0;
   std::vector<PyObject*> to_fill_;
   std::vector<std::pair<PyObject*, PyObject*>> states_;  // iterator, what its __setstate__ is to be given
   std::unordered_set<const StandIn*> written_;           // by write_now
@@ -88,6 +96,9 @@ class ValuePlanner {
   ValueId bound_native_method(PyObject* object);
   ValueId partial(PyObject* object);
   ValueId named_tuple(PyObject* object);
+  ValueId hashed(const std::vector<PyObject*>& keys, const std::vector<PyObject*>* values,
+                 const std::vector<Py_hash_t>& hashes);
+  ValueId sequence_of_constants(PyObject* object);
   ValueId instance(PyObject* object);
   ValueId exception(PyObject* object);
   ValueId reduced(PyObject* object);

@@ -150,6 +150,36 @@ bool constants_equal(PyObject* a, PyObject* b) noexcept {
   return is_torch_constant_type(type) && natively_equal(a, b);
 }
 
+Ref plain_value(PyObject* object) {
+  Ref value;
+  if (PyLong_Check(object))
+    value = Ref::steal(_PyLong_Copy(reinterpret_cast<PyLongObject*>(object)));
+  else if (PyUnicode_Check(object))
+    value = Ref::steal(PyUnicode_FromObject(object));
+  else if (PyFloat_Check(object))
+    value = Ref::steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(object)));
+  else if (PyBytes_Check(object))
+    value = Ref::steal(PyBytes_FromStringAndSize(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object)));
+  else if (PyComplex_Check(object))
+    value = Ref::steal(PyComplex_FromCComplex(reinterpret_cast<PyComplexObject*>(object)->cval));
+  if (!value) PyErr_Clear();
+  return value;
+}
+
+bool has_plain_value(PyObject* object, PyObject* value) noexcept {
+  PyTypeObject* type = Py_TYPE(value);
+  if (!PyType_IsSubtype(Py_TYPE(object), type)) return false;
+  if (type == &PyFloat_Type) return same_bits(PyFloat_AS_DOUBLE(object), PyFloat_AS_DOUBLE(value));
+  if (type == &PyComplex_Type) {
+    const Py_complex left = reinterpret_cast<PyComplexObject*>(object)->cval,
+                     right = reinterpret_cast<PyComplexObject*>(value)->cval;
+    return same_bits(left.real, right.real) && same_bits(left.imag, right.imag);
+  }
+  const Ref equal = Ref::steal(type->tp_richcompare(value, object, Py_EQ));  // the builtin's own, whatever the subclass has
+  if (!equal) PyErr_Clear();
+  return equal.is(Py_True);
+}
+
 std::string string_text(PyObject* string) {
   Py_ssize_t length = 0;
   // Lone surrogates cannot be encoded plainly.

@@ -21,6 +21,12 @@ bool is_constant_container(PyObject* object) noexcept;
 // the same order.
 bool constants_equal(PyObject* a, PyObject* b) noexcept;
 
+// What an instance of a subclass of int, str, float, bytes or complex holds as such: an object of that very type, made
+// without asking the subclass. Null if it is no such instance.
+Ref plain_value(PyObject* object);
+// Whether an object holds that value.
+bool has_plain_value(PyObject* object, PyObject* value) noexcept;
+
 // How an object is shown to people: repr() of a constant, the name of a function, class or module, `<Type object>` for
 // anything else.
 std::string object_text(PyObject* object);

@@ -118,6 +118,27 @@ std::string constant_failure(const Check& check, const std::string& path, Reache
   return path + ": expected " + expected + ", got " + seen;
 }
 
+// --- values beneath subclasses of immutable builtins
+// ------------------------------------------------------------------------------------------------
+
+bool prepare_value(Check& check, Reached seen) {
+  if (seen.inline_attributes) return false;
+  check.expected = plain_value(seen.object);
+  return static_cast<bool>(check.expected);
+}
+bool value_holds(const Check& check, Reached object) noexcept {
+  return !object.inline_attributes && has_plain_value(object.object, check.expected.get());
+}
+std::string value_text(const Check& check, const std::string& path) {
+  PyObject* value = check.expected.get();
+  return std::string(Py_TYPE(value)->tp_name) + "(" + path + ") == " + object_text(value);
+}
+std::string value_failure(const Check& check, const std::string& path, Reached object) {
+  Ref seen = object.inline_attributes ? Ref() : plain_value(object.object);
+  return path + ": expected " + object_text(check.expected.get()) + ", got " +
+         (seen ? object_text(seen.get()) : std::string("something else"));
+}
+
 // --- length
 // -----------------------------------------------------------------------------------------------------------
 
@@ -349,6 +370,7 @@ constexpr Row kRows[] = {
     {GuardKind::ExactType, "ExactType", prepare_exact_type, exact_type_stability, exact_type_holds, exact_type_text,
      exact_type_failure},
     {GuardKind::Constant, "Constant", prepare_constant, always_stable, constant_holds, constant_text, constant_failure},
+    {GuardKind::Value, "Value", prepare_value, always_stable, value_holds, value_text, value_failure},
     {GuardKind::Length, "Length", prepare_length, length_stability, length_holds, length_text, length_failure},
     {GuardKind::DictKeys, "DictKeys", prepare_dict_keys, dict_keys_stability, dict_keys_hold, dict_keys_text,
      dict_keys_failure},

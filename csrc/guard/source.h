@@ -34,6 +34,7 @@ enum class GuardKind : uint8_t {
   Identity,   // is the object seen
   ExactType,  // type(x) is the type seen
   Constant,   // same type and equal (floats: same bits; containers of constants element by element)
+  Value,      // what a str, bytes, int, float, complex or frozenset holds as such, whatever its class adds
   Length,     // len() of list, tuple, dict, set as seen
   DictKeys,   // same keys in the same order (by identity or equality of constants)
   SetItems,   // same constant elements

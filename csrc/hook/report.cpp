@@ -1,5 +1,6 @@
 #include "hook/report.h"
 
+#include "codegen/resume.h"
 #include "trace/known_types.h"
 
 namespace minidynamo {
@@ -61,10 +62,10 @@ Ref to_dict(const Uncaptured& record) {
   auto* place = reinterpret_cast<PyCodeObject*>(record.code.get());
   auto* frame = reinterpret_cast<PyCodeObject*>(record.frame_code.get());
   const char* kind = record.kind == Uncaptured::Kind::GraphBreak ? "graph-break" : "uncaptured";
-  return Ref::steal(Py_BuildValue("{ss sO sO ss ss sO si si si sO ss}", "kind", kind, "frame", frame->co_qualname,
+  return Ref::steal(Py_BuildValue("{ss ss sO ss ss sO si si si ss ss}", "kind", kind, "frame", display_name(frame).c_str(),
                                   "code", record.code.get(), "reason", record.reason.c_str(), "detail",
                                   record.detail.c_str(), "filename", place->co_filename, "line", record.line, "column",
-                                  record.column, "end_column", record.end_column, "function", place->co_qualname,
+                                  record.column, "end_column", record.end_column, "function", display_name(place).c_str(),
                                   "user_stack", record.user_stack.c_str()));
 }
 
@@ -100,14 +101,14 @@ void report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why) {
 void report_entry(PyCodeObject* code, PyObject* config, const CacheEntry& entry) {
   if (is_logged(config, "code")) log(config, "code", entry.source);
   if (!is_logged(config, "guards")) return;
-  std::string text = std::string("guards of ") + PyUnicode_AsUTF8(code->co_qualname);
+  std::string text = "guards of " + display_name(code);
   for (const std::string& guard : entry.guards.to_text()) text += "\n  " + guard;
   log(config, "guards", text);
 }
 
 void report_recompile(PyCodeObject* code, PyObject* config, CodeCache& cache, const FrameView& view) {
   if (!is_logged(config, "recompiles")) return;
-  std::string text = std::string("recompiling ") + PyUnicode_AsUTF8(code->co_qualname);
+  std::string text = "recompiling " + display_name(code);
   for (const std::string& failure : cache.explain_miss(reinterpret_cast<ConfigId>(config), view))
     text += "\n  " + failure;
   log(config, "recompiles", text);

@@ -39,10 +39,16 @@ PyObject* put_aside_mark() {
   return mark;
 }
 
-Ref pack(PyObject* const* slots, uint32_t count) {
+Ref pack_tuple(PyObject* const* slots, uint32_t count) {
   Ref tuple = Ref::steal(PyTuple_New(count));
   for (uint32_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Ref::borrow(slots[i]).release());
   return tuple;
+}
+
+Ref pack_list(PyObject* const* slots, uint32_t count) {
+  Ref list = Ref::steal(PyList_New(count));
+  for (uint32_t i = 0; list && i < count; ++i) PyList_SET_ITEM(list.get(), i, Ref::borrow(slots[i]).release());
+  return list;
 }
 
 // Where residual code calls the compiled function: the only call of its kind.
@@ -82,11 +88,14 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
   return false;
 }
 
-// Runs an entry whose guards have just gathered `slots`. `captured` false: run the frame as it was.
-Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slots, Run& run, bool& captured) {
+// Runs an entry whose guards have just gathered `slots`. `captured` false: run the frame as it was. `locals` are let go
+// of when they are not needed any more: the program may have deleted them.
+Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slots, Run& run, bool& captured,
+                 std::vector<Ref>* locals = nullptr) {
   captured = true;
-  Ref inputs = pack(slots, entry->graph_inputs);
-  Ref live = entry->uses_live ? pack(slots, entry->guards.gathered()) : Ref::none();
+  Ref inputs = pack_tuple(slots, entry->graph_inputs);
+  Ref live = entry->uses_live ? pack_list(slots, entry->guards.gathered()) : Ref::none();
+  if (locals && !entry->compiled) locals->clear();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
     return Ref::steal(PyObject_Vectorcall(entry->residual_function.get(), arguments + 1,
@@ -108,7 +117,7 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slot
 }
 
 // Runs the function that a residual function went on with: from an entry, or as it is.
-Ref run_resume_function(PyObject* function, const std::vector<Ref>& arguments, PyObject* config, Run& run) {
+Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject* config, Run& run) {
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
   std::vector<PyObject*> locals(code->co_nlocalsplus, nullptr);
   for (size_t i = 0; i < arguments.size(); ++i) locals[i] = arguments[i].get();
@@ -120,7 +129,7 @@ Ref run_resume_function(PyObject* function, const std::vector<Ref>& arguments, P
   }
   if (has_entry) {
     bool captured;
-    Ref result = run_residual(found.entry, found.slots, run, captured);
+    Ref result = run_residual(found.entry, found.slots, run, captured, &arguments);
     if (captured) return result;
   } else if (PyErr_Occurred()) {
     return nullptr;
@@ -142,8 +151,7 @@ Ref run_entry(const FoundEntry& found, bool& captured) {
   Ref result = run_residual(found.entry, found.slots, run, captured);
   while (captured && run.next_function) {
     const Ref function = std::exchange(run.next_function, nullptr);
-    const std::vector<Ref> arguments = std::exchange(run.next_arguments, {});
-    result = run_resume_function(function.get(), arguments, config.get(), run);
+    result = run_resume_function(function.get(), std::exchange(run.next_arguments, {}), config.get(), run);
   }
   return result;
 }

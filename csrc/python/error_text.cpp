@@ -7,6 +7,37 @@ void drop_error() noexcept {
   PyErr_Clear();
 }
 
+namespace {
+
+// Runs `change` on the exception that is set, made an instance, if it is of the class.
+template <typename Change>
+void change_error(PyObject* of_class, Change change) noexcept {
+  if (!PyErr_Occurred() || !PyErr_ExceptionMatches(of_class)) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (PyErr_GivenExceptionMatches(value, of_class)) change(value);
+  PyErr_Restore(type, value, traceback);
+}
+
+}  // namespace
+
+void add_attribute_context(PyObject* object, PyObject* name) noexcept {
+  change_error(PyExc_AttributeError, [&](PyObject* error) {
+    auto* missing = reinterpret_cast<PyAttributeErrorObject*>(error);
+    if (missing->name || missing->obj) return;
+    missing->name = Ref::borrow(name).release();
+    missing->obj = Ref::borrow(object).release();
+  });
+}
+
+void add_name_context(PyObject* name) noexcept {
+  change_error(PyExc_NameError, [&](PyObject* error) {
+    auto* missing = reinterpret_cast<PyNameErrorObject*>(error);
+    if (!missing->name) missing->name = Ref::borrow(name).release();
+  });
+}
+
 TakenError take_error_parts() {
   if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
   PyObject *type, *value, *traceback;

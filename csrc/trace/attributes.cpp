@@ -3,8 +3,10 @@
 #include "trace/attributes.h"
 
 #include "python/dict_version.h"
+#include "python/error_text.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
+#include "trace/class_view.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
@@ -17,14 +19,7 @@ PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); 
 
 Ref attribute_error(PyObject* object, PyObject* name) {
   PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", Py_TYPE(object)->tp_name, name);
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value) {
-    PyObject_SetAttrString(value, "name", name);
-    PyObject_SetAttrString(value, "obj", object);
-  }
-  PyErr_Restore(type, value, traceback);
+  add_attribute_context(object, name);
   return nullptr;
 }
 
@@ -109,9 +104,10 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     static PyObject* const dict_name = interned("__dict__");
     static PyObject* const class_name = interned("__class__");
     if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
-    if (name == dict_name && tracer.outside.source_of(object) && !tracer.outside.stand_in(object))
+    const bool is_class = PyType_Check(object);  // whose __dict__ is a read-only view
+    if (name == dict_name && !is_class && tracer.outside.source_of(object) && !tracer.outside.stand_in(object))
       return load_own_dict(tracer, object);
-    if (name == dict_name && !tracer.outside.source_of(object) && !PyType_Check(object)) {
+    if (name == dict_name && !is_class && !tracer.outside.source_of(object)) {
       Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
       if (dict) tracer.own_dicts.emplace(dict.get(), Ref::borrow(object));
       return dict;
@@ -319,11 +315,9 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
     return Ref::borrow(value);
   }
   if (const AttributeWrite* write = tracer.outside.pending(object, name)) return write->value;
-  PyObject* owner = object;
-  if (StandIn* stand_in = tracer.outside.stand_in(object)) {
+  if (tracer.outside.stand_in(object))
     if (PyObject* own = instance_attribute(object, name)) return Ref::borrow(own);
-    owner = stand_in->original.get();
-  }
+  PyObject* owner = source->value.get();  // of what stands for another object, that one has the attributes
   if (!has_instance_dict(Py_TYPE(owner))) return nullptr;
   if (StandIn* in_use = own_dict_in_use(tracer, owner))
     return Ref::borrow(PyDict_GetItemWithError(in_use->object.get(), name));
@@ -362,7 +356,9 @@ bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   return static_cast<bool>(there);
 }
 
-Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
+namespace {
+
+Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
   if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object), nullptr;
@@ -427,6 +423,14 @@ Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   return call(tracer, fallback.get(), {Ref::borrow(object), Ref::borrow(name)});
 }
 
+}  // namespace
+
+Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
+  Ref value = find_attribute(tracer, object, name);
+  if (!value && !tracer.broken()) add_attribute_context(object, name);
+  return value;
+}
+
 Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref value = find_generically(tracer, object, name);
   return value || PyErr_Occurred() ? value : attribute_error(object, name);
@@ -434,7 +438,13 @@ Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name)
 
 bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable, Ref& self) {
   PyTypeObject* type = Py_TYPE(object);
-  if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object);
+  if (tracer.outside.is_opaque(object)) {
+    static PyObject* const get_name = interned("get");
+    if (name != get_name || !class_of_view(tracer, object)) return use_opaque(tracer, object);
+    callable = Ref::borrow(class_attribute(&PyDictProxy_Type, name));
+    self = Ref::borrow(object);
+    return true;
+  }
   // The common case without making a bound method: a function in the class, nothing of that name in the instance.
   bool is_module = PyType_IsSubtype(type, known_types()->module);
   if (is_module) {
@@ -588,6 +598,8 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
 
 Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* globals = frame.globals.get();
+  if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(frame.builtins.get()))
+    return tracer.give_up(BreakReason::UnsupportedObject, "the names of a module are no plain dict");
   if (const AttributeWrite* write = tracer.outside.pending(globals, name)) {
     if (write->value) return write->value;
   } else {
@@ -605,7 +617,10 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
   }
   PyObject* raw = PyDict_GetItemWithError(builtins, name);
   if (raw) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, name, -1, raw));
-  if (!PyErr_Occurred()) PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+  if (!PyErr_Occurred()) {
+    PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+    add_name_context(name);
+  }
   return nullptr;
 }
 

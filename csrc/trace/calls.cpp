@@ -2,6 +2,9 @@
 // type.__call__ does; methods of plain builtin types run natively; anything else ends the trace.
 #include "trace/calls.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "python/code_object.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
@@ -170,7 +173,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     return Ref::borrow(reinterpret_cast<PyObject*>(arguments.values[0].type()));
   if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
   if (type == &PyType_Type) return instantiate(tracer, type, arguments);
-  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+  if (is_python_class(type) || type == known_types()->thread_local_storage) {
     static PyObject* const call_name = PyUnicode_InternFromString("__call__");
     PyTypeObject* meta = Py_TYPE(type);
     if (meta != &PyType_Type) {
@@ -180,6 +183,8 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), arguments);
         return call(tracer, override.get(), with_type.arguments);
       }
+      if (!Py_TYPE(override.get())->tp_descr_get)
+        return call(tracer, override.get(), arguments);  // TypedDict's is dict
     }
     return instantiate(tracer, type, arguments);
   }
@@ -256,6 +261,19 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type)
     return is_plain_builtin_type(PyDescr_TYPE(callable)) || PyDescr_TYPE(callable) == traced_generator_type();
   return false;
+}
+
+// Methods of containers that look for an element or compare with another container.
+bool compares_elements(PyObject* callable) noexcept {
+  static constexpr std::string_view kNames[] = {"index",  "count",  "remove", "__contains__", "__eq__",
+                                                "__ne__", "__lt__", "__le__", "__gt__",       "__ge__"};
+  const char* name = nullptr;
+  if (PyCFunction_Check(callable)) {
+    name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  } else if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type)) {
+    name = PyUnicode_AsUTF8(PyDescr_NAME(callable));
+  }
+  return name && std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) != std::end(kNames);
 }
 
 // The object that a bound C method works on; null if it is not one.
@@ -384,12 +402,21 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (PyFunction_Check(callable)) return call_function(tracer, callable, arguments);
   if (PyType_Check(callable)) return call_class(tracer, reinterpret_cast<PyTypeObject*>(callable), arguments);
   if (Py_IS_TYPE(callable, known_types()->partial)) return call_partial(tracer, callable, arguments);
+  if (Py_IS_TYPE(callable, &PyStaticMethod_Type)) {
+    static PyObject* const function_name = PyUnicode_InternFromString("__func__");
+    Ref function = load_attribute(tracer, callable, function_name);
+    return function ? call(tracer, function.get(), arguments) : Ref();
+  }
   if (is_method_of_plain_type(callable)) {
     PyObject* self = bound_self(callable);
     if (self && !expose(tracer, self)) return nullptr;
     if (!self && !arguments.values.empty()) self = arguments.values[0].get();
     if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
       for (const Ref& value : arguments.values) guard_as_key(tracer, self, value.get());
+    if (compares_elements(callable)) {
+      if (self) tell_apart(tracer, self);
+      for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
+    }
     return call_natively(tracer, callable, arguments);
   }
   if (PyType_HasFeature(Py_TYPE(callable), Py_TPFLAGS_HEAPTYPE)) {

@@ -3,6 +3,7 @@
 // their own are a break.
 #include "trace/class_statement.h"
 
+#include "python/error_text.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/evaluate.h"
@@ -171,7 +172,9 @@ bool store_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value) {
 
 bool delete_name(Tracer& tracer, Frame& frame, PyObject* name) {
   if (store_subscript(tracer, frame.locals_mapping.get(), name, nullptr)) return true;
-  if (!tracer.broken()) PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+  if (tracer.broken()) return false;
+  PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+  add_name_context(name);
   return false;
 }
 
@@ -294,6 +297,13 @@ Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments)
     return call_natively(tracer, callable, arguments);
   }
   return tracer.give_up(BreakReason::ClassDefinition, "a class from before the call is changed");
+}
+
+// The __init__ of a C class whose objects never change otherwise.
+Ref initialize_own(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!arguments.values.empty() && tracer.outside.source_of(arguments.values[0].get()))
+    return tracer.give_up(BreakReason::OutsideWrite, "an object from before the call is initialized again");
+  return call_natively(tracer, callable, arguments);
 }
 
 }  // namespace special

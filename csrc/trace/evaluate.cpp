@@ -3,6 +3,7 @@
 // case per neutral opcode, in the order of CPython's documentation of `dis`.
 #include "trace/evaluate.h"
 
+#include "python/handled_exception.h"
 #include "trace/attributes.h"
 #include "trace/call_instructions.h"
 #include "trace/calls.h"
@@ -486,15 +487,15 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::PUSH_EXC_INFO: {
         Ref exception = frame.pop();
-        Ref handled = Ref::steal(PyErr_GetHandledException());
-        PyErr_SetHandledException(exception.get());
-        frame.push(handled ? std::move(handled) : Ref::none());
+        Ref handled = innermost_handled();
+        set_innermost_handled(exception.get());
+        frame.push(std::move(handled));
         frame.push(std::move(exception));
         break;
       }
       case Op::POP_EXCEPT: {
         Ref handled = frame.pop();
-        PyErr_SetHandledException(handled.get());
+        set_innermost_handled(handled.get());
         break;
       }
       case Op::CHECK_EXC_MATCH:

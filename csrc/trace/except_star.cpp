@@ -2,6 +2,7 @@
 // it may be Python code. A group from before the trace is not taken apart, since nothing guards what it holds.
 #include "trace/except_star.h"
 
+#include "python/handled_exception.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
 #include "trace/containers.h"
@@ -177,7 +178,7 @@ bool check_group_match(Tracer& tracer, Frame& frame) {
   Ref match, rest;
   if (!split(tracer, frame.top().get(), type.get(), match, rest)) return false;
   if (!match.is(Py_None)) {
-    PyErr_SetHandledException(match.get());
+    set_innermost_handled(match.get());
     frame.top() = std::move(rest);
   }
   frame.push(std::move(match));

@@ -1,5 +1,6 @@
 #include "trace/generator.h"
 
+#include "python/handled_exception.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
 #include "trace/evaluate.h"
@@ -12,6 +13,7 @@ namespace {
 // only while its trace does.
 struct GeneratorObject {
   PyObject_HEAD Frame* frame;  // owned; null when finished
+  HandledEntry* handled;       // owned, with the frame
   Tracer* tracer;              // the trace that made it
   bool started, running;
 };
@@ -20,7 +22,10 @@ extern PyTypeObject generator_type;
 
 GeneratorObject* as_generator(PyObject* object) noexcept { return reinterpret_cast<GeneratorObject*>(object); }
 
-void finish(GeneratorObject* generator) noexcept { delete std::exchange(generator->frame, nullptr); }
+void finish(GeneratorObject* generator) noexcept {
+  delete std::exchange(generator->frame, nullptr);
+  delete std::exchange(generator->handled, nullptr);
+}
 
 // Runs on to the next yield. Null Ref without error: `returned` is set.
 Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) {
@@ -42,12 +47,13 @@ Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) 
   Ref keep_alive = Ref::borrow(reinterpret_cast<PyObject*>(generator));
   Frame& frame = *generator->frame;
   frame.caller = tracer->frame;
-  Ref handled = Ref::steal(PyErr_GetHandledException());
+  generator->handled->push();
   generator->running = true;
   ++tracer->depth;
   Ref value;
   Outcome outcome;
   if (throwing) {
+    chain_to_handled();
     outcome = run_throwing(*tracer, frame, value);
   } else {
     frame.push(std::move(sent));
@@ -57,7 +63,7 @@ Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) 
   generator->started = true;
   --tracer->depth;
   generator->running = false;
-  PyErr_SetHandledException(handled.get());
+  generator->handled->pop();
   frame.caller = nullptr;
   if (outcome == Outcome::Yielded) return value;
   finish(generator);
@@ -98,10 +104,25 @@ PyObject* generator_send(PyObject* self, PyObject* sent) {
 PyObject* generator_throw(PyObject* self, PyObject* args) {
   PyObject *type, *value = nullptr, *traceback = nullptr;
   if (!PyArg_UnpackTuple(args, "throw", 1, 3, &type, &value, &traceback)) return nullptr;
-  if (PyExceptionInstance_Check(type))
-    PyErr_SetObject(PyExceptionInstance_Class(type), type);
-  else
-    PyErr_SetObject(type, value);
+  if (traceback == Py_None) traceback = nullptr;
+  if (PyExceptionInstance_Check(type)) {
+    if (value && value != Py_None) {
+      PyErr_SetString(PyExc_TypeError, "instance exception may not have a separate value");
+      return nullptr;
+    }
+    Ref own = traceback ? Ref::borrow(traceback) : Ref::steal(PyException_GetTraceback(type));
+    PyErr_Restore(Ref::borrow(PyExceptionInstance_Class(type)).release(), Ref::borrow(type).release(), own.release());
+  } else if (PyExceptionClass_Check(type)) {
+    PyErr_Restore(Ref::borrow(type).release(), Ref::borrow(value).release(), Ref::borrow(traceback).release());
+    PyObject *error, *raised, *at;
+    PyErr_Fetch(&error, &raised, &at);
+    PyErr_NormalizeException(&error, &raised, &at);
+    PyErr_Restore(error, raised, at);
+  } else {
+    PyErr_Format(PyExc_TypeError, "exceptions must be classes or instances deriving from BaseException, not %s",
+                 Py_TYPE(type)->tp_name);
+    return nullptr;
+  }
   Ref returned;
   Ref next = throw_into(*Tracer::current(), self, returned);
   return !next && returned ? stop_iteration(returned) : next.release();
@@ -193,6 +214,7 @@ Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
   frame->caller = nullptr;
   frame->called_directly = false;
   generator->frame = frame.release();
+  generator->handled = new HandledEntry;
   generator->tracer = &tracer;
   generator->started = generator->running = false;
   return object;

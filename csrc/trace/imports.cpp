@@ -19,6 +19,24 @@ Ref imported_module(Tracer& tracer, const std::string& name) {
   return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, key.get(), -1, module));
 }
 
+// Whether what `from package import names` asks for is there: a submodule may have to be imported for it.
+bool has_submodules(Tracer& tracer, PyObject* module, const std::string& full, PyObject* names) {
+  static PyObject* const path_name = PyUnicode_InternFromString("__path__");
+  if (!PyTuple_Check(names) || !PyModule_Check(module)) return true;
+  auto has = [&](PyObject* name) {
+    const bool found = static_cast<bool>(load_attribute(tracer, module, name));
+    if (!tracer.broken()) PyErr_Clear();
+    return found;
+  };
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, i);
+    if (has(name) || tracer.broken() || !has(path_name) || tracer.broken()) continue;
+    const char* text = PyUnicode_AsUTF8(name);
+    if (text && !imported_module(tracer, full + "." + text)) return false;
+  }
+  return !tracer.broken();
+}
+
 // The absolute name of a relative import; empty if the package is not known.
 std::string absolute_name(Tracer& tracer, Frame& frame, const std::string& name, long level) {
   static PyObject* const package_name = PyUnicode_InternFromString("__package__");
@@ -47,8 +65,12 @@ Ref import_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* names, P
   Ref module = full.empty() ? Ref() : imported_module(tracer, full);
   if (module && names == Py_None && levels == 0 && full.find('.') != std::string::npos)
     module = imported_module(tracer, full.substr(0, full.find('.')));
-  if (module || tracer.broken()) return module;
-  return tracer.give_up(BreakReason::Import, "module " + full + " is imported for the first time");
+  if (tracer.broken()) return nullptr;
+  if (!module || !has_submodules(tracer, module.get(), full, names))
+    return tracer.broken()
+               ? nullptr
+               : tracer.give_up(BreakReason::Import, "module " + full + " or a part of it is imported for the first time");
+  return module;
 }
 
 Ref import_from(Tracer& tracer, PyObject* module, PyObject* name) {

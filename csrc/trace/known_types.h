@@ -16,6 +16,7 @@ struct KnownTypes {
   PyTypeObject* custom_op_def;  // torch.library's CustomOpDef
   PyTypeObject* enum_meta;
   PyTypeObject* partial;
+  PyTypeObject* simple_namespace;
   PyTypeObject* ordered_dict;
   PyTypeObject* default_dict;
   PyTypeObject* deque;

@@ -3,9 +3,11 @@
 // frame hook.
 #include "trace/operations.h"
 
+#include "python/nesting.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
+#include "trace/class_view.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
 #include "trace/outside_iterator.h"
@@ -63,6 +65,13 @@ bool is_number(PyObject* object) noexcept {
   return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
 }
 
+// Containers that CPython compares by what they hold: by identity first.
+bool holds_objects(PyObject* object) noexcept {
+  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) ||
+         known_types()->deque == native_base(Py_TYPE(object)) || PyDictViewSet_Check(object) ||
+         PyDictValues_Check(object);
+}
+
 bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
   if (is_constant(object)) return false;
   source = tracer.outside.source_of(object);
@@ -71,10 +80,34 @@ bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
 
 }  // namespace
 
+void tell_apart(Tracer& tracer, PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyUnicode_Type || is_number(object) || tracer.broken()) return;
+  NestingLevel level;
+  if (level.is_too_deep()) return;  // CPython's comparison ends there too
+  const StandIn* stand_in = tracer.outside.stand_in(object);
+  if (stand_in && !stand_in->filled) return;  // what it holds has not entered
+  if (PyTuple_Check(object) || PyList_Check(object)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      tell_apart(tracer, PySequence_Fast_GET_ITEM(object, i));
+  } else if (PyDict_Check(object)) {
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(object, &position, &key, &value)) tell_apart(tracer, value);
+  } else if (Source * source; is_outside_instance(tracer, object, source)) {
+    tracer.outside.told_apart(source);
+  }
+}
+
 void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
   PyTypeObject* type = Py_TYPE(key);
   if (type == &PyUnicode_Type || is_number(key)) return;
   if (PyTuple_Check(key)) {
+    NestingLevel level;
+    if (level.is_too_deep()) {
+      tracer.give_up(BreakReason::ContainerTooLarge, "a key is nested too deep");
+      return;
+    }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) guard_as_key(tracer, container, PyTuple_GET_ITEM(key, i));
     return;
   }
@@ -168,8 +201,10 @@ bool expose(Tracer& tracer, PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (tracer.outside.is_opaque(object) || PyExceptionInstance_Check(object)) return use_opaque(tracer, object);
   if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
-      PyTuple_Check(object) || type == &PyMethod_Type || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
-      is_plain_builtin_type(type) || is_constant(object) || PyCode_Check(object) || type == &PyBaseObject_Type)
+      PyTuple_Check(object) || type == &PyMethod_Type || is_constant(object) || PyCode_Check(object))
+    return true;
+  PyTypeObject* base = native_base(type);
+  if (base == &PyBaseObject_Type || (is_plain_builtin_type(base) && base != known_types()->simple_namespace))
     return true;
   if (type->tp_descr_get) return true;
   return tracer.give_up(BreakReason::OpaqueObject, std::string("native code uses a ") + type->tp_name +
@@ -177,6 +212,8 @@ bool expose(Tracer& tracer, PyObject* object) {
 }
 
 bool shows_address(PyObject* object) {
+  NestingLevel level;
+  if (level.is_too_deep()) return true;
   PyTypeObject* type = Py_TYPE(object);
   if (PyTuple_Check(object) || PyList_Check(object)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
@@ -274,12 +311,21 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
   guard_special_methods(tracer, left, {kComparisonMethods[comparison]});
   guard_special_methods(tracer, right, {kComparisonMethods[comparison]});
-  guard_different(tracer, left, right);
+  if (holds_objects(left) && holds_objects(right)) {
+    tell_apart(tracer, left);
+    tell_apart(tracer, right);
+  } else {
+    guard_different(tracer, left, right);
+  }
   if (tracer.broken()) return nullptr;
   return checked(tracer, PyObject_RichCompare(left, right, comparison));
 }
 
 int contains(Tracer& tracer, PyObject* container, PyObject* item) {
+  if (PyTypeObject* type = class_of_view(tracer, container)) {
+    const bool found = static_cast<bool>(own_class_attribute(tracer, type, item));
+    return PyErr_Occurred() ? -1 : found;
+  }
   guard_as_key(tracer, container, item);
   if (StandIn* stand_in = tracer.outside.stand_in(container);
       stand_in && !stand_in->filled && PyDict_CheckExact(container) && is_plain_key(item)) {
@@ -296,6 +342,20 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
     return result ? truth(tracer, result.get()) : -1;
   }
   if (tracer.broken() || !expose(tracer, container) || !expose(tracer, item)) return -1;
+  if (PyTuple_Check(container) || PyList_Check(container)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(container); ++i) {
+      PyObject* element = PySequence_Fast_GET_ITEM(container, i);
+      if (holds_objects(element) || holds_objects(item)) {
+        tell_apart(tracer, element);
+        tell_apart(tracer, item);
+      }
+      guard_different(tracer, element, item);
+      if (element == item) break;
+    }
+  } else if (holds_objects(container)) {
+    tell_apart(tracer, container);
+    tell_apart(tracer, item);
+  }
   guard_special_methods(tracer, container, {"__iter__", "__getitem__"});
   if (tracer.broken()) return -1;
   const int found = PySequence_Contains(container, item);
@@ -311,6 +371,11 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   if (is_fake(container)) {
     Ref index = tensor_index(tracer, key);
     return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
+  }
+  if (PyTypeObject* type = class_of_view(tracer, container)) {
+    Ref found = own_class_attribute(tracer, type, key);
+    if (!found && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);
+    return found;
   }
   guard_as_key(tracer, container, key);
   if (StandIn* stand_in = tracer.outside.stand_in(container); stand_in && !stand_in->filled) {

@@ -28,6 +28,9 @@ bool use_opaque(Tracer& tracer, PyObject* object);
 bool expose(Tracer& tracer, PyObject* object);
 // The object is looked up in a dict or set. If that goes by its identity: in an outside container it must be the same
 // at the next call, in one that the trace made it must be none of the others.
+// Native code is about to compare objects that a value is or holds, which goes by identity first: those from outside
+// must be different at the next call too.
+void tell_apart(Tracer& tracer, PyObject* object);
 void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key);
 // What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays
 // null.

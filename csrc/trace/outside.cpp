@@ -2,6 +2,7 @@
 #include "trace/outside.h"
 
 #include "python/bound_method.h"
+#include "python/nesting.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "trace/known_types.h"
@@ -62,6 +63,8 @@ bool is_constant(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   if (is_exact_constant_type(type) || is_torch_constant_type(type)) return true;
   if (type == &PyTuple_Type) {
+    NestingLevel level;
+    if (level.is_too_deep()) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
       if (!is_constant(PyTuple_GET_ITEM(object, i))) return false;
     return true;
@@ -179,6 +182,9 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     return replaced->second;
   }
   if (is_tensor(raw)) return enter_tensor(tracer, source);
+  NestingLevel level;
+  if (level.is_too_deep())
+    return tracer.give_up(BreakReason::ContainerTooLarge, source->to_text().substr(0, 200) + "... is nested too deep");
   if (is_torch_constant_type(type) || ((type == &PySlice_Type || type == &PyFrozenSet_Type) && is_constant(raw))) {
     tracer.guards.add(source, GuardKind::Constant, tracer.origin());
     return Ref::borrow(raw);
@@ -214,17 +220,30 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     iterators_.push_back(iterator.get());
     return iterator;
   }
-  const bool is_native = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
-  const bool holds_others = type == &PyDictKeys_Type || type == &PyDictValues_Type || type == &PyDictItems_Type ||
-                            type == &PyDictProxy_Type || type == &PyFrozenSet_Type || type == &PySlice_Type;
-  const bool is_of_one_run = type == &PyFrame_Type || type == &PyTraceBack_Type || PyWeakref_CheckRefExact(raw);
-  if (is_native &&
-      (PyIter_Check(raw) || type == &PyByteArray_Type || type == &PyMemoryView_Type || is_of_one_run || holds_others))
+  return enter_instance(tracer, source);
+}
+
+// What the C part of an object keeps decides, whatever a Python class adds to it.
+Ref Outside::enter_instance(Tracer& tracer, Source* source) {
+  PyObject* raw = source->value.get();
+  PyTypeObject* base = native_base(Py_TYPE(raw));
+  const bool is_static = !PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE);
+  const bool holds_others = base == &PyDictKeys_Type || base == &PyDictValues_Type || base == &PyDictItems_Type ||
+                            base == &PyDictProxy_Type || base == &PyFrozenSet_Type || base == &PySlice_Type;
+  const bool is_of_one_run = base == &PyFrame_Type || base == &PyTraceBack_Type || PyWeakref_Check(raw);
+  const bool is_iterator = base->tp_iternext && base->tp_iternext != _PyObject_NextNotImplemented;
+  if (is_static &&
+      (is_iterator || base == &PyByteArray_Type || base == &PyMemoryView_Type || is_of_one_run || holds_others))
     return enter_opaque(tracer, source);
-  // Instances of Python classes are read attribute by attribute; other objects are taken as they are, by identity.
-  const bool is_instance = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type == &PyCell_Type ||
-                           type == known_types()->partial || PyFunction_Check(raw) || PyExceptionInstance_Check(raw);
+  // Instances of Python classes are read attribute by attribute; the values that they may have as numbers and strings
+  // are there for C code to read. Other objects are taken as they are, by identity.
+  const bool is_value = base == &PyLong_Type || base == &PyUnicode_Type || base == &PyFloat_Type ||
+                        base == &PyBytes_Type || base == &PyComplex_Type;
+  const bool is_instance = base == &PyBaseObject_Type || is_value || base == &PyCell_Type ||
+                           base == known_types()->partial || base == known_types()->simple_namespace ||
+                           PyFunction_Check(raw) || PyExceptionInstance_Check(raw);
   tracer.guards.add(source, is_instance ? GuardKind::ExactType : GuardKind::Identity, tracer.origin());
+  if (is_value) tracer.guards.add(source, GuardKind::Value, tracer.origin());
   know(raw, source);
   return Ref::borrow(raw);
 }
@@ -387,6 +406,9 @@ StandIn* Outside::stand_in(PyObject* object) noexcept {
 
 bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
   stand_in.filled = true;  // first: a container may hold itself
+  NestingLevel level;
+  if (level.is_too_deep())
+    return tracer.give_up(BreakReason::ContainerTooLarge, "containers are nested too deep") != nullptr;
   PyObject* original = stand_in.original.get();
   PyObject* object = stand_in.object.get();
   PyTypeObject* base = container_base(Py_TYPE(original));
@@ -425,10 +447,9 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
         return tracer.give_up(BreakReason::UnsupportedObject, stand_in.source->to_text() + ": a set of objects") !=
                nullptr;
       if (!is_constant(item)) source_or_pin(tracer, item);
-      if (PySet_Add(object, item) < 0) return false;
       stand_in.snapshot.push_back(Ref::borrow(item));
     }
-    return true;
+    return _PySet_Update(object, original) == 0;  // with the hashes that it knows
   }
   tracer.guards.add(stand_in.source, GuardKind::DictKeys, tracer.origin());
   Ref pairs = Ref::steal(PyMapping_Check(original) ? PyDict_Items(original) : nullptr);
@@ -437,6 +458,13 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
     pairs = items ? Ref::steal(PySequence_List(items.get())) : Ref();
   }
   if (!pairs) return false;
+  std::vector<Py_hash_t> hashes;
+  if (base == &PyDict_Type) {
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    Py_hash_t hash;
+    while (_PyDict_Next(original, &position, &key, &value, &hash)) hashes.push_back(hash);
+  }
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.get()); ++i) {
     PyObject* key = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 0);
     PyObject* value = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 1);
@@ -447,7 +475,10 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
       source_or_pin(tracer, key);
     }
     Ref item = entered(Access::DictItem, key, -1, value);
-    if (!item || base->tp_as_mapping->mp_ass_subscript(object, key, item.get()) < 0) return false;
+    if (!item) return false;
+    const int status = base == &PyDict_Type ? _PyDict_SetItem_KnownHash(object, key, item.get(), hashes[i])
+                                            : base->tp_as_mapping->mp_ass_subscript(object, key, item.get());
+    if (status < 0) return false;
     stand_in.snapshot.push_back(Ref::borrow(key));
     stand_in.snapshot.push_back(std::move(item));
   }

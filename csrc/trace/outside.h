@@ -104,6 +104,7 @@ class Outside {
   std::unordered_set<Source*> told_apart_;
   std::vector<PyObject*> iterators_;
 
+  Ref enter_instance(Tracer& tracer, Source* source);
   Ref enter_opaque(Tracer& tracer, Source* source);
   Ref enter_bound_native(Tracer& tracer, Source* source);
   Ref enter_super(Tracer& tracer, Source* source);

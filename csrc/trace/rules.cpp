@@ -210,8 +210,9 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       }
       return call_natively(tracer, callable, arguments);
     case Rule::Kind::Operator:
-      return has_fake(arguments) ? record_call(tracer, NodeKind::CallFunction, callable, arguments)
-                                 : call_natively(tracer, callable, arguments);
+      if (has_fake(arguments)) return record_call(tracer, NodeKind::CallFunction, callable, arguments);
+      for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
+      return call_natively(tracer, callable, arguments);
     case Rule::Kind::TensorFunction:
     case Rule::Kind::Leaf:
       return record_call(tracer, NodeKind::CallFunction, callable, arguments);

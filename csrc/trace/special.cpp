@@ -141,8 +141,14 @@ Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 
 Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
-  // Good for telling objects apart inside the trace (copy.deepcopy's memo); it may not leave it.
   PyObject* object = argument(arguments, 0);
+  // Tensors are hashed by identity: to go by that of each parameter would make every entry one model's own.
+  if (Source* source = is_fake(object) ? nullptr : tracer.outside.source_of(object)) {  // of the object that it stands for, and of no other
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    return Ref::steal(PyLong_FromVoidPtr(source->value.get()));
+  }
+  if (is_constant(object) && !is_fake(object)) return call_natively(tracer, callable, arguments);
+  // Good for telling objects apart inside the trace (copy.deepcopy's memo); it may not leave it.
   tracer.kept_for_identity.push_back(Ref::borrow(object));
   Ref address = Ref::steal(PyLong_FromVoidPtr(object));
   tracer.identities.insert(address);

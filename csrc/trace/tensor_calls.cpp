@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "python/error_text.h"
+#include "python/nesting.h"
 #include "trace/attributes.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
@@ -63,6 +64,8 @@ Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& ar
 
 bool has_fake(PyObject* object) {
   if (is_fake(object)) return true;
+  NestingLevel level;
+  if (level.is_too_deep()) return false;  // operators take no such arguments
   if (PyTuple_Check(object) || PyList_Check(object)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
       if (has_fake(PySequence_Fast_GET_ITEM(object, i))) return true;

@@ -1,6 +1,7 @@
 #include "trace/variables.h"
 
 #include "bytecode/stack_depth.h"
+#include "python/error_text.h"
 #include "trace/attributes.h"
 #include "trace/evaluate.h"
 
@@ -51,13 +52,15 @@ const Ref& cell_in(Tracer& tracer, Frame& frame, int32_t index) {
 }
 
 bool unbound_cell(const Frame& frame, int32_t index) {
-  if (is_free_variable(frame, index))
+  if (is_free_variable(frame, index)) {
     PyErr_Format(PyExc_NameError,
                  "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
                  local_name(frame, index));
-  else
+    add_name_context(local_name(frame, index));
+  } else {
     PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%U' where it is not associated with a value",
                  local_name(frame, index));
+  }
   return false;
 }
 

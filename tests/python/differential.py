@@ -263,7 +263,7 @@ def _draw_exception(portrait: Portrait, path: str, error: BaseException, file: s
     portrait.line(f"{path}: raises {_kind(error)}: {error}")
     entries = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     # A resume function's frame goes on with the function's that it resumes.
-    names = [re.sub("^<resume in (.*)>$", "\\1", frame.name) for frame in entries]
+    names = [frame.name for frame in entries]
     frames = [f"{name}:{frame.lineno}" for name, frame in zip(names, entries)]
     if isinstance(error, UnboundLocalError) and frames:
         # CPython 3.11, once it has fused the load with the store before it, names the line of the store.

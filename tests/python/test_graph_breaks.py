@@ -62,7 +62,7 @@ def test_toy_example() -> None:
     resumes = {name for name in used if name.startswith("__resume_at_")}
     assert "__compiled_fn_0" in used and len(resumes) == 2
     for name in resumes:
-        assert globals()[name].__code__.co_name == "<resume in toy_example>"
+        assert globals()[name].__code__.co_name == "toy_example"
         assert globals()[name].__code__.co_varnames[:2] == ("b", "x")
         assert "RETURN_VALUE" in dis.Bytecode(globals()[name]).dis()
 
