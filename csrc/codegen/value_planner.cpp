@@ -15,7 +15,7 @@
 namespace minidynamo {
 namespace {
 
-constexpr int kMostRestarts = 4;  // after which all that can be is made empty first, cycle or not
+constexpr int kMostRestarts = 4;       // after which all that can be is made empty first, cycle or not
 constexpr size_t kMostSteps = 20'000;  // of a plan: each is code that every call runs
 
 bool is_dict_view(PyTypeObject* type) noexcept {
@@ -137,7 +137,10 @@ ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
 }
 
 ValueId ValuePlanner::make_value(PyObject* object) {
-  if (tracer_.classes.has(object)) return refuse("a class that the function defines outlives the capture");
+  if (tracer_.classes.has(object)) {
+    tracer_.classes.need(object);
+    return refuse("a class that the function defines outlives the capture");
+  }
   if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
   if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
@@ -169,6 +172,11 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_rebuildable(type)) return instance(object);
   if (PyTuple_Check(object)) return named_tuple(object);
   if (is_dict_view(type)) return dict_view(object);
+  if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
+    Ref function = Ref::steal(PyObject_GetAttrString(object, "__func__"));
+    keep_alive_.push_back(function);
+    return call(reinterpret_cast<PyObject*>(type), {function.get()});
+  }
   if (type == &PySuper_Type) {
     Ref after = Ref::steal(PyObject_GetAttrString(object, "__thisclass__"));
     Ref self = Ref::steal(PyObject_GetAttrString(object, "__self__"));
@@ -303,8 +311,8 @@ ValueId ValuePlanner::sequence_of_constants(PyObject* object) {
       return kNoValue;
   }
   Ref items = Ref::steal(PyList_AsTuple(object));
-  return add({PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyList_Type)), 0,
-              {constant(items.get())}});
+  return add(
+      {PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyList_Type)), 0, {constant(items.get())}});
 }
 
 ValueId ValuePlanner::sequence(PlanStep::Kind kind, PyObject* object) {
@@ -559,7 +567,9 @@ ValueId ValuePlanner::generator(PyObject* object) {
                 tuple = add({PlanStep::Kind::Tuple, nullptr, 0, std::move(arguments)}),
                 has_started = constant(started ? Py_True : Py_False), name = constant(maker->func_name),
                 qualname = constant(maker->func_qualname);
-  return add({PlanStep::Kind::Call, Ref::borrow(rebuild_generator_callable()), 0,
+  return add({PlanStep::Kind::Call,
+              Ref::borrow(rebuild_generator_callable()),
+              0,
               {function, tuple, has_started, name, qualname}});
 }
 

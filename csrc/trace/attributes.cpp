@@ -6,6 +6,7 @@
 #include "python/error_text.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
+#include "trace/class_view.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
@@ -439,7 +440,13 @@ Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name)
 
 bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable, Ref& self) {
   PyTypeObject* type = Py_TYPE(object);
-  if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object);
+  if (tracer.outside.is_opaque(object)) {
+    static PyObject* const get_name = interned("get");
+    if (name != get_name || !class_of_view(tracer, object)) return use_opaque(tracer, object);
+    callable = Ref::borrow(class_attribute(&PyDictProxy_Type, name));
+    self = Ref::borrow(object);
+    return true;
+  }
   // The common case without making a bound method: a function in the class, nothing of that name in the instance.
   bool is_module = PyType_IsSubtype(type, known_types()->module);
   if (is_module) {

@@ -183,6 +183,8 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), arguments);
         return call(tracer, override.get(), with_type.arguments);
       }
+      if (!Py_TYPE(override.get())->tp_descr_get)
+        return call(tracer, override.get(), arguments);  // TypedDict's is dict
     }
     return instantiate(tracer, type, arguments);
   }
@@ -400,6 +402,11 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (PyFunction_Check(callable)) return call_function(tracer, callable, arguments);
   if (PyType_Check(callable)) return call_class(tracer, reinterpret_cast<PyTypeObject*>(callable), arguments);
   if (Py_IS_TYPE(callable, known_types()->partial)) return call_partial(tracer, callable, arguments);
+  if (Py_IS_TYPE(callable, &PyStaticMethod_Type)) {
+    static PyObject* const function_name = PyUnicode_InternFromString("__func__");
+    Ref function = load_attribute(tracer, callable, function_name);
+    return function ? call(tracer, function.get(), arguments) : Ref();
+  }
   if (is_method_of_plain_type(callable)) {
     PyObject* self = bound_self(callable);
     if (self && !expose(tracer, self)) return nullptr;

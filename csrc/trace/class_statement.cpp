@@ -202,7 +202,8 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
     Ref positional = arguments.positional();  // CPython's own message
     return Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
   }
-  if (!tracer.limits.makes_classes) return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
+  if (tracer.executed >= tracer.limits.classes_until)
+    return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
   PyObject* bases = arguments.values[1].get();
   PyTypeObject* winner = _PyType_CalculateMetaclass(metaclass, bases);
   if (!winner) return nullptr;
@@ -227,7 +228,7 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
       PyTuple_GET_SIZE(bases) ? PyTuple_GET_ITEM(bases, 0) : reinterpret_cast<PyObject*>(&PyBaseObject_Type));
   MadeClasses::Making making(tracer.classes,
                              PyType_Check(reinterpret_cast<PyObject*>(first)) ? first : &PyBaseObject_Type,
-                             arguments.values[0].get());
+                             arguments.values[0].get(), tracer.executed);
   Ref made = Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
   return tracer.broken() ? Ref() : made;
 }
@@ -240,7 +241,8 @@ Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   const size_t count = arguments.positional_count();
   if (count < 2 || !PyFunction_Check(arguments.values[0].get()) || !PyUnicode_Check(arguments.values[1].get()))
     return call_natively(tracer, callable, arguments);  // CPython's own message
-  if (!tracer.limits.makes_classes) return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
+  if (tracer.executed >= tracer.limits.classes_until)
+    return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
   PyObject* body = arguments.values[0].get();
   PyObject* name = arguments.values[1].get();
   Ref given = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(count) - 2));
@@ -295,6 +297,13 @@ Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments)
     return call_natively(tracer, callable, arguments);
   }
   return tracer.give_up(BreakReason::ClassDefinition, "a class from before the call is changed");
+}
+
+// The __init__ of a C class whose objects never change otherwise.
+Ref initialize_own(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!arguments.values.empty() && tracer.outside.source_of(arguments.values[0].get()))
+    return tracer.give_up(BreakReason::OutsideWrite, "an object from before the call is initialized again");
+  return call_natively(tracer, callable, arguments);
 }
 
 }  // namespace special

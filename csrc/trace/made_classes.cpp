@@ -11,10 +11,11 @@ PyTypeObject* as_type(const Ref& object) noexcept { return reinterpret_cast<PyTy
 
 }  // namespace
 
-MadeClasses::Making::Making(MadeClasses& classes, PyTypeObject* base, PyObject* name)
+MadeClasses::Making::Making(MadeClasses& classes, PyTypeObject* base, PyObject* name, long now)
     : classes_(classes),
       base_(base),
       name_(name),
+      now_(now),
       before_(newest_subclass(base)),
       outer_(std::exchange(classes.making_, this)) {}
 
@@ -31,7 +32,7 @@ void MadeClasses::notice() {
   PyErr_Restore(error, value, traceback);
   if (!newest || newest.is(making_->before_.get()) || !PyType_HasFeature(as_type(newest), Py_TPFLAGS_HEAPTYPE)) return;
   if (PyUnicode_Compare(reinterpret_cast<PyHeapTypeObject*>(newest.get())->ht_name, making_->name_) != 0) return;
-  if (!known_.insert(newest.get()).second) return;
+  if (!made_at_.emplace(newest.get(), making_->now_).second) return;
   classes_.push_back(std::move(newest));
 }
 

@@ -7,6 +7,7 @@
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
+#include "trace/class_view.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
 #include "trace/outside_iterator.h"
@@ -342,6 +343,10 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
 }
 
 int contains(Tracer& tracer, PyObject* container, PyObject* item) {
+  if (PyTypeObject* type = class_of_view(tracer, container)) {
+    const bool found = static_cast<bool>(own_class_attribute(tracer, type, item));
+    return PyErr_Occurred() ? -1 : found;
+  }
   guard_as_key(tracer, container, item);
   if (StandIn* stand_in = tracer.outside.stand_in(container);
       stand_in && !stand_in->filled && PyDict_CheckExact(container) && is_plain_key(item)) {
@@ -387,6 +392,11 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   if (is_fake(container)) {
     Ref index = tensor_index(tracer, key);
     return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
+  }
+  if (PyTypeObject* type = class_of_view(tracer, container)) {
+    Ref found = own_class_attribute(tracer, type, key);
+    if (!found && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);
+    return found;
   }
   guard_as_key(tracer, container, key);
   if (StandIn* stand_in = tracer.outside.stand_in(container); stand_in && !stand_in->filled) {

@@ -34,6 +34,8 @@ SPECIAL(object_delattr);
 SPECIAL(object_getattribute);
 SPECIAL(exception_group_split);
 SPECIAL(build_class);
+SPECIAL(class_view_get);
+SPECIAL(initialize_own);
 SPECIAL(native_new);
 SPECIAL(change_class);
 #undef SPECIAL

@@ -4,6 +4,7 @@
 // traced program raised; its handlers may catch it), or `broken()` (the trace is given up; nothing may catch that). A
 // Python error is set in the second case too, so that C code between evaluator frames unwinds.
 #pragma once
+#include <climits>
 #include <functional>
 #include <optional>
 #include <string>
@@ -50,7 +51,7 @@ struct TraceLimits {
   size_t nodes = 200'000;
   int depth = 400;
   bool may_end_in_libraries = false;  // testing: the standard library and torch are cut like user code
-  bool makes_classes = true;          // false: a class statement is a break
+  long classes_until = LONG_MAX;      // from this instruction on, as `executed`, a class statement is a break
 };
 
 class Tracer final : public OperatorObserver {
