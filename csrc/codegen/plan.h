@@ -61,12 +61,12 @@ struct PlanBreak {
     std::vector<Argument> items;
   };
   struct Continuation {
-    Ref name;      // global of the residual function's module
-    Ref function;  // what to call instead, if it is not published under that name
+    Ref name;  // global of the residual function's module
     std::vector<Argument> arguments;
     uint32_t results = 0;            // that the instruction leaves above its kept operands
     uint32_t kept = 0;               // operands that it leaves where they are
     uint32_t traceback_entries = 0;  // raised: those of frames outside the one whose handler is entered
+    Ref function;                    // what to call instead, if it is not published under that name
   };
 
   std::vector<FrameLook> frames;
