@@ -413,7 +413,8 @@ ValueId ValuePlanner::function(PyObject* object) {
   return call(
       rebuild_function_callable(),
       {made->func_code, made->func_globals, made->func_name, part(made->func_defaults), part(made->func_kwdefaults),
-       part(made->func_closure), part(made->func_annotations), made->func_qualname, own.get()});
+       part(made->func_closure), part(made->func_annotations), made->func_qualname, own.get(),
+       part(made->func_module), part(made->func_doc)});
 }
 
 // A method of C code, bound to an object: `items.append`, `super().__init__`. The class's own is bound again: asking
@@ -443,7 +444,11 @@ ValueId ValuePlanner::partial(PyObject* object) {
     if (!parts[i]) return refuse("a functools.partial");
     keep_alive_.push_back(parts[i]);
   }
-  return call(rebuild_partial_callable(), {parts[0].get(), parts[1].get(), parts[2].get()});
+  Ref own = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+  if (own && PyDict_GET_SIZE(own.get()) == 0) own = Ref::none();
+  if (!own) return refuse("a functools.partial");
+  keep_alive_.push_back(own);
+  return call(rebuild_partial_callable(), {parts[0].get(), parts[1].get(), parts[2].get(), own.get()});
 }
 
 ValueId ValuePlanner::named_tuple(PyObject* object) {

@@ -113,6 +113,15 @@ Lookup fetch_attribute(AccessStep& step, Reached parent, Reached& result, Ref& o
   return lookup;
 }
 
+Lookup fetch_call_result_slowly(const AccessStep&, Reached parent, Reached& result, Ref& owned) noexcept {
+  owned = Ref::steal(PyObject_CallNoArgs(parent.object));
+  if (!owned) PyErr_Clear();
+  return found(result, owned.get());
+}
+Lookup fetch_call_result(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_call_result_slowly(step, parent, result, owned);
+}
+
 Lookup fetch_instance_dict(AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
   if (parent.inline_attributes || !has_instance_dict(Py_TYPE(parent.object))) return found(result, nullptr);
   if (PyObject* dict = instance_dict(parent.object)) return found(result, dict);
@@ -251,8 +260,9 @@ constexpr Row kRows[] = {
     {"CellContents", fetch_cell, fetch_cell_slowly},
     {"Upcoming", fetch_upcoming, fetch_upcoming_slowly},
     {"IteratorPart", fetch_iterator_part, fetch_iterator_part_slowly},
+    {"CallResult", fetch_call_result, fetch_call_result_slowly},
 };
-static_assert(std::size(kRows) == static_cast<size_t>(Access::IteratorPart) + 1);
+static_assert(std::size(kRows) == static_cast<size_t>(Access::CallResult) + 1);
 
 bool is_string(PyObject* key) noexcept { return key && PyUnicode_CheckExact(key); }
 bool is_identifier(PyObject* key) noexcept { return is_string(key) && PyUnicode_IsIdentifier(key); }
@@ -373,6 +383,8 @@ std::string path_text(std::span<const PathStep> path) {
       return parent() + ".cell_contents";
     case Access::IteratorPart:
       return parent() + ".__reduce__()[1][" + std::to_string(step.index) + "]";
+    case Access::CallResult:
+      return parent() + "()";
     case Access::Upcoming:
       return "upcoming(" + parent() + ", " + std::to_string(step.index) + ")";
   }

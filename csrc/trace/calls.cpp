@@ -145,17 +145,29 @@ Bound bind_arguments(Tracer& tracer, PyFunctionObject* function, const Arguments
 Ref zero_argument_super(Tracer& tracer) {
   Frame& frame = *tracer.frame;
   PyObject* names = frame.prepared->bytecode.localsplus_names.get();
+  if (frame.code()->co_argcount == 0) {
+    PyErr_SetString(PyExc_RuntimeError, "super(): no arguments");
+    return nullptr;
+  }
   for (int32_t i = frame.prepared->locals_count - PyCode_GetNumFree(frame.code()); i < frame.prepared->locals_count;
        ++i) {
     if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "__class__")) {
       if (!frame.local(i)) frame.local(i) = touch_local(tracer, frame, i);
       Ref type = load_cell(tracer, frame.local(i).get());
-      if (!type) return nullptr;
+      if (tracer.broken()) return nullptr;
       if (!frame.local(0)) frame.local(0) = touch_local(tracer, frame, 0);
       Ref self = frame.local(0);
       if (self && PyCell_Check(self.get()) && (frame.prepared->bytecode.localsplus_kinds[0] & kFastCell))
         self = load_cell(tracer, self.get());
-      if (!self) return nullptr;
+      if (tracer.broken()) return nullptr;
+      if (!self || !type) {
+        PyErr_SetString(PyExc_RuntimeError, self ? "super(): empty __class__ cell" : "super(): arg[0] deleted");
+        return nullptr;
+      }
+      if (!PyType_Check(type.get())) {
+        PyErr_Format(PyExc_RuntimeError, "super(): __class__ is not a type (%s)", type.type()->tp_name);
+        return nullptr;
+      }
       return Ref::steal(
           PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), type.get(), self.get(), nullptr));
     }
