@@ -622,7 +622,8 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
                           : load_from_instance(tracer, object, name);
     if (!present) return PyErr_Occurred() ? false : static_cast<bool>(attribute_error(object, name));
   }
-  if (StandIn* in_use = own_dict_in_use(tracer, object)) {
+  const bool goes_to_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
+  if (StandIn* in_use = goes_to_slot ? nullptr : own_dict_in_use(tracer, object)) {
     if (!value) return PyDict_DelItem(in_use->object.get(), name) == 0;
     return tracer.outside.fill_if_stand_in(tracer, value) && PyDict_SetItem(in_use->object.get(), name, value) == 0;
   }
