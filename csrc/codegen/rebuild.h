@@ -14,11 +14,12 @@ rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, clo
 PyObject* rebuild_partial_callable();  // (func, args, keywords)
 // (class, args, attributes: dict or None, cause, context, suppress_context, traceback) -> exception
 PyObject* rebuild_exception_callable();
-PyObject* rebuild_object_callable();     // (callable, args) -> callable(*args)
-PyObject* native_iterator_callable();    // (iterable): an iterator as its builtin base makes one
-PyObject* rebuild_hashed_callable();     // (keys, values or None, hashes: tuple of int): a dict, or a set
-PyObject* set_hashed_item_callable();    // (dict, key, value, hash)
-PyObject* set_state_callable();          // (object, state): object.__setstate__(state)
+PyObject* bind_callable();             // (descriptor of C code, object): the descriptor bound to the object
+PyObject* rebuild_object_callable();   // (callable, args) -> callable(*args)
+PyObject* native_iterator_callable();  // (iterable): an iterator as its builtin base makes one
+PyObject* rebuild_hashed_callable();   // (keys, values or None, hashes: tuple of int): a dict, or a set
+PyObject* set_hashed_item_callable();  // (dict, key, value, hash)
+PyObject* set_state_callable();        // (object, state): object.__setstate__(state)
 // (resume function, args, started, name, qualname): if it has started, run up to where it was suspended
 PyObject* rebuild_generator_callable();
 PyObject* advance_iterator_callable();   // (iterator, count): drops that many items
@@ -36,5 +37,8 @@ bool can_be_made_empty(PyTypeObject* type) noexcept;
 // immutable, or a tuple of arguments (deque, defaultdict); attributes is its __dict__ and slots as a dict. Null with a
 // Python error set if it cannot be had.
 Ref instance_parts(PyObject* instance);
+// What an exception has besides `args`: its __dict__, and the members that its C class has for values (errno, filename,
+// value, code...), as a dict. Null with a Python error set if it cannot be had.
+Ref exception_attributes(PyObject* exception);
 
 }  // namespace minidynamo

@@ -11,11 +11,12 @@
 #include "trace/known_types.h"
 #include "trace/outside_iterator.h"
 #include "trace/rules.h"
+#include "trace/shown_type.h"
 
 namespace minidynamo {
 namespace {
 
-constexpr int kMostRestarts = 4;  // after which all that can be is made empty first, cycle or not
+constexpr int kMostRestarts = 4;       // after which all that can be is made empty first, cycle or not
 constexpr size_t kMostSteps = 20'000;  // of a plan: each is code that every call runs
 
 bool is_dict_view(PyTypeObject* type) noexcept {
@@ -138,8 +139,9 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_fake(object)) return output(object);
   if (PyCFunction_Check(object)) return bound_native_method(object);
   PyTypeObject* type = Py_TYPE(object);
-  if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object) || type == &PyMethodDescr_Type ||
-      type == &PyWrapperDescr_Type || type == &PyTraceBack_Type)
+  if (PyType_Check(object)) return constant(reinterpret_cast<PyObject*>(shown_class(object)));
+  if (PyModule_Check(object) || PyCode_Check(object) || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
+      type == &PyTraceBack_Type)
     return constant(object);
   if (type == &PyTuple_Type) return sequence(PlanStep::Kind::Tuple, object);
   if (type == &PyList_Type) return sequence(PlanStep::Kind::List, object);
@@ -163,6 +165,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_rebuildable(type)) return instance(object);
   if (PyTuple_Check(object)) return named_tuple(object);
   if (is_dict_view(type)) return dict_view(object);
+  if (type == &PyProperty_Type) return property(object);
   if (type == &PySuper_Type) {
     Ref after = Ref::steal(PyObject_GetAttrString(object, "__thisclass__"));
     Ref self = Ref::steal(PyObject_GetAttrString(object, "__self__"));
@@ -296,8 +299,8 @@ ValueId ValuePlanner::sequence_of_constants(PyObject* object) {
       return kNoValue;
   }
   Ref items = Ref::steal(PyList_AsTuple(object));
-  return add({PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyList_Type)), 0,
-              {constant(items.get())}});
+  return add(
+      {PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyList_Type)), 0, {constant(items.get())}});
 }
 
 ValueId ValuePlanner::sequence(PlanStep::Kind kind, PyObject* object) {
@@ -390,6 +393,8 @@ ValueId ValuePlanner::cell(PyObject* object) {
 }
 
 ValueId ValuePlanner::function(PyObject* object) {
+  // From outside, by way of C code that gave it unguarded: a copy would be another function.
+  if (!tracer_.made_functions.count(Ref::borrow(object))) return refuse("a function that native code found");
   auto* made = reinterpret_cast<PyFunctionObject*>(object);
   auto part = [](PyObject* value) { return value ? value : Py_None; };
   Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
@@ -414,9 +419,9 @@ ValueId ValuePlanner::bound_native_method(PyObject* object) {
 
 ValueId ValuePlanner::bound_method(PyObject* function, PyObject* self) {
   const bool is_descriptor = Py_IS_TYPE(function, &PyMethodDescr_Type) || Py_IS_TYPE(function, &PyWrapperDescr_Type);
-  if (!is_traced_generator(self) || !is_descriptor)
-    return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {function, self});
-  static PyObject* const getattr = import_object("builtins.getattr").release();  // CPython's generator has its own
+  if (!is_descriptor) return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {function, self});
+  if (!shown_type(self)) return call(bind_callable(), {function, self});
+  static PyObject* const getattr = import_object("builtins.getattr").release();  // the real one has its own
   return call(getattr, {self, PyDescr_NAME(function)});
 }
 
@@ -439,6 +444,22 @@ ValueId ValuePlanner::named_tuple(PyObject* object) {
   return call(rebuild_tuple_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)), items.get()});
 }
 
+ValueId ValuePlanner::property(PyObject* object) {
+  Ref parts[4];
+  const char* const names[] = {"fget", "fset", "fdel", "__doc__"};
+  for (int i = 0; i < 4; ++i) {
+    parts[i] = Ref::steal(PyObject_GetAttrString(object, names[i]));
+    if (!parts[i]) return PyErr_Clear(), refuse("a property");
+    keep_alive_.push_back(parts[i]);
+  }
+  PyObject* type = reinterpret_cast<PyObject*>(&PyProperty_Type);
+  // The getter's own text is found again; then a copy with another getter takes that one's.
+  Ref text = parts[0].is(Py_None) ? Ref() : Ref::steal(PyObject_GetAttrString(parts[0].get(), "__doc__"));
+  PyErr_Clear();
+  if (text.is(parts[3].get())) return call(type, {parts[0].get(), parts[1].get(), parts[2].get()});
+  return call(type, {parts[0].get(), parts[1].get(), parts[2].get(), parts[3].get()});
+}
+
 // An instance of a Python class, perhaps derived from a builtin container.
 ValueId ValuePlanner::instance(PyObject* object) {
   Ref parts = instance_parts(object);  // (items or None, attributes)
@@ -453,12 +474,10 @@ ValueId ValuePlanner::instance(PyObject* object) {
 
 ValueId ValuePlanner::exception(PyObject* object) {
   auto* raised = reinterpret_cast<PyBaseExceptionObject*>(object);
-  Ref attributes = Ref::steal(raised->dict ? PyDict_Copy(raised->dict) : PyDict_New());
-  for (const char* name : {"name", "obj", "path"}) {  // members of AttributeError, NameError, ImportError
-    Ref value = Ref::steal(PyObject_GetAttrString(object, name));
-    if (value && !value.is(Py_None) && !PyDict_GetItemString(attributes.get(), name))
-      PyDict_SetItemString(attributes.get(), name, value.get());
+  Ref attributes = exception_attributes(object);
+  if (!attributes) {
     PyErr_Clear();
+    return refuse(std::string("a ") + Py_TYPE(object)->tp_name);
   }
   Ref cause = Ref::steal(PyException_GetCause(object)), context = Ref::steal(PyException_GetContext(object)),
       traceback = Ref::steal(PyException_GetTraceback(object));
@@ -543,7 +562,9 @@ ValueId ValuePlanner::generator(PyObject* object) {
                 tuple = add({PlanStep::Kind::Tuple, nullptr, 0, std::move(arguments)}),
                 has_started = constant(started ? Py_True : Py_False), name = constant(maker->func_name),
                 qualname = constant(maker->func_qualname);
-  return add({PlanStep::Kind::Call, Ref::borrow(rebuild_generator_callable()), 0,
+  return add({PlanStep::Kind::Call,
+              Ref::borrow(rebuild_generator_callable()),
+              0,
               {function, tuple, has_started, name, qualname}});
 }
 

@@ -9,6 +9,7 @@
 #include "trace/known_types.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
+#include "trace/shown_type.h"
 #include "trace/tensor_calls.h"
 
 namespace minidynamo {
@@ -360,6 +361,11 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
   if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object), nullptr;
+  if (PyTypeObject* shown = shown_type(object)) {
+    static PyObject* const shown_class_name = interned("__class__");
+    if (name == shown_class_name) return Ref::borrow(reinterpret_cast<PyObject*>(shown));
+    if (!can_show_attribute(tracer, object, name)) return nullptr;
+  }
   if (PyType_Check(object)) return load_from_type(tracer, reinterpret_cast<PyTypeObject*>(object), name);
   if (PyModule_Check(object)) return load_from_python_module(tracer, object, name);
   if (type == &PySuper_Type) return load_from_super(tracer, object, name);
@@ -391,6 +397,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   }
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !tracer.outside.source_of(object)) {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
+    if (value && value.is(instance_dict(object))) tracer.own_dicts.emplace(value.get(), Ref::borrow(object));
     return tracer.broken() ? Ref() : value;
   }
 
@@ -626,6 +633,13 @@ Ref load_cell(Tracer& tracer, PyObject* cell) {
     return tracer.outside.enter(tracer, tracer.guards.child(source, Access::CellContents, nullptr, -1, contents));
   tracer.guards.add_missing(source, Access::CellContents, nullptr, -1, tracer.origin());
   return nullptr;
+}
+
+bool enter_functions_of_property(Tracer& tracer, PyObject* object) {
+  if (!PyObject_TypeCheck(object, &PyProperty_Type) || !tracer.outside.source_of(object)) return true;
+  for (const char* part : {"fget", "fset", "fdel"})
+    if (!descriptor_part(tracer, object, part)) return false;
+  return true;
 }
 
 Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute) {

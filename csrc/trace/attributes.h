@@ -26,6 +26,8 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name);
 bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name);
 Ref load_cell(Tracer& tracer, PyObject* cell);  // null Ref without error: empty
 // What a function holds (defaults, closure, code...), entered if the function is outside.
+// Makes the functions of an outside property known before C code takes them out; true for other objects.
+bool enter_functions_of_property(Tracer& tracer, PyObject* object);
 Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute);
 
 }  // namespace minidynamo

@@ -13,6 +13,7 @@
 #include "trace/known_types.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
+#include "trace/shown_type.h"
 #include "trace/tensor_calls.h"
 #include "trace/user_rules.h"
 
@@ -169,7 +170,7 @@ bool is_safe_native_base(PyTypeObject* base) noexcept {
 
 Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   if (type == &PyType_Type && arguments.values.size() == 1 && !arguments.keyword_names)
-    return Ref::borrow(reinterpret_cast<PyObject*>(arguments.values[0].type()));
+    return Ref::borrow(reinterpret_cast<PyObject*>(visible_type(arguments.values[0].get())));
   if (type == &PyType_Type) return tracer.give_up(BreakReason::ClassDefinition, "a class is made by type()");
   if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
   if (is_python_class(type)) {
@@ -182,6 +183,10 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), arguments);
         return call(tracer, override.get(), with_type.arguments);
       }
+      if (!override.type()->tp_descr_get) return call(tracer, override.get(), arguments);  // a TypedDict's is dict
+      if (!Py_IS_TYPE(override.get(), &PyWrapperDescr_Type))
+        return tracer.give_up(BreakReason::UnknownClass, std::string("a metaclass makes a ") + type->tp_name +
+                                                             " by a " + override.type()->tp_name);
     }
     return instantiate(tracer, type, arguments);
   }
@@ -252,11 +257,12 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
     PyObject* self = PyCFunction_GET_SELF(callable);
     if (!self || PyModule_Check(self)) return false;
     if (PyType_Check(self)) return is_plain_builtin_type(native_base(reinterpret_cast<PyTypeObject*>(self)));
-    return is_traced_generator(self) || is_plain_builtin_type(Py_TYPE(self)) ||
+    return shown_type(self) || is_plain_builtin_type(Py_TYPE(self)) ||
            is_plain_builtin_type(native_base(Py_TYPE(self)));
   }
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type)
-    return is_plain_builtin_type(PyDescr_TYPE(callable)) || PyDescr_TYPE(callable) == traced_generator_type();
+    return is_plain_builtin_type(PyDescr_TYPE(callable)) ||
+           shown_class(reinterpret_cast<PyObject*>(PyDescr_TYPE(callable))) != PyDescr_TYPE(callable);
   return false;
 }
 
@@ -367,8 +373,11 @@ Ref Arguments::keywords() const {
   return dict;
 }
 
-Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (tracer.outside.is_opaque(callable)) return use_opaque(tracer, callable), nullptr;
+Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
+  if (tracer.outside.is_opaque(given)) return use_opaque(tracer, given), nullptr;
+  const Ref for_stand_in = method_for_stand_in(tracer, given, arguments);
+  if (!for_stand_in) return nullptr;
+  PyObject* callable = for_stand_in.get();
   if (Py_IS_TYPE(callable, &PyMethod_Type)) {
     Prepended with_self(Ref::borrow(PyMethod_GET_SELF(callable)), arguments);
     Ref function = Ref::borrow(PyMethod_GET_FUNCTION(callable));
@@ -400,6 +409,7 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     PyObject* self = bound_self(callable);
     if (self && !expose(tracer, self)) return nullptr;
     if (!self && !arguments.values.empty()) self = arguments.values[0].get();
+    if (self && !enter_functions_of_property(tracer, self)) return nullptr;
     if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
       for (const Ref& value : arguments.values) guard_as_key(tracer, self, value.get());
     if (compares_elements(callable)) {

@@ -36,12 +36,6 @@ PyTypeObject* container_base(PyTypeObject* type) noexcept {
   return nullptr;
 }
 
-// Whether a C function is bound to a container.
-bool is_bound_to_container(PyObject* function) noexcept {
-  PyObject* self = PyCFunction_GET_SELF(function);
-  return self && (PyByteArray_Check(self) || container_base(Py_TYPE(self)));
-}
-
 }  // namespace
 
 bool is_guarded_by_identity(PyObject* object) noexcept {
@@ -51,7 +45,7 @@ bool is_guarded_by_identity(PyObject* object) noexcept {
     return !PyFunction_GET_CLOSURE(object) &&
            !(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))->co_flags & CO_NESTED);
   if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
-  if (PyCFunction_Check(object)) return !is_bound_to_container(object);
+  if (PyCFunction_Check(object)) return !is_bound_native_method(object);
   if (type == &PyMethodDescr_Type || type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type ||
       type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type || type == &PyProperty_Type ||
       type == &PyClassMethod_Type || type == &PyStaticMethod_Type || type == &PyCapsule_Type)
@@ -190,7 +184,7 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     return Ref::borrow(raw);
   }
   if (PyTuple_Check(raw)) return enter_tuple(tracer, source);
-  if (Py_IS_TYPE(raw, &_PyMethodWrapper_Type) || (PyCFunction_Check(raw) && is_bound_to_container(raw)))
+  if (Py_IS_TYPE(raw, &_PyMethodWrapper_Type) || (PyCFunction_Check(raw) && is_bound_native_method(raw)))
     return descriptor_behind(raw) ? enter_bound_native(tracer, source) : enter_opaque(tracer, source);
   if (type == &PySuper_Type) return enter_super(tracer, source);
   if (is_guarded_by_identity(raw)) {

@@ -3,6 +3,7 @@
 #include "trace/attributes.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
+#include "trace/shown_type.h"
 #include "trace/tensor_calls.h"
 
 namespace minidynamo::special {
@@ -41,6 +42,10 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
   if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
   PyObject* classes = argument(arguments, 1);
+  if (shown_type(object)) {
+    Ref is = is_shown_instance(tracer, object, classes);
+    if (is || PyErr_Occurred()) return is;
+  }
   // Plain classes are answered by the MRO, which the type guard fixes.
   if (Py_IS_TYPE(classes, &PyType_Type) && Py_TYPE(classes)->tp_call) {
     if (PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(classes))) return Ref::boolean(true);
@@ -143,7 +148,9 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
   // Tensors are hashed by identity: to go by that of each parameter would make every entry one model's own.
-  if (Source* source = is_fake(object) ? nullptr : tracer.outside.source_of(object)) {  // of the object that it stands for, and of no other
+  if (Source* source = is_fake(object)
+                           ? nullptr
+                           : tracer.outside.source_of(object)) {  // of the object that it stands for, and of no other
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
     return Ref::steal(PyLong_FromVoidPtr(source->value.get()));
   }
@@ -191,6 +198,15 @@ Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return tracer.give_up(BreakReason::FrameIntrospection, "vars() is called");
   Ref name = Ref::steal(PyUnicode_InternFromString("__dict__"));
   return load_attribute(tracer, argument(arguments, 0), name.get());
+}
+
+// ABCMeta.__instancecheck__ beneath its Python part.
+Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const check = import_object("_abc._abc_subclasscheck").release();
+  PyTypeObject* shown = takes(arguments, 2, 2) ? shown_type(argument(arguments, 1)) : nullptr;
+  if (!shown) return call_natively(tracer, callable, arguments);
+  const Ref classes[] = {arguments.values[0], Ref::borrow(reinterpret_cast<PyObject*>(shown))};
+  return call_natively(tracer, check, Arguments{classes});
 }
 
 // functools.cached_property: the value in the instance, or a new one that is put there. Its lock is for threads, which

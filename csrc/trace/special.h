@@ -20,6 +20,7 @@ SPECIAL(builtin_hash);
 SPECIAL(builtin_id);
 SPECIAL(builtin_text);
 SPECIAL(builtin_vars);
+SPECIAL(abc_instancecheck);
 SPECIAL(object_reduce_ex);
 SPECIAL(method_caller_call);
 SPECIAL(dict_get);
