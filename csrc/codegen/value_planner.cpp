@@ -3,6 +3,7 @@
 #include "codegen/rebuild.h"
 #include "python/bound_method.h"
 #include "python/iterators.h"
+#include "python/mapping_proxy.h"
 #include "python/nesting.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
@@ -166,6 +167,17 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (PyTuple_Check(object)) return named_tuple(object);
   if (is_dict_view(type)) return dict_view(object);
   if (type == &PyProperty_Type) return property(object);
+  if (type == &PyBaseObject_Type) return call(reinterpret_cast<PyObject*>(type), {});
+  static PyObject* const union_type = import_object("types.UnionType").release();
+  if (reinterpret_cast<PyObject*>(type) == union_type) {
+    static PyObject* const join = import_object("functools.reduce").release();
+    static PyObject* const unite = import_object("operator.or_").release();
+    Ref members = Ref::steal(PyObject_GetAttrString(object, "__args__"));
+    keep_alive_.push_back(members);
+    const ValueId step = value_of(members.get());
+    return step == kNoValue ? kNoValue : add({PlanStep::Kind::Call, Ref::borrow(join), 0, {constant(unite), step}});
+  }
+  if (type == &PyDictProxy_Type) return call(reinterpret_cast<PyObject*>(type), {proxied_mapping(object)});
   if (type == &PySuper_Type) {
     Ref after = Ref::steal(PyObject_GetAttrString(object, "__thisclass__"));
     Ref self = Ref::steal(PyObject_GetAttrString(object, "__self__"));

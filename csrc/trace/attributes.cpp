@@ -7,6 +7,7 @@
 #include "python/type_version.h"
 #include "trace/calls.h"
 #include "trace/known_types.h"
+#include "trace/mapping_proxy.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
 #include "trace/shown_type.h"
@@ -44,9 +45,13 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
   Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
   if (!dict) return nullptr;
   Source* source = tracer.guards.child(tracer.outside.source_of(object), Access::InstanceDict, nullptr, -1, dict.get());
-  if (!source->value.is(dict.get()))
-    return tracer.give_up(BreakReason::InstanceDict,
-                          "__dict__ of an object whose attributes were read before it had one");
+  if (!source->value.is(dict.get())) {
+    if (!source->inline_attributes)
+      return tracer.give_up(BreakReason::InstanceDict,
+                            "__dict__ of an object whose attributes were read before it had one");
+    source->value = dict;  // it has one now, with the attributes that were read
+    source->inline_attributes = false;
+  }
   Ref entered = tracer.outside.enter(tracer, source);
   if (!entered) return nullptr;
   // Attributes that the trace has written are in the dict from now on.
@@ -105,6 +110,7 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     static PyObject* const class_name = interned("__class__");
     if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
     const bool is_class = PyType_Check(object);  // whose __dict__ is a read-only view
+    if (name == dict_name && is_class) return load_class_dict(tracer, reinterpret_cast<PyTypeObject*>(object));
     if (name == dict_name && !is_class && tracer.outside.source_of(object) && !tracer.outside.stand_in(object))
       return load_own_dict(tracer, object);
     if (name == dict_name && !is_class && !tracer.outside.source_of(object)) {
@@ -528,6 +534,9 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     tracer.outside.write(globals, name, value);
     return true;
   }
+  if (PyType_Check(object) && is_class_dict_in_use(tracer, reinterpret_cast<PyTypeObject*>(object)))
+    return tracer.give_up(BreakReason::ClassAttributeWrite,
+                          "an attribute of a class whose __dict__ is in use is set") != nullptr;
   if (PyType_Check(object) && value && can_write_class(tracer, reinterpret_cast<PyTypeObject*>(object), name)) {
     tracer.outside.write_class(object, name, value);
     return true;
@@ -633,6 +642,10 @@ Ref load_cell(Tracer& tracer, PyObject* cell) {
     return tracer.outside.enter(tracer, tracer.guards.child(source, Access::CellContents, nullptr, -1, contents));
   tracer.guards.add_missing(source, Access::CellContents, nullptr, -1, tracer.origin());
   return nullptr;
+}
+
+Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name) {
+  return invoke_descriptor(tracer, descriptor, object, name);
 }
 
 bool enter_functions_of_property(Tracer& tracer, PyObject* object) {

@@ -13,6 +13,9 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
 // What object.__setattr__ and object.__delattr__ do, past any override.
 bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value);
 
+// What a descriptor gives for an object, by the name that it was found under (needed for getters of C code only).
+Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name);
+
 // _PyType_Lookup with a guard on what was found, or that nothing was. Raw: an unbound descriptor, outside. Null Ref
 // without a Python error: absent.
 Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name);

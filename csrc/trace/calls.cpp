@@ -9,6 +9,7 @@
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/evaluate.h"
+#include "trace/exception_text.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
@@ -190,6 +191,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     }
     return instantiate(tracer, type, arguments);
   }
+  if (type == &PyBaseObject_Type) return call_natively(tracer, reinterpret_cast<PyObject*>(type), arguments);
   if (is_plain_builtin_type(type) || type == &PySuper_Type) {
     const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type ||
                           type == &PyZip_Type || type == &PySet_Type || type == &PyReversed_Type;
@@ -205,6 +207,9 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         return tracer.give_up(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
       }
     }
+    if (type == &PyUnicode_Type && values.size() == 1 && !arguments.keyword_names &&
+        is_exception_from_outside(tracer, values[0].get()))
+      return text_of_exception(tracer, values[0].get(), "__str__");
     if (type == &PyUnicode_Type && values.size() == 1 && shows_address(values[0].get()))
       return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
     for (const Ref& value : values) {

@@ -93,7 +93,7 @@ void tell_apart(Tracer& tracer, PyObject* object) {
     Py_ssize_t position = 0;
     PyObject *key, *value;
     while (PyDict_Next(object, &position, &key, &value)) tell_apart(tracer, value);
-  } else if (Source* source; is_outside_instance(tracer, object, source)) {
+  } else if (Source * source; is_outside_instance(tracer, object, source)) {
     tracer.outside.told_apart(source);
   }
 }
@@ -218,6 +218,7 @@ bool shows_address(PyObject* object) {
       if (shows_address(key) || shows_address(value)) return true;
     return false;
   }
+  if (PyExceptionInstance_Check(object)) return shows_address(reinterpret_cast<PyBaseExceptionObject*>(object)->args);
   return (type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str) ||
          PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object) || PyCode_Check(object);
 }
@@ -284,6 +285,10 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
                                                                Py_TYPE(right)->tp_name);
   }
   if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
+  constexpr int kRemainder = 6;
+  if (number == kRemainder && PyUnicode_Check(left) && PyTuple_Check(right))  // their text is taken
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(right); ++i)
+      if (!expose(tracer, PyTuple_GET_ITEM(right, i))) return nullptr;
   guard_special_methods(tracer, left, {binary.method});
   guard_special_methods(tracer, right, {binary.reflected});
   if (tracer.broken()) return nullptr;
@@ -315,7 +320,7 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
 int contains(Tracer& tracer, PyObject* container, PyObject* item) {
   guard_as_key(tracer, container, item);
   if (StandIn* stand_in = tracer.outside.stand_in(container);
-      stand_in && !stand_in->filled && PyDict_CheckExact(container) && is_plain_key(item)) {
+      stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) && is_plain_key(item)) {
     bool found = false;
     Ref value = tracer.outside.dict_item(tracer, *stand_in, item, found);
     return PyErr_Occurred() ? -1 : found;
@@ -361,7 +366,7 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   }
   guard_as_key(tracer, container, key);
   if (StandIn* stand_in = tracer.outside.stand_in(container); stand_in && !stand_in->filled) {
-    if (PyDict_CheckExact(container) && is_plain_key(key)) {
+    if (PyDict_CheckExact(stand_in->object.get()) && is_plain_key(key)) {
       bool found = false;
       Ref value = tracer.outside.dict_item(tracer, *stand_in, key, found);
       if (!found && !PyErr_Occurred()) {

@@ -6,6 +6,7 @@
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "trace/known_types.h"
+#include "trace/mapping_proxy.h"
 #include "trace/outside_iterator.h"
 #include "trace/tracer.h"
 
@@ -34,6 +35,14 @@ PyTypeObject* container_base(PyTypeObject* type) noexcept {
         base == known->default_dict || base == known->deque)
       return base;
   return nullptr;
+}
+
+// A tuple with names that C code made (sys.version_info), of nothing but constants.
+bool is_record_of_constants(PyObject* object) {
+  if (!PyDict_GetItemString(Py_TYPE(object)->tp_dict, "n_sequence_fields")) return PyErr_Clear(), false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (!is_constant(PyTuple_GET_ITEM(object, i))) return false;
+  return true;
 }
 
 }  // namespace
@@ -214,7 +223,17 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     iterators_.push_back(iterator.get());
     return iterator;
   }
+  if (type == &PyDictProxy_Type) return enter_proxy(tracer, source);
   return enter_instance(tracer, source);
+}
+
+Ref Outside::enter_proxy(Tracer& tracer, Source* source) {
+  Ref proxy = enter_mapping_proxy(tracer, source);
+  if (tracer.broken()) return nullptr;
+  if (!proxy) return enter_opaque(tracer, source);
+  replacements_.emplace(source->value.get(), proxy);
+  know(proxy.get(), source);
+  return proxy;
 }
 
 // What the C part of an object keeps decides, whatever a Python class adds to it.
@@ -224,7 +243,8 @@ Ref Outside::enter_instance(Tracer& tracer, Source* source) {
   const bool is_static = !PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE);
   const bool holds_others = base == &PyDictKeys_Type || base == &PyDictValues_Type || base == &PyDictItems_Type ||
                             base == &PyDictProxy_Type || base == &PyFrozenSet_Type || base == &PySlice_Type;
-  const bool is_of_one_run = base == &PyFrame_Type || base == &PyTraceBack_Type || PyWeakref_Check(raw);
+  const bool is_of_one_run =
+      base == &PyFrame_Type || base == &PyTraceBack_Type || (PyWeakref_Check(raw) && !PyWeakref_CheckRefExact(raw));
   const bool is_iterator = base->tp_iternext && base->tp_iternext != _PyObject_NextNotImplemented;
   if (is_static &&
       (is_iterator || base == &PyByteArray_Type || base == &PyMemoryView_Type || is_of_one_run || holds_others))
@@ -235,7 +255,7 @@ Ref Outside::enter_instance(Tracer& tracer, Source* source) {
                         base == &PyBytes_Type || base == &PyComplex_Type;
   const bool is_instance = base == &PyBaseObject_Type || is_value || base == &PyCell_Type ||
                            base == known_types()->partial || base == known_types()->simple_namespace ||
-                           PyFunction_Check(raw) || PyExceptionInstance_Check(raw);
+                           PyFunction_Check(raw) || PyExceptionInstance_Check(raw) || PyWeakref_CheckRefExact(raw);
   tracer.guards.add(source, is_instance ? GuardKind::ExactType : GuardKind::Identity, tracer.origin());
   if (is_value) tracer.guards.add(source, GuardKind::Value, tracer.origin());
   know(raw, source);
@@ -332,7 +352,8 @@ Ref Outside::enter_tuple(Tracer& tracer, Source* source) {
     tracer.guards.add(source, GuardKind::Constant, tracer.origin());
     return Ref::borrow(raw);
   }
-  if (type != &PyTuple_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return enter_opaque(tracer, source);
+  if (type != &PyTuple_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !is_record_of_constants(raw))
+    return enter_opaque(tracer, source);
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   tracer.guards.add(source, GuardKind::Length, tracer.origin());
   const Py_ssize_t count = PyTuple_GET_SIZE(raw);

@@ -1,7 +1,9 @@
 #include "trace/special.h"
 
 #include "trace/attributes.h"
+#include "trace/exception_text.h"
 #include "trace/known_types.h"
+#include "trace/library.h"
 #include "trace/operations.h"
 #include "trace/shown_type.h"
 #include "trace/tensor_calls.h"
@@ -61,6 +63,9 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
 }
 
 Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const repr = PyDict_GetItemString(PyEval_GetBuiltins(), "repr");
+  if (takes(arguments, 1, 1) && callable == repr && is_exception_from_outside(tracer, argument(arguments, 0)))
+    return text_of_exception(tracer, argument(arguments, 0), "__repr__");
   for (const Ref& value : arguments.values) {
     if (has_fake(value.get())) return tracer.give_up(BreakReason::TensorToText, "a tensor is turned into text");
     if (!expose(tracer, value.get())) return nullptr;
@@ -151,8 +156,14 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (Source* source = is_fake(object)
                            ? nullptr
                            : tracer.outside.source_of(object)) {  // of the object that it stands for, and of no other
-    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
-    return Ref::steal(PyLong_FromVoidPtr(source->value.get()));
+    Ref number = Ref::steal(PyLong_FromVoidPtr(source->value.get()));
+    if (identity_is_only_a_key(tracer)) {  // then it matters only which objects are different
+      tracer.outside.told_apart(source);
+      tracer.identities.insert(number);
+    } else {
+      tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    }
+    return number;
   }
   if (is_constant(object) && !is_fake(object)) return call_natively(tracer, callable, arguments);
   // Good for telling objects apart inside the trace (copy.deepcopy's memo); it may not leave it.
@@ -251,9 +262,14 @@ Ref method_caller_call(Tracer& tracer, PyObject* caller, const Arguments& argume
   Ref reduced = Ref::steal(
       PyObject_CallMethod(caller, "__reduce__", nullptr));  // (methodcaller, (name, *args)), or with a partial
   if (!reduced) return nullptr;
-  if (PyTuple_GET_ITEM(reduced.get(), 0) != reinterpret_cast<PyObject*>(Py_TYPE(caller)))
-    return tracer.give_up(BreakReason::UnknownFunction, "operator.methodcaller with keyword arguments");
   PyObject* parts = PyTuple_GET_ITEM(reduced.get(), 1);
+  if (PyObject* made_by = PyTuple_GET_ITEM(reduced.get(), 0); Py_IS_TYPE(made_by, known_types()->partial)) {
+    Ref name = Ref::steal(PyObject_GetAttrString(made_by, "args")),
+        keywords = Ref::steal(PyObject_GetAttrString(made_by, "keywords"));
+    if (!name || !keywords) return nullptr;
+    Ref method = load(tracer, argument(arguments, 0), PyTuple_GET_ITEM(name.get(), 0));
+    return method ? call_with(tracer, method.get(), parts, keywords.get()) : Ref();
+  }
   Ref method = load(tracer, argument(arguments, 0), PyTuple_GET_ITEM(parts, 0));
   Ref rest = Ref::steal(PyTuple_GetSlice(parts, 1, PyTuple_GET_SIZE(parts)));
   return method ? call_with(tracer, method.get(), rest.get(), nullptr) : Ref();

@@ -35,7 +35,7 @@ def f(x):
     plain = OSError()
     plain.args = (2, "set later")
     print("made")
-    texts = [str(error) for error in (stop, leave, decode, syntax, plain)]
+    texts = [str(error) for error in (leave, decode, syntax, plain)]
     return (
         y + stop.value,
         [(type(error), error.args, vars(error)) for error in made],
