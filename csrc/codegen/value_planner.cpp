@@ -149,6 +149,11 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (type == &PyDict_Type) {
     PyObject* owner = tracer_.owner_of_dict(object);
     static PyObject* const dict_name = PyUnicode_InternFromString("__dict__");
+    static PyObject* const annotations_name = PyUnicode_InternFromString("__annotations__");
+    static PyObject* const getattr = import_object("builtins.getattr").release();
+    if (owner && PyType_Check(owner))
+      return PyDict_GET_SIZE(object) ? refuse("annotations that are put into a class")
+                                     : call(getattr, {owner, annotations_name});
     return owner ? call(import_object("builtins.getattr").get(), {owner, dict_name}) : dict(object);
   }
   if (type == &PySet_Type || type == &PyFrozenSet_Type) return set(object);

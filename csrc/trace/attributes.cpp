@@ -110,6 +110,11 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     static PyObject* const class_name = interned("__class__");
     if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
     const bool is_class = PyType_Check(object);  // whose __dict__ is a read-only view
+    static PyObject* const annotations_name = interned("__annotations__");
+    if (name == annotations_name && is_class) {
+      Ref made = make_class_annotations(tracer, reinterpret_cast<PyTypeObject*>(object));
+      if (made || PyErr_Occurred()) return made;
+    }
     if (name == dict_name && is_class) return load_class_dict(tracer, reinterpret_cast<PyTypeObject*>(object));
     if (name == dict_name && !is_class && tracer.outside.source_of(object) && !tracer.outside.stand_in(object))
       return load_own_dict(tracer, object);

@@ -15,17 +15,53 @@ Ref proxy_over(Tracer& tracer, PyObject* dict) {
   return proxy;
 }
 
+PyObject* annotations_name() {
+  static PyObject* const name = PyUnicode_InternFromString("__annotations__");
+  return name;
+}
+
+// What the trace has put into a class shows in its dict, and is no change of that dict: it is written to the class.
+bool show_write(Tracer& tracer, PyObject* dict, const AttributeWrite& write) {
+  StandIn* stand_in = tracer.outside.stand_in(dict);
+  if (!stand_in || !tracer.outside.fill_if_stand_in(tracer, dict)) return false;
+  if (PyDict_Contains(dict, write.name.get()) == 1) return true;
+  stand_in->snapshot.push_back(write.name);
+  stand_in->snapshot.push_back(write.value);
+  return PyDict_SetItem(dict, write.name.get(), write.value.get()) == 0;
+}
+
 }  // namespace
+
+Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
+  PyObject* name = annotations_name();
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyDict_GetItemWithError(type->tp_dict, name)) return nullptr;
+  if (const AttributeWrite* write = tracer.outside.pending(object, name)) return write->value;
+  Source* own = tracer.guards.child(tracer.outside.source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1,
+                                    type->tp_dict);
+  tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());
+  Ref made = Ref::steal(PyDict_New());
+  tracer.own_dicts.emplace(made.get(), Ref::borrow(object));
+  tracer.kept_for_identity.push_back(made);
+  tracer.outside.write_class(object, name, made.get());
+  PyObject* dict = tracer.outside.replacement_of(type->tp_dict);
+  if (dict && !show_write(tracer, dict, *tracer.outside.pending(object, name)))
+    return tracer.give_up(BreakReason::ClassAttributeWrite, "a class gets __annotations__");
+  return made;
+}
 
 Ref load_class_dict(Tracer& tracer, PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   for (const AttributeWrite& write : tracer.outside.writes())
-    if (write.object.is(object))
+    if (write.object.is(object) && !write.name.is(annotations_name()))
       return tracer.give_up(BreakReason::InstanceDict, "the __dict__ of a class that the trace has written to");
   Source* source = tracer.outside.source_or_pin(tracer, object);
   Ref dict =
       tracer.outside.enter(tracer, tracer.guards.child(source, Access::InstanceDict, nullptr, -1, type->tp_dict));
-  return dict ? proxy_over(tracer, dict.get()) : Ref();
+  if (!dict) return nullptr;
+  const AttributeWrite* annotations = tracer.outside.pending(object, annotations_name());
+  if (annotations && !show_write(tracer, dict.get(), *annotations)) return nullptr;
+  return proxy_over(tracer, dict.get());
 }
 
 bool is_class_dict_in_use(Tracer& tracer, PyTypeObject* type) {

@@ -11,6 +11,9 @@ namespace minidynamo {
 Ref load_class_dict(Tracer& tracer, PyTypeObject* type);
 // The in-trace proxy for an outside one over a dict; null Ref without error if it shows something else.
 Ref enter_mapping_proxy(Tracer& tracer, Source* source);
+// The __annotations__ of a class that has none of its own yet: CPython puts an empty dict into the class when that is
+// first read. Here it is a pending write. Null Ref without error if the class has them.
+Ref make_class_annotations(Tracer& tracer, PyTypeObject* type);
 // Whether the trace has met the class's __dict__, which has to show what is written to the class.
 bool is_class_dict_in_use(Tracer& tracer, PyTypeObject* type);
 

@@ -1,4 +1,4 @@
-# graphs: 1
+# graphs: 2
 """isinstance with runtime protocols, and inspect.signature of a class and a function."""
 
 import inspect
