@@ -172,6 +172,12 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (PyTuple_Check(object)) return named_tuple(object);
   if (is_dict_view(type)) return dict_view(object);
   if (type == &PyProperty_Type) return property(object);
+  if (type == &_PyWeakref_RefType) {
+    PyObject* callback = reinterpret_cast<PyWeakReference*>(object)->wr_callback;
+    PyObject* made_by = reinterpret_cast<PyObject*>(type);
+    PyObject* referent = PyWeakref_GET_OBJECT(object);
+    return callback ? call(made_by, {referent, callback}) : call(made_by, {referent});
+  }
   if (type == &PyBaseObject_Type) return call(reinterpret_cast<PyObject*>(type), {});
   static PyObject* const union_type = import_object("types.UnionType").release();
   if (reinterpret_cast<PyObject*>(type) == union_type) {

@@ -98,12 +98,42 @@ Ref generic_alias_call(Tracer& tracer, PyObject* alias, const Arguments& argumen
   return made;
 }
 
+// What the C classes of containers say for pickling and copying. They ask copyreg for slots, which these have none of.
+Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.values.empty() || arguments.keyword_names) return call_natively(tracer, callable, arguments);
+  PyObject* object = arguments.values[0].get();
+  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE))
+    return tracer.give_up(BreakReason::Pickling,
+                          std::string("a ") + Py_TYPE(object)->tp_name + " is copied or pickled");
+  if (!expose(tracer, object)) return nullptr;
+  static PyObject* const name = PyUnicode_InternFromString("__reduce__");
+  Ref reduced;
+  {
+    Tracer::Native native(tracer);
+    reduced = Ref::steal(PyObject_CallMethodNoArgs(object, name));
+  }
+  if (reduced && PyTuple_Check(reduced.get())) tracer.outside.source_or_pin(tracer, PyTuple_GET_ITEM(reduced.get(), 0));
+  return reduced;
+}
+
+// weakref.ref(object): of what was there before the trace, which the trace cannot see the end of.
+Ref make_reference(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  const size_t count = arguments.values.size();
+  PyObject* object = count ? arguments.values[0].get() : nullptr;
+  if (count < 1 || count > 2 || arguments.keyword_names || is_fake(object) ||
+      !(tracer.outside.source_of(object) || PyType_Check(object)) || tracer.outside.is_opaque(object))
+    return tracer.give_up(BreakReason::UnknownClass, "an instance of weakref.ReferenceType is made");
+  Ref made = Ref::steal(PyObject_Call(callable, arguments.positional().get(), nullptr));
+  if (made) tracer.kept_for_identity.push_back(made);  // so that no callback is called
+  return made;
+}
+
 // A weak reference from before the trace: what it leads to, or that this is gone, is guarded.
 Ref reference_call(Tracer& tracer, PyObject* reference, const Arguments& arguments) {
   Source* source = tracer.outside.source_of(reference);
-  if (!source || !arguments.values.empty())
-    return tracer.give_up(BreakReason::UnknownFunction, "a weak reference is called");
+  if (!arguments.values.empty()) return call_natively(tracer, reference, arguments);
   PyObject* referent = PyWeakref_GET_OBJECT(reference);
+  if (!source) return Ref::borrow(referent);  // made in the trace
   if (referent != Py_None)
     return tracer.outside.enter(tracer, tracer.guards.child(source, Access::Referent, nullptr, -1, referent));
   tracer.guards.add_missing(source, Access::Referent, nullptr, -1, tracer.origin());

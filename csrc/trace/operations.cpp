@@ -359,6 +359,17 @@ Ref is_same(Tracer& tracer, PyObject* left, PyObject* right) {
   return Ref::boolean(left == right);
 }
 
+namespace {
+
+// Whose brackets are those of __class_getitem__.
+bool is_python_class_without_items(PyObject* object) noexcept {
+  if (!PyType_Check(object) || !is_python_class(reinterpret_cast<PyTypeObject*>(object))) return false;
+  const PyMappingMethods* items = Py_TYPE(object)->tp_as_mapping;
+  return !items || !items->mp_subscript;
+}
+
+}  // namespace
+
 Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   if (is_fake(container)) {
     Ref index = tensor_index(tracer, key);
@@ -387,6 +398,13 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   }
   if (Ref method = python_method(tracer, container, "__getitem__"))
     return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
+  if (!tracer.broken() && is_python_class_without_items(container)) {
+    static PyObject* const name = PyUnicode_InternFromString("__class_getitem__");
+    Ref method = load_attribute(tracer, container, name);
+    if (method) return call(tracer, method.get(), {Ref::borrow(key)});
+    if (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+    PyErr_Clear();
+  }
   if (tracer.broken() || !expose(tracer, container) || !expose(tracer, key)) return nullptr;
   return checked(tracer, PyObject_GetItem(container, key));
 }

@@ -187,6 +187,9 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
   (void)callable;
   Ref reduce = lookup_in_class(tracer, type, reduce_name);
   if (reduce && PyFunction_Check(reduce.get())) return call(tracer, reduce.get(), {Ref::borrow(object)});
+  if (type == &PySet_Type || type == &PyFrozenSet_Type || type == &PyByteArray_Type || type == known_types()->deque ||
+      type == known_types()->ordered_dict)
+    return container_reduce(tracer, callable, Arguments{arguments.values.subspan(0, 1)});
   Ref arguments_method = lookup_in_class(tracer, type, getnewargs_name);
   if (!arguments_method) arguments_method = lookup_in_class(tracer, type, getnewargs_ex_name);
   const bool plain =
