@@ -130,6 +130,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("stop_global_capture", [] { set_global_capture(nullptr); });
   module.def("set_stress", [](bool on, long break_every, unsigned long seed) {
     runtime().stress = {on, break_every, seed};
+    publish_resume_functions(!on);
   });
   module.def("is_tracing", [] { return Tracer::current() != nullptr; });
   module.def("call_disabled", &call_disabled);

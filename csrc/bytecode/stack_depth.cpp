@@ -273,8 +273,9 @@ int stack_inputs(const Instruction& instruction) noexcept {
     case Op::DICT_UPDATE:
       return arg + 1;  // the container lies `arg` below the value
     case Op::MAP_ADD:
+      return arg + 2;
     case Op::DICT_MERGE:
-      return arg + 2;  // DICT_MERGE names the callable below in its error
+      return arg + 3;  // its error names the callable, which lies two below the dict
     case Op::CALL:
       return arg + 2;
     case Op::CALL_FUNCTION_EX:

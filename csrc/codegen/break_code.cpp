@@ -108,7 +108,12 @@ class BreakWriter {
   }
 
   void go_on(const Continuation& way) {
-    code_.emit(Op::LOAD_GLOBAL, code_.name(way.name.get()), true);
+    if (way.function) {
+      code_.emit(Op::PUSH_NULL);
+      code_.load_constant(way.function.get());
+    } else {
+      code_.emit(Op::LOAD_GLOBAL, code_.name(way.name.get()), true);
+    }
     for (const Argument& argument : way.arguments) push_argument(argument);
     code_.emit(Op::CALL, static_cast<int32_t>(way.arguments.size()));
     code_.emit(Op::RETURN_VALUE);
@@ -128,6 +133,16 @@ class BreakWriter {
       case Argument::Kind::Constant:
         code_.load_constant(argument.constant.get());
         break;
+      case Argument::Kind::Match: {
+        const CodeBuilder::Label matched = code_.make_label();
+        code_.emit(Op::LOAD_FAST, results_[1]);
+        code_.emit(Op::COPY, 1);
+        code_.emit_jump(Op::POP_JUMP_IF_NOT_NONE, matched);
+        code_.emit(Op::POP_TOP);
+        push_(argument.index);
+        code_.bind(matched);
+        break;
+      }
       case Argument::Kind::Tuple:
         for (const Argument& item : argument.items) push_argument(item);
         code_.emit(Op::BUILD_TUPLE, static_cast<int32_t>(argument.items.size()));

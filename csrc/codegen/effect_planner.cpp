@@ -25,7 +25,7 @@ class EffectPlanner {
     return plan_container_write(stand_in, elements_of(stand_in));
   }
 
-  bool plan() { return plan_iterators() && plan_attribute_writes() && plan_container_writes(); }
+  bool plan() { return plan_later_calls() && plan_iterators() && plan_attribute_writes() && plan_container_writes(); }
 
  private:
   Tracer& tracer_;
@@ -174,6 +174,14 @@ class EffectPlanner {
       return values_.effect(method(base, "clear"), {object}) &&
              values_.effect(method(base, "extend"), {object, list_of(now).get()});
     return refused(std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is changed");
+  }
+
+  bool plan_later_calls() {
+    for (const Outside::LaterCall& later : tracer_.outside.later_calls()) {
+      PyObject* keywords = later.keywords ? later.keywords.get() : Py_None;
+      if (!values_.effect(call_with_callable(), {later.callable.get(), later.positional.get(), keywords})) return false;
+    }
+    return true;
   }
 
   bool plan_iterators() {

@@ -110,7 +110,8 @@ class BreakPlanner {
                           layout(place).before(place.instruction), static_cast<int32_t>(frame.stack_depth()),
                           *end.next);
     }
-    return plan_ways(end, frame, place, now) && plan_instruction(end, frame, place, now);
+    // The operands first: a local that holds one of them stays alive.
+    return plan_instruction(end, frame, place, now) && plan_ways(end, frame, place, now);
   }
 
  private:
@@ -251,10 +252,15 @@ class BreakPlanner {
         } else if (!plan_argument(i, parameter, slots, *resume, argument, inner)) {
           return false;
         }
+        // What except* has matched is handled from then on.
+        if (is_last && !region && parameter.kind == ResumeParameter::Kind::Handled &&
+            frames_[i]->current().op == Op::CHECK_EG_MATCH)
+          argument.kind = Argument::Kind::Match;
         arguments.push_back(std::move(argument));
       }
       if (i == 0) {
         way.name = resume->name;
+        if (!publishes_resume_functions()) way.function = resume->function;
         way.arguments = std::move(arguments);
       } else {
         inner = {{Argument::Kind::Constant, 0, resume->function},
@@ -295,8 +301,8 @@ class BreakPlanner {
 
   const ResumeFunction* resume_at(size_t i, ResumePlace place) {
     const OriginalPosition& at = places_[i];
-    const ResumeFunction* resume = resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place),
-                                                   frames_[i]->globals.get());
+    const ResumeFunction* resume =
+        resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place), frames_[i]->globals.get());
     PyErr_Clear();
     return resume;
   }

@@ -53,9 +53,10 @@ struct PlanBreak {
   };
   // An argument of a resume function.
   struct Argument {
-    enum class Kind : uint8_t { Value, Result, Exception, Constant, Tuple };
+    enum class Kind : uint8_t { Value, Result, Exception, Constant, Tuple, Match };
     Kind kind;
-    uint32_t index = 0;  // Value: ValueId; Result: of the instruction
+    uint32_t index = 0;  // Value: ValueId; Result: of the instruction; Match: the second
+                         // result, if not None, else the value
     Ref constant;
     std::vector<Argument> items;
   };
@@ -65,6 +66,7 @@ struct PlanBreak {
     uint32_t results = 0;            // that the instruction leaves above its kept operands
     uint32_t kept = 0;               // operands that it leaves where they are
     uint32_t traceback_entries = 0;  // raised: those of frames outside the one whose handler is entered
+    Ref function;                    // what to call instead, if it is not published under that name
   };
 
   std::vector<FrameLook> frames;

@@ -119,8 +119,8 @@ PyObject* rebuild_partial(PyObject*, PyObject* const* arguments, Py_ssize_t coun
 }
 
 PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
-  if (count != 7 || !PyExceptionClass_Check(arguments[0]) || !PyTuple_Check(arguments[1])) {
-    PyErr_SetString(PyExc_TypeError, "rebuild_exception takes 7 arguments");
+  if (count < 7 || count > 8 || !PyExceptionClass_Check(arguments[0]) || !PyTuple_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_exception takes 7 or 8 arguments");
     return nullptr;
   }
   auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
@@ -143,6 +143,7 @@ PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t co
   if (arguments[4] != Py_None) PyException_SetContext(made.get(), Ref::borrow(arguments[4]).release());
   reinterpret_cast<PyBaseExceptionObject*>(made.get())->suppress_context = arguments[5] == Py_True;
   if (PyException_SetTraceback(made.get(), arguments[6]) < 0) return nullptr;
+  if (count == 8 && PyObject_SetAttrString(made.get(), "args", arguments[7]) < 0) return nullptr;
   return made.release();
 }
 
@@ -159,6 +160,13 @@ PyObject* rebuild_object(PyObject*, PyObject* const* arguments, Py_ssize_t count
     return nullptr;
   }
   return PyObject_Call(arguments[0], arguments[1], nullptr);
+}
+
+PyObject* call_with(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count == 3 && PyTuple_Check(arguments[1]))
+    return PyObject_Call(arguments[0], arguments[1], arguments[2] == Py_None ? nullptr : arguments[2]);
+  PyErr_SetString(PyExc_TypeError, "call_with(callable, args, kwargs or None)");
+  return nullptr;
 }
 
 PyObject* native_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
@@ -289,6 +297,7 @@ PyObject* rebuild_partial_callable() { return callable<rebuild_partial>("rebuild
 PyObject* rebuild_exception_callable() { return callable<rebuild_exception>("rebuild_exception"); }
 PyObject* bind_callable() { return callable<bind>("bind"); }
 PyObject* rebuild_object_callable() { return callable<rebuild_object>("rebuild_object"); }
+PyObject* call_with_callable() { return callable<call_with>("call_with"); }
 PyObject* native_iterator_callable() { return callable<native_iterator>("native_iterator"); }
 PyObject* rebuild_hashed_callable() { return callable<rebuild_hashed>("rebuild_hashed"); }
 PyObject* set_hashed_item_callable() { return callable<set_hashed_item>("set_hashed_item"); }

@@ -12,10 +12,12 @@ PyObject* rebuild_tuple_callable();     // (class, items: tuple) -> instance of 
 PyObject*
 rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname, dict)
 PyObject* rebuild_partial_callable();  // (func, args, keywords)
-// (class, args, attributes: dict or None, cause, context, suppress_context, traceback) -> exception
+// (class, args, attributes: dict or None, cause, context, suppress_context, traceback[, args if __new__ takes others])
+// -> exception
 PyObject* rebuild_exception_callable();
 PyObject* bind_callable();             // (descriptor of C code, object): the descriptor bound to the object
 PyObject* rebuild_object_callable();   // (callable, args) -> callable(*args)
+PyObject* call_with_callable();        // (callable, args, kwargs or None): callable(*args, **kwargs)
 PyObject* native_iterator_callable();  // (iterable): an iterator as its builtin base makes one
 PyObject* rebuild_hashed_callable();   // (keys, values or None, hashes: tuple of int): a dict, or a set
 PyObject* set_hashed_item_callable();  // (dict, key, value, hash)

@@ -261,6 +261,7 @@ struct ResumeRegistry {
   std::map<ResumeKey, std::unique_ptr<ResumeFunction>> functions;
   std::unordered_map<PyCodeObject*, const ResumeFunction*> by_code;
   long count = 0;
+  bool publishes = true;
 };
 
 ResumeRegistry& registry() {
@@ -291,7 +292,7 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
   PyObject* name = made->name.release();
   PyUnicode_InternInPlace(&name);
   made->name = Ref::steal(name);
-  if (PyDict_SetItem(globals, made->name.get(), made->function.get()) < 0) return nullptr;
+  if (registry().publishes && PyDict_SetItem(globals, made->name.get(), made->function.get()) < 0) return nullptr;
   registry().by_code[reinterpret_cast<PyCodeObject*>(code.get())] = made.get();
   known = std::move(made);
   return known.get();
@@ -302,6 +303,9 @@ const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept {
   auto found = by_code.find(code);
   return found == by_code.end() ? nullptr : found->second;
 }
+
+void publish_resume_functions(bool publish) noexcept { registry().publishes = publish; }
+bool publishes_resume_functions() noexcept { return registry().publishes; }
 
 std::string display_name(PyCodeObject* code) {
   const char* name = PyUnicode_AsUTF8(code->co_qualname);

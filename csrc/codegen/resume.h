@@ -2,8 +2,9 @@
 // given as arguments. One per place and set of bound locals, shared by all cache entries that end there.
 //
 // The code is the original's behind a prologue that restores the stack and jumps to the place. Of locals that
-// cannot be read any more only those are passed that keep alive what was there before. Cells are passed as cell objects; a free variable's too, so that a resume function
-// needs no closure. Breaks in a resume function's frame resume the original again, so places are always the original's.
+// cannot be read any more only those are passed that keep alive what was there before. Cells are passed as cell
+// objects; a free variable's too, so that a resume function needs no closure. Breaks in a resume function's frame
+// resume the original again, so places are always the original's.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -71,6 +72,11 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
 
 // Of a resume function's code object; null if it is something else.
 const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept;
+// Whether resume functions stand in their modules' globals under their names, for people to find. Programs that walk
+// over the globals of modules, as tests of Python itself do, see them there.
+void publish_resume_functions(bool publish) noexcept;
+bool publishes_resume_functions() noexcept;
+
 // How reports name a code object: its qualified name, `<resume in f>` for a resume function's.
 std::string display_name(PyCodeObject* code);
 // All that were made for an original code object.

@@ -111,7 +111,8 @@ class Scheduler {
     used_in_break_[value] = true;
   }
   void count_argument(const PlanBreak::Argument& argument) {
-    if (argument.kind == PlanBreak::Argument::Kind::Value) use_in_break(argument.index);
+    using ArgumentKind = PlanBreak::Argument::Kind;
+    if (argument.kind == ArgumentKind::Value || argument.kind == ArgumentKind::Match) use_in_break(argument.index);
     for (const PlanBreak::Argument& item : argument.items) count_argument(item);
   }
 

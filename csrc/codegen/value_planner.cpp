@@ -96,6 +96,11 @@ ValueId ValuePlanner::value_of(PyObject* object) {
   return value;
 }
 
+bool ValuePlanner::is_planned(PyObject* object) const {
+  if (PyCell_Check(object) && PyCell_GET(object)) object = PyCell_GET(object);
+  return values_.count(object) > 0;
+}
+
 std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place) {
   std::vector<bool> passed;
   for (int32_t local = 0; local < at.prepared->locals_count; ++local) {
@@ -105,7 +110,7 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
       passed.push_back(held != nullptr);
     else
       passed.push_back(!is_tensor(held) && !is_constant(held) &&
-                       (frame.has_untouched(slot) || tracer_.outside.source_of(held)));
+                       (frame.has_untouched(slot) || tracer_.outside.source_of(held) || is_planned(held)));
   }
   return passed;
 }
@@ -134,6 +139,10 @@ ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
 }
 
 ValueId ValuePlanner::make_value(PyObject* object) {
+  if (tracer_.classes.has(object)) {
+    tracer_.classes.need(object);
+    return refuse("a class that the function defines outlives the capture");
+  }
   if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
   if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
@@ -189,6 +198,11 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     return step == kNoValue ? kNoValue : add({PlanStep::Kind::Call, Ref::borrow(join), 0, {constant(unite), step}});
   }
   if (type == &PyDictProxy_Type) return call(reinterpret_cast<PyObject*>(type), {proxied_mapping(object)});
+  if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
+    Ref function = Ref::steal(PyObject_GetAttrString(object, "__func__"));
+    keep_alive_.push_back(function);
+    return call(reinterpret_cast<PyObject*>(type), {function.get()});
+  }
   if (type == &PySuper_Type) {
     Ref after = Ref::steal(PyObject_GetAttrString(object, "__thisclass__"));
     Ref self = Ref::steal(PyObject_GetAttrString(object, "__self__"));
@@ -223,8 +237,9 @@ ValueId ValuePlanner::make_empty(PyObject* object) {
   if (type == &PyDict_Type) return add({PlanStep::Kind::Dict});
   if (type == &PySet_Type) return add({PlanStep::Kind::Set});
   if (type == &PyCell_Type) return call(reinterpret_cast<PyObject*>(&PyCell_Type), {});
-  const ValueId own_type = constant(reinterpret_cast<PyObject*>(type)), none = constant(Py_None),
-                attributes = add({PlanStep::Kind::Dict});
+  const ValueId own_type = value_of(reinterpret_cast<PyObject*>(type));
+  if (own_type == kNoValue) return kNoValue;
+  const ValueId none = constant(Py_None), attributes = add({PlanStep::Kind::Dict});
   return add({PlanStep::Kind::Call, Ref::borrow(rebuild_instance_callable()), 0, {own_type, none, attributes}});
 }
 
@@ -510,9 +525,18 @@ ValueId ValuePlanner::exception(PyObject* object) {
     return value.get();
   };
   keep_alive_.push_back(attributes);
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  PyObject* const suppress = raised->suppress_context ? Py_True : Py_False;
+  if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup))) {
+    // What it holds is apart from its args, which may be a list that has changed since, or what a subclass takes.
+    auto* group = reinterpret_cast<PyBaseExceptionGroupObject*>(object);
+    Ref parts = Ref::steal(PyTuple_Pack(2, group->msg, group->excs));
+    keep_alive_.push_back(parts);
+    return call(rebuild_exception_callable(), {type, parts.get(), attributes.get(), part(cause), part(context),
+                                               suppress, part(traceback), raised->args});
+  }
   return call(rebuild_exception_callable(),
-              {reinterpret_cast<PyObject*>(Py_TYPE(object)), raised->args, attributes.get(), part(cause), part(context),
-               raised->suppress_context ? Py_True : Py_False, part(traceback)});
+              {type, raised->args, attributes.get(), part(cause), part(context), suppress, part(traceback)});
 }
 
 // Iterators and the like, taken apart by their own __reduce__.

@@ -1,5 +1,7 @@
 #include "hook/trace_frame.h"
 
+#include <optional>
+
 #include "hook/frame_hook.h"
 #include "hook/runtime.h"
 #include "python/error_text.h"
@@ -77,6 +79,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
     tracer.modes.close_inference();
   }
   PyErr_SetHandledException(handled.get());
+  tracer.classes.forget_in_bases();
   return planned && !tracer.given_up();
 }
 
@@ -100,29 +103,52 @@ bool is_about_length(BreakReason reason) noexcept {
   return reason == BreakReason::Forced || reason == BreakReason::InstructionLimit || reason == BreakReason::NodeLimit;
 }
 
-}  // namespace
-
-std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why) {
-  auto fresh = [] {
+// Traces the frame within limits; where a trace is given up, up to the best place before that. Null: neither can be.
+// `class_made_at` is set if a trace came to nothing that had made classes: from that instruction on, none may be made.
+std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObject* code, const FrameView& view,
+                                          TraceRequest request, Break& why, std::optional<long>& class_made_at) {
+  auto fresh = [&] {
     auto traced = std::make_unique<TracedFrame>();
-    traced->tracer = std::make_unique<Tracer>(runtime().limits, traced->guards);
+    traced->tracer = std::make_unique<Tracer>(limits, traced->guards);
     return traced;
   };
+  auto note_classes = [&](const TracedFrame& traced) {
+    if (traced.tracer->classes.any()) class_made_at = traced.tracer->classes.needed();
+    return traced.tracer->classes.any();
+  };
   auto first = fresh();
+  first->tracer->may_break = request.may_break;
   if (attempt(*first, code, view, request.force_break_at, nullptr)) return first;
   why = first->tracer->why();
+  note_classes(*first);
   first.reset();
   if (!request.may_break || !is_about_a_place(why.reason)) return nullptr;
   // Under stress a resume function may have to break where it begins: something must happen before the next one.
   const bool must_advance = !is_about_length(why.reason) || runtime().stress.break_every;
   for (const StopPoint& stop : why.stops) {
     auto next = fresh();
-    Cut cut{stop, must_advance, ""};
+    // What was deleted is gone where the trace ends: the next instruction may be left to the resume function.
+    const bool let_go = why.reason == BreakReason::Finalizer && why.is_innermost && &stop == &why.stops.front();
+    Cut cut{stop, must_advance && !let_go, ""};
     if (attempt(*next, code, view, 0, &cut)) return next;
+    if (note_classes(*next)) return nullptr;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
     if (why.detail.find(cut.refusal) == std::string::npos) why.detail += "; it cannot be cut there: " + cut.refusal;
   }
   return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why) {
+  TraceLimits limits = runtime().limits;
+  for (;;) {
+    std::optional<long> class_made_at;
+    auto traced = trace_within(limits, code, view, request, why, class_made_at);
+    if (traced || !class_made_at || (!request.may_break && why.reason != BreakReason::UnsupportedResult)) return traced;
+    // A class cannot be made again by residual code: the statement that defines it has to run in Python.
+    limits.classes_until = *class_made_at;
+  }
 }
 
 }  // namespace minidynamo

@@ -11,18 +11,27 @@
 
 namespace minidynamo {
 
-void add_traceback(PyCodeObject* code, PyObject* globals, int32_t offset, int32_t line) {
+Ref make_traceback_frame(PyCodeObject* code, PyObject* globals) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref frame = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
+  if (frame) reinterpret_cast<PyFrameObject*>(frame.get())->f_frame->stacktop = 0;
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+  return frame;
+}
+
+void move_traceback_frame(PyObject* frame, int32_t offset) noexcept {
+  _PyInterpreterFrame* inner = reinterpret_cast<PyFrameObject*>(frame)->f_frame;
+  inner->prev_instr = _PyCode_CODE(inner->f_code) + std::max(offset, 0) / 2;
+}
+
+void add_traceback(PyObject* frame, int32_t offset, int32_t line) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Ref next = Ref::steal(traceback);
-  Ref frame = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
-  // It never ran: it is made to stand where the evaluator does.
-  if (frame)
-    reinterpret_cast<PyFrameObject*>(frame.get())->f_frame->prev_instr = _PyCode_CODE(code) + std::max(offset, 0) / 2;
-  Ref entry =
-      frame ? Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii",
-                                               next ? next.get() : Py_None, frame.get(), std::max(offset, 0), line))
-            : Ref();
+  Ref entry = Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii",
+                                               next ? next.get() : Py_None, frame, std::max(offset, 0), line));
   PyErr_Clear();
   PyErr_Restore(type, value, entry ? entry.release() : next.release());
 }

@@ -4,7 +4,12 @@
 
 namespace minidynamo {
 
+// A frame object to stand in tracebacks for a frame of the evaluator: one that has lost its locals. Null without a
+// Python error if it cannot be made.
+Ref make_traceback_frame(PyCodeObject* code, PyObject* globals);
+// Where the frame stands, in bytes of code.
+void move_traceback_frame(PyObject* frame, int32_t offset) noexcept;
 // Puts an entry (as PyTraceBack_Here does) before those of the current Python error. `offset` is in bytes.
-void add_traceback(PyCodeObject* code, PyObject* globals, int32_t offset, int32_t line);
+void add_traceback(PyObject* frame, int32_t offset, int32_t line);
 
 }  // namespace minidynamo

@@ -42,9 +42,10 @@ bool is_data_descriptor(PyObject* object) noexcept { return Py_TYPE(object)->tp_
 
 // The __dict__ of an outside object, as a stand-in through which its attributes are then read and written.
 Ref load_own_dict(Tracer& tracer, PyObject* object) {
-  Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+  Source* owner = tracer.outside.source_of(object);
+  Ref dict = Ref::steal(PyObject_GenericGetDict(owner->value.get(), nullptr));
   if (!dict) return nullptr;
-  Source* source = tracer.guards.child(tracer.outside.source_of(object), Access::InstanceDict, nullptr, -1, dict.get());
+  Source* source = tracer.guards.child(owner, Access::InstanceDict, nullptr, -1, dict.get());
   if (!source->value.is(dict.get())) {
     if (!source->inline_attributes)
       return tracer.give_up(BreakReason::InstanceDict,
@@ -83,8 +84,9 @@ Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyOb
   Source* source = tracer.outside.source_of(object);
   if (const AttributeWrite* write = source ? tracer.outside.pending(object, name) : nullptr)
     return write->value ? write->value : attribute_error(object, name);
+  PyObject* owner = source ? source->value.get() : object;  // what it stands for has the attributes
   Ref raw =
-      Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+      Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, owner, reinterpret_cast<PyObject*>(Py_TYPE(object))));
   if (!raw || tracer.broken() || !source) return raw;
   return enter_child(tracer, object, Access::Attribute, name, raw.get());
 }
@@ -116,8 +118,7 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
       if (made || PyErr_Occurred()) return made;
     }
     if (name == dict_name && is_class) return load_class_dict(tracer, reinterpret_cast<PyTypeObject*>(object));
-    if (name == dict_name && !is_class && tracer.outside.source_of(object) && !tracer.outside.stand_in(object))
-      return load_own_dict(tracer, object);
+    if (name == dict_name && !is_class && tracer.outside.source_of(object)) return load_own_dict(tracer, object);
     if (name == dict_name && !is_class && !tracer.outside.source_of(object)) {
       Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
       if (dict) tracer.own_dicts.emplace(dict.get(), Ref::borrow(object));
@@ -292,6 +293,7 @@ Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
 }  // namespace
 
 Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
+  if (tracer.classes.has(reinterpret_cast<PyObject*>(type))) return lookup_in_made_class(tracer, type, name);
   if (tracer.outside.writes_classes()) {
     PyObject* mro = type->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
@@ -521,7 +523,7 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     if (value && !tracer.outside.fill_if_stand_in(tracer, value)) return false;
     guard_special_methods(tracer, object, {"__setattr__"});
     if (tracer.broken()) return false;
-    if (PyType_Check(object))
+    if (PyType_Check(object) && !tracer.classes.has(object))
       return tracer.give_up(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
     return PyObject_SetAttr(object, name, value) == 0 && !tracer.broken();
   }
@@ -613,6 +615,8 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* globals = frame.globals.get();
   if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(frame.builtins.get()))
     return tracer.give_up(BreakReason::UnsupportedObject, "the names of a module are no plain dict");
+  if (tracer.outside.replacement_of(globals))
+    return tracer.give_up(BreakReason::FrameIntrospection, "the names of a module are used as a dict");
   if (const AttributeWrite* write = tracer.outside.pending(globals, name)) {
     if (write->value) return write->value;
   } else {

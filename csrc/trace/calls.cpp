@@ -8,6 +8,7 @@
 #include "python/code_object.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
+#include "trace/class_statement.h"
 #include "trace/evaluate.h"
 #include "trace/exception_text.h"
 #include "trace/generator.h"
@@ -172,9 +173,9 @@ bool is_safe_native_base(PyTypeObject* base) noexcept {
 Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   if (type == &PyType_Type && arguments.values.size() == 1 && !arguments.keyword_names)
     return Ref::borrow(reinterpret_cast<PyObject*>(visible_type(arguments.values[0].get())));
-  if (type == &PyType_Type) return tracer.give_up(BreakReason::ClassDefinition, "a class is made by type()");
   if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
-  if (is_python_class(type)) {
+  if (type == &PyType_Type) return instantiate(tracer, type, arguments);
+  if (is_python_class(type) || type == known_types()->thread_local_storage) {
     static PyObject* const call_name = PyUnicode_InternFromString("__call__");
     PyTypeObject* meta = Py_TYPE(type);
     if (meta != &PyType_Type) {
@@ -321,7 +322,8 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   static PyObject* const del_name = PyUnicode_InternFromString("__del__");
   if (lookup_in_class(tracer, type, del_name))
     return tracer.give_up(BreakReason::Finalizer, std::string("an instance of ") + type->tp_name + " has a finalizer");
-  if (!is_safe_native_base(native_base(type)))
+  const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
+  if (!is_metaclass && !is_safe_native_base(native_base(type)))
     return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
 
   Ref made;
@@ -335,6 +337,8 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
     made = call(tracer, function.get(), with_type.arguments);
   } else if (PyFunction_Check(maker.get())) {
     made = call(tracer, maker.get(), with_type.arguments);
+  } else if (is_metaclass) {
+    made = make_class(tracer, type, Arguments{arguments.values, arguments.keyword_names});
   } else {
     for (const Ref& value : arguments.values)
       if (!expose(tracer, value.get())) return nullptr;
@@ -410,6 +414,11 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
   if (PyFunction_Check(callable)) return call_function(tracer, callable, arguments);
   if (PyType_Check(callable)) return call_class(tracer, reinterpret_cast<PyTypeObject*>(callable), arguments);
   if (Py_IS_TYPE(callable, known_types()->partial)) return call_partial(tracer, callable, arguments);
+  if (Py_IS_TYPE(callable, &PyStaticMethod_Type)) {
+    static PyObject* const function_name = PyUnicode_InternFromString("__func__");
+    Ref function = load_attribute(tracer, callable, function_name);
+    return function ? call(tracer, function.get(), arguments) : Ref();
+  }
   if (is_method_of_plain_type(callable)) {
     PyObject* self = bound_self(callable);
     if (self && !expose(tracer, self)) return nullptr;
@@ -505,6 +514,7 @@ Ref run_called_from_c(Tracer& tracer, PyObject* callable, PyObject* const* slots
   auto* function = reinterpret_cast<PyFunctionObject*>(callable);
   const PreparedCode* prepared = prepare(reinterpret_cast<PyCodeObject*>(function->func_code));
   if (!prepared) return nullptr;
+  tracer.classes.notice();
   if (!guard_callback(tracer, callable, slots)) {
     if (PyErr_Occurred() && !tracer.broken()) PyErr_Clear();
     return tracer.give_up(BreakReason::UnknownCallback, callable_name(callable) + " was called by native code");

@@ -1,412 +1,24 @@
-// The instruction loop. What an instruction means for objects is in operations, attributes and calls; here is only the
-// stack, control flow, exceptions and frames. One case per neutral opcode, in the order of CPython's documentation of
-// `dis`.
+// The instruction loop. What an instruction means for objects is in operations, attributes and calls; what it does to
+// its frame is in variables, containers, exceptions and call_instructions; here is only the stack and control flow. One
+// case per neutral opcode, in the order of CPython's documentation of `dis`.
 #include "trace/evaluate.h"
 
-#include <algorithm>
-
-#include "bytecode/stack_depth.h"
-#include "python/error_text.h"
 #include "python/handled_exception.h"
-#include "python/traceback.h"
 #include "trace/attributes.h"
+#include "trace/call_instructions.h"
 #include "trace/calls.h"
-#include "trace/exception_text.h"
+#include "trace/class_statement.h"
+#include "trace/containers.h"
+#include "trace/except_star.h"
+#include "trace/exceptions.h"
 #include "trace/generator.h"
 #include "trace/imports.h"
 #include "trace/match.h"
 #include "trace/operations.h"
 #include "trace/outside_iterator.h"
+#include "trace/variables.h"
 
 namespace minidynamo {
-namespace {
-
-PyObject* name_at(const Frame& frame, int32_t index) noexcept {
-  return PyTuple_GET_ITEM(frame.prepared->bytecode.names.get(), index);
-}
-
-PyObject* local_name(const Frame& frame, int32_t index) noexcept {
-  return PyTuple_GET_ITEM(frame.prepared->bytecode.localsplus_names.get(), index);
-}
-
-Ref load_fast(Tracer& tracer, Frame& frame, int32_t index) {
-  if (frame.has_untouched(index)) {
-    Source* source = source_of_untouched(tracer, frame, index);
-    frame.untouched_stack.push_back({frame.stack_top, index, source});
-    return Ref::borrow(frame.untouched[index].raw);
-  }
-  if (!PyErr_Occurred())
-    PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%U' where it is not associated with a value",
-                 local_name(frame, index));
-  return nullptr;
-}
-
-// The operands of an instruction enter the trace, unless it only moves them.
-bool touch_operands(Tracer& tracer, Frame& frame, const Instruction& now) {
-  auto& waiting = frame.untouched_stack;
-  while (!waiting.empty() && waiting.back().slot >= frame.stack_top) waiting.pop_back();
-  if (now.op == Op::STORE_FAST || now.op == Op::POP_TOP) return true;
-  const size_t first = frame.stack_top - stack_inputs(now);
-  for (size_t i = waiting.size(); i-- > 0 && waiting[i].slot >= first;) {
-    const Frame::UntouchedSlot entry = waiting[i];
-    Ref entered = tracer.outside.enter(tracer, entry.source);
-    if (!entered) return false;
-    if (entry.local >= 0 && frame.untouched[entry.local].source == entry.source) {
-      frame.forget_untouched(entry.local);
-      frame.local(entry.local) = entered;
-    }
-    frame.slots[entry.slot] = std::move(entered);
-    waiting.erase(waiting.begin() + static_cast<ptrdiff_t>(i));
-  }
-  return true;
-}
-
-void store_fast(Frame& frame, int32_t index) {
-  frame.forget_untouched(index);
-  auto& waiting = frame.untouched_stack;
-  Ref stored = frame.pop();
-  if (!waiting.empty() && waiting.back().slot == frame.stack_top) {
-    if (frame.untouched.empty()) frame.untouched.resize(frame.prepared->locals_count);
-    frame.untouched[index] = {stored.get(), waiting.back().source};
-    waiting.pop_back();
-    stored.reset();  // the source keeps it
-  }
-  frame.local(index) = std::move(stored);
-}
-
-// The cell in a slot: a resume function's was given to it. Entering a cell cannot fail.
-const Ref& cell_in(Tracer& tracer, Frame& frame, int32_t index) {
-  Ref& slot = frame.local(index);
-  if (!slot) slot = touch_local(tracer, frame, index);
-  return slot;
-}
-
-bool is_free_variable(const Frame& frame, int32_t index) noexcept {
-  return index >= frame.prepared->locals_count - PyCode_GetNumFree(frame.code());
-}
-
-bool unbound_cell(const Frame& frame, int32_t index) {
-  if (is_free_variable(frame, index)) {
-    PyErr_Format(PyExc_NameError,
-                 "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
-                 local_name(frame, index));
-    add_name_context(local_name(frame, index));
-  } else {
-    PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%U' where it is not associated with a value",
-                 local_name(frame, index));
-  }
-  return false;
-}
-
-bool store_cell(Tracer& tracer, PyObject* cell, PyObject* value) {
-  if (tracer.outside.source_of(cell)) {
-    static PyObject* const contents = PyUnicode_InternFromString("cell_contents");
-    tracer.outside.write(cell, contents, value);
-    return true;
-  }
-  return PyCell_Set(cell, value) == 0;
-}
-
-void copy_free_variables(Tracer& tracer, Frame& frame, int32_t count) {
-  PyObject* function = frame.function.get();
-  PyObject* closure = PyFunction_GET_CLOSURE(function);
-  Source* source = frame.is_root ? tracer.guards.function(function) : tracer.outside.source_of(function);
-  Source* tuple = nullptr;
-  if (source) {
-    static PyObject* const name = PyUnicode_InternFromString("__closure__");
-    tuple = tracer.guards.child(source, Access::Attribute, name, -1, closure);
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    PyObject* cell = PyTuple_GET_ITEM(closure, i);
-    if (tuple && !tracer.outside.source_of(cell))
-      tracer.outside.know(cell, tracer.guards.child(tuple, Access::Index, nullptr, i, cell));
-    frame.local(frame.prepared->locals_count - count + i) = Ref::borrow(cell);
-  }
-}
-
-Ref make_function(Tracer& tracer, Frame& frame, int32_t flags) {
-  Ref code = frame.pop();
-  Ref made = Ref::steal(PyFunction_New(code.get(), frame.globals.get()));
-  if (!made) return nullptr;
-  auto* function = reinterpret_cast<PyFunctionObject*>(made.get());
-  if (flags & 0x08) function->func_closure = frame.pop().release();
-  if (flags & 0x04) function->func_annotations = frame.pop().release();
-  if (flags & 0x02) function->func_kwdefaults = frame.pop().release();
-  if (flags & 0x01) function->func_defaults = frame.pop().release();
-  tracer.made_functions.insert(made);
-  return made;
-}
-
-Ref build_string(Frame& frame, int32_t count) {
-  std::vector<PyObject*> parts(count);
-  for (int32_t i = 0; i < count; ++i) parts[i] = frame.top(count - i).get();
-  Ref empty = Ref::steal(PyUnicode_New(0, 0));
-  Ref joined = Ref::steal(_PyUnicode_JoinArray(empty.get(), parts.data(), count));
-  for (int32_t i = 0; i < count; ++i) frame.pop();
-  return joined;
-}
-
-Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conversion) {
-  if (is_fake(value)) return tracer.give_up(BreakReason::TensorToText, "a tensor is formatted into a string");
-  if (is_exception_from_outside(tracer, value) && !spec && conversion != 3)
-    return text_of_exception(tracer, value, conversion == 2 ? "__repr__" : "__str__");
-  if (!expose(tracer, value)) return nullptr;
-  if (shows_address(value))
-    return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
-  Ref converted = Ref::borrow(value);
-  if (conversion == 1) converted = Ref::steal(PyObject_Str(value));
-  if (conversion == 2) converted = Ref::steal(PyObject_Repr(value));
-  if (conversion == 3) converted = Ref::steal(PyObject_ASCII(value));
-  if (!converted || tracer.broken()) return nullptr;
-  if (PyUnicode_CheckExact(converted.get()) && !spec) return converted;
-  Ref formatted = Ref::steal(PyObject_Format(converted.get(), spec));
-  return tracer.broken() ? Ref() : formatted;
-}
-
-// Pushes the items of an iterable so that the first is on top; `after` < 0: exactly `before` items, otherwise a starred
-// target between `before` and `after`.
-bool unpack(Tracer& tracer, Frame& frame, PyObject* iterable, int32_t before, int32_t after) {
-  std::vector<Ref> items;
-  if (!is_fake(iterable)) {
-    if (!PyTuple_CheckExact(iterable) && !PyList_CheckExact(iterable) && !Py_TYPE(iterable)->tp_iter &&
-        !PySequence_Check(iterable)) {
-      PyErr_Format(PyExc_TypeError, "cannot unpack non-iterable %.200s object", Py_TYPE(iterable)->tp_name);
-      return false;
-    }
-  }
-  Ref iterator = iterator_of(tracer, iterable);
-  if (!iterator) return false;
-  while (after >= 0 || static_cast<int32_t>(items.size()) <= before) {
-    Ref item = next_item(tracer, iterator.get());
-    if (!item) {
-      if (PyErr_Occurred()) return false;
-      break;
-    }
-    items.push_back(std::move(item));
-  }
-  const auto count = static_cast<int32_t>(items.size());
-  if (after < 0 && count != before) {
-    if (count < before)
-      PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected %d, got %d)", before, count);
-    else
-      PyErr_Format(PyExc_ValueError, "too many values to unpack (expected %d)", before);
-    return false;
-  }
-  if (after >= 0) {
-    if (count < before + after) {
-      PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %d, got %d)", before + after,
-                   count);
-      return false;
-    }
-    Ref rest = Ref::steal(PyList_New(0));
-    for (int32_t i = before; i < count - after; ++i)
-      if (PyList_Append(rest.get(), items[i].get()) < 0) return false;
-    for (int32_t i = count - 1; i >= count - after; --i) frame.push(std::move(items[i]));
-    frame.push(std::move(rest));
-  }
-  for (int32_t i = before - 1; i >= 0; --i) frame.push(std::move(items[i]));
-  return true;
-}
-
-Ref load_special(Tracer& tracer, PyObject* object, const char* name, const char* protocol) {
-  Ref interned = Ref::steal(PyUnicode_InternFromString(name));
-  Ref found = lookup_in_class(tracer, Py_TYPE(object), interned.get());
-  if (!found) {
-    if (!PyErr_Occurred())
-      PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %s", Py_TYPE(object)->tp_name, protocol);
-    return nullptr;
-  }
-  if (PyFunction_Check(found.get())) return Ref::steal(PyMethod_New(found.get(), object));
-  descrgetfunc get = Py_TYPE(found.get())->tp_descr_get;
-  if (!get) return found;
-  Ref bound = Ref::steal(get(found.get(), object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
-  return tracer.broken() ? Ref() : bound;
-}
-
-bool before_with(Tracer& tracer, Frame& frame) {
-  Ref manager = frame.pop();
-  Ref enter = load_special(tracer, manager.get(), "__enter__", "context manager protocol");
-  if (!enter) return false;
-  Ref exit = load_special(tracer, manager.get(), "__exit__", "context manager protocol (missed __exit__ method)");
-  if (!exit) return false;
-  frame.push(std::move(exit));
-  Ref entered = call(tracer, enter.get(), Arguments{});
-  if (!entered) return false;
-  frame.push(std::move(entered));
-  return true;
-}
-
-Ref traceback_of(PyObject* exception) {
-  Ref traceback = Ref::steal(PyException_GetTraceback(exception));
-  return traceback ? traceback : Ref::none();
-}
-
-// An exception from before the trace would be changed by raising it: its traceback and context.
-bool is_outside_exception(Tracer& tracer, PyObject* exception) {
-  if (!tracer.outside.source_of(exception) || !PyExceptionInstance_Check(exception)) return false;
-  tracer.give_up(BreakReason::Exception, "an exception from before the trace is raised again");
-  return true;
-}
-
-// `raise`, `raise exception`, `raise exception from cause`. Always ends with a Python error set.
-void raise(Tracer& tracer, Ref exception, Ref cause) {
-  if (!exception) {
-    Ref handled = Ref::steal(PyErr_GetHandledException());
-    if (!handled || handled.is(Py_None)) {
-      PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
-      return;
-    }
-    if (is_outside_exception(tracer, handled.get())) return;
-    Ref traceback = Ref::steal(PyException_GetTraceback(handled.get()));
-    PyObject* type = PyExceptionInstance_Class(handled.get());
-    PyErr_Restore(Ref::borrow(type).release(), Ref(handled).release(), traceback.release());
-    return;
-  }
-  auto instance_of = [&](Ref& given) -> bool {
-    if (!PyExceptionClass_Check(given.get())) return true;
-    PyObject* type = given.get();
-    Ref made = call(tracer, type, Arguments{});
-    if (!made) return false;
-    if (!PyExceptionInstance_Check(made.get())) {
-      PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R", type,
-                   Py_TYPE(made.get()));
-      return false;
-    }
-    given = std::move(made);
-    return true;
-  };
-  if (!instance_of(exception) || is_outside_exception(tracer, exception.get())) return;
-  if (!PyExceptionInstance_Check(exception.get())) {
-    PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");
-    return;
-  }
-  if (cause) {
-    if (!instance_of(cause)) return;
-    if (cause.is(Py_None)) cause.reset();
-    if (cause && !PyExceptionInstance_Check(cause.get())) {
-      PyErr_SetString(PyExc_TypeError, "exception causes must derive from BaseException");
-      return;
-    }
-    PyException_SetCause(exception.get(), cause.release());
-  }
-  PyErr_SetObject(PyExceptionInstance_Class(exception.get()), exception.get());
-}
-
-// The exception being raised, as one object.
-Ref take_error() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (traceback) PyException_SetTraceback(value, traceback);
-  Ref::steal(type), Ref::steal(traceback);
-  return Ref::steal(value);
-}
-
-// Enters the handler that covers the current instruction. False: none, the error leaves the frame.
-bool enter_handler(Tracer& tracer, Frame& frame) {
-  const ExceptionRegion* region = frame.prepared->bytecode.region_at(frame.instruction);
-  if (!region) return false;
-  frame.shrink_stack(region->depth);
-  if (region->push_lasti) frame.push(Ref::steal(PyLong_FromLong(frame.current().offset / 2)));  // in code units
-  Ref exception = take_error();
-  if (is_fake_data_error(exception.get()))
-    return tracer.give_up(BreakReason::DataDependent, "native code needs the data of a tensor") != nullptr;
-  frame.push(std::move(exception));
-  frame.instruction = region->target;
-  return true;
-}
-
-// An instruction raised, or a frame that it called did. False: the error leaves this frame too.
-bool handle_error(Tracer& tracer, Frame& frame) {
-  // `raise` alone and the end of a finally clause go on with an exception that has this frame in its traceback.
-  const Instruction& now = frame.current();
-  const bool is_reraised = now.op == Op::RERAISE || (now.op == Op::RAISE_VARARGS && now.arg == 0);
-  // An exception begins at the innermost instruction; those that it passes through have begun before.
-  if (is_reraised ? tracer.raised_at < 0 : tracer.raised_at < frame.started_at) tracer.note_raise(frame);
-  if (!is_reraised) {
-    add_traceback(frame.code(), frame.globals.get(), frame.current().offset, frame.line());
-  }
-  return enter_handler(tracer, frame);
-}
-
-// A container that an instruction adds to: made by this code, or, behind a graph break, by the original's.
-bool fill_target(Tracer& tracer, Frame& frame, int32_t depth) {
-  return tracer.outside.fill_if_stand_in(tracer, frame.top(depth).get());
-}
-
-Ref call_instruction(Tracer& tracer, Frame& frame, int32_t count) {
-  Ref keyword_names = std::move(frame.keyword_names);
-  const bool is_method = static_cast<bool>(frame.top(count + 2));
-  const size_t passed = count + (is_method ? 1 : 0);
-  PyObject* callable = frame.top(passed + 1).get();
-  Arguments arguments{std::span<const Ref>(&frame.top(passed), passed), keyword_names.get(), true};
-  Ref result = call(tracer, callable, arguments);
-  const size_t depth = frame.stack_depth() - count - 2;
-  frame.shrink_stack(depth);
-  return result;
-}
-
-Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
-  Ref keywords = has_keywords ? frame.pop() : Ref();
-  Ref positional = frame.pop();
-  Ref callable = frame.pop();
-  frame.pop();  // the null below
-  if (!PyTuple_CheckExact(positional.get())) {
-    Ref iterator = iterator_of(tracer, positional.get());
-    if (!iterator) return nullptr;
-    Ref list = Ref::steal(PyList_New(0));
-    for (;;) {
-      Ref item = next_item(tracer, iterator.get());
-      if (!item) break;
-      if (PyList_Append(list.get(), item.get()) < 0) return nullptr;
-    }
-    if (PyErr_Occurred()) return nullptr;
-    positional = Ref::steal(PyList_AsTuple(list.get()));
-  }
-  if (keywords && !expose(tracer, keywords.get())) return nullptr;
-  return call_with(tracer, callable.get(), positional.get(), keywords.get(), true);
-}
-
-bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {
-  if (is_fake(iterable) || is_traced_generator(iterable)) {
-    Ref iterator = iterator_of(tracer, iterable);
-    if (!iterator) return false;
-    while (Ref item = next_item(tracer, iterator.get()))
-      if (PyList_Append(list, item.get()) < 0) return false;
-    return !PyErr_Occurred();
-  }
-  if (!expose(tracer, iterable)) return false;
-  guard_special_methods(tracer, iterable, {"__iter__", "__len__"});
-  if (tracer.broken()) return false;
-  if (!Py_TYPE(iterable)->tp_iter && !PySequence_Check(iterable)) {
-    PyErr_Format(PyExc_TypeError, "Value after * must be an iterable, not %.200s", Py_TYPE(iterable)->tp_name);
-    return false;
-  }
-  Ref done = Ref::steal(_PyList_Extend(reinterpret_cast<PyListObject*>(list), iterable));
-  return done && !tracer.broken();
-}
-
-bool merge_keywords(Tracer& tracer, PyObject* dict, PyObject* update) {
-  if (!expose(tracer, update)) return false;
-  if (_PyDict_MergeEx(dict, update, 2) == 0) return !tracer.broken();
-  if (tracer.broken()) return false;
-  return tracer.give_up(BreakReason::KeywordMerge, "** unpacking in a call raised") != nullptr;
-}
-
-}  // namespace
-
-Source* source_of_untouched(Tracer& tracer, Frame& frame, int32_t index) {
-  Untouched& waiting = frame.untouched[index];
-  if (!waiting.source) waiting.source = tracer.guards.local(index, local_name(frame, index), waiting.raw);
-  return waiting.source;
-}
-
-Ref touch_local(Tracer& tracer, Frame& frame, int32_t index) {
-  if (!frame.has_untouched(index)) return nullptr;
-  Source* source = source_of_untouched(tracer, frame, index);
-  frame.forget_untouched(index);
-  return tracer.outside.enter(tracer, source);
-}
 
 Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
   const Bytecode& bytecode = frame.prepared->bytecode;
@@ -444,7 +56,10 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       return Outcome::Failed;
     }
     if (tracer.executed == tracer.force_break_at && !tracer.delay_forced_break(frame)) [[unlikely]] {
-      tracer.give_up(BreakReason::Forced, "a break was asked for here");
+      if (tracer.object_is_let_go)
+        tracer.give_up(BreakReason::Finalizer, "an object is deleted whose end can be seen");
+      else
+        tracer.give_up(BreakReason::Forced, "a break was asked for here");
       return Outcome::Failed;
     }
     if (!frame.untouched_stack.empty() && !touch_operands(tracer, frame, now)) [[unlikely]] {
@@ -487,8 +102,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         if (!frame.local(arg) && !frame.has_untouched(arg)) {
           result(load_fast(tracer, frame, arg));
         } else {
-          frame.forget_untouched(arg);
-          frame.local(arg).reset();
+          delete_fast(tracer, frame, arg);
         }
         break;
       case Op::LOAD_GLOBAL:
@@ -508,13 +122,24 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
           ok = false;
         break;
       case Op::LOAD_NAME:
-      case Op::STORE_NAME:
+        result(load_name(tracer, frame, name_at(frame, arg)));
+        break;
+      case Op::STORE_NAME: {
+        Ref stored = frame.pop();
+        ok = store_name(tracer, frame, name_at(frame, arg), stored.get());
+        break;
+      }
       case Op::DELETE_NAME:
+        ok = delete_name(tracer, frame, name_at(frame, arg));
+        break;
       case Op::LOAD_CLASSDEREF:
+        result(load_class_deref(tracer, frame, arg));
+        break;
       case Op::SETUP_ANNOTATIONS:
+        ok = setup_annotations(tracer, frame);
+        break;
       case Op::LOAD_BUILD_CLASS:
-        tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
-        ok = false;
+        result(load_build_class(tracer, frame));
         break;
 
       case Op::MAKE_CELL: {
@@ -638,49 +263,18 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
 
       case Op::BUILD_TUPLE:
-      case Op::BUILD_LIST: {
-        const bool is_tuple = now.op == Op::BUILD_TUPLE;
-        Ref built = Ref::steal(is_tuple ? PyTuple_New(arg) : PyList_New(arg));
-        for (int32_t i = arg - 1; i >= 0; --i) {
-          Ref item = frame.pop();
-          if (!tracer.outside.fill_if_stand_in(tracer, item.get())) ok = false;
-          if (is_tuple)
-            PyTuple_SET_ITEM(built.get(), i, item.release());
-          else
-            PyList_SET_ITEM(built.get(), i, item.release());
-        }
-        if (ok) frame.push(std::move(built));
+      case Op::BUILD_LIST:
+        result(build_sequence(tracer, frame, arg, now.op == Op::BUILD_TUPLE));
         break;
-      }
-      case Op::BUILD_SET: {
-        Ref built = Ref::steal(PySet_New(nullptr));
-        for (int32_t i = arg; i > 0 && ok; --i)
-          ok = PySet_Add(built.get(), frame.top(i).get()) == 0 && !tracer.broken();
-        for (int32_t i = 0; i < arg; ++i) frame.pop();
-        if (ok) frame.push(std::move(built));
+      case Op::BUILD_SET:
+        result(build_set(tracer, frame, arg));
         break;
-      }
-      case Op::BUILD_MAP: {
-        Ref built = Ref::steal(PyDict_New());
-        for (int32_t i = arg; i > 0 && ok; --i)
-          ok = tracer.outside.fill_if_stand_in(tracer, frame.top(2 * i - 1).get()) &&
-               PyDict_SetItem(built.get(), frame.top(2 * i).get(), frame.top(2 * i - 1).get()) == 0 && !tracer.broken();
-        for (int32_t i = 0; i < 2 * arg; ++i) frame.pop();
-        if (ok) frame.push(std::move(built));
+      case Op::BUILD_MAP:
+        result(build_map(tracer, frame, arg));
         break;
-      }
-      case Op::BUILD_CONST_KEY_MAP: {
-        Ref keys = frame.pop();
-        Ref built = Ref::steal(PyDict_New());
-        for (int32_t i = 0; i < arg && ok; ++i) {
-          PyObject* item = frame.top(arg - i).get();
-          ok = tracer.outside.fill_if_stand_in(tracer, item) &&
-               PyDict_SetItem(built.get(), PyTuple_GET_ITEM(keys.get(), i), item) == 0;
-        }
-        for (int32_t i = 0; i < arg; ++i) frame.pop();
-        if (ok) frame.push(std::move(built));
+      case Op::BUILD_CONST_KEY_MAP:
+        result(build_const_key_map(tracer, frame, arg));
         break;
-      }
       case Op::BUILD_STRING:
         result(build_string(frame, arg));
         break;
@@ -890,12 +484,9 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::BEFORE_WITH:
         ok = before_with(tracer, frame);
         break;
-      case Op::WITH_EXCEPT_START: {
-        Ref exception = frame.top(1), exit = frame.top(4);
-        Ref type = Ref::borrow(PyExceptionInstance_Class(exception.get()));
-        result(call(tracer, exit.get(), {type, exception, traceback_of(exception.get())}));
+      case Op::WITH_EXCEPT_START:
+        ok = call_exit(tracer, frame);
         break;
-      }
       case Op::PUSH_EXC_INFO: {
         Ref exception = frame.pop();
         Ref handled = innermost_handled();
@@ -909,36 +500,22 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         set_innermost_handled(handled.get());
         break;
       }
-      case Op::CHECK_EXC_MATCH: {
-        Ref type = frame.pop();
-        if (!PyExceptionClass_Check(type.get()) && !PyTuple_Check(type.get())) {
-          PyErr_SetString(PyExc_TypeError, "catching classes that do not inherit from BaseException is not allowed");
-          ok = false;
-          break;
-        }
-        frame.push(Ref::boolean(PyErr_GivenExceptionMatches(frame.top().get(), type.get())));
+      case Op::CHECK_EXC_MATCH:
+        ok = check_match(frame);
         break;
-      }
       case Op::CHECK_EG_MATCH:
+        ok = check_group_match(tracer, frame);
+        break;
       case Op::PREP_RERAISE_STAR:
-        tracer.give_up(BreakReason::ExceptStar, "except* is not traced");
+        ok = prepare_reraise_star(tracer, frame);
+        break;
+      case Op::RERAISE:
+        raise_again(tracer, frame.pop());
         ok = false;
         break;
-      case Op::RERAISE: {
-        Ref exception = frame.pop();
-        if (is_outside_exception(tracer, exception.get())) {
-          ok = false;
-          break;
-        }
-        Ref traceback = Ref::steal(PyException_GetTraceback(exception.get()));
-        PyObject* type = PyExceptionInstance_Class(exception.get());
-        PyErr_Restore(Ref::borrow(type).release(), exception.release(), traceback.release());
-        ok = false;
-        break;
-      }
       case Op::RAISE_VARARGS: {
         Ref cause = arg == 2 ? frame.pop() : Ref(), exception = arg >= 1 ? frame.pop() : Ref();
-        raise(tracer, std::move(exception), std::move(cause));
+        raise_exception(tracer, std::move(exception), std::move(cause));
         ok = false;
         break;
       }

@@ -62,6 +62,7 @@ struct Frame {
   int32_t instruction = 0;  // index of the instruction being executed
   long started_at = -1;     // Tracer::executed when that began
   Ref keyword_names;        // set by KW_NAMES for the next CALL
+  Ref shown_in_tracebacks;  // the frame object that stands for it there; made when first wanted
   bool is_root = false;
   bool called_directly = false;  // the caller's instruction is a call whose result is what this frame returns
   // By fast local. Root frame: at first the caller's objects (borrowed from the CPython frame). Empty: there are none.

@@ -35,7 +35,9 @@ bool show_write(Tracer& tracer, PyObject* dict, const AttributeWrite& write) {
 Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
   PyObject* name = annotations_name();
   auto* object = reinterpret_cast<PyObject*>(type);
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyDict_GetItemWithError(type->tp_dict, name)) return nullptr;
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || tracer.classes.has(object) ||
+      PyDict_GetItemWithError(type->tp_dict, name))
+    return nullptr;
   if (const AttributeWrite* write = tracer.outside.pending(object, name)) return write->value;
   Source* own = tracer.guards.child(tracer.outside.source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1,
                                     type->tp_dict);
@@ -52,6 +54,7 @@ Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
 
 Ref load_class_dict(Tracer& tracer, PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
+  if (tracer.classes.has(object)) return Ref::steal(PyDictProxy_New(type->tp_dict));
   for (const AttributeWrite& write : tracer.outside.writes())
     if (write.object.is(object) && !write.name.is(annotations_name()))
       return tracer.give_up(BreakReason::InstanceDict, "the __dict__ of a class that the trace has written to");

@@ -79,23 +79,33 @@ bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
 
 }  // namespace
 
-void tell_apart(Tracer& tracer, PyObject* object) {
+namespace {
+
+void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyUnicode_Type || is_number(object) || tracer.broken()) return;
-  NestingLevel level;
-  if (level.is_too_deep()) return;  // CPython's comparison ends there too
   const StandIn* stand_in = tracer.outside.stand_in(object);
   if (stand_in && !stand_in->filled) return;  // what it holds has not entered
+  NestingLevel level;
   if (PyTuple_Check(object) || PyList_Check(object)) {
+    if (level.is_too_deep() || !visited.add(object)) return;  // CPython's comparison ends there too
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      tell_apart(tracer, PySequence_Fast_GET_ITEM(object, i));
+      tell_apart(tracer, PySequence_Fast_GET_ITEM(object, i), visited);
   } else if (PyDict_Check(object)) {
+    if (level.is_too_deep() || !visited.add(object)) return;
     Py_ssize_t position = 0;
     PyObject *key, *value;
-    while (PyDict_Next(object, &position, &key, &value)) tell_apart(tracer, value);
+    while (PyDict_Next(object, &position, &key, &value)) tell_apart(tracer, value, visited);
   } else if (Source * source; is_outside_instance(tracer, object, source)) {
     tracer.outside.told_apart(source);
   }
+}
+
+}  // namespace
+
+void tell_apart(Tracer& tracer, PyObject* object) {
+  Visited visited;
+  tell_apart(tracer, object, visited);
 }
 
 void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
@@ -136,6 +146,14 @@ Ref python_method(Tracer& tracer, PyObject* object, const char* name) {
   Ref key = Ref::steal(PyUnicode_InternFromString(name));
   Ref method = lookup_in_class(tracer, Py_TYPE(object), key.get());
   return method && PyFunction_Check(method.get()) ? method : Ref();
+}
+
+// __class_getitem__ of a class, if that is Python code; null Ref without error otherwise.
+Ref python_class_getitem(Tracer& tracer, PyObject* container) {
+  static PyObject* const name = PyUnicode_InternFromString("__class_getitem__");
+  if (!PyType_Check(container)) return nullptr;
+  PyObject* found = class_attribute(reinterpret_cast<PyTypeObject*>(container), name);
+  return found && Py_IS_TYPE(found, &PyClassMethod_Type) ? load_attribute(tracer, container, name) : Ref();
 }
 
 Ref checked(Tracer& tracer, PyObject* result) { return adopt_result(tracer, Ref::steal(result)); }
@@ -202,25 +220,37 @@ bool expose(Tracer& tracer, PyObject* object) {
                                                        " from before the call (" + source->to_text() + ")") != nullptr;
 }
 
-bool shows_address(PyObject* object) {
+namespace {
+
+bool shows_address(PyObject* object, Visited& visited) {
+  PyTypeObject* type = Py_TYPE(object);
   NestingLevel level;
   if (level.is_too_deep()) return true;
-  PyTypeObject* type = Py_TYPE(object);
   if (PyTuple_Check(object) || PyList_Check(object)) {
+    if (!visited.add(object)) return false;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      if (shows_address(PySequence_Fast_GET_ITEM(object, i))) return true;
+      if (shows_address(PySequence_Fast_GET_ITEM(object, i), visited)) return true;
     return false;
   }
   if (PyDict_CheckExact(object)) {
+    if (!visited.add(object)) return false;
     Py_ssize_t position = 0;
     PyObject *key, *value;
     while (PyDict_Next(object, &position, &key, &value))
-      if (shows_address(key) || shows_address(value)) return true;
+      if (shows_address(key, visited) || shows_address(value, visited)) return true;
     return false;
   }
-  if (PyExceptionInstance_Check(object)) return shows_address(reinterpret_cast<PyBaseExceptionObject*>(object)->args);
+  if (PyExceptionInstance_Check(object))
+    return shows_address(reinterpret_cast<PyBaseExceptionObject*>(object)->args, visited);
   return (type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str) ||
          PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object) || PyCode_Check(object);
+}
+
+}  // namespace
+
+bool shows_address(PyObject* object) {
+  Visited visited;
+  return shows_address(object, visited);
 }
 
 Ref adopt_result(Tracer& tracer, Ref result) {
@@ -359,17 +389,6 @@ Ref is_same(Tracer& tracer, PyObject* left, PyObject* right) {
   return Ref::boolean(left == right);
 }
 
-namespace {
-
-// Whose brackets are those of __class_getitem__.
-bool is_python_class_without_items(PyObject* object) noexcept {
-  if (!PyType_Check(object) || !is_python_class(reinterpret_cast<PyTypeObject*>(object))) return false;
-  const PyMappingMethods* items = Py_TYPE(object)->tp_as_mapping;
-  return !items || !items->mp_subscript;
-}
-
-}  // namespace
-
 Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   if (is_fake(container)) {
     Ref index = tensor_index(tracer, key);
@@ -398,14 +417,10 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   }
   if (Ref method = python_method(tracer, container, "__getitem__"))
     return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
-  if (!tracer.broken() && is_python_class_without_items(container)) {
-    static PyObject* const name = PyUnicode_InternFromString("__class_getitem__");
-    Ref method = load_attribute(tracer, container, name);
-    if (method) return call(tracer, method.get(), {Ref::borrow(key)});
-    if (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
-    PyErr_Clear();
-  }
-  if (tracer.broken() || !expose(tracer, container) || !expose(tracer, key)) return nullptr;
+  if (tracer.broken()) return nullptr;
+  if (Ref method = python_class_getitem(tracer, container)) return call(tracer, method.get(), {Ref::borrow(key)});
+  if (tracer.broken()) return nullptr;
+  if (!expose(tracer, container) || !expose(tracer, key)) return nullptr;
   return checked(tracer, PyObject_GetItem(container, key));
 }
 
@@ -431,11 +446,28 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObjec
   return status == 0 && !tracer.broken();
 }
 
+namespace {
+
+// What len() makes of what a __len__ gave.
+Ref checked_length(Ref given) {
+  if (given) given = Ref::steal(PyNumber_Index(given.get()));
+  if (!given) return nullptr;
+  if (Py_SIZE(given.get()) < 0) {
+    PyErr_SetString(PyExc_ValueError, "__len__() should return >= 0");
+    return nullptr;
+  }
+  const Py_ssize_t size = PyNumber_AsSsize_t(given.get(), PyExc_OverflowError);
+  return size < 0 ? Ref() : Ref::steal(PyLong_FromSsize_t(size));
+}
+
+}  // namespace
+
 Ref length(Tracer& tracer, PyObject* object) {
   StandIn* stand_in = tracer.outside.stand_in(object);
   if (stand_in && !stand_in->filled) return Ref::steal(PyLong_FromSsize_t(tracer.outside.length(tracer, *stand_in)));
   if (!is_fake(object)) {
-    if (Ref method = python_method(tracer, object, "__len__")) return call(tracer, method.get(), {Ref::borrow(object)});
+    if (Ref method = python_method(tracer, object, "__len__"))
+      return checked_length(call(tracer, method.get(), {Ref::borrow(object)}));
     if (tracer.broken() || !expose(tracer, object)) return nullptr;
   }
   const Py_ssize_t size = PyObject_Size(object);
@@ -453,13 +485,17 @@ Ref iterator_of(Tracer& tracer, PyObject* iterable) {
   if (is_traced_generator(iterable) || is_outside_iterator(iterable) ||
       (is_own_iterator && tracer.outside.is_opaque(iterable)))
     return Ref::borrow(iterable);
-  if (Ref method = python_method(tracer, iterable, "__iter__"))
-    return call(tracer, method.get(), {Ref::borrow(iterable)});
+  if (Ref method = python_method(tracer, iterable, "__iter__")) {
+    Ref iterator = call(tracer, method.get(), {Ref::borrow(iterable)});
+    if (!iterator || PyIter_Check(iterator.get())) return iterator;
+    PyErr_Format(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'", iterator.type()->tp_name);
+    return nullptr;
+  }
   if (tracer.broken() || !expose(tracer, iterable)) return nullptr;
   return checked(tracer, PyObject_GetIter(iterable));
 }
 
-Ref next_item(Tracer& tracer, PyObject* iterator) {
+Ref next_or_stop(Tracer& tracer, PyObject* iterator) {
   if (!PyIter_Check(iterator)) {
     PyErr_Format(PyExc_TypeError, "'%.200s' object is not an iterator", Py_TYPE(iterator)->tp_name);
     return nullptr;
@@ -472,8 +508,13 @@ Ref next_item(Tracer& tracer, PyObject* iterator) {
     item = Ref::steal(Py_TYPE(iterator)->tp_iternext(iterator));
   }
   if (tracer.broken()) return nullptr;
-  if (!item && PyErr_ExceptionMatches(PyExc_StopIteration)) PyErr_Clear();
   return adopt_result(tracer, std::move(item));
+}
+
+Ref next_item(Tracer& tracer, PyObject* iterator) {
+  Ref item = next_or_stop(tracer, iterator);
+  if (!item && !tracer.broken() && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_StopIteration)) PyErr_Clear();
+  return item;
 }
 
 }  // namespace minidynamo

@@ -18,6 +18,8 @@ Ref length(Tracer& tracer, PyObject* object);
 
 Ref iterator_of(Tracer& tracer, PyObject* iterable);
 // The next item; null Ref without a Python error: exhausted.
+// The same, with the StopIteration that ended it, if there was one: it may hold a value.
+Ref next_or_stop(Tracer& tracer, PyObject* iterator);
 Ref next_item(Tracer& tracer, PyObject* iterator);
 
 // Whether the text of an object (str, repr) has an address in it, which is another at the next run.

@@ -214,7 +214,11 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     know(bound.get(), source);
     return bound;
   }
-  if (container_base(type)) return enter_container(tracer, source);
+  if (container_base(type)) {
+    for (const Frame* frame = tracer.frame; frame; frame = frame->caller)  // its names are read and written as such
+      if (frame->globals.is(raw)) return enter_opaque(tracer, source);
+    return enter_container(tracer, source);
+  }
   if (can_follow_iterator(raw)) {
     Ref iterator = enter_iterator(tracer, source);
     if (!iterator) return nullptr;

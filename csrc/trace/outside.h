@@ -91,6 +91,14 @@ class Outside {
     writes_classes_ = true;
     write(type, name, value);
   }
+  // Calls for the residual code to make, of which the trace knows the results.
+  struct LaterCall {
+    Ref callable, positional, keywords;  // keywords may be null
+  };
+  void call_later(PyObject* callable, Ref positional, Ref keywords) {
+    later_calls_.push_back({Ref::borrow(callable), std::move(positional), std::move(keywords)});
+  }
+  const std::vector<LaterCall>& later_calls() const noexcept { return later_calls_; }
   bool writes_classes() const noexcept { return writes_classes_; }
   std::vector<AttributeWrite> take_writes(PyObject* object);  // those of one object, which are then no longer pending
   const std::vector<AttributeWrite>& writes() const noexcept { return writes_; }
@@ -102,6 +110,7 @@ class Outside {
   std::unordered_map<PyObject*, StandIn*> stand_in_of_;  // by in-trace object
   std::vector<AttributeWrite> writes_;
   bool writes_classes_ = false;
+  std::vector<LaterCall> later_calls_;
   std::unordered_set<PyObject*> opaque_;
   std::unordered_set<Source*> told_apart_;
   std::vector<PyObject*> iterators_;

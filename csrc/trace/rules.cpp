@@ -194,6 +194,32 @@ bool is_typing_cache(PyObject* callable) {
 
 }  // namespace
 
+namespace {
+
+bool holds_made_class(const Tracer& tracer, PyObject* object) {
+  if (!tracer.classes.any()) return false;
+  if (tracer.classes.has(object)) return true;
+  if (PyTuple_Check(object))
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (holds_made_class(tracer, PyTuple_GET_ITEM(object, i))) return true;
+  return false;
+}
+
+}  // namespace
+
+namespace {
+
+// What native code looks into must be the very object at the next call too.
+void pin_down(Tracer& tracer, PyObject* object) {
+  if (is_constant(object)) return;
+  Source* source = tracer.outside.source_of(object);
+  if (source && source->access != Access::Pinned) tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  if (!PyTuple_CheckExact(object)) return;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) pin_down(tracer, PyTuple_GET_ITEM(object, i));
+}
+
+}  // namespace
+
 void trace_through_wrapped(PyTypeObject* type) { wrapper_types().insert(type); }
 
 Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Arguments& arguments) {
@@ -232,8 +258,15 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       return record_state_change(tracer, callable, arguments);
     case Rule::Kind::Inline: {
       if (is_typing_cache(callable)) {
+        for (const Ref& value : arguments.values)
+          if (holds_made_class(tracer, value.get()))
+            return tracer.give_up(BreakReason::ClassDefinition,
+                                  "a class of the function's own goes into a cache of typing");
+        for (const Ref& value : arguments.values) pin_down(tracer, value.get());
         Tracer::Native native(tracer);
-        return call_natively(tracer, callable, arguments);
+        Ref cached = call_natively(tracer, callable, arguments);
+        if (cached && !is_constant(cached.get())) tracer.outside.source_or_pin(tracer, cached.get());
+        return cached;
       }
       Ref wrapped = Ref::steal(PyObject_GetAttrString(callable, "__wrapped__"));
       if (!wrapped) return nullptr;
@@ -243,8 +276,14 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       const bool is_cache = Py_IS_TYPE(callable, lru_cache_type());
       Ref result = call(tracer, wrapped.get(),
                         Arguments{arguments.values, arguments.keyword_names, arguments.is_direct && !is_cache});
-      if (result && tracer.outside.source_of(callable) && tracer.outside.count_changes() != written)
+      if (!result || !tracer.outside.source_of(callable)) return result;
+      if (tracer.outside.count_changes() != written)
         return tracer.give_up(BreakReason::CachedEffect, "a cached function changes what it did not make");
+      if (!is_cache || has_fake(arguments)) return result;
+      if (!is_constant(result.get()) && !is_guarded_by_identity(result.get()))
+        return tracer.give_up(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
+      // The cache is asked when the residual code runs: it counts, and remembers.
+      tracer.outside.call_later(callable, arguments.positional(), arguments.keywords());
       return result;
     }
     case Rule::Kind::Special:
@@ -258,13 +297,13 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
 bool is_plain_builtin_type(PyTypeObject* type) noexcept {
   static const std::unordered_set<PyTypeObject*> types = [] {
     std::unordered_set<PyTypeObject*> plain = {
-        &PyUnicode_Type,    &PyBytes_Type,      &PyByteArray_Type, &PyLong_Type,         &PyBool_Type,
-        &PyFloat_Type,      &PyComplex_Type,    &PyTuple_Type,     &PyList_Type,         &PyDict_Type,
-        &PySet_Type,        &PyFrozenSet_Type,  &PyRange_Type,     &PySlice_Type,        &PyEnum_Type,
-        &PyZip_Type,        &PyMap_Type,        &PyFilter_Type,    &PyReversed_Type,     &PyDictKeys_Type,
-        &PyDictValues_Type, &PyDictItems_Type,  &PyDictProxy_Type, &PySeqIter_Type,      &PyCallIter_Type,
-        &PyProperty_Type,   &PyMemoryView_Type, Py_TYPE(Py_None),  Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented),
-        &PyMethod_Type};
+        &PyUnicode_Type,    &PyBytes_Type,       &PyByteArray_Type,   &PyLong_Type,         &PyBool_Type,
+        &PyFloat_Type,      &PyComplex_Type,     &PyTuple_Type,       &PyList_Type,         &PyDict_Type,
+        &PySet_Type,        &PyFrozenSet_Type,   &PyRange_Type,       &PySlice_Type,        &PyEnum_Type,
+        &PyZip_Type,        &PyMap_Type,         &PyFilter_Type,      &PyReversed_Type,     &PyDictKeys_Type,
+        &PyDictValues_Type, &PyDictItems_Type,   &PyDictProxy_Type,   &PySeqIter_Type,      &PyCallIter_Type,
+        &PyProperty_Type,   &PyMemoryView_Type,  Py_TYPE(Py_None),    Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented),
+        &PyMethod_Type,     &PyClassMethod_Type, &PyStaticMethod_Type};
     for (const char* path : {"collections.OrderedDict",
                              "collections.deque",
                              "collections.defaultdict",

@@ -1,5 +1,6 @@
 #include "trace/special.h"
 
+#include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/exception_text.h"
 #include "trace/known_types.h"
@@ -32,6 +33,33 @@ Ref attribute_name(PyObject* given) {
 Ref load(Tracer& tracer, PyObject* object, PyObject* given_name) {
   Ref name = attribute_name(given_name);
   return name ? load_attribute(tracer, object, name.get()) : Ref();
+}
+
+// Whether an object's hash does not come from an address that may be another's at the next call.
+bool hashes_by_value(Tracer& tracer, PyObject* object) {
+  if (is_constant(object)) return true;
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!hashes_by_value(tracer, PyTuple_GET_ITEM(object, i))) return false;
+    return true;
+  }
+  if (PyFrozenSet_CheckExact(object)) {
+    Py_ssize_t position = 0;
+    PyObject* item;
+    Py_hash_t hash;
+    while (_PySet_NextEntry(object, &position, &item, &hash))
+      if (!hashes_by_value(tracer, item)) return false;
+    return true;
+  }
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_guarded_by_identity(object)) return tracer.outside.source_of(object) != nullptr;
+  if (!is_python_class(type)) return !type->tp_hash || type->tp_hash == PyObject_HashNotImplemented;
+  static PyObject* const hash_name = PyUnicode_InternFromString("__hash__");
+  PyObject* method = class_attribute(type, hash_name);
+  if (method && PyFunction_Check(method)) return true;  // traced: what it asks comes here in its turn
+  PyTypeObject* base = native_base(type);
+  return base == &PyLong_Type || base == &PyUnicode_Type || base == &PyFloat_Type || base == &PyBytes_Type ||
+         base == &PyComplex_Type || type->tp_hash == PyObject_HashNotImplemented;
 }
 
 Ref done(bool ok) { return ok ? Ref::none() : Ref(); }
@@ -118,8 +146,11 @@ Ref builtin_iter(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 
 Ref builtin_next(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 2)) return call_natively(tracer, callable, arguments);
-  Ref item = next_item(tracer, argument(arguments, 0));
-  if (item || PyErr_Occurred()) return item;
+  Ref item = next_or_stop(tracer, argument(arguments, 0));
+  if (item || tracer.broken()) return item;
+  if (PyErr_Occurred() && (arguments.values.size() == 1 || !PyErr_ExceptionMatches(PyExc_StopIteration)))
+    return nullptr;
+  PyErr_Clear();
   if (arguments.values.size() == 2) return arguments.values[1];
   PyErr_SetNone(PyExc_StopIteration);
   return nullptr;
@@ -142,11 +173,12 @@ Ref builtin_sum(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
 Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
-  if (is_fake(object) || Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash)
+  guard_special_methods(tracer, object, {"__hash__"});
+  if (tracer.broken()) return nullptr;
+  if (is_fake(object) || !hashes_by_value(tracer, object))
     return tracer.give_up(is_fake(object) ? BreakReason::TensorIdentity : BreakReason::ObjectIdentity,
                           "the hash of an object comes from its address");
-  guard_special_methods(tracer, object, {"__hash__"});
-  return tracer.broken() ? Ref() : call_natively(tracer, callable, arguments);
+  return call_natively(tracer, callable, arguments);
 }
 
 Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {

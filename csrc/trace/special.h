@@ -33,6 +33,11 @@ SPECIAL(inference_mode_exit);
 SPECIAL(object_setattr);
 SPECIAL(object_delattr);
 SPECIAL(object_getattribute);
+SPECIAL(exception_group_split);
+SPECIAL(build_class);
+SPECIAL(initialize_own);
+SPECIAL(native_new);
+SPECIAL(change_class);
 #undef SPECIAL
 
 }  // namespace minidynamo::special

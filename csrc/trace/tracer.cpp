@@ -50,7 +50,7 @@ bool can_end_in(const Frame& frame, const TraceLimits& limits) {
 }
 
 // The places to end a trace instead of giving it up in `innermost`.
-std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& limits) {
+std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& limits, bool& is_innermost) {
   std::vector<StopPoint> stops;
   const Frame* outermost = innermost;
   while (outermost && outermost->caller) outermost = outermost->caller;
@@ -58,13 +58,15 @@ std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& lim
   const Frame* blocked = nullptr;                       // the outermost frame that the trace cannot end in or below
   for (const Frame* frame = innermost; frame; frame = frame->caller)
     if (!can_end_in(*frame, limits) || (frame->caller && !frame->called_directly)) blocked = frame;
+  is_innermost = !blocked;
   for (const Frame* frame = blocked ? blocked->caller : innermost; frame; frame = frame->caller)
     stops.push_back({frame->started_at, frame->code(), frame->instruction});
   return stops;
 }
 
 Break make_break(BreakReason why, std::string detail, const Frame* frame, const TraceLimits& limits) {
-  Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), stops_from(frame, limits)};
+  Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), {}};
+  reason.stops = stops_from(frame, limits, reason.is_innermost);
   if (frame) {
     const Position& at = frame->current().position;
     reason.code_object = frame->prepared->code_object;

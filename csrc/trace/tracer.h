@@ -4,6 +4,7 @@
 // traced program raised; its handlers may catch it), or `broken()` (the trace is given up; nothing may catch that). A
 // Python error is set in the second case too, so that C code between evaluator frames unwinds.
 #pragma once
+#include <climits>
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "tensor/fake.h"
 #include "trace/break_reason.h"
 #include "trace/frame.h"
+#include "trace/made_classes.h"
 #include "trace/outside.h"
 #include "trace/torch_modes.h"
 
@@ -41,6 +43,7 @@ struct Break {
   // The instructions before which the trace may end instead, the best one first: the innermost traced instruction that
   // runs alone, then the calls that led to it.
   std::vector<StopPoint> stops;
+  bool is_innermost = true;  // the first of them is the instruction that the trace was at
 };
 
 struct TraceLimits {
@@ -48,6 +51,7 @@ struct TraceLimits {
   size_t nodes = 200'000;
   int depth = 400;
   bool may_end_in_libraries = false;  // testing: the standard library and torch are cut like user code
+  long classes_until = LONG_MAX;      // from this instruction on, as `executed`, a class statement is a break
 };
 
 class Tracer final : public OperatorObserver {
@@ -63,12 +67,15 @@ class Tracer final : public OperatorObserver {
   GuardTree& guards;  // of the cache entry to be
   Outside outside;
   TorchModes modes;
+  MadeClasses classes;
   Frame* frame = nullptr;  // innermost traced frame
   TraceLimits limits;
   long executed = 0;                       // instructions
   std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
   int depth = 0;
-  long force_break_at = 0;  // testing: a break at this instruction, counted as `executed`; 0: none
+  long force_break_at = 0;        // testing: a break at this instruction, counted as `executed`; 0: none
+  bool may_break = true;          // false: all of the frame or nothing
+  bool object_is_let_go = false;  // the break is to come because the program deleted what it will see the end of
   // Whether nothing has begun yet that could be broken; then the next instruction is asked.
   bool delay_forced_break(const Frame& at) noexcept;
   StopPoint stop;                          // end the trace there

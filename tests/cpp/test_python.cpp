@@ -132,8 +132,8 @@ TEST_CASE("where an iterator over a dict stands", "[iterators]") {
 TEST_CASE("tracebacks get entries of frames that never ran", "[traceback]") {
   Program program("def inner(): pass\ndef outer(): pass\nkept = 'global'\n");
   PyErr_SetString(PyExc_KeyError, "lazily made");
-  add_traceback(program.code("inner"), program.names(), 4, 17);
-  add_traceback(program.code("outer"), program.names(), -1, 23);
+  add_traceback(make_traceback_frame(program.code("inner"), program.names()).get(), 4, 17);
+  add_traceback(make_traceback_frame(program.code("outer"), program.names()).get(), -1, 23);
   REQUIRE(PyErr_ExceptionMatches(PyExc_KeyError));
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -152,7 +152,7 @@ TEST_CASE("tracebacks get entries of frames that never ran", "[traceback]") {
 TEST_CASE("entries come before those of an error that has travelled", "[traceback]") {
   Program program("def f(): raise ValueError('from f')\ndef caller(): pass\n");
   REQUIRE_FALSE(Ref::steal(PyObject_CallNoArgs(program["f"])));
-  add_traceback(program.code("caller"), program.names(), 0, 5);
+  add_traceback(make_traceback_frame(program.code("caller"), program.names()).get(), 0, 5);
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   const Ref owned[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};

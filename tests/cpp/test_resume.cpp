@@ -12,6 +12,14 @@
 
 namespace {
 
+// A resume function that is given what can still be read.
+const minidynamo::ResumeFunction* resume_at(const minidynamo::PreparedCode& original, minidynamo::ResumePlace place,
+                                            std::vector<bool> bound, PyObject* globals) {
+  for (int32_t local = 0; local < original.locals_count; ++local)
+    if (!minidynamo::is_read_after(original, place, local)) bound[local] = false;
+  return minidynamo::resume_function(original, place, bound, globals);
+}
+
 using namespace minidynamo;
 using namespace minidynamo::code_test;
 
@@ -360,9 +368,9 @@ std::optional<Continuation> continue_from(const std::vector<ObservedFrame>& fram
     const bool in_call = i > 0;
     if (in_call != (frames[i].stack.size() < layout_at(place).size())) return {};  // in a PRECALL
     if (!in_call && place.instruction > 0 && bytecode.instructions[place.instruction - 1].op == Op::KW_NAMES) return {};
-    const ResumeFunction* resume = resume_function(
-        *place.prepared, {in_call ? ResumePlace::Kind::InCall : ResumePlace::Kind::Before, place.instruction},
-        bound_in(frames[i]), PyFunction_GET_GLOBALS(frames[i].function));
+    const ResumeFunction* resume =
+        resume_at(*place.prepared, {in_call ? ResumePlace::Kind::InCall : ResumePlace::Kind::Before, place.instruction},
+                  bound_in(frames[i]), PyFunction_GET_GLOBALS(frames[i].function));
     if (!resume) PyErr_Print();
     REQUIRE(resume);
     Ref arguments = Ref::steal(PyList_New(0));
@@ -429,7 +437,7 @@ Ref copy_of_generator(PyObject* generator) {
   const Op op = place.prepared->bytecode.instructions[place.instruction].op;
   const bool started = op == Op::YIELD_VALUE;
   REQUIRE((started || op == Op::RETURN_GENERATOR));
-  const ResumeFunction* resume = resume_function(
+  const ResumeFunction* resume = resume_at(
       *place.prepared, {started ? ResumePlace::Kind::Suspended : ResumePlace::Kind::NotStarted, place.instruction},
       bound_in(frame), PyFunction_GET_GLOBALS(frame.function));
   if (!resume) PyErr_Print();
@@ -439,8 +447,9 @@ Ref copy_of_generator(PyObject* generator) {
     PyList_Append(arguments.get(), argument_for(place, *resume, parameter, Ref::none()).get());
   const Ref tuple = Ref::steal(PyList_AsTuple(arguments.get()));
   if (!started) return checked(PyObject_CallObject(resume->function.get(), tuple.get()));
-  return checked(
-      PyObject_CallFunctionObjArgs(rebuild_generator_callable(), resume->function.get(), tuple.get(), nullptr));
+  return checked(PyObject_CallFunctionObjArgs(rebuild_generator_callable(), resume->function.get(), tuple.get(),
+                                              Py_True, place.prepared->bytecode.name.get(),
+                                              place.prepared->bytecode.qualname.get(), nullptr));
 }
 
 // A generator in `yield from`, after so many lines.
@@ -600,7 +609,7 @@ TEST_CASE("one resume function per place, live locals and globals", "[resume]") 
   const PreparedCode* original = prepare(program.code("f"));
   const ResumePlace place{ResumePlace::Kind::Before, find_op(original->bytecode, Op::RETURN_VALUE) - 3};
   REQUIRE(original->bytecode.instructions[place.instruction].op == Op::LOAD_FAST);  // d
-  const ResumeFunction* made = resume_function(*original, place, {true, true, true, true}, program.names());
+  const ResumeFunction* made = resume_at(*original, place, {true, true, true, true}, program.names());
   REQUIRE(made);
   REQUIRE(made->parameters.size() == 2);  // a, d
   CHECK(made->parameters[0].index == 0);
@@ -608,19 +617,19 @@ TEST_CASE("one resume function per place, live locals and globals", "[resume]") 
   const Ref result = call(*made, {integer(3).get(), integer(5).get()});
   CHECK(PyLong_AsLong(result.get()) == 15);
 
-  CHECK(resume_function(*original, place, {true, true, true, true}, program.names()) == made);
-  CHECK(resume_function(*original, place, {true, false, false, true}, program.names()) == made);  // dead ones
-  const ResumeFunction* unbound = resume_function(*original, place, {true, true, true, false}, program.names());
+  CHECK(resume_at(*original, place, {true, true, true, true}, program.names()) == made);
+  CHECK(resume_at(*original, place, {true, false, false, true}, program.names()) == made);  // dead ones
+  const ResumeFunction* unbound = resume_at(*original, place, {true, true, true, false}, program.names());
   REQUIRE(unbound);
   CHECK(unbound != made);
   CHECK_FALSE(call(*unbound, {integer(3).get()}));
   CHECK(PyErr_ExceptionMatches(PyExc_UnboundLocalError));
   PyErr_Clear();
-  const ResumeFunction* elsewhere = resume_function(*original, place, {true, true, true, true}, other.names());
+  const ResumeFunction* elsewhere = resume_at(*original, place, {true, true, true, true}, other.names());
   REQUIRE(elsewhere);
   CHECK(elsewhere != made);
-  const ResumeFunction* later = resume_function(*original, {ResumePlace::Kind::Before, place.instruction + 1},
-                                                {true, true, true, true}, program.names());
+  const ResumeFunction* later = resume_at(*original, {ResumePlace::Kind::Before, place.instruction + 1},
+                                          {true, true, true, true}, program.names());
   REQUIRE(later);
   CHECK(later != made);
   REQUIRE(later->parameters.size() == 2);  // a, and d on the stack
@@ -653,7 +662,7 @@ TEST_CASE("one resume function per place, live locals and globals", "[resume]") 
 TEST_CASE("forgotten resume functions leave nothing behind", "[resume]") {
   Program program("import weakref\ndef f(a):\n    return a\n");
   const PreparedCode* original = prepare(program.code("f"));
-  const ResumeFunction* made = resume_function(*original, {ResumePlace::Kind::Before, 1}, {true}, program.names());
+  const ResumeFunction* made = resume_at(*original, {ResumePlace::Kind::Before, 1}, {true}, program.names());
   REQUIRE(made);
   program.set("resumed", made->function.get());
   program.run("code = weakref.ref(resumed.__code__)\nfunction = weakref.ref(resumed)\ndel resumed");
@@ -665,7 +674,7 @@ TEST_CASE("forgotten resume functions leave nothing behind", "[resume]") {
 TEST_CASE("names that the user has taken away are no error", "[resume]") {
   Program program("def f(a):\n    return a\n");
   const PreparedCode* original = prepare(program.code("f"));
-  const ResumeFunction* made = resume_function(*original, {ResumePlace::Kind::Before, 1}, {true}, program.names());
+  const ResumeFunction* made = resume_at(*original, {ResumePlace::Kind::Before, 1}, {true}, program.names());
   REQUIRE(made);
   PyDict_DelItem(program.names(), made->name.get());
   forget();
@@ -687,7 +696,7 @@ TEST_CASE("cells are shared with who else has them", "[resume]") {
   std::vector<bool> bound(outer->locals_count, false);
   bound[x] = bound[add] = true;
   // `add` lies on the stack by then.
-  const ResumeFunction* made = resume_function(*outer, {ResumePlace::Kind::Before, at}, bound, program.names());
+  const ResumeFunction* made = resume_at(*outer, {ResumePlace::Kind::Before, at}, bound, program.names());
   REQUIRE(made);
   REQUIRE(made->parameters.size() == 2);
   const Ref result = call(*made, {cell.get(), Py_None});
@@ -699,8 +708,8 @@ TEST_CASE("cells are shared with who else has them", "[resume]") {
   each_code(outer->code_object.get(), [&](PyCodeObject* code) { inner_code = code; });
   const PreparedCode* inner = prepare(inner_code);
   bound.assign(inner->locals_count, true);
-  const ResumeFunction* adds = resume_function(
-      *inner, {ResumePlace::Kind::Before, find_op(inner->bytecode, Op::LOAD_DEREF)}, bound, program.names());
+  const ResumeFunction* adds =
+      resume_at(*inner, {ResumePlace::Kind::Before, find_op(inner->bytecode, Op::LOAD_DEREF)}, bound, program.names());
   REQUIRE(adds);
   const bool y_first = adds->parameters[0].index == find_local(inner->bytecode, "y");
   const Ref sum = y_first ? call(*adds, {integer(3).get(), cell.get()}) : call(*adds, {cell.get(), integer(3).get()});
@@ -724,8 +733,7 @@ TEST_CASE("arguments do not outlive their use", "[resume]") {
       "reference = weakref.ref(thing)\n");
   const PreparedCode* original = prepare(program.code("f"));
   const int32_t at = find_op(original->bytecode, Op::CALL);  // stack: null, k, thing
-  const ResumeFunction* made =
-      resume_function(*original, {ResumePlace::Kind::Before, at}, {true, true}, program.names());
+  const ResumeFunction* made = resume_at(*original, {ResumePlace::Kind::Before, at}, {true, true}, program.names());
   REQUIRE(made);
   program.set("resumed", made->function.get());
   REQUIRE(made->parameters.size() == 3);  // k, and k and the thing on the stack
@@ -745,7 +753,7 @@ TEST_CASE("a resume function's frame stands in the original", "[resume]") {
   const int32_t at = find_op(original->bytecode, Op::CALL);
   const std::vector<bool> bound(original->locals_count, true);
   for (const ResumePlace::Kind kind : {ResumePlace::Kind::Before, ResumePlace::Kind::InCall}) {
-    const ResumeFunction* made = resume_function(*original, {kind, at}, bound, program.names());
+    const ResumeFunction* made = resume_at(*original, {kind, at}, bound, program.names());
     REQUIRE(made);
     const PreparedCode* own = prepare(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(made->function.get())));
     Frame frame(own, made->function.get(), nullptr);
@@ -790,8 +798,8 @@ TEST_CASE("the call in a prologue raises where the original's call does", "[resu
       "        return str(error), error.__traceback__.tb_lineno, "
       "error.__traceback__.tb_next.tb_frame.f_code.co_name\n");
   const PreparedCode* f = prepare(program.code("f"));
-  const ResumeFunction* made = resume_function(*f, {ResumePlace::Kind::InCall, find_op(f->bytecode, Op::CALL)},
-                                               std::vector<bool>(f->locals_count, true), program.names());
+  const ResumeFunction* made = resume_at(*f, {ResumePlace::Kind::InCall, find_op(f->bytecode, Op::CALL)},
+                                         std::vector<bool>(f->locals_count, true), program.names());
   REQUIRE(made);
   REQUIRE(made->parameters.size() == 2);  // `x` is written before it is read
   const Ref result = call(*made, {program["g"], Ref::steal(PyTuple_New(0)).get()});
@@ -811,7 +819,7 @@ TEST_CASE("a place that no stack fits is an error", "[resume]") {
   original.bytecode.instructions.push_back({Op::LOAD_FAST});
   original.bytecode.instructions.push_back({Op::RETURN_VALUE});
   const auto unreachable = static_cast<int32_t>(original.bytecode.instructions.size()) - 3;
-  CHECK_FALSE(resume_function(original, {ResumePlace::Kind::Before, unreachable}, {true}, program.names()));
+  CHECK_FALSE(resume_at(original, {ResumePlace::Kind::Before, unreachable}, {true}, program.names()));
   CHECK(PyErr_ExceptionMatches(PyExc_ValueError));
   PyErr_Clear();
   // The failure is not remembered as a function.

@@ -86,7 +86,7 @@ def no_fake(x: torch.Tensor) -> torch.Tensor:
 CAUSES: list[tuple[str, Callable[[torch.Tensor], Any]]] = [
     ("autograd-call", lambda x: x.sum().backward()),
     ("autograd-call", lambda x: torch.autograd.grad(x.sum(), x)),
-    ("class-definition", lambda x: type("Local", (), {}) and x),
+    ("class-definition", lambda x: (type("Local", (), {}), x)),
     ("data-dependent", lambda x: x[x > 0]),
     ("data-dependent", lambda x: x.nonzero()),
     ("data-dependent-branch", lambda x: x if x.sum() > 0 else -x),

@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """A class is defined in the function, and an instance of it is used."""
 
 import torch

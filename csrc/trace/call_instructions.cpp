@@ -1,0 +1,53 @@
+#include "trace/call_instructions.h"
+
+#include "trace/calls.h"
+#include "trace/operations.h"
+
+namespace minidynamo {
+Ref call_instruction(Tracer& tracer, Frame& frame, int32_t count) {
+  Ref keyword_names = std::move(frame.keyword_names);
+  const bool is_method = static_cast<bool>(frame.top(count + 2));
+  const size_t passed = count + (is_method ? 1 : 0);
+  PyObject* callable = frame.top(passed + 1).get();
+  Arguments arguments{std::span<const Ref>(&frame.top(passed), passed), keyword_names.get(), true};
+  Ref result = call(tracer, callable, arguments);
+  const size_t depth = frame.stack_depth() - count - 2;
+  frame.shrink_stack(depth);
+  return result;
+}
+
+Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
+  Ref keywords = has_keywords ? frame.pop() : Ref();
+  Ref positional = frame.pop();
+  Ref callable = frame.pop();
+  frame.pop();  // the null below
+  if (!PyTuple_CheckExact(positional.get())) {
+    Ref iterator = iterator_of(tracer, positional.get());
+    if (!iterator) return nullptr;
+    Ref list = Ref::steal(PyList_New(0));
+    for (;;) {
+      Ref item = next_item(tracer, iterator.get());
+      if (!item) break;
+      if (PyList_Append(list.get(), item.get()) < 0) return nullptr;
+    }
+    if (PyErr_Occurred()) return nullptr;
+    positional = Ref::steal(PyList_AsTuple(list.get()));
+  }
+  if (keywords && !expose(tracer, keywords.get())) return nullptr;
+  return call_with(tracer, callable.get(), positional.get(), keywords.get(), true);
+}
+
+Ref make_function(Tracer& tracer, Frame& frame, int32_t flags) {
+  Ref code = frame.pop();
+  Ref made = Ref::steal(PyFunction_New(code.get(), frame.globals.get()));
+  if (!made) return nullptr;
+  auto* function = reinterpret_cast<PyFunctionObject*>(made.get());
+  if (flags & 0x08) function->func_closure = frame.pop().release();
+  if (flags & 0x04) function->func_annotations = frame.pop().release();
+  if (flags & 0x02) function->func_kwdefaults = frame.pop().release();
+  if (flags & 0x01) function->func_defaults = frame.pop().release();
+  tracer.made_functions.insert(made);
+  return made;
+}
+
+}  // namespace minidynamo

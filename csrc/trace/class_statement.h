@@ -1,0 +1,20 @@
+// Class statements: the builtin function __build_class__, the names in a class body, and type.__new__.
+#pragma once
+#include "trace/calls.h"
+
+namespace minidynamo {
+
+Ref load_build_class(Tracer& tracer, Frame& frame);
+
+// In a class body: names are looked for in its namespace, then among the globals and the builtins.
+Ref load_name(Tracer& tracer, Frame& frame, PyObject* name);
+bool store_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value);
+bool delete_name(Tracer& tracer, Frame& frame, PyObject* name);
+// A free variable of a class body that the namespace may hide.
+Ref load_class_deref(Tracer& tracer, Frame& frame, int32_t index);
+bool setup_annotations(Tracer& tracer, Frame& frame);
+
+// type.__new__(metaclass, name, bases, namespace, **keywords).
+Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& arguments);
+
+}  // namespace minidynamo

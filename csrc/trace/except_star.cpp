@@ -1,0 +1,207 @@
+// The exceptions are real, and so is BaseExceptionGroup.split. Only the call of `derive` behind `raise` is made here:
+// it may be Python code. A group from before the trace is not taken apart, since nothing guards what it holds.
+#include "trace/except_star.h"
+
+#include "python/handled_exception.h"
+#include "trace/attributes.h"
+#include "trace/calls.h"
+#include "trace/containers.h"
+#include "trace/exceptions.h"
+#include "trace/special.h"
+
+namespace minidynamo {
+namespace {
+
+bool is_group(PyObject* exception) noexcept {
+  return PyObject_TypeCheck(exception, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
+}
+
+PyObject* exceptions_of(PyObject* group) noexcept { return reinterpret_cast<PyBaseExceptionGroupObject*>(group)->excs; }
+
+Ref group_of(PyObject* exceptions) {
+  return Ref::steal(PyObject_CallFunction(PyExc_BaseExceptionGroup, "sO", "", exceptions));
+}
+
+// The classes of the groups in `exception` are asked for what splitting it calls. False: the trace is given up, since a
+// group is from before it.
+bool guard_group(Tracer& tracer, PyObject* exception) {
+  if (!is_group(exception)) return true;
+  if (tracer.outside.source_of(exception))
+    return tracer.give_up(BreakReason::ExceptStar, "an exception group from before the trace is split") != nullptr;
+  guard_special_methods(tracer, exception, {"derive", "__notes__"});
+  if (tracer.broken()) return false;
+  PyObject* held = exceptions_of(exception);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i)
+    if (!guard_group(tracer, PyTuple_GET_ITEM(held, i))) return false;
+  return true;
+}
+
+// Whether `except*` takes the class or classes; otherwise a TypeError.
+bool is_valid_type(PyObject* type) {
+  if (!catches_exceptions_only(type)) return false;
+  auto is_for_groups = [](PyObject* one) {
+    return PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(one),
+                            reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
+  };
+  bool valid = true;
+  if (PyTuple_Check(type)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type); ++i) valid = valid && !is_for_groups(PyTuple_GET_ITEM(type, i));
+  } else {
+    valid = !is_for_groups(type);
+  }
+  if (!valid)
+    PyErr_SetString(PyExc_TypeError, "catching ExceptionGroup with except* is not allowed. Use except instead.");
+  return valid;
+}
+
+bool split(Tracer& tracer, PyObject* exception, PyObject* type, Ref& match, Ref& rest) {
+  if (exception == Py_None) {
+    match = rest = Ref::none();
+    return true;
+  }
+  if (PyErr_GivenExceptionMatches(exception, type)) {
+    rest = Ref::none();
+    if (is_group(exception)) {
+      match = Ref::borrow(exception);
+    } else {
+      Ref alone = Ref::steal(PyTuple_Pack(1, exception));
+      match = group_of(alone.get());
+    }
+    return static_cast<bool>(match);
+  }
+  if (!is_group(exception)) {
+    match = Ref::none();
+    rest = Ref::borrow(exception);
+    return true;
+  }
+  if (!guard_group(tracer, exception)) return false;
+  static PyObject* const split_name = PyUnicode_InternFromString("split");
+  Ref method = load_attribute(tracer, exception, split_name);
+  Ref pair = method ? call(tracer, method.get(), {Ref::borrow(type)}) : Ref();
+  if (!pair) return false;
+  if (!PyTuple_CheckExact(pair.get()) || PyTuple_GET_SIZE(pair.get()) != 2)  // CPython 3.11 crashes
+    return tracer.give_up(BreakReason::ExceptStar, "split() of an exception group returns no pair") != nullptr;
+  match = Ref::borrow(PyTuple_GET_ITEM(pair.get(), 0));
+  rest = Ref::borrow(PyTuple_GET_ITEM(pair.get(), 1));
+  return true;
+}
+
+// The exceptions in a group, at any depth, that are no groups.
+void collect_leaves(PyObject* exception, std::unordered_set<PyObject*>& leaves) {
+  if (!is_group(exception)) {
+    leaves.insert(exception);
+    return;
+  }
+  PyObject* held = exceptions_of(exception);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i) collect_leaves(PyTuple_GET_ITEM(held, i), leaves);
+}
+
+// A group like `original` with other exceptions in it.
+Ref derive(Tracer& tracer, PyObject* original, PyObject* exceptions) {
+  static PyObject* const derive_name = PyUnicode_InternFromString("derive");
+  static PyObject* const notes_name = PyUnicode_InternFromString("__notes__");
+  Ref method = load_attribute(tracer, original, derive_name);
+  Ref made = method ? call(tracer, method.get(), {Ref::borrow(exceptions)}) : Ref();
+  if (!made) return nullptr;
+  if (!is_group(made.get())) {
+    PyErr_SetString(PyExc_TypeError, "derive must return an instance of BaseExceptionGroup");
+    return nullptr;
+  }
+  if (Ref traceback = Ref::steal(PyException_GetTraceback(original)))
+    if (PyException_SetTraceback(made.get(), traceback.get()) < 0) return nullptr;
+  PyException_SetContext(made.get(), PyException_GetContext(original));
+  PyException_SetCause(made.get(), PyException_GetCause(original));
+  Ref notes = Ref::steal(PyObject_GetAttr(original, notes_name));
+  if (!notes) {
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+    PyErr_Clear();
+  } else if (PySequence_Check(notes.get())) {
+    Ref copy = Ref::steal(PySequence_List(notes.get()));
+    if (!copy || PyObject_SetAttr(made.get(), notes_name, copy.get()) < 0) return nullptr;
+  }
+  return made;
+}
+
+// What of a group is among the leaves: an exception of it, or a group; None: nothing. Null: an error.
+Ref project(Tracer& tracer, PyObject* exception, const std::unordered_set<PyObject*>& leaves) {
+  if (!is_group(exception)) return leaves.count(exception) ? Ref::borrow(exception) : Ref::none();
+  Ref kept = Ref::steal(PyList_New(0));
+  PyObject* held = exceptions_of(exception);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i) {
+    Ref part = project(tracer, PyTuple_GET_ITEM(held, i), leaves);
+    if (!part || (!part.is(Py_None) && PyList_Append(kept.get(), part.get()) < 0)) return nullptr;
+  }
+  return PyList_GET_SIZE(kept.get()) ? derive(tracer, exception, kept.get()) : Ref::none();
+}
+
+// An exception that a clause raised again has what the original has; a new one has its own.
+bool is_part_of(PyObject* exception, PyObject* original) noexcept {
+  auto* left = reinterpret_cast<PyBaseExceptionObject*>(exception);
+  auto* right = reinterpret_cast<PyBaseExceptionObject*>(original);
+  return left->notes == right->notes && left->traceback == right->traceback && left->cause == right->cause &&
+         left->context == right->context;
+}
+
+Ref exception_to_raise(Tracer& tracer, PyObject* original, PyObject* raised) {
+  bool any = false, any_outside = tracer.outside.source_of(original) && is_group(original);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(raised); ++i) {
+    PyObject* one = PyList_GET_ITEM(raised, i);
+    any |= one != Py_None;
+    any_outside |= tracer.outside.source_of(one) && one != Py_None && is_group(original);
+  }
+  if (!any) return Ref::none();
+  if (!is_group(original)) return Ref::borrow(PyList_GET_ITEM(raised, 0));  // one clause at most has run
+  if (any_outside || !guard_group(tracer, original))
+    return tracer.give_up(BreakReason::ExceptStar, "an exception group from before the trace is put together");
+  Ref added = Ref::steal(PyList_New(0));
+  std::unordered_set<PyObject*> leaves;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(raised); ++i) {
+    PyObject* one = PyList_GET_ITEM(raised, i);
+    if (one == Py_None) continue;
+    if (is_part_of(one, original))
+      collect_leaves(one, leaves);
+    else if (PyList_Append(added.get(), one) < 0)
+      return nullptr;
+  }
+  Ref again = project(tracer, original, leaves);
+  if (!again || PyList_GET_SIZE(added.get()) == 0) return again;
+  if (!again.is(Py_None) && PyList_Append(added.get(), again.get()) < 0) return nullptr;
+  if (PyList_GET_SIZE(added.get()) == 1) return Ref::borrow(PyList_GET_ITEM(added.get(), 0));
+  return group_of(added.get());
+}
+
+}  // namespace
+
+bool check_group_match(Tracer& tracer, Frame& frame) {
+  Ref type = frame.pop();
+  if (!is_valid_type(type.get())) return false;
+  Ref match, rest;
+  if (!split(tracer, frame.top().get(), type.get(), match, rest)) return false;
+  if (!match.is(Py_None)) {
+    set_innermost_handled(match.get());
+    frame.top() = std::move(rest);
+  }
+  frame.push(std::move(match));
+  return true;
+}
+
+bool prepare_reraise_star(Tracer& tracer, Frame& frame) {
+  if (!fill_target(tracer, frame, 1)) return false;
+  Ref raised = frame.pop(), original = frame.pop();
+  Ref result = exception_to_raise(tracer, original.get(), raised.get());
+  if (!result) return false;
+  frame.push(std::move(result));
+  return true;
+}
+
+Ref special::exception_group_split(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.values.empty() || !guard_group(tracer, arguments.values[0].get())) {
+    if (tracer.broken()) return nullptr;
+    return call_natively(tracer, callable, arguments);
+  }
+  Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
+  Ref method = Ref::steal(PyObject_GetAttr(PyExc_BaseExceptionGroup, name.get()));
+  return call_natively(tracer, method.get(), arguments);
+}
+
+}  // namespace minidynamo

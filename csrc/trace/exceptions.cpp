@@ -1,0 +1,165 @@
+#include "trace/exceptions.h"
+
+#include "python/traceback.h"
+#include "trace/attributes.h"
+#include "trace/calls.h"
+#include "trace/operations.h"
+
+namespace minidynamo {
+namespace {
+
+Ref load_special(Tracer& tracer, PyObject* object, const char* name, const char* protocol) {
+  Ref interned = Ref::steal(PyUnicode_InternFromString(name));
+  Ref found = lookup_in_class(tracer, Py_TYPE(object), interned.get());
+  if (!found) {
+    if (!PyErr_Occurred())
+      PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %s", Py_TYPE(object)->tp_name, protocol);
+    return nullptr;
+  }
+  if (PyFunction_Check(found.get())) return Ref::steal(PyMethod_New(found.get(), object));
+  descrgetfunc get = Py_TYPE(found.get())->tp_descr_get;
+  if (!get) return found;
+  Ref bound = Ref::steal(get(found.get(), object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+  return tracer.broken() ? Ref() : bound;
+}
+
+Ref traceback_of(PyObject* exception) {
+  Ref traceback = Ref::steal(PyException_GetTraceback(exception));
+  return traceback ? traceback : Ref::none();
+}
+
+// An exception from before the trace would be changed by raising it: its traceback and context.
+bool is_outside_exception(Tracer& tracer, PyObject* exception) {
+  if (!tracer.outside.source_of(exception) || !PyExceptionInstance_Check(exception)) return false;
+  tracer.give_up(BreakReason::Exception, "an exception from before the trace is raised again");
+  return true;
+}
+
+// The exception being raised, as one object.
+Ref take_error() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback) PyException_SetTraceback(value, traceback);
+  Ref::steal(type), Ref::steal(traceback);
+  return Ref::steal(value);
+}
+
+// Enters the handler that covers the current instruction. False: none, the error leaves the frame.
+bool enter_handler(Tracer& tracer, Frame& frame) {
+  const ExceptionRegion* region = frame.prepared->bytecode.region_at(frame.instruction);
+  if (!region) return false;
+  frame.shrink_stack(region->depth);
+  if (region->push_lasti) frame.push(Ref::steal(PyLong_FromLong(frame.current().offset / 2)));  // in code units
+  Ref exception = take_error();
+  if (is_fake_data_error(exception.get()))
+    return tracer.give_up(BreakReason::DataDependent, "native code needs the data of a tensor") != nullptr;
+  frame.push(std::move(exception));
+  frame.instruction = region->target;
+  return true;
+}
+
+}  // namespace
+
+void raise_again(Tracer& tracer, Ref exception) {
+  if (is_outside_exception(tracer, exception.get())) return;
+  Ref traceback = Ref::steal(PyException_GetTraceback(exception.get()));
+  PyObject* type = PyExceptionInstance_Class(exception.get());
+  PyErr_Restore(Ref::borrow(type).release(), exception.release(), traceback.release());
+}
+
+void raise_exception(Tracer& tracer, Ref exception, Ref cause) {
+  if (!exception) {
+    Ref handled = Ref::steal(PyErr_GetHandledException());
+    if (!handled || handled.is(Py_None)) {
+      PyErr_SetString(PyExc_RuntimeError, "No active exception to reraise");
+      return;
+    }
+    return raise_again(tracer, std::move(handled));
+  }
+  auto instance_of = [&](Ref& given) -> bool {
+    if (!PyExceptionClass_Check(given.get())) return true;
+    PyObject* type = given.get();
+    Ref made = call(tracer, type, Arguments{});
+    if (!made) return false;
+    if (!PyExceptionInstance_Check(made.get())) {
+      PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R", type,
+                   Py_TYPE(made.get()));
+      return false;
+    }
+    given = std::move(made);
+    return true;
+  };
+  if (!instance_of(exception) || is_outside_exception(tracer, exception.get())) return;
+  if (!PyExceptionInstance_Check(exception.get())) {
+    PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");
+    return;
+  }
+  if (cause) {
+    if (!instance_of(cause)) return;
+    if (cause.is(Py_None)) cause.reset();
+    if (cause && !PyExceptionInstance_Check(cause.get())) {
+      PyErr_SetString(PyExc_TypeError, "exception causes must derive from BaseException");
+      return;
+    }
+    PyException_SetCause(exception.get(), cause.release());
+  }
+  PyErr_SetObject(PyExceptionInstance_Class(exception.get()), exception.get());
+}
+
+bool handle_error(Tracer& tracer, Frame& frame) {
+  // `raise` alone and the end of a finally clause go on with an exception that has this frame in its traceback.
+  const Instruction& now = frame.current();
+  const bool is_reraised = now.op == Op::RERAISE || (now.op == Op::RAISE_VARARGS && now.arg == 0);
+  // An exception begins at the innermost instruction; those that it passes through have begun before.
+  if (is_reraised ? tracer.raised_at < 0 : tracer.raised_at < frame.started_at) tracer.note_raise(frame);
+  Ref& shown = frame.shown_in_tracebacks;
+  if (!shown) shown = make_traceback_frame(frame.code(), frame.globals.get());
+  if (shown) {
+    // Where a reraise stands is where the exception was raised, if it remembers that.
+    const bool remembers = now.op == Op::RERAISE && now.arg > 0 && PyLong_Check(frame.top(now.arg).get());
+    move_traceback_frame(shown.get(),
+                         remembers ? static_cast<int32_t>(PyLong_AsLong(frame.top(now.arg).get())) * 2 : now.offset);
+    if (!is_reraised) add_traceback(shown.get(), now.offset, frame.line());
+  }
+  return enter_handler(tracer, frame);
+}
+
+bool catches_exceptions_only(PyObject* type) {
+  bool all = PyTuple_Check(type) || PyExceptionClass_Check(type);
+  for (Py_ssize_t i = 0; PyTuple_Check(type) && i < PyTuple_GET_SIZE(type); ++i)
+    all = all && PyExceptionClass_Check(PyTuple_GET_ITEM(type, i));
+  if (!all) PyErr_SetString(PyExc_TypeError, "catching classes that do not inherit from BaseException is not allowed");
+  return all;
+}
+
+bool check_match(Frame& frame) {
+  Ref type = frame.pop();
+  if (!catches_exceptions_only(type.get())) return false;
+  frame.push(Ref::boolean(PyErr_GivenExceptionMatches(frame.top().get(), type.get())));
+  return true;
+}
+
+bool before_with(Tracer& tracer, Frame& frame) {
+  Ref manager = frame.pop();
+  Ref enter = load_special(tracer, manager.get(), "__enter__", "context manager protocol");
+  if (!enter) return false;
+  Ref exit = load_special(tracer, manager.get(), "__exit__", "context manager protocol (missed __exit__ method)");
+  if (!exit) return false;
+  frame.push(std::move(exit));
+  Ref entered = call(tracer, enter.get(), Arguments{});
+  if (!entered) return false;
+  frame.push(std::move(entered));
+  return true;
+}
+
+bool call_exit(Tracer& tracer, Frame& frame) {
+  Ref exception = frame.top(1), exit = frame.top(4);
+  Ref type = Ref::borrow(PyExceptionInstance_Class(exception.get()));
+  Ref suppressed = call(tracer, exit.get(), {type, exception, traceback_of(exception.get())});
+  if (!suppressed) return false;
+  frame.push(std::move(suppressed));
+  return true;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,145 @@
+#include "trace/variables.h"
+
+#include <algorithm>
+
+#include "bytecode/stack_depth.h"
+#include "python/error_text.h"
+#include "python/type_version.h"
+#include "trace/attributes.h"
+#include "trace/evaluate.h"
+
+namespace minidynamo {
+namespace {
+
+bool is_free_variable(const Frame& frame, int32_t index) noexcept {
+  return index >= frame.prepared->locals_count - PyCode_GetNumFree(frame.code());
+}
+
+// Whether the object dies loudly, if this is its end.
+bool has_witness(PyObject* object) noexcept {
+  static PyObject* const del_name = PyUnicode_InternFromString("__del__");
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_tensor(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
+  if (PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) return true;
+  if (is_python_class(type) && class_attribute(type, del_name)) return true;
+  return PyType_SUPPORTS_WEAKREFS(type) && *PyObject_GET_WEAKREFS_LISTPTR(object);
+}
+
+bool has_witnesses(PyObject* object) noexcept {
+  if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object)) return has_witness(object);
+  constexpr Py_ssize_t kLookedAt = 16;
+  const Py_ssize_t count = std::min(PySequence_Fast_GET_SIZE(object), kLookedAt);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (has_witness(PySequence_Fast_GET_ITEM(object, i))) return true;
+  return false;
+}
+
+}  // namespace
+
+void delete_fast(Tracer& tracer, Frame& frame, int32_t index) {
+  const Source* source = frame.local(index) ? tracer.outside.source_of(frame.local(index).get()) : nullptr;
+  PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : source ? source->value.get() : nullptr;
+  auto holds_it = [&](size_t slot) {
+    const bool is_waiting = slot < frame.untouched.size() && frame.untouched[slot].raw == object;
+    return slot != static_cast<size_t>(index) && (is_waiting || frame.slots[slot].is(object));
+  };
+  bool is_held = false;  // elsewhere in the frame
+  for (size_t slot = 0; object && slot < frame.stack_top; ++slot) is_held |= holds_it(slot);
+  if (object && !is_held && tracer.may_break && has_witnesses(object)) {
+    tracer.force_break_at = tracer.executed + 1;
+    tracer.object_is_let_go = true;
+  }
+  frame.forget_untouched(index);
+  frame.local(index).reset();
+}
+
+Ref load_fast(Tracer& tracer, Frame& frame, int32_t index) {
+  if (frame.has_untouched(index)) {
+    Source* source = source_of_untouched(tracer, frame, index);
+    frame.untouched_stack.push_back({frame.stack_top, index, source});
+    return Ref::borrow(frame.untouched[index].raw);
+  }
+  if (!PyErr_Occurred())
+    PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%U' where it is not associated with a value",
+                 local_name(frame, index));
+  return nullptr;
+}
+
+bool touch_operands(Tracer& tracer, Frame& frame, const Instruction& now) {
+  auto& waiting = frame.untouched_stack;
+  while (!waiting.empty() && waiting.back().slot >= frame.stack_top) waiting.pop_back();
+  if (now.op == Op::STORE_FAST || now.op == Op::POP_TOP) return true;
+  const size_t first = frame.stack_top - stack_inputs(now);
+  for (size_t i = waiting.size(); i-- > 0 && waiting[i].slot >= first;) {
+    const Frame::UntouchedSlot entry = waiting[i];
+    Ref entered = tracer.outside.enter(tracer, entry.source);
+    if (!entered) return false;
+    if (entry.local >= 0 && frame.untouched[entry.local].source == entry.source) {
+      frame.forget_untouched(entry.local);
+      frame.local(entry.local) = entered;
+    }
+    frame.slots[entry.slot] = std::move(entered);
+    waiting.erase(waiting.begin() + static_cast<ptrdiff_t>(i));
+  }
+  return true;
+}
+
+const Ref& cell_in(Tracer& tracer, Frame& frame, int32_t index) {
+  Ref& slot = frame.local(index);
+  if (!slot) slot = touch_local(tracer, frame, index);
+  return slot;
+}
+
+bool unbound_cell(const Frame& frame, int32_t index) {
+  if (is_free_variable(frame, index)) {
+    PyErr_Format(PyExc_NameError,
+                 "cannot access free variable '%U' where it is not associated with a value in enclosing scope",
+                 local_name(frame, index));
+    add_name_context(local_name(frame, index));
+  } else {
+    PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%U' where it is not associated with a value",
+                 local_name(frame, index));
+  }
+  return false;
+}
+
+bool store_cell(Tracer& tracer, PyObject* cell, PyObject* value) {
+  if (tracer.outside.source_of(cell)) {
+    static PyObject* const contents = PyUnicode_InternFromString("cell_contents");
+    tracer.outside.write(cell, contents, value);
+    return true;
+  }
+  return PyCell_Set(cell, value) == 0;
+}
+
+void copy_free_variables(Tracer& tracer, Frame& frame, int32_t count) {
+  PyObject* function = frame.function.get();
+  PyObject* closure = PyFunction_GET_CLOSURE(function);
+  Source* source = frame.is_root ? tracer.guards.function(function) : tracer.outside.source_of(function);
+  Source* tuple = nullptr;
+  if (source) {
+    static PyObject* const name = PyUnicode_InternFromString("__closure__");
+    tuple = tracer.guards.child(source, Access::Attribute, name, -1, closure);
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    PyObject* cell = PyTuple_GET_ITEM(closure, i);
+    if (tuple && !tracer.outside.source_of(cell))
+      tracer.outside.know(cell, tracer.guards.child(tuple, Access::Index, nullptr, i, cell));
+    frame.local(frame.prepared->locals_count - count + i) = Ref::borrow(cell);
+  }
+}
+
+Source* source_of_untouched(Tracer& tracer, Frame& frame, int32_t index) {
+  Untouched& waiting = frame.untouched[index];
+  if (!waiting.source) waiting.source = tracer.guards.local(index, local_name(frame, index), waiting.raw);
+  return waiting.source;
+}
+
+Ref touch_local(Tracer& tracer, Frame& frame, int32_t index) {
+  if (!frame.has_untouched(index)) return nullptr;
+  Source* source = source_of_untouched(tracer, frame, index);
+  frame.forget_untouched(index);
+  return tracer.outside.enter(tracer, source);
+}
+
+}  // namespace minidynamo

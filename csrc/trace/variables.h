@@ -1,0 +1,46 @@
+// Local variables and cells of a traced frame. A local that came from outside enters the trace when an instruction uses
+// it, not when one moves it.
+#pragma once
+#include "trace/tracer.h"
+
+namespace minidynamo {
+
+inline PyObject* name_at(const Frame& frame, int32_t index) noexcept {
+  return PyTuple_GET_ITEM(frame.prepared->bytecode.names.get(), index);
+}
+
+inline PyObject* local_name(const Frame& frame, int32_t index) noexcept {
+  return PyTuple_GET_ITEM(frame.prepared->bytecode.localsplus_names.get(), index);
+}
+
+// A local whose slot is empty; null with an UnboundLocalError if it has no value.
+Ref load_fast(Tracer& tracer, Frame& frame, int32_t index);
+
+inline void store_fast(Frame& frame, int32_t index) {
+  frame.forget_untouched(index);
+  auto& waiting = frame.untouched_stack;
+  Ref stored = frame.pop();
+  if (!waiting.empty() && waiting.back().slot == frame.stack_top) {
+    if (frame.untouched.empty()) frame.untouched.resize(frame.prepared->locals_count);
+    frame.untouched[index] = {stored.get(), waiting.back().source};
+    waiting.pop_back();
+    stored.reset();  // the source keeps it
+  }
+  frame.local(index) = std::move(stored);
+}
+
+// Deletes a local that has a value. Where the program may see the end of what was there before the trace (a finalizer,
+// a weak reference), the trace ends too, since it keeps such things alive.
+void delete_fast(Tracer& tracer, Frame& frame, int32_t index);
+
+// The operands of an instruction enter the trace, unless it only moves them.
+bool touch_operands(Tracer& tracer, Frame& frame, const Instruction& now);
+
+// The cell in a slot: a resume function's was given to it. Entering a cell cannot fail.
+const Ref& cell_in(Tracer& tracer, Frame& frame, int32_t index);
+// The error for an empty cell. Returns false.
+bool unbound_cell(const Frame& frame, int32_t index);
+bool store_cell(Tracer& tracer, PyObject* cell, PyObject* value);  // null: empties it
+void copy_free_variables(Tracer& tracer, Frame& frame, int32_t count);
+
+}  // namespace minidynamo

@@ -1,0 +1,35 @@
+# graphs: 3
+"""Breaks in a class body, in a hook that type.__new__ calls, and while a class is alive."""
+
+import torch
+
+
+class Loud:
+    def __init_subclass__(cls):
+        print("made", cls.__name__)
+
+
+def f(x):
+    y = x + 1
+
+    class Body:
+        print("in the body")
+        factor = 2
+
+    class Quiet:
+        factor = 3
+
+    y = y * Quiet.factor * Body.factor
+    print("both alive")
+
+    class Hooked(Loud):
+        factor = 4
+
+    return (y * Hooked.factor + Quiet.factor).relu()
+
+
+def inputs():
+    return (torch.randn(2),)
+
+
+calls = [inputs]
