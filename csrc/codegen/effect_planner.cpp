@@ -25,9 +25,7 @@ class EffectPlanner {
     return plan_container_write(stand_in, elements_of(stand_in));
   }
 
-  bool plan() {
-    return plan_later_calls() && plan_iterators() && plan_attribute_writes() && plan_container_writes();
-  }
+  bool plan() { return plan_later_calls() && plan_iterators() && plan_attribute_writes() && plan_container_writes(); }
 
  private:
   Tracer& tracer_;

@@ -301,8 +301,8 @@ class BreakPlanner {
 
   const ResumeFunction* resume_at(size_t i, ResumePlace place) {
     const OriginalPosition& at = places_[i];
-    const ResumeFunction* resume = resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place),
-                                                   frames_[i]->globals.get());
+    const ResumeFunction* resume =
+        resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place), frames_[i]->globals.get());
     PyErr_Clear();
     return resume;
   }

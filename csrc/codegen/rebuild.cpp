@@ -1,6 +1,9 @@
 #include "codegen/rebuild.h"
 
 #include <frameobject.h>
+#include <structmember.h>
+
+#include <utility>
 
 #include "guard/constants.h"
 #include "python/type_version.h"
@@ -120,14 +123,20 @@ PyObject* rebuild_partial(PyObject*, PyObject* const* arguments, Py_ssize_t coun
 }
 
 PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
-  if (count < 7 || count > 8 || !PyExceptionClass_Check(arguments[0])) {
+  if (count < 7 || count > 8 || !PyExceptionClass_Check(arguments[0]) || !PyTuple_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "rebuild_exception takes 7 or 8 arguments");
     return nullptr;
   }
   auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
-  PyTypeObject* base = native_base(type);  // a Python __init__ has run in the trace
-  Ref made = Ref::steal(base->tp_new(type, arguments[1], nullptr));
-  if (!made || base->tp_init(made.get(), arguments[1], nullptr) < 0) return nullptr;
+  PyTypeObject* base = native_base(type);
+  // Without __init__, which has run in the trace, and may have been given something else than `args` by now. Groups
+  // have what they hold from the moment they are made.
+  const bool is_group = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
+  Ref given = is_group ? Ref::borrow(arguments[1]) : Ref::steal(PyTuple_New(0));
+  Ref made = Ref::steal(base->tp_new(type, given.get(), nullptr));
+  if (!made) return nullptr;
+  PyObject** own_args = &reinterpret_cast<PyBaseExceptionObject*>(made.get())->args;
+  Ref::steal(std::exchange(*own_args, Ref::borrow(arguments[1]).release()));
   if (PyDict_Check(arguments[2])) {
     Py_ssize_t position = 0;
     PyObject *name, *value;
@@ -140,6 +149,13 @@ PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t co
   if (PyException_SetTraceback(made.get(), arguments[6]) < 0) return nullptr;
   if (count == 8 && PyObject_SetAttrString(made.get(), "args", arguments[7]) < 0) return nullptr;
   return made.release();
+}
+
+PyObject* bind(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  descrgetfunc get = count == 2 ? Py_TYPE(arguments[0])->tp_descr_get : nullptr;
+  if (get) return get(arguments[0], arguments[1], reinterpret_cast<PyObject*>(Py_TYPE(arguments[1])));
+  PyErr_SetString(PyExc_TypeError, "bind(descriptor, object)");
+  return nullptr;
 }
 
 PyObject* rebuild_object(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
@@ -182,8 +198,8 @@ PyObject* rebuild_hashed(PyObject*, PyObject* const* arguments, Py_ssize_t count
   }
   const bool is_dict = arguments[1] != Py_None;
   Ref dict = Ref::steal(PyDict_New());
-  if (!dict || !add_hashed(dict.get(), tuple_items(arguments[0]), is_dict ? tuple_items(arguments[1]) : nullptr,
-                           arguments[2]))
+  if (!dict ||
+      !add_hashed(dict.get(), tuple_items(arguments[0]), is_dict ? tuple_items(arguments[1]) : nullptr, arguments[2]))
     return nullptr;
   if (is_dict) return dict.release();
   Ref set = Ref::steal(PySet_New(nullptr));
@@ -283,6 +299,7 @@ PyObject* rebuild_tuple_callable() { return callable<rebuild_tuple>("rebuild_tup
 PyObject* rebuild_function_callable() { return callable<rebuild_function>("rebuild_function"); }
 PyObject* rebuild_partial_callable() { return callable<rebuild_partial>("rebuild_partial"); }
 PyObject* rebuild_exception_callable() { return callable<rebuild_exception>("rebuild_exception"); }
+PyObject* bind_callable() { return callable<bind>("bind"); }
 PyObject* rebuild_object_callable() { return callable<rebuild_object>("rebuild_object"); }
 PyObject* call_with_callable() { return callable<call_with>("call_with"); }
 PyObject* native_iterator_callable() { return callable<native_iterator>("native_iterator"); }
@@ -296,14 +313,36 @@ PyObject* stale_iterator_callable() { return callable<stale_iterator>("stale_ite
 PyObject* drop_traceback_callable() { return callable<drop_traceback>("drop_traceback"); }
 
 bool is_rebuildable(PyTypeObject* type) noexcept {
-  if (!is_python_class(type)) return type == known_types()->ordered_dict;
+  if (!is_python_class(type)) return type == known_types()->ordered_dict || type == known_types()->simple_namespace;
   PyTypeObject* base = native_base(type);
-  return base == &PyBaseObject_Type || base == &PyList_Type || base == &PyDict_Type || base == &PySet_Type ||
-         base == known_types()->ordered_dict || is_deque_or_default_dict(base) || is_immutable_base(base);
+  return base == &PyBaseObject_Type || base == known_types()->simple_namespace || base == &PyList_Type ||
+         base == &PyDict_Type || base == &PySet_Type || base == known_types()->ordered_dict ||
+         is_deque_or_default_dict(base) || is_immutable_base(base);
 }
 
 bool can_be_made_empty(PyTypeObject* type) noexcept {
   return is_rebuildable(type) && type != known_types()->ordered_dict && !is_immutable_base(native_base(type));
+}
+
+Ref exception_attributes(PyObject* exception) {
+  PyObject* own = reinterpret_cast<PyBaseExceptionObject*>(exception)->dict;
+  Ref attributes = Ref::steal(own ? PyDict_Copy(own) : PyDict_New());
+  auto* const last = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+  for (PyTypeObject* base = native_base(Py_TYPE(exception)); attributes && base && base != last; base = base->tp_base) {
+    for (const PyMemberDef* member = base->tp_members; member && member->name; ++member) {
+      if (member->flags & READONLY) continue;
+      // A member without a value reads as None, but is not the same.
+      const bool is_object = member->type == T_OBJECT || member->type == T_OBJECT_EX;
+      if (is_object && !*reinterpret_cast<PyObject**>(reinterpret_cast<char*>(exception) + member->offset)) continue;
+      Ref value = Ref::steal(PyMember_GetOne(reinterpret_cast<char*>(exception), const_cast<PyMemberDef*>(member)));
+      if (!value || PyDict_SetItemString(attributes.get(), member->name, value.get()) < 0) return nullptr;
+    }
+    if (base != reinterpret_cast<PyTypeObject*>(PyExc_OSError)) continue;
+    if (Ref written = Ref::steal(PyObject_GetAttrString(exception, "characters_written")))  // a number, if any
+      PyDict_SetItemString(attributes.get(), "characters_written", written.get());
+    PyErr_Clear();
+  }
+  return attributes;
 }
 
 Ref instance_parts(PyObject* instance) {
@@ -327,7 +366,7 @@ Ref instance_parts(PyObject* instance) {
     Ref content = Ref::steal(PyDict_New()), factory = Ref::steal(PyObject_GetAttrString(instance, "default_factory"));
     if (!content || !factory || PyDict_Update(content.get(), instance) < 0) return nullptr;
     items = Ref::steal(PyTuple_Pack(2, factory.get(), content.get()));
-  } else if (base != &PyBaseObject_Type) {
+  } else if (base != &PyBaseObject_Type && base != known_types()->simple_namespace) {
     Ref pairs = Ref::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(base), "items", "O", instance));
     items = Ref::steal(PyDict_New());
     if (!pairs || PyDict_MergeFromSeq2(items.get(), pairs.get(), 1) < 0) return nullptr;

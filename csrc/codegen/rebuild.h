@@ -16,12 +16,13 @@ PyObject* rebuild_partial_callable();  // (func, args, keywords, dict or None)
 // (class, args, attributes: dict or None, cause, context, suppress_context, traceback[, args if __new__ takes others])
 // -> exception
 PyObject* rebuild_exception_callable();
-PyObject* rebuild_object_callable();     // (callable, args) -> callable(*args)
-PyObject* call_with_callable();          // (callable, args, kwargs or None): callable(*args, **kwargs)
-PyObject* native_iterator_callable();    // (iterable): an iterator as its builtin base makes one
-PyObject* rebuild_hashed_callable();     // (keys, values or None, hashes: tuple of int): a dict, or a set
-PyObject* set_hashed_item_callable();    // (dict, key, value, hash)
-PyObject* set_state_callable();          // (object, state): object.__setstate__(state)
+PyObject* bind_callable();             // (descriptor of C code, object): the descriptor bound to the object
+PyObject* rebuild_object_callable();   // (callable, args) -> callable(*args)
+PyObject* call_with_callable();        // (callable, args, kwargs or None): callable(*args, **kwargs)
+PyObject* native_iterator_callable();  // (iterable): an iterator as its builtin base makes one
+PyObject* rebuild_hashed_callable();   // (keys, values or None, hashes: tuple of int): a dict, or a set
+PyObject* set_hashed_item_callable();  // (dict, key, value, hash)
+PyObject* set_state_callable();        // (object, state): object.__setstate__(state)
 // (resume function, args, started, name, qualname): if it has started, run up to where it was suspended
 PyObject* rebuild_generator_callable();
 PyObject* advance_iterator_callable();   // (iterator, count): drops that many items
@@ -39,5 +40,8 @@ bool can_be_made_empty(PyTypeObject* type) noexcept;
 // immutable, or a tuple of arguments (deque, defaultdict); attributes is its __dict__ and slots as a dict. Null with a
 // Python error set if it cannot be had.
 Ref instance_parts(PyObject* instance);
+// What an exception has besides `args`: its __dict__, and the members that its C class has for values (errno, filename,
+// value, code...), as a dict. Null with a Python error set if it cannot be had.
+Ref exception_attributes(PyObject* exception);
 
 }  // namespace minidynamo

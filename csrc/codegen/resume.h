@@ -2,8 +2,9 @@
 // given as arguments. One per place and set of bound locals, shared by all cache entries that end there.
 //
 // The code is the original's behind a prologue that restores the stack and jumps to the place. Of locals that
-// cannot be read any more only those are passed that keep alive what was there before. Cells are passed as cell objects; a free variable's too, so that a resume function
-// needs no closure. Breaks in a resume function's frame resume the original again, so places are always the original's.
+// cannot be read any more only those are passed that keep alive what was there before. Cells are passed as cell
+// objects; a free variable's too, so that a resume function needs no closure. Breaks in a resume function's frame
+// resume the original again, so places are always the original's.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -20,7 +20,8 @@ using Continuation = PlanBreak::Continuation;
 
 class SourceWriter {
  public:
-  SourceWriter(const Plan& plan, PyCodeObject* original) : plan_(plan), code_(original), original_(view_code(original)) {}
+  SourceWriter(const Plan& plan, PyCodeObject* original)
+      : plan_(plan), code_(original), original_(view_code(original)) {}
 
   std::string write() {
     if (!make_schedule(plan_, schedule_)) {
@@ -32,8 +33,7 @@ class SourceWriter {
       if (schedule_.places[id] == Place::Local) line("v" + std::to_string(id) + " = " + expression(id));
       if (schedule_.places[id] == Place::Statement) line(statement(id));
     }
-    for (const ValueId id : schedule_.live_to_drop)
-      line("live[" + std::to_string(plan_.steps[id].index) + "] = None");
+    for (const ValueId id : schedule_.live_to_drop) line("live[" + std::to_string(plan_.steps[id].index) + "] = None");
     for (const ValueId id : schedule_.locals_to_drop) line("del v" + std::to_string(id));
     if (plan_.end)
       write_break(*plan_.end);
@@ -46,8 +46,8 @@ class SourceWriter {
   void line(const std::string& text) { body_ += std::string(4 * (indent_ + 1), ' ') + text + "\n"; }
 
   std::string head() const {
-    std::string text = "# residual code of " + display_name(code_) + ", " + utf8_text(original_.filename) +
-                       ":" + std::to_string(original_.first_line) + "\n";
+    std::string text = "# residual code of " + display_name(code_) + ", " + utf8_text(original_.filename) + ":" +
+                       std::to_string(original_.first_line) + "\n";
     for (size_t i = 0; i < opaque_.size(); ++i) {
       text += "# constant_" + std::to_string(i) + ": " + opaque_text(opaque_[i]) + "\n";
     }

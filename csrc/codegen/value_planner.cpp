@@ -3,6 +3,7 @@
 #include "codegen/rebuild.h"
 #include "python/bound_method.h"
 #include "python/iterators.h"
+#include "python/mapping_proxy.h"
 #include "python/nesting.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
@@ -11,6 +12,7 @@
 #include "trace/known_types.h"
 #include "trace/outside_iterator.h"
 #include "trace/rules.h"
+#include "trace/shown_type.h"
 
 namespace minidynamo {
 namespace {
@@ -147,14 +149,20 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_fake(object)) return output(object);
   if (PyCFunction_Check(object)) return bound_native_method(object);
   PyTypeObject* type = Py_TYPE(object);
-  if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object) || type == &PyMethodDescr_Type ||
-      type == &PyWrapperDescr_Type || type == &PyTraceBack_Type)
+  if (PyType_Check(object)) return constant(reinterpret_cast<PyObject*>(shown_class(object)));
+  if (PyModule_Check(object) || PyCode_Check(object) || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
+      type == &PyTraceBack_Type)
     return constant(object);
   if (type == &PyTuple_Type) return sequence(PlanStep::Kind::Tuple, object);
   if (type == &PyList_Type) return sequence(PlanStep::Kind::List, object);
   if (type == &PyDict_Type) {
     PyObject* owner = tracer_.owner_of_dict(object);
     static PyObject* const dict_name = PyUnicode_InternFromString("__dict__");
+    static PyObject* const annotations_name = PyUnicode_InternFromString("__annotations__");
+    static PyObject* const getattr = import_object("builtins.getattr").release();
+    if (owner && PyType_Check(owner))
+      return PyDict_GET_SIZE(object) ? refuse("annotations that are put into a class")
+                                     : call(getattr, {owner, annotations_name});
     return owner ? call(import_object("builtins.getattr").get(), {owner, dict_name}) : dict(object);
   }
   if (type == &PySet_Type || type == &PyFrozenSet_Type) return set(object);
@@ -172,6 +180,24 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_rebuildable(type)) return instance(object);
   if (PyTuple_Check(object)) return named_tuple(object);
   if (is_dict_view(type)) return dict_view(object);
+  if (type == &PyProperty_Type) return property(object);
+  if (type == &_PyWeakref_RefType) {
+    PyObject* callback = reinterpret_cast<PyWeakReference*>(object)->wr_callback;
+    PyObject* made_by = reinterpret_cast<PyObject*>(type);
+    PyObject* referent = PyWeakref_GET_OBJECT(object);
+    return callback ? call(made_by, {referent, callback}) : call(made_by, {referent});
+  }
+  if (type == &PyBaseObject_Type) return call(reinterpret_cast<PyObject*>(type), {});
+  static PyObject* const union_type = import_object("types.UnionType").release();
+  if (reinterpret_cast<PyObject*>(type) == union_type) {
+    static PyObject* const join = import_object("functools.reduce").release();
+    static PyObject* const unite = import_object("operator.or_").release();
+    Ref members = Ref::steal(PyObject_GetAttrString(object, "__args__"));
+    keep_alive_.push_back(members);
+    const ValueId step = value_of(members.get());
+    return step == kNoValue ? kNoValue : add({PlanStep::Kind::Call, Ref::borrow(join), 0, {constant(unite), step}});
+  }
+  if (type == &PyDictProxy_Type) return call(reinterpret_cast<PyObject*>(type), {proxied_mapping(object)});
   if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
     Ref function = Ref::steal(PyObject_GetAttrString(object, "__func__"));
     keep_alive_.push_back(function);
@@ -405,6 +431,8 @@ ValueId ValuePlanner::cell(PyObject* object) {
 }
 
 ValueId ValuePlanner::function(PyObject* object) {
+  // From outside, by way of C code that gave it unguarded: a copy would be another function.
+  if (!tracer_.made_functions.count(Ref::borrow(object))) return refuse("a function that native code found");
   auto* made = reinterpret_cast<PyFunctionObject*>(object);
   auto part = [](PyObject* value) { return value ? value : Py_None; };
   Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
@@ -430,9 +458,9 @@ ValueId ValuePlanner::bound_native_method(PyObject* object) {
 
 ValueId ValuePlanner::bound_method(PyObject* function, PyObject* self) {
   const bool is_descriptor = Py_IS_TYPE(function, &PyMethodDescr_Type) || Py_IS_TYPE(function, &PyWrapperDescr_Type);
-  if (!is_traced_generator(self) || !is_descriptor)
-    return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {function, self});
-  static PyObject* const getattr = import_object("builtins.getattr").release();  // CPython's generator has its own
+  if (!is_descriptor) return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {function, self});
+  if (!shown_type(self)) return call(bind_callable(), {function, self});
+  static PyObject* const getattr = import_object("builtins.getattr").release();  // the real one has its own
   return call(getattr, {self, PyDescr_NAME(function)});
 }
 
@@ -459,6 +487,22 @@ ValueId ValuePlanner::named_tuple(PyObject* object) {
   return call(rebuild_tuple_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)), items.get()});
 }
 
+ValueId ValuePlanner::property(PyObject* object) {
+  Ref parts[4];
+  const char* const names[] = {"fget", "fset", "fdel", "__doc__"};
+  for (int i = 0; i < 4; ++i) {
+    parts[i] = Ref::steal(PyObject_GetAttrString(object, names[i]));
+    if (!parts[i]) return PyErr_Clear(), refuse("a property");
+    keep_alive_.push_back(parts[i]);
+  }
+  PyObject* type = reinterpret_cast<PyObject*>(&PyProperty_Type);
+  // The getter's own text is found again; then a copy with another getter takes that one's.
+  Ref text = parts[0].is(Py_None) ? Ref() : Ref::steal(PyObject_GetAttrString(parts[0].get(), "__doc__"));
+  PyErr_Clear();
+  if (text.is(parts[3].get())) return call(type, {parts[0].get(), parts[1].get(), parts[2].get()});
+  return call(type, {parts[0].get(), parts[1].get(), parts[2].get(), parts[3].get()});
+}
+
 // An instance of a Python class, perhaps derived from a builtin container.
 ValueId ValuePlanner::instance(PyObject* object) {
   Ref parts = instance_parts(object);  // (items or None, attributes)
@@ -473,12 +517,10 @@ ValueId ValuePlanner::instance(PyObject* object) {
 
 ValueId ValuePlanner::exception(PyObject* object) {
   auto* raised = reinterpret_cast<PyBaseExceptionObject*>(object);
-  Ref attributes = Ref::steal(raised->dict ? PyDict_Copy(raised->dict) : PyDict_New());
-  for (const char* name : {"name", "obj", "path"}) {  // members of AttributeError, NameError, ImportError
-    Ref value = Ref::steal(PyObject_GetAttrString(object, name));
-    if (value && !value.is(Py_None) && !PyDict_GetItemString(attributes.get(), name))
-      PyDict_SetItemString(attributes.get(), name, value.get());
+  Ref attributes = exception_attributes(object);
+  if (!attributes) {
     PyErr_Clear();
+    return refuse(std::string("a ") + Py_TYPE(object)->tp_name);
   }
   Ref cause = Ref::steal(PyException_GetCause(object)), context = Ref::steal(PyException_GetContext(object)),
       traceback = Ref::steal(PyException_GetTraceback(object));

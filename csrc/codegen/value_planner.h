@@ -97,6 +97,7 @@ class ValuePlanner {
   ValueId bound_native_method(PyObject* object);
   ValueId partial(PyObject* object);
   ValueId named_tuple(PyObject* object);
+  ValueId property(PyObject* object);
   ValueId hashed(const std::vector<PyObject*>& keys, const std::vector<PyObject*>* values,
                  const std::vector<Py_hash_t>& hashes);
   ValueId sequence_of_constants(PyObject* object);

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "guard/constants.h"
+#include "python/context_variable.h"
 #include "python/iterators.h"
+#include "python/mapping_proxy.h"
 #include "python/type_version.h"
 
 namespace minidynamo {
@@ -237,6 +239,35 @@ Lookup fetch_iterator_part(AccessStep& step, Reached parent, Reached& result, Re
   return fetch_iterator_part_slowly(step, parent, result, owned);
 }
 
+Lookup fetch_proxied_slowly(const AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
+  if (parent.inline_attributes || !Py_IS_TYPE(parent.object, &PyDictProxy_Type)) return Lookup::Undecided;
+  return found(result, proxied_mapping(parent.object));
+}
+Lookup fetch_proxied(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_proxied_slowly(step, parent, result, owned);
+}
+
+// Never owned: a check must not keep alive what the program only refers to.
+Lookup fetch_referent_slowly(const AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
+  if (parent.inline_attributes || !PyWeakref_CheckRefExact(parent.object)) return Lookup::Undecided;
+  PyObject* referent = PyWeakref_GET_OBJECT(parent.object);
+  return found(result, referent == Py_None ? nullptr : referent);
+}
+Lookup fetch_referent(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_referent_slowly(step, parent, result, owned);
+}
+
+Lookup fetch_context_value_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  if (parent.inline_attributes || !PyContextVar_CheckExact(parent.object)) return Lookup::Undecided;
+  owned = Ref::steal(context_value(parent.object, step.index == 1));
+  return found(result, owned.get());
+}
+Lookup fetch_context_value(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  Lookup lookup = fetch_context_value_slowly(step, parent, result, owned);
+  owned.reset();  // the context or the variable owns it
+  return lookup;
+}
+
 // --- the table
 // ----------------------------------------------------------------------------------------------------------
 
@@ -261,8 +292,11 @@ constexpr Row kRows[] = {
     {"Upcoming", fetch_upcoming, fetch_upcoming_slowly},
     {"IteratorPart", fetch_iterator_part, fetch_iterator_part_slowly},
     {"CallResult", fetch_call_result, fetch_call_result_slowly},
+    {"Proxied", fetch_proxied, fetch_proxied_slowly},
+    {"Referent", fetch_referent, fetch_referent_slowly},
+    {"ContextValue", fetch_context_value, fetch_context_value_slowly},
 };
-static_assert(std::size(kRows) == static_cast<size_t>(Access::CallResult) + 1);
+static_assert(std::size(kRows) == static_cast<size_t>(Access::ContextValue) + 1);
 
 bool is_string(PyObject* key) noexcept { return key && PyUnicode_CheckExact(key); }
 bool is_identifier(PyObject* key) noexcept { return is_string(key) && PyUnicode_IsIdentifier(key); }
@@ -385,6 +419,12 @@ std::string path_text(std::span<const PathStep> path) {
       return parent() + ".__reduce__()[1][" + std::to_string(step.index) + "]";
     case Access::CallResult:
       return parent() + "()";
+    case Access::Proxied:
+      return "mapping of " + parent();
+    case Access::Referent:
+      return parent() + "()";
+    case Access::ContextValue:
+      return parent() + ".get()";
     case Access::Upcoming:
       return "upcoming(" + parent() + ", " + std::to_string(step.index) + ")";
   }

@@ -175,11 +175,18 @@ bool GuardProgram::passes_alone(uint32_t index, const FrameView& frame, Reached&
   return true;
 }
 
+// A __dict__ that does not exist yet is no other object.
+bool GuardProgram::has_no_dict_yet(uint32_t slot) const noexcept {
+  return std::any_of(dicts_to_make_.begin(), dicts_to_make_.end(),
+                     [&](const auto& made) { return made.first == slot; });
+}
+
 bool GuardProgram::are_distinct(PyObject* const* slots) noexcept {
   if (distinct_.empty() || std::equal(slots_.begin(), slots_.end(), slots)) return true;
   for (const std::vector<uint32_t>& group : distinct_) {
     distinct_scratch_.clear();
-    for (uint32_t slot : group) distinct_scratch_.push_back(slots[slot]);
+    for (uint32_t slot : group)
+      if (!has_no_dict_yet(slot)) distinct_scratch_.push_back(slots[slot]);
     std::sort(distinct_scratch_.begin(), distinct_scratch_.end());
     if (std::adjacent_find(distinct_scratch_.begin(), distinct_scratch_.end()) != distinct_scratch_.end()) return false;
   }

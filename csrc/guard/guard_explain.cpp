@@ -49,7 +49,8 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame) const
   for (const std::vector<uint32_t>& group : distinct_) {
     std::vector<std::pair<PyObject*, uint32_t>> objects;
     for (uint32_t index = 0; index < nodes_.size(); ++index)
-      if (nodes_[index].slot >= 0 && std::find(group.begin(), group.end(), nodes_[index].slot) != group.end())
+      if (nodes_[index].slot >= 0 && !reached[index].inline_attributes &&
+          std::find(group.begin(), group.end(), nodes_[index].slot) != group.end())
         objects.emplace_back(reached[index].object, index);
     std::sort(objects.begin(), objects.end());
     for (size_t i = 1; i < objects.size(); ++i) {

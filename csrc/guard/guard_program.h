@@ -107,6 +107,7 @@ class GuardProgram {
 
   bool passes_alone(uint32_t node, const FrameView& frame, Reached& result) noexcept;
   bool are_distinct(PyObject* const* slots) noexcept;
+  bool has_no_dict_yet(uint32_t slot) const noexcept;
   bool make_gathered_dicts(PyObject** slots) noexcept;
 
   std::string path_of(uint32_t node, bool absent = false) const;

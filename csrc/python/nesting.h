@@ -1,4 +1,5 @@
-// Walks over nested containers recurse on the C stack, and a container may hold itself: each level asks whether to go on.
+// Walks over nested containers recurse on the C stack, and a container may hold itself: each level asks whether to go
+// on.
 #pragma once
 #include <unordered_set>
 

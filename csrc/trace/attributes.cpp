@@ -8,10 +8,11 @@
 #include "python/error_text.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
-#include "trace/class_view.h"
 #include "trace/known_types.h"
+#include "trace/mapping_proxy.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
+#include "trace/shown_type.h"
 #include "trace/tensor_calls.h"
 
 namespace minidynamo {
@@ -54,9 +55,13 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
   Ref dict = Ref::steal(PyObject_GenericGetDict(owner->value.get(), nullptr));
   if (!dict) return nullptr;
   Source* source = tracer.guards.child(owner, Access::InstanceDict, nullptr, -1, dict.get());
-  if (!source->value.is(dict.get()))
-    return tracer.give_up(BreakReason::InstanceDict,
-                          "__dict__ of an object whose attributes were read before it had one");
+  if (!source->value.is(dict.get())) {
+    if (!source->inline_attributes)
+      return tracer.give_up(BreakReason::InstanceDict,
+                            "__dict__ of an object whose attributes were read before it had one");
+    source->value = dict;  // it has one now, with the attributes that were read
+    source->inline_attributes = false;
+  }
   Ref entered = tracer.outside.enter(tracer, source);
   if (!entered) return nullptr;
   // Attributes that the trace has written are in the dict from now on.
@@ -138,8 +143,13 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     static PyObject* const class_name = interned("__class__");
     if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
     const bool is_class = PyType_Check(object);  // whose __dict__ is a read-only view
-    if (name == dict_name && !is_class && tracer.outside.source_of(object))
-      return load_own_dict(tracer, object);
+    static PyObject* const annotations_name = interned("__annotations__");
+    if (name == annotations_name && is_class) {
+      Ref made = make_class_annotations(tracer, reinterpret_cast<PyTypeObject*>(object));
+      if (made || PyErr_Occurred()) return made;
+    }
+    if (name == dict_name && is_class) return load_class_dict(tracer, reinterpret_cast<PyTypeObject*>(object));
+    if (name == dict_name && !is_class && tracer.outside.source_of(object)) return load_own_dict(tracer, object);
     if (name == dict_name && !is_class && !tracer.outside.source_of(object)) {
       Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
       if (dict) tracer.own_dicts.emplace(dict.get(), Ref::borrow(object));
@@ -395,6 +405,11 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
   if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object), nullptr;
+  if (PyTypeObject* shown = shown_type(object)) {
+    static PyObject* const shown_class_name = interned("__class__");
+    if (name == shown_class_name) return Ref::borrow(reinterpret_cast<PyObject*>(shown));
+    if (!can_show_attribute(tracer, object, name)) return nullptr;
+  }
   if (PyType_Check(object)) return load_from_type(tracer, reinterpret_cast<PyTypeObject*>(object), name);
   if (PyModule_Check(object)) return load_from_python_module(tracer, object, name);
   if (type == &PySuper_Type) return load_from_super(tracer, object, name);
@@ -426,6 +441,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   }
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !tracer.outside.source_of(object)) {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
+    if (value && value.is(instance_dict(object))) tracer.own_dicts.emplace(value.get(), Ref::borrow(object));
     return tracer.broken() ? Ref() : value;
   }
 
@@ -471,13 +487,7 @@ Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name)
 
 bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable, Ref& self) {
   PyTypeObject* type = Py_TYPE(object);
-  if (tracer.outside.is_opaque(object)) {
-    static PyObject* const get_name = interned("get");
-    if (name != get_name || !class_of_view(tracer, object)) return use_opaque(tracer, object);
-    callable = Ref::borrow(class_attribute(&PyDictProxy_Type, name));
-    self = Ref::borrow(object);
-    return true;
-  }
+  if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object);
   // The common case without making a bound method: a function in the class, nothing of that name in the instance.
   bool is_module = PyType_IsSubtype(type, known_types()->module);
   if (is_module) {
@@ -562,6 +572,9 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     tracer.outside.write(globals, name, value);
     return true;
   }
+  if (PyType_Check(object) && is_class_dict_in_use(tracer, reinterpret_cast<PyTypeObject*>(object)))
+    return tracer.give_up(BreakReason::ClassAttributeWrite,
+                          "an attribute of a class whose __dict__ is in use is set") != nullptr;
   if (PyType_Check(object) && value && can_write_class(tracer, reinterpret_cast<PyTypeObject*>(object), name)) {
     tracer.outside.write_class(object, name, value);
     return true;
@@ -671,6 +684,17 @@ Ref load_cell(Tracer& tracer, PyObject* cell) {
     return tracer.outside.enter(tracer, tracer.guards.child(source, Access::CellContents, nullptr, -1, contents));
   tracer.guards.add_missing(source, Access::CellContents, nullptr, -1, tracer.origin());
   return nullptr;
+}
+
+Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name) {
+  return invoke_descriptor(tracer, descriptor, object, name);
+}
+
+bool enter_functions_of_property(Tracer& tracer, PyObject* object) {
+  if (!PyObject_TypeCheck(object, &PyProperty_Type) || !tracer.outside.source_of(object)) return true;
+  for (const char* part : {"fget", "fset", "fdel"})
+    if (!descriptor_part(tracer, object, part)) return false;
+  return true;
 }
 
 Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute) {

@@ -13,6 +13,9 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
 // What object.__setattr__ and object.__delattr__ do, past any override.
 bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value);
 
+// What a descriptor gives for an object, by the name that it was found under (needed for getters of C code only).
+Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name);
+
 // _PyType_Lookup with a guard on what was found, or that nothing was. Raw: an unbound descriptor, outside. Null Ref
 // without a Python error: absent.
 Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name);
@@ -26,6 +29,8 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name);
 bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name);
 Ref load_cell(Tracer& tracer, PyObject* cell);  // null Ref without error: empty
 // What a function holds (defaults, closure, code...), entered if the function is outside.
+// Makes the functions of an outside property known before C code takes them out; true for other objects.
+bool enter_functions_of_property(Tracer& tracer, PyObject* object);
 Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute);
 
 }  // namespace minidynamo

@@ -10,10 +10,12 @@
 #include "trace/attributes.h"
 #include "trace/class_statement.h"
 #include "trace/evaluate.h"
+#include "trace/exception_text.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
+#include "trace/shown_type.h"
 #include "trace/tensor_calls.h"
 #include "trace/user_rules.h"
 
@@ -182,7 +184,7 @@ bool is_safe_native_base(PyTypeObject* base) noexcept {
 
 Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   if (type == &PyType_Type && arguments.values.size() == 1 && !arguments.keyword_names)
-    return Ref::borrow(reinterpret_cast<PyObject*>(arguments.values[0].type()));
+    return Ref::borrow(reinterpret_cast<PyObject*>(visible_type(arguments.values[0].get())));
   if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
   if (type == &PyType_Type) return instantiate(tracer, type, arguments);
   if (is_python_class(type) || type == known_types()->thread_local_storage) {
@@ -195,11 +197,14 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), arguments);
         return call(tracer, override.get(), with_type.arguments);
       }
-      if (!Py_TYPE(override.get())->tp_descr_get)
-        return call(tracer, override.get(), arguments);  // TypedDict's is dict
+      if (!override.type()->tp_descr_get) return call(tracer, override.get(), arguments);  // a TypedDict's is dict
+      if (!Py_IS_TYPE(override.get(), &PyWrapperDescr_Type))
+        return tracer.give_up(BreakReason::UnknownClass, std::string("a metaclass makes a ") + type->tp_name +
+                                                             " by a " + override.type()->tp_name);
     }
     return instantiate(tracer, type, arguments);
   }
+  if (type == &PyBaseObject_Type) return call_natively(tracer, reinterpret_cast<PyObject*>(type), arguments);
   if (is_plain_builtin_type(type) || type == &PySuper_Type) {
     const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type ||
                           type == &PyZip_Type || type == &PySet_Type || type == &PyReversed_Type;
@@ -215,6 +220,9 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         return tracer.give_up(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
       }
     }
+    if (type == &PyUnicode_Type && values.size() == 1 && !arguments.keyword_names &&
+        is_exception_from_outside(tracer, values[0].get()))
+      return text_of_exception(tracer, values[0].get(), "__str__");
     if (type == &PyUnicode_Type && values.size() == 1 && shows_address(values[0].get()))
       return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
     for (const Ref& value : values) {
@@ -267,11 +275,12 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
     PyObject* self = PyCFunction_GET_SELF(callable);
     if (!self || PyModule_Check(self)) return false;
     if (PyType_Check(self)) return is_plain_builtin_type(native_base(reinterpret_cast<PyTypeObject*>(self)));
-    return is_traced_generator(self) || is_plain_builtin_type(Py_TYPE(self)) ||
+    return shown_type(self) || is_plain_builtin_type(Py_TYPE(self)) ||
            is_plain_builtin_type(native_base(Py_TYPE(self)));
   }
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type)
-    return is_plain_builtin_type(PyDescr_TYPE(callable)) || PyDescr_TYPE(callable) == traced_generator_type();
+    return is_plain_builtin_type(PyDescr_TYPE(callable)) ||
+           shown_class(reinterpret_cast<PyObject*>(PyDescr_TYPE(callable))) != PyDescr_TYPE(callable);
   return false;
 }
 
@@ -385,8 +394,11 @@ Ref Arguments::keywords() const {
   return dict;
 }
 
-Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (tracer.outside.is_opaque(callable)) return use_opaque(tracer, callable), nullptr;
+Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
+  if (tracer.outside.is_opaque(given)) return use_opaque(tracer, given), nullptr;
+  const Ref for_stand_in = method_for_stand_in(tracer, given, arguments);
+  if (!for_stand_in) return nullptr;
+  PyObject* callable = for_stand_in.get();
   if (Py_IS_TYPE(callable, &PyMethod_Type)) {
     Prepended with_self(Ref::borrow(PyMethod_GET_SELF(callable)), arguments);
     Ref function = Ref::borrow(PyMethod_GET_FUNCTION(callable));
@@ -423,6 +435,7 @@ Ref call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     PyObject* self = bound_self(callable);
     if (self && !expose(tracer, self)) return nullptr;
     if (!self && !arguments.values.empty()) self = arguments.values[0].get();
+    if (self && !enter_functions_of_property(tracer, self)) return nullptr;
     if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
       for (const Ref& value : arguments.values) guard_as_key(tracer, self, value.get());
     if (compares_elements(callable)) {

@@ -3,6 +3,7 @@
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
+#include "trace/exception_text.h"
 #include "trace/generator.h"
 #include "trace/operations.h"
 
@@ -63,6 +64,8 @@ Ref build_string(Frame& frame, int32_t count) {
 
 Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conversion) {
   if (is_fake(value)) return tracer.give_up(BreakReason::TensorToText, "a tensor is formatted into a string");
+  if (is_exception_from_outside(tracer, value) && !spec && conversion != 3)
+    return text_of_exception(tracer, value, conversion == 2 ? "__repr__" : "__str__");
   if (!expose(tracer, value)) return nullptr;
   if (shows_address(value))
     return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");

@@ -12,9 +12,10 @@ namespace {
 // A generator of the trace. It is an ordinary Python iterator, so C code (tuple(), all(), zip()) may drive it; it runs
 // only while its trace does.
 struct GeneratorObject {
-  PyObject_HEAD Frame* frame;  // owned; null when finished
-  HandledEntry* handled;       // owned, with the frame
-  Tracer* tracer;              // the trace that made it
+  PyObject_HEAD Frame* frame;        // owned; null when finished
+  HandledEntry* handled;             // owned, with the frame
+  Tracer* tracer;                    // the trace that made it
+  PyObject *name, *qualname, *code;  // owned
   bool started, running;
 };
 
@@ -171,6 +172,8 @@ void close_when_dropped(PyObject* self) {
 void generator_dealloc(PyObject* self) {
   close_when_dropped(self);
   finish(as_generator(self));
+  for (PyObject* part : {as_generator(self)->name, as_generator(self)->qualname, as_generator(self)->code})
+    Ref::steal(part);
   PyObject_Free(self);
 }
 
@@ -180,20 +183,6 @@ PyMethodDef generator_methods[] = {
     {"close", generator_close, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
-
-PyTypeObject make_generator_type() {
-  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
-  type.tp_name = "minidynamo.traced_generator";
-  type.tp_basicsize = sizeof(GeneratorObject);
-  type.tp_dealloc = generator_dealloc;
-  type.tp_flags = Py_TPFLAGS_DEFAULT;
-  type.tp_iter = PyObject_SelfIter;
-  type.tp_iternext = generator_next;
-  type.tp_methods = generator_methods;
-  return type;
-}
-
-PyTypeObject generator_type = make_generator_type();
 
 // `yield from`: the iterator that a suspended generator waits for, or null.
 PyObject* delegate(const Frame& frame) noexcept {
@@ -205,6 +194,52 @@ PyObject* delegate(const Frame& frame) noexcept {
   return frame.slots[frame.stack_top - 1].get();
 }
 
+// Attributes that CPython's generators have, as far as a trace can tell; what is missing here is a break.
+const Frame& frame_of(PyObject* self) noexcept { return *as_generator(self)->frame; }
+
+PyObject* generator_name(PyObject* self, void*) { return Ref::borrow(as_generator(self)->name).release(); }
+PyObject* generator_qualname(PyObject* self, void*) { return Ref::borrow(as_generator(self)->qualname).release(); }
+PyObject* generator_code(PyObject* self, void*) { return Ref::borrow(as_generator(self)->code).release(); }
+PyObject* generator_running(PyObject* self, void*) { return PyBool_FromLong(as_generator(self)->running); }
+PyObject* generator_suspended(PyObject* self, void*) {
+  const GeneratorObject* generator = as_generator(self);
+  return PyBool_FromLong(generator->frame && generator->started && !generator->running);
+}
+PyObject* generator_awaited(PyObject* self, void*) {
+  const GeneratorObject* generator = as_generator(self);
+  PyObject* inner = generator->frame && generator->started && !generator->running ? delegate(frame_of(self)) : nullptr;
+  return Ref::borrow(inner ? inner : Py_None).release();
+}
+int set_generator_name(PyObject*, PyObject*, void*) {
+  Tracer::current()->give_up(BreakReason::OpaqueObject, "a generator is given another name");
+  return -1;
+}
+
+PyGetSetDef generator_attributes[] = {
+    {"__name__", generator_name, set_generator_name, nullptr, nullptr},
+    {"__qualname__", generator_qualname, set_generator_name, nullptr, nullptr},
+    {"gi_code", generator_code, nullptr, nullptr, nullptr},
+    {"gi_running", generator_running, nullptr, nullptr, nullptr},
+    {"gi_suspended", generator_suspended, nullptr, nullptr, nullptr},
+    {"gi_yieldfrom", generator_awaited, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyTypeObject make_generator_type() {
+  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  type.tp_name = "generator";
+  type.tp_basicsize = sizeof(GeneratorObject);
+  type.tp_dealloc = generator_dealloc;
+  type.tp_flags = Py_TPFLAGS_DEFAULT;
+  type.tp_iter = PyObject_SelfIter;
+  type.tp_iternext = generator_next;
+  type.tp_methods = generator_methods;
+  type.tp_getset = generator_attributes;
+  return type;
+}
+
+PyTypeObject generator_type = make_generator_type();
+
 }  // namespace
 
 Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
@@ -213,6 +248,10 @@ Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
   GeneratorObject* generator = as_generator(object.get());
   frame->caller = nullptr;
   frame->called_directly = false;
+  const auto* maker = reinterpret_cast<PyFunctionObject*>(frame->function.get());
+  generator->name = Ref::borrow(maker->func_name).release();
+  generator->qualname = Ref::borrow(maker->func_qualname).release();
+  generator->code = Ref::borrow(maker->func_code).release();
   generator->frame = frame.release();
   generator->handled = new HandledEntry;
   generator->tracer = &tracer;

@@ -7,7 +7,6 @@
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
-#include "trace/class_view.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
 #include "trace/outside_iterator.h"
@@ -97,7 +96,7 @@ void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
     Py_ssize_t position = 0;
     PyObject *key, *value;
     while (PyDict_Next(object, &position, &key, &value)) tell_apart(tracer, value, visited);
-  } else if (Source* source; is_outside_instance(tracer, object, source)) {
+  } else if (Source * source; is_outside_instance(tracer, object, source)) {
     tracer.outside.told_apart(source);
   }
 }
@@ -241,6 +240,8 @@ bool shows_address(PyObject* object, Visited& visited) {
       if (shows_address(key, visited) || shows_address(value, visited)) return true;
     return false;
   }
+  if (PyExceptionInstance_Check(object))
+    return shows_address(reinterpret_cast<PyBaseExceptionObject*>(object)->args, visited);
   return (type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str) ||
          PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object) || PyCode_Check(object);
 }
@@ -314,6 +315,10 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
                                                                Py_TYPE(right)->tp_name);
   }
   if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
+  constexpr int kRemainder = 6;
+  if (number == kRemainder && PyUnicode_Check(left) && PyTuple_Check(right))  // their text is taken
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(right); ++i)
+      if (!expose(tracer, PyTuple_GET_ITEM(right, i))) return nullptr;
   guard_special_methods(tracer, left, {binary.method});
   guard_special_methods(tracer, right, {binary.reflected});
   if (tracer.broken()) return nullptr;
@@ -343,13 +348,9 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
 }
 
 int contains(Tracer& tracer, PyObject* container, PyObject* item) {
-  if (PyTypeObject* type = class_of_view(tracer, container)) {
-    const bool found = static_cast<bool>(own_class_attribute(tracer, type, item));
-    return PyErr_Occurred() ? -1 : found;
-  }
   guard_as_key(tracer, container, item);
   if (StandIn* stand_in = tracer.outside.stand_in(container);
-      stand_in && !stand_in->filled && PyDict_CheckExact(container) && is_plain_key(item)) {
+      stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) && is_plain_key(item)) {
     bool found = false;
     Ref value = tracer.outside.dict_item(tracer, *stand_in, item, found);
     return PyErr_Occurred() ? -1 : found;
@@ -393,14 +394,9 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
     Ref index = tensor_index(tracer, key);
     return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
   }
-  if (PyTypeObject* type = class_of_view(tracer, container)) {
-    Ref found = own_class_attribute(tracer, type, key);
-    if (!found && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);
-    return found;
-  }
   guard_as_key(tracer, container, key);
   if (StandIn* stand_in = tracer.outside.stand_in(container); stand_in && !stand_in->filled) {
-    if (PyDict_CheckExact(container) && is_plain_key(key)) {
+    if (PyDict_CheckExact(stand_in->object.get()) && is_plain_key(key)) {
       bool found = false;
       Ref value = tracer.outside.dict_item(tracer, *stand_in, key, found);
       if (!found && !PyErr_Occurred()) {

@@ -6,6 +6,7 @@
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "trace/known_types.h"
+#include "trace/mapping_proxy.h"
 #include "trace/outside_iterator.h"
 #include "trace/tracer.h"
 
@@ -36,10 +37,12 @@ PyTypeObject* container_base(PyTypeObject* type) noexcept {
   return nullptr;
 }
 
-// Whether a C function is bound to what it may change: a container or an exception.
-bool is_bound_to_changeable(PyObject* function) noexcept {
-  PyObject* self = PyCFunction_GET_SELF(function);
-  return self && (PyByteArray_Check(self) || PyExceptionInstance_Check(self) || container_base(Py_TYPE(self)));
+// A tuple with names that C code made (sys.version_info), of nothing but constants.
+bool is_record_of_constants(PyObject* object) {
+  if (!PyDict_GetItemString(Py_TYPE(object)->tp_dict, "n_sequence_fields")) return PyErr_Clear(), false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (!is_constant(PyTuple_GET_ITEM(object, i))) return false;
+  return true;
 }
 
 }  // namespace
@@ -51,7 +54,7 @@ bool is_guarded_by_identity(PyObject* object) noexcept {
     return !PyFunction_GET_CLOSURE(object) &&
            !(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))->co_flags & CO_NESTED);
   if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
-  if (PyCFunction_Check(object)) return !is_bound_to_changeable(object);
+  if (PyCFunction_Check(object)) return !is_bound_native_method(object);
   if (type == &PyMethodDescr_Type || type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type ||
       type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type || type == &PyProperty_Type ||
       type == &PyClassMethod_Type || type == &PyStaticMethod_Type || type == &PyCapsule_Type)
@@ -190,7 +193,7 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     return Ref::borrow(raw);
   }
   if (PyTuple_Check(raw)) return enter_tuple(tracer, source);
-  if (Py_IS_TYPE(raw, &_PyMethodWrapper_Type) || (PyCFunction_Check(raw) && is_bound_to_changeable(raw)))
+  if (Py_IS_TYPE(raw, &_PyMethodWrapper_Type) || (PyCFunction_Check(raw) && is_bound_native_method(raw)))
     return descriptor_behind(raw) ? enter_bound_native(tracer, source) : enter_opaque(tracer, source);
   if (type == &PySuper_Type) return enter_super(tracer, source);
   if (is_guarded_by_identity(raw)) {
@@ -224,7 +227,17 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     iterators_.push_back(iterator.get());
     return iterator;
   }
+  if (type == &PyDictProxy_Type) return enter_proxy(tracer, source);
   return enter_instance(tracer, source);
+}
+
+Ref Outside::enter_proxy(Tracer& tracer, Source* source) {
+  Ref proxy = enter_mapping_proxy(tracer, source);
+  if (tracer.broken()) return nullptr;
+  if (!proxy) return enter_opaque(tracer, source);
+  replacements_.emplace(source->value.get(), proxy);
+  know(proxy.get(), source);
+  return proxy;
 }
 
 // What the C part of an object keeps decides, whatever a Python class adds to it.
@@ -234,7 +247,8 @@ Ref Outside::enter_instance(Tracer& tracer, Source* source) {
   const bool is_static = !PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE);
   const bool holds_others = base == &PyDictKeys_Type || base == &PyDictValues_Type || base == &PyDictItems_Type ||
                             base == &PyDictProxy_Type || base == &PyFrozenSet_Type || base == &PySlice_Type;
-  const bool is_of_one_run = base == &PyFrame_Type || base == &PyTraceBack_Type || PyWeakref_Check(raw);
+  const bool is_of_one_run =
+      base == &PyFrame_Type || base == &PyTraceBack_Type || (PyWeakref_Check(raw) && !PyWeakref_CheckRefExact(raw));
   const bool is_iterator = base->tp_iternext && base->tp_iternext != _PyObject_NextNotImplemented;
   if (is_static &&
       (is_iterator || base == &PyByteArray_Type || base == &PyMemoryView_Type || is_of_one_run || holds_others))
@@ -245,7 +259,7 @@ Ref Outside::enter_instance(Tracer& tracer, Source* source) {
                         base == &PyBytes_Type || base == &PyComplex_Type;
   const bool is_instance = base == &PyBaseObject_Type || is_value || base == &PyCell_Type ||
                            base == known_types()->partial || base == known_types()->simple_namespace ||
-                           PyFunction_Check(raw) || PyExceptionInstance_Check(raw);
+                           PyFunction_Check(raw) || PyExceptionInstance_Check(raw) || PyWeakref_CheckRefExact(raw);
   tracer.guards.add(source, is_instance ? GuardKind::ExactType : GuardKind::Identity, tracer.origin());
   if (is_value) tracer.guards.add(source, GuardKind::Value, tracer.origin());
   know(raw, source);
@@ -342,7 +356,8 @@ Ref Outside::enter_tuple(Tracer& tracer, Source* source) {
     tracer.guards.add(source, GuardKind::Constant, tracer.origin());
     return Ref::borrow(raw);
   }
-  if (type != &PyTuple_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return enter_opaque(tracer, source);
+  if (type != &PyTuple_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !is_record_of_constants(raw))
+    return enter_opaque(tracer, source);
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   tracer.guards.add(source, GuardKind::Length, tracer.origin());
   const Py_ssize_t count = PyTuple_GET_SIZE(raw);

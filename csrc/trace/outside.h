@@ -50,6 +50,8 @@ class Outside {
   PyObject* replacement_of(PyObject* outside_object) const noexcept;
 
   StandIn* stand_in(PyObject* object) noexcept;  // null if the object is none
+  // Another object that shows what a stand-in holds.
+  void also_stands_in(PyObject* object, StandIn* stand_in) { stand_in_of_.emplace(object, stand_in); }
   // Fills it: every element enters. After that any code may use it as the real thing.
   bool fill(Tracer& tracer, StandIn& stand_in);
   bool fill_if_stand_in(Tracer& tracer, PyObject* object) {
@@ -119,6 +121,7 @@ class Outside {
   Ref enter_super(Tracer& tracer, Source* source);
   Ref enter_holder(Tracer& tracer, Source* source, const char* held_name, const std::function<Ref(PyObject*)>& make);
   void guard_part(Tracer& tracer, Source* source, const char* name, GuardKind kind);
+  Ref enter_proxy(Tracer& tracer, Source* source);
   Ref enter_tuple(Tracer& tracer, Source* source);
   Ref enter_container(Tracer& tracer, Source* source);
   Ref enter_tensor(Tracer& tracer, Source* source);

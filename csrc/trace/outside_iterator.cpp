@@ -14,8 +14,6 @@ struct OutsideIterator {
   bool ended, is_part;
 };
 
-extern PyTypeObject outside_iterator_type;
-
 OutsideIterator* as_iterator(PyObject* object) noexcept { return reinterpret_cast<OutsideIterator*>(object); }
 
 PyObject* iterator_next(PyObject* self) {
@@ -44,9 +42,9 @@ void iterator_dealloc(PyObject* self) {
   PyObject_Free(self);
 }
 
-PyTypeObject make_iterator_type() {
+PyTypeObject make_iterator_type(const char* name) {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
-  type.tp_name = "minidynamo.outside_iterator";
+  type.tp_name = name;
   type.tp_basicsize = sizeof(OutsideIterator);
   type.tp_dealloc = iterator_dealloc;
   type.tp_flags = Py_TPFLAGS_DEFAULT;
@@ -55,7 +53,31 @@ PyTypeObject make_iterator_type() {
   return type;
 }
 
-PyTypeObject outside_iterator_type = make_iterator_type();
+// One for each type that can be followed, of the same name.
+struct IteratorType {
+  PyTypeObject* original;
+  PyTypeObject type;
+};
+IteratorType iterator_types[] = {
+    {&PyListIter_Type, make_iterator_type("list_iterator")},
+    {&PyTupleIter_Type, make_iterator_type("tuple_iterator")},
+    {&PyRangeIter_Type, make_iterator_type("range_iterator")},
+    {&PyDictIterKey_Type, make_iterator_type("dict_keyiterator")},
+    {&PyDictIterValue_Type, make_iterator_type("dict_valueiterator")},
+    {&PyDictIterItem_Type, make_iterator_type("dict_itemiterator")},
+    {&PyEnum_Type, make_iterator_type("enumerate")},
+    {&PyZip_Type, make_iterator_type("zip")},
+};
+
+PyTypeObject* type_for(PyTypeObject* original) noexcept {
+  for (IteratorType& known : iterator_types) {
+    if (known.original != original) continue;
+    const bool ready = (known.type.tp_flags & Py_TPFLAGS_READY) || PyType_Ready(&known.type) == 0;
+    return ready ? &known.type : nullptr;
+  }
+  PyErr_Format(PyExc_TypeError, "minidynamo: a %s cannot be followed", original->tp_name);
+  return nullptr;
+}
 
 // enumerate and zip, by what their __reduce__ says: (type, (iterator, count)) or (type, iterators[, strict]).
 Ref reduce(PyObject* iterator) {
@@ -82,8 +104,9 @@ bool can_follow_iterator(PyObject* iterator) {
 }
 
 Ref enter_iterator(Tracer& tracer, Source* source) {
-  if (!(outside_iterator_type.tp_flags & Py_TPFLAGS_READY) && PyType_Ready(&outside_iterator_type) < 0) return nullptr;
   PyObject* raw = source->value.get();
+  PyTypeObject* type = type_for(Py_TYPE(raw));
+  if (!type) return nullptr;
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   Ref inner;
   if (Ref parts = reduce(raw)) {
@@ -100,7 +123,7 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
     inner = Ref::steal(PyObject_Call(PyTuple_GET_ITEM(parts.get(), 0), entered.get(), nullptr));
     if (!inner) return nullptr;
   }
-  Ref object = Ref::steal(reinterpret_cast<PyObject*>(PyObject_New(OutsideIterator, &outside_iterator_type)));
+  Ref object = Ref::steal(reinterpret_cast<PyObject*>(PyObject_New(OutsideIterator, type)));
   OutsideIterator* made = as_iterator(object.get());
   made->tracer = &tracer;
   made->source = source;
@@ -110,7 +133,17 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
   return object;
 }
 
-bool is_outside_iterator(PyObject* object) noexcept { return Py_IS_TYPE(object, &outside_iterator_type); }
+bool is_outside_iterator(PyObject* object) noexcept { return Py_TYPE(object)->tp_iternext == iterator_next; }
+
+PyTypeObject* type_of_original(PyObject* iterator) noexcept {
+  return Py_TYPE(as_iterator(iterator)->source->value.get());
+}
+
+PyTypeObject* original_iterator_type(PyTypeObject* type) noexcept {
+  for (const IteratorType& known : iterator_types)
+    if (&known.type == type) return known.original;
+  return nullptr;
+}
 
 Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
   OutsideIterator* iterator = as_iterator(object);

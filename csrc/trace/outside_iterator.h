@@ -15,6 +15,9 @@ bool can_follow_iterator(PyObject* iterator);
 Ref enter_iterator(Tracer& tracer, Source* source);
 
 bool is_outside_iterator(PyObject* object) noexcept;
+// The type of the iterator that one stands for; and the same by the type of the stand-in, null for other types.
+PyTypeObject* type_of_original(PyObject* iterator) noexcept;
+PyTypeObject* original_iterator_type(PyTypeObject* type) noexcept;
 // The source of the next item, for those whose items need no making; the iterator has moved on then. Null without a
 // Python error: it has ended, or next() has to be called (`call_next`).
 Source* take_next_source(Tracer& tracer, PyObject* iterator, bool& call_next);

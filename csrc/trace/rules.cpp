@@ -9,6 +9,8 @@
 
 #include "trace/attributes.h"
 #include "trace/known_types.h"
+#include "trace/library.h"
+#include "trace/mapping_proxy.h"
 #include "trace/operations.h"
 #include "trace/special.h"
 #include "trace/tensor_calls.h"
@@ -154,6 +156,13 @@ const Rule* rule_for_type(PyTypeObject* type) {
   if (type == known->tensor_type) return &tensor_data;
   if (type == item_getter) return &pure;
   if (type == method_caller_type) return &method_caller;
+  static const Rule generic_alias{Rule::Kind::Special, special::generic_alias_call};
+  static const Rule reference{Rule::Kind::Special, special::reference_call};
+  static PyTypeObject* const scanner = reinterpret_cast<PyTypeObject*>(import_object("_json.make_scanner").release());
+  static PyTypeObject* const encoder = reinterpret_cast<PyTypeObject*>(import_object("_json.make_encoder").release());
+  if (type == &Py_GenericAliasType) return &generic_alias;
+  if (type == &_PyWeakref_RefType) return &reference;
+  if (type == scanner || type == encoder) return &pure;
   if (type == attribute_getter_type) return &attribute_getter;
   if (wrapper_types().count(type)) return &inline_wrapped;
   return nullptr;

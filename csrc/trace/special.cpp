@@ -4,8 +4,11 @@
 
 #include "python/type_version.h"
 #include "trace/attributes.h"
+#include "trace/exception_text.h"
 #include "trace/known_types.h"
+#include "trace/library.h"
 #include "trace/operations.h"
+#include "trace/shown_type.h"
 #include "trace/tensor_calls.h"
 
 namespace minidynamo::special {
@@ -94,6 +97,10 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
   if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
   PyObject* classes = argument(arguments, 1);
+  if (shown_type(object)) {
+    Ref is = is_shown_instance(tracer, object, classes);
+    if (is || PyErr_Occurred()) return is;
+  }
   // Plain classes are answered by the MRO, which the type guard fixes.
   if (Py_IS_TYPE(classes, &PyType_Type) && Py_TYPE(classes)->tp_call) {
     if (PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(classes))) return Ref::boolean(true);
@@ -110,6 +117,9 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
 }
 
 Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const repr = PyDict_GetItemString(PyEval_GetBuiltins(), "repr");
+  if (takes(arguments, 1, 1) && callable == repr && is_exception_from_outside(tracer, argument(arguments, 0)))
+    return text_of_exception(tracer, argument(arguments, 0), "__repr__");
   for (const Ref& value : arguments.values) {
     if (has_fake(value.get())) return tracer.give_up(BreakReason::TensorToText, "a tensor is turned into text");
     if (!expose(tracer, value.get())) return nullptr;
@@ -164,7 +174,8 @@ Ref builtin_next(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   if (!takes(arguments, 1, 2)) return call_natively(tracer, callable, arguments);
   Ref item = next_or_stop(tracer, argument(arguments, 0));
   if (item || tracer.broken()) return item;
-  if (PyErr_Occurred() && (arguments.values.size() == 1 || !PyErr_ExceptionMatches(PyExc_StopIteration))) return nullptr;
+  if (PyErr_Occurred() && (arguments.values.size() == 1 || !PyErr_ExceptionMatches(PyExc_StopIteration)))
+    return nullptr;
   PyErr_Clear();
   if (arguments.values.size() == 2) return arguments.values[1];
   PyErr_SetNone(PyExc_StopIteration);
@@ -201,9 +212,17 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
   // Tensors are hashed by identity: to go by that of each parameter would make every entry one model's own.
-  if (Source* source = is_fake(object) ? nullptr : tracer.outside.source_of(object)) {  // of the object that it stands for, and of no other
-    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
-    return Ref::steal(PyLong_FromVoidPtr(source->value.get()));
+  if (Source* source = is_fake(object)
+                           ? nullptr
+                           : tracer.outside.source_of(object)) {  // of the object that it stands for, and of no other
+    Ref number = Ref::steal(PyLong_FromVoidPtr(source->value.get()));
+    if (identity_is_only_a_key(tracer)) {  // then it matters only which objects are different
+      tracer.outside.told_apart(source);
+      tracer.identities.insert(number);
+    } else {
+      tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    }
+    return number;
   }
   if (is_constant(object) && !is_fake(object)) return call_natively(tracer, callable, arguments);
   // Good for telling objects apart inside the trace (copy.deepcopy's memo); it may not leave it.
@@ -227,6 +246,9 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
   (void)callable;
   Ref reduce = lookup_in_class(tracer, type, reduce_name);
   if (reduce && PyFunction_Check(reduce.get())) return call(tracer, reduce.get(), {Ref::borrow(object)});
+  if (type == &PySet_Type || type == &PyFrozenSet_Type || type == &PyByteArray_Type || type == known_types()->deque ||
+      type == known_types()->ordered_dict)
+    return container_reduce(tracer, callable, Arguments{arguments.values.subspan(0, 1)});
   Ref arguments_method = lookup_in_class(tracer, type, getnewargs_name);
   if (!arguments_method) arguments_method = lookup_in_class(tracer, type, getnewargs_ex_name);
   const bool plain =
@@ -252,6 +274,15 @@ Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!dict && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
     PyErr_SetString(PyExc_TypeError, "vars() argument must have __dict__ attribute");
   return dict;
+}
+
+// ABCMeta.__instancecheck__ beneath its Python part.
+Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const check = import_object("_abc._abc_subclasscheck").release();
+  PyTypeObject* shown = takes(arguments, 2, 2) ? shown_type(argument(arguments, 1)) : nullptr;
+  if (!shown) return call_natively(tracer, callable, arguments);
+  const Ref classes[] = {arguments.values[0], Ref::borrow(reinterpret_cast<PyObject*>(shown))};
+  return call_natively(tracer, check, Arguments{classes});
 }
 
 // functools.cached_property: the value in the instance, or a new one that is put there. Its lock is for threads, which
@@ -296,9 +327,14 @@ Ref method_caller_call(Tracer& tracer, PyObject* caller, const Arguments& argume
   Ref reduced = Ref::steal(
       PyObject_CallMethod(caller, "__reduce__", nullptr));  // (methodcaller, (name, *args)), or with a partial
   if (!reduced) return nullptr;
-  if (PyTuple_GET_ITEM(reduced.get(), 0) != reinterpret_cast<PyObject*>(Py_TYPE(caller)))
-    return tracer.give_up(BreakReason::UnknownFunction, "operator.methodcaller with keyword arguments");
   PyObject* parts = PyTuple_GET_ITEM(reduced.get(), 1);
+  if (PyObject* made_by = PyTuple_GET_ITEM(reduced.get(), 0); Py_IS_TYPE(made_by, known_types()->partial)) {
+    Ref name = Ref::steal(PyObject_GetAttrString(made_by, "args")),
+        keywords = Ref::steal(PyObject_GetAttrString(made_by, "keywords"));
+    if (!name || !keywords) return nullptr;
+    Ref method = load(tracer, argument(arguments, 0), PyTuple_GET_ITEM(name.get(), 0));
+    return method ? call_with(tracer, method.get(), parts, keywords.get()) : Ref();
+  }
   Ref method = load(tracer, argument(arguments, 0), PyTuple_GET_ITEM(parts, 0));
   Ref rest = Ref::steal(PyTuple_GetSlice(parts, 1, PyTuple_GET_SIZE(parts)));
   return method ? call_with(tracer, method.get(), rest.get(), nullptr) : Ref();

@@ -220,6 +220,15 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
                ? Ref::steal(PyMethod_New(attribute.get(), tensor))
                : Ref::steal(kind->tp_descr_get(attribute.get(), tensor, reinterpret_cast<PyObject*>(Py_TYPE(tensor))));
   if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tensor)));
+  if (name == grad_fn_name) {  // none, for leaves from outside and for what autograd does not follow
+    Ref own = Ref::steal(PyObject_GetAttr(tensor, name));
+    Ref leaf = !own.is(Py_None) ? Ref()
+               : source         ? load_tensor_attribute(tracer, tensor, leaf_name)
+                                : Ref::boolean(true);
+    if (tracer.broken()) return nullptr;
+    PyErr_Clear();
+    if (leaf.is(Py_True)) return Ref::none();
+  }
   if (name == grad_fn_name || name == version_name || name == dict_name)
     return tracer.give_up(BreakReason::TensorAttribute,
                           std::string("the trace cannot know a tensor's ") + PyUnicode_AsUTF8(name));

@@ -29,8 +29,8 @@ inline void store_fast(Frame& frame, int32_t index) {
   frame.local(index) = std::move(stored);
 }
 
-// Deletes a local that has a value. Where the program may see the end of what was there before the trace (a finalizer, a
-// weak reference), the trace ends too, since it keeps such things alive.
+// Deletes a local that has a value. Where the program may see the end of what was there before the trace (a finalizer,
+// a weak reference), the trace ends too, since it keeps such things alive.
 void delete_fast(Tracer& tracer, Frame& frame, int32_t index);
 
 // The operands of an instruction enter the trace, unless it only moves them.

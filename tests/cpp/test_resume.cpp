@@ -13,13 +13,12 @@
 namespace {
 
 // A resume function that is given what can still be read.
-const minidynamo::ResumeFunction* resume_at(const minidynamo::PreparedCode& original, minidynamo::ResumePlace place, std::vector<bool> bound,
-                                PyObject* globals) {
+const minidynamo::ResumeFunction* resume_at(const minidynamo::PreparedCode& original, minidynamo::ResumePlace place,
+                                            std::vector<bool> bound, PyObject* globals) {
   for (int32_t local = 0; local < original.locals_count; ++local)
     if (!minidynamo::is_read_after(original, place, local)) bound[local] = false;
   return minidynamo::resume_function(original, place, bound, globals);
 }
-
 
 using namespace minidynamo;
 using namespace minidynamo::code_test;
@@ -369,9 +368,9 @@ std::optional<Continuation> continue_from(const std::vector<ObservedFrame>& fram
     const bool in_call = i > 0;
     if (in_call != (frames[i].stack.size() < layout_at(place).size())) return {};  // in a PRECALL
     if (!in_call && place.instruction > 0 && bytecode.instructions[place.instruction - 1].op == Op::KW_NAMES) return {};
-    const ResumeFunction* resume = resume_at(
-        *place.prepared, {in_call ? ResumePlace::Kind::InCall : ResumePlace::Kind::Before, place.instruction},
-        bound_in(frames[i]), PyFunction_GET_GLOBALS(frames[i].function));
+    const ResumeFunction* resume =
+        resume_at(*place.prepared, {in_call ? ResumePlace::Kind::InCall : ResumePlace::Kind::Before, place.instruction},
+                  bound_in(frames[i]), PyFunction_GET_GLOBALS(frames[i].function));
     if (!resume) PyErr_Print();
     REQUIRE(resume);
     Ref arguments = Ref::steal(PyList_New(0));
@@ -448,8 +447,9 @@ Ref copy_of_generator(PyObject* generator) {
     PyList_Append(arguments.get(), argument_for(place, *resume, parameter, Ref::none()).get());
   const Ref tuple = Ref::steal(PyList_AsTuple(arguments.get()));
   if (!started) return checked(PyObject_CallObject(resume->function.get(), tuple.get()));
-  return checked(
-      PyObject_CallFunctionObjArgs(rebuild_generator_callable(), resume->function.get(), tuple.get(), Py_True, place.prepared->bytecode.name.get(), place.prepared->bytecode.qualname.get(), nullptr));
+  return checked(PyObject_CallFunctionObjArgs(rebuild_generator_callable(), resume->function.get(), tuple.get(),
+                                              Py_True, place.prepared->bytecode.name.get(),
+                                              place.prepared->bytecode.qualname.get(), nullptr));
 }
 
 // A generator in `yield from`, after so many lines.
@@ -629,7 +629,7 @@ TEST_CASE("one resume function per place, live locals and globals", "[resume]") 
   REQUIRE(elsewhere);
   CHECK(elsewhere != made);
   const ResumeFunction* later = resume_at(*original, {ResumePlace::Kind::Before, place.instruction + 1},
-                                                {true, true, true, true}, program.names());
+                                          {true, true, true, true}, program.names());
   REQUIRE(later);
   CHECK(later != made);
   REQUIRE(later->parameters.size() == 2);  // a, and d on the stack
@@ -708,8 +708,8 @@ TEST_CASE("cells are shared with who else has them", "[resume]") {
   each_code(outer->code_object.get(), [&](PyCodeObject* code) { inner_code = code; });
   const PreparedCode* inner = prepare(inner_code);
   bound.assign(inner->locals_count, true);
-  const ResumeFunction* adds = resume_at(
-      *inner, {ResumePlace::Kind::Before, find_op(inner->bytecode, Op::LOAD_DEREF)}, bound, program.names());
+  const ResumeFunction* adds =
+      resume_at(*inner, {ResumePlace::Kind::Before, find_op(inner->bytecode, Op::LOAD_DEREF)}, bound, program.names());
   REQUIRE(adds);
   const bool y_first = adds->parameters[0].index == find_local(inner->bytecode, "y");
   const Ref sum = y_first ? call(*adds, {integer(3).get(), cell.get()}) : call(*adds, {cell.get(), integer(3).get()});
@@ -733,8 +733,7 @@ TEST_CASE("arguments do not outlive their use", "[resume]") {
       "reference = weakref.ref(thing)\n");
   const PreparedCode* original = prepare(program.code("f"));
   const int32_t at = find_op(original->bytecode, Op::CALL);  // stack: null, k, thing
-  const ResumeFunction* made =
-      resume_at(*original, {ResumePlace::Kind::Before, at}, {true, true}, program.names());
+  const ResumeFunction* made = resume_at(*original, {ResumePlace::Kind::Before, at}, {true, true}, program.names());
   REQUIRE(made);
   program.set("resumed", made->function.get());
   REQUIRE(made->parameters.size() == 3);  // k, and k and the thing on the stack
@@ -800,7 +799,7 @@ TEST_CASE("the call in a prologue raises where the original's call does", "[resu
       "error.__traceback__.tb_next.tb_frame.f_code.co_name\n");
   const PreparedCode* f = prepare(program.code("f"));
   const ResumeFunction* made = resume_at(*f, {ResumePlace::Kind::InCall, find_op(f->bytecode, Op::CALL)},
-                                               std::vector<bool>(f->locals_count, true), program.names());
+                                         std::vector<bool>(f->locals_count, true), program.names());
   REQUIRE(made);
   REQUIRE(made->parameters.size() == 2);  // `x` is written before it is read
   const Ref result = call(*made, {program["g"], Ref::steal(PyTuple_New(0)).get()});

@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """vars() of an argument is asked for after its attributes were read and written."""
 
 import torch

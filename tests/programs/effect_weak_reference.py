@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """An argument is reached by a weak reference between two operations, and written through it."""
 
 import weakref

@@ -1,4 +1,4 @@
-# graphs: 1
+# graphs: 2
 # whole: no
 """functools.singledispatch and a dict of classes."""
 

@@ -1,0 +1,145 @@
+#include "trace/library.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "python/context_variable.h"
+#include "python/type_version.h"
+#include "trace/attributes.h"
+#include "trace/known_types.h"
+#include "trace/operations.h"
+
+namespace minidynamo {
+
+bool identity_is_only_a_key(const Tracer& tracer) {
+  static constexpr std::string_view kModules[] = {"copy", "dataclasses", "json.encoder", "reprlib"};
+  PyObject* globals = tracer.frame ? tracer.frame->globals.get() : nullptr;
+  PyObject* name = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : nullptr;
+  const char* text = name && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  return text && std::find(std::begin(kModules), std::end(kModules), std::string_view(text)) != std::end(kModules);
+}
+
+namespace special {
+
+Ref thread_identity(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!arguments.values.empty()) return call_natively(tracer, callable, arguments);
+  if (!identity_is_only_a_key(tracer))
+    return tracer.give_up(BreakReason::UnknownFunction, "the number of the running thread is asked for");
+  Ref number = Ref::steal(PyObject_CallNoArgs(callable));
+  tracer.identities.insert(number);  // it may not leave the trace
+  return number;
+}
+
+// typing looks at the module of its caller's caller...: the frames are the trace's own.
+Ref typing_caller(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const bool has_depth = arguments.values.size() == 1 && !arguments.keyword_names;
+  long depth = has_depth && PyLong_CheckExact(arguments.values[0].get()) ? PyLong_AsLong(arguments.values[0].get()) : 1;
+  PyErr_Clear();
+  const Frame* frame = arguments.values.size() == has_depth ? tracer.frame : nullptr;
+  for (; frame && depth > 0; --depth) frame = frame->caller;
+  if (!frame) return tracer.give_up(BreakReason::FrameIntrospection, "the frame stack is read");
+  static PyObject* const name = PyUnicode_InternFromString("__name__");
+  Source* globals = tracer.outside.source_or_pin(tracer, frame->globals.get());
+  PyObject* raw = PyDict_GetItemWithError(frame->globals.get(), name);
+  if (raw) return tracer.outside.enter(tracer, tracer.guards.child(globals, Access::DictItem, name, -1, raw));
+  tracer.guards.add_missing(globals, Access::DictItem, name, -1, tracer.origin());
+  return Ref::steal(PyUnicode_FromString("__main__"));
+}
+
+Ref file_system_path(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.values.size() != 1 || arguments.keyword_names) return call_natively(tracer, callable, arguments);
+  PyObject* path = arguments.values[0].get();
+  if (PyUnicode_Check(path) || PyBytes_Check(path)) return arguments.values[0];
+  static PyObject* const method_name = PyUnicode_InternFromString("__fspath__");
+  Ref method = lookup_in_class(tracer, Py_TYPE(path), method_name);
+  if (PyErr_Occurred()) return nullptr;
+  if (!method || !PyFunction_Check(method.get())) return call_natively(tracer, callable, arguments);
+  Ref text = call(tracer, method.get(), {Ref::borrow(path)});
+  if (text && !PyUnicode_Check(text.get()) && !PyBytes_Check(text.get())) {
+    PyErr_Format(PyExc_TypeError, "expected %.200s.__fspath__() to return str or bytes, not %.200s",
+                 Py_TYPE(path)->tp_name, text.type()->tp_name);
+    return nullptr;
+  }
+  return text;
+}
+
+Ref context_variable_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  const size_t count = arguments.values.size();
+  Source* variable = count ? tracer.outside.source_of(arguments.values[0].get()) : nullptr;
+  if (count < 1 || count > 2 || arguments.keyword_names || !variable || !PyContextVar_CheckExact(variable->value.get()))
+    return tracer.give_up(BreakReason::UnknownFunction, "ContextVar.get of a variable that the trace made");
+  (void)callable;
+  // Its own default counts only if the call gives none.
+  const int32_t with_default = count == 1;
+  PyObject* found = context_value(variable->value.get(), with_default);
+  Ref raw = Ref::steal(found);
+  if (raw)
+    return tracer.outside.enter(tracer,
+                                tracer.guards.child(variable, Access::ContextValue, nullptr, with_default, raw.get()));
+  tracer.guards.add_missing(variable, Access::ContextValue, nullptr, with_default, tracer.origin());
+  if (count == 2) return arguments.values[1];
+  PyErr_SetObject(PyExc_LookupError, variable->value.get());
+  return nullptr;
+}
+
+// list[int](...): a call of what stands before the brackets.
+Ref generic_alias_call(Tracer& tracer, PyObject* alias, const Arguments& arguments) {
+  static PyObject* const class_name = PyUnicode_InternFromString("__orig_class__");
+  Ref origin = Ref::steal(PyObject_GetAttrString(alias, "__origin__"));
+  if (!origin || !PyType_Check(origin.get()))
+    return PyErr_Clear(), tracer.give_up(BreakReason::UnknownFunction, "a generic alias of no class is called");
+  tracer.outside.source_or_pin(tracer, origin.get());
+  Ref made = call(tracer, origin.get(), Arguments{arguments.values, arguments.keyword_names});
+  if (!made || !PyType_HasFeature(made.type(), Py_TPFLAGS_HEAPTYPE)) return made;
+  if (store_attribute(tracer, made.get(), class_name, alias)) return made;
+  if (tracer.broken() || (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)))
+    return nullptr;
+  PyErr_Clear();
+  return made;
+}
+
+// What the C classes of containers say for pickling and copying. They ask copyreg for slots, which these have none of.
+Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.values.empty() || arguments.keyword_names) return call_natively(tracer, callable, arguments);
+  PyObject* object = arguments.values[0].get();
+  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE))
+    return tracer.give_up(BreakReason::Pickling,
+                          std::string("a ") + Py_TYPE(object)->tp_name + " is copied or pickled");
+  if (!expose(tracer, object)) return nullptr;
+  static PyObject* const name = PyUnicode_InternFromString("__reduce__");
+  Ref reduced;
+  {
+    Tracer::Native native(tracer);
+    reduced = Ref::steal(PyObject_CallMethodNoArgs(object, name));
+  }
+  if (reduced && PyTuple_Check(reduced.get())) tracer.outside.source_or_pin(tracer, PyTuple_GET_ITEM(reduced.get(), 0));
+  return reduced;
+}
+
+// weakref.ref(object): of what was there before the trace, which the trace cannot see the end of.
+Ref make_reference(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  const size_t count = arguments.values.size();
+  PyObject* object = count ? arguments.values[0].get() : nullptr;
+  if (count < 1 || count > 2 || arguments.keyword_names || is_fake(object) ||
+      !(tracer.outside.source_of(object) || PyType_Check(object)) || tracer.outside.is_opaque(object))
+    return tracer.give_up(BreakReason::UnknownClass, "an instance of weakref.ReferenceType is made");
+  Ref made = Ref::steal(PyObject_Call(callable, arguments.positional().get(), nullptr));
+  if (made) tracer.kept_for_identity.push_back(made);  // so that no callback is called
+  return made;
+}
+
+// A weak reference from before the trace: what it leads to, or that this is gone, is guarded.
+Ref reference_call(Tracer& tracer, PyObject* reference, const Arguments& arguments) {
+  Source* source = tracer.outside.source_of(reference);
+  if (!arguments.values.empty()) return call_natively(tracer, reference, arguments);
+  PyObject* referent = PyWeakref_GET_OBJECT(reference);
+  if (!source) return Ref::borrow(referent);  // made in the trace
+  if (referent != Py_None)
+    return tracer.outside.enter(tracer, tracer.guards.child(source, Access::Referent, nullptr, -1, referent));
+  tracer.guards.add_missing(source, Access::Referent, nullptr, -1, tracer.origin());
+  return Ref::none();
+}
+
+}  // namespace special
+
+}  // namespace minidynamo

@@ -1,0 +1,24 @@
+// Handlers of rules for C functions of the standard library, and for calls of its objects: what they read is guarded,
+// what they would do natively with outside objects is done step by step.
+#pragma once
+#include "trace/calls.h"
+
+namespace minidynamo {
+
+// Whether the running frame belongs to library code that uses identities of objects and threads as keys only.
+bool identity_is_only_a_key(const Tracer& tracer);
+
+namespace special {
+#define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
+SPECIAL(thread_identity);
+SPECIAL(typing_caller);
+SPECIAL(file_system_path);
+SPECIAL(context_variable_get);
+SPECIAL(generic_alias_call);
+SPECIAL(reference_call);
+SPECIAL(make_reference);
+SPECIAL(container_reduce);
+#undef SPECIAL
+}  // namespace special
+
+}  // namespace minidynamo
