@@ -10,6 +10,7 @@
 #include "trace/evaluate.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
+#include "trace/native_callback.h"
 #include "trace/outside_iterator.h"
 #include "trace/rules.h"
 #include "trace/shown_type.h"
@@ -138,15 +139,32 @@ ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
   return live(source);
 }
 
+// Whether it is a number that id() gave, or a constant tuple or set with one.
+bool ValuePlanner::holds_identity(PyObject* object) const {
+  if (tracer_.identities.count(Ref::borrow(object))) return true;
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (holds_identity(PyTuple_GET_ITEM(object, i))) return true;
+  } else if (PyFrozenSet_CheckExact(object)) {
+    Py_ssize_t position = 0;
+    PyObject* item;
+    Py_hash_t hash;
+    while (_PySet_NextEntry(object, &position, &item, &hash))
+      if (holds_identity(item)) return true;
+  }
+  return false;
+}
+
 ValueId ValuePlanner::make_value(PyObject* object) {
   if (tracer_.classes.has(object)) {
     tracer_.classes.need(object);
     return refuse("a class that the function defines outlives the capture");
   }
   if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
-  if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
+  if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
   if (is_fake(object)) return output(object);
+  if (is_native_callback(object)) return value_of(behind_callback(object));
   if (PyCFunction_Check(object)) return bound_native_method(object);
   PyTypeObject* type = Py_TYPE(object);
   if (PyType_Check(object)) return constant(reinterpret_cast<PyObject*>(shown_class(object)));

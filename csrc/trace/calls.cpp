@@ -13,6 +13,7 @@
 #include "trace/exception_text.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
+#include "trace/native_callback.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
 #include "trace/shown_type.h"
@@ -297,6 +298,14 @@ bool compares_elements(PyObject* callable) noexcept {
   return name && std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) != std::end(kNames);
 }
 
+// str.format and str.format_map.
+bool formats_arguments(PyObject* callable) noexcept {
+  const char* name = PyCFunction_Check(callable) ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name
+                     : Py_IS_TYPE(callable, &PyMethodDescr_Type) ? PyUnicode_AsUTF8(PyDescr_NAME(callable))
+                                                                 : nullptr;
+  return name && (std::string_view(name) == "format" || std::string_view(name) == "format_map");
+}
+
 // The object that a bound C method works on; null if it is not one.
 PyObject* bound_self(PyObject* callable) noexcept {
   return PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
@@ -438,6 +447,10 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     if (self && !enter_functions_of_property(tracer, self)) return nullptr;
     if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
       for (const Ref& value : arguments.values) guard_as_key(tracer, self, value.get());
+    if (self && PyUnicode_Check(self) && formats_arguments(callable))
+      for (const Ref& value : arguments.values)
+        if (shows_address(value.get()))
+          return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
     if (compares_elements(callable)) {
       if (self) tell_apart(tracer, self);
       for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
@@ -488,7 +501,9 @@ Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwar
   return call(tracer, callable, Arguments{values, names.get(), is_direct});
 }
 
-Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
+  std::vector<Ref> room;
+  const Arguments arguments = calls_its_arguments(callable) ? with_callbacks(given, room) : given;
   std::vector<PyObject*> values;
   values.reserve(arguments.values.size() + 1);
   values.push_back(nullptr);
