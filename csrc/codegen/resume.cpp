@@ -294,6 +294,7 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
   made->name = Ref::steal(name);
   if (registry().publishes && PyDict_SetItem(globals, made->name.get(), made->function.get()) < 0) return nullptr;
   registry().by_code[reinterpret_cast<PyCodeObject*>(code.get())] = made.get();
+  note_prologue(reinterpret_cast<PyCodeObject*>(code.get()), made->prologue);
   known = std::move(made);
   return known.get();
 }

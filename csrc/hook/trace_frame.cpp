@@ -123,13 +123,13 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
   note_classes(*first);
   first.reset();
   if (!request.may_break || !is_about_a_place(why.reason)) return nullptr;
-  // Under stress a resume function may have to break where it begins: something must happen before the next one.
-  const bool must_advance = !is_about_length(why.reason) || runtime().stress.break_every;
   for (const StopPoint& stop : why.stops) {
     auto next = fresh();
-    // What was deleted is gone where the trace ends: the next instruction may be left to the resume function.
-    const bool let_go = why.reason == BreakReason::Finalizer && why.is_innermost && &stop == &why.stops.front();
-    Cut cut{stop, must_advance && !let_go, ""};
+    // Where cutting is the point, and what was deleted is gone, the resume function may begin with the instruction; not
+    // with a call around it, which would lead there again.
+    const bool is_the_place = why.is_innermost && &stop == &why.stops.front();
+    const bool may_stand_still = is_about_length(why.reason) || why.reason == BreakReason::Finalizer;
+    Cut cut{stop, !(may_stand_still && is_the_place), ""};
     if (attempt(*next, code, view, 0, &cut)) return next;
     if (note_classes(*next)) return nullptr;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;

@@ -68,6 +68,11 @@ bool PreparedCode::reads_own_frame() const {
   return *reads_own_frame_;
 }
 
+void note_prologue(PyCodeObject* code, int32_t length) {
+  if (prepare(code)) prepared_codes()[code]->prologue = length;
+  PyErr_Clear();
+}
+
 void forget_prepared_codes() noexcept { prepared_codes().clear(); }
 
 Frame::Frame(const PreparedCode* prepared_code, PyObject* of_function, Frame* called_by)

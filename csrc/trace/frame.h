@@ -20,6 +20,7 @@ struct PreparedCode {
   Bytecode bytecode;
   int32_t locals_count = 0;
   int32_t stack_size = 0;
+  int32_t prologue = 0;  // of a resume function: instructions before the original's
 
   PyCodeObject* code() const noexcept { return reinterpret_cast<PyCodeObject*>(code_object.get()); }
 
@@ -47,6 +48,7 @@ struct Untouched {
 
 // The prepared form of a code object; null with a Python error set if it cannot be decoded.
 const PreparedCode* prepare(PyCodeObject* code);
+void note_prologue(PyCodeObject* code, int32_t length);  // of a resume function
 void forget_prepared_codes() noexcept;
 
 struct Frame {

@@ -90,9 +90,14 @@ TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exc
 TracerActivation::~TracerActivation() { current_tracer = previous_; }
 
 bool Tracer::delay_forced_break(const Frame& at) noexcept {
-  if (!at.is_root || at.instruction > at.prepared->first_instruction()) return false;
-  ++force_break_at;
-  return true;
+  if (!at.is_root) return false;
+  bool delay = at.instruction <= at.prepared->first_instruction() || at.instruction < at.prepared->prologue;
+  if (!delay && at.prepared->prologue && !has_left_prologue_) {  // a resume function gets on by one instruction at least
+    has_left_prologue_ = true;
+    delay = true;
+  }
+  if (delay) ++force_break_at;
+  return delay;
 }
 
 void Tracer::note_raise(Frame& at) {

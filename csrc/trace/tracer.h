@@ -135,6 +135,7 @@ class Tracer final : public OperatorObserver {
   friend class TracerActivation;
   std::optional<Break> broken_;
   bool stopped_ = false;
+  bool has_left_prologue_ = false;
   int native_ = 0;
   bool impure_ = false;
 };
