@@ -410,7 +410,16 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     if (name == shown_class_name) return Ref::borrow(reinterpret_cast<PyObject*>(shown));
     if (!can_show_attribute(tracer, object, name)) return nullptr;
   }
-  if (PyType_Check(object)) return load_from_type(tracer, reinterpret_cast<PyTypeObject*>(object), name);
+  if (PyType_Check(object)) {
+    static PyObject* const own_lookup_name = interned("__getattribute__");
+    if (type != &PyType_Type && type->tp_getattro != PyType_Type.tp_getattro) {  // a metaclass that has a say
+      Ref own_lookup = lookup_in_class(tracer, type, own_lookup_name);
+      if (!own_lookup) return nullptr;
+      if (PyFunction_Check(own_lookup.get()))
+        return call(tracer, own_lookup.get(), {Ref::borrow(object), Ref::borrow(name)});
+    }
+    return load_from_type(tracer, reinterpret_cast<PyTypeObject*>(object), name);
+  }
   if (PyModule_Check(object)) return load_from_python_module(tracer, object, name);
   if (type == &PySuper_Type) return load_from_super(tracer, object, name);
   if (PyFunction_Check(object) && tracer.outside.source_of(object)) {
