@@ -351,7 +351,11 @@ ValueId ValuePlanner::sequence(PlanStep::Kind kind, PyObject* object) {
   return add(std::move(step));
 }
 
-bool ValuePlanner::hashes_natively(PyObject* key) { return is_plain_key(key) || is_guarded_by_identity(key); }
+bool ValuePlanner::hashes_natively(PyObject* key) {
+  // These hash and compare as what they lead to.
+  if (Py_IS_TYPE(key, &_PyWeakref_RefType)) key = PyWeakref_GET_OBJECT(key);
+  return is_plain_key(key) || is_guarded_by_identity(key);
+}
 
 ValueId ValuePlanner::hash_value(Py_hash_t hash) { return constant(Ref::steal(PyLong_FromSsize_t(hash)).get()); }
 
