@@ -5,6 +5,7 @@
 #include "python/iterators.h"
 #include "python/mapping_proxy.h"
 #include "python/nesting.h"
+#include "python/numpy_scalar.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
 #include "trace/evaluate.h"
@@ -146,6 +147,10 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
   if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
+  if (is_numpy_scalar(object)) {  // a new one each time
+    static PyObject* const copy = import_object("numpy.generic.copy").release();
+    return add({PlanStep::Kind::Call, Ref::borrow(copy), 0, {constant(object)}});
+  }
   if (is_fake(object)) return output(object);
   if (PyCFunction_Check(object)) return bound_native_method(object);
   PyTypeObject* type = Py_TYPE(object);
