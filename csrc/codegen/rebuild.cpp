@@ -88,8 +88,8 @@ PyObject* rebuild_tuple(PyObject*, PyObject* const* arguments, Py_ssize_t count)
 }
 
 PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
-  if (count != 9) {
-    PyErr_SetString(PyExc_TypeError, "rebuild_function takes 9 arguments");
+  if (count != 11) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_function takes 11 arguments");
     return nullptr;
   }
   Ref made = Ref::steal(PyFunction_New(arguments[0], arguments[1]));
@@ -98,6 +98,8 @@ PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   auto* function = reinterpret_cast<PyFunctionObject*>(made.get());
   if (arguments[5] != Py_None) function->func_closure = Ref::borrow(arguments[5]).release();
   if (arguments[6] != Py_None) function->func_annotations = Ref::borrow(arguments[6]).release();
+  Py_XSETREF(function->func_module, Ref::borrow(arguments[9]).release());
+  Py_XSETREF(function->func_doc, Ref::borrow(arguments[10]).release());
   const bool ok = set("__name__", arguments[2]) && (arguments[3] == Py_None || set("__defaults__", arguments[3])) &&
                   (arguments[4] == Py_None || set("__kwdefaults__", arguments[4])) &&
                   set("__qualname__", arguments[7]) && (arguments[8] == Py_None || set("__dict__", arguments[8]));
@@ -105,8 +107,8 @@ PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t cou
 }
 
 PyObject* rebuild_partial(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
-  if (count != 3) {
-    PyErr_SetString(PyExc_TypeError, "rebuild_partial(func, args, keywords)");
+  if (count != 4) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_partial(func, args, keywords, dict)");
     return nullptr;
   }
   static PyObject* const partial = [] {
@@ -115,7 +117,10 @@ PyObject* rebuild_partial(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   }();
   Ref function = Ref::steal(PyTuple_Pack(1, arguments[0]));
   Ref positional = Ref::steal(PySequence_Concat(function.get(), arguments[1]));
-  return positional ? PyObject_Call(partial, positional.get(), arguments[2]) : nullptr;
+  Ref made = positional ? Ref::steal(PyObject_Call(partial, positional.get(), arguments[2])) : Ref();
+  if (made && arguments[3] != Py_None && PyObject_SetAttrString(made.get(), "__dict__", arguments[3]) < 0)
+    return nullptr;
+  return made.release();
 }
 
 PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {

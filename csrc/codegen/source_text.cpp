@@ -146,7 +146,9 @@ class SourceWriter {
     line("return " + utf8_text(way.name.get()) + "(" + text + ")");
   }
 
-  std::string argument_text(const PlanBreak::Argument& argument) {
+  std::string argument_text(const PlanBreak::Argument& argument, int depth = 0) {
+    constexpr int kDeepest = 12;  // of inlined calls
+    if (depth > kDeepest) return "...";
     using ArgumentKind = PlanBreak::Argument::Kind;
     std::string items;
     switch (argument.kind) {
@@ -161,7 +163,7 @@ class SourceWriter {
       case ArgumentKind::Match:
         return "r1 if r1 is not None else " + use(argument.index);
       case ArgumentKind::Tuple:
-        for (const PlanBreak::Argument& item : argument.items) items += argument_text(item) + ", ";
+        for (const PlanBreak::Argument& item : argument.items) items += argument_text(item, depth + 1) + ", ";
         return "(" + items + ")";
     }
     return "";

@@ -11,6 +11,7 @@
 #include "trace/evaluate.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
+#include "trace/native_callback.h"
 #include "trace/outside_iterator.h"
 #include "trace/rules.h"
 #include "trace/shown_type.h"
@@ -139,19 +140,36 @@ ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
   return live(source);
 }
 
+// Whether it is a number that id() gave, or a constant tuple or set with one.
+bool ValuePlanner::holds_identity(PyObject* object) const {
+  if (tracer_.identities.count(Ref::borrow(object))) return true;
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (holds_identity(PyTuple_GET_ITEM(object, i))) return true;
+  } else if (PyFrozenSet_CheckExact(object)) {
+    Py_ssize_t position = 0;
+    PyObject* item;
+    Py_hash_t hash;
+    while (_PySet_NextEntry(object, &position, &item, &hash))
+      if (holds_identity(item)) return true;
+  }
+  return false;
+}
+
 ValueId ValuePlanner::make_value(PyObject* object) {
   if (tracer_.classes.has(object)) {
     tracer_.classes.need(object);
     return refuse("a class that the function defines outlives the capture");
   }
   if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
-  if (tracer_.identities.count(Ref::borrow(object))) return refuse("an object's id() leaves the trace");
+  if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
   if (is_numpy_scalar(object)) {  // a new one each time
     static PyObject* const copy = import_object("numpy.generic.copy").release();
     return add({PlanStep::Kind::Call, Ref::borrow(copy), 0, {constant(object)}});
   }
   if (is_fake(object)) return output(object);
+  if (is_native_callback(object)) return value_of(behind_callback(object));
   if (PyCFunction_Check(object)) return bound_native_method(object);
   PyTypeObject* type = Py_TYPE(object);
   if (PyType_Check(object)) return constant(reinterpret_cast<PyObject*>(shown_class(object)));
@@ -447,10 +465,10 @@ ValueId ValuePlanner::function(PyObject* object) {
   Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
   values_.try_emplace(made->func_code, constant(made->func_code));
   values_.try_emplace(made->func_globals, constant(made->func_globals));
-  return call(
-      rebuild_function_callable(),
-      {made->func_code, made->func_globals, made->func_name, part(made->func_defaults), part(made->func_kwdefaults),
-       part(made->func_closure), part(made->func_annotations), made->func_qualname, own.get()});
+  return call(rebuild_function_callable(),
+              {made->func_code, made->func_globals, made->func_name, part(made->func_defaults),
+               part(made->func_kwdefaults), part(made->func_closure), part(made->func_annotations), made->func_qualname,
+               own.get(), part(made->func_module), part(made->func_doc)});
 }
 
 // A method of C code, bound to an object: `items.append`, `super().__init__`. The class's own is bound again: asking
@@ -480,7 +498,11 @@ ValueId ValuePlanner::partial(PyObject* object) {
     if (!parts[i]) return refuse("a functools.partial");
     keep_alive_.push_back(parts[i]);
   }
-  return call(rebuild_partial_callable(), {parts[0].get(), parts[1].get(), parts[2].get()});
+  Ref own = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+  if (own && PyDict_GET_SIZE(own.get()) == 0) own = Ref::none();
+  if (!own) return refuse("a functools.partial");
+  keep_alive_.push_back(own);
+  return call(rebuild_partial_callable(), {parts[0].get(), parts[1].get(), parts[2].get(), own.get()});
 }
 
 ValueId ValuePlanner::named_tuple(PyObject* object) {

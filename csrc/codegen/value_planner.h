@@ -30,6 +30,7 @@ class ValuePlanner {
   void define(PyObject* object, PyObject* callable, PyObject* argument);
   // Which locals of a frame's original code a resume function of the place must be given: those that may be read, and
   // those that keep alive what was there before the trace, since its end may be seen (finalizers, weak references).
+  bool holds_identity(PyObject* object) const;
   bool is_planned(PyObject* object) const;  // made already, or what a cell holds is
   std::vector<bool> passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place);
 

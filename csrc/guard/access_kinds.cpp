@@ -115,6 +115,15 @@ Lookup fetch_attribute(AccessStep& step, Reached parent, Reached& result, Ref& o
   return lookup;
 }
 
+Lookup fetch_call_result_slowly(const AccessStep&, Reached parent, Reached& result, Ref& owned) noexcept {
+  owned = Ref::steal(PyObject_CallNoArgs(parent.object));
+  if (!owned) PyErr_Clear();
+  return found(result, owned.get());
+}
+Lookup fetch_call_result(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_call_result_slowly(step, parent, result, owned);
+}
+
 Lookup fetch_instance_dict(AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
   if (parent.inline_attributes || !has_instance_dict(Py_TYPE(parent.object))) return found(result, nullptr);
   if (PyObject* dict = instance_dict(parent.object)) return found(result, dict);
@@ -282,6 +291,7 @@ constexpr Row kRows[] = {
     {"CellContents", fetch_cell, fetch_cell_slowly},
     {"Upcoming", fetch_upcoming, fetch_upcoming_slowly},
     {"IteratorPart", fetch_iterator_part, fetch_iterator_part_slowly},
+    {"CallResult", fetch_call_result, fetch_call_result_slowly},
     {"Proxied", fetch_proxied, fetch_proxied_slowly},
     {"Referent", fetch_referent, fetch_referent_slowly},
     {"ContextValue", fetch_context_value, fetch_context_value_slowly},
@@ -407,6 +417,8 @@ std::string path_text(std::span<const PathStep> path) {
       return parent() + ".cell_contents";
     case Access::IteratorPart:
       return parent() + ".__reduce__()[1][" + std::to_string(step.index) + "]";
+    case Access::CallResult:
+      return parent() + "()";
     case Access::Proxied:
       return "mapping of " + parent();
     case Access::Referent:

@@ -27,6 +27,7 @@ enum class Access : uint8_t {
   CellContents,    // contents of a cell object
   Upcoming,        // what an iterator will give after `index` other items
   IteratorPart,    // element `index` of what enumerate or zip were made from, as they stand now
+  CallResult,      // object(): of a C function that only tells a state of the process
   Proxied,         // the mapping that a mappingproxy shows
   Referent,        // what a weak reference leads to
   ContextValue,    // of a context variable; index 1: its own default counts

@@ -2,6 +2,8 @@
 // up here, so that what was found in a class is guarded.
 #include "trace/attributes.h"
 
+#include <structmember.h>
+
 #include "python/dict_version.h"
 #include "python/error_text.h"
 #include "python/type_version.h"
@@ -37,6 +39,13 @@ Ref descriptor_part(Tracer& tracer, PyObject* descriptor, const char* attribute)
   if (!raw || !tracer.outside.source_of(descriptor)) return raw;
   return enter_child(tracer, descriptor, Access::Attribute, name, raw.get());
 }
+
+const PyMemberDef& member_of(PyObject* descriptor) noexcept {
+  return *reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
+}
+bool is_read_only(PyObject* member_descriptor) noexcept { return member_of(member_descriptor).flags & READONLY; }
+// What __slots__ makes, as opposed to fields of C structs, which take only values of their kind.
+bool is_slot(PyObject* member_descriptor) noexcept { return member_of(member_descriptor).type == T_OBJECT_EX; }
 
 bool is_data_descriptor(PyObject* object) noexcept { return Py_TYPE(object)->tp_descr_set != nullptr; }
 
@@ -91,6 +100,24 @@ Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyOb
   return enter_child(tracer, object, Access::Attribute, name, raw.get());
 }
 
+Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name);
+
+bool is_class_method(PyTypeObject* type) noexcept { return type->tp_descr_get == PyClassMethod_Type.tp_descr_get; }
+bool is_static_method(PyTypeObject* type) noexcept { return type->tp_descr_get == PyStaticMethod_Type.tp_descr_get; }
+
+// What a classmethod gives that wraps another descriptor.
+Ref bind_to_class(Tracer& tracer, PyObject* descriptor, PyObject* owner) {
+  static PyObject* const get_name = interned("__get__");
+  PyTypeObject* kind = Py_TYPE(descriptor);
+  if (PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) {
+    Ref get = lookup_in_class(tracer, kind, get_name);
+    if (!get && PyErr_Occurred()) return nullptr;
+    if (get && PyFunction_Check(get.get()))
+      return call(tracer, get.get(), {Ref::borrow(descriptor), Ref::borrow(owner), Ref::borrow(owner)});
+  }
+  return invoke_descriptor(tracer, descriptor, owner, get_name);
+}
+
 // What a descriptor found in a class gives for an instance.
 Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name) {
   PyTypeObject* kind = Py_TYPE(descriptor);
@@ -98,14 +125,18 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
   if (kind == &PyProperty_Type || PyType_IsSubtype(kind, &PyProperty_Type)) {
     Ref getter = descriptor_part(tracer, descriptor, "fget");
     if (!getter) return nullptr;
-    if (getter.is(Py_None)) return attribute_error(object, name);
+    if (getter.is(Py_None))  // which only raises then
+      return Ref::steal(kind->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
     return call(tracer, getter.get(), {Ref::borrow(object)});
   }
-  if (kind == &PyStaticMethod_Type) return descriptor_part(tracer, descriptor, "__func__");
-  if (kind == &PyClassMethod_Type) {
+  if (is_static_method(kind)) return descriptor_part(tracer, descriptor, "__func__");
+  if (is_class_method(kind)) {
     Ref function = descriptor_part(tracer, descriptor, "__func__");
+    if (!function) return nullptr;
     PyObject* owner = PyType_Check(object) ? object : reinterpret_cast<PyObject*>(Py_TYPE(object));
-    return function ? Ref::steal(PyMethod_New(function.get(), owner)) : Ref();
+    return Py_TYPE(function.get())->tp_descr_get && !PyFunction_Check(function.get())
+               ? bind_to_class(tracer, function.get(), owner)
+               : Ref::steal(PyMethod_New(function.get(), owner));
   }
   if (kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type) {
     static PyObject* const dict_name = interned("__dict__");
@@ -204,7 +235,7 @@ Ref load_from_type(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   if (attribute) {
     PyTypeObject* kind = Py_TYPE(attribute.get());
     if (PyFunction_Check(attribute.get()) || !kind->tp_descr_get) return attribute;
-    if (kind == &PyStaticMethod_Type || kind == &PyClassMethod_Type)
+    if (is_static_method(kind) || is_class_method(kind))
       return invoke_descriptor(tracer, attribute.get(), reinterpret_cast<PyObject*>(type), name);
     if (kind == &PyProperty_Type) return attribute;
     if (PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) {
@@ -580,16 +611,17 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
     if (Py_IS_TYPE(descriptor.get(), &PyProperty_Type)) {
       Ref function = descriptor_part(tracer, descriptor.get(), value ? "fset" : "fdel");
       if (!function) return false;
-      if (function.is(Py_None)) {
-        PyErr_Format(PyExc_AttributeError, "property '%U' of '%.100s' object has no %s", name, Py_TYPE(object)->tp_name,
-                     value ? "setter" : "deleter");
-        return false;
-      }
+      if (function.is(Py_None))  // which only raises then
+        return Py_TYPE(descriptor.get())->tp_descr_set(descriptor.get(), object, value) == 0;
       Ref done = value ? call(tracer, function.get(), {Ref::borrow(object), Ref::borrow(value)})
                        : call(tracer, function.get(), {Ref::borrow(object)});
       return static_cast<bool>(done);
     }
-    if (!Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type))
+    if (Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type) && is_read_only(descriptor.get())) {
+      PyErr_SetString(PyExc_AttributeError, "readonly attribute");
+      return false;
+    }
+    if (!Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type) || !is_slot(descriptor.get()))
       return tracer.give_up(BreakReason::OutsideAttributeWrite,
                             std::string("attribute '") + PyUnicode_AsUTF8(name) +
                                 "' of an object from before the call is set through a descriptor") != nullptr;
@@ -603,7 +635,8 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
                           : load_from_instance(tracer, object, name);
     if (!present) return PyErr_Occurred() ? false : static_cast<bool>(attribute_error(object, name));
   }
-  if (StandIn* in_use = own_dict_in_use(tracer, object)) {
+  const bool goes_to_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
+  if (StandIn* in_use = goes_to_slot ? nullptr : own_dict_in_use(tracer, object)) {
     if (!value) return PyDict_DelItem(in_use->object.get(), name) == 0;
     return tracer.outside.fill_if_stand_in(tracer, value) && PyDict_SetItem(in_use->object.get(), name, value) == 0;
   }

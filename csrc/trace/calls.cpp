@@ -14,6 +14,7 @@
 #include "trace/exception_text.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
+#include "trace/native_callback.h"
 #include "trace/numpy_scalars.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
@@ -149,17 +150,29 @@ Bound bind_arguments(Tracer& tracer, PyFunctionObject* function, const Arguments
 Ref zero_argument_super(Tracer& tracer) {
   Frame& frame = *tracer.frame;
   PyObject* names = frame.prepared->bytecode.localsplus_names.get();
+  if (frame.code()->co_argcount == 0) {
+    PyErr_SetString(PyExc_RuntimeError, "super(): no arguments");
+    return nullptr;
+  }
   for (int32_t i = frame.prepared->locals_count - PyCode_GetNumFree(frame.code()); i < frame.prepared->locals_count;
        ++i) {
     if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "__class__")) {
       if (!frame.local(i)) frame.local(i) = touch_local(tracer, frame, i);
       Ref type = load_cell(tracer, frame.local(i).get());
-      if (!type) return nullptr;
+      if (tracer.broken()) return nullptr;
       if (!frame.local(0)) frame.local(0) = touch_local(tracer, frame, 0);
       Ref self = frame.local(0);
       if (self && PyCell_Check(self.get()) && (frame.prepared->bytecode.localsplus_kinds[0] & kFastCell))
         self = load_cell(tracer, self.get());
-      if (!self) return nullptr;
+      if (tracer.broken()) return nullptr;
+      if (!self || !type) {
+        PyErr_SetString(PyExc_RuntimeError, self ? "super(): empty __class__ cell" : "super(): arg[0] deleted");
+        return nullptr;
+      }
+      if (!PyType_Check(type.get())) {
+        PyErr_Format(PyExc_RuntimeError, "super(): __class__ is not a type (%s)", type.type()->tp_name);
+        return nullptr;
+      }
       return Ref::steal(
           PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), type.get(), self.get(), nullptr));
     }
@@ -288,6 +301,14 @@ bool compares_elements(PyObject* callable) noexcept {
     name = PyUnicode_AsUTF8(PyDescr_NAME(callable));
   }
   return name && std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) != std::end(kNames);
+}
+
+// str.format and str.format_map.
+bool formats_arguments(PyObject* callable) noexcept {
+  const char* name = PyCFunction_Check(callable) ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name
+                     : Py_IS_TYPE(callable, &PyMethodDescr_Type) ? PyUnicode_AsUTF8(PyDescr_NAME(callable))
+                                                                 : nullptr;
+  return name && (std::string_view(name) == "format" || std::string_view(name) == "format_map");
 }
 
 // The object that a bound C method works on; null if it is not one.
@@ -436,6 +457,10 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     if (self && !enter_functions_of_property(tracer, self)) return nullptr;
     if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
       for (const Ref& value : arguments.values) guard_as_key(tracer, self, value.get());
+    if (self && PyUnicode_Check(self) && formats_arguments(callable))
+      for (const Ref& value : arguments.values)
+        if (shows_address(value.get()))
+          return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
     if (compares_elements(callable)) {
       if (self) tell_apart(tracer, self);
       for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
@@ -486,7 +511,9 @@ Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwar
   return call(tracer, callable, Arguments{values, names.get(), is_direct});
 }
 
-Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
+  std::vector<Ref> room;
+  const Arguments arguments = calls_its_arguments(callable) ? with_callbacks(given, room) : given;
   std::vector<PyObject*> values;
   values.reserve(arguments.values.size() + 1);
   values.push_back(nullptr);

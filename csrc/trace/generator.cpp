@@ -267,32 +267,79 @@ Frame* frame_of_generator(PyObject* object) noexcept {
 
 bool is_traced_generator(PyObject* object) noexcept { return Py_IS_TYPE(object, &generator_type); }
 
+namespace {
+
+// What a StopIteration that is set carries; it is cleared. Null Ref: another error is set.
+Ref value_of_stop() {
+  PyObject* result = nullptr;
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_StopIteration) && _PyGen_FetchStopIterationValue(&result) == 0)
+    return Ref::steal(result);
+  return nullptr;
+}
+
+}  // namespace
+
 Ref send(Tracer& tracer, PyObject* receiver, PyObject* value, Ref& returned) {
   if (is_traced_generator(receiver)) return advance(as_generator(receiver), Ref::borrow(value), false, returned);
+  Ref item;
   if (value == Py_None) {
-    if (Ref item = next_item(tracer, receiver)) return item;
-    if (!PyErr_Occurred()) returned = Ref::none();
-    return nullptr;
+    item = next_or_stop(tracer, receiver);
+    if (!item && !PyErr_Occurred()) returned = Ref::none();
+  } else {
+    static PyObject* const send_name = PyUnicode_InternFromString("send");
+    Ref method = load_attribute(tracer, receiver, send_name);
+    item = method ? call(tracer, method.get(), {Ref::borrow(value)}) : Ref();
   }
-  Ref name = Ref::steal(PyUnicode_InternFromString("send"));
-  Ref method = load_attribute(tracer, receiver, name.get());
-  Ref item = method ? call(tracer, method.get(), {Ref::borrow(value)}) : Ref();
-  if (!item && !tracer.broken() && PyErr_ExceptionMatches(PyExc_StopIteration)) {
-    PyObject* result = nullptr;
-    if (_PyGen_FetchStopIterationValue(&result) == 0) returned = Ref::steal(result);
-  }
+  if (!item && !tracer.broken() && !returned) returned = value_of_stop();
   return item;
 }
+
+namespace {
+
+// The current Python error goes to what a generator waits for in `yield from`. What that yields is the result; if it
+// ends, `returned` is set, or an error, which is the generator's to handle. `is_over`: the error is the caller's.
+Ref throw_into_delegate(Tracer& tracer, PyObject* inner, Ref& returned, bool& is_over) {
+  static PyObject* const close_name = PyUnicode_InternFromString("close");
+  static PyObject* const throw_name = PyUnicode_InternFromString("throw");
+  const bool is_exit = PyErr_ExceptionMatches(PyExc_GeneratorExit);
+  if (is_traced_generator(inner) && !is_exit) return throw_into(tracer, inner, returned);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  const Ref kept_type = Ref::steal(type), kept_value = Ref::steal(value), kept_traceback = Ref::steal(traceback);
+  auto restore = [&] {
+    PyErr_Restore(Ref(kept_type).release(), Ref(kept_value).release(), Ref(kept_traceback).release());
+  };
+  const bool is_own = is_traced_generator(inner);
+  Ref method = is_own ? Ref() : load_attribute(tracer, inner, is_exit ? close_name : throw_name);
+  if (!is_own && !method) {
+    is_over = !tracer.broken() && !PyErr_ExceptionMatches(PyExc_AttributeError);
+    if (!is_over && !tracer.broken()) PyErr_Clear(), restore();
+    return nullptr;
+  }
+  if (is_exit) {
+    Ref closed = is_own ? Ref::steal(generator_close(inner, nullptr)) : call(tracer, method.get(), Arguments{});
+    if (closed) restore();
+    return nullptr;
+  }
+  Ref item = call(tracer, method.get(), {kept_value});
+  if (!item && !tracer.broken()) returned = value_of_stop();
+  return item;
+}
+
+}  // namespace
 
 Ref throw_into(Tracer& tracer, PyObject* object, Ref& returned) {
   GeneratorObject* generator = as_generator(object);
   if (generator->frame && !generator->running) {
     Frame& frame = *generator->frame;
     PyObject* inner = delegate(frame);
-    if (inner && is_traced_generator(inner)) {
+    if (inner) {
+      Ref keep_alive = Ref::borrow(inner);
       Ref inner_returned;
-      Ref value = throw_into(tracer, inner, inner_returned);
-      if (value) return value;
+      bool is_over = false;
+      Ref value = throw_into_delegate(tracer, inner, inner_returned, is_over);
+      if (value || is_over || tracer.broken()) return value;
       if (inner_returned) {  // the SEND that waits for it goes on with what it returned
         frame.pop();
         const auto& code = frame.prepared->bytecode.instructions;

@@ -44,8 +44,23 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
 
   Ref found = Ref::steal(PyList_New(0));
   // An attribute that is missing means "no match"; any other error is an error.
-  auto bind = [&](PyObject* name) -> int {
-    Ref value = load_attribute(tracer, subject, name);
+  Ref seen = Ref::steal(PySet_New(nullptr));
+  auto bind = [&](PyObject* given) -> int {
+    if (!PyUnicode_CheckExact(given)) {
+      PyErr_Format(PyExc_TypeError, "__match_args__ elements must be strings (got %s)", Py_TYPE(given)->tp_name);
+      return -1;
+    }
+    const int is_repeated = PySet_Contains(seen.get(), given);
+    if (is_repeated < 0 || PySet_Add(seen.get(), given) < 0) return -1;
+    if (is_repeated) {
+      PyErr_Format(PyExc_TypeError, "%s() got multiple sub-patterns for attribute %R",
+                   reinterpret_cast<PyTypeObject*>(type)->tp_name, given);
+      return -1;
+    }
+    PyObject* interned = Ref::borrow(given).release();
+    PyUnicode_InternInPlace(&interned);
+    const Ref name = Ref::steal(interned);
+    Ref value = load_attribute(tracer, subject, name.get());
     if (value) return PyList_Append(found.get(), value.get()) < 0 ? -1 : 1;
     if (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
     PyErr_Clear();

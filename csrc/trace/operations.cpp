@@ -330,6 +330,8 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
   if (number == kRemainder && PyUnicode_Check(left) && PyTuple_Check(right))  // their text is taken
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(right); ++i)
       if (!expose(tracer, PyTuple_GET_ITEM(right, i))) return nullptr;
+  if (number == kRemainder && (PyUnicode_Check(left) || PyBytes_Check(left)) && shows_address(right))
+    return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
   guard_special_methods(tracer, left, {binary.method});
   guard_special_methods(tracer, right, {binary.reflected});
   if (tracer.broken()) return nullptr;

@@ -268,7 +268,8 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
         if (cached && !is_constant(cached.get())) tracer.outside.source_or_pin(tracer, cached.get());
         return cached;
       }
-      Ref wrapped = Ref::steal(PyObject_GetAttrString(callable, "__wrapped__"));
+      static PyObject* const wrapped_name = PyUnicode_InternFromString("__wrapped__");
+      Ref wrapped = load_attribute(tracer, callable, wrapped_name);
       if (!wrapped) return nullptr;
       if (tracer.outside.source_of(callable)) tracer.outside.source_or_pin(tracer, wrapped.get());
       const size_t written = tracer.outside.count_changes();

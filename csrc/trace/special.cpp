@@ -1,5 +1,7 @@
 #include "trace/special.h"
 
+#include <cmath>
+
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/exception_text.h"
@@ -37,7 +39,8 @@ Ref load(Tracer& tracer, PyObject* object, PyObject* given_name) {
 
 // Whether an object's hash does not come from an address that may be another's at the next call.
 bool hashes_by_value(Tracer& tracer, PyObject* object) {
-  if (is_constant(object)) return true;
+  if (PyFloat_Check(object) && std::isnan(PyFloat_AS_DOUBLE(object))) return false;
+  if (is_constant(object) && !PyTuple_Check(object) && !PyFrozenSet_Check(object)) return true;
   if (PyTuple_CheckExact(object)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
       if (!hashes_by_value(tracer, PyTuple_GET_ITEM(object, i))) return false;
@@ -68,6 +71,28 @@ Ref done(bool ok) { return ok ? Ref::none() : Ref(); }
 
 Ref always_true(Tracer&, PyObject*, const Arguments&) { return Ref::boolean(true); }
 
+// What abstract base classes say changes when a class is registered with any of them.
+void guard_registrations(Tracer& tracer, PyObject* classes) {
+  static PyTypeObject* const abc_meta = reinterpret_cast<PyTypeObject*>(import_object("abc.ABCMeta").release());
+  if (PyTuple_Check(classes)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i)
+      guard_registrations(tracer, PyTuple_GET_ITEM(classes, i));
+  } else if (PyType_IsSubtype(Py_TYPE(classes), abc_meta)) {
+    static PyObject* const token = import_object("_abc.get_cache_token").release();
+    Source* asked = tracer.outside.source_or_pin(tracer, token);
+    Ref now = Ref::steal(PyObject_CallNoArgs(token));
+    tracer.guards.add(tracer.guards.child(asked, Access::CallResult, nullptr, -1, now.get()), GuardKind::Constant,
+                      tracer.origin());
+  }
+}
+
+Ref builtin_issubclass(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  for (const Ref& value : arguments.values) guard_special_methods(tracer, value.get(), {"__subclasscheck__"});
+  if (tracer.broken()) return nullptr;
+  if (takes(arguments, 2, 2)) guard_registrations(tracer, argument(arguments, 1));
+  return call_natively(tracer, callable, arguments);
+}
+
 Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
@@ -86,6 +111,7 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
     return is < 0 || tracer.broken() ? Ref() : Ref::boolean(is);
   }
   if (!expose(tracer, classes)) return nullptr;
+  guard_registrations(tracer, classes);
   const int is = PyObject_IsInstance(object, classes);
   return is < 0 || tracer.broken() ? Ref() : Ref::boolean(is);
 }
@@ -159,7 +185,8 @@ Ref builtin_next(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 Ref builtin_sum(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 2)) return call_natively(tracer, callable, arguments);
   Ref total = arguments.values.size() == 2 ? arguments.values[1] : Ref::steal(PyLong_FromLong(0));
-  if (PyUnicode_Check(total.get())) return call_natively(tracer, callable, arguments);
+  if (PyUnicode_Check(total.get()) || PyBytes_Check(total.get()) || PyByteArray_Check(total.get()))
+    return call_natively(tracer, callable, arguments);
   Ref iterator = iterator_of(tracer, argument(arguments, 0));
   if (!iterator) return nullptr;
   constexpr int kAdd = 0;
@@ -243,7 +270,10 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
 Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return tracer.give_up(BreakReason::FrameIntrospection, "vars() is called");
   Ref name = Ref::steal(PyUnicode_InternFromString("__dict__"));
-  return load_attribute(tracer, argument(arguments, 0), name.get());
+  Ref dict = load_attribute(tracer, argument(arguments, 0), name.get());
+  if (!dict && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
+    PyErr_SetString(PyExc_TypeError, "vars() argument must have __dict__ attribute");
+  return dict;
 }
 
 // ABCMeta.__instancecheck__ beneath its Python part.

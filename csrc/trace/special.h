@@ -8,6 +8,7 @@ namespace minidynamo::special {
 #define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 SPECIAL(always_true);
 SPECIAL(builtin_isinstance);
+SPECIAL(builtin_issubclass);
 SPECIAL(builtin_len);
 SPECIAL(builtin_getattr);
 SPECIAL(builtin_hasattr);

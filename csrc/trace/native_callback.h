@@ -1,0 +1,17 @@
+// Callables that native code is given to call (map's function, sorted's key): C callables among them would run behind
+// the tracer's back, where no rule sees them. They are wrapped, so that each call comes back to it. Python functions
+// need no wrapper: they come back through the frame hook.
+#pragma once
+#include "trace/calls.h"
+
+namespace minidynamo {
+
+// Whether the function or class calls what it is given.
+bool calls_its_arguments(PyObject* callable) noexcept;
+// Wraps those arguments that need it; `room` keeps the values.
+Arguments with_callbacks(const Arguments& arguments, std::vector<Ref>& room);
+
+bool is_native_callback(PyObject* object) noexcept;
+PyObject* behind_callback(PyObject* callback) noexcept;
+
+}  // namespace minidynamo
