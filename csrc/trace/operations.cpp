@@ -10,6 +10,7 @@
 #include "trace/calls.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
+#include "trace/library.h"
 #include "trace/numpy_scalars.h"
 #include "trace/outside_iterator.h"
 #include "trace/rules.h"
@@ -220,6 +221,10 @@ bool expose(Tracer& tracer, PyObject* object) {
   if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
       PyTuple_Check(object) || type == &PyMethod_Type || is_constant(object) || PyCode_Check(object))
     return true;
+  if (PyWeakref_CheckRefExact(object)) {  // hashes and compares as what it leads to, which is the same while it is
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    return static_cast<bool>(special::reference_call(tracer, object, Arguments{}));
+  }
   PyTypeObject* base = native_base(type);
   if (base == &PyBaseObject_Type || (is_plain_builtin_type(base) && base != known_types()->simple_namespace))
     return true;
