@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "python/code_object.h"
+#include "python/dict_version.h"
 #include "python/numpy_scalar.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
@@ -290,24 +291,33 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
   return false;
 }
 
+const char* method_name(PyObject* callable) noexcept {
+  if (PyCFunction_Check(callable)) return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  const bool is_descriptor = Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type);
+  return is_descriptor ? PyUnicode_AsUTF8(PyDescr_NAME(callable)) : nullptr;
+}
+
 // Methods of containers that look for an element or compare with another container.
 bool compares_elements(PyObject* callable) noexcept {
   static constexpr std::string_view kNames[] = {"index",  "count",  "remove", "__contains__", "__eq__",
                                                 "__ne__", "__lt__", "__le__", "__gt__",       "__ge__"};
-  const char* name = nullptr;
-  if (PyCFunction_Check(callable)) {
-    name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
-  } else if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type)) {
-    name = PyUnicode_AsUTF8(PyDescr_NAME(callable));
-  }
+  const char* name = method_name(callable);
   return name && std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) != std::end(kNames);
+}
+
+// Whether C code is to copy a container from before the call with its attributes, which its stand-in has not.
+bool takes_all_of(Tracer& tracer, PyObject* self, PyObject* callable) noexcept {
+  const StandIn* stand_in = tracer.outside.stand_in(self);
+  if (!stand_in) return false;
+  const char* name = method_name(callable);
+  const bool takes_all = name && (std::string_view(name).starts_with("__reduce") || std::string_view(name) == "copy" ||
+                                  std::string_view(name) == "__getstate__" || std::string_view(name) == "__copy__");
+  return takes_all && tracer.outside.has_attributes(tracer, *stand_in);
 }
 
 // str.format and str.format_map.
 bool formats_arguments(PyObject* callable) noexcept {
-  const char* name = PyCFunction_Check(callable) ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name
-                     : Py_IS_TYPE(callable, &PyMethodDescr_Type) ? PyUnicode_AsUTF8(PyDescr_NAME(callable))
-                                                                 : nullptr;
+  const char* name = method_name(callable);
   return name && (std::string_view(name) == "format" || std::string_view(name) == "format_map");
 }
 
@@ -457,6 +467,9 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     if (self && !enter_functions_of_property(tracer, self)) return nullptr;
     if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
       for (const Ref& value : arguments.values) guard_as_key(tracer, self, value.get());
+    if (self && takes_all_of(tracer, self, callable))
+      return tracer.give_up(BreakReason::Pickling, std::string("a ") + Py_TYPE(self)->tp_name +
+                                                       " from before the call is copied with its attributes");
     if (self && PyUnicode_Check(self) && formats_arguments(callable))
       for (const Ref& value : arguments.values)
         if (shows_address(value.get()))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "python/dict_version.h"
 #include "python/context_variable.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
@@ -102,7 +103,9 @@ Ref generic_alias_call(Tracer& tracer, PyObject* alias, const Arguments& argumen
 Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.empty() || arguments.keyword_names) return call_natively(tracer, callable, arguments);
   PyObject* object = arguments.values[0].get();
-  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE))
+  const StandIn* stand_in = tracer.outside.stand_in(object);
+  const bool may_have_attributes = stand_in && tracer.outside.has_attributes(tracer, *stand_in);
+  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) || may_have_attributes)
     return tracer.give_up(BreakReason::Pickling,
                           std::string("a ") + Py_TYPE(object)->tp_name + " is copied or pickled");
   if (!expose(tracer, object)) return nullptr;

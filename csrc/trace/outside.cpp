@@ -2,6 +2,7 @@
 #include "trace/outside.h"
 
 #include "python/bound_method.h"
+#include "python/dict_version.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/type_version.h"
@@ -503,6 +504,18 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
     stand_in.snapshot.push_back(std::move(item));
   }
   return true;
+}
+
+bool Outside::has_attributes(Tracer& tracer, const StandIn& stand_in) {
+  PyObject* original = stand_in.original.get();
+  if (!has_instance_dict(Py_TYPE(original))) return false;
+  PyObject* dict = instance_dict(original);
+  if (dict && PyDict_GET_SIZE(dict)) return true;
+  for (const AttributeWrite& write : writes_)
+    if (write.object.is(stand_in.object.get())) return true;
+  Source* own = tracer.guards.child(stand_in.source, Access::InstanceDict, nullptr, -1, dict ? dict : original);
+  tracer.guards.add(own, GuardKind::DictKeys, tracer.origin());
+  return false;
 }
 
 Ref Outside::dict_item(Tracer& tracer, StandIn& stand_in, PyObject* key, bool& found) {

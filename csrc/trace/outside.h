@@ -65,6 +65,9 @@ class Outside {
   }
   const std::deque<StandIn>& stand_ins() const noexcept { return stand_ins_; }
 
+  // Whether the original has attributes of its own, which the stand-in has not; guarded.
+  bool has_attributes(Tracer& tracer, const StandIn& stand_in);
+
   // Reads that leave a stand-in unfilled. `found` false: absent (guarded). Null Ref with found true: break.
   Ref dict_item(Tracer& tracer, StandIn& stand_in, PyObject* key, bool& found);
   Ref sequence_item(Tracer& tracer, StandIn& stand_in, Py_ssize_t index);  // index already in range

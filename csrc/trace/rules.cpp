@@ -209,6 +209,16 @@ bool holds_made_class(const Tracer& tracer, PyObject* object) {
 
 namespace {
 
+// Whether an object was there before the trace, or is a constant.
+bool is_of_the_world(Tracer& tracer, PyObject* object) {
+  if (is_constant(object) || tracer.outside.source_of(object)) return true;
+  if (PyType_Check(object)) return !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object), Py_TPFLAGS_HEAPTYPE);
+  if (!PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (!is_of_the_world(tracer, PyTuple_GET_ITEM(object, i))) return false;
+  return true;
+}
+
 // What native code looks into must be the very object at the next call too.
 void pin_down(Tracer& tracer, PyObject* object) {
   if (is_constant(object)) return;
@@ -262,6 +272,9 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
           if (holds_made_class(tracer, value.get()))
             return tracer.give_up(BreakReason::ClassDefinition,
                                   "a class of the function's own goes into a cache of typing");
+        for (const Ref& value : arguments.values)
+          if (!is_of_the_world(tracer, value.get()))
+            return tracer.give_up(BreakReason::CachedEffect, "an object that the call made goes into a cache of typing");
         for (const Ref& value : arguments.values) pin_down(tracer, value.get());
         Tracer::Native native(tracer);
         Ref cached = call_natively(tracer, callable, arguments);
