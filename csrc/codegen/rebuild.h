@@ -9,10 +9,9 @@ namespace minidynamo {
 PyObject* rebuild_instance_callable();  // (class, items, attributes: dict) -> instance: see instance_parts()
 PyObject* fill_instance_callable();     // (instance, items or None, attributes: dict)
 PyObject* rebuild_tuple_callable();     // (class, items: tuple) -> instance of a C class derived from tuple
-PyObject*
-rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname, dict,
-                              // module, doc)
-PyObject* rebuild_partial_callable();  // (func, args, keywords, dict or None)
+PyObject* rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname,
+                                        // dict, module, doc)
+PyObject* rebuild_partial_callable();   // (func, args, keywords, dict or None)
 // (class, args, attributes: dict or None, cause, context, suppress_context, traceback[, args if __new__ takes others])
 // -> exception
 PyObject* rebuild_exception_callable();

@@ -5,6 +5,7 @@
 #include "python/iterators.h"
 #include "python/mapping_proxy.h"
 #include "python/nesting.h"
+#include "python/numpy_scalar.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
 #include "trace/evaluate.h"
@@ -163,6 +164,10 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
+  if (is_numpy_scalar(object)) {  // a new one each time
+    static PyObject* const copy = import_object("numpy.generic.copy").release();
+    return add({PlanStep::Kind::Call, Ref::borrow(copy), 0, {constant(object)}});
+  }
   if (is_fake(object)) return output(object);
   if (is_native_callback(object)) return value_of(behind_callback(object));
   if (PyCFunction_Check(object)) return bound_native_method(object);
@@ -369,7 +374,11 @@ ValueId ValuePlanner::sequence(PlanStep::Kind kind, PyObject* object) {
   return add(std::move(step));
 }
 
-bool ValuePlanner::hashes_natively(PyObject* key) { return is_plain_key(key) || is_guarded_by_identity(key); }
+bool ValuePlanner::hashes_natively(PyObject* key) {
+  // These hash and compare as what they lead to.
+  if (Py_IS_TYPE(key, &_PyWeakref_RefType)) key = PyWeakref_GET_OBJECT(key);
+  return is_plain_key(key) || is_guarded_by_identity(key);
+}
 
 ValueId ValuePlanner::hash_value(Py_hash_t hash) { return constant(Ref::steal(PyLong_FromSsize_t(hash)).get()); }
 
@@ -456,11 +465,10 @@ ValueId ValuePlanner::function(PyObject* object) {
   Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
   values_.try_emplace(made->func_code, constant(made->func_code));
   values_.try_emplace(made->func_globals, constant(made->func_globals));
-  return call(
-      rebuild_function_callable(),
-      {made->func_code, made->func_globals, made->func_name, part(made->func_defaults), part(made->func_kwdefaults),
-       part(made->func_closure), part(made->func_annotations), made->func_qualname, own.get(),
-       part(made->func_module), part(made->func_doc)});
+  return call(rebuild_function_callable(),
+              {made->func_code, made->func_globals, made->func_name, part(made->func_defaults),
+               part(made->func_kwdefaults), part(made->func_closure), part(made->func_annotations), made->func_qualname,
+               own.get(), part(made->func_module), part(made->func_doc)});
 }
 
 // A method of C code, bound to an object: `items.append`, `super().__init__`. The class's own is bound again: asking

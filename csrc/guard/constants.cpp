@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "python/numpy_scalar.h"
+
 namespace minidynamo {
 namespace {
 
@@ -162,12 +164,19 @@ Ref plain_value(PyObject* object) {
     value = Ref::steal(PyBytes_FromStringAndSize(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object)));
   else if (PyComplex_Check(object))
     value = Ref::steal(PyComplex_FromCComplex(reinterpret_cast<PyComplexObject*>(object)->cval));
+  else if (is_numpy_scalar(object))
+    value = numpy_bits(object);
   if (!value) PyErr_Clear();
   return value;
 }
 
 bool has_plain_value(PyObject* object, PyObject* value) noexcept {
   PyTypeObject* type = Py_TYPE(value);
+  if (type == &PyBytes_Type && is_numpy_scalar(object)) {
+    const Ref bits = numpy_bits(object);
+    return bits && PyBytes_GET_SIZE(bits.get()) == PyBytes_GET_SIZE(value) &&
+           !std::memcmp(PyBytes_AS_STRING(bits.get()), PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value));
+  }
   if (!PyType_IsSubtype(Py_TYPE(object), type)) return false;
   if (type == &PyFloat_Type) return same_bits(PyFloat_AS_DOUBLE(object), PyFloat_AS_DOUBLE(value));
   if (type == &PyComplex_Type) {
@@ -175,7 +184,8 @@ bool has_plain_value(PyObject* object, PyObject* value) noexcept {
                      right = reinterpret_cast<PyComplexObject*>(value)->cval;
     return same_bits(left.real, right.real) && same_bits(left.imag, right.imag);
   }
-  const Ref equal = Ref::steal(type->tp_richcompare(value, object, Py_EQ));  // the builtin's own, whatever the subclass has
+  const Ref equal =
+      Ref::steal(type->tp_richcompare(value, object, Py_EQ));  // the builtin's own, whatever the subclass has
   if (!equal) PyErr_Clear();
   return equal.is(Py_True);
 }

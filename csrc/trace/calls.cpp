@@ -7,6 +7,7 @@
 
 #include "python/code_object.h"
 #include "python/dict_version.h"
+#include "python/numpy_scalar.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/class_statement.h"
@@ -15,6 +16,7 @@
 #include "trace/generator.h"
 #include "trace/known_types.h"
 #include "trace/native_callback.h"
+#include "trace/numpy_scalars.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
 #include "trace/shown_type.h"
@@ -206,6 +208,9 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     }
     return instantiate(tracer, type, arguments);
   }
+  if (is_numpy_scalar_type(type) && are_scalars(arguments, false))
+    return compute_with_scalars(tracer,
+                                [&] { return call_natively(tracer, reinterpret_cast<PyObject*>(type), arguments); });
   if (type == &PyBaseObject_Type) return call_natively(tracer, reinterpret_cast<PyObject*>(type), arguments);
   if (is_plain_builtin_type(type) || type == &PySuper_Type) {
     const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type ||
@@ -299,7 +304,6 @@ bool compares_elements(PyObject* callable) noexcept {
   const char* name = method_name(callable);
   return name && std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) != std::end(kNames);
 }
-
 
 // Whether C code is to copy a container from before the call with its attributes, which its stand-in has not.
 bool takes_all_of(Tracer& tracer, PyObject* self, PyObject* callable) noexcept {
@@ -450,6 +454,11 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     static PyObject* const function_name = PyUnicode_InternFromString("__func__");
     Ref function = load_attribute(tracer, callable, function_name);
     return function ? call(tracer, function.get(), arguments) : Ref();
+  }
+  if ((is_numpy_function(callable) && are_scalars(arguments, false)) || is_pure_scalar_method(callable, arguments)) {
+    for (const Ref& value : arguments.values)
+      if (!expose(tracer, value.get())) return nullptr;
+    return compute_with_scalars(tracer, [&] { return call_natively(tracer, callable, arguments); });
   }
   if (is_method_of_plain_type(callable)) {
     PyObject* self = bound_self(callable);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "python/dict_version.h"
 #include "python/context_variable.h"
+#include "python/dict_version.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/known_types.h"

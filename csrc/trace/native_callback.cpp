@@ -59,10 +59,11 @@ PyObject* behind_callback(PyObject* callback) noexcept { return as_callback(call
 bool calls_its_arguments(PyObject* callable) noexcept {
   static const std::unordered_set<PyObject*> known = [] {
     std::unordered_set<PyObject*> found;
-    for (const char* path : {"builtins.map", "builtins.filter", "builtins.sorted", "builtins.min", "builtins.max",
-                             "functools.reduce", "itertools.starmap", "itertools.accumulate", "itertools.groupby",
-                             "itertools.takewhile", "itertools.dropwhile", "itertools.filterfalse", "_bisect.bisect_left",
-                             "_bisect.bisect_right", "_bisect.insort_left", "_bisect.insort_right"}) {
+    for (const char* path :
+         {"builtins.map", "builtins.filter", "builtins.sorted", "builtins.min", "builtins.max", "functools.reduce",
+          "itertools.starmap", "itertools.accumulate", "itertools.groupby", "itertools.takewhile",
+          "itertools.dropwhile", "itertools.filterfalse", "_bisect.bisect_left", "_bisect.bisect_right",
+          "_bisect.insort_left", "_bisect.insort_right"}) {
       Ref object = import_object(path);
       if (object) found.insert(object.release());
       PyErr_Clear();
@@ -71,9 +72,9 @@ bool calls_its_arguments(PyObject* callable) noexcept {
   }();
   if (known.count(callable)) return true;
   if (Py_IS_TYPE(callable, &PyMethodDescr_Type))
-    return PyDescr_TYPE(callable) == &PyList_Type &&
-           !PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), "sort");
-  return PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) && PyList_Check(PyCFunction_GET_SELF(callable)) &&
+    return PyDescr_TYPE(callable) == &PyList_Type && !PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), "sort");
+  return PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) &&
+         PyList_Check(PyCFunction_GET_SELF(callable)) &&
          std::string_view(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name) == "sort";
 }
 

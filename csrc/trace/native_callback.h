@@ -1,6 +1,6 @@
-// Callables that native code is given to call (map's function, sorted's key): C callables among them would run behind the
-// tracer's back, where no rule sees them. They are wrapped, so that each call comes back to it. Python functions need no
-// wrapper: they come back through the frame hook.
+// Callables that native code is given to call (map's function, sorted's key): C callables among them would run behind
+// the tracer's back, where no rule sees them. They are wrapped, so that each call comes back to it. Python functions
+// need no wrapper: they come back through the frame hook.
 #pragma once
 #include "trace/calls.h"
 

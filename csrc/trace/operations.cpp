@@ -4,11 +4,14 @@
 #include "trace/operations.h"
 
 #include "python/nesting.h"
+#include "python/numpy_scalar.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
+#include "trace/library.h"
+#include "trace/numpy_scalars.h"
 #include "trace/outside_iterator.h"
 #include "trace/rules.h"
 #include "trace/tensor_calls.h"
@@ -186,6 +189,12 @@ Ref tensor_index(Tracer& tracer, PyObject* key) {
   return adopt_result(tracer, Ref::steal(PyNumber_Index(key)));
 }
 
+// torch takes NumPy's numbers for Python's.
+Ref number_beside_tensor(PyObject* object) {
+  Ref number = is_numpy_scalar(object) ? python_number(object) : Ref();
+  return number || PyErr_Occurred() ? number : Ref::borrow(object);
+}
+
 // What may stand beside a tensor in an operator that runs natively as one node.
 bool combines_with_tensor(PyObject* object) {
   return is_fake(object) || is_constant(object) || PyLong_Check(object) || PyFloat_Check(object) ||
@@ -206,12 +215,16 @@ bool expose(Tracer& tracer, PyObject* object) {
   if (StandIn* stand_in = tracer.outside.stand_in(object))
     return stand_in->filled || tracer.outside.fill(tracer, *stand_in);
   Source* source = tracer.outside.source_of(object);
-  if (!source || is_fake(object) || is_outside_iterator(object)) return true;
+  if (!source || is_fake(object) || is_outside_iterator(object) || is_numpy_scalar(object)) return true;
   PyTypeObject* type = Py_TYPE(object);
   if (tracer.outside.is_opaque(object) || PyExceptionInstance_Check(object)) return use_opaque(tracer, object);
   if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
       PyTuple_Check(object) || type == &PyMethod_Type || is_constant(object) || PyCode_Check(object))
     return true;
+  if (PyWeakref_CheckRefExact(object)) {  // hashes and compares as what it leads to, which is the same while it is
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    return static_cast<bool>(special::reference_call(tracer, object, Arguments{}));
+  }
   PyTypeObject* base = native_base(type);
   if (base == &PyBaseObject_Type || (is_plain_builtin_type(base) && base != known_types()->simple_namespace))
     return true;
@@ -298,6 +311,9 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
   const BinaryOperator& binary = kBinaryOperators[number];
   if (is_number(left) && is_number(right)) return Ref::steal(binary.apply(left, right));
   if (is_fake(left) || is_fake(right)) {
+    const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
+    if (!left_number || !right_number) return nullptr;
+    left = left_number.get(), right = right_number.get();
     if (combines_with_tensor(left) && combines_with_tensor(right))
       return record_operator(tracer, binary.function, {left, right});
     // The other operand's class may decide; its methods are traced if they are Python.
@@ -324,12 +340,17 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
   guard_special_methods(tracer, left, {binary.method});
   guard_special_methods(tracer, right, {binary.reflected});
   if (tracer.broken()) return nullptr;
+  if (const Ref operands[] = {Ref::borrow(left), Ref::borrow(right)}; are_scalars(Arguments{operands}, true))
+    return compute_with_scalars(tracer, [&] { return Ref::steal(binary.apply(left, right)); });
   return checked(tracer, binary.apply(left, right));
 }
 
 Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   if (is_number(left) && is_number(right)) return Ref::steal(PyObject_RichCompare(left, right, comparison));
   if (is_fake(left) || is_fake(right)) {
+    const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
+    if (!left_number || !right_number) return nullptr;
+    left = left_number.get(), right = right_number.get();
     if (!combines_with_tensor(left) || !combines_with_tensor(right))
       return tracer.give_up(
           BreakReason::UnsupportedOperand,

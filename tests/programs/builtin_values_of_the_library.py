@@ -50,7 +50,7 @@ def f(x, text, path):
     joined = os.path.join(path, "part", "file.txt"), os.path.splitext("a/b.tar"), os.path.normpath("a/../b")
     joined += os.path.basename(path), os.fspath(STORE), os.path.dirname("/x/y")
     new = sys.version_info >= (3, 8), sys.version_info.major, sys.version_info[:2]
-    called = operator.methodcaller("scaled", 2, plus=4)(STORE, ) if False else operator.methodcaller("split", sep=",")("a,b")
+    called = operator.methodcaller("split", sep=",")("a,b")
     made = list[int]((1, 2)), dict[str, int](a=1), type(Box[int]([1]))
     chain = repr(collections.ChainMap({"a": 1}, {"b": 2}))
     return y, found, moved, ordered, dumped, loaded, problem, joined, new, called, made, chain, int | None, [missing, missing]

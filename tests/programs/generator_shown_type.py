@@ -27,7 +27,7 @@ def f(x):
         isinstance(g, collections.abc.Sequence),
         isinstance(g, list),
         inspect.isgenerator(g),
-        inspect.getgeneratorstate(g) if False else g.gi_running,
+        g.gi_running,
     )
     first = g.__next__()
     second = types.GeneratorType.send(g, 5)

@@ -1,0 +1,54 @@
+#include "python/numpy_scalar.h"
+
+namespace minidynamo {
+namespace {
+
+// Looked up again until NumPy is there; never released.
+PyTypeObject* numpy_type(const char* name) noexcept {
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* numpy = modules ? PyDict_GetItemString(modules, "numpy") : nullptr;
+  PyObject* type = numpy && PyModule_Check(numpy) ? PyDict_GetItemString(PyModule_GetDict(numpy), name) : nullptr;
+  PyErr_Clear();
+  return reinterpret_cast<PyTypeObject*>(type && PyType_Check(type) ? Ref::borrow(type).release() : nullptr);
+}
+
+PyTypeObject* number_type() noexcept {
+  static PyTypeObject* type = nullptr;
+  return type ? type : type = numpy_type("number");
+}
+
+PyTypeObject* truth_type() noexcept {
+  static PyTypeObject* type = nullptr;
+  return type ? type : type = numpy_type("bool_");
+}
+
+}  // namespace
+
+bool is_numpy_scalar_type(PyTypeObject* type) noexcept {
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_base == &PyBaseObject_Type) return false;
+  PyTypeObject* number = number_type();
+  return number && (PyType_IsSubtype(type, number) || type == truth_type());
+}
+
+bool is_numpy_scalar(PyObject* object) noexcept { return is_numpy_scalar_type(Py_TYPE(object)); }
+
+Ref python_number(PyObject* scalar) {
+  if (Py_IS_TYPE(scalar, truth_type())) return nullptr;
+  Ref number = Ref::steal(PyObject_CallMethod(scalar, "item", nullptr));
+  // A longdouble gives itself.
+  return number && (PyLong_Check(number.get()) || PyFloat_Check(number.get()) || PyComplex_Check(number.get())) ? number
+                                                                                                                : Ref();
+}
+
+Ref numpy_bits(PyObject* scalar) noexcept {
+  Py_buffer view;
+  if (PyObject_GetBuffer(scalar, &view, PyBUF_SIMPLE) < 0) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  Ref bits = Ref::steal(PyBytes_FromStringAndSize(static_cast<const char*>(view.buf), view.len));
+  PyBuffer_Release(&view);
+  return bits;
+}
+
+}  // namespace minidynamo
