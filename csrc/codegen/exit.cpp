@@ -110,8 +110,9 @@ class BreakPlanner {
                           layout(place).before(place.instruction), static_cast<int32_t>(frame.stack_depth()),
                           *end.next);
     }
-    // The operands first: a local that holds one of them stays alive.
-    return plan_instruction(end, frame, place, now) && plan_ways(end, frame, place, now);
+    for (int32_t i = 0; i < stack_inputs(now); ++i)  // a local that holds one of them stays alive
+      if (PyObject* operand = frame.slots[frame.stack_top - 1 - i].get()) values_.expect(operand);
+    return plan_ways(end, frame, place, now) && plan_instruction(end, frame, place, now);
   }
 
  private:

@@ -100,7 +100,7 @@ ValueId ValuePlanner::value_of(PyObject* object) {
 
 bool ValuePlanner::is_planned(PyObject* object) const {
   if (PyCell_Check(object) && PyCell_GET(object)) object = PyCell_GET(object);
-  return values_.count(object) > 0;
+  return values_.count(object) > 0 || expected_.count(object) > 0;
 }
 
 std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place) {

@@ -24,6 +24,8 @@ class ValuePlanner {
   ValueId value_of(PyObject* object);
   ValueId live(Source* source);  // an outside object as it is
   ValueId constant(PyObject* object);
+  // Says that the object is going to be asked for.
+  void expect(PyObject* object) { expected_.insert(object); }
   // A local or stack slot of a frame, which may hold an outside object that nothing has used.
   ValueId slot_value(Frame& frame, size_t slot);
   // From now on the object is made by calling callable(argument).
@@ -77,6 +79,7 @@ class ValuePlanner {
   std::vector<PyObject*> building_;
   std::unordered_set<PyObject*> cyclic_;
   int restarts_ = 0;
+  std::unordered_set<PyObject*> expected_;
   std::vector<PyObject*> to_fill_;
   std::vector<std::pair<PyObject*, PyObject*>> states_;  // iterator, what its __setstate__ is to be given
   std::unordered_set<const StandIn*> written_;           // by write_now
