@@ -526,7 +526,7 @@ Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwar
 
 Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
   std::vector<Ref> room;
-  const Arguments arguments = calls_its_arguments(callable) ? with_callbacks(given, room) : given;
+  const Arguments arguments = with_callback(callable, given, room);
   std::vector<PyObject*> values;
   values.reserve(arguments.values.size() + 1);
   values.push_back(nullptr);

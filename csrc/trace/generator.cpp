@@ -314,6 +314,8 @@ Ref throw_into_delegate(Tracer& tracer, PyObject* inner, Ref& returned, bool& is
   Ref method = is_own ? Ref() : load_attribute(tracer, inner, is_exit ? close_name : throw_name);
   if (!is_own && !method) {
     is_over = !tracer.broken() && !PyErr_ExceptionMatches(PyExc_AttributeError);
+    if (is_over && is_exit)  // CPython says so on stderr, and goes on
+      return tracer.give_up(BreakReason::GeneratorFinalizer, "an iterator's close() cannot be looked up");
     if (!is_over && !tracer.broken()) PyErr_Clear(), restore();
     return nullptr;
   }

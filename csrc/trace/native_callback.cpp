@@ -1,7 +1,7 @@
 #include "trace/native_callback.h"
 
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "trace/known_types.h"
 
@@ -56,36 +56,64 @@ bool is_native_callback(PyObject* object) noexcept { return Py_IS_TYPE(object, c
 
 PyObject* behind_callback(PyObject* callback) noexcept { return as_callback(callback)->callable; }
 
-bool calls_its_arguments(PyObject* callable) noexcept {
-  static const std::unordered_set<PyObject*> known = [] {
-    std::unordered_set<PyObject*> found;
-    for (const char* path :
-         {"builtins.map", "builtins.filter", "builtins.sorted", "builtins.min", "builtins.max", "functools.reduce",
-          "itertools.starmap", "itertools.accumulate", "itertools.groupby", "itertools.takewhile",
-          "itertools.dropwhile", "itertools.filterfalse", "_bisect.bisect_left", "_bisect.bisect_right",
-          "_bisect.insort_left", "_bisect.insort_right"}) {
+namespace {
+
+// Where a callable takes what it is to call.
+struct Place {
+  Py_ssize_t position;  // -1: by keyword only
+  const char* keyword;  // null: by position only
+};
+
+constexpr Place kSort = {-1, "key"};
+
+const Place* place_in(PyObject* callable) noexcept {
+  static const std::unordered_map<PyObject*, Place> places = [] {
+    const std::pair<const char*, Place> known[] = {
+        {"builtins.map", {0, nullptr}},          {"builtins.filter", {0, nullptr}},
+        {"builtins.sorted", kSort},              {"builtins.min", kSort},
+        {"builtins.max", kSort},                 {"functools.reduce", {0, nullptr}},
+        {"itertools.starmap", {0, nullptr}},     {"itertools.accumulate", {1, "func"}},
+        {"itertools.groupby", {1, "key"}},       {"itertools.takewhile", {0, nullptr}},
+        {"itertools.dropwhile", {0, nullptr}},   {"itertools.filterfalse", {0, nullptr}},
+        {"_bisect.bisect_left", kSort},          {"_bisect.bisect_right", kSort},
+        {"_bisect.insort_left", kSort},          {"_bisect.insort_right", kSort},
+    };
+    std::unordered_map<PyObject*, Place> found;
+    for (const auto& [path, place] : known) {
       Ref object = import_object(path);
-      if (object) found.insert(object.release());
+      if (object) found.emplace(object.release(), place);
       PyErr_Clear();
     }
     return found;
   }();
-  if (known.count(callable)) return true;
-  if (Py_IS_TYPE(callable, &PyMethodDescr_Type))
-    return PyDescr_TYPE(callable) == &PyList_Type && !PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), "sort");
-  return PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) &&
-         PyList_Check(PyCFunction_GET_SELF(callable)) &&
-         std::string_view(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name) == "sort";
+  if (auto known = places.find(callable); known != places.end()) return &known->second;
+  const bool is_list_sort =
+      Py_IS_TYPE(callable, &PyMethodDescr_Type)
+          ? PyDescr_TYPE(callable) == &PyList_Type &&
+                !PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), "sort")
+          : PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) && PyList_Check(PyCFunction_GET_SELF(callable)) &&
+                std::string_view(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name) == "sort";
+  return is_list_sort ? &kSort : nullptr;
 }
 
-Arguments with_callbacks(const Arguments& arguments, std::vector<Ref>& room) {
+}  // namespace
+
+Arguments with_callback(PyObject* callable, const Arguments& arguments, std::vector<Ref>& room) {
+  const Place* place = place_in(callable);
+  if (!place) return arguments;
+  auto index = place->position >= 0 && static_cast<size_t>(place->position) < arguments.positional_count()
+                   ? static_cast<size_t>(place->position)
+                   : arguments.values.size();
+  for (size_t k = 0; place->keyword && k < arguments.keyword_count(); ++k)
+    if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.keyword_names, k), place->keyword))
+      index = arguments.positional_count() + k;
+  if (index >= arguments.values.size()) return arguments;
+  const Ref& given = arguments.values[index];
+  if (!Py_TYPE(given.get())->tp_call || comes_back(given.get())) return arguments;
   room.assign(arguments.values.begin(), arguments.values.end());
-  for (Ref& value : room) {
-    if (!Py_TYPE(value.get())->tp_call || comes_back(value.get())) continue;
-    CallbackObject* callback = PyObject_New(CallbackObject, callback_type());
-    callback->callable = value.release();
-    value = Ref::steal(reinterpret_cast<PyObject*>(callback));
-  }
+  CallbackObject* callback = PyObject_New(CallbackObject, callback_type());
+  callback->callable = room[index].release();
+  room[index] = Ref::steal(reinterpret_cast<PyObject*>(callback));
   return Arguments{room, arguments.keyword_names, arguments.is_direct};
 }
 

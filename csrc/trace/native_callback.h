@@ -6,10 +6,9 @@
 
 namespace minidynamo {
 
-// Whether the function or class calls what it is given.
-bool calls_its_arguments(PyObject* callable) noexcept;
-// Wraps those arguments that need it; `room` keeps the values.
-Arguments with_callbacks(const Arguments& arguments, std::vector<Ref>& room);
+// The arguments of a call of native code, with what it will call itself wrapped, if that needs it; then `room` keeps the
+// values.
+Arguments with_callback(PyObject* callable, const Arguments& arguments, std::vector<Ref>& room);
 
 bool is_native_callback(PyObject* object) noexcept;
 PyObject* behind_callback(PyObject* callback) noexcept;
