@@ -62,11 +62,11 @@ Ref to_dict(const Uncaptured& record) {
   auto* place = reinterpret_cast<PyCodeObject*>(record.code.get());
   auto* frame = reinterpret_cast<PyCodeObject*>(record.frame_code.get());
   const char* kind = record.kind == Uncaptured::Kind::GraphBreak ? "graph-break" : "uncaptured";
-  return Ref::steal(Py_BuildValue("{ss ss sO ss ss sO si si si ss ss}", "kind", kind, "frame", display_name(frame).c_str(),
-                                  "code", record.code.get(), "reason", record.reason.c_str(), "detail",
-                                  record.detail.c_str(), "filename", place->co_filename, "line", record.line, "column",
-                                  record.column, "end_column", record.end_column, "function", display_name(place).c_str(),
-                                  "user_stack", record.user_stack.c_str()));
+  return Ref::steal(
+      Py_BuildValue("{ss ss sO ss ss sO si si si ss ss}", "kind", kind, "frame", display_name(frame).c_str(), "code",
+                    record.code.get(), "reason", record.reason.c_str(), "detail", record.detail.c_str(), "filename",
+                    place->co_filename, "line", record.line, "column", record.column, "end_column", record.end_column,
+                    "function", display_name(place).c_str(), "user_stack", record.user_stack.c_str()));
 }
 
 void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why) {

@@ -67,9 +67,9 @@ Ref import_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* names, P
     module = imported_module(tracer, full.substr(0, full.find('.')));
   if (tracer.broken()) return nullptr;
   if (!module || !has_submodules(tracer, module.get(), full, names))
-    return tracer.broken()
-               ? nullptr
-               : tracer.give_up(BreakReason::Import, "module " + full + " or a part of it is imported for the first time");
+    return tracer.broken() ? nullptr
+                           : tracer.give_up(BreakReason::Import,
+                                            "module " + full + " or a part of it is imported for the first time");
   return module;
 }
 

@@ -69,14 +69,22 @@ constexpr Place kSort = {-1, "key"};
 const Place* place_in(PyObject* callable) noexcept {
   static const std::unordered_map<PyObject*, Place> places = [] {
     const std::pair<const char*, Place> known[] = {
-        {"builtins.map", {0, nullptr}},          {"builtins.filter", {0, nullptr}},
-        {"builtins.sorted", kSort},              {"builtins.min", kSort},
-        {"builtins.max", kSort},                 {"functools.reduce", {0, nullptr}},
-        {"itertools.starmap", {0, nullptr}},     {"itertools.accumulate", {1, "func"}},
-        {"itertools.groupby", {1, "key"}},       {"itertools.takewhile", {0, nullptr}},
-        {"itertools.dropwhile", {0, nullptr}},   {"itertools.filterfalse", {0, nullptr}},
-        {"_bisect.bisect_left", kSort},          {"_bisect.bisect_right", kSort},
-        {"_bisect.insort_left", kSort},          {"_bisect.insort_right", kSort},
+        {"builtins.map", {0, nullptr}},
+        {"builtins.filter", {0, nullptr}},
+        {"builtins.sorted", kSort},
+        {"builtins.min", kSort},
+        {"builtins.max", kSort},
+        {"functools.reduce", {0, nullptr}},
+        {"itertools.starmap", {0, nullptr}},
+        {"itertools.accumulate", {1, "func"}},
+        {"itertools.groupby", {1, "key"}},
+        {"itertools.takewhile", {0, nullptr}},
+        {"itertools.dropwhile", {0, nullptr}},
+        {"itertools.filterfalse", {0, nullptr}},
+        {"_bisect.bisect_left", kSort},
+        {"_bisect.bisect_right", kSort},
+        {"_bisect.insort_left", kSort},
+        {"_bisect.insort_right", kSort},
     };
     std::unordered_map<PyObject*, Place> found;
     for (const auto& [path, place] : known) {
@@ -89,9 +97,9 @@ const Place* place_in(PyObject* callable) noexcept {
   if (auto known = places.find(callable); known != places.end()) return &known->second;
   const bool is_list_sort =
       Py_IS_TYPE(callable, &PyMethodDescr_Type)
-          ? PyDescr_TYPE(callable) == &PyList_Type &&
-                !PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), "sort")
-          : PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) && PyList_Check(PyCFunction_GET_SELF(callable)) &&
+          ? PyDescr_TYPE(callable) == &PyList_Type && !PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), "sort")
+          : PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) &&
+                PyList_Check(PyCFunction_GET_SELF(callable)) &&
                 std::string_view(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name) == "sort";
   return is_list_sort ? &kSort : nullptr;
 }

@@ -274,7 +274,8 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
                                   "a class of the function's own goes into a cache of typing");
         for (const Ref& value : arguments.values)
           if (!is_of_the_world(tracer, value.get()))
-            return tracer.give_up(BreakReason::CachedEffect, "an object that the call made goes into a cache of typing");
+            return tracer.give_up(BreakReason::CachedEffect,
+                                  "an object that the call made goes into a cache of typing");
         for (const Ref& value : arguments.values) pin_down(tracer, value.get());
         Tracer::Native native(tracer);
         Ref cached = call_natively(tracer, callable, arguments);

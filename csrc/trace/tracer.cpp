@@ -92,7 +92,8 @@ TracerActivation::~TracerActivation() { current_tracer = previous_; }
 bool Tracer::delay_forced_break(const Frame& at) noexcept {
   if (!at.is_root) return false;
   bool delay = at.instruction <= at.prepared->first_instruction() || at.instruction < at.prepared->prologue;
-  if (!delay && at.prepared->prologue && !has_left_prologue_) {  // a resume function gets on by one instruction at least
+  if (!delay && at.prepared->prologue &&
+      !has_left_prologue_) {  // a resume function gets on by one instruction at least
     has_left_prologue_ = true;
     delay = true;
   }

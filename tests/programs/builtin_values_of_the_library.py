@@ -6,7 +6,6 @@ import functools
 import json
 import operator
 import os.path
-import pathlib
 import sys
 import weakref
 
