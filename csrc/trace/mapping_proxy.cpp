@@ -111,6 +111,9 @@ Ref descriptor_get(Tracer& tracer, PyObject* callable, const Arguments& argument
   if (object == Py_None)
     return Py_IS_TYPE(descriptor, &PyStaticMethod_Type) ? bind_descriptor(tracer, descriptor, owner, nullptr)
                                                         : arguments.values[0];
+  if (Py_IS_TYPE(descriptor, &PyClassMethod_Type) && owner == Py_None)
+    return bind_descriptor(tracer, descriptor, reinterpret_cast<PyObject*>(Py_TYPE(object)), nullptr);
+  if (Py_IS_TYPE(descriptor, &PyClassMethod_Type)) return bind_descriptor(tracer, descriptor, owner, nullptr);
   // What CPython would refuse is for it to say.
   if (is_getter && !PyType_IsSubtype(Py_TYPE(object), PyDescr_TYPE(descriptor)))
     return call_natively(tracer, callable, arguments);
