@@ -14,6 +14,9 @@ class Box(typing.Generic[T]):
         self.value = value
 
 
+KNOWN = Box[int], Box[torch.float32]  # typing remembers what its brackets gave
+
+
 class Sized:
     def __class_getitem__(cls, item):
         return cls.__name__, item

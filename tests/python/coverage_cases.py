@@ -1689,7 +1689,7 @@ __repr__  made = waiting(m); run(made); type(repr(made))
 __del__  made = waiting(m); run(made); attempt(made.__del__)
 __await__  run(waiting(m)), list(waiting(m).__await__())
 send  run(waiting(n)), waiting(n).close()
-send (of one that is never awaited)  attempt(waiting(m).send, n)
+send (too early)  made = waiting(m); found = attempt(made.send, n); made.close(); found
 throw  attempt(waiting(m).throw, ValueError(n))
 close  made = waiting(m); made.close(); attempt(made.send, None)
 cr_frame  made = waiting(m); run(made); made.cr_frame
