@@ -201,7 +201,8 @@ class BreakPlanner {
       if (kind == SlotKind::PreviousException || kind == SlotKind::RaisingInstruction) {
         operand = values_.constant(Py_None);
       } else if (kind != SlotKind::Null && kind != SlotKind::Method) {
-        operand = slot_value(frame, stack, index);
+        operand = place.in_prologue_call ? values_.slot_value(frame, frame.prepared->locals_count + index)
+                                         : slot_value(frame, stack, index);
         if (operand == kNoValue) return false;
       }
       end.operands.push_back(operand);
