@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "python/nesting.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/exception_text.h"
@@ -38,12 +39,14 @@ Ref load(Tracer& tracer, PyObject* object, PyObject* given_name) {
 }
 
 // Whether an object's hash does not come from an address that may be another's at the next call.
-bool hashes_by_value(Tracer& tracer, PyObject* object) {
+bool hashes_by_value(Tracer& tracer, PyObject* object, Visited& visited) {
   if (PyFloat_Check(object) && std::isnan(PyFloat_AS_DOUBLE(object))) return false;
-  if (is_constant(object) && !PyTuple_Check(object) && !PyFrozenSet_Check(object)) return true;
+  const bool is_nesting = PyTuple_CheckExact(object) || PyFrozenSet_CheckExact(object);
+  if (is_nesting && !visited.add(object)) return true;
+  if (!is_nesting && is_constant(object)) return true;
   if (PyTuple_CheckExact(object)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-      if (!hashes_by_value(tracer, PyTuple_GET_ITEM(object, i))) return false;
+      if (!hashes_by_value(tracer, PyTuple_GET_ITEM(object, i), visited)) return false;
     return true;
   }
   if (PyFrozenSet_CheckExact(object)) {
@@ -51,7 +54,7 @@ bool hashes_by_value(Tracer& tracer, PyObject* object) {
     PyObject* item;
     Py_hash_t hash;
     while (_PySet_NextEntry(object, &position, &item, &hash))
-      if (!hashes_by_value(tracer, item)) return false;
+      if (!hashes_by_value(tracer, item, visited)) return false;
     return true;
   }
   PyTypeObject* type = Py_TYPE(object);
@@ -63,6 +66,11 @@ bool hashes_by_value(Tracer& tracer, PyObject* object) {
   PyTypeObject* base = native_base(type);
   return base == &PyLong_Type || base == &PyUnicode_Type || base == &PyFloat_Type || base == &PyBytes_Type ||
          base == &PyComplex_Type || type->tp_hash == PyObject_HashNotImplemented;
+}
+
+bool hashes_by_value(Tracer& tracer, PyObject* object) {
+  Visited visited;
+  return hashes_by_value(tracer, object, visited);
 }
 
 Ref done(bool ok) { return ok ? Ref::none() : Ref(); }

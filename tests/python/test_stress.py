@@ -127,6 +127,6 @@ def test_environment_alone(tmp_path: Path, breaks: str) -> None:
 @pytest.mark.parametrize("module", cpython_suite.MODULES if os.environ.get("MINIDYNAMO_FULL") else cpython_suite.SMALL)
 def test_cpython_suite(module: str) -> None:
     plain = cpython_suite.run_module(module, "plain")
-    captured = cpython_suite.run_module(module, "stress")
+    captured = cpython_suite.run_module(module, "stress", timeout=300)
     assert plain.results or plain.exit_status == 0, plain.output
     assert cpython_suite.differences(plain, captured) == [], captured.output[-4000:]
