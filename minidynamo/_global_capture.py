@@ -12,6 +12,7 @@ from minidynamo._capture import CaptureConfig, capture_config
 
 _active: CaptureConfig | None = None
 _started_by_stress = False
+_has_frozen = False
 
 
 def start(backend: str) -> None:
@@ -23,6 +24,7 @@ def start(backend: str) -> None:
     settings = capture_config("eager" if config.stress else backend)
     if config.stress:
         _import_everything(settings)
+        _freeze()
     _C.start_global_capture(settings)
     _active = settings
 
@@ -32,6 +34,7 @@ def stop() -> None:
     global _active
     _C.stop_global_capture()
     _active = None
+    _unfreeze()
 
 
 def _import_everything(settings: CaptureConfig) -> None:
@@ -40,8 +43,23 @@ def _import_everything(settings: CaptureConfig) -> None:
     import minidynamo._breaks  # noqa: F401
 
     _C.OptimizedFunction(lambda x: x.sin(), settings)(torch.zeros(1))
+
+
+def _freeze() -> None:
+    """A program that collects often, as tests do, need not walk over all of torch. What the program froze itself stays as it is."""
+    global _has_frozen
+    if gc.get_freeze_count():
+        return
     gc.collect()
-    gc.freeze()  # a program that collects often, as tests do, need not walk over all of torch
+    gc.freeze()
+    _has_frozen = True
+
+
+def _unfreeze() -> None:
+    global _has_frozen
+    if _has_frozen:
+        gc.unfreeze()
+    _has_frozen = False
 
 
 def _follow_stress() -> None:

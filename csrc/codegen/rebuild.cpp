@@ -14,8 +14,7 @@ namespace {
 
 // Builtin classes whose instances have their value from the moment they are made.
 bool is_immutable_base(PyTypeObject* base) noexcept {
-  return base == &PyTuple_Type || base == &PyLong_Type || base == &PyUnicode_Type || base == &PyFloat_Type ||
-         base == &PyBytes_Type || base == &PyComplex_Type || base == &PyFrozenSet_Type;
+  return has_plain_instances(base) || base == &PyTuple_Type || base == &PyFrozenSet_Type;
 }
 
 bool is_deque_or_default_dict(PyTypeObject* base) noexcept {

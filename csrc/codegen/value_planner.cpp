@@ -186,7 +186,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     if (owner && PyType_Check(owner))
       return PyDict_GET_SIZE(object) ? refuse("annotations that are put into a class")
                                      : call(getattr, {owner, annotations_name});
-    return owner ? call(import_object("builtins.getattr").get(), {owner, dict_name}) : dict(object);
+    return owner ? call(getattr, {owner, dict_name}) : dict(object);
   }
   if (type == &PySet_Type || type == &PyFrozenSet_Type) return set(object);
   if (type == &PySlice_Type) {
@@ -380,8 +380,6 @@ bool ValuePlanner::hashes_natively(PyObject* key) {
   return is_plain_key(key) || is_guarded_by_identity(key);
 }
 
-ValueId ValuePlanner::hash_value(Py_hash_t hash) { return constant(Ref::steal(PyLong_FromSsize_t(hash)).get()); }
-
 // A dict, or without values a set, of keys with hashes of their own.
 ValueId ValuePlanner::hashed(const std::vector<PyObject*>& keys, const std::vector<PyObject*>* values,
                              const std::vector<Py_hash_t>& hashes) {
@@ -406,7 +404,6 @@ ValueId ValuePlanner::hashed(const std::vector<PyObject*>& keys, const std::vect
 }
 
 ValueId ValuePlanner::dict(PyObject* object) {
-  PlanStep step{PlanStep::Kind::Dict};
   Py_ssize_t position = 0;
   PyObject *key, *value;
   Py_hash_t hash;
@@ -418,9 +415,9 @@ ValueId ValuePlanner::dict(PyObject* object) {
     keys.push_back(key), values.push_back(value), hashes.push_back(hash);
   }
   if (!natively) return hashed(keys, &values, hashes);
-  position = 0;
-  while (PyDict_Next(object, &position, &key, &value)) {
-    for (PyObject* part : {key, value}) {
+  PlanStep step{PlanStep::Kind::Dict};
+  for (size_t i = 0; i < keys.size(); ++i) {
+    for (PyObject* part : {keys[i], values[i]}) {
       step.operands.push_back(value_of(part));
       if (step.operands.back() == kNoValue) return kNoValue;
     }
@@ -440,9 +437,8 @@ ValueId ValuePlanner::set(PyObject* object) {
     natively &= hashes_natively(item);
     keys.push_back(item), hashes.push_back(hash);
   }
-  position = 0;
-  while (natively && _PySet_NextEntry(object, &position, &item, &hash)) {
-    step.operands.push_back(value_of(item));
+  for (size_t i = 0; natively && i < keys.size(); ++i) {
+    step.operands.push_back(value_of(keys[i]));
     if (step.operands.back() == kNoValue) return kNoValue;
   }
   const ValueId items = natively ? add(std::move(step)) : hashed(keys, nullptr, hashes);

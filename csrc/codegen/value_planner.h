@@ -45,7 +45,6 @@ class ValuePlanner {
   // Whether a key's hash and comparison are CPython's own, so that residual code may ask for them.
   static bool hashes_natively(PyObject* key);
   // What such a key's hash is, as the dict or set that it lies in knows it.
-  ValueId hash_value(Py_hash_t hash);
   // Fills what was made empty. To be called when no value is being made.
   bool fill_cycles();
   // Sets iterators to where they stand, when what they walk over is as it has to be: after all effects.

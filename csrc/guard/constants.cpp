@@ -152,6 +152,11 @@ bool constants_equal(PyObject* a, PyObject* b) noexcept {
   return is_torch_constant_type(type) && natively_equal(a, b);
 }
 
+bool has_plain_instances(PyTypeObject* base) noexcept {
+  return base == &PyLong_Type || base == &PyUnicode_Type || base == &PyFloat_Type || base == &PyBytes_Type ||
+         base == &PyComplex_Type;
+}
+
 Ref plain_value(PyObject* object) {
   Ref value;
   if (PyLong_Check(object))

@@ -21,6 +21,9 @@ bool is_constant_container(PyObject* object) noexcept;
 // the same order.
 bool constants_equal(PyObject* a, PyObject* b) noexcept;
 
+// The builtin classes of plain values that Python classes may derive from: int, str, float, bytes, complex.
+bool has_plain_instances(PyTypeObject* base) noexcept;
+
 // What an instance of a subclass of int, str, float, bytes or complex holds as such: an object of that very type, made
 // without asking the subclass. Of another scalar of NumPy's, its bytes. Null if it is no such instance.
 Ref plain_value(PyObject* object);

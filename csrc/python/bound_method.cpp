@@ -40,4 +40,11 @@ PyObject* descriptor_behind(PyObject* method) noexcept {
   return found;
 }
 
+const void* definition_of(PyObject* callable) noexcept {
+  if (PyCFunction_Check(callable)) return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
+  if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyClassMethodDescr_Type))
+    return reinterpret_cast<PyMethodDescrObject*>(callable)->d_method;
+  return callable;
+}
+
 }  // namespace minidynamo

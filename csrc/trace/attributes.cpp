@@ -105,17 +105,22 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
 bool is_class_method(PyTypeObject* type) noexcept { return type->tp_descr_get == PyClassMethod_Type.tp_descr_get; }
 bool is_static_method(PyTypeObject* type) noexcept { return type->tp_descr_get == PyStaticMethod_Type.tp_descr_get; }
 
+// What the __get__ gives that a descriptor's class has as a Python function; null Ref without a Python error: it has
+// none.
+Ref call_python_get(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* owner) {
+  static PyObject* const get_name = interned("__get__");
+  PyTypeObject* kind = Py_TYPE(descriptor);
+  if (!PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  Ref get = lookup_in_class(tracer, kind, get_name);
+  if (!get || !PyFunction_Check(get.get())) return nullptr;
+  return call(tracer, get.get(), {Ref::borrow(descriptor), Ref::borrow(object), Ref::borrow(owner)});
+}
+
 // What a classmethod gives that wraps another descriptor.
 Ref bind_to_class(Tracer& tracer, PyObject* descriptor, PyObject* owner) {
   static PyObject* const get_name = interned("__get__");
-  PyTypeObject* kind = Py_TYPE(descriptor);
-  if (PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) {
-    Ref get = lookup_in_class(tracer, kind, get_name);
-    if (!get && PyErr_Occurred()) return nullptr;
-    if (get && PyFunction_Check(get.get()))
-      return call(tracer, get.get(), {Ref::borrow(descriptor), Ref::borrow(owner), Ref::borrow(owner)});
-  }
-  return invoke_descriptor(tracer, descriptor, owner, get_name);
+  Ref got = call_python_get(tracer, descriptor, owner, owner);
+  return got || PyErr_Occurred() ? got : invoke_descriptor(tracer, descriptor, owner, get_name);
 }
 
 // What a descriptor found in a class gives for an instance.
@@ -149,8 +154,8 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
       if (made || PyErr_Occurred()) return made;
     }
     if (name == dict_name && is_class) return load_class_dict(tracer, reinterpret_cast<PyTypeObject*>(object));
-    if (name == dict_name && !is_class && tracer.outside.source_of(object)) return load_own_dict(tracer, object);
-    if (name == dict_name && !is_class && !tracer.outside.source_of(object)) {
+    if (name == dict_name && tracer.outside.source_of(object)) return load_own_dict(tracer, object);
+    if (name == dict_name) {
       Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
       if (dict) tracer.own_dicts.emplace(dict.get(), Ref::borrow(object));
       return dict;
@@ -158,19 +163,11 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     return load_native_attribute(tracer, object, name, descriptor);
   }
   if (!kind->tp_descr_get) return Ref::borrow(descriptor);
-  if (PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) {
-    static PyObject* const get_name = interned("__get__");
-    if (Ref get = lookup_in_class(tracer, kind, get_name)) {
-      if (PyFunction_Check(get.get()))
-        return call(
-            tracer, get.get(),
-            {Ref::borrow(descriptor), Ref::borrow(object), Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))});
-    }
-    if (PyErr_Occurred()) return nullptr;
-  }
+  PyObject* owner = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  if (Ref got = call_python_get(tracer, descriptor, object, owner); got || PyErr_Occurred()) return got;
   // A bound C method works on the container itself, whenever it is called.
   if (!tracer.outside.fill_if_stand_in(tracer, object)) return nullptr;
-  Ref bound = Ref::steal(kind->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+  Ref bound = Ref::steal(kind->tp_descr_get(descriptor, object, owner));
   return tracer.broken() ? Ref() : bound;
 }
 
@@ -238,14 +235,9 @@ Ref load_from_type(Tracer& tracer, PyTypeObject* type, PyObject* name) {
     if (is_static_method(kind) || is_class_method(kind))
       return invoke_descriptor(tracer, attribute.get(), reinterpret_cast<PyObject*>(type), name);
     if (kind == &PyProperty_Type) return attribute;
-    if (PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) {
-      static PyObject* const get_name = interned("__get__");
-      Ref get = lookup_in_class(tracer, kind, get_name);
-      if (get && PyFunction_Check(get.get()))
-        return call(tracer, get.get(), {attribute, Ref::none(), Ref::borrow(reinterpret_cast<PyObject*>(type))});
-      if (!get && PyErr_Occurred()) return nullptr;
-    }
-    Ref bound = Ref::steal(kind->tp_descr_get(attribute.get(), nullptr, reinterpret_cast<PyObject*>(type)));
+    PyObject* owner = reinterpret_cast<PyObject*>(type);
+    if (Ref got = call_python_get(tracer, attribute.get(), Py_None, owner); got || PyErr_Occurred()) return got;
+    Ref bound = Ref::steal(kind->tp_descr_get(attribute.get(), nullptr, owner));
     return tracer.broken() ? Ref() : bound;
   }
   if (meta_attribute) return invoke_descriptor(tracer, meta_attribute.get(), reinterpret_cast<PyObject*>(type), name);

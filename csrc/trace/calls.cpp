@@ -230,8 +230,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     if (type == &PyUnicode_Type && values.size() == 1 && !arguments.keyword_names &&
         is_exception_from_outside(tracer, values[0].get()))
       return text_of_exception(tracer, values[0].get(), "__str__");
-    if (type == &PyUnicode_Type && values.size() == 1 && shows_address(values[0].get()))
-      return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
+    if (type == &PyUnicode_Type && values.size() == 1 && !may_become_text(tracer, values[0].get())) return nullptr;
     for (const Ref& value : values) {
       guard_special_methods(tracer, value.get(),
                             {"__iter__", "__len__", "__next__", "__int__", "__float__", "__str__"});
@@ -472,8 +471,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
                                                        " from before the call is copied with its attributes");
     if (self && PyUnicode_Check(self) && formats_arguments(callable))
       for (const Ref& value : arguments.values)
-        if (shows_address(value.get()))
-          return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
+        if (!may_become_text(tracer, value.get())) return nullptr;
     if (compares_elements(callable)) {
       if (self) tell_apart(tracer, self);
       for (const Ref& value : arguments.values) tell_apart(tracer, value.get());

@@ -66,9 +66,7 @@ Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conver
   if (is_fake(value)) return tracer.give_up(BreakReason::TensorToText, "a tensor is formatted into a string");
   if (is_exception_from_outside(tracer, value) && !spec && conversion != 3)
     return text_of_exception(tracer, value, conversion == 2 ? "__repr__" : "__str__");
-  if (!expose(tracer, value)) return nullptr;
-  if (shows_address(value))
-    return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
+  if (!expose(tracer, value) || !may_become_text(tracer, value)) return nullptr;
   Ref converted = Ref::borrow(value);
   if (conversion == 1) converted = Ref::steal(PyObject_Str(value));
   if (conversion == 2) converted = Ref::steal(PyObject_Repr(value));

@@ -302,7 +302,8 @@ Ref throw_into_delegate(Tracer& tracer, PyObject* inner, Ref& returned, bool& is
   static PyObject* const close_name = PyUnicode_InternFromString("close");
   static PyObject* const throw_name = PyUnicode_InternFromString("throw");
   const bool is_exit = PyErr_ExceptionMatches(PyExc_GeneratorExit);
-  if (is_traced_generator(inner) && !is_exit) return throw_into(tracer, inner, returned);
+  const bool is_own = is_traced_generator(inner);
+  if (is_own && !is_exit) return throw_into(tracer, inner, returned);
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
@@ -310,7 +311,6 @@ Ref throw_into_delegate(Tracer& tracer, PyObject* inner, Ref& returned, bool& is
   auto restore = [&] {
     PyErr_Restore(Ref(kept_type).release(), Ref(kept_value).release(), Ref(kept_traceback).release());
   };
-  const bool is_own = is_traced_generator(inner);
   Ref method = is_own ? Ref() : load_attribute(tracer, inner, is_exit ? close_name : throw_name);
   if (!is_own && !method) {
     is_over = !tracer.broken() && !PyErr_ExceptionMatches(PyExc_AttributeError);

@@ -81,22 +81,6 @@ Ref enter_mapping_proxy(Tracer& tracer, Source* source) {
 
 namespace special {
 
-Ref mapping_proxy_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const get = PyDict_GetItemString(PyDictProxy_Type.tp_dict, "get");
-  StandIn* stand_in = !arguments.keyword_names && arguments.values.size() >= 2 && arguments.values.size() <= 3
-                          ? tracer.outside.stand_in(arguments.values[0].get())
-                          : nullptr;
-  PyObject* key = stand_in ? arguments.values[1].get() : nullptr;
-  if (stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) && is_plain_key(key)) {
-    bool found = false;
-    Ref value = tracer.outside.dict_item(tracer, *stand_in, key, found);
-    if (found || PyErr_Occurred()) return value;
-    return arguments.values.size() == 3 ? arguments.values[2] : Ref::none();
-  }
-  (void)callable;
-  return call_natively(tracer, get, arguments);
-}
-
 Ref descriptor_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const size_t count = arguments.values.size();
   if (arguments.keyword_names || count < 2 || count > 3) return call_natively(tracer, callable, arguments);

@@ -18,7 +18,6 @@ Ref make_class_annotations(Tracer& tracer, PyTypeObject* type);
 bool is_class_dict_in_use(Tracer& tracer, PyTypeObject* type);
 
 namespace special {
-Ref mapping_proxy_get(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 // The __get__ of descriptors of C code, called by hand.
 Ref descriptor_get(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 }  // namespace special

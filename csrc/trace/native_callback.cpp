@@ -3,6 +3,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "python/bound_method.h"
 #include "trace/known_types.h"
 
 namespace minidynamo {
@@ -64,44 +65,28 @@ struct Place {
   const char* keyword;  // null: by position only
 };
 
-constexpr Place kSort = {-1, "key"};
-
 const Place* place_in(PyObject* callable) noexcept {
-  static const std::unordered_map<PyObject*, Place> places = [] {
+  static const std::unordered_map<const void*, Place> places = [] {
     const std::pair<const char*, Place> known[] = {
-        {"builtins.map", {0, nullptr}},
-        {"builtins.filter", {0, nullptr}},
-        {"builtins.sorted", kSort},
-        {"builtins.min", kSort},
-        {"builtins.max", kSort},
-        {"functools.reduce", {0, nullptr}},
-        {"itertools.starmap", {0, nullptr}},
-        {"itertools.accumulate", {1, "func"}},
-        {"itertools.groupby", {1, "key"}},
-        {"itertools.takewhile", {0, nullptr}},
-        {"itertools.dropwhile", {0, nullptr}},
-        {"itertools.filterfalse", {0, nullptr}},
-        {"_bisect.bisect_left", kSort},
-        {"_bisect.bisect_right", kSort},
-        {"_bisect.insort_left", kSort},
-        {"_bisect.insort_right", kSort},
+        {"builtins.map", {0, nullptr}},          {"builtins.filter", {0, nullptr}},
+        {"builtins.sorted", {-1, "key"}},        {"builtins.min", {-1, "key"}},
+        {"builtins.max", {-1, "key"}},           {"builtins.list.sort", {-1, "key"}},
+        {"functools.reduce", {0, nullptr}},      {"itertools.starmap", {0, nullptr}},
+        {"itertools.accumulate", {1, "func"}},   {"itertools.groupby", {1, "key"}},
+        {"itertools.takewhile", {0, nullptr}},   {"itertools.dropwhile", {0, nullptr}},
+        {"itertools.filterfalse", {0, nullptr}}, {"_bisect.bisect_left", {-1, "key"}},
+        {"_bisect.bisect_right", {-1, "key"}},   {"_bisect.insort_left", {-1, "key"}},
+        {"_bisect.insort_right", {-1, "key"}},
     };
-    std::unordered_map<PyObject*, Place> found;
+    std::unordered_map<const void*, Place> found;
     for (const auto& [path, place] : known) {
-      Ref object = import_object(path);
-      if (object) found.emplace(object.release(), place);
+      if (Ref object = import_object(path)) found.emplace(definition_of(object.release()), place);
       PyErr_Clear();
     }
     return found;
   }();
-  if (auto known = places.find(callable); known != places.end()) return &known->second;
-  const bool is_list_sort =
-      Py_IS_TYPE(callable, &PyMethodDescr_Type)
-          ? PyDescr_TYPE(callable) == &PyList_Type && !PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), "sort")
-          : PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) &&
-                PyList_Check(PyCFunction_GET_SELF(callable)) &&
-                std::string_view(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name) == "sort";
-  return is_list_sort ? &kSort : nullptr;
+  auto known = places.find(definition_of(callable));
+  return known == places.end() ? nullptr : &known->second;
 }
 
 }  // namespace

@@ -80,10 +80,6 @@ bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
   return source && source->access != Access::Pinned;
 }
 
-}  // namespace
-
-namespace {
-
 void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyUnicode_Type || is_number(object) || tracer.broken()) return;
@@ -266,6 +262,11 @@ bool shows_address(PyObject* object) {
   return shows_address(object, visited);
 }
 
+bool may_become_text(Tracer& tracer, PyObject* object) {
+  return !shows_address(object) ||
+         tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string") != nullptr;
+}
+
 Ref adopt_result(Tracer& tracer, Ref result) {
   flush_operator_reports();
   if (tracer.broken()) return nullptr;
@@ -335,8 +336,8 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
   if (number == kRemainder && PyUnicode_Check(left) && PyTuple_Check(right))  // their text is taken
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(right); ++i)
       if (!expose(tracer, PyTuple_GET_ITEM(right, i))) return nullptr;
-  if (number == kRemainder && (PyUnicode_Check(left) || PyBytes_Check(left)) && shows_address(right))
-    return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
+  if (number == kRemainder && (PyUnicode_Check(left) || PyBytes_Check(left)) && !may_become_text(tracer, right))
+    return nullptr;
   guard_special_methods(tracer, left, {binary.method});
   guard_special_methods(tracer, right, {binary.reflected});
   if (tracer.broken()) return nullptr;

@@ -1,6 +1,7 @@
 // How outside objects enter a trace, and the stand-ins of builtin containers.
 #include "trace/outside.h"
 
+#include "guard/constants.h"
 #include "python/bound_method.h"
 #include "python/dict_version.h"
 #include "python/nesting.h"
@@ -257,8 +258,7 @@ Ref Outside::enter_instance(Tracer& tracer, Source* source) {
     return enter_opaque(tracer, source);
   // Instances of Python classes are read attribute by attribute; the values that they may have as numbers and strings
   // are there for C code to read. Other objects are taken as they are, by identity.
-  const bool is_value = base == &PyLong_Type || base == &PyUnicode_Type || base == &PyFloat_Type ||
-                        base == &PyBytes_Type || base == &PyComplex_Type || is_numpy_scalar(raw);
+  const bool is_value = has_plain_instances(base) || is_numpy_scalar(raw);
   const bool is_instance = base == &PyBaseObject_Type || is_value || base == &PyCell_Type ||
                            base == known_types()->partial || base == known_types()->simple_namespace ||
                            PyFunction_Check(raw) || PyExceptionInstance_Check(raw) || PyWeakref_CheckRefExact(raw);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "python/bound_method.h"
 #include "trace/attributes.h"
 #include "trace/known_types.h"
 #include "trace/library.h"
@@ -38,19 +39,12 @@ const std::vector<RuleLine>& rule_lines() {
   return lines;
 }
 
-const void* key_of(PyObject* callable) noexcept {
-  if (PyCFunction_Check(callable)) return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
-  if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyClassMethodDescr_Type))
-    return reinterpret_cast<PyMethodDescrObject*>(callable)->d_method;
-  return callable;
-}
-
 // Objects whose address is a key are kept for good: they are functions of modules.
 class RuleTable {
  public:
   const Rule* find(PyObject* callable) {
     if (PyDict_GET_SIZE(PyImport_GetModuleDict()) != modules_seen_) resolve();
-    auto found = rules_.find(key_of(callable));
+    auto found = rules_.find(definition_of(callable));
     return found == rules_.end() ? nullptr : found->second;
   }
 
@@ -102,7 +96,7 @@ class RuleTable {
   }
 
   void add(PyObject* object, const RuleLine& line) {
-    rules_[key_of(object)] = &line.rule;
+    rules_[definition_of(object)] = &line.rule;
     kept_.push_back(Ref::borrow(object));
   }
 
@@ -192,10 +186,6 @@ bool is_typing_cache(PyObject* callable) {
   return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "typing");
 }
 
-}  // namespace
-
-namespace {
-
 bool holds_made_class(const Tracer& tracer, PyObject* object) {
   if (!tracer.classes.any()) return false;
   if (tracer.classes.has(object)) return true;
@@ -204,10 +194,6 @@ bool holds_made_class(const Tracer& tracer, PyObject* object) {
       if (holds_made_class(tracer, PyTuple_GET_ITEM(object, i))) return true;
   return false;
 }
-
-}  // namespace
-
-namespace {
 
 // Whether an object was there before the trace, or is a constant.
 bool is_of_the_world(Tracer& tracer, PyObject* object) {

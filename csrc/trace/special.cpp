@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "guard/constants.h"
 #include "python/nesting.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
@@ -64,8 +65,7 @@ bool hashes_by_value(Tracer& tracer, PyObject* object, Visited& visited) {
   PyObject* method = class_attribute(type, hash_name);
   if (method && PyFunction_Check(method)) return true;  // traced: what it asks comes here in its turn
   PyTypeObject* base = native_base(type);
-  return base == &PyLong_Type || base == &PyUnicode_Type || base == &PyFloat_Type || base == &PyBytes_Type ||
-         base == &PyComplex_Type || type->tp_hash == PyObject_HashNotImplemented;
+  return has_plain_instances(base) || type->tp_hash == PyObject_HashNotImplemented;
 }
 
 bool hashes_by_value(Tracer& tracer, PyObject* object) {
@@ -130,9 +130,7 @@ Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments)
     return text_of_exception(tracer, argument(arguments, 0), "__repr__");
   for (const Ref& value : arguments.values) {
     if (has_fake(value.get())) return tracer.give_up(BreakReason::TensorToText, "a tensor is turned into text");
-    if (!expose(tracer, value.get())) return nullptr;
-    if (shows_address(value.get()))
-      return tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string");
+    if (!expose(tracer, value.get()) || !may_become_text(tracer, value.get())) return nullptr;
   }
   return call_natively(tracer, callable, arguments);
 }
@@ -348,18 +346,31 @@ Ref method_caller_call(Tracer& tracer, PyObject* caller, const Arguments& argume
   return method ? call_with(tracer, method.get(), rest.get(), nullptr) : Ref();
 }
 
-Ref dict_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+namespace {
+
+// The get() of a dict, or of a proxy of one, that the trace has looked into only for some keys asks for one more.
+Ref get_item(Tracer& tracer, PyObject* method, const Arguments& arguments) {
   StandIn* stand_in = takes(arguments, 2, 3) ? tracer.outside.stand_in(argument(arguments, 0)) : nullptr;
-  if (stand_in && !stand_in->filled && PyDict_CheckExact(argument(arguments, 0)) &&
+  if (stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) &&
       is_plain_key(argument(arguments, 1))) {
     bool found = false;
     Ref value = tracer.outside.dict_item(tracer, *stand_in, argument(arguments, 1), found);
     if (found || PyErr_Occurred()) return value;
     return arguments.values.size() == 3 ? arguments.values[2] : Ref::none();
   }
-  static PyObject* const get = import_object("builtins.dict.get").release();
-  (void)callable;
-  return call_natively(tracer, get, arguments);
+  return call_natively(tracer, method, arguments);
+}
+
+}  // namespace
+
+Ref dict_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const get = PyDict_GetItemString(PyDict_Type.tp_dict, "get");
+  return get_item(tracer, get, arguments);
+}
+
+Ref mapping_proxy_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const get = PyDict_GetItemString(PyDictProxy_Type.tp_dict, "get");
+  return get_item(tracer, get, arguments);
 }
 
 // As the method itself, without its lock.

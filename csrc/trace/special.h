@@ -25,6 +25,7 @@ SPECIAL(abc_instancecheck);
 SPECIAL(object_reduce_ex);
 SPECIAL(method_caller_call);
 SPECIAL(dict_get);
+SPECIAL(mapping_proxy_get);
 SPECIAL(logger_is_enabled_for);
 SPECIAL(type_call);
 SPECIAL(cached_property_get);

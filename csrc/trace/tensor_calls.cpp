@@ -60,10 +60,6 @@ Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& ar
   return result;
 }
 
-}  // namespace
-
-namespace {
-
 bool has_fake(PyObject* object, Visited* visited) {
   if (is_fake(object)) return true;
   NestingLevel level;

@@ -39,9 +39,6 @@ BreakReason reason_for(FakeProblem problem) noexcept {
   }
   return BreakReason::DataDependent;
 }
-}  // namespace
-
-namespace {
 
 // Whether the trace can end inside this frame: a break in it must not be moved out to the call that led here.
 bool can_end_in(const Frame& frame, const TraceLimits& limits) {

@@ -73,7 +73,7 @@ class Tracer final : public OperatorObserver {
   long executed = 0;                       // instructions
   std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
   int depth = 0;
-  long force_break_at = 0;        // testing: a break at this instruction, counted as `executed`; 0: none
+  long force_break_at = 0;        // a break is to come at this instruction, counted as `executed`; 0: none
   bool may_break = true;          // false: all of the frame or nothing
   bool object_is_let_go = false;  // the break is to come because the program deleted what it will see the end of
   // Whether nothing has begun yet that could be broken; then the next instruction is asked.

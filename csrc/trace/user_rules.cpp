@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "python/bound_method.h"
 #include "trace/code_origin.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
@@ -38,13 +39,6 @@ std::string qualified_name(PyObject* function) {
 }
 
 // --- rules by callable
-
-// C functions by their definition, since a bound one is made anew at each attribute access.
-const void* key_of(PyObject* callable) noexcept {
-  if (PyCFunction_Check(callable)) return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
-  if (Py_IS_TYPE(callable, &PyMethodDescr_Type)) return reinterpret_cast<PyMethodDescrObject*>(callable)->d_method;
-  return callable;
-}
 
 struct RuleOfCallable {
   UserRule rule;
@@ -232,16 +226,17 @@ std::string disabled_detail(PyObject* function, const char* reason_mark) {
 void add_user_rule(PyObject* callable, UserRule rule) {
   Ref keeper = PyCFunction_Check(callable) ? Ref() : weak_reference(callable);
   if (!keeper) keeper = Ref::borrow(callable);
-  callable_rules().rules[key_of(callable)] = {rule, std::move(keeper)};
+  callable_rules().rules[definition_of(callable)] = {rule, std::move(keeper)};
 }
 
-bool remove_user_rule(PyObject* callable) noexcept { return callable_rules().rules.erase(key_of(callable)) > 0; }
+bool remove_user_rule(PyObject* callable) noexcept { return callable_rules().rules.erase(definition_of(callable)) > 0; }
 
 const Rule* find_user_rule(PyObject* callable) noexcept {
   static PyObject* const constant_mark = interned("_dynamo_marked_constant");
   const CallableRules& known = callable_rules();
   if (!known.rules.empty())
-    if (auto found = known.rules.find(key_of(callable)); found != known.rules.end()) return rule_of(found->second.rule);
+    if (auto found = known.rules.find(definition_of(callable)); found != known.rules.end())
+      return rule_of(found->second.rule);
   if (PyFunction_Check(callable) && mark_of(callable, constant_mark) == Py_True)
     return rule_of(UserRule::AssumeConstant);
   return known.allowed_by_torch && is_allowed_by_torch(callable) ? rule_of(UserRule::AllowInGraph) : nullptr;

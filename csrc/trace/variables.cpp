@@ -43,11 +43,13 @@ void delete_fast(Tracer& tracer, Frame& frame, int32_t index) {
     const bool is_waiting = slot < frame.untouched.size() && frame.untouched[slot].raw == object;
     return slot != static_cast<size_t>(index) && (is_waiting || frame.slots[slot].is(object));
   };
-  bool is_held = false;  // elsewhere in the frame
-  for (size_t slot = 0; object && slot < frame.stack_top; ++slot) is_held |= holds_it(slot);
-  if (object && !is_held && tracer.may_break && has_witnesses(object)) {
-    tracer.force_break_at = tracer.executed + 1;
-    tracer.object_is_let_go = true;
+  if (object && tracer.may_break && has_witnesses(object)) {
+    bool is_held = false;  // elsewhere in the frame
+    for (size_t slot = 0; slot < frame.stack_top; ++slot) is_held |= holds_it(slot);
+    if (!is_held) {
+      tracer.force_break_at = tracer.executed + 1;
+      tracer.object_is_let_go = true;
+    }
   }
   frame.forget_untouched(index);
   frame.local(index).reset();

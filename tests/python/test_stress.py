@@ -3,6 +3,7 @@
 The whole suite: `python tests/python/cpython_suite.py`; see docs/testing.md.
 """
 
+import gc
 import os
 import subprocess
 import sys
@@ -44,6 +45,21 @@ def test_frames_without_tensors_are_captured() -> None:
     assert found == (55, [7, 22, 11, 34, 17, 52, 26, 13, 40, 20, 10, 5, 16, 8, 4, 2, 1])
     assert minidynamo.debug.cache_entries(fibonacci) and minidynamo.debug.cache_entries(collatz)
     assert minidynamo.stats()["graphs"] <= 1  # that of the capture that imports what captures need
+
+
+def test_the_collector_is_left_as_it_was() -> None:
+    assert not gc.get_freeze_count()
+    with minidynamo.config.patch(stress=True):
+        assert gc.get_freeze_count()
+    assert not gc.get_freeze_count()
+
+    gc.freeze()  # the program's own
+    try:
+        with minidynamo.config.patch(stress=True):
+            pass
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
 
 
 def test_nothing_is_captured_without_it() -> None:
