@@ -161,6 +161,10 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     tracer_.classes.need(object);
     return refuse("a class that the function defines outlives the capture");
   }
+  if (const Outside::LaterCall* cache = tracer_.outside.cache_behind(object)) {
+    PyObject* keywords = cache->keywords ? cache->keywords.get() : Py_None;
+    return call(call_with_callable(), {cache->callable.get(), cache->positional.get(), keywords});
+  }
   if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
@@ -180,8 +184,8 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (type == &PyList_Type) return sequence(PlanStep::Kind::List, object);
   if (type == &PyDict_Type) {
     PyObject* owner = tracer_.owner_of_dict(object);
-    static PyObject* const dict_name = PyUnicode_InternFromString("__dict__");
-    static PyObject* const annotations_name = PyUnicode_InternFromString("__annotations__");
+    static PyObject* const dict_name = interned("__dict__");
+    static PyObject* const annotations_name = interned("__annotations__");
     static PyObject* const getattr = import_object("builtins.getattr").release();
     if (owner && PyType_Check(owner))
       return PyDict_GET_SIZE(object) ? refuse("annotations that are put into a class")
@@ -294,7 +298,7 @@ bool ValuePlanner::fill(PyObject* object) {
   if (type == &PyDict_Type) return with_copy("builtins.dict.update", PyDict_Copy(object));
   if (type == &PySet_Type) return with_copy("builtins.set.update", PySet_New(object));  // with the hashes it knows
   if (type == &PyCell_Type) {
-    static PyObject* const contents_name = PyUnicode_InternFromString("cell_contents");
+    static PyObject* const contents_name = interned("cell_contents");
     PyObject* contents = PyCell_GET(object);
     return !contents || effect("builtins.setattr", {object, contents_name, contents});
   }
@@ -355,8 +359,7 @@ ValueId ValuePlanner::sequence_of_constants(PyObject* object) {
   if (!PyList_CheckExact(object) || PyList_GET_SIZE(object) < kLong) return kNoValue;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) {
     PyObject* item = PyList_GET_ITEM(object, i);
-    if (!is_constant(item) || values_.count(item) || tracer_.outside.source_of(item) ||
-        tracer_.identities.count(Ref::borrow(item)))
+    if (!is_constant(item) || values_.count(item) || tracer_.outside.source_of(item) || holds_identity(item))
       return kNoValue;
   }
   Ref items = Ref::steal(PyList_AsTuple(object));

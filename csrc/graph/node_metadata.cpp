@@ -7,8 +7,6 @@ namespace minidynamo {
 namespace {
 
 // An interned attribute name; kept for the life of the process.
-PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
-
 }  // namespace
 
 Ref StackTraces::piece(const CallSite& site) {

@@ -45,7 +45,7 @@ Ref module_forward(PyObject* bound_method) {
     PyObject* value = instance_attribute(module, name.get());
     if (value && !is_empty(value)) return nullptr;
   }
-  static PyObject* const forward_name = PyUnicode_InternFromString("forward");
+  static PyObject* const forward_name = interned("forward");
   if (instance_attribute(module, forward_name)) return nullptr;
   PyObject* forward = class_attribute(Py_TYPE(module), forward_name);
   return forward && PyFunction_Check(forward) ? Ref::borrow(forward) : Ref();

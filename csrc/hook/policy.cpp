@@ -58,7 +58,7 @@ bool is_of_user(const InterpreterFrame& frame) {
   if (code_origin(frame.code->co_filename) != CodeOrigin::User) return false;
   const char* filename = PyUnicode_AsUTF8(frame.code->co_filename);
   if (!filename || filename[0] != '<') return true;
-  static PyObject* const name_name = PyUnicode_InternFromString("__name__");
+  static PyObject* const name_name = interned("__name__");
   PyObject* name = PyDict_GetItemWithError(PyFunction_GET_GLOBALS(frame.function), name_name);
   PyObject* module = name ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
   if (!module || !PyModule_Check(module)) return false;

@@ -51,7 +51,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
   auto root = std::make_unique<Frame>(prepared, view.function, nullptr);
   root->is_root = true;
   for (int32_t i = 0; i < prepared->locals_count; ++i) root->untouched.push_back({view.locals[i]});
-  static PyObject* const globals_name = PyUnicode_InternFromString("__globals__");
+  static PyObject* const globals_name = interned("__globals__");
   PyObject* globals = root->globals.get();
   Source* own_globals =
       tracer.guards.child(tracer.guards.function(view.function), Access::Attribute, globals_name, -1, globals);

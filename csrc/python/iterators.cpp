@@ -38,7 +38,7 @@ bool can_peek(PyTypeObject* type) noexcept {
   return type == &PyListIter_Type || type == &PyTupleIter_Type || type == &PyRangeIter_Type || is_dict_iterator(type);
 }
 
-Ref peek_item(PyObject* iterator, Py_ssize_t ahead) noexcept {
+Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk) noexcept {
   if (Py_IS_TYPE(iterator, &PyListIter_Type)) {
     auto* over = reinterpret_cast<SequenceIterator*>(iterator);
     const Py_ssize_t index = over->index + ahead;
@@ -66,10 +66,12 @@ Ref peek_item(PyObject* iterator, Py_ssize_t ahead) noexcept {
   }
   if (!is_dict_iterator(Py_TYPE(iterator))) return nullptr;
   auto* over = reinterpret_cast<DictIterator*>(iterator);
-  Py_ssize_t position = over->position;
+  DictWalk from_here{0, over->position};
+  if (!walk) walk = &from_here;
+  if (walk->passed == 0 || walk->passed > ahead) *walk = from_here;
   PyObject *key = nullptr, *value = nullptr;
-  for (Py_ssize_t i = 0; i <= ahead; ++i)
-    if (!over->dict || !PyDict_Next(over->dict, &position, &key, &value)) return nullptr;
+  for (; walk->passed <= ahead; ++walk->passed)
+    if (!over->dict || !PyDict_Next(over->dict, &walk->position, &key, &value)) return nullptr;
   if (Py_IS_TYPE(iterator, &PyDictIterKey_Type)) return Ref::borrow(key);
   if (Py_IS_TYPE(iterator, &PyDictIterValue_Type)) return Ref::borrow(value);
   return Ref::steal(PyTuple_Pack(2, key, value));

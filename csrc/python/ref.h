@@ -54,6 +54,9 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+// A name as the interpreter keeps it, for good; for static variables.
+inline PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
+
 }  // namespace minidynamo
 
 template <>

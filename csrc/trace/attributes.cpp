@@ -8,6 +8,7 @@
 #include "python/error_text.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
+#include "trace/generic_alias.h"
 #include "trace/known_types.h"
 #include "trace/mapping_proxy.h"
 #include "trace/operations.h"
@@ -17,8 +18,6 @@
 
 namespace minidynamo {
 namespace {
-
-PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
 
 Ref attribute_error(PyObject* object, PyObject* name) {
   PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", Py_TYPE(object)->tp_name, name);
@@ -436,6 +435,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     return adopt_result(tracer,
                         Ref::steal(PyObject_GetAttr(object, name)));  // of the trace's own making: CPython's own lookup
   }
+  if (is_generic_alias_or_union(type)) return load_from_alias_or_union(tracer, object, name);
   if (!is_generic_getattr(type)) {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
     return tracer.broken() ? Ref() : value;

@@ -60,7 +60,7 @@ Ref default_value(Tracer& tracer, PyFunctionObject* function, int32_t index) {
   PyObject* raw = PyTuple_GET_ITEM(function->func_defaults, index);
   Source* source = tracer.outside.source_of(reinterpret_cast<PyObject*>(function));
   if (!source) return Ref::borrow(raw);
-  static PyObject* const name = PyUnicode_InternFromString("__defaults__");
+  static PyObject* const name = interned("__defaults__");
   Source* defaults = tracer.guards.child(source, Access::Attribute, name, -1, function->func_defaults);
   return tracer.outside.enter(tracer, tracer.guards.child(defaults, Access::Index, nullptr, index, raw));
 }
@@ -70,7 +70,7 @@ Ref keyword_default(Tracer& tracer, PyFunctionObject* function, PyObject* parame
   if (!raw) return nullptr;
   Source* source = tracer.outside.source_of(reinterpret_cast<PyObject*>(function));
   if (!source) return Ref::borrow(raw);
-  static PyObject* const name = PyUnicode_InternFromString("__kwdefaults__");
+  static PyObject* const name = interned("__kwdefaults__");
   Source* defaults = tracer.guards.child(source, Access::Attribute, name, -1, function->func_kwdefaults);
   return tracer.outside.enter(tracer, tracer.guards.child(defaults, Access::DictItem, parameter, -1, raw));
 }
@@ -79,11 +79,11 @@ Ref keyword_default(Tracer& tracer, PyFunctionObject* function, PyObject* parame
 void guard_code(Tracer& tracer, PyObject* function) {
   Source* source = tracer.outside.source_of(function);
   if (!source) return;
-  static PyObject* const name = PyUnicode_InternFromString("__code__");
+  static PyObject* const name = interned("__code__");
   tracer.guards.add(tracer.guards.child(source, Access::Attribute, name, -1, PyFunction_GET_CODE(function)),
                     GuardKind::Identity, tracer.origin());
   if (is_guarded_by_identity(function)) return;
-  static PyObject* const globals_name = PyUnicode_InternFromString("__globals__");
+  static PyObject* const globals_name = interned("__globals__");
   tracer.guards.add(tracer.guards.child(source, Access::Attribute, globals_name, -1, PyFunction_GET_GLOBALS(function)),
                     GuardKind::Identity, tracer.origin());
 }
@@ -192,7 +192,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
   if (type == &PyType_Type) return instantiate(tracer, type, arguments);
   if (is_python_class(type) || type == known_types()->thread_local_storage) {
-    static PyObject* const call_name = PyUnicode_InternFromString("__call__");
+    static PyObject* const call_name = interned("__call__");
     PyTypeObject* meta = Py_TYPE(type);
     if (meta != &PyType_Type) {
       Ref override = lookup_in_class(tracer, meta, call_name);
@@ -352,9 +352,9 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
 }  // namespace
 
 Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
-  static PyObject* const new_name = PyUnicode_InternFromString("__new__");
-  static PyObject* const init_name = PyUnicode_InternFromString("__init__");
-  static PyObject* const del_name = PyUnicode_InternFromString("__del__");
+  static PyObject* const new_name = interned("__new__");
+  static PyObject* const init_name = interned("__init__");
+  static PyObject* const del_name = interned("__del__");
   if (lookup_in_class(tracer, type, del_name))
     return tracer.give_up(BreakReason::Finalizer, std::string("an instance of ") + type->tp_name + " has a finalizer");
   const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
@@ -450,7 +450,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
   if (PyType_Check(callable)) return call_class(tracer, reinterpret_cast<PyTypeObject*>(callable), arguments);
   if (Py_IS_TYPE(callable, known_types()->partial)) return call_partial(tracer, callable, arguments);
   if (Py_IS_TYPE(callable, &PyStaticMethod_Type)) {
-    static PyObject* const function_name = PyUnicode_InternFromString("__func__");
+    static PyObject* const function_name = interned("__func__");
     Ref function = load_attribute(tracer, callable, function_name);
     return function ? call(tracer, function.get(), arguments) : Ref();
   }
@@ -479,7 +479,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     return call_natively(tracer, callable, arguments);
   }
   if (PyType_HasFeature(Py_TYPE(callable), Py_TPFLAGS_HEAPTYPE)) {
-    static PyObject* const call_name = PyUnicode_InternFromString("__call__");
+    static PyObject* const call_name = interned("__call__");
     Ref method = lookup_in_class(tracer, Py_TYPE(callable), call_name);
     if (method && PyFunction_Check(method.get())) {
       Prepended with_self(Ref::borrow(callable), arguments);

@@ -15,8 +15,6 @@
 namespace minidynamo {
 namespace {
 
-PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
-
 // An attribute that may be missing: null Ref without a Python error.
 Ref load_optional(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref found = load_attribute(tracer, object, name);

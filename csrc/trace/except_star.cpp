@@ -75,7 +75,7 @@ bool split(Tracer& tracer, PyObject* exception, PyObject* type, Ref& match, Ref&
     return true;
   }
   if (!guard_group(tracer, exception)) return false;
-  static PyObject* const split_name = PyUnicode_InternFromString("split");
+  static PyObject* const split_name = interned("split");
   Ref method = load_attribute(tracer, exception, split_name);
   Ref pair = method ? call(tracer, method.get(), {Ref::borrow(type)}) : Ref();
   if (!pair) return false;
@@ -98,8 +98,8 @@ void collect_leaves(PyObject* exception, std::unordered_set<PyObject*>& leaves) 
 
 // A group like `original` with other exceptions in it.
 Ref derive(Tracer& tracer, PyObject* original, PyObject* exceptions) {
-  static PyObject* const derive_name = PyUnicode_InternFromString("derive");
-  static PyObject* const notes_name = PyUnicode_InternFromString("__notes__");
+  static PyObject* const derive_name = interned("derive");
+  static PyObject* const notes_name = interned("__notes__");
   Ref method = load_attribute(tracer, original, derive_name);
   Ref made = method ? call(tracer, method.get(), {Ref::borrow(exceptions)}) : Ref();
   if (!made) return nullptr;

@@ -26,7 +26,7 @@ Ref native_part(Tracer& tracer, PyObject* exception, const char* name) {
 
 Ref copy_with_entered_parts(Tracer& tracer, PyObject* exception) {
   PyTypeObject* type = Py_TYPE(exception);
-  static PyObject* const getattribute_name = PyUnicode_InternFromString("__getattribute__");
+  static PyObject* const getattribute_name = interned("__getattribute__");
   if (Ref override = lookup_in_class(tracer, type, getattribute_name); override && PyFunction_Check(override.get()))
     return nullptr;
   PyTypeObject* base = native_base(type);

@@ -286,7 +286,7 @@ Ref send(Tracer& tracer, PyObject* receiver, PyObject* value, Ref& returned) {
     item = next_or_stop(tracer, receiver);
     if (!item && !PyErr_Occurred()) returned = Ref::none();
   } else {
-    static PyObject* const send_name = PyUnicode_InternFromString("send");
+    static PyObject* const send_name = interned("send");
     Ref method = load_attribute(tracer, receiver, send_name);
     item = method ? call(tracer, method.get(), {Ref::borrow(value)}) : Ref();
   }
@@ -299,8 +299,8 @@ namespace {
 // The current Python error goes to what a generator waits for in `yield from`. What that yields is the result; if it
 // ends, `returned` is set, or an error, which is the generator's to handle. `is_over`: the error is the caller's.
 Ref throw_into_delegate(Tracer& tracer, PyObject* inner, Ref& returned, bool& is_over) {
-  static PyObject* const close_name = PyUnicode_InternFromString("close");
-  static PyObject* const throw_name = PyUnicode_InternFromString("throw");
+  static PyObject* const close_name = interned("close");
+  static PyObject* const throw_name = interned("throw");
   const bool is_exit = PyErr_ExceptionMatches(PyExc_GeneratorExit);
   const bool is_own = is_traced_generator(inner);
   if (is_own && !is_exit) return throw_into(tracer, inner, returned);

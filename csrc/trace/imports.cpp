@@ -21,7 +21,7 @@ Ref imported_module(Tracer& tracer, const std::string& name) {
 
 // Whether what `from package import names` asks for is there: a submodule may have to be imported for it.
 bool has_submodules(Tracer& tracer, PyObject* module, const std::string& full, PyObject* names) {
-  static PyObject* const path_name = PyUnicode_InternFromString("__path__");
+  static PyObject* const path_name = interned("__path__");
   if (!PyTuple_Check(names) || !PyModule_Check(module)) return true;
   auto has = [&](PyObject* name) {
     const bool found = static_cast<bool>(load_attribute(tracer, module, name));
@@ -39,7 +39,7 @@ bool has_submodules(Tracer& tracer, PyObject* module, const std::string& full, P
 
 // The absolute name of a relative import; empty if the package is not known.
 std::string absolute_name(Tracer& tracer, Frame& frame, const std::string& name, long level) {
-  static PyObject* const package_name = PyUnicode_InternFromString("__package__");
+  static PyObject* const package_name = interned("__package__");
   Ref package = load_global(tracer, frame, package_name);
   if (!package || !PyUnicode_Check(package.get())) {
     PyErr_Clear();

@@ -39,7 +39,7 @@ Ref typing_caller(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const Frame* frame = arguments.values.size() == has_depth ? tracer.frame : nullptr;
   for (; frame && depth > 0; --depth) frame = frame->caller;
   if (!frame) return tracer.give_up(BreakReason::FrameIntrospection, "the frame stack is read");
-  static PyObject* const name = PyUnicode_InternFromString("__name__");
+  static PyObject* const name = interned("__name__");
   Source* globals = tracer.outside.source_or_pin(tracer, frame->globals.get());
   PyObject* raw = PyDict_GetItemWithError(frame->globals.get(), name);
   if (raw) return tracer.outside.enter(tracer, tracer.guards.child(globals, Access::DictItem, name, -1, raw));
@@ -51,7 +51,7 @@ Ref file_system_path(Tracer& tracer, PyObject* callable, const Arguments& argume
   if (arguments.values.size() != 1 || arguments.keyword_names) return call_natively(tracer, callable, arguments);
   PyObject* path = arguments.values[0].get();
   if (PyUnicode_Check(path) || PyBytes_Check(path)) return arguments.values[0];
-  static PyObject* const method_name = PyUnicode_InternFromString("__fspath__");
+  static PyObject* const method_name = interned("__fspath__");
   Ref method = lookup_in_class(tracer, Py_TYPE(path), method_name);
   if (PyErr_Occurred()) return nullptr;
   if (!method || !PyFunction_Check(method.get())) return call_natively(tracer, callable, arguments);
@@ -81,42 +81,6 @@ Ref context_variable_get(Tracer& tracer, PyObject* callable, const Arguments& ar
   if (count == 2) return arguments.values[1];
   PyErr_SetObject(PyExc_LookupError, variable->value.get());
   return nullptr;
-}
-
-// list[int](...): a call of what stands before the brackets.
-Ref generic_alias_call(Tracer& tracer, PyObject* alias, const Arguments& arguments) {
-  static PyObject* const class_name = PyUnicode_InternFromString("__orig_class__");
-  Ref origin = Ref::steal(PyObject_GetAttrString(alias, "__origin__"));
-  if (!origin || !PyType_Check(origin.get()))
-    return PyErr_Clear(), tracer.give_up(BreakReason::UnknownFunction, "a generic alias of no class is called");
-  tracer.outside.source_or_pin(tracer, origin.get());
-  Ref made = call(tracer, origin.get(), Arguments{arguments.values, arguments.keyword_names});
-  if (!made || !PyType_HasFeature(made.type(), Py_TPFLAGS_HEAPTYPE)) return made;
-  if (store_attribute(tracer, made.get(), class_name, alias)) return made;
-  if (tracer.broken() || (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)))
-    return nullptr;
-  PyErr_Clear();
-  return made;
-}
-
-// What the C classes of containers say for pickling and copying. They ask copyreg for slots, which these have none of.
-Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (arguments.values.empty() || arguments.keyword_names) return call_natively(tracer, callable, arguments);
-  PyObject* object = arguments.values[0].get();
-  const StandIn* stand_in = tracer.outside.stand_in(object);
-  const bool may_have_attributes = stand_in && tracer.outside.has_attributes(tracer, *stand_in);
-  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) || may_have_attributes)
-    return tracer.give_up(BreakReason::Pickling,
-                          std::string("a ") + Py_TYPE(object)->tp_name + " is copied or pickled");
-  if (!expose(tracer, object)) return nullptr;
-  static PyObject* const name = PyUnicode_InternFromString("__reduce__");
-  Ref reduced;
-  {
-    Tracer::Native native(tracer);
-    reduced = Ref::steal(PyObject_CallMethodNoArgs(object, name));
-  }
-  if (reduced && PyTuple_Check(reduced.get())) tracer.outside.source_or_pin(tracer, PyTuple_GET_ITEM(reduced.get(), 0));
-  return reduced;
 }
 
 // weakref.ref(object): of what was there before the trace, which the trace cannot see the end of.

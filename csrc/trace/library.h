@@ -14,10 +14,8 @@ SPECIAL(thread_identity);
 SPECIAL(typing_caller);
 SPECIAL(file_system_path);
 SPECIAL(context_variable_get);
-SPECIAL(generic_alias_call);
 SPECIAL(reference_call);
 SPECIAL(make_reference);
-SPECIAL(container_reduce);
 #undef SPECIAL
 }  // namespace special
 

@@ -16,7 +16,7 @@ Ref proxy_over(Tracer& tracer, PyObject* dict) {
 }
 
 PyObject* annotations_name() {
-  static PyObject* const name = PyUnicode_InternFromString("__annotations__");
+  static PyObject* const name = interned("__annotations__");
   return name;
 }
 

@@ -8,7 +8,7 @@
 namespace minidynamo {
 
 Ref match_keys(Tracer& tracer, PyObject* subject, PyObject* keys) {
-  static PyObject* const get_name = PyUnicode_InternFromString("get");
+  static PyObject* const get_name = interned("get");
   const Py_ssize_t count = PyTuple_GET_SIZE(keys);
   Ref seen = Ref::steal(PySet_New(nullptr));
   Ref values = Ref::steal(PyTuple_New(count));
@@ -32,7 +32,7 @@ Ref match_keys(Tracer& tracer, PyObject* subject, PyObject* keys) {
 }
 
 Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positional, PyObject* names) {
-  static PyObject* const match_args_name = PyUnicode_InternFromString("__match_args__");
+  static PyObject* const match_args_name = interned("__match_args__");
   static PyObject* const isinstance = PyDict_GetItemString(PyEval_GetBuiltins(), "isinstance");
   if (!PyType_Check(type)) {
     PyErr_Format(PyExc_TypeError, "called match pattern must be a class");

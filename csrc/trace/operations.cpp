@@ -149,7 +149,7 @@ Ref python_method(Tracer& tracer, PyObject* object, const char* name) {
 
 // __class_getitem__ of a class, if that is Python code; null Ref without error otherwise.
 Ref python_class_getitem(Tracer& tracer, PyObject* container) {
-  static PyObject* const name = PyUnicode_InternFromString("__class_getitem__");
+  static PyObject* const name = interned("__class_getitem__");
   if (!PyType_Check(container)) return nullptr;
   PyObject* found = class_attribute(reinterpret_cast<PyTypeObject*>(container), name);
   return found && Py_IS_TYPE(found, &PyClassMethod_Type) ? load_attribute(tracer, container, name) : Ref();

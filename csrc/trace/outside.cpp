@@ -8,6 +8,7 @@
 #include "python/numpy_scalar.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
+#include "trace/generic_alias.h"
 #include "trace/known_types.h"
 #include "trace/mapping_proxy.h"
 #include "trace/outside_iterator.h"
@@ -206,8 +207,8 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
   }
   if (type == &PyMethod_Type) {  // a bound method kept somewhere: made anew from its parts
     tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
-    static PyObject* const function_name = PyUnicode_InternFromString("__func__");
-    static PyObject* const self_name = PyUnicode_InternFromString("__self__");
+    static PyObject* const function_name = interned("__func__");
+    static PyObject* const self_name = interned("__self__");
     Ref function =
         enter(tracer, tracer.guards.child(source, Access::Attribute, function_name, -1, PyMethod_GET_FUNCTION(raw)));
     Ref self = enter(tracer, tracer.guards.child(source, Access::Attribute, self_name, -1, PyMethod_GET_SELF(raw)));
@@ -265,6 +266,7 @@ Ref Outside::enter_instance(Tracer& tracer, Source* source) {
   tracer.guards.add(source, is_instance ? GuardKind::ExactType : GuardKind::Identity, tracer.origin());
   if (is_value) tracer.guards.add(source, GuardKind::Value, tracer.origin());
   know(raw, source);
+  if (is_generic_alias_or_union(base)) pin_parts(tracer, raw);
   return Ref::borrow(raw);
 }
 

@@ -102,6 +102,14 @@ class Outside {
     later_calls_.push_back({Ref::borrow(callable), std::move(positional), std::move(keywords)});
   }
   const std::vector<LaterCall>& later_calls() const noexcept { return later_calls_; }
+  // An object out of a cache, which may have made another one by the time that the residual code asks it.
+  void came_from_cache(PyObject* object, PyObject* callable, Ref positional, Ref keywords) {
+    from_caches_.insert({object, {Ref::borrow(callable), std::move(positional), std::move(keywords)}});
+  }
+  const LaterCall* cache_behind(PyObject* object) const noexcept {
+    auto found = from_caches_.find(object);
+    return found == from_caches_.end() ? nullptr : &found->second;
+  }
   bool writes_classes() const noexcept { return writes_classes_; }
   std::vector<AttributeWrite> take_writes(PyObject* object);  // those of one object, which are then no longer pending
   const std::vector<AttributeWrite>& writes() const noexcept { return writes_; }
@@ -114,6 +122,7 @@ class Outside {
   std::vector<AttributeWrite> writes_;
   bool writes_classes_ = false;
   std::vector<LaterCall> later_calls_;
+  std::unordered_map<PyObject*, LaterCall> from_caches_;
   std::unordered_set<PyObject*> opaque_;
   std::unordered_set<Source*> told_apart_;
   std::vector<PyObject*> iterators_;

@@ -11,6 +11,7 @@ struct OutsideIterator {
   Source* source;
   PyObject* inner;  // an in-trace enumerate or zip over other outside iterators; null: items come from the source
   Py_ssize_t taken;
+  DictWalk walk;  // for the items taken so far, where they come from a dict
   bool ended, is_part;
 };
 
@@ -129,6 +130,7 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
   made->source = source;
   made->inner = inner.release();
   made->taken = 0;
+  made->walk = {};
   made->ended = made->is_part = false;
   return object;
 }
@@ -161,7 +163,7 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
     }
   }
   const auto ahead = static_cast<int32_t>(iterator->taken++);
-  if (Ref item = peek_item(raw, ahead)) {
+  if (Ref item = peek_item(raw, ahead, &iterator->walk)) {
     Source* source = tracer.guards.child(iterator->source, Access::Upcoming, nullptr, ahead, item.get());
     tracer.guards.add(source, GuardKind::Present, tracer.origin());
     return source;

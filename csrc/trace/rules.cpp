@@ -9,10 +9,12 @@
 
 #include "python/bound_method.h"
 #include "trace/attributes.h"
+#include "trace/generic_alias.h"
 #include "trace/known_types.h"
 #include "trace/library.h"
 #include "trace/mapping_proxy.h"
 #include "trace/operations.h"
+#include "trace/pickling.h"
 #include "trace/special.h"
 #include "trace/tensor_calls.h"
 #include "trace/user_rules.h"
@@ -265,10 +267,13 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
         for (const Ref& value : arguments.values) pin_down(tracer, value.get());
         Tracer::Native native(tracer);
         Ref cached = call_natively(tracer, callable, arguments);
-        if (cached && !is_constant(cached.get())) tracer.outside.source_or_pin(tracer, cached.get());
+        if (cached && !is_constant(cached.get()) && !tracer.outside.source_of(cached.get())) {
+          tracer.outside.source_or_pin(tracer, cached.get());
+          tracer.outside.came_from_cache(cached.get(), callable, arguments.positional(), arguments.keywords());
+        }
         return cached;
       }
-      static PyObject* const wrapped_name = PyUnicode_InternFromString("__wrapped__");
+      static PyObject* const wrapped_name = interned("__wrapped__");
       Ref wrapped = load_attribute(tracer, callable, wrapped_name);
       if (!wrapped) return nullptr;
       if (tracer.outside.source_of(callable)) tracer.outside.source_or_pin(tracer, wrapped.get());

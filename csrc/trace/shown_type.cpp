@@ -48,7 +48,7 @@ Ref is_shown_instance(Tracer& tracer, PyObject* object, PyObject* classes) {
     }
     return Ref::boolean(false);
   }
-  static PyObject* const check_name = PyUnicode_InternFromString("__instancecheck__");
+  static PyObject* const check_name = interned("__instancecheck__");
   if (!PyType_Check(classes)) return nullptr;
   if (class_attribute(Py_TYPE(classes), check_name) == class_attribute(&PyType_Type, check_name))
     return Ref::boolean(PyType_IsSubtype(shown_type(object), reinterpret_cast<PyTypeObject*>(classes)));

@@ -61,7 +61,7 @@ bool hashes_by_value(Tracer& tracer, PyObject* object, Visited& visited) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_guarded_by_identity(object)) return tracer.outside.source_of(object) != nullptr;
   if (!is_python_class(type)) return !type->tp_hash || type->tp_hash == PyObject_HashNotImplemented;
-  static PyObject* const hash_name = PyUnicode_InternFromString("__hash__");
+  static PyObject* const hash_name = interned("__hash__");
   PyObject* method = class_attribute(type, hash_name);
   if (method && PyFunction_Check(method)) return true;  // traced: what it asks comes here in its turn
   PyTypeObject* base = native_base(type);
@@ -79,25 +79,30 @@ Ref done(bool ok) { return ok ? Ref::none() : Ref(); }
 
 Ref always_true(Tracer&, PyObject*, const Arguments&) { return Ref::boolean(true); }
 
+namespace {
+
 // What abstract base classes say changes when a class is registered with any of them.
-void guard_registrations(Tracer& tracer, PyObject* classes) {
-  static PyTypeObject* const abc_meta = reinterpret_cast<PyTypeObject*>(import_object("abc.ABCMeta").release());
-  if (PyTuple_Check(classes)) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i)
-      guard_registrations(tracer, PyTuple_GET_ITEM(classes, i));
-  } else if (PyType_IsSubtype(Py_TYPE(classes), abc_meta)) {
-    static PyObject* const token = import_object("_abc.get_cache_token").release();
-    Source* asked = tracer.outside.source_or_pin(tracer, token);
-    Ref now = Ref::steal(PyObject_CallNoArgs(token));
-    tracer.guards.add(tracer.guards.child(asked, Access::CallResult, nullptr, -1, now.get()), GuardKind::Constant,
-                      tracer.origin());
-  }
+void guard_registrations(Tracer& tracer) {
+  static PyObject* const token = import_object("_abc.get_cache_token").release();
+  Source* asked = tracer.outside.source_or_pin(tracer, token);
+  Ref now = Ref::steal(PyObject_CallNoArgs(token));
+  tracer.guards.add(tracer.guards.child(asked, Access::CallResult, nullptr, -1, now.get()), GuardKind::Constant,
+                    tracer.origin());
 }
+
+bool has_abstract_class(PyObject* classes) {
+  static PyTypeObject* const abc_meta = reinterpret_cast<PyTypeObject*>(import_object("abc.ABCMeta").release());
+  if (!PyTuple_Check(classes)) return PyType_IsSubtype(Py_TYPE(classes), abc_meta);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i)
+    if (has_abstract_class(PyTuple_GET_ITEM(classes, i))) return true;
+  return false;
+}
+
+}  // namespace
 
 Ref builtin_issubclass(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   for (const Ref& value : arguments.values) guard_special_methods(tracer, value.get(), {"__subclasscheck__"});
   if (tracer.broken()) return nullptr;
-  if (takes(arguments, 2, 2)) guard_registrations(tracer, argument(arguments, 1));
   return call_natively(tracer, callable, arguments);
 }
 
@@ -114,12 +119,12 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
     if (PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(classes))) return Ref::boolean(true);
   }
   if (is_fake(object)) {  // torch's metaclasses look only at the class and at marks that a fake has too
+    if (has_abstract_class(classes)) guard_registrations(tracer);
     Tracer::Native native(tracer);
     const int is = PyObject_IsInstance(object, classes);
     return is < 0 || tracer.broken() ? Ref() : Ref::boolean(is);
   }
   if (!expose(tracer, classes)) return nullptr;
-  guard_registrations(tracer, classes);
   const int is = PyObject_IsInstance(object, classes);
   return is < 0 || tracer.broken() ? Ref() : Ref::boolean(is);
 }
@@ -238,41 +243,6 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return address;
 }
 
-Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (!takes(arguments, 2, 2) || is_fake(argument(arguments, 0)))
-    return tracer.give_up(BreakReason::Pickling, "__reduce_ex__ of this object is not known");
-  PyObject* object = argument(arguments, 0);
-  PyTypeObject* type = Py_TYPE(object);
-  static PyObject* const reduce_name = PyUnicode_InternFromString("__reduce__");
-  static PyObject* const getstate_name = PyUnicode_InternFromString("__getstate__");
-  static PyObject* const getnewargs_name = PyUnicode_InternFromString("__getnewargs__");
-  static PyObject* const getnewargs_ex_name = PyUnicode_InternFromString("__getnewargs_ex__");
-  static PyObject* const dict_name = PyUnicode_InternFromString("__dict__");
-  static PyObject* const new_object = import_object("copyreg.__newobj__").release();
-  (void)callable;
-  Ref reduce = lookup_in_class(tracer, type, reduce_name);
-  if (reduce && PyFunction_Check(reduce.get())) return call(tracer, reduce.get(), {Ref::borrow(object)});
-  if (type == &PySet_Type || type == &PyFrozenSet_Type || type == &PyByteArray_Type || type == known_types()->deque ||
-      type == known_types()->ordered_dict)
-    return container_reduce(tracer, callable, Arguments{arguments.values.subspan(0, 1)});
-  Ref arguments_method = lookup_in_class(tracer, type, getnewargs_name);
-  if (!arguments_method) arguments_method = lookup_in_class(tracer, type, getnewargs_ex_name);
-  const bool plain =
-      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_dictoffset && type->tp_itemsize == 0 &&
-      type->tp_basicsize <= PyBaseObject_Type.tp_basicsize + 2 * static_cast<Py_ssize_t>(sizeof(void*)) &&
-      !PyDict_Check(object) && !PyList_Check(object) && !PyTuple_Check(object);
-  if (tracer.broken() || arguments_method || !plain)
-    return tracer.give_up(BreakReason::Pickling,
-                          std::string("an instance of ") + type->tp_name + " is copied or pickled");
-  Ref getstate = lookup_in_class(tracer, type, getstate_name);
-  Ref state = getstate && PyFunction_Check(getstate.get()) ? call(tracer, getstate.get(), {Ref::borrow(object)})
-                                                           : load_attribute_generically(tracer, object, dict_name);
-  if (!state || !expose(tracer, state.get())) return nullptr;
-  tracer.outside.source_or_pin(tracer, new_object);
-  Ref class_only = Ref::steal(PyTuple_Pack(1, type));
-  return Ref::steal(PyTuple_Pack(5, new_object, class_only.get(), state.get(), Py_None, Py_None));
-}
-
 Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return tracer.give_up(BreakReason::FrameIntrospection, "vars() is called");
   Ref name = Ref::steal(PyUnicode_InternFromString("__dict__"));
@@ -282,20 +252,26 @@ Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return dict;
 }
 
-// ABCMeta.__instancecheck__ beneath its Python part.
+// ABCMeta's __instancecheck__ and __subclasscheck__ beneath their Python parts.
 Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const check = import_object("_abc._abc_subclasscheck").release();
+  guard_registrations(tracer);
   PyTypeObject* shown = takes(arguments, 2, 2) ? shown_type(argument(arguments, 1)) : nullptr;
   if (!shown) return call_natively(tracer, callable, arguments);
   const Ref classes[] = {arguments.values[0], Ref::borrow(reinterpret_cast<PyObject*>(shown))};
   return call_natively(tracer, check, Arguments{classes});
 }
 
+Ref abc_subclasscheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  guard_registrations(tracer);
+  return call_natively(tracer, callable, arguments);
+}
+
 // functools.cached_property: the value in the instance, or a new one that is put there. Its lock is for threads, which
 // a trace has not.
 Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const attribute_name_name = PyUnicode_InternFromString("attrname");
-  static PyObject* const function_name = PyUnicode_InternFromString("func");
+  static PyObject* const attribute_name_name = interned("attrname");
+  static PyObject* const function_name = interned("func");
   if (arguments.values.size() < 2 || arguments.values[1].is(Py_None)) return call_function(tracer, callable, arguments);
   PyObject* property = argument(arguments, 0);
   PyObject* instance = argument(arguments, 1);
@@ -375,10 +351,8 @@ Ref mapping_proxy_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
 
 // As the method itself, without its lock.
 Ref logger_is_enabled_for(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const names[] = {PyUnicode_InternFromString("disabled"), PyUnicode_InternFromString("manager"),
-                                    PyUnicode_InternFromString("disable"),
-                                    PyUnicode_InternFromString("getEffectiveLevel"),
-                                    PyUnicode_InternFromString("_cache")};
+  static PyObject* const names[] = {interned("disabled"), interned("manager"), interned("disable"),
+                                    interned("getEffectiveLevel"), interned("_cache")};
   if (!takes(arguments, 2, 2)) return call_function(tracer, callable, arguments);
   PyObject* logger = argument(arguments, 0);
   PyObject* level = argument(arguments, 1);
@@ -411,8 +385,8 @@ Ref type_call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 // The context that entering makes is a value of the graph, which leaving uses.
 Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const enter = import_object("torch.autograd.grad_mode._enter_inference_mode").release();
-  static PyObject* const mode_name = PyUnicode_InternFromString("mode");
-  static PyObject* const context_name = PyUnicode_InternFromString("_inference_mode_context");
+  static PyObject* const mode_name = interned("mode");
+  static PyObject* const context_name = interned("_inference_mode_context");
   PyObject* self = argument(arguments, 0);
   if (tracer.outside.source_of(self))
     return tracer.give_up(BreakReason::OutsideContext, "an inference_mode made before the call is entered");
@@ -427,7 +401,7 @@ Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) 
 
 Ref inference_mode_exit(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const exit = import_object("torch.autograd.grad_mode._exit_inference_mode").release();
-  static PyObject* const context_name = PyUnicode_InternFromString("_inference_mode_context");
+  static PyObject* const context_name = interned("_inference_mode_context");
   const Ref context = load_attribute(tracer, argument(arguments, 0), context_name);
   if (!context) return nullptr;
   if (!tracer.modes.leave_inference(context.get()))

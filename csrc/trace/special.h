@@ -22,7 +22,7 @@ SPECIAL(builtin_id);
 SPECIAL(builtin_text);
 SPECIAL(builtin_vars);
 SPECIAL(abc_instancecheck);
-SPECIAL(object_reduce_ex);
+SPECIAL(abc_subclasscheck);
 SPECIAL(method_caller_call);
 SPECIAL(dict_get);
 SPECIAL(mapping_proxy_get);

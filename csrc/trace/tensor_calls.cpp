@@ -181,12 +181,12 @@ Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& argum
 
 Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   static PyObject* const builtins_getattr = import_object("builtins.getattr").release();
-  static PyObject* const grad_name = PyUnicode_InternFromString("grad");
-  static PyObject* const grad_fn_name = PyUnicode_InternFromString("grad_fn");
-  static PyObject* const leaf_name = PyUnicode_InternFromString("is_leaf");
-  static PyObject* const version_name = PyUnicode_InternFromString("_version");
-  static PyObject* const class_name = PyUnicode_InternFromString("__class__");
-  static PyObject* const dict_name = PyUnicode_InternFromString("__dict__");
+  static PyObject* const grad_name = interned("grad");
+  static PyObject* const grad_fn_name = interned("grad_fn");
+  static PyObject* const leaf_name = interned("is_leaf");
+  static PyObject* const version_name = interned("_version");
+  static PyObject* const class_name = interned("__class__");
+  static PyObject* const dict_name = interned("__dict__");
 
   Source* source = tracer.outside.source_of(tensor);
   Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);

@@ -16,8 +16,6 @@
 namespace minidynamo {
 namespace {
 
-PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
-
 // The value of a mark that lies in the function's own __dict__ (borrowed); null if it is not there.
 PyObject* mark_of(PyObject* function, PyObject* name) noexcept {
   PyObject* dict = reinterpret_cast<PyFunctionObject*>(function)->func_dict;

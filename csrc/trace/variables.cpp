@@ -17,7 +17,7 @@ bool is_free_variable(const Frame& frame, int32_t index) noexcept {
 
 // Whether the object dies loudly, if this is its end.
 bool has_witness(PyObject* object) noexcept {
-  static PyObject* const del_name = PyUnicode_InternFromString("__del__");
+  static PyObject* const del_name = interned("__del__");
   PyTypeObject* type = Py_TYPE(object);
   if (is_tensor(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
   if (PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) return true;
@@ -107,7 +107,7 @@ bool unbound_cell(const Frame& frame, int32_t index) {
 
 bool store_cell(Tracer& tracer, PyObject* cell, PyObject* value) {
   if (tracer.outside.source_of(cell)) {
-    static PyObject* const contents = PyUnicode_InternFromString("cell_contents");
+    static PyObject* const contents = interned("cell_contents");
     tracer.outside.write(cell, contents, value);
     return true;
   }
@@ -120,7 +120,7 @@ void copy_free_variables(Tracer& tracer, Frame& frame, int32_t count) {
   Source* source = frame.is_root ? tracer.guards.function(function) : tracer.outside.source_of(function);
   Source* tuple = nullptr;
   if (source) {
-    static PyObject* const name = PyUnicode_InternFromString("__closure__");
+    static PyObject* const name = interned("__closure__");
     tuple = tracer.guards.child(source, Access::Attribute, name, -1, closure);
   }
   for (int32_t i = 0; i < count; ++i) {

@@ -5,31 +5,6 @@
 import torch
 
 
-class Box:
-    shared = 1
-
-    def __init__(self, tensor, items=(2, 1)):
-        self.tensor = tensor
-        self.items = items if isinstance(items, list) else list(items)
-        self.count = 2
-        self.nested = [[1, 2], {"k": tensor}]
-
-    @property
-    def doubled(self):
-        return self.count * 2
-
-    @doubled.setter
-    def doubled(self, value):
-        self.count = value // 2
-
-    def scaled(self, by):
-        return self.tensor * by
-
-    def step(self):
-        self.count += 1
-        return self.tensor + self.count
-
-
 def helper0(n2):
     if torch.tensor(0.5) > 0:
         v3 = torch.tensor([0.5, -1.0])
@@ -41,7 +16,7 @@ def helper0(n2):
     return n4
 
 
-def f(x, y, items, table, box):
+def f(x, y, items, table):
     n1 = 0
     while n1 < 3:
         n1 += 1
@@ -55,8 +30,7 @@ def inputs():
     y = torch.tensor([[1.0, 0.5], [-0.5, 2.0]])
     items = [1, 2]
     table = {'a': 1}
-    box = Box(x)
-    return x, y, items, table, box
+    return x, y, items, table
 
 
 def other_inputs():
@@ -64,8 +38,7 @@ def other_inputs():
     y = torch.tensor([[1.0, 0.5], [-0.5, 2.0]])
     items = [4, 0, 1]
     table = {'a': 1}
-    box = Box(x)
-    return x, y, items, table, box
+    return x, y, items, table
 
 
 calls = [inputs, other_inputs]

@@ -4,32 +4,7 @@
 import torch
 
 
-class Box:
-    shared = 1
-
-    def __init__(self, tensor, items=(2, 1)):
-        self.tensor = tensor
-        self.items = items if isinstance(items, list) else list(items)
-        self.count = 2
-        self.nested = [[1, 2], {"k": tensor}]
-
-    @property
-    def doubled(self):
-        return self.count * 2
-
-    @doubled.setter
-    def doubled(self, value):
-        self.count = value // 2
-
-    def scaled(self, by):
-        return self.tensor * by
-
-    def step(self):
-        self.count += 1
-        return self.tensor + self.count
-
-
-def f(x, y, items, table, box):
+def f(x, y, items, table):
     n1 = 0
     while n1 < 3:
         n1 += 1
@@ -45,8 +20,7 @@ def inputs():
     y = torch.tensor([[1.0, 0.5], [-0.5, 2.0]])
     items = [1, 2]
     table = {'a': 1}
-    box = Box(x)
-    return x, y, items, table, box
+    return x, y, items, table
 
 
 def other_inputs():
@@ -54,8 +28,7 @@ def other_inputs():
     y = torch.tensor([[1.0, 0.5], [-0.5, 2.0]])
     items = [4, 0, 1]
     table = {'a': 1}
-    box = Box(x)
-    return x, y, items, table, box
+    return x, y, items, table
 
 
 calls = [inputs, other_inputs]

@@ -101,18 +101,7 @@ EXEMPT: dict[str, str] = {
 }
 
 # What should be the same and is not yet.
-OPEN = [
-    "test.test_abc.test_factory.<locals>.TestABC.test_isinstance_invalidation",
-    "test.test_ordered_dict.PurePythonOrderedDictSubclassTests.test_copying",
-    "test.test_ordered_dict.PurePythonOrderedDictSubclassTests.test_reduce_not_too_fat",
-    "test.test_ordered_dict.PurePythonOrderedDictTests.test_copying",
-    "test.test_ordered_dict.PurePythonOrderedDictTests.test_reduce_not_too_fat",
-    "test.test_ordered_dict.PurePythonOrderedDictWithSlotsCopyingTests.test_copying",
-    "test.test_types.UnionTests.test_union_copy",
-    "test.test_types.UnionTests.test_union_pickle",
-    "test.test_typing.AnnotatedTests.test_typevar_subst",
-    "test.test_typing.SpecialAttrsTests.test_special_attrs",
-    "typing._collect_parameters",  # a doctest that is not found
+OPEN: list[str] = [
 ]
 
 # Starts the suite in a process that has torch. The suite makes the paths of all modules absolute, which those of torch that are no
