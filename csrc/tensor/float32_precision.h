@@ -3,10 +3,32 @@
 #pragma once
 #include <array>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 
 #include <ATen/Context.h>
 
 namespace minidynamo {
+
+// Torch looks up each setting in hash tables when it is asked, which is too slow for every call of a captured function.
+// So the fields are read where they lie; an explicit instantiation may name private members.
+namespace float32_fields {
+using Key = std::pair<at::Float32Backend, at::Float32Op>;
+struct Table {
+  using Member = std::unordered_map<Key, at::Float32Precision, c10::hash<Key>> at::Context::*;
+  friend Member member(Table);
+};
+struct Global {
+  using Member = at::Float32MatmulPrecision at::Context::*;
+  friend Member member(Global);
+};
+template <class Field, typename Field::Member kMember>
+struct Expose {
+  friend typename Field::Member member(Field) { return kMember; }
+};
+template struct Expose<Table, &at::Context::fp32_precision>;
+template struct Expose<Global, &at::Context::float32_matmul_precision>;
+}  // namespace float32_fields
 
 class Float32Precisions {
  public:
@@ -16,8 +38,12 @@ class Float32Precisions {
       result.values_[i] = at::globalContext().float32Precision(kSettings[i].backend, kSettings[i].kind);
     }
     result.global_ = global();
+    result.fields_ = fields();
     return result;
   }
+
+  // Whether no setting has another value than it had. The quick answer: if not, they may still be `equivalent`.
+  bool unchanged() const noexcept { return fields() == fields_; }
 
   void restore() const {
     if (global_ && global() != global_) {
@@ -74,6 +100,23 @@ class Float32Precisions {
     }
   }
 
+  using Fields = std::array<int, kSettings.size() + 1>;
+
+  static Fields fields() noexcept {
+    at::Context& context = at::globalContext();
+    static const auto places = [&] {  // of the table's values; it keeps its keys
+      std::array<const at::Float32Precision*, kSettings.size()> found;
+      for (size_t i = 0; i < found.size(); ++i)
+        found[i] = &(context.*member(float32_fields::Table())).at({kSettings[i].backend, kSettings[i].kind});
+      return found;
+    }();
+    Fields now;
+    for (size_t i = 0; i < places.size(); ++i) now[i] = static_cast<int>(*places[i]);
+    now.back() = static_cast<int>(context.*member(float32_fields::Global()));
+    return now;
+  }
+
+  Fields fields_{};
   std::array<at::Float32Precision, kSettings.size()> values_{};
   std::optional<at::Float32MatmulPrecision> global_;
 };

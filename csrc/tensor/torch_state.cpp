@@ -96,7 +96,8 @@ TorchState TorchState::now() {
 }
 
 bool TorchState::matches() const noexcept {
-  if (!(Settings::now() == data_->settings) || !Float32Precisions::now().equivalent(data_->precisions)) return false;
+  if (!(Settings::now() == data_->settings)) return false;
+  if (!data_->precisions.unchanged() && !Float32Precisions::now().equivalent(data_->precisions)) return false;
   for (size_t i = 0; i < data_->modes.size(); ++i) {
     if (!same_mode(data_->modes[i].get(), mode_at(static_cast<int64_t>(i)))) return false;
   }
