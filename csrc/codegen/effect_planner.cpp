@@ -4,6 +4,7 @@
 
 #include "codegen/rebuild.h"
 #include "guard/access_kinds.h"
+#include "python/set_table.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
@@ -164,6 +165,11 @@ class EffectPlanner {
       return true;
     }
     if (PySet_Check(object)) {
+      if (values_.is_template(object)) {
+        Ref as_it_is = set_with_table_of(object);
+        values_.keep_alive(as_it_is);
+        return values_.effect(make_set_like_callable(), {object, as_it_is.get()});
+      }
       const bool natively = std::all_of(now.begin(), now.end(), ValuePlanner::hashes_natively);
       Ref items = natively ? list_of(now) : Ref::steal(PySet_New(object));
       values_.keep_alive(items);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "guard/constants.h"
+#include "python/set_table.h"
 #include "python/type_version.h"
 #include "trace/known_types.h"
 
@@ -43,8 +44,9 @@ bool fill_parts(PyObject* instance, PyObject* items, PyObject* attributes) {
     if (PyTuple_CheckExact(items) && base->tp_init(instance, items, nullptr) < 0) return false;
   } else if (PyList_CheckExact(items)) {
     if (PyList_SetSlice(instance, 0, 0, items) < 0) return false;
-  } else if (PySet_CheckExact(items)) {
-    if (_PySet_Update(instance, items) < 0) return false;
+  } else if (PyAnySet_CheckExact(items)) {
+    const bool is_empty = PySet_GET_SIZE(instance) == 0;
+    if (is_empty ? !copy_set_table(instance, items) : _PySet_Update(instance, items) < 0) return false;
   } else if (PyDict_CheckExact(items)) {
     while (PyDict_Next(items, &position, &key, &value))
       if (base->tp_as_mapping->mp_ass_subscript(instance, key, value) < 0) return false;
@@ -71,7 +73,8 @@ PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   }
   auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
   PyTypeObject* base = native_base(type);
-  Ref given = Ref::steal(is_immutable_base(base) ? PyTuple_Pack(1, arguments[1]) : PyTuple_New(0));
+  const bool is_made_with_value = is_immutable_base(base) && base != &PyFrozenSet_Type;
+  Ref given = Ref::steal(is_made_with_value ? PyTuple_Pack(1, arguments[1]) : PyTuple_New(0));
   Ref instance = Ref::steal(base->tp_new(type, given.get(), nullptr));
   if (!instance || !fill_parts(instance.get(), arguments[1], arguments[2])) return nullptr;
   return instance.release();
@@ -206,6 +209,26 @@ PyObject* rebuild_hashed(PyObject*, PyObject* const* arguments, Py_ssize_t count
   return set && _PySet_Update(set.get(), dict.get()) == 0 ? set.release() : nullptr;
 }
 
+PyObject* set_like(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 1 || !PyAnySet_Check(arguments[0])) {
+    PyErr_SetString(PyExc_TypeError, "set_like(set)");
+    return nullptr;
+  }
+  return set_with_table_of(arguments[0]).release();
+}
+
+PyObject* make_set_like(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  if (count != 2 || !PySet_Check(arguments[0]) || !PySet_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "make_set_like(set, other set)");
+    return nullptr;
+  }
+  if (PySet_Clear(arguments[0]) < 0) return nullptr;
+  const bool is_empty = PySet_GET_SIZE(arguments[0]) == 0;  // what its elements did at their end
+  if (is_empty ? !copy_set_table(arguments[0], arguments[1]) : _PySet_Update(arguments[0], arguments[1]) < 0)
+    return nullptr;
+  Py_RETURN_NONE;
+}
+
 PyObject* set_hashed_item(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
   if (count != 4 || !PyDict_Check(arguments[0])) {
     PyErr_SetString(PyExc_TypeError, "set_hashed_item(dict, key, value, hash)");
@@ -304,6 +327,8 @@ PyObject* rebuild_object_callable() { return callable<rebuild_object>("rebuild_o
 PyObject* call_with_callable() { return callable<call_with>("call_with"); }
 PyObject* native_iterator_callable() { return callable<native_iterator>("native_iterator"); }
 PyObject* rebuild_hashed_callable() { return callable<rebuild_hashed>("rebuild_hashed"); }
+PyObject* set_like_callable() { return callable<set_like>("set_like"); }
+PyObject* make_set_like_callable() { return callable<make_set_like>("make_set_like"); }
 PyObject* set_hashed_item_callable() { return callable<set_hashed_item>("set_hashed_item"); }
 PyObject* set_state_callable() { return callable<set_state>("set_state"); }
 PyObject* rebuild_generator_callable() { return callable<rebuild_generator>("rebuild_generator"); }
@@ -352,11 +377,11 @@ Ref instance_parts(PyObject* instance) {
   if (base == &PyList_Type) {
     items = Ref::steal(PyList_GetSlice(instance, 0, PyList_GET_SIZE(instance)));
   } else if (base == &PySet_Type) {
-    items = Ref::steal(PySet_New(instance));
+    items = set_with_table_of(instance);
   } else if (base == &PyTuple_Type) {
     items = Ref::steal(PyTuple_GetSlice(instance, 0, PyTuple_GET_SIZE(instance)));
   } else if (base == &PyFrozenSet_Type) {
-    items = Ref::steal(PyFrozenSet_New(instance));
+    items = set_with_table_of(instance);
   } else if (is_immutable_base(base)) {
     items = plain_value(instance);
   } else if (base == known_types()->deque) {

@@ -20,6 +20,8 @@ PyObject* rebuild_object_callable();   // (callable, args) -> callable(*args)
 PyObject* call_with_callable();        // (callable, args, kwargs or None): callable(*args, **kwargs)
 PyObject* native_iterator_callable();  // (iterable): an iterator as its builtin base makes one
 PyObject* rebuild_hashed_callable();   // (keys, values or None, hashes: tuple of int): a dict, or a set
+PyObject* set_like_callable();         // (set or frozenset): another that iterates in the same order
+PyObject* make_set_like_callable();    // (set, other set): the first becomes as the other
 PyObject* set_hashed_item_callable();  // (dict, key, value, hash)
 PyObject* set_state_callable();        // (object, state): object.__setstate__(state)
 // (resume function, args, started, name, qualname): if it has started, run up to where it was suspended

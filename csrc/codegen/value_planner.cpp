@@ -6,6 +6,7 @@
 #include "python/mapping_proxy.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
+#include "python/set_table.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
 #include "trace/evaluate.h"
@@ -428,7 +429,22 @@ ValueId ValuePlanner::dict(PyObject* object) {
   return add(std::move(step));
 }
 
+bool ValuePlanner::is_template(PyObject* set) const {
+  Py_ssize_t position = 0;
+  PyObject* item;
+  Py_hash_t hash;
+  while (_PySet_NextEntry(set, &position, &item, &hash))
+    if (holds_identity(item) || tracer_.classes.has(item) ||
+        !(is_constant(item) || (tracer_.outside.source_of(item) && is_guarded_by_identity(item))))
+      return false;
+  return true;
+}
+
 ValueId ValuePlanner::set(PyObject* object) {
+  if (!is_table_in_order(object) && is_template(object)) {
+    Ref as_it_is = set_with_table_of(object);
+    return add({PlanStep::Kind::Call, Ref::borrow(set_like_callable()), 0, {constant(as_it_is.get())}});
+  }
   PlanStep step{PlanStep::Kind::Set};
   Py_ssize_t position = 0;
   PyObject* item;

@@ -44,7 +44,8 @@ class ValuePlanner {
   bool effect(const char* callable_path, std::initializer_list<PyObject*> arguments);
   // Whether a key's hash and comparison are CPython's own, so that residual code may ask for them.
   static bool hashes_natively(PyObject* key);
-  // What such a key's hash is, as the dict or set that it lies in knows it.
+  // Whether a set's elements will be the very same objects at each run, so that residual code may copy it.
+  bool is_template(PyObject* set) const;
   // Fills what was made empty. To be called when no value is being made.
   bool fill_cycles();
   // Sets iterators to where they stand, when what they walk over is as it has to be: after all effects.

@@ -6,6 +6,7 @@
 #include "python/dict_version.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
+#include "python/set_table.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "trace/generic_alias.h"
@@ -472,7 +473,7 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
       if (!is_constant(item)) source_or_pin(tracer, item);
       stand_in.snapshot.push_back(Ref::borrow(item));
     }
-    return _PySet_Update(object, original) == 0;  // with the hashes that it knows
+    return copy_set_table(object, original);
   }
   tracer.guards.add(stand_in.source, GuardKind::DictKeys, tracer.origin());
   Ref pairs = Ref::steal(PyMapping_Check(original) ? PyDict_Items(original) : nullptr);

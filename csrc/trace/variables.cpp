@@ -36,21 +36,23 @@ bool has_witnesses(PyObject* object) noexcept {
 
 }  // namespace
 
-void delete_fast(Tracer& tracer, Frame& frame, int32_t index) {
-  const Source* source = frame.local(index) ? tracer.outside.source_of(frame.local(index).get()) : nullptr;
-  PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : source ? source->value.get() : nullptr;
-  auto holds_it = [&](size_t slot) {
+void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
+  PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : frame.local(index).get();
+  if (!object || !tracer.may_break) return;
+  const Source* source = frame.has_untouched(index) ? nullptr : tracer.outside.source_of(object);
+  const bool is_outside = source || frame.has_untouched(index);
+  if (source) object = source->value.get();
+  if ((is_outside && !of_outside_too) || !has_witnesses(object)) return;
+  for (size_t slot = 0; slot < frame.stack_top; ++slot) {
     const bool is_waiting = slot < frame.untouched.size() && frame.untouched[slot].raw == object;
-    return slot != static_cast<size_t>(index) && (is_waiting || frame.slots[slot].is(object));
-  };
-  if (object && tracer.may_break && has_witnesses(object)) {
-    bool is_held = false;  // elsewhere in the frame
-    for (size_t slot = 0; slot < frame.stack_top; ++slot) is_held |= holds_it(slot);
-    if (!is_held) {
-      tracer.force_break_at = tracer.executed + 1;
-      tracer.object_is_let_go = true;
-    }
+    if (slot != static_cast<size_t>(index) && (is_waiting || frame.slots[slot].is(object))) return;
   }
+  tracer.force_break_at = tracer.executed + 1;
+  tracer.object_is_let_go = true;
+}
+
+void delete_fast(Tracer& tracer, Frame& frame, int32_t index) {
+  let_go(tracer, frame, index, true);
   frame.forget_untouched(index);
   frame.local(index).reset();
 }

@@ -29,8 +29,15 @@ inline void store_fast(Frame& frame, int32_t index) {
   frame.local(index) = std::move(stored);
 }
 
-// Deletes a local that has a value. Where the program may see the end of what was there before the trace (a finalizer,
-// a weak reference), the trace ends too, since it keeps such things alive.
+// A local is about to lose its object. Where the program may see that object's end (a finalizer, a weak reference), the
+// trace ends too, since it keeps objects alive. Those from before the trace are mostly held by others as well: they
+// count where the program lets go of them on purpose.
+void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too);
+inline bool is_weakly_referenced(PyObject* object) noexcept {
+  return object && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) && *PyObject_GET_WEAKREFS_LISTPTR(object);
+}
+
+// Deletes a local that has a value.
 void delete_fast(Tracer& tracer, Frame& frame, int32_t index);
 
 // The operands of an instruction enter the trace, unless it only moves them.

@@ -1,0 +1,18 @@
+# graphs: 2
+"""Sets iterate after a break in the order in which they did before it."""
+
+import torch
+
+
+def f(x, given):
+    made = {item * 8 for item in given}
+    before = [list(made), list(given)]
+    y = x * len(made)
+    print(len(made))
+    return y + 1, before, [list(made), list(given)], made
+
+
+def inputs():
+    given = set([40, 8, 0, 16, 32, 72])
+    given.discard(40)
+    return torch.randn(2), given
