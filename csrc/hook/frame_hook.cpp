@@ -66,7 +66,7 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
   }
   PyObject* config = thread_mode().config;
   if (!config && runtime().global_config) config = runtime().global_config.get();
-  if (!config || throw_flag || thread_mode().disabled || is_being_watched(thread)) return pass(thread, raw, throw_flag);
+  if (!config || throw_flag || thread_mode().disabled || must_run_plainly(thread)) return pass(thread, raw, throw_flag);
   const InterpreterFrame frame = look_at(raw);
   if (frame.code->co_flags & kGeneratedCode) return pass(thread, raw, throw_flag);
   if (Ref aside = put_aside(frame)) return aside.release();

@@ -62,7 +62,7 @@ PyObject* call_function(OptimizedFunction* self, PyObject* function, PyObject* c
 PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags,
                                PyObject* keyword_names) noexcept {
   OptimizedFunction* self = as_optimized(object);
-  if (Tracer::current() || thread_mode().disabled || is_being_watched(PyThreadState_Get()))
+  if (Tracer::current() || thread_mode().disabled || must_run_plainly(PyThreadState_Get()))
     return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names);
   PyObject* function = self->wrapped;
   Ref bound_function, bound_self;

@@ -627,7 +627,10 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
                             std::string("attribute '") + PyUnicode_AsUTF8(name) +
                                 "' of an object from before the call is set through a descriptor") != nullptr;
   } else if (!has_instance_dict(Py_TYPE(object))) {
-    attribute_error(object, name);
+    if (descriptor)
+      PyErr_Format(PyExc_AttributeError, "'%.100s' object attribute '%U' is read-only", Py_TYPE(object)->tp_name, name);
+    else
+      attribute_error(object, name);
     return false;
   }
   if (!value) {
