@@ -4,6 +4,7 @@
 
 #include "codegen/rebuild.h"
 #include "guard/access_kinds.h"
+#include "guard/constants.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
@@ -175,6 +176,12 @@ class EffectPlanner {
       values_.keep_alive(items);
       return values_.effect(method(base, "clear"), {object}) &&
              values_.effect(method(base, "update"), {object, items.get()});
+    }
+    if (PyByteArray_Check(object)) {
+      Ref everything = Ref::steal(PySlice_New(nullptr, nullptr, nullptr)), bytes = plain_value(object);
+      values_.keep_alive(everything);
+      values_.keep_alive(bytes);
+      return values_.effect(method(base, "__setitem__"), {object, everything.get(), bytes.get()});
     }
     if (base == known_types()->deque)
       return values_.effect(method(base, "clear"), {object}) &&

@@ -167,6 +167,8 @@ Ref plain_value(PyObject* object) {
     value = Ref::steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(object)));
   else if (PyBytes_Check(object))
     value = Ref::steal(PyBytes_FromStringAndSize(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object)));
+  else if (PyByteArray_Check(object))
+    value = Ref::steal(PyBytes_FromStringAndSize(PyByteArray_AS_STRING(object), PyByteArray_GET_SIZE(object)));
   else if (PyComplex_Check(object))
     value = Ref::steal(PyComplex_FromCComplex(reinterpret_cast<PyComplexObject*>(object)->cval));
   else if (is_numpy_scalar(object))
@@ -182,6 +184,9 @@ bool has_plain_value(PyObject* object, PyObject* value) noexcept {
     return bits && PyBytes_GET_SIZE(bits.get()) == PyBytes_GET_SIZE(value) &&
            !std::memcmp(PyBytes_AS_STRING(bits.get()), PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value));
   }
+  if (type == &PyBytes_Type && PyByteArray_Check(object))
+    return PyByteArray_GET_SIZE(object) == PyBytes_GET_SIZE(value) &&
+           !std::memcmp(PyByteArray_AS_STRING(object), PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value));
   if (!PyType_IsSubtype(Py_TYPE(object), type)) return false;
   if (type == &PyFloat_Type) return same_bits(PyFloat_AS_DOUBLE(object), PyFloat_AS_DOUBLE(value));
   if (type == &PyComplex_Type) {

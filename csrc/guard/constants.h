@@ -25,7 +25,7 @@ bool constants_equal(PyObject* a, PyObject* b) noexcept;
 bool has_plain_instances(PyTypeObject* base) noexcept;
 
 // What an instance of a subclass of int, str, float, bytes or complex holds as such: an object of that very type, made
-// without asking the subclass. Of another scalar of NumPy's, its bytes. Null if it is no such instance.
+// without asking the subclass. Of a bytearray, its bytes. Of another scalar of NumPy's, its bytes. Null if it is no such instance.
 Ref plain_value(PyObject* object);
 // Whether an object holds that value.
 bool has_plain_value(PyObject* object, PyObject* value) noexcept;

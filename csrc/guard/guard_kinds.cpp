@@ -124,8 +124,10 @@ std::string constant_failure(const Check& check, const std::string& path, Reache
 bool prepare_value(Check& check, Reached seen) {
   if (seen.inline_attributes) return false;
   check.expected = plain_value(seen.object);
+  check.form = PyByteArray_Check(seen.object);  // which alone can change
   return static_cast<bool>(check.expected);
 }
+Stability value_stability(const Check& check) noexcept { return check.form ? Stability::Volatile : Stability::Stable; }
 bool value_holds(const Check& check, Reached object) noexcept {
   return !object.inline_attributes && has_plain_value(object.object, check.expected.get());
 }
@@ -370,7 +372,7 @@ constexpr Row kRows[] = {
     {GuardKind::ExactType, "ExactType", prepare_exact_type, exact_type_stability, exact_type_holds, exact_type_text,
      exact_type_failure},
     {GuardKind::Constant, "Constant", prepare_constant, always_stable, constant_holds, constant_text, constant_failure},
-    {GuardKind::Value, "Value", prepare_value, always_stable, value_holds, value_text, value_failure},
+    {GuardKind::Value, "Value", prepare_value, value_stability, value_holds, value_text, value_failure},
     {GuardKind::Length, "Length", prepare_length, length_stability, length_holds, length_text, length_failure},
     {GuardKind::DictKeys, "DictKeys", prepare_dict_keys, dict_keys_stability, dict_keys_hold, dict_keys_text,
      dict_keys_failure},

@@ -1,6 +1,8 @@
 // How outside objects enter a trace, and the stand-ins of builtin containers.
 #include "trace/outside.h"
 
+#include <algorithm>
+
 #include "guard/constants.h"
 #include "python/bound_method.h"
 #include "python/dict_version.h"
@@ -35,6 +37,7 @@ bool is_torch_constant_type(PyTypeObject* type) noexcept {
 // The builtin container type whose layout an object has, or null.
 PyTypeObject* container_base(PyTypeObject* type) noexcept {
   const KnownTypes* known = known_types();
+  if (type == &PyByteArray_Type) return type;
   for (PyTypeObject* base = type; base; base = base->tp_base)
     if (base == &PyList_Type || base == &PyDict_Type || base == &PySet_Type || base == known->ordered_dict ||
         base == known->default_dict || base == known->deque)
@@ -460,6 +463,13 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
       stand_in.snapshot.push_back(std::move(item));
     }
     return static_cast<bool>(items);
+  }
+  if (base == &PyByteArray_Type) {
+    tracer.guards.add(stand_in.source, GuardKind::Value, tracer.origin());
+    if (PyByteArray_Resize(object, PyByteArray_GET_SIZE(original)) < 0) return false;
+    std::copy_n(PyByteArray_AS_STRING(original), PyByteArray_GET_SIZE(original), PyByteArray_AS_STRING(object));
+    for (PyObject* byte : elements_of(stand_in)) stand_in.snapshot.push_back(Ref::borrow(byte));
+    return true;
   }
   if (base == &PySet_Type) {
     tracer.guards.add(stand_in.source, GuardKind::SetItems, tracer.origin());

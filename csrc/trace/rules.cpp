@@ -303,13 +303,13 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
 bool is_plain_builtin_type(PyTypeObject* type) noexcept {
   static const std::unordered_set<PyTypeObject*> types = [] {
     std::unordered_set<PyTypeObject*> plain = {
-        &PyUnicode_Type,    &PyBytes_Type,       &PyByteArray_Type,   &PyLong_Type,         &PyBool_Type,
-        &PyFloat_Type,      &PyComplex_Type,     &PyTuple_Type,       &PyList_Type,         &PyDict_Type,
-        &PySet_Type,        &PyFrozenSet_Type,   &PyRange_Type,       &PySlice_Type,        &PyEnum_Type,
-        &PyZip_Type,        &PyMap_Type,         &PyFilter_Type,      &PyReversed_Type,     &PyDictKeys_Type,
-        &PyDictValues_Type, &PyDictItems_Type,   &PyDictProxy_Type,   &PySeqIter_Type,      &PyCallIter_Type,
-        &PyProperty_Type,   &PyMemoryView_Type,  Py_TYPE(Py_None),    Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented),
-        &PyMethod_Type,     &PyClassMethod_Type, &PyStaticMethod_Type};
+        &PyUnicode_Type,    &PyBytes_Type,      &PyByteArray_Type,   &PyLong_Type,         &PyBool_Type,
+        &PyFloat_Type,      &PyComplex_Type,    &PyTuple_Type,       &PyList_Type,         &PyDict_Type,
+        &PySet_Type,        &PyFrozenSet_Type,  &PyRange_Type,       &PySlice_Type,        &PyEnum_Type,
+        &PyZip_Type,        &PyMap_Type,        &PyFilter_Type,      &PyReversed_Type,     &PyDictKeys_Type,
+        &PyDictValues_Type, &PyDictItems_Type,  &PyDictProxy_Type,   &PySeqIter_Type,      &PyCallIter_Type,
+        &PyProperty_Type,   &PyMemoryView_Type, Py_TYPE(Py_None),    Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented),
+        &PyCell_Type,       &PyMethod_Type,     &PyClassMethod_Type, &PyStaticMethod_Type};
     for (const char* path : {"collections.OrderedDict",
                              "collections.deque",
                              "collections.defaultdict",

@@ -213,6 +213,11 @@ Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   PyObject* object = argument(arguments, 0);
   guard_special_methods(tracer, object, {"__hash__"});
   if (tracer.broken()) return nullptr;
+  Source* source = is_fake(object) ? nullptr : tracer.outside.source_of(object);
+  if (source && Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash) {  // its address: that of no other object
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    return call_natively(tracer, callable, Arguments{std::span(&source->value, 1)});
+  }
   if (is_fake(object) || !hashes_by_value(tracer, object))
     return tracer.give_up(is_fake(object) ? BreakReason::TensorIdentity : BreakReason::ObjectIdentity,
                           "the hash of an object comes from its address");
@@ -373,6 +378,21 @@ Ref logger_is_enabled_for(Tracer& tracer, PyObject* callable, const Arguments& a
     if (own_level) enabled = compare(tracer, Py_GE, level, own_level.get());
   }
   return enabled && store_subscript(tracer, cache.get(), level, enabled.get()) ? enabled : Ref();
+}
+
+// The classes of the MRO in a new list, for a metaclass that has no say.
+Ref type_mro(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1) || !PyType_Check(argument(arguments, 0)))
+    return call_natively(tracer, callable, arguments);
+  static PyObject* const mro_name = interned("__mro__");
+  Ref classes = load_attribute(tracer, argument(arguments, 0), mro_name);
+  return classes ? Ref::steal(PySequence_List(classes.get())) : Ref();
+}
+
+// f.__call__(...): a call of f.
+Ref call_itself(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.positional_count() == 0) return call_natively(tracer, callable, arguments);
+  return call(tracer, argument(arguments, 0), Arguments{arguments.values.subspan(1), arguments.keyword_names});
 }
 
 Ref type_call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {

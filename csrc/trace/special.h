@@ -28,6 +28,8 @@ SPECIAL(dict_get);
 SPECIAL(mapping_proxy_get);
 SPECIAL(logger_is_enabled_for);
 SPECIAL(type_call);
+SPECIAL(type_mro);
+SPECIAL(call_itself);
 SPECIAL(cached_property_get);
 SPECIAL(attribute_getter_call);
 SPECIAL(inference_mode_enter);
