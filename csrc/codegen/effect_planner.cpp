@@ -27,7 +27,10 @@ class EffectPlanner {
     return plan_container_write(stand_in, elements_of(stand_in));
   }
 
-  bool plan() { return plan_later_calls() && plan_iterators() && plan_attribute_writes() && plan_container_writes(); }
+  bool plan() {
+    return plan_context_sets() && plan_later_calls() && plan_iterators() && plan_attribute_writes() &&
+           plan_container_writes();
+  }
 
  private:
   Tracer& tracer_;
@@ -187,6 +190,15 @@ class EffectPlanner {
       return values_.effect(method(base, "clear"), {object}) &&
              values_.effect(method(base, "extend"), {object, list_of(now).get()});
     return refused(std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is changed");
+  }
+
+  bool plan_context_sets() {
+    for (const ContextSet& set : tracer_.outside.context_sets()) {
+      const bool gives_token = values_.is_planned(set.token.get());  // the call that makes it sets the variable
+      if (!gives_token && !values_.effect("contextvars.ContextVar.set", {set.variable.get(), set.value.get()}))
+        return false;
+    }
+    return true;
   }
 
   bool plan_later_calls() {

@@ -9,6 +9,7 @@
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
+#include "trace/context_variables.h"
 #include "trace/evaluate.h"
 #include "trace/generator.h"
 #include "trace/known_types.h"
@@ -215,6 +216,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     PyObject* referent = PyWeakref_GET_OBJECT(object);
     return callback ? call(made_by, {referent, callback}) : call(made_by, {referent});
   }
+  if (is_context_token(object)) return context_token(object);
   if (type == &PyBaseObject_Type) return call(reinterpret_cast<PyObject*>(type), {});
   static PyObject* const union_type = import_object("types.UnionType").release();
   if (reinterpret_cast<PyObject*>(type) == union_type) {
@@ -352,6 +354,17 @@ bool ValuePlanner::effect(PyObject* callable, std::initializer_list<PyObject*> a
 
 bool ValuePlanner::effect(const char* callable_path, std::initializer_list<PyObject*> arguments) {
   return effect(import_object(callable_path).get(), arguments);
+}
+
+// Made by setting the variable, after what the trace set it to before.
+ValueId ValuePlanner::context_token(PyObject* token) {
+  static PyObject* const set_variable = import_object("contextvars.ContextVar.set").release();
+  const std::vector<ContextSet>& sets = tracer_.outside.context_sets();
+  const auto own = std::find_if(sets.begin(), sets.end(), [&](const ContextSet& set) { return set.token.is(token); });
+  if (own == sets.end()) return refuse("a token of a ContextVar that was reset leaves the trace");
+  for (auto earlier = sets.begin(); earlier != own; ++earlier)
+    if (earlier->variable.is(own->variable.get()) && value_of(earlier->token.get()) == kNoValue) return kNoValue;
+  return call(set_variable, {own->variable.get(), own->value.get()});
 }
 
 // A long list of constants is a copy of one: the residual code need not name each.

@@ -104,6 +104,7 @@ class ValuePlanner {
   ValueId property(PyObject* object);
   ValueId hashed(const std::vector<PyObject*>& keys, const std::vector<PyObject*>* values,
                  const std::vector<Py_hash_t>& hashes);
+  ValueId context_token(PyObject* token);
   ValueId sequence_of_constants(PyObject* object);
   ValueId instance(PyObject* object);
   ValueId exception(PyObject* object);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "python/context_variable.h"
 #include "python/dict_version.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
@@ -62,25 +61,6 @@ Ref file_system_path(Tracer& tracer, PyObject* callable, const Arguments& argume
     return nullptr;
   }
   return text;
-}
-
-Ref context_variable_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  const size_t count = arguments.values.size();
-  Source* variable = count ? tracer.outside.source_of(arguments.values[0].get()) : nullptr;
-  if (count < 1 || count > 2 || arguments.keyword_names || !variable || !PyContextVar_CheckExact(variable->value.get()))
-    return tracer.give_up(BreakReason::UnknownFunction, "ContextVar.get of a variable that the trace made");
-  (void)callable;
-  // Its own default counts only if the call gives none.
-  const int32_t with_default = count == 1;
-  PyObject* found = context_value(variable->value.get(), with_default);
-  Ref raw = Ref::steal(found);
-  if (raw)
-    return tracer.outside.enter(tracer,
-                                tracer.guards.child(variable, Access::ContextValue, nullptr, with_default, raw.get()));
-  tracer.guards.add_missing(variable, Access::ContextValue, nullptr, with_default, tracer.origin());
-  if (count == 2) return arguments.values[1];
-  PyErr_SetObject(PyExc_LookupError, variable->value.get());
-  return nullptr;
 }
 
 // weakref.ref(object): of what was there before the trace, which the trace cannot see the end of.

@@ -13,7 +13,6 @@ namespace special {
 SPECIAL(thread_identity);
 SPECIAL(typing_caller);
 SPECIAL(file_system_path);
-SPECIAL(context_variable_get);
 SPECIAL(reference_call);
 SPECIAL(make_reference);
 #undef SPECIAL

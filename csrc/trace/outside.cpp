@@ -329,6 +329,12 @@ Ref Outside::enter_opaque(Tracer& tracer, Source* source) {
   return source->value;
 }
 
+const ContextSet* Outside::last_set(PyObject* variable) const noexcept {
+  auto found = std::find_if(context_sets_.rbegin(), context_sets_.rend(),
+                            [&](const ContextSet& set) { return set.variable.is(variable); });
+  return found == context_sets_.rend() ? nullptr : &*found;
+}
+
 bool Outside::is_changed(const StandIn& stand_in) const {
   const std::vector<PyObject*> now = elements_of(stand_in);
   bool changed = now.size() != stand_in.snapshot.size();
@@ -337,7 +343,7 @@ bool Outside::is_changed(const StandIn& stand_in) const {
 }
 
 size_t Outside::count_changes() const {
-  size_t count = writes_.size();
+  size_t count = writes_.size() + context_sets_.size();
   for (const StandIn& stand_in : stand_ins_) count += stand_in.filled && is_changed(stand_in);
   return count;
 }

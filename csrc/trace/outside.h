@@ -36,6 +36,11 @@ struct AttributeWrite {
   Ref object, name, value;
 };
 
+// A ContextVar that the trace has set, to an in-trace value.
+struct ContextSet {
+  Ref variable, value, token;
+};
+
 class Outside {
  public:
   // The in-trace object for what a source gave, with the guards that its use needs. Null on a break.
@@ -110,6 +115,11 @@ class Outside {
     auto found = from_caches_.find(object);
     return found == from_caches_.end() ? nullptr : &found->second;
   }
+  // Context variables, in the order in which they were set.
+  void set_context(ContextSet set) { context_sets_.push_back(std::move(set)); }
+  const ContextSet* last_set(PyObject* variable) const noexcept;  // null: the trace has not set it
+  void take_back(const ContextSet& set) { context_sets_.erase(context_sets_.begin() + (&set - context_sets_.data())); }
+  const std::vector<ContextSet>& context_sets() const noexcept { return context_sets_; }
   bool writes_classes() const noexcept { return writes_classes_; }
   std::vector<AttributeWrite> take_writes(PyObject* object);  // those of one object, which are then no longer pending
   const std::vector<AttributeWrite>& writes() const noexcept { return writes_; }
@@ -122,6 +132,7 @@ class Outside {
   std::vector<AttributeWrite> writes_;
   bool writes_classes_ = false;
   std::vector<LaterCall> later_calls_;
+  std::vector<ContextSet> context_sets_;
   std::unordered_map<PyObject*, LaterCall> from_caches_;
   std::unordered_set<PyObject*> opaque_;
   std::unordered_set<Source*> told_apart_;

@@ -9,6 +9,7 @@
 
 #include "python/bound_method.h"
 #include "trace/attributes.h"
+#include "trace/context_variables.h"
 #include "trace/generic_alias.h"
 #include "trace/known_types.h"
 #include "trace/library.h"

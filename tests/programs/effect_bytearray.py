@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """A bytearray argument is changed by index, slice and method."""
 
 import torch

@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """A context variable is set, read by a callee and reset by its token."""
 
 import contextvars
