@@ -157,6 +157,10 @@ bool has_plain_instances(PyTypeObject* base) noexcept {
          base == &PyComplex_Type;
 }
 
+bool is_exported(PyObject* byte_array) noexcept {
+  return reinterpret_cast<PyByteArrayObject*>(byte_array)->ob_exports > 0;
+}
+
 Ref plain_value(PyObject* object) {
   Ref value;
   if (PyLong_Check(object))
@@ -185,7 +189,7 @@ bool has_plain_value(PyObject* object, PyObject* value) noexcept {
            !std::memcmp(PyBytes_AS_STRING(bits.get()), PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value));
   }
   if (type == &PyBytes_Type && PyByteArray_Check(object))
-    return PyByteArray_GET_SIZE(object) == PyBytes_GET_SIZE(value) &&
+    return !is_exported(object) && PyByteArray_GET_SIZE(object) == PyBytes_GET_SIZE(value) &&
            !std::memcmp(PyByteArray_AS_STRING(object), PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value));
   if (!PyType_IsSubtype(Py_TYPE(object), type)) return false;
   if (type == &PyFloat_Type) return same_bits(PyFloat_AS_DOUBLE(object), PyFloat_AS_DOUBLE(value));

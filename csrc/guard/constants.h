@@ -24,8 +24,11 @@ bool constants_equal(PyObject* a, PyObject* b) noexcept;
 // The builtin classes of plain values that Python classes may derive from: int, str, float, bytes, complex.
 bool has_plain_instances(PyTypeObject* base) noexcept;
 
+// Whether others look into the buffer of a bytearray, which keeps its size then.
+bool is_exported(PyObject* byte_array) noexcept;
+
 // What an instance of a subclass of int, str, float, bytes or complex holds as such: an object of that very type, made
-// without asking the subclass. Of a bytearray, its bytes. Of another scalar of NumPy's, its bytes. Null if it is no such instance.
+// without asking the subclass. Of a bytearray that is not exported, its bytes. Of another scalar of NumPy's, its bytes. Null if it is no such instance.
 Ref plain_value(PyObject* object);
 // Whether an object holds that value.
 bool has_plain_value(PyObject* object, PyObject* value) noexcept;

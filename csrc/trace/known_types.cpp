@@ -65,8 +65,8 @@ const KnownTypes* known_types() {
           type("enum.EnumMeta", types.enum_meta) && type("functools.partial", types.partial) &&
           type("types.SimpleNamespace", types.simple_namespace) &&
           type("collections.OrderedDict", types.ordered_dict) && type("collections.defaultdict", types.default_dict) &&
-          type("collections.deque", types.deque) && type("_thread._local", types.thread_local_storage) &&
-          type("torch.FloatTensor.__class__", types.tensor_type);
+          type("collections.deque", types.deque) && type("re.Match", types.match) &&
+          type("_thread._local", types.thread_local_storage) && type("torch.FloatTensor.__class__", types.tensor_type);
   if (ready) {
     types.module_getattr = import_object("torch.nn.Module.__getattr__").release();
     ready = types.module_getattr != nullptr;

@@ -20,6 +20,7 @@ struct KnownTypes {
   PyTypeObject* ordered_dict;
   PyTypeObject* default_dict;
   PyTypeObject* deque;
+  PyTypeObject* match;                 // re.Match
   PyTypeObject* thread_local_storage;  // threading.local
   PyTypeObject* tensor_type;           // of torch.FloatTensor and the like
   PyObject* module_getattr;            // torch.nn.Module.__getattr__

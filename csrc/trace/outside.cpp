@@ -222,6 +222,7 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     know(bound.get(), source);
     return bound;
   }
+  if (type == &PyByteArray_Type && is_exported(raw)) return enter_opaque(tracer, source);
   if (container_base(type)) {
     for (const Frame* frame = tracer.frame; frame; frame = frame->caller)  // its names are read and written as such
       if (frame->globals.is(raw)) return enter_opaque(tracer, source);
@@ -248,6 +249,17 @@ Ref Outside::enter_proxy(Tracer& tracer, Source* source) {
   return proxy;
 }
 
+namespace {
+
+// Such a match asks the bytearray for its bytes when it is asked for them.
+bool is_match_in_bytearray(PyObject* match) {
+  Ref searched = Ref::steal(PyObject_GetAttrString(match, "string"));
+  if (!searched) PyErr_Clear();
+  return searched && PyByteArray_Check(searched.get());
+}
+
+}  // namespace
+
 // What the C part of an object keeps decides, whatever a Python class adds to it.
 Ref Outside::enter_instance(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
@@ -258,6 +270,7 @@ Ref Outside::enter_instance(Tracer& tracer, Source* source) {
   const bool is_of_one_run =
       base == &PyFrame_Type || base == &PyTraceBack_Type || (PyWeakref_Check(raw) && !PyWeakref_CheckRefExact(raw));
   const bool is_iterator = base->tp_iternext && base->tp_iternext != _PyObject_NextNotImplemented;
+  if (base == known_types()->match && is_match_in_bytearray(raw)) return enter_opaque(tracer, source);
   if (is_static &&
       (is_iterator || base == &PyByteArray_Type || base == &PyMemoryView_Type || is_of_one_run || holds_others))
     return enter_opaque(tracer, source);
