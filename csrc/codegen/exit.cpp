@@ -411,7 +411,7 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
     define_inference_contexts(tracer, values);
     return BreakPlanner(tracer, innermost, must_advance, exit, values).plan() && values.fill_cycles() &&
            plan_effects(tracer, values) && values.fill_cycles() && values.set_states() &&
-           set_modes_again(tracer, values);
+           set_modes_again(tracer, values) && values.watched_are_held();
   });
   if (!planned) {
     refusal = values.refusal();

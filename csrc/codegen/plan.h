@@ -78,6 +78,24 @@ struct PlanBreak {
   std::optional<Continuation> next, jump, raised;
 };
 
+// Calls use(ValueId) for each use of a value that a break makes.
+template <class Use>
+void each_value(const std::vector<PlanBreak::Argument>& arguments, Use&& use) {
+  using Kind = PlanBreak::Argument::Kind;
+  for (const PlanBreak::Argument& argument : arguments) {
+    if (argument.kind == Kind::Value || argument.kind == Kind::Match) use(argument.index);
+    each_value(argument.items, use);
+  }
+}
+template <class Use>
+void each_value(const PlanBreak& end, Use&& use) {
+  for (const ValueId operand : end.operands)
+    if (operand != kNoValue) use(operand);
+  if (end.handled != kNoValue) use(end.handled);
+  for (const auto* way : {&end.next, &end.jump, &end.raised})
+    if (*way) each_value((*way)->arguments, use);
+}
+
 struct Plan {
   bool calls_graph = true;    // false: nothing was recorded, no compiled function
   std::string compiled_name;  // "__compiled_fn_0": global of the function's module

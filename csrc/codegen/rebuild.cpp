@@ -184,10 +184,17 @@ PyObject* native_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t coun
 }
 
 // Adds keys without asking them for their hashes, or comparing them, which may be the program's code.
+// dict[key] = value. A weak reference keeps its hash, for when what it refers to is dead.
+bool set_item_with_hash(PyObject* dict, PyObject* key, PyObject* value, Py_hash_t hash) {
+  auto* reference = PyWeakref_CheckRef(key) ? reinterpret_cast<PyWeakReference*>(key) : nullptr;
+  if (reference && reference->hash == -1) reference->hash = hash;
+  return _PyDict_SetItem_KnownHash(dict, key, value, hash) == 0;
+}
+
 bool add_hashed(PyObject* dict, PyObject* const* keys, PyObject* const* values, PyObject* hashes) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(hashes); ++i) {
     const Py_hash_t hash = PyLong_AsSsize_t(PyTuple_GET_ITEM(hashes, i));
-    if (_PyDict_SetItem_KnownHash(dict, keys[i], values ? values[i] : Py_None, hash) < 0) return false;
+    if (!set_item_with_hash(dict, keys[i], values ? values[i] : Py_None, hash)) return false;
   }
   return true;
 }
@@ -235,7 +242,7 @@ PyObject* set_hashed_item(PyObject*, PyObject* const* arguments, Py_ssize_t coun
     return nullptr;
   }
   const Py_hash_t hash = PyLong_AsSsize_t(arguments[3]);
-  if (_PyDict_SetItem_KnownHash(arguments[0], arguments[1], arguments[2], hash) < 0) return nullptr;
+  if (!set_item_with_hash(arguments[0], arguments[1], arguments[2], hash)) return nullptr;
   Py_RETURN_NONE;
 }
 

@@ -88,7 +88,7 @@ class Scheduler {
     used_in_break_.assign(count, false);
     schedule_.output_uses.assign(plan_.output_count, 0);
     if (plan_.result != kNoValue) ++uses_[plan_.result];
-    if (plan_.end) count_break_uses(*plan_.end);
+    if (plan_.end) each_value(*plan_.end, [&](ValueId value) { use_in_break(value); });
     for (size_t id = count; id-- > 0;) {
       const PlanStep& step = plan_.steps[id];
       if (uses_[id] == 0 && !is_effect(step.kind)) continue;
@@ -98,22 +98,9 @@ class Scheduler {
   }
 
   // What a break uses is made before it, in the plan's order: as if each were used more than once.
-  void count_break_uses(const PlanBreak& end) {
-    for (const ValueId operand : end.operands)
-      if (operand != kNoValue) use_in_break(operand);
-    if (end.handled != kNoValue) use_in_break(end.handled);
-    for (const auto* way : {&end.next, &end.jump, &end.raised})
-      if (*way)
-        for (const PlanBreak::Argument& argument : (*way)->arguments) count_argument(argument);
-  }
   void use_in_break(ValueId value) {
     uses_[value] += 2;
     used_in_break_[value] = true;
-  }
-  void count_argument(const PlanBreak::Argument& argument) {
-    using ArgumentKind = PlanBreak::Argument::Kind;
-    if (argument.kind == ArgumentKind::Value || argument.kind == ArgumentKind::Match) use_in_break(argument.index);
-    for (const PlanBreak::Argument& item : argument.items) count_argument(item);
   }
 
   void find_what_to_drop() {

@@ -60,6 +60,7 @@ void ValuePlanner::start_again() {
   live_.clear();
   building_.clear();
   to_fill_.clear();
+  watched_.clear();
   states_.clear();
   written_.clear();
 }
@@ -210,12 +211,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (PyTuple_Check(object)) return named_tuple(object);
   if (is_dict_view(type)) return dict_view(object);
   if (type == &PyProperty_Type) return property(object);
-  if (type == &_PyWeakref_RefType) {
-    PyObject* callback = reinterpret_cast<PyWeakReference*>(object)->wr_callback;
-    PyObject* made_by = reinterpret_cast<PyObject*>(type);
-    PyObject* referent = PyWeakref_GET_OBJECT(object);
-    return callback ? call(made_by, {referent, callback}) : call(made_by, {referent});
-  }
+  if (type == &_PyWeakref_RefType) return weak_reference(object);
   if (is_context_token(object)) return context_token(object);
   if (type == &PyBaseObject_Type) return call(reinterpret_cast<PyObject*>(type), {});
   static PyObject* const union_type = import_object("types.UnionType").release();
@@ -354,6 +350,28 @@ bool ValuePlanner::effect(PyObject* callable, std::initializer_list<PyObject*> a
 
 bool ValuePlanner::effect(const char* callable_path, std::initializer_list<PyObject*> arguments) {
   return effect(import_object(callable_path).get(), arguments);
+}
+
+ValueId ValuePlanner::weak_reference(PyObject* object) {
+  PyObject* callback = reinterpret_cast<PyWeakReference*>(object)->wr_callback;
+  PyObject* made_by = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  PyObject* referent = PyWeakref_GET_OBJECT(object);
+  if (!callback) return call(made_by, {referent});
+  const ValueId made = call(made_by, {referent, callback});
+  if (made != kNoValue) watched_.emplace_back(made, plan_.steps[made].operands[0]);
+  return made;
+}
+
+bool ValuePlanner::watched_are_held() {
+  std::unordered_set<ValueId> held, references;
+  for (const auto& [reference, referent] : watched_) references.insert(reference);
+  for (ValueId id = 0; id < plan_.steps.size(); ++id)
+    if (!references.count(id)) held.insert(plan_.steps[id].operands.begin(), plan_.steps[id].operands.end());
+  if (plan_.end) each_value(*plan_.end, [&](ValueId value) { held.insert(value); });
+  for (const auto& [reference, referent] : watched_)
+    if (!held.count(referent) && plan_.steps[referent].kind == PlanStep::Kind::Call)
+      return refuse("an object that only a weak reference leads to leaves the trace") != kNoValue;
+  return true;
 }
 
 // Made by setting the variable, after what the trace set it to before.

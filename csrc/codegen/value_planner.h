@@ -65,6 +65,10 @@ class ValuePlanner {
   std::function<bool(const StandIn&)> write_now;
   bool is_written(const StandIn& stand_in) const noexcept { return written_.count(&stand_in) > 0; }
 
+  // Whether what weak references with callbacks refer to is held by something else as well; it would die in the middle
+  // of residual code otherwise, as it would have before, had the trace not kept it alive. For breaks, at the end.
+  bool watched_are_held();
+
   void keep_alive(Ref object) { keep_alive_.push_back(std::move(object)); }
 
  private:
@@ -83,6 +87,7 @@ class ValuePlanner {
   std::vector<PyObject*> to_fill_;
   std::vector<std::pair<PyObject*, PyObject*>> states_;  // iterator, what its __setstate__ is to be given
   std::unordered_set<const StandIn*> written_;           // by write_now
+  std::vector<std::pair<ValueId, ValueId>> watched_;     // weak reference with a callback, referent
   bool found_cycle_ = false;
   std::string refusal_;
 
@@ -104,6 +109,7 @@ class ValuePlanner {
   ValueId property(PyObject* object);
   ValueId hashed(const std::vector<PyObject*>& keys, const std::vector<PyObject*>* values,
                  const std::vector<Py_hash_t>& hashes);
+  ValueId weak_reference(PyObject* object);
   ValueId context_token(PyObject* token);
   ValueId sequence_of_constants(PyObject* object);
   ValueId instance(PyObject* object);

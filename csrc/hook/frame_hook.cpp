@@ -68,6 +68,7 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
   if (!config && runtime().global_config) config = runtime().global_config.get();
   if (!config || throw_flag || thread_mode().disabled || must_run_plainly(thread)) return pass(thread, raw, throw_flag);
   const InterpreterFrame frame = look_at(raw);
+  note_start(frame);
   if (frame.code->co_flags & kGeneratedCode) return pass(thread, raw, throw_flag);
   if (Ref aside = put_aside(frame)) return aside.release();
   if (frame.is_call && runs_disabled(frame.function)) {

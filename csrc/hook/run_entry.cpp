@@ -13,6 +13,8 @@ struct Run {
   PyCodeObject* residual = nullptr;
   Ref next_function;
   std::vector<Ref> next_arguments;
+  PyCodeObject* starting = nullptr;  // the resume function that is about to run as it is
+  std::vector<Ref> its_arguments;
 };
 thread_local Run* current_run = nullptr;
 
@@ -137,7 +139,12 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
   HookInstalled hook;
   ModeScope what_it_calls({config, nullptr});
   locals.resize(arguments.size());
-  return Ref::steal(PyObject_Vectorcall(function, locals.data(), locals.size(), nullptr));
+  run.starting = code;
+  run.its_arguments = std::move(arguments);
+  Ref result = Ref::steal(PyObject_Vectorcall(function, locals.data(), locals.size(), nullptr));
+  run.starting = nullptr;
+  run.its_arguments.clear();
+  return result;
 }
 
 Ref run_entry(const FoundEntry& found, bool& captured) {
@@ -157,6 +164,13 @@ Ref run_entry(const FoundEntry& found, bool& captured) {
 }
 
 }  // namespace
+
+void note_start(const InterpreterFrame& frame) noexcept {
+  Run* run = current_run;
+  if (!run || run->starting != frame.code || !frame.is_call) return;
+  run->starting = nullptr;
+  run->its_arguments.clear();
+}
 
 Ref put_aside(const InterpreterFrame& frame) {
   Run* run = current_run;

@@ -14,6 +14,7 @@
 #include "trace/generator.h"
 #include "trace/imports.h"
 #include "trace/match.h"
+#include "trace/object_end.h"
 #include "trace/operations.h"
 #include "trace/outside_iterator.h"
 #include "trace/variables.h"

@@ -12,6 +12,7 @@
 #include "trace/known_types.h"
 #include "trace/library.h"
 #include "trace/numpy_scalars.h"
+#include "trace/object_end.h"
 #include "trace/outside_iterator.h"
 #include "trace/rules.h"
 #include "trace/tensor_calls.h"
@@ -466,6 +467,7 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObjec
   if (tracer.outside.source_of(container) && !tracer.outside.stand_in(container))
     return tracer.give_up(BreakReason::OutsideWrite, std::string("an item of a ") + Py_TYPE(container)->tp_name +
                                                          " from before the call is set") != nullptr;
+  if (!value && !let_go_of_item(tracer, container, key)) return false;
   const int status = value ? PyObject_SetItem(container, key, value) : PyObject_DelItem(container, key);
   return status == 0 && !tracer.broken();
 }

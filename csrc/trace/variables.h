@@ -29,14 +29,6 @@ inline void store_fast(Frame& frame, int32_t index) {
   frame.local(index) = std::move(stored);
 }
 
-// A local is about to lose its object. Where the program may see that object's end (a finalizer, a weak reference), the
-// trace ends too, since it keeps objects alive. Those from before the trace are mostly held by others as well: they
-// count where the program lets go of them on purpose.
-void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too);
-inline bool is_weakly_referenced(PyObject* object) noexcept {
-  return object && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) && *PyObject_GET_WEAKREFS_LISTPTR(object);
-}
-
 // Deletes a local that has a value.
 void delete_fast(Tracer& tracer, Frame& frame, int32_t index);
 

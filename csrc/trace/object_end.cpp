@@ -1,0 +1,68 @@
+#include "trace/object_end.h"
+
+#include <algorithm>
+
+#include "python/type_version.h"
+#include "trace/outside.h"
+
+namespace minidynamo {
+namespace {
+
+// Whether the object dies loudly, if this is its end.
+bool has_witness(PyObject* object) noexcept {
+  static PyObject* const del_name = interned("__del__");
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_tensor(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
+  if (PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) return true;
+  if (is_python_class(type) && class_attribute(type, del_name)) return true;
+  return PyType_SUPPORTS_WEAKREFS(type) && *PyObject_GET_WEAKREFS_LISTPTR(object);
+}
+
+bool has_witnesses(PyObject* object) noexcept {
+  if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object)) return has_witness(object);
+  constexpr Py_ssize_t kLookedAt = 16;
+  const Py_ssize_t count = std::min(PySequence_Fast_GET_SIZE(object), kLookedAt);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (has_witness(PySequence_Fast_GET_ITEM(object, i))) return true;
+  return false;
+}
+
+constexpr size_t kNoSlot = SIZE_MAX;
+
+// Whether another variable or the stack of the frame holds the object.
+bool is_in_slot(const Frame& frame, PyObject* object, size_t but) noexcept {
+  for (size_t slot = 0; slot < frame.stack_top; ++slot) {
+    const bool is_waiting = slot < frame.untouched.size() && frame.untouched[slot].raw == object;
+    if (slot != but && (is_waiting || frame.slots[slot].is(object))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
+  PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : frame.local(index).get();
+  if (!object || !tracer.may_break) return;
+  const Source* source = frame.has_untouched(index) ? nullptr : tracer.outside.source_of(object);
+  const bool is_outside = source || frame.has_untouched(index);
+  if (source) object = source->value.get();
+  if (is_outside ? !of_outside_too : Py_REFCNT(object) > 1) return;
+  if (!has_witnesses(object)) return;
+  if (is_in_slot(frame, object, static_cast<size_t>(index))) return;
+  tracer.force_break_at = tracer.executed + 1;
+  tracer.object_is_let_go = true;
+}
+
+bool let_go_of_item(Tracer& tracer, PyObject* container, PyObject* key) {
+  if (!tracer.may_break) return true;
+  Ref item;
+  if (PyList_CheckExact(container))
+    item = Ref::steal(PyObject_GetItem(container, key));
+  else if (PyDict_CheckExact(container) && is_plain_key(key))
+    item = Ref::borrow(PyDict_GetItemWithError(container, key));
+  PyErr_Clear();  // the deletion will say it
+  if (!item || !has_witnesses(item.get()) || is_in_slot(*tracer.frame, item.get(), kNoSlot)) return true;
+  return tracer.give_up(BreakReason::Finalizer, "an object is deleted whose end can be seen") != nullptr;
+}
+
+}  // namespace minidynamo

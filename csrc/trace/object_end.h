@@ -1,0 +1,21 @@
+// The ends of objects that the program may see: by a finalizer, a weak reference, a generator's finally. A trace keeps
+// alive what it meets, so where the program lets go of such an object, the trace ends.
+#pragma once
+#include "trace/tracer.h"
+
+namespace minidynamo {
+
+inline bool is_weakly_referenced(PyObject* object) noexcept {
+  return object && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) && *PyObject_GET_WEAKREFS_LISTPTR(object);
+}
+
+// A local is about to lose its object: the trace may end behind this instruction. What the trace made counts if the
+// local alone holds it. Objects from before the trace are mostly held by others as well: they count where the program
+// lets go of them on purpose.
+void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too);
+
+// An item is about to be deleted from a list or dict. False: the trace ends here, so that CPython deletes it after all
+// that came before.
+bool let_go_of_item(Tracer& tracer, PyObject* container, PyObject* key);
+
+}  // namespace minidynamo
