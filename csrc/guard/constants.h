@@ -28,7 +28,8 @@ bool has_plain_instances(PyTypeObject* base) noexcept;
 bool is_exported(PyObject* byte_array) noexcept;
 
 // What an instance of a subclass of int, str, float, bytes or complex holds as such: an object of that very type, made
-// without asking the subclass. Of a bytearray that is not exported, its bytes. Of another scalar of NumPy's, its bytes. Null if it is no such instance.
+// without asking the subclass. Of a bytearray that is not exported, its bytes. Of another scalar of NumPy's, its bytes.
+// Null if it is no such instance.
 Ref plain_value(PyObject* object);
 // Whether an object holds that value.
 bool has_plain_value(PyObject* object, PyObject* value) noexcept;

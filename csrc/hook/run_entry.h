@@ -16,8 +16,8 @@ Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool
 // The same, capturing the frame if no entry fits. `captured` false without a Python error: run the frame as it was.
 Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured);
 
-// For the frame hook: if the frame is a resume function's that runs as it is, it has its arguments, and nothing else is to
-// keep them alive.
+// For the frame hook: if the frame is a resume function's that runs as it is, it has its arguments, and nothing else is
+// to keep them alive.
 void note_start(const InterpreterFrame& frame) noexcept;
 
 // For the frame hook: if the frame is the last call of residual code that runs on this thread, puts it aside and gives

@@ -22,8 +22,8 @@ InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept;
 
 EvalFrame installed_eval_frame() noexcept;
 void install_eval_frame(EvalFrame eval_frame) noexcept;
-// Whether nothing is to be captured on the thread now: sys.settrace or sys.setprofile is at work (a debugger, a coverage
-// tool, a profiler), or the interpreter is going down.
+// Whether nothing is to be captured on the thread now: sys.settrace or sys.setprofile is at work (a debugger, a
+// coverage tool, a profiler), or the interpreter is going down.
 bool must_run_plainly(PyThreadState* thread) noexcept;
 // What CPython does without any hook.
 PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept;

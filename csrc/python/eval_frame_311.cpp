@@ -43,9 +43,7 @@ void install_eval_frame(EvalFrame eval_frame) noexcept {
   _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame);
 }
 
-bool must_run_plainly(PyThreadState* thread) noexcept {
-  return thread->cframe->use_tracing || _Py_IsFinalizing();
-}
+bool must_run_plainly(PyThreadState* thread) noexcept { return thread->cframe->use_tracing || _Py_IsFinalizing(); }
 
 PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
   return _PyEval_EvalFrameDefault(thread, frame, throw_flag);

@@ -1,7 +1,8 @@
-// Looking ahead in iterators, and tracebacks of frames that never ran.
+// Looking ahead in iterators, tables of sets, and tracebacks of frames that never ran.
 #include <limits>
 
 #include "python/iterators.h"
+#include "python/set_table.h"
 #include "python/traceback.h"
 #include "test_code_support.h"
 
@@ -39,6 +40,11 @@ TEST_CASE("an iterator gives what was seen ahead of it", "[iterators]") {
         const bool is_there = step + ahead < count;
         const Ref text = checked(PyObject_Repr(is_there ? PyList_GET_ITEM(rest.get(), step + ahead) : Py_None));
         CHECK(peeked(iterator.get(), ahead) == (is_there ? text_of(text.get()) : "end"));
+      }
+      DictWalk walk;  // one look after the other
+      for (Py_ssize_t ahead = 0; ahead < count - step; ++ahead) {
+        const Ref item = peek_item(iterator.get(), ahead, &walk);
+        CHECK(text_of(checked(PyObject_Repr(item.get())).get()) == peeked(iterator.get(), ahead));
       }
       const Ref item = Ref::steal(PyIter_Next(iterator.get()));  // where it was left
       CHECK(static_cast<bool>(item) == (step < count));
@@ -127,6 +133,43 @@ TEST_CASE("where an iterator over a dict stands", "[iterators]") {
     INFO(expression);
     CHECK_FALSE(is_dict_iterator(Py_TYPE(others.value(expression).get())));
   }
+}
+
+TEST_CASE("a set gets the table of another", "[sets]") {
+  // Numbers that collide, put in and taken out in many ways.
+  Program program(
+      "import random\n"
+      "random.seed(5)\n"
+      "class Bag(set): pass\n"
+      "def made(kind):\n"
+      "    numbers = [8 * random.randrange(40) for _ in range(random.randrange(60))]\n"
+      "    built = set(numbers)\n"
+      "    for number in numbers[::2]: built.discard(number)\n"
+      "    built.update(numbers[:random.randrange(5)])\n"
+      "    return built if kind is set else kind(built)\n"
+      "sets = [made(random.choice([set, frozenset, Bag])) for _ in range(300)]\n");
+  int out_of_order = 0;
+  for (Py_ssize_t i = 0; i < 300; ++i) {
+    PyObject* set = PyList_GET_ITEM(program["sets"], i);
+    const Ref copy = set_with_table_of(set);
+    REQUIRE(copy);
+    CHECK(have_same_table(copy.get(), set));
+    CHECK(PyObject_RichCompareBool(copy.get(), set, Py_EQ) == 1);
+    const Ref items = checked(PySequence_List(set)), copied = checked(PySequence_List(copy.get()));
+    CHECK(PyObject_RichCompareBool(items.get(), copied.get(), Py_EQ) == 1);
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(items.get()); ++k)
+      CHECK(PySet_Contains(copy.get(), PyList_GET_ITEM(items.get(), k)) == 1);
+    if (PyFrozenSet_Check(copy.get())) continue;
+    out_of_order += !is_table_in_order(set);
+    // It is a set like any other.
+    const Ref number = checked(PyLong_FromLong(7));
+    REQUIRE(PySet_Add(copy.get(), number.get()) == 0);
+    CHECK_FALSE(have_same_table(copy.get(), set));
+    REQUIRE(PySet_Clear(copy.get()) == 0);
+    REQUIRE(copy_set_table(copy.get(), set));
+    CHECK(have_same_table(copy.get(), set));
+  }
+  CHECK(out_of_order > 20);
 }
 
 TEST_CASE("tracebacks get entries of frames that never ran", "[traceback]") {

@@ -1,4 +1,4 @@
-# graphs: 1
+# graphs: 2
 # whole: no
 """Keys of weak dictionaries die when their last strong references go: a variable's, a list's item."""
 

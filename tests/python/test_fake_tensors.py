@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import types
 import weakref
 from typing import Any
 
@@ -733,6 +734,24 @@ def test_torch_state_sees_each_difference(change: Any, what: str) -> None:
     with change():
         assert inside.matches(), inside.difference()
     assert eval(state.to_text(), {"torch": torch})
+
+
+@pytest.mark.parametrize("backend", [torch.backends.cuda, torch.backends.cudnn, torch.backends.mkldnn], ids=lambda it: it.__name__)
+@pytest.mark.parametrize("kind", ["", "matmul", "conv", "rnn"])
+def test_torch_state_sees_precisions(backend: types.ModuleType, kind: str) -> None:
+    settings = getattr(backend, kind, None) if kind else backend
+    if not hasattr(settings, "fp32_precision"):
+        pytest.skip("torch has no such setting")
+    state = room.TorchState()
+    before = settings.fp32_precision
+    settings.fp32_precision = "ieee" if before == "tf32" or (backend is torch.backends.mkldnn and before == "bf16") else "tf32"
+    changed = settings.fp32_precision != before
+    try:
+        assert state.matches() is not changed
+        assert bool(state.difference()) is changed
+    finally:
+        settings.fp32_precision = before
+    assert state.matches()
 
 
 def test_torch_state_sees_global_settings() -> None:
