@@ -97,8 +97,8 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       }
       case Op::STORE_FAST:
-        if (const bool is_none = frame.top().is(Py_None); is_none || is_weakly_referenced(frame.local(arg).get()))
-          let_go(tracer, frame, arg, is_none);
+        if (frame.top().is(Py_None) || is_weakly_referenced(frame.local(arg).get()))
+          let_go(tracer, frame, arg, frame.top().is(Py_None) && frame.is_of_resume_function());
         store_fast(frame, arg);
         break;
       case Op::DELETE_FAST:

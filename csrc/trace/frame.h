@@ -78,6 +78,7 @@ struct Frame {
   std::vector<UntouchedSlot> untouched_stack;  // lowest slot first
 
   PyCodeObject* code() const noexcept { return prepared->code(); }
+  bool is_of_resume_function() const noexcept { return prepared->prologue > 0; }
   Ref& local(int32_t index) noexcept { return slots[index]; }
   void push(Ref value) noexcept { slots[stack_top++] = std::move(value); }
   Ref pop() noexcept { return std::move(slots[--stack_top]); }

@@ -11,7 +11,7 @@ inline bool is_weakly_referenced(PyObject* object) noexcept {
 
 // A local is about to lose its object: the trace may end behind this instruction. What the trace made counts if the
 // local alone holds it. Objects from before the trace are mostly held by others as well: they count where the program
-// lets go of them on purpose.
+// lets go of them on purpose, by `del`, or by None in a resume function, whose locals may be all that holds them.
 void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too);
 
 // An item is about to be deleted from a list or dict. False: the trace ends here, so that CPython deletes it after all

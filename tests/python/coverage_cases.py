@@ -685,6 +685,7 @@ frozenset  frozenset(l), frozenset(), frozenset(fs), attempt(frozenset, n)
 getattr  getattr(obj, "a"), getattr(obj, "z", n), getattr(x, "ndim"), getattr(l, "index")(1), attempt(getattr, obj, "z")
 globals  "f" in globals()
 hasattr  hasattr(obj, "a"), hasattr(obj, "z"), hasattr(x, "shape"), hasattr(n, "real"), attempt(hasattr, obj, n)
+hash (of a function from outside)  hash(fn) == hash(fn), attempt(hash, fn) is not None
 hash  hash(n), hash(r) == hash(2.5), hash(p) == hash((1, "two", 3.0)), hash(obj), hash(s) == hash("Hello World"), attempt(hash, l)
 hex  hex(n), hex(neg), attempt(hex, r)
 id  id(obj) == id(obj), id(l) != id(l2)
@@ -2262,6 +2263,24 @@ Error  issubclass(copy.Error, Exception), str(copy.Error(s))
 copy (of an instance)  copy.copy(obj)
 copy (of an instance made inside)  copy.copy(Point(n, x)).b
 copy  copy.copy(l), copy.copy(d), copy.copy(p), copy.copy(e), copy.copy(lx)[0] is lx[0], copy.copy([x])[0] is x
+copy (of an instance with slots)
+    class Slotted:
+        __slots__ = ("a", "b")
+    ---
+    made = Slotted()
+    made.a = x
+    copied = copy.copy(made)
+    copied.a is made.a, hasattr(copied, "b"), made.__getstate__()
+copy (of a list's and a dict's subclass)
+    class Items(list):
+        pass
+    class Table(dict):
+        pass
+    ---
+    made, table = Items(l), Table(d)
+    made.origin = n
+    copied, other = copy.copy(made), copy.copy(table)
+    copied, copied.origin, type(other), other == table
 copy (of a tensor)  copy.copy(x)
 copy (with __copy__)
     class Local:
@@ -3602,6 +3621,26 @@ ContextVar
     VAR = contextvars.ContextVar("VAR", default=3)
     ---
     VAR.get(), x * VAR.get()
+ContextVar (set in a context manager)
+    VAR = contextvars.ContextVar("VAR")
+    @contextlib.contextmanager
+    def put(value):
+        token = VAR.set(value)
+        try:
+            yield
+        finally:
+            VAR.reset(token)
+    ---
+    with put(n):
+        with put(x):
+            inner = VAR.get()
+        outer = VAR.get()
+    inner is x, outer, VAR.get("none")
+ContextVar (set for good)
+    VAR = contextvars.ContextVar("VAR", default=3)
+    ---
+    VAR.set(n)
+    x * VAR.get()
 ContextVar (set)
     VAR = contextvars.ContextVar("VAR", default=3)
     ---
