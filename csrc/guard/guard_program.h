@@ -65,7 +65,9 @@ class GuardProgram {
  public:
   explicit GuardProgram(GuardBuilder& builder);
 
+  // Gathers `slots` if all guards hold; they are alive until `let_go` or the next check.
   bool check(const FrameView& frame, PyObject** slots) noexcept;
+  void let_go() noexcept { fresh_.clear(); }
   std::optional<Failure> first_failure(const FrameView& frame) const;  // the plain slow way
   std::string failure_text(const Failure& failure) const;
   std::vector<std::string> to_text() const;

@@ -69,6 +69,10 @@ bool GuardTree::check(const FrameView& frame, PyObject** slots) noexcept {
   return state_->program && state_->program->check(frame, slots);
 }
 
+void GuardTree::let_go() noexcept {
+  if (state_->program) state_->program->let_go();
+}
+
 bool GuardTree::check_slowly(const FrameView& frame) const noexcept {
   return state_->program && !state_->program->first_failure(frame);
 }

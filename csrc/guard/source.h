@@ -124,7 +124,9 @@ class GuardTree {
   // (they may be null pointers' room otherwise: a failed check leaves them undefined). `slots` may be null. Runs no
   // user code beyond == on str, int, float, bytes. noexcept, leaves no Python error.
   bool check(const FrameView& frame, PyObject** slots) noexcept;
-  // The same by the plain slow way, without stamps; tests compare both (mirror mode).
+  // What passed a check and nothing else holds is kept alive until then, or until the next check.
+  void let_go() noexcept;
+  // The same as `check` by the plain slow way, without stamps; tests compare both (mirror mode).
   bool check_slowly(const FrameView& frame) const noexcept;
   // The first guard that fails, with the value seen and the user line that caused it; "" if all hold.
   std::string explain_failure(const FrameView& frame) const;

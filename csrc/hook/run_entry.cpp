@@ -97,6 +97,7 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slot
   captured = true;
   Ref inputs = pack_tuple(slots, entry->graph_inputs);
   Ref live = entry->uses_live ? pack_list(slots, entry->guards.gathered()) : Ref::none();
+  entry->guards.let_go();
   if (locals && !entry->compiled) locals->clear();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
