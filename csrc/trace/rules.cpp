@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "python/bound_method.h"
+#include "trace/abstract_classes.h"
 #include "trace/attributes.h"
 #include "trace/context_variables.h"
 #include "trace/generic_alias.h"

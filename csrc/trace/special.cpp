@@ -5,6 +5,7 @@
 #include "guard/constants.h"
 #include "python/nesting.h"
 #include "python/type_version.h"
+#include "trace/abstract_classes.h"
 #include "trace/attributes.h"
 #include "trace/exception_text.h"
 #include "trace/known_types.h"
@@ -79,27 +80,6 @@ Ref done(bool ok) { return ok ? Ref::none() : Ref(); }
 
 Ref always_true(Tracer&, PyObject*, const Arguments&) { return Ref::boolean(true); }
 
-namespace {
-
-// What abstract base classes say changes when a class is registered with any of them.
-void guard_registrations(Tracer& tracer) {
-  static PyObject* const token = import_object("_abc.get_cache_token").release();
-  Source* asked = tracer.outside.source_or_pin(tracer, token);
-  Ref now = Ref::steal(PyObject_CallNoArgs(token));
-  tracer.guards.add(tracer.guards.child(asked, Access::CallResult, nullptr, -1, now.get()), GuardKind::Constant,
-                    tracer.origin());
-}
-
-bool has_abstract_class(PyObject* classes) {
-  static PyTypeObject* const abc_meta = reinterpret_cast<PyTypeObject*>(import_object("abc.ABCMeta").release());
-  if (!PyTuple_Check(classes)) return PyType_IsSubtype(Py_TYPE(classes), abc_meta);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i)
-    if (has_abstract_class(PyTuple_GET_ITEM(classes, i))) return true;
-  return false;
-}
-
-}  // namespace
-
 Ref builtin_issubclass(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   for (const Ref& value : arguments.values) guard_special_methods(tracer, value.get(), {"__subclasscheck__"});
   if (tracer.broken()) return nullptr;
@@ -119,9 +99,9 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
     if (PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(classes))) return Ref::boolean(true);
   }
   if (is_fake(object)) {  // torch's metaclasses look only at the class and at marks that a fake has too
-    if (has_abstract_class(classes)) guard_registrations(tracer);
     Tracer::Native native(tracer);
     const int is = PyObject_IsInstance(object, classes);
+    if (is == 0) guard_is_no_subclass(tracer, Py_TYPE(object), classes);
     return is < 0 || tracer.broken() ? Ref() : Ref::boolean(is);
   }
   if (!expose(tracer, classes)) return nullptr;
@@ -255,21 +235,6 @@ Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!dict && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
     PyErr_SetString(PyExc_TypeError, "vars() argument must have __dict__ attribute");
   return dict;
-}
-
-// ABCMeta's __instancecheck__ and __subclasscheck__ beneath their Python parts.
-Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const check = import_object("_abc._abc_subclasscheck").release();
-  guard_registrations(tracer);
-  PyTypeObject* shown = takes(arguments, 2, 2) ? shown_type(argument(arguments, 1)) : nullptr;
-  if (!shown) return call_natively(tracer, callable, arguments);
-  const Ref classes[] = {arguments.values[0], Ref::borrow(reinterpret_cast<PyObject*>(shown))};
-  return call_natively(tracer, check, Arguments{classes});
-}
-
-Ref abc_subclasscheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  guard_registrations(tracer);
-  return call_natively(tracer, callable, arguments);
 }
 
 // functools.cached_property: the value in the instance, or a new one that is put there. Its lock is for threads, which

@@ -21,8 +21,6 @@ SPECIAL(builtin_hash);
 SPECIAL(builtin_id);
 SPECIAL(builtin_text);
 SPECIAL(builtin_vars);
-SPECIAL(abc_instancecheck);
-SPECIAL(abc_subclasscheck);
 SPECIAL(method_caller_call);
 SPECIAL(dict_get);
 SPECIAL(mapping_proxy_get);

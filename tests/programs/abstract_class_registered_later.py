@@ -11,6 +11,10 @@ class Shape(abc.ABC):
     pass
 
 
+class Other(abc.ABC):
+    pass
+
+
 class Square:
     pass
 
@@ -28,9 +32,14 @@ def inputs():
     return (torch.randn(2),)
 
 
+def unrelated():
+    Other.register(dict)
+    return inputs()
+
+
 def registered():
     Shape.register(Square)
     return inputs()
 
 
-calls = [inputs, registered, inputs]
+calls = [inputs, unrelated, registered, inputs]

@@ -1,0 +1,84 @@
+#include "trace/abstract_classes.h"
+
+#include "trace/known_types.h"
+#include "trace/shown_type.h"
+
+namespace minidynamo {
+
+namespace {
+
+PyObject* cache_token() {
+  static PyObject* const function = import_object("_abc.get_cache_token").release();
+  return function;
+}
+
+PyObject* subclass_check() {
+  static PyObject* const function = import_object("_abc._abc_subclasscheck").release();
+  return function;
+}
+
+// Of (abstract class, class, [token]): whether the one is a subclass of the other by now. It was not when the token was
+// what is in the list; tokens change when any class is registered with any abstract one.
+PyObject* is_subclass_now(PyObject* self, PyObject*) {
+  PyObject* seen = PyTuple_GET_ITEM(self, 2);
+  Ref token = Ref::steal(PyObject_CallNoArgs(cache_token()));
+  if (!token) return nullptr;
+  const int is_unchanged = PyObject_RichCompareBool(token.get(), PyList_GET_ITEM(seen, 0), Py_EQ);
+  if (is_unchanged) return is_unchanged < 0 ? nullptr : Ref::boolean(false).release();
+  Ref answer = Ref::steal(
+      PyObject_CallFunctionObjArgs(subclass_check(), PyTuple_GET_ITEM(self, 0), PyTuple_GET_ITEM(self, 1), nullptr));
+  if (answer.is(Py_False)) PyList_SetItem(seen, 0, token.release());
+  return answer.release();
+}
+
+void guard_answer(Tracer& tracer, PyTypeObject* type, PyObject* abstract_class) {
+  static PyMethodDef question = {"is_subclass_now", is_subclass_now, METH_NOARGS, nullptr};
+  Ref token = Ref::steal(PyObject_CallNoArgs(cache_token()));
+  Ref seen = Ref::steal(PyList_New(1));
+  PyList_SET_ITEM(seen.get(), 0, token.release());
+  Ref state = Ref::steal(PyTuple_Pack(3, abstract_class, type, seen.get()));
+  Ref asked = Ref::steal(PyCFunction_New(&question, state.get()));
+  const std::string text = std::string("is_subclass[") + type->tp_name + ", " +
+                           reinterpret_cast<PyTypeObject*>(abstract_class)->tp_name + "]";
+  Source* source = tracer.guards.pinned(asked.get(), text);
+  tracer.guards.add(tracer.guards.child(source, Access::CallResult, nullptr, -1, Py_False), GuardKind::Constant,
+                    tracer.origin());
+}
+
+}  // namespace
+
+void guard_is_no_subclass(Tracer& tracer, PyTypeObject* type, PyObject* classes) {
+  static PyTypeObject* const abc_meta = reinterpret_cast<PyTypeObject*>(import_object("abc.ABCMeta").release());
+  if (PyTuple_Check(classes)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i)
+      guard_is_no_subclass(tracer, type, PyTuple_GET_ITEM(classes, i));
+  } else if (PyType_IsSubtype(Py_TYPE(classes), abc_meta)) {
+    guard_answer(tracer, type, classes);
+  }
+}
+
+namespace special {
+
+Ref abc_subclasscheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  Ref is = call_natively(tracer, callable, arguments);
+  if (is.is(Py_False) && PyType_Check(arguments.values[0].get()) && PyType_Check(arguments.values[1].get()))
+    guard_answer(tracer, reinterpret_cast<PyTypeObject*>(arguments.values[1].get()), arguments.values[0].get());
+  return is;
+}
+
+Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.values.size() != 2 || arguments.keyword_names || !PyType_Check(arguments.values[0].get()))
+    return call_natively(tracer, callable, arguments);
+  PyObject* object = arguments.values[1].get();
+  if (PyTypeObject* shown = shown_type(object)) {
+    const Ref classes[] = {arguments.values[0], Ref::borrow(reinterpret_cast<PyObject*>(shown))};
+    return abc_subclasscheck(tracer, subclass_check(), Arguments{classes});
+  }
+  Ref is = call_natively(tracer, callable, arguments);
+  if (is.is(Py_False)) guard_answer(tracer, Py_TYPE(object), arguments.values[0].get());
+  return is;
+}
+
+}  // namespace special
+
+}  // namespace minidynamo
