@@ -4,6 +4,7 @@
 #include "hook/run_entry.h"
 #include "python/code_object.h"
 #include "python/eval_frame.h"
+#include "python/native_stack.h"
 #include "trace/calls.h"
 #include "trace/known_types.h"
 #include "trace/user_rules.h"
@@ -17,6 +18,9 @@ EvalFrame previous_hook = nullptr;  // what was there before ours
 PyObject* pass(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
   return previous_hook ? previous_hook(thread, frame, throw_flag) : evaluate_by_default(thread, frame, throw_flag);
 }
+
+// The same where the C stack is nearly used up: without a hook, Python calls take none of it.
+PyObject* pass_without_hook(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept;
 
 // The code object of the wrapper that torch._compile._disable_dynamo puts around torch's Python meta kernels; null
 // until looked up.
@@ -55,6 +59,7 @@ PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) noexcep
 
 PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
   Tracer* tracer = Tracer::current();
+  if (!tracer && native_stack_left() < kStackForCapture) return pass_without_hook(thread, raw, throw_flag);
   if (tracer) {
     if (throw_flag) return pass(thread, raw, throw_flag);
     const InterpreterFrame frame = look_at(raw);
@@ -90,6 +95,14 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
   if (frame.code == thread_mode().target)
     thread_mode().target = nullptr;  // a recursive call of it is an ordinary frame
   return pass(thread, raw, throw_flag);
+}
+
+PyObject* pass_without_hook(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
+  const bool is_ours = installed_eval_frame() == frame_hook;
+  if (is_ours) install_eval_frame(previous_hook);
+  PyObject* result = pass(thread, frame, throw_flag);
+  if (is_ours && installed_count > 0) install_eval_frame(frame_hook);
+  return result;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "hook/module_call.h"
 #include "hook/run_entry.h"
 #include "python/eval_frame.h"
+#include "python/native_stack.h"
 #include "trace/rules.h"
 
 namespace minidynamo {
@@ -62,7 +63,8 @@ PyObject* call_function(OptimizedFunction* self, PyObject* function, PyObject* c
 PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags,
                                PyObject* keyword_names) noexcept {
   OptimizedFunction* self = as_optimized(object);
-  if (Tracer::current() || thread_mode().disabled || must_run_plainly(PyThreadState_Get()))
+  if (Tracer::current() || thread_mode().disabled || must_run_plainly(PyThreadState_Get()) ||
+      native_stack_left() < kStackForCapture)
     return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names);
   PyObject* function = self->wrapped;
   Ref bound_function, bound_self;

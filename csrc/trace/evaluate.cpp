@@ -4,6 +4,7 @@
 #include "trace/evaluate.h"
 
 #include "python/handled_exception.h"
+#include "python/native_stack.h"
 #include "trace/attributes.h"
 #include "trace/call_instructions.h"
 #include "trace/calls.h"
@@ -558,6 +559,8 @@ Outcome run_throwing(Tracer& tracer, Frame& frame, Ref& value) {
 Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame) {
   if (tracer.depth >= tracer.limits.depth)
     return tracer.give_up(BreakReason::DepthLimit, "calls are nested deeper than config allows");
+  if (native_stack_left() < kStackForInlining)
+    return tracer.give_up(BreakReason::DepthLimit, "calls are nested deeper than the thread's stack allows");
   if (frame->code()->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
     return tracer.give_up(BreakReason::Coroutine, "asynchronous code is not traced");
   ++tracer.depth;
