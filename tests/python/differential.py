@@ -20,6 +20,7 @@ import contextlib
 import dataclasses
 import enum
 import functools
+import gc
 import importlib.util
 import io
 import itertools
@@ -220,6 +221,8 @@ def _kind(value: Any) -> str:
 @contextlib.contextmanager
 def _loaded(path: pathlib.Path) -> Iterator[types.ModuleType]:
     """The program as a new module, with all random generators seeded. Every load has one name, so that texts compare."""
+    if "torch.library" in path.read_text():
+        gc.collect()  # an earlier load's library would take the name of the new one's operators with it when it dies
     _seed()
     hook_id = RemovableHandle.next_id  # hooks are numbered over the whole process
     RemovableHandle.next_id = 1_000_000
