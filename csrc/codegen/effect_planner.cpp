@@ -144,6 +144,15 @@ class EffectPlanner {
     return list;
   }
 
+  // object[:] = content
+  bool plan_new_content(PyObject* object, Ref content) {
+    Ref everything = Ref::steal(PySlice_New(nullptr, nullptr, nullptr));
+    values_.keep_alive(everything);
+    values_.keep_alive(content);
+    return values_.effect(method(native_base(Py_TYPE(object)), "__setitem__"),
+                          {object, everything.get(), content.get()});
+  }
+
   // By the methods of the C class: a subclass's own have run in the trace.
   bool plan_container_write(const StandIn& stand_in, const std::vector<PyObject*>& now) {
     PyObject* object = stand_in.object.get();
@@ -156,9 +165,7 @@ class EffectPlanner {
         const std::vector<PyObject*> added(now.begin() + static_cast<ptrdiff_t>(before), now.end());
         return values_.effect(method(base, "extend"), {object, list_of(added).get()});
       }
-      Ref everything = Ref::steal(PySlice_New(nullptr, nullptr, nullptr));
-      values_.keep_alive(everything);
-      return values_.effect(method(base, "__setitem__"), {object, everything.get(), list_of(now).get()});
+      return plan_new_content(object, list_of(now));
     }
     if (PyDict_Check(object)) {
       if (keeps_keys(stand_in, now)) return plan_dict_items(stand_in, now, base);
@@ -180,12 +187,7 @@ class EffectPlanner {
       return values_.effect(method(base, "clear"), {object}) &&
              values_.effect(method(base, "update"), {object, items.get()});
     }
-    if (PyByteArray_Check(object)) {
-      Ref everything = Ref::steal(PySlice_New(nullptr, nullptr, nullptr)), bytes = plain_value(object);
-      values_.keep_alive(everything);
-      values_.keep_alive(bytes);
-      return values_.effect(method(base, "__setitem__"), {object, everything.get(), bytes.get()});
-    }
+    if (PyByteArray_Check(object)) return plan_new_content(object, plain_value(object));
     if (base == known_types()->deque)
       return values_.effect(method(base, "clear"), {object}) &&
              values_.effect(method(base, "extend"), {object, list_of(now).get()});

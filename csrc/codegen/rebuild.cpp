@@ -36,6 +36,11 @@ bool each_slot(PyTypeObject* type, Visit visit) {
   return true;
 }
 
+// With the table of what is put in, if the set is empty: elements that died may have put others in.
+bool put_into_set(PyObject* set, PyObject* items) {
+  return PySet_GET_SIZE(set) == 0 ? copy_set_table(set, items) : _PySet_Update(set, items) == 0;
+}
+
 bool fill_parts(PyObject* instance, PyObject* items, PyObject* attributes) {
   PyTypeObject* base = native_base(Py_TYPE(instance));
   Py_ssize_t position = 0;
@@ -45,8 +50,7 @@ bool fill_parts(PyObject* instance, PyObject* items, PyObject* attributes) {
   } else if (PyList_CheckExact(items)) {
     if (PyList_SetSlice(instance, 0, 0, items) < 0) return false;
   } else if (PyAnySet_CheckExact(items)) {
-    const bool is_empty = PySet_GET_SIZE(instance) == 0;
-    if (is_empty ? !copy_set_table(instance, items) : _PySet_Update(instance, items) < 0) return false;
+    if (!put_into_set(instance, items)) return false;
   } else if (PyDict_CheckExact(items)) {
     while (PyDict_Next(items, &position, &key, &value))
       if (base->tp_as_mapping->mp_ass_subscript(instance, key, value) < 0) return false;
@@ -183,7 +187,6 @@ PyObject* native_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   return nullptr;
 }
 
-// Adds keys without asking them for their hashes, or comparing them, which may be the program's code.
 // dict[key] = value. A weak reference keeps its hash, for when what it refers to is dead.
 bool set_item_with_hash(PyObject* dict, PyObject* key, PyObject* value, Py_hash_t hash) {
   auto* reference = PyWeakref_CheckRef(key) ? reinterpret_cast<PyWeakReference*>(key) : nullptr;
@@ -191,6 +194,7 @@ bool set_item_with_hash(PyObject* dict, PyObject* key, PyObject* value, Py_hash_
   return _PyDict_SetItem_KnownHash(dict, key, value, hash) == 0;
 }
 
+// Adds keys without asking them for their hashes, or comparing them, which may be the program's code.
 bool add_hashed(PyObject* dict, PyObject* const* keys, PyObject* const* values, PyObject* hashes) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(hashes); ++i) {
     const Py_hash_t hash = PyLong_AsSsize_t(PyTuple_GET_ITEM(hashes, i));
@@ -229,10 +233,7 @@ PyObject* make_set_like(PyObject*, PyObject* const* arguments, Py_ssize_t count)
     PyErr_SetString(PyExc_TypeError, "make_set_like(set, other set)");
     return nullptr;
   }
-  if (PySet_Clear(arguments[0]) < 0) return nullptr;
-  const bool is_empty = PySet_GET_SIZE(arguments[0]) == 0;  // what its elements did at their end
-  if (is_empty ? !copy_set_table(arguments[0], arguments[1]) : _PySet_Update(arguments[0], arguments[1]) < 0)
-    return nullptr;
+  if (PySet_Clear(arguments[0]) < 0 || !put_into_set(arguments[0], arguments[1])) return nullptr;
   Py_RETURN_NONE;
 }
 
