@@ -5,6 +5,7 @@
 #include "bytecode/instruction.h"
 #include "cache/code_cache.h"
 #include "codegen/resume.h"
+#include "guard/mirror.h"
 #include "hook/capture.h"
 #include "hook/frame_hook.h"
 #include "hook/optimized_function.h"
@@ -132,6 +133,10 @@ PYBIND11_MODULE(_C, module) {
     runtime().stress = {on, break_every, seed};
     publish_resume_functions(!on);
   });
+  module.def("set_mirror", [](bool on, bool aborts) {
+    mirror_mode = !on ? Mirror::Off : aborts ? Mirror::Abort : Mirror::Record;
+  });
+  module.def("take_mirror_differences", &take_mirror_differences);
   module.def("is_tracing", [] { return Tracer::current() != nullptr; });
   module.def("call_disabled", &call_disabled);
   module.def("allow_in_graph",

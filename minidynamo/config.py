@@ -54,6 +54,10 @@ MINIDYNAMO_STRESS_BREAKS sets it at import."""
 stress_seed: int = 0
 """For tests, under `stress_breaks`: another seed, other places. The environment variable MINIDYNAMO_STRESS_SEED sets it at import."""
 
+mirror: bool = False
+"""For tests: every check of guards is made a second time in the plain slow way; `debug.mirror_differences()` tells where the answers
+differ. MINIDYNAMO_MIRROR=1 in the environment sets it at import, and a difference then ends the process."""
+
 logs: frozenset[str] = frozenset()
 """What is logged: any of LOG_TOPICS. The environment variable MINIDYNAMO_LOGS (comma separated) sets it at import."""
 
@@ -142,6 +146,7 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "stress": _boolean,
     "stress_breaks": _count,
     "stress_seed": _count,
+    "mirror": _boolean,
     "logs": _log_topics,
     "skip": _skip_list,
 }
@@ -209,6 +214,7 @@ class _Settings(types.ModuleType):
 
 sys.modules[__name__].__class__ = _Settings
 
+mirror = os.environ.get("MINIDYNAMO_MIRROR", "") not in ("", "0")
 if os.environ.get("MINIDYNAMO_LOGS"):
     logs = _checked("logs", os.environ["MINIDYNAMO_LOGS"])
 def _number_from_environment(variable: str) -> int:

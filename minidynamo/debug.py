@@ -4,13 +4,14 @@ Reads only; asking changes no entry and no counter.
 """
 
 import dataclasses
+import os
 import types
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from minidynamo import _C
+from minidynamo import _C, config
 from minidynamo._breaks import BreakReason, Uncaptured, break_reasons, record_of
 from minidynamo._module import OptimizedModule
 
@@ -22,6 +23,7 @@ __all__ = [
     "cache_entries",
     "codes_of",
     "graph_breaks",
+    "mirror_differences",
     "uncaptured",
 ]
 
@@ -83,6 +85,19 @@ def uncaptured() -> list[Uncaptured]:
 def graph_breaks() -> list[Uncaptured]:
     """The places since the last reset where frames were split into several graphs, with the reasons."""
     return [record_of(record) for record in _C.uncaptured() if record["kind"] == "graph-break"]
+
+
+def mirror_differences() -> list[str]:
+    """What mirror mode (`config.mirror`) has found since it was last asked: for each check of guards that said something else than the
+    plain slow way of making it, a sentence."""
+    return _C.take_mirror_differences()
+
+
+def _follow_mirror() -> None:
+    _C.set_mirror(config.mirror, os.environ.get("MINIDYNAMO_MIRROR", "") not in ("", "0"))
+
+
+config.when_changed("mirror", _follow_mirror)
 
 
 def codes_of(fn: Any, *, resumed: bool = False) -> list[types.CodeType]:

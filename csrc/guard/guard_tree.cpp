@@ -1,5 +1,6 @@
 // The public face: a builder until finish(), a program afterwards.
 #include "guard/guard_program.h"
+#include "guard/mirror.h"
 
 namespace minidynamo {
 
@@ -66,7 +67,11 @@ void GuardTree::finish() {
 bool GuardTree::finished() const noexcept { return state_->program != nullptr; }
 
 bool GuardTree::check(const FrameView& frame, PyObject** slots) noexcept {
-  return state_->program && state_->program->check(frame, slots);
+  if (!state_->program) return false;
+  const bool holds = state_->program->check(frame, slots);
+  if (mirror_mode != Mirror::Off) [[unlikely]]
+    mirror_check(*state_->program, frame, holds);
+  return holds;
 }
 
 void GuardTree::let_go() noexcept {

@@ -15,6 +15,9 @@ import torch
 import minidynamo
 
 torch.set_num_threads(1)
+# Every check of guards is made twice, here and in the processes that tests start: the fast way and the plain slow one.
+minidynamo.config.mirror = True
+os.environ["MINIDYNAMO_MIRROR"] = "1"
 
 
 @pytest.fixture(autouse=True)
@@ -27,3 +30,5 @@ def clean_state() -> Iterator[None]:
     after = (torch.is_grad_enabled(), torch.get_default_dtype(), torch.is_autocast_enabled("cpu"))
     minidynamo.reset()
     assert before == after, "the test left torch in another mode"
+    differences = minidynamo.debug.mirror_differences()
+    assert not differences, "\n".join(differences)

@@ -280,28 +280,29 @@ def _draw_exception(portrait: Portrait, path: str, error: BaseException, file: s
             _draw_exception(portrait, f"{path}.{name}", other, file)
 
 
-def observe(path: pathlib.Path, wrap: Callable[[Any], Any], *, views: bool = True) -> Observation:
-    """Loads the program, replaces its `f` by `wrap(f)`, makes its calls, and describes all that can be seen of them."""
-    portrait = Portrait(views)
+Call = Callable[[str, Any, Any, dict[str, Any]], None]
+
+
+@contextlib.contextmanager
+def observed_output(portrait: Portrait, path: pathlib.Path) -> Iterator[tuple[types.ModuleType, Call]]:
+    """Loads the program and yields it with a function that calls something and draws what comes of the call: (name, target, arguments,
+    keywords). At the end all else that can be seen is drawn."""
     printed = io.StringIO()
+
+    def call(name: str, target: Any, arguments: Any, keywords: dict[str, Any]) -> None:
+        try:
+            result = target(*arguments, **keywords)
+        except Exception as error:
+            _draw_exception(portrait, f"{name} result", error, str(path))
+        else:
+            portrait.draw(f"{name} result", result)
+            _backward(portrait, result)
+        portrait.draw(f"{name} arguments", arguments)
+        portrait.draw(f"{name} keywords", keywords)
+
     with _loaded(path) as program, warnings.catch_warnings(record=True) as warned, contextlib.redirect_stdout(printed):
         warnings.simplefilter("always")
-        target = wrap(program.f)
-        calls = getattr(program, "calls", [program.inputs] * 2)
-        _seed()
-        for index, make_inputs in enumerate(calls):
-            arguments = make_inputs()
-            keywords = program.keywords() if hasattr(program, "keywords") else {}
-            name = f"call {index}"
-            try:
-                result = target(*arguments, **keywords)
-            except Exception as error:
-                _draw_exception(portrait, f"{name} result", error, str(path))
-            else:
-                portrait.draw(f"{name} result", result)
-                _backward(portrait, result)
-            portrait.draw(f"{name} arguments", arguments)
-            portrait.draw(f"{name} keywords", keywords)
+        yield program, call
         _draw_program(portrait, program)
         for leaf_path, leaf in portrait.leaves:
             if leaf.grad is not None:
@@ -312,6 +313,17 @@ def observe(path: pathlib.Path, wrap: Callable[[Any], Any], *, views: bool = Tru
     for warning in warned:
         if warning.filename == str(path):
             portrait.line(f"warning at line {warning.lineno}: {warning.category.__name__}: {warning.message}")
+
+
+def observe(path: pathlib.Path, wrap: Callable[[Any], Any], *, views: bool = True) -> Observation:
+    """Loads the program, replaces its `f` by `wrap(f)`, makes its calls, and describes all that can be seen of them."""
+    portrait = Portrait(views)
+    with observed_output(portrait, path) as (program, call):
+        target = wrap(program.f)
+        _seed()
+        for index, make_inputs in enumerate(getattr(program, "calls", [program.inputs] * 2)):
+            arguments = make_inputs()
+            call(f"call {index}", target, arguments, program.keywords() if hasattr(program, "keywords") else {})
     return Observation(portrait.lines, portrait.tensors)
 
 

@@ -1,0 +1,28 @@
+// Mirror mode, for tests: every check of a guard tree is made a second time, in the plain slow way, and the two answers
+// must be equal. What the fast check skips (stamps, hints, remembered addresses) is proved in guard_program.h; here the
+// proof is tried on every call that a test makes.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace minidynamo {
+
+class GuardProgram;
+struct FrameView;
+
+enum class Mirror : uint8_t {
+  Off,
+  Record,  // differences are kept for mirror_differences()
+  Abort,   // the process ends at the first difference: for processes that a test starts
+};
+
+// Changed under the GIL. Read at every check: a byte, so that a program without mirror pays for a comparison only.
+inline Mirror mirror_mode = Mirror::Off;
+
+// Compares what the fast check said of a frame with what the slow one says.
+void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds) noexcept;
+
+// What was recorded since it was last asked.
+std::vector<std::string> take_mirror_differences();
+
+}  // namespace minidynamo

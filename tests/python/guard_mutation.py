@@ -1,0 +1,673 @@
+"""Changes one thing that a captured function can see, and calls it again: a guard has to fail, or the change has not to matter.
+
+A program of the corpus is called as it says, then one more time after a change, and a last time as at first. The same is done eagerly,
+and everything that can be seen afterwards must be equal. The changes are found by walking from what the frame can reach (arguments,
+keywords, globals, closure cells, defaults, the bound object; from there attributes, items, classes, functions) and by the state of the
+process (torch's modes, builtins). Each change is a `Change`: a path that is walked anew in every load of the program, and what to do at
+its end.
+
+    python tests/python/guard_mutation.py                       # all changes of all programs
+    python tests/python/guard_mutation.py --only dict_ --backend aot_eager
+    python tests/python/guard_mutation.py --program tests/programs/x.py --change "arguments[0][1]: another int"
+
+prints each change after which the captured program is not what it is eagerly.
+"""
+
+import argparse
+import builtins
+import collections
+import contextlib
+import copy
+import dataclasses
+import faulthandler
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import differential
+import torch
+
+import minidynamo
+from minidynamo import backends
+
+MOST_CHANGES = 400  # of a program; what lies deeper is left out
+MOST_DEPTH = 6
+SECONDS_PER_RUN = 20
+
+Apply = Callable[[], object]  # makes the change
+
+
+@dataclasses.dataclass(frozen=True)
+class World:
+    """What a load of a program shows to a call.
+
+    Attributes:
+        roots: by name: the arguments (a list that the call is made with), keywords, and the captured function or method.
+    """
+
+    program: types.ModuleType
+    arguments: list[Any]
+    keywords: dict[str, Any]
+
+    @property
+    def function(self) -> types.FunctionType:
+        target = self.program.f
+        return target.__func__ if isinstance(target, types.MethodType) else target
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where an object is held: how to read it, replace it and take it away there. `replace` and `remove` may be None: it cannot be."""
+
+    path: str
+    value: Any
+    replace: Callable[[Any], object] | None = None
+    remove: Callable[[], object] | None = None
+
+
+# Walking
+
+
+def places(world: World) -> Iterator[Place]:
+    """Every place that is reached from the frame, nearest first, each object once as an owner."""
+    queue = collections.deque((place, 0) for place in roots(world))
+    seen: set[int] = set()
+    while queue:
+        place, depth = queue.popleft()
+        yield place
+        if depth < MOST_DEPTH and id(place.value) not in seen:
+            seen.add(id(place.value))
+            queue.extend((inner, depth + 1) for inner in held_by(place))
+
+
+def roots(world: World) -> Iterator[Place]:
+    for index, value in enumerate(world.arguments):
+        yield Place(f"arguments[{index}]", value, lambda new, index=index: world.arguments.__setitem__(index, new))
+    for name, value in world.keywords.items():
+        yield Place(f"keywords[{name!r}]", value, lambda new, name=name: world.keywords.__setitem__(name, new))
+    target = world.program.f
+    if isinstance(target, types.MethodType):
+        yield Place("f.__self__", target.__self__)
+    elif not isinstance(target, types.FunctionType):
+        yield Place("f", target)
+    names = vars(world.program)
+    for name, value in list(names.items()):
+        if name.startswith("__") or isinstance(value, types.ModuleType) or name in ("inputs", "keywords", "calls"):
+            continue
+        yield Place(
+            f"globals[{name!r}]",
+            value,
+            lambda new, name=name: names.__setitem__(name, new),
+            lambda name=name: names.__delitem__(name),
+        )
+
+
+def held_by(place: Place) -> Iterator[Place]:
+    owner, path = place.value, place.path
+    if isinstance(owner, (torch.Tensor, types.ModuleType)):
+        return
+    if isinstance(owner, types.FunctionType):
+        yield from _held_by_function(path, owner)
+        return
+    if isinstance(owner, types.MethodType):
+        yield Place(f"{path}.__self__", owner.__self__)
+        yield Place(f"{path}.__func__", owner.__func__)
+        return
+    if isinstance(owner, type):
+        if owner.__module__ == "__program__":
+            for name, value in list(vars(owner).items()):
+                if not name.startswith("__") or isinstance(value, types.FunctionType):
+                    yield _attribute(path, owner, name, value)
+        return
+    if isinstance(owner, dict):
+        for key, value in list(owner.items()):
+            yield Place(
+                f"{path}[{key!r}]" if differential._constant(key) else f"{path}.value({type(key).__name__})",
+                value,
+                lambda new, key=key: dict.__setitem__(owner, key, new),
+                lambda key=key: dict.pop(owner, key),
+            )
+    elif isinstance(owner, (list, collections.deque)):
+        for index, value in enumerate(owner):
+            yield Place(
+                f"{path}[{index}]",
+                value,
+                lambda new, index=index: owner.__setitem__(index, new),
+                lambda index=index: owner.__delitem__(index),
+            )
+    elif isinstance(owner, tuple):
+        for index, value in enumerate(owner):
+            replace = None
+            if place.replace is not None and type(owner) is tuple:
+                replace = lambda new, index=index: place.replace(owner[:index] + (new,) + owner[index + 1 :])  # type: ignore[misc]
+            yield Place(f"{path}[{index}]", value, replace)
+    if type(owner).__module__ == "__program__" and path.count("type(") == 0:
+        yield Place(f"type({path})", type(owner))
+    for name, value in list(getattr(owner, "__dict__", {}).items()):
+        if isinstance(name, str):
+            yield _attribute(path, owner, name, value)
+    for kind in type(owner).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(owner, name):
+                yield _attribute(path, owner, name, getattr(owner, name))
+
+
+def _attribute(path: str, owner: Any, name: str, value: Any) -> Place:
+    base = type if isinstance(owner, type) else object
+    return Place(
+        f"{path}.{name}",
+        value,
+        lambda new: base.__setattr__(owner, name, new),
+        lambda: base.__delattr__(owner, name),
+    )
+
+
+def _held_by_function(path: str, function: types.FunctionType) -> Iterator[Place]:
+    if function.__module__ != "__program__":
+        return
+    defaults = function.__defaults__ or ()
+    for index, value in enumerate(defaults):
+        yield Place(
+            f"{path}.__defaults__[{index}]",
+            value,
+            lambda new, index=index: setattr(function, "__defaults__", defaults[:index] + (new,) + defaults[index + 1 :]),
+        )
+    for name, value in (function.__kwdefaults__ or {}).items():
+        yield Place(f"{path}.__kwdefaults__[{name!r}]", value, lambda new, name=name: function.__kwdefaults__.__setitem__(name, new))
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        with contextlib.suppress(ValueError):
+            yield Place(
+                f"{path}.<{name}>",
+                cell.cell_contents,
+                lambda new, cell=cell: setattr(cell, "cell_contents", new),
+                lambda cell=cell: delattr(cell, "cell_contents"),
+            )
+    for name, value in function.__dict__.items():
+        yield _attribute(path, function, name, value)
+
+
+# Changes
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """One change: its name is the same in every load of a program."""
+
+    name: str
+    apply: Apply
+
+
+def changes(world: World) -> Iterator[Change]:
+    """All changes of a load of a program, in one order."""
+    found = list(places(world))
+    for place in found:
+        for what, apply in _changes_at(place, found):
+            yield Change(f"{place.path}: {what}", apply)
+    yield from _aliases(found)
+    yield from _shadowed_builtins(world)
+
+
+def _changes_at(place: Place, others: list[Place]) -> Iterator[tuple[str, Apply]]:
+    value = place.value
+    if place.replace is not None:
+        for what, make in _replacements(value):
+            yield what, lambda make=make: place.replace(make())  # type: ignore[misc]
+    if place.remove is not None:
+        yield "removed", place.remove
+    yield from _in_place(value)
+
+
+def _replacements(value: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Other objects for the same place."""
+    if isinstance(value, torch.Tensor):
+        yield from _other_tensors(value)
+    elif isinstance(value, bool):
+        yield "the other bool", lambda: not value
+        yield "as an int", lambda: int(value)
+    elif isinstance(value, int) and type(value) is int:
+        yield "another int", lambda: value + 1
+        yield "0", lambda: 0
+        yield "as a float", lambda: float(value)
+        if value in (0, 1):
+            yield "as a bool", lambda: bool(value)
+        yield "of a subclass of int", lambda: type("Int", (int,), {})(value)
+    elif isinstance(value, float):
+        yield "another float", lambda: value + 0.5
+        yield "negative", lambda: -value
+        yield "nan", lambda: float("nan")
+    elif isinstance(value, str):
+        yield "another str", lambda: value + "x"
+        yield "of a subclass of str", lambda: type("Str", (str,), {})(value)
+    elif isinstance(value, bytes):
+        yield "other bytes", lambda: value + b"x"
+    elif value is None:
+        yield "1 for None", lambda: 1
+    elif isinstance(value, list):
+        yield "an equal list", lambda: list(value)
+        yield "a tuple", lambda: tuple(value)
+        yield "of a subclass of list", lambda: type("List", (list,), {})(value)
+    elif isinstance(value, tuple) and type(value) is tuple:
+        yield "a longer tuple", lambda: value + value[-1:] + (1,)
+        yield "a list", lambda: list(value)
+    elif isinstance(value, dict):
+        yield "an equal dict", lambda: copy.copy(value)
+        yield "the other way round", lambda: dict(reversed(list(value.items())))
+        yield "of a subclass of dict", lambda: type("Dict", (dict,), {})(value)
+    elif isinstance(value, (set, frozenset)):
+        yield "an equal set", lambda: copy.copy(value)
+        yield "with another element", lambda: type(value)([*value, "x"])
+    elif isinstance(value, types.FunctionType):
+        if value.__module__ == "__program__":
+            yield "a function that gives something else", lambda: _another_result(value)
+            yield "an equal function", lambda: _copied_function(value)
+    elif not isinstance(value, (type, types.ModuleType)):
+        if type(value).__module__ == "__program__" or isinstance(value, torch.nn.Module):
+            yield "a copy", lambda: copy.copy(value)
+        yield "None", lambda: None
+
+
+def _other_tensors(tensor: torch.Tensor) -> Iterator[tuple[str, Callable[[], Any]]]:
+    kind = type(tensor)
+    if tensor.layout is not torch.strided:
+        return
+
+    def like(data: torch.Tensor) -> torch.Tensor:
+        made = data.detach()
+        if kind is torch.nn.Parameter:
+            return torch.nn.Parameter(made, requires_grad=tensor.requires_grad)
+        return made.requires_grad_(tensor.requires_grad) if tensor.requires_grad and tensor.is_leaf else made
+
+    data = tensor.detach()
+    yield "equal data", lambda: like(data.clone())
+    yield "other data", lambda: like(data.clone() * 2)
+    if tensor.dim():
+        yield "a row more", lambda: like(torch.cat([data, data[:1]]))
+        yield "no rows", lambda: like(data[:0].clone())
+        yield "another offset", lambda: like(torch.cat([data[:1], data])[1:])
+        yield "other strides", lambda: like(torch.stack([data, data], -1)[..., 0])
+        yield "a dimension less", lambda: like(data[0].clone())
+    yield "a dimension more", lambda: like(data.unsqueeze(0).clone())
+    if tensor.dtype.is_floating_point:
+        yield "doubles", lambda: like(data.to(torch.float64 if tensor.dtype is not torch.float64 else torch.float32))
+        yield "requires_grad the other way", lambda: data.clone().requires_grad_(not tensor.requires_grad)
+        yield "not a leaf", lambda: data.clone().requires_grad_() * 1
+        yield "a parameter", lambda: torch.nn.Parameter(data.clone(), requires_grad=tensor.requires_grad)
+    else:
+        yield "floats", lambda: like(data.to(torch.float32))
+    yield "a plain tensor", lambda: data.clone()
+    yield "with an attribute", lambda: _with_attribute(like(data.clone()))
+    yield "inference", lambda: _inference(data)
+    yield "a subclass", lambda: data.clone().as_subclass(type("Sub", (torch.Tensor,), {}))
+    yield "None for a tensor", lambda: None
+
+
+def _with_attribute(tensor: torch.Tensor) -> torch.Tensor:
+    tensor.seen = 1  # type: ignore[attr-defined]
+    return tensor
+
+
+def _inference(tensor: torch.Tensor) -> torch.Tensor:
+    with torch.inference_mode():
+        return tensor.clone()
+
+
+def _another_result(function: types.FunctionType) -> Any:
+    def changed(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if isinstance(result, torch.Tensor):
+            return result * 2
+        return result + 1 if isinstance(result, (int, float)) and not isinstance(result, bool) else None
+
+    return changed
+
+
+def _copied_function(function: types.FunctionType) -> types.FunctionType:
+    made = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__dict__.update(function.__dict__)
+    return made
+
+
+def _in_place(value: Any) -> Iterator[tuple[str, Apply]]:
+    """The object stays, and is changed."""
+    if isinstance(value, torch.Tensor):
+        yield "data changed", lambda: _no_grad(lambda: value.mul_(2))
+        if value.is_leaf and value.dtype.is_floating_point and value.requires_grad:
+            yield "a gradient set", lambda: setattr(value, "grad", torch.ones_like(value))
+            yield "requires_grad off", lambda: value.requires_grad_(False)
+        if value.dtype.is_floating_point:
+            yield ".data replaced", lambda: setattr(value, "data", value.detach().double())
+            yield "transposed in place", lambda: _no_grad(lambda: value.t_() if value.dim() == 2 else value.unsqueeze_(0))
+        yield "an attribute set", lambda: setattr(value, "seen", 1)
+        return
+    if isinstance(value, list):
+        yield "an element more", lambda: list.append(value, copy.copy(value[-1]) if value else 1)
+        if value:
+            yield "emptied", lambda: list.clear(value)
+            yield "turned round", lambda: list.reverse(value)
+    elif isinstance(value, collections.deque):
+        yield "an element more", lambda: collections.deque.append(value, 1)
+    elif isinstance(value, dict):
+        yield "a key more", lambda: dict.__setitem__(value, "added", 1)
+        if len(value) > 1:
+            yield "its first key moved to the end", lambda: _move_first(value)
+        if value:
+            yield "emptied", lambda: dict.clear(value)
+    elif isinstance(value, set):
+        yield "an element more", lambda: set.add(value, "added")
+        if value:
+            yield "emptied", lambda: set.clear(value)
+    elif isinstance(value, types.FunctionType) and value.__module__ == "__program__":
+        if not value.__closure__:
+            yield "other code", lambda: setattr(value, "__code__", (lambda *args, **kwargs: None).__code__)
+        if value.__defaults__:
+            yield "no defaults", lambda: setattr(value, "__defaults__", None)
+        yield "an attribute set", lambda: setattr(value, "added", 1)
+    elif isinstance(value, type) and value.__module__ == "__program__":
+        yield from _changes_of_class(value)
+    if isinstance(value, torch.nn.Module):
+        yield "a forward hook", lambda: value.register_forward_hook(lambda module, args, output: None)
+        yield "a forward hook that changes", lambda: value.register_forward_hook(_doubled)
+        yield "a forward pre-hook", lambda: value.register_forward_pre_hook(lambda module, args: None)
+        yield "the other mode", lambda: value.train(not value.training)
+        yield "as doubles", lambda: value.double()
+    if type(value).__module__ == "__program__" and hasattr(value, "__dict__") and not isinstance(value, type):
+        yield "an attribute more", lambda: object.__setattr__(value, "added", 1)
+        yield "a class derived from its own", lambda: object.__setattr__(value, "__class__", _derived(type(value)))
+        yield "another __dict__", lambda: object.__setattr__(value, "__dict__", dict(value.__dict__))
+        for name in [name for name, item in vars(type(value)).items() if isinstance(item, types.FunctionType)][:4]:
+            if not name.startswith("__"):
+                method = getattr(value, name)
+                yield f"a method {name} of its own", lambda name=name, method=method: object.__setattr__(
+                    value, name, lambda *args, **kwargs: method(*args, **kwargs)
+                )
+
+
+SPECIAL_METHODS: dict[str, Callable[..., Any]] = {
+    "__bool__": lambda self: False,
+    "__len__": lambda self: 0,
+    "__eq__": lambda self, other: True,
+    "__hash__": lambda self: 1,
+    "__getattr__": lambda self, name: 1,
+    "__getattribute__": lambda self, name: object.__getattribute__(self, name),
+    "__setattr__": lambda self, name, value: object.__setattr__(self, name, 1),
+    "__call__": lambda self, *args: 1,
+    "__iter__": lambda self: iter((1,)),
+    "__contains__": lambda self, item: True,
+    "__getitem__": lambda self, key: 1,
+    "__add__": lambda self, other: other,
+    "__radd__": lambda self, other: other,
+    "__lt__": lambda self, other: True,
+    "__index__": lambda self: 0,
+    "__str__": lambda self: "changed",
+    "__init__": lambda self, *args, **kwargs: None,
+    "__enter__": lambda self: self,
+    "__instancecheck__": lambda self, other: True,
+}
+
+
+def _changes_of_class(kind: type) -> Iterator[tuple[str, Apply]]:
+    for name, method in SPECIAL_METHODS.items():
+        yield f"{name} set", lambda name=name, method=method: type.__setattr__(kind, name, method)
+    if kind.__bases__ != (object,) or "__slots__" not in vars(kind):
+        mixin = type("Mixin", (), {"__len__": lambda self: 3, "added": 1})
+        yield "a base more", lambda: setattr(kind, "__bases__", (*[base for base in kind.__bases__ if base is not object], mixin))
+    yield "an attribute more", lambda: type.__setattr__(kind, "added", 1)
+
+
+def _derived(kind: type) -> type:
+    return type(kind)(kind.__name__, (kind,), {"__slots__": ()} if "__slots__" in vars(kind) else {})
+
+
+def _doubled(module: torch.nn.Module, args: Any, output: Any) -> Any:
+    return output * 2 if isinstance(output, torch.Tensor) else output
+
+
+def _no_grad(action: Apply) -> None:
+    with torch.no_grad():
+        action()
+
+
+def _move_first(dictionary: dict[Any, Any]) -> None:
+    key = next(iter(dict.__iter__(dictionary)))
+    dict.__setitem__(dictionary, key, dict.pop(dictionary, key))
+
+
+def _aliases(found: list[Place]) -> Iterator[Change]:
+    """One object in two places, and tensors that overlap."""
+    mutable = [
+        place
+        for place in found
+        if place.replace is not None
+        and (isinstance(place.value, (torch.Tensor, list, dict, set)) or type(place.value).__module__ == "__program__")
+    ]
+    for index, first in enumerate(mutable):
+        for second in mutable[index + 1 :]:
+            if type(first.value) is not type(second.value):
+                continue
+            if first.value is second.value:
+                yield Change(
+                    f"{second.path}: no longer {first.path}",
+                    lambda first=first, second=second: second.replace(_twin(first.value)),
+                )
+                continue
+            yield Change(f"{second.path}: is {first.path}", lambda first=first, second=second: second.replace(first.value))
+            if isinstance(first.value, torch.Tensor) and first.value.shape == second.value.shape:
+                yield Change(
+                    f"{second.path}: a view of {first.path}",
+                    lambda first=first, second=second: second.replace(first.value.detach()[...]),
+                )
+
+
+def _twin(value: Any) -> Any:
+    return value.detach().clone().requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) else copy.copy(value)
+
+
+def _shadowed_builtins(world: World) -> Iterator[Change]:
+    names = vars(world.program)
+    for name in dict.fromkeys(name for name in world.function.__code__.co_names if hasattr(builtins, name)):
+        value = getattr(builtins, name)
+        if isinstance(value, (types.BuiltinFunctionType, type)) and name not in names and not name.startswith("__"):
+            yield Change(
+                f"globals[{name!r}]: shadows the builtin",
+                lambda name=name, value=value: names.__setitem__(name, lambda *args, **kwargs: value(*args, **kwargs)),
+            )
+
+
+# The state of the process: around the changed call
+
+
+@contextlib.contextmanager
+def _attribute_set(owner: Any, name: str, value: Any) -> Iterator[None]:
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+@contextlib.contextmanager
+def _called(setter: Callable[[Any], object], value: Any, before: Any) -> Iterator[None]:
+    setter(value)
+    try:
+        yield
+    finally:
+        setter(before)
+
+
+MODES: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
+    "no_grad": torch.no_grad,
+    "inference_mode": torch.inference_mode,
+    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    "default dtype": lambda: _called(torch.set_default_dtype, torch.float64, torch.float32),
+    "default device": lambda: torch.device("cpu"),
+    "deterministic": lambda: _called(lambda on: torch.use_deterministic_algorithms(on, warn_only=True), True, False),
+    "mkldnn off": lambda: _called(torch._C._set_mkldnn_enabled, False, True),
+    "math sdp only": lambda: torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH),
+    "precision": lambda: _called(torch.set_float32_matmul_precision, "medium", "highest"),
+    "recursion limit": lambda: _called(sys.setrecursionlimit, sys.getrecursionlimit() + 17, sys.getrecursionlimit()),
+    "threads": lambda: _called(torch.set_num_threads, 2, 1),
+    "anomaly": lambda: torch.autograd.set_detect_anomaly(True, check_nan=False),
+}
+
+
+# Running
+
+
+@dataclasses.dataclass
+class Run:
+    """How a program is called: as it says, once after a change, and once more as at first."""
+
+    path: pathlib.Path
+    exact: bool = True
+
+    def observe(self, wrap: Callable[[Any], Any], change: str | None) -> differential.Observation:
+        mode = MODES.get(change.removeprefix("mode: ")) if change and change.startswith("mode: ") else None
+        portrait = differential.Portrait(self.exact)
+        with differential.observed_output(portrait, self.path) as (program, call):
+            target = wrap(program.f)
+            calls = getattr(program, "calls", [program.inputs] * 2)
+            differential._seed()
+            for index, make_inputs in enumerate([*calls, calls[0], calls[0]]):
+                arguments = list(make_inputs())
+                keywords = program.keywords() if hasattr(program, "keywords") else {}
+                around: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+                if index == len(calls) and change is not None:
+                    if mode is not None:
+                        around = mode()
+                    else:
+                        self._apply(World(program, arguments, keywords), change)
+                with around:
+                    call(f"call {index}", target, arguments, keywords)
+        return differential.Observation(portrait.lines, portrait.tensors)
+
+    @staticmethod
+    def _apply(world: World, name: str) -> None:
+        for change in changes(world):
+            if change.name == name:
+                # What cannot be done (a class that refuses an attribute, a base that does not fit) is no change.
+                with contextlib.suppress(AttributeError, TypeError, RuntimeError, ValueError, IndexError, KeyError):
+                    change.apply()
+                return
+
+    def names(self) -> list[str]:
+        """The changes that there are."""
+        with differential._loaded(self.path) as program:
+            calls = getattr(program, "calls", [program.inputs] * 2)
+            keywords = program.keywords() if hasattr(program, "keywords") else {}
+            found = [change.name for change in changes(World(program, list(calls[0]()), keywords))]
+        unique = list(dict.fromkeys(found))
+        return [*(f"mode: {name}" for name in MODES), *unique[:MOST_CHANGES]]
+
+    def differences(self, change: str, backend: str) -> list[str]:
+        """What is not as it is eagerly after the change, for a person; empty where nothing is."""
+        expected = self.observe(lambda target: target, change)
+        minidynamo.reset()
+        with minidynamo.config.patch(recompile_limit=64):
+            actual = self.observe(lambda target: minidynamo.compile(target, backend=backends.resolve(backend)), change)
+        minidynamo.reset()
+        return differential.differences(expected, actual, exact=self.exact)
+
+
+def check(path: pathlib.Path, backend: str, chosen: Callable[[int], bool] = lambda index: True) -> Iterator[tuple[str, list[str]]]:
+    """Each chosen change of a program that makes a difference, with what differs."""
+    run = Run(path, exact=backend == "eager")
+    for index, name in enumerate(run.names()):
+        if not chosen(index):
+            continue
+        with bounded():
+            different = run.differences(name, backend)
+        if different:
+            yield name, different
+
+
+class Hang(BaseException):
+    """A run took too long. No handler in a program catches it."""
+
+
+@contextlib.contextmanager
+def bounded() -> Iterator[None]:
+    def interrupt(number: int, frame: Any) -> None:
+        raise Hang(f"no end after {SECONDS_PER_RUN} s")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS_PER_RUN, 1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Looks for changes after which a captured program is not what it is eagerly.")
+    parser.add_argument("--only", default="", help="programs whose names contain this")
+    parser.add_argument("--backend", default="eager")
+    parser.add_argument("--share", type=int, default=1, help="every n-th change only")
+    parser.add_argument("--seed", type=int, default=0, help="which ones of the share")
+    parser.add_argument("--program", type=pathlib.Path, help="one program, in this process")
+    parser.add_argument("--change", help="one change of that program")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    minidynamo.config.mirror = True
+    if options.program:
+        faulthandler.enable()
+        found = 0
+        run = Run(options.program, exact=options.backend == "eager")
+        names = [options.change] if options.change else run.names()
+        chooser = random.Random(f"{options.seed} {options.program.stem}")
+        for name in names:
+            if options.share > 1 and chooser.randrange(options.share):
+                continue
+            print(f"@ {name}", flush=True)
+            try:
+                with bounded():
+                    different = run.differences(name, options.backend)
+            except (Exception, Hang) as error:
+                different = [f"{type(error).__name__}: {error}"]
+            different += minidynamo.debug.mirror_differences()
+            if different:
+                found += 1
+                print("! " + "\n  ".join(different).replace("\n", "\n  "), flush=True)
+        return 1 if found else 0
+    return _all_programs(options)
+
+
+def _all_programs(options: argparse.Namespace) -> int:
+    """A process for each program, so that a crash is one finding."""
+    began, tried, found = time.monotonic(), 0, 0
+    for path in sorted(differential.PROGRAMS.rglob("*.py")):
+        header = differential.Header.read(path)
+        if options.only not in path.stem or (header.backends and options.backend not in header.backends):
+            continue
+        command = [sys.executable, __file__, "--program", str(path), "--backend", options.backend]
+        command += ["--share", str(options.share), "--seed", str(options.seed)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        change = ""
+        for line in done.stdout.splitlines():
+            if line.startswith("@ "):
+                change, tried = line[2:], tried + 1
+            elif line.startswith("! "):
+                found += 1
+                print(f"{path.stem}: {change}\n    {line[2:]}", flush=True)
+            else:
+                print(f"  {line}", flush=True)
+        if done.returncode not in (0, 1):
+            found += 1
+            print(f"{path.stem}: {change}\n    the process ended with {done.returncode}\n{done.stderr[-2000:]}", flush=True)
+    print(f"{tried} changes in {time.monotonic() - began:.0f} s, {found} with a difference")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
