@@ -61,7 +61,7 @@ PyObject* forget_dead(PyObject*, PyObject* weak_reference) noexcept {
 
 Ref weak_reference(PyObject* callable) {
   static PyMethodDef definition = {"forget_dead", forget_dead, METH_O, nullptr};
-  static PyObject* const callback = PyCFunction_New(&definition, nullptr);
+  static constinit CachedObject callback{[](const char*) { return Ref::steal(PyCFunction_New(&definition, nullptr)); }};
   Ref reference = Ref::steal(PyWeakref_NewRef(callable, callback));
   PyErr_Clear();
   return reference;
