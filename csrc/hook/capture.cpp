@@ -82,8 +82,8 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   if (!known_types()) return nullptr;
   auto refuse = [&](BreakReason reason, std::string detail) -> std::shared_ptr<CacheEntry> {
     PyErr_Clear();
-    report_uncaptured(code, config, Break{reason, std::move(detail)});
-    if (fullgraph) raise_unsupported();
+    const Uncaptured record = report_uncaptured(code, config, Break{reason, std::move(detail)});
+    if (fullgraph) raise_unsupported(record);
     return nullptr;
   };
   if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
@@ -98,8 +98,8 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   // What arrived meanwhile is the program's to handle: what follows runs Python code, and clears errors.
   if (PyErr_CheckSignals() < 0) return nullptr;
   if (!traced) {
-    report_uncaptured(code, config, why);
-    if (fullgraph) raise_unsupported();
+    const Uncaptured record = report_uncaptured(code, config, why);
+    if (fullgraph) raise_unsupported(record);
     return nullptr;
   }
   statistics.propagate += traced->tracer->propagate_seconds;
@@ -202,8 +202,9 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
 void reset_runtime() {
   Runtime& state = runtime();
   CacheRegistry::instance().reset();
-  state.uncaptured.clear();
-  state.configs.clear();
+  // Emptied first: letting go of code and configurations may run code that adds to them.
+  const auto records = std::exchange(state.uncaptured, {});
+  const auto configs = std::exchange(state.configs, {});
   state.limited.clear();
   state.statistics = {};
   clear_fake_memo();

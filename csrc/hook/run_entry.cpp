@@ -47,7 +47,7 @@ Handed take_arguments(const CacheEntry& entry, PyObject* const* slots) {
   for (uint32_t i = 0; i < entry.graph_inputs; ++i) (void)Ref::borrow(slots[i]).release();
   for (uint32_t i = 0; i < gathered; ++i) (void)Ref::borrow(slots[i]).release();
   Handed made{Ref::steal(PyTuple_New(entry.graph_inputs)),
-                 entry.uses_live ? Ref::steal(PyList_New(gathered)) : Ref::none()};
+              entry.uses_live ? Ref::steal(PyList_New(gathered)) : Ref::none()};
   if (!made.inputs || !made.live) {
     for (uint32_t i = 0; i < entry.graph_inputs; ++i) Ref::steal(slots[i]);
     for (uint32_t i = 0; i < gathered; ++i) Ref::steal(slots[i]);

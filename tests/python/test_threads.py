@@ -6,6 +6,7 @@ captures come once in a process. MINIDYNAMO_FULL=1 runs the long forms.
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -63,7 +64,8 @@ FIRST_CALLS = (
 sys.setswitchinterval(1e-6 if sys.argv[1] == 'often' else 0.005)
 def make(i):
     scope = {"torch": torch}
-    exec(f"def f(x):\\n  with torch.no_grad():\\n    y = [x.sin() + {i}, x.max(0)]\\n  return y[0].cos(), max(y[:1], key=lambda t: t.ndim)", scope)
+    exec(f"def f(x):\\n  with torch.no_grad():\\n    y = [x.sin() + {i}, x.max(0)]\\n"
+         "  return y[0].cos(), max(y[:1], key=lambda t: t.ndim)", scope)
     return minidynamo.compile(scope["f"], backend="eager", fullgraph=True), scope["f"]
 functions = [make(i) for i in range(8)]
 x = torch.arange(6.0)
@@ -456,8 +458,8 @@ class Layer(torch.nn.Module):
             y = y + step * Settings.scale
         if Settings.mode == "sin":
             y = y.sin()
-        print_nothing = len(Settings.table)
-        return y * Settings.table["a"] + print_nothing
+        size = len(Settings.table)
+        return y * Settings.table["a"] + size
 layer = Layer()
 plain = lambda x, k: layer(x, k)
 def broken(x, k):
@@ -509,3 +511,133 @@ print("done")
 
 def test_eight_threads_with_recompiles_resets_and_mutations() -> None:
     assert run_fresh(HAMMER, "20000" if FULL else "1500", limit=1800 if FULL else LIMIT) == "done\n"
+
+
+COLLECTED = """
+import collections, contextvars, functools, gc, itertools, sys
+import torch, minidynamo
+torch.set_num_threads(1)
+gc.freeze()
+variable = contextvars.ContextVar("variable", default=1.0)
+class Box:
+    value = 1.0
+    def __init__(self):
+        self.value, self.items, self.pairs, self.weight = 1.0, [1.0, 2.0], {"a": 1.0}, torch.ones(3)
+        self.many = collections.OrderedDict(a=1.0, b=2.0)
+        self.last = collections.deque([1.0, 2.0])
+    def scaled(self, x): return x * self.value
+class Slots:
+    __slots__ = ("value",)
+    def __init__(self): self.value = 1.0
+def by_attribute(x, box): return x * box.value
+def by_item(x, box): return x * box.items[0]
+def by_length(x, box): return x * len(box.items)
+def by_key(x, box): return x * box.pairs["a"]
+def by_order(x, box): return x * list(box.many.values())[0] + len(box.many)
+def by_deque(x, box): return x * box.last[0]
+def by_tensor(x, box): return x * box.weight
+def by_method(x, box): return (lambda m: m(x))(box.scaled)
+def by_bound(x, method): return method(x)
+def by_class(x, box): return x * Box.value
+def by_closure():
+    scale = 1.0
+    def f(x, box): return x * scale
+    def change(value):
+        nonlocal scale
+        scale = value
+    return f, change
+def by_context(x, box): return x * variable.get()
+def by_slot(x, slots): return x * slots.value
+def by_zip(x, pairs): return x * sum(a * b for a, b in pairs)
+def by_enumerate(x, numbered): return x * sum(a * b for a, b in numbered)
+def by_default(x, box=[1.0]): return x * box[0]
+def by_partial(x, partial): return x * partial.keywords["value"]
+def by_dict(x, box): return x * sum(v for v in vars(box).values() if type(v) is float)
+def by_isinstance(x, box): return x * (2 if isinstance(box, collections.abc.Sized) else 1)
+box, slots = Box(), Slots()
+numbers = [1.0, 2.0]
+closure, change_closure = by_closure()
+partial = functools.partial(print, value=1.0)
+def set_first(holder):
+    def change(value): holder[0] = value
+    return change
+def set_order(value):
+    box.many["a"] = value
+    box.many.move_to_end("a", last=False)
+cases = [
+    (by_attribute, lambda: (box,), lambda v: setattr(box, "value", v)),
+    (by_item, lambda: (box,), lambda v: box.items.__setitem__(0, v)),
+    (by_item, lambda: (box,), lambda v: setattr(box, "items", [v, 2.0])),
+    (by_length, lambda: (box,), lambda v: setattr(box, "items", [1.0] * int(v))),
+    (by_key, lambda: (box,), lambda v: setattr(box, "pairs", {"a": v})),
+    (by_key, lambda: (box,), lambda v: box.pairs.update(a=v)),
+    (by_order, lambda: (box,), set_order),
+    (by_deque, lambda: (box,), lambda v: setattr(box, "last", collections.deque([v]))),
+    (by_tensor, lambda: (box,), lambda v: setattr(box, "weight", torch.full((3,), v))),
+    (by_method, lambda: (box,), lambda v: setattr(box, "value", v)),
+    (by_bound, lambda: (box.scaled,), lambda v: setattr(box, "value", v)),
+    (by_class, lambda: (box,), lambda v: setattr(Box, "value", v)),
+    (closure, lambda: (box,), change_closure),
+    (by_context, lambda: (box,), variable.set),
+    (by_slot, lambda: (slots,), lambda v: setattr(slots, "value", v)),
+    (by_zip, lambda: (zip(numbers, numbers),), set_first(numbers)),
+    (by_enumerate, lambda: (enumerate(numbers),), set_first(numbers)),
+    (by_default, lambda: (), set_first(by_default.__defaults__[0])),
+    (by_partial, lambda: (partial,), lambda v: partial.keywords.update(value=v)),
+    (by_dict, lambda: (Box(),), lambda v: setattr(Box, "value", v)),
+    (by_isinstance, lambda: (box,), lambda v: collections.abc.Sized.register(type("Other", (), {}))),
+]
+class Finalizer:
+    def __init__(self, act):
+        self.act, self.cycle = act, self
+    def __del__(self):
+        self.act()
+x = torch.arange(1.0, 4.0)
+ran = 0
+for original, arguments, change in cases:
+    minidynamo.reset()
+    minidynamo.config.recompile_limit = 100
+    captured = minidynamo.compile(original, backend="eager")
+    for n in range(int(sys.argv[1])):
+        value = float(n % 3 + 1)
+        old = original(x, *arguments())
+        captured(x, *arguments())
+        gc.collect()
+        gc.disable()
+        def act():
+            global ran
+            ran += 1
+            change(value)
+            captured(x, *arguments())  # also in the middle of a call, and so perhaps of a walk
+        Finalizer(act)
+        given = arguments()
+        gc.set_threshold(1)
+        gc.enable()
+        result = captured(x, *given)
+        gc.set_threshold(700)
+        gc.collect()
+        new = original(x, *arguments())
+        assert torch.equal(result, old) or torch.equal(result, new), (original, result, old, new)
+        assert torch.equal(captured(x, *arguments()), new), (original, captured(x, *arguments()), new)
+        del act
+assert ran == len(cases) * int(sys.argv[1])
+print("done")
+"""
+
+
+def test_the_collector_runs_at_every_allocation() -> None:
+    assert run_fresh(COLLECTED, "200" if FULL else "6") == "done\n"
+
+
+def test_the_corpus_in_eight_threads() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "threaded_corpus.py", "8", "1" if FULL else "16"],
+        capture_output=True,
+        text=True,
+        timeout=1800 if FULL else LIMIT,
+        cwd=pathlib.Path(__file__).parent,
+        env=os.environ | {"PYTHONPATH": str(pathlib.Path(__file__).parent), "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout[-8000:]}\n{done.stderr[-8000:]}"
+    runs, programs = (int(number) for number in re.findall(r"^(\d+) runs of (\d+) programs", done.stdout, re.MULTILINE)[0])
+    assert runs >= 200 and programs >= 200
