@@ -31,7 +31,8 @@ PyCodeObject* as_code(const py::handle& object) {
 py::dict statistics() {
   const Statistics& now = runtime().statistics;
   py::dict breaks, phases, result;
-  for (const Uncaptured& frame : runtime().uncaptured) {
+  const std::vector<Uncaptured> frames = runtime().uncaptured;  // what follows may let another thread add some
+  for (const Uncaptured& frame : frames) {
     py::str reason(frame.reason);
     breaks[reason] = breaks.contains(reason) ? py::int_(breaks[reason].cast<long>() + 1) : py::int_(1);
   }
@@ -55,8 +56,9 @@ py::dict statistics() {
 }
 
 py::list uncaptured() {
+  const std::vector<Uncaptured> known = runtime().uncaptured;  // what follows may let another thread add some
   py::list records;
-  for (const Uncaptured& record : runtime().uncaptured) records.append(take(to_dict(record)));
+  for (const Uncaptured& record : known) records.append(take(to_dict(record)));
   return records;
 }
 

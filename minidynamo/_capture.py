@@ -104,6 +104,10 @@ class CaptureConfig:
         return config.trace_instruction_limit, config.trace_node_limit, config.trace_depth_limit
 
     @property
+    def capture_wait(self) -> float:
+        return config.capture_wait
+
+    @property
     def force_break_at(self) -> int:
         return config.force_break_at
 

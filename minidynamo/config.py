@@ -40,6 +40,10 @@ trace_node_limit: int = 200_000
 trace_depth_limit: int = 400
 """How deep traced Python calls may nest before a trace is given up."""
 
+capture_wait: float = 30.0
+"""How many seconds a call waits where another thread captures the same function, or has a backend at work. After that it runs
+uncaptured (under `fullgraph`, it is captured all the same)."""
+
 force_break_at: int = 0
 """For tests: a graph break before the n-th instruction of every trace, counted over all its frames; 0 asks for none."""
 
@@ -129,6 +133,14 @@ def _skip_list(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(skip_entries(value)))
 
 
+def _seconds(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError("must be a number of seconds")
+    if not value >= 0:
+        raise ValueError("must not be negative")
+    return float(value)
+
+
 def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError("must be a number that is not negative")
@@ -142,6 +154,7 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "trace_instruction_limit": _positive,
     "trace_node_limit": _positive,
     "trace_depth_limit": _positive,
+    "capture_wait": _seconds,
     "force_break_at": _count,
     "stress": _boolean,
     "stress_breaks": _count,

@@ -99,6 +99,7 @@ bool CodeCache::add(std::shared_ptr<CacheEntry> entry) {
   ++registry.statistics.entries_added;
   registry.statistics.guards_added += entry->guards.guard_count();
   entries_.insert(entries_.begin(), std::move(entry));
+  ++changes_;
   return true;
 }
 
@@ -106,11 +107,13 @@ void CodeCache::remove(const CacheEntry* entry) noexcept {
   auto found = std::find_if(entries_.begin(), entries_.end(),
                             [entry](const std::shared_ptr<CacheEntry>& held) { return held.get() == entry; });
   if (found == entries_.end()) return;
+  ++changes_;
   std::shared_ptr<CacheEntry> last_hold = std::move(*found);
   entries_.erase(found);
 }
 
 void CodeCache::skip(SkipMark mark) {
+  ++changes_;
   auto found = mark_of(skips_, mark.config);
   if (found != skips_.end())
     *found = std::move(mark);
@@ -144,15 +147,22 @@ void CacheRegistry::free_cache(void* data) noexcept {
 }
 
 void CacheRegistry::reset() noexcept {
+  statistics = {};
+  for (CodeCache* cache : caches_) {
+    cache->skips_.clear();
+    cache->last_miss_.clear();
+  }
+  drop_entries();
+}
+
+void CacheRegistry::drop_entries() noexcept {
   // Emptied first, destroyed at the end: destruction may free code objects, and with them caches.
   std::vector<std::shared_ptr<CacheEntry>> doomed;
   for (CodeCache* cache : caches_) {
     std::move(cache->entries_.begin(), cache->entries_.end(), std::back_inserter(doomed));
     cache->entries_.clear();
-    cache->skips_.clear();
-    cache->last_miss_.clear();
+    ++cache->changes_;
   }
-  statistics = {};
 }
 
 size_t CacheRegistry::live_entries() const noexcept {

@@ -102,6 +102,7 @@ class CodeCache {
 
   std::span<const std::shared_ptr<CacheEntry>> entries() const noexcept { return entries_; }
   size_t entry_count(ConfigId config) const noexcept;
+  uint64_t changes() const noexcept { return changes_; }  // of entries and marks: another number, another content
   PyCodeObject* code() const noexcept { return code_; }
 
  private:
@@ -113,6 +114,7 @@ class CodeCache {
   std::vector<std::shared_ptr<CacheEntry>> entries_;
   std::vector<SkipMark> skips_;
   std::vector<std::string> last_miss_;
+  uint64_t changes_ = 0;
 };
 
 struct CacheStatistics {
@@ -131,6 +133,7 @@ class CacheRegistry {
 
   // Drops all entries, marks and counters. Entries in use live until their check or call is over.
   void reset() noexcept;
+  void drop_entries() noexcept;  // and no more
 
   size_t live_entries() const noexcept;
   // Every code object with a cache; strong references, since looking at them may run code.

@@ -337,14 +337,14 @@ bool plan_with_cycles(ValuePlanner& values, Attempt attempt) {
 
 // Inference mode is entered where its context is made again.
 void define_inference_contexts(Tracer& tracer, ValuePlanner& values) {
-  static PyObject* const enter = import_object("torch.autograd.grad_mode._enter_inference_mode").release();
+  static constinit Imported enter{"torch.autograd.grad_mode._enter_inference_mode"};
   for (const TorchModes::InferenceContext& open : tracer.modes.inference())
     values.define(open.context.get(), enter, open.mode.get());
 }
 
 bool set_modes_again(Tracer& tracer, ValuePlanner& values) {
-  static PyObject* const increment = import_object("torch.autocast_increment_nesting").release();
-  static PyObject* const decrement = import_object("torch.autocast_decrement_nesting").release();
+  static constinit Imported increment{"torch.autocast_increment_nesting"};
+  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
   for (const TorchModes::Change& change : tracer.modes.changes()) {
     const bool has_prefix = PyTuple_GET_SIZE(change.prefix.get()) == 1;
     const bool planned =
@@ -365,9 +365,9 @@ bool leave_modes_in_graph(Tracer& tracer) {
                                  nullptr) != kNoNode &&
            (tracer.graph.mark_last_as_mode(), true);
   };
-  static PyObject* const increment = import_object("torch.autocast_increment_nesting").release();
-  static PyObject* const decrement = import_object("torch.autocast_decrement_nesting").release();
-  static PyObject* const exit = import_object("torch.autograd.grad_mode._exit_inference_mode").release();
+  static constinit Imported increment{"torch.autocast_increment_nesting"};
+  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
+  static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
   const int nesting = tracer.modes.autocast_nesting();
   for (int i = 0; i < std::abs(nesting); ++i)
     if (!record(nesting > 0 ? decrement : increment, Ref::steal(PyTuple_New(0)))) return false;

@@ -117,10 +117,7 @@ PyObject* rebuild_partial(PyObject*, PyObject* const* arguments, Py_ssize_t coun
     PyErr_SetString(PyExc_TypeError, "rebuild_partial(func, args, keywords, dict)");
     return nullptr;
   }
-  static PyObject* const partial = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("functools"));
-    return module ? PyObject_GetAttrString(module.get(), "partial") : nullptr;
-  }();
+  static constinit Imported partial{"functools.partial"};
   Ref function = Ref::steal(PyTuple_Pack(1, arguments[0]));
   Ref positional = Ref::steal(PySequence_Concat(function.get(), arguments[1]));
   Ref made = positional ? Ref::steal(PyObject_Call(partial, positional.get(), arguments[2])) : Ref();
@@ -318,7 +315,7 @@ template <_PyCFunctionFast function>
 PyObject* callable(const char* name) {
   static PyMethodDef definition = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
                                    METH_FASTCALL, nullptr};
-  static PyObject* const object = PyCFunction_New(&definition, nullptr);
+  static constinit CachedObject object{[](const char*) { return Ref::steal(PyCFunction_New(&definition, nullptr)); }};
   return object;
 }
 

@@ -278,8 +278,8 @@ bool is_read_after(const PreparedCode& original, ResumePlace place, int32_t loca
 
 const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed,
                                       PyObject* globals) {
-  std::unique_ptr<ResumeFunction>& known = registry().functions[{original.code(), globals, place, passed}];
-  if (known) return known.get();
+  const ResumeKey key{original.code(), globals, place, passed};
+  if (auto known = registry().functions.find(key); known != registry().functions.end()) return known->second.get();
   auto made = std::make_unique<ResumeFunction>();
   made->original = original.code_object;
   made->place = place;
@@ -292,11 +292,12 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
   PyObject* name = made->name.release();
   PyUnicode_InternInPlace(&name);
   made->name = Ref::steal(name);
+  // Making it allocates, so another thread may have come first: then its function stays, for somebody uses it already.
+  if (auto known = registry().functions.find(key); known != registry().functions.end()) return known->second.get();
   if (registry().publishes && PyDict_SetItem(globals, made->name.get(), made->function.get()) < 0) return nullptr;
   registry().by_code[reinterpret_cast<PyCodeObject*>(code.get())] = made.get();
   note_prologue(reinterpret_cast<PyCodeObject*>(code.get()), made->prologue);
-  known = std::move(made);
-  return known.get();
+  return registry().functions.emplace(key, std::move(made)).first->second.get();
 }
 
 const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept {

@@ -172,7 +172,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
   if (is_numpy_scalar(object)) {  // a new one each time
-    static PyObject* const copy = import_object("numpy.generic.copy").release();
+    static constinit Imported copy{"numpy.generic.copy"};
     return add({PlanStep::Kind::Call, Ref::borrow(copy), 0, {constant(object)}});
   }
   if (is_fake(object)) return output(object);
@@ -189,7 +189,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     PyObject* owner = tracer_.owner_of_dict(object);
     static PyObject* const dict_name = interned("__dict__");
     static PyObject* const annotations_name = interned("__annotations__");
-    static PyObject* const getattr = import_object("builtins.getattr").release();
+    static constinit Imported getattr{"builtins.getattr"};
     if (owner && PyType_Check(owner))
       return PyDict_GET_SIZE(object) ? refuse("annotations that are put into a class")
                                      : call(getattr, {owner, annotations_name});
@@ -214,10 +214,10 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (type == &_PyWeakref_RefType) return weak_reference(object);
   if (is_context_token(object)) return context_token(object);
   if (type == &PyBaseObject_Type) return call(reinterpret_cast<PyObject*>(type), {});
-  static PyObject* const union_type = import_object("types.UnionType").release();
+  static constinit Imported union_type{"types.UnionType"};
   if (reinterpret_cast<PyObject*>(type) == union_type) {
-    static PyObject* const join = import_object("functools.reduce").release();
-    static PyObject* const unite = import_object("operator.or_").release();
+    static constinit Imported join{"functools.reduce"};
+    static constinit Imported unite{"operator.or_"};
     Ref members = Ref::steal(PyObject_GetAttrString(object, "__args__"));
     keep_alive_.push_back(members);
     const ValueId step = value_of(members.get());
@@ -376,7 +376,7 @@ bool ValuePlanner::watched_are_held() {
 
 // Made by setting the variable, after what the trace set it to before.
 ValueId ValuePlanner::context_token(PyObject* token) {
-  static PyObject* const set_variable = import_object("contextvars.ContextVar.set").release();
+  static constinit Imported set_variable{"contextvars.ContextVar.set"};
   const std::vector<ContextSet>& sets = tracer_.outside.context_sets();
   const auto own = std::find_if(sets.begin(), sets.end(), [&](const ContextSet& set) { return set.token.is(token); });
   if (own == sets.end()) return refuse("a token of a ContextVar that was reset leaves the trace");
@@ -532,7 +532,7 @@ ValueId ValuePlanner::bound_method(PyObject* function, PyObject* self) {
   const bool is_descriptor = Py_IS_TYPE(function, &PyMethodDescr_Type) || Py_IS_TYPE(function, &PyWrapperDescr_Type);
   if (!is_descriptor) return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {function, self});
   if (!shown_type(self)) return call(bind_callable(), {function, self});
-  static PyObject* const getattr = import_object("builtins.getattr").release();  // the real one has its own
+  static constinit Imported getattr{"builtins.getattr"};  // the real one has its own
   return call(getattr, {self, PyDescr_NAME(function)});
 }
 
@@ -630,7 +630,7 @@ ValueId ValuePlanner::reduced(PyObject* object) {
   if (!PyType_Check(callable) && !PyCFunction_Check(callable)) return refuse(what);
   keep_alive_.push_back(parts);
   // Over an instance of a Python class: that may have an __iter__ of its own, which did not make this one.
-  static PyObject* const iter = import_object("builtins.iter").release();
+  static constinit Imported iter{"builtins.iter"};
   PyObject* iterable = PyTuple_GET_SIZE(arguments) == 1 ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
   const bool is_subclass = iterable && is_python_class(Py_TYPE(iterable)) && native_base(Py_TYPE(iterable))->tp_iter;
   const ValueId made = callable == iter && is_subclass ? call(native_iterator_callable(), {iterable})

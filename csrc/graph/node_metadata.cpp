@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "python/cached.h"
+
 namespace minidynamo {
 namespace {
 
@@ -66,7 +68,8 @@ Ref TensorMetadata::of(PyObject* tensor) {
   static PyObject* const requires_grad_name = interned("requires_grad");
   static PyObject* const stride_name = interned("stride");
   static PyObject* const is_contiguous_name = interned("is_contiguous");
-  static PyObject* const memory_format_keyword = Py_BuildValue("(s)", "memory_format");
+  static constinit CachedObject memory_format_keyword{
+      [](const char*) { return Ref::steal(Py_BuildValue("(s)", "memory_format")); }};
   Ref shape = Ref::steal(PyObject_GetAttr(tensor, shape_name));
   Ref dtype = Ref::steal(PyObject_GetAttr(tensor, dtype_name));
   Ref requires_grad = Ref::steal(PyObject_GetAttr(tensor, requires_grad_name));
@@ -79,7 +82,7 @@ Ref TensorMetadata::of(PyObject* tensor) {
     if (i > 0 && dimensions != i + 3) continue;  // channels last is a property of 4 dimensions, or of 5
     PyObject* const arguments[] = {tensor, formats_[i].get()};
     Ref is_contiguous = Ref::steal(
-        PyObject_VectorcallMethod(is_contiguous_name, arguments, 1, i == 0 ? nullptr : memory_format_keyword));
+        PyObject_VectorcallMethod(is_contiguous_name, arguments, 1, i == 0 ? nullptr : memory_format_keyword.get()));
     if (!is_contiguous) return nullptr;
     if (is_contiguous.is(Py_True)) {
       memory_format = formats_[i];

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "guard/constants.h"
+#include "python/collector.h"
 #include "python/context_variable.h"
 #include "python/iterators.h"
 #include "python/mapping_proxy.h"
@@ -80,6 +81,7 @@ Lookup fetch_nothing_slowly(const AccessStep&, Reached, Reached& result, Ref&) n
 
 Lookup fetch_attribute_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   if (parent.inline_attributes) return found(result, nullptr);
+  CollectorPaused nothing_else_runs;
   owned = Ref::steal(PyObject_GetAttr(parent.object, step.key));
   if (!owned) PyErr_Clear();
   return found(result, owned.get());
@@ -120,9 +122,8 @@ Lookup fetch_call_result_slowly(const AccessStep&, Reached parent, Reached& resu
   if (!owned) PyErr_Clear();
   return found(result, owned.get());
 }
-Lookup fetch_call_result(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  return fetch_call_result_slowly(step, parent, result, owned);
-}
+// Called before the walk.
+Lookup fetch_call_result(AccessStep& step, Reached, Reached& result, Ref&) noexcept { return found(result, step.key); }
 
 Lookup fetch_instance_dict(AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
   if (parent.inline_attributes || !has_instance_dict(Py_TYPE(parent.object))) return found(result, nullptr);
@@ -163,6 +164,7 @@ Lookup fetch_index_slowly(const AccessStep& step, Reached parent, Reached& resul
   if (step.form == DequeElement) {
     PyTypeObject* deque = deque_base(Py_TYPE(sequence));
     if (!deque) return Lookup::Undecided;
+    CollectorPaused nothing_else_runs;
     owned = Ref::steal(deque->tp_as_sequence->sq_item(sequence, step.index));
     if (!owned) PyErr_Clear();
     return found(result, owned.get());
@@ -214,6 +216,7 @@ Lookup fetch_upcoming_slowly(const AccessStep& step, Reached parent, Reached& re
   // The next item of a dict that has changed its size is an error.
   if (is_dict_iterator(Py_TYPE(parent.object)) && look_at_dict_iterator(parent.object).is_stale)
     return Lookup::Undecided;
+  CollectorPaused nothing_else_runs;
   owned = peek_item(parent.object, step.index);
   return found(result, owned.get());
 }
@@ -226,6 +229,7 @@ Lookup fetch_upcoming(AccessStep& step, Reached parent, Reached& result, Ref& ow
 Lookup fetch_iterator_part_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   if (parent.inline_attributes || (!Py_IS_TYPE(parent.object, &PyEnum_Type) && !Py_IS_TYPE(parent.object, &PyZip_Type)))
     return Lookup::Undecided;
+  CollectorPaused nothing_else_runs;
   const Ref parts = Ref::steal(PyObject_CallMethod(parent.object, "__reduce__", nullptr));
   PyErr_Clear();
   PyObject* made_from = parts && PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) == 2
@@ -259,6 +263,7 @@ Lookup fetch_referent(AccessStep& step, Reached parent, Reached& result, Ref& ow
 
 Lookup fetch_context_value_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   if (parent.inline_attributes || !PyContextVar_CheckExact(parent.object)) return Lookup::Undecided;
+  CollectorPaused nothing_else_runs;
   owned = Ref::steal(context_value(parent.object, step.index == 1));
   return found(result, owned.get());
 }

@@ -1,19 +1,23 @@
 // The fast check: one walk over the program. See guard_program.h for why it may skip what it skips.
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "guard/guard_program.h"
+#include "python/collector.h"
 #include "python/type_version.h"
 
 namespace minidynamo {
 namespace {
 
 // A constant that is the very object seen last needs no comparison: the check keeps it alive, so its address is its
-// own.
-bool passes(Check& check, Reached object) noexcept {
+// own. The one before is let go of when the walk is over, if it may hold something else.
+bool passes(Check& check, Reached object, std::vector<Ref>& let_go_later) noexcept {
   if (!check.passed) return holds(check, object);
   if (check.passed.is(object.object)) return true;
   if (!holds(check, object)) return false;
-  check.passed = Ref::borrow(object.object);
+  Ref before = std::exchange(check.passed, Ref::borrow(object.object));
+  if (PyType_IS_GC(before.type())) let_go_later.push_back(std::move(before));
   return true;
 }
 
@@ -56,7 +60,7 @@ class Walk {
   bool pass(const Node& node, uint32_t begin, uint32_t end, Reached value) noexcept {
     Check* checks = checks_ + node.first_check;
     for (uint32_t i = begin; i < end; ++i)
-      if (!passes(checks[i], value)) return false;
+      if (!passes(checks[i], value, program_.fresh_)) return false;
     return true;
   }
 
@@ -129,6 +133,12 @@ class Walk {
     Node& node = nodes_[index];
     const uint32_t first = node.first_child;
     uint64_t version = version_of(node, value);
+    if (version == 0 && node.versioned_children && nodes_[first].access == Access::ClassAttribute &&
+        !value.inline_attributes && PyType_Check(value.object)) {
+      // A class that was changed has no version until something is looked up in it.
+      class_attribute(reinterpret_cast<PyTypeObject*>(value.object), program_.steps_[first].key);
+      version = version_of(node, value);
+    }
     if (version == 0 || version != node.stamp || (node.access == Access::InstanceDict && !backs_version(node, value))) {
       node.stamp = 0;
       if (!pass(node, node.stable_checks, node.stable_checks + node.versioned_checks, value)) return refuse(index);
@@ -146,8 +156,8 @@ class Walk {
         child.last = result.object;
         if (!pass(child, 0, child.stable_checks, result)) return refuse(first + i);
       }
-      // Looking an attribute up gives a class a version if it had none.
-      nodes_[index].stamp = version_of(node, value);
+      // Of the version that was there before the first fetch: a write since then has not been looked at.
+      nodes_[index].stamp = version_of(node, value) == version ? version : 0;
     }
     for (uint32_t i = 0; i < node.revisited_children; ++i)
       if (!revisit(first + i)) return false;
@@ -171,7 +181,7 @@ bool GuardProgram::passes_alone(uint32_t index, const FrameView& frame, Reached&
   if (node.absent) return lookup == Lookup::Absent;
   if (lookup != Lookup::Found) return false;
   for (uint32_t i = 0; i < node.checks; ++i)
-    if (!passes(checks_[node.first_check + i], result)) return false;
+    if (!passes(checks_[node.first_check + i], result, fresh_)) return false;
   return true;
 }
 
@@ -194,6 +204,7 @@ bool GuardProgram::are_distinct(PyObject* const* slots) noexcept {
 }
 
 bool GuardProgram::make_gathered_dicts(PyObject** slots) noexcept {
+  CollectorPaused nothing_else_runs;
   for (auto [slot, instance] : dicts_to_make_) {
     Ref dict = Ref::steal(PyObject_GenericGetDict(instance, nullptr));
     if (!dict) {
@@ -205,10 +216,47 @@ bool GuardProgram::make_gathered_dicts(PyObject** slots) noexcept {
   return true;
 }
 
+// Functions that tell a state of the process may run Python code, or let another thread run: nothing has been looked at
+// yet.
+std::vector<Ref> GuardProgram::call_functions() const noexcept {
+  std::vector<Ref> results;
+  results.reserve(calls_.size());
+  for (uint32_t call : calls_) {
+    const Ref function = Ref::borrow(steps_[parents_[call]].key);
+    results.push_back(Ref::steal(PyObject_CallNoArgs(function.get())));
+    PyErr_Clear();
+  }
+  return results;
+}
+
+void GuardProgram::drop_owned() noexcept {
+  // Taken out first: what dies may run code that comes back here. What an interrupted walk holds is not ours.
+  const std::vector<Ref> doomed_apart = std::exchange(apart_, {});
+  if (walking_) return;
+  const std::vector<Ref> doomed = std::exchange(fresh_, {});
+}
+
 bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
-  fresh_.clear();
-  dicts_to_make_.clear();
   if (!impossible_.empty()) return false;
+  if (walking_) return check_apart(frame, slots);
+  std::vector<Ref> results;
+  if (!calls_.empty()) results = call_functions();
+  while (!fresh_.empty()) drop_owned();
+  if (walking_) return check_apart(frame, slots);  // what was let go of let another thread run
+  walking_ = true;
+  for (size_t i = 0; i < results.size(); ++i) steps_[calls_[i]].key = results[i].get();
+  const bool passed = walk(frame, slots);
+  for (size_t i = 0; i < results.size(); ++i) {
+    steps_[calls_[i]].key = nullptr;
+    fresh_.push_back(std::move(results[i]));
+  }
+  walking_ = false;
+  if (!passed || slots_.empty()) let_go();
+  return passed;
+}
+
+bool GuardProgram::walk(const FrameView& frame, PyObject** slots) noexcept {
+  dicts_to_make_.clear();
   if (suspect_torch_state_ && !torch_state_->matches()) return false;
   Reached reached;
   if (suspect_ != kNoParent && !passes_alone(suspect_, frame, reached)) {
@@ -229,8 +277,25 @@ bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
   // What passed is remembered before missing dicts are made: those are objects that no walk has seen.
   std::copy_n(slots, slots_.size(), slots_.begin());
   if (!dicts_to_make_.empty() && !make_gathered_dicts(slots)) return false;
-  if (slots_.empty()) fresh_.clear();
   if (suspect_ != kNoParent && --suspicion_ == 0) suspect_ = kNoParent;
+  return true;
+}
+
+bool GuardProgram::check_apart(const FrameView& frame, PyObject** slots) noexcept {
+  CollectorPaused nothing_else_runs;
+  Everything all;
+  if (first_failure(frame, all)) return false;
+  for (uint32_t index = 0; slots && index < nodes_.size(); ++index) {
+    if (nodes_[index].slot < 0) continue;
+    const Reached found = all.reached[index];
+    Ref value = found.inline_attributes ? Ref::steal(PyObject_GenericGetDict(found.object, nullptr))
+                                        : Ref::borrow(found.object);
+    if (!value) return PyErr_Clear(), false;
+    slots[nodes_[index].slot] = value.get();
+    apart_.push_back(std::move(value));
+  }
+  // What else was reached lives as long, so that nothing dies here.
+  std::move(all.owners.begin(), all.owners.end(), std::back_inserter(apart_));
   return true;
 }
 

@@ -7,13 +7,20 @@
 namespace minidynamo {
 
 std::optional<Failure> GuardProgram::first_failure(const FrameView& frame) const {
+  Everything all;
+  return first_failure(frame, all);
+}
+
+std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Everything& all) const {
   Failure failure;
   if (!impossible_.empty()) {
     failure.text = impossible_;
     return failure;
   }
-  std::vector<Reached> reached(nodes_.size());
-  std::vector<Ref> owners(nodes_.size());
+  std::vector<Reached>& reached = all.reached;
+  std::vector<Ref>& owners = all.owners;
+  reached.resize(nodes_.size());
+  owners.resize(nodes_.size());
   for (uint32_t index = 0; index < nodes_.size(); ++index) {
     const Node& node = nodes_[index];
     Reached& value = reached[index];

@@ -3,6 +3,7 @@
 #include "guard/guard_kinds.h"
 
 #include "guard/constants.h"
+#include "python/collector.h"
 #include "python/type_version.h"
 
 namespace minidynamo {
@@ -170,6 +171,7 @@ Py_ssize_t length_as(uint8_t form, Reached object) noexcept {
     }
     default: {
       if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE) return -1;
+      CollectorPaused nothing_else_runs;
       Py_ssize_t size = PyObject_Size(o);
       if (size < 0) PyErr_Clear();
       return size;
@@ -209,6 +211,7 @@ bool visit_keys(Reached object, ItemVisitor visit, void* state) noexcept {
   if (object.inline_attributes) return visit_inline_attributes(dict, visit, state);
   if (!PyDict_Check(dict)) return false;
   if (PyODict_Check(dict) && PyODict_SIZE(dict) > 1) {  // has an order of its own
+    CollectorPaused nothing_else_runs;
     Ref iterator = Ref::steal(PyODict_Type.tp_iter(dict));
     while (iterator) {
       Ref key = Ref::steal(Py_TYPE(iterator.get())->tp_iternext(iterator.get()));

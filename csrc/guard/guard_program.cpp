@@ -220,6 +220,11 @@ void GuardProgram::compile(GuardBuilder& builder) {
     const Py_hash_t hash = source.access == Access::DictItem ? dict_hash(source) : source.hash;
     steps_.push_back({source.key.get(), hash, source.index, layout.form, 0});
     parents_.push_back(parent);
+    if (source.access == Access::CallResult) {
+      calls_.push_back(layout.node);
+      // It is called before anything else is looked at.
+      if (parent == kNoParent || nodes_[parent].access != Access::Pinned) impossible_ = "a call of what is not pinned";
+    }
     absence_causes_.push_back(compiler.absence_cause(id));
     if (source.text) {
       text_of_.emplace_back(layout.node, static_cast<uint32_t>(texts_.size()));

@@ -7,8 +7,12 @@
 // Whatever else was remembered (Node::last) is used only after such a proof in the same walk, so a stale address is
 // never followed.
 //
-// Soundness rests on this: while a walk runs no Python code does (design.md, invariant of the guards), and a stamp is
-// written only after every fetch and every stable check it stands for has passed.
+// Soundness rests on this: while a walk runs no Python code does, and a stamp is written only after every fetch and
+// every stable check it stands for has passed, if the version is still what it was before them. What could run Python
+// code is kept out of the walk: functions that have to be called are called before it begins (GuardProgram::calls_),
+// what it allocates is allocated with the garbage collector paused, and what it lets go of is let go of when it is
+// over. Should a walk be interrupted all the same (a getter of a C extension that lets go of the GIL), a second walk of
+// the same program meanwhile leaves its state alone (GuardProgram::check_apart).
 #pragma once
 #include <optional>
 #include <string>
@@ -65,9 +69,12 @@ class GuardProgram {
  public:
   explicit GuardProgram(GuardBuilder& builder);
 
-  // Gathers `slots` if all guards hold; they are alive until `let_go` or the next check.
+  // Gathers `slots` if all guards hold; they are alive until `let_go` or the next check, but only while nothing else
+  // runs.
   bool check(const FrameView& frame, PyObject** slots) noexcept;
-  void let_go() noexcept { fresh_.clear(); }
+  void let_go() noexcept {
+    if (!fresh_.empty() || !apart_.empty()) drop_owned();
+  }
   std::optional<Failure> first_failure(const FrameView& frame) const;  // the plain slow way
   std::string failure_text(const Failure& failure) const;
   std::vector<std::string> to_text() const;
@@ -93,9 +100,12 @@ class GuardProgram {
   std::optional<TorchState> torch_state_;
   std::string impossible_;  // why no frame can pass; "" normally
   size_t absences_ = 0;
+  std::vector<uint32_t> calls_;  // CallResult nodes; a walk finds the results in their steps' keys
 
-  std::vector<PyObject*> slots_;                               // of the walk that passed last
-  std::vector<Ref> fresh_;                                     // results of getters that nothing else keeps alive
+  bool walking_ = false;
+  std::vector<PyObject*> slots_;  // of the walk that passed last
+  std::vector<Ref> fresh_;        // what nothing else keeps alive, and what is to be let go of after the walk
+  std::vector<Ref> apart_;        // the same of walks apart
   std::vector<std::pair<uint32_t, PyObject*>> dicts_to_make_;  // gathered __dict__s that do not exist yet
   std::vector<PyObject*> own_slots_;                           // room for callers that want none
   std::vector<PyObject*> distinct_scratch_;
@@ -106,6 +116,16 @@ class GuardProgram {
   bool suspect_torch_state_ = false;
 
   void compile(GuardBuilder& builder);
+
+  bool walk(const FrameView& frame, PyObject** slots) noexcept;
+  bool check_apart(const FrameView& frame, PyObject** slots) noexcept;
+  std::vector<Ref> call_functions() const noexcept;
+  void drop_owned() noexcept;
+  struct Everything {  // what a slow walk reached, by node
+    std::vector<Reached> reached;
+    std::vector<Ref> owners;
+  };
+  std::optional<Failure> first_failure(const FrameView& frame, Everything& all) const;
 
   bool passes_alone(uint32_t node, const FrameView& frame, Reached& result) noexcept;
   bool are_distinct(PyObject* const* slots) noexcept;

@@ -7,6 +7,7 @@
 #include "codegen/resume.h"
 #include "hook/report.h"
 #include "hook/trace_frame.h"
+#include "hook/turn.h"
 #include "hook/uncaptured_callable.h"
 #include "python/error_text.h"
 #include "trace/known_types.h"
@@ -58,12 +59,17 @@ long force_break_at(PyCodeObject* code, PyObject* config) {
   return find_resume_function(code) ? 0 : number;
 }
 
-// Calls the backend with real tensors. Null: the frame runs as it was, or a Python error is set.
+// Calls the backend with real tensors, one thread at a time: backends change state of the whole process. Null: the
+// frame runs as it was, or a Python error is set.
 Ref compile(const Exit& exit, PyObject* config, PyObject* graph_module, const std::string& name) {
   Ref inputs = Ref::steal(PyList_New(0));
   for (Source* source : exit.inputs)
     if (PyList_Append(inputs.get(), source->value.get()) < 0) return nullptr;
   ModeScope nothing_else(kCaptureNothing);
+  BackendTurn turn;
+  const Turn taken = turn.take(capture_deadline(config));
+  // Under fullgraph the frame may not run as it was.
+  if (taken == Turn::Error || (taken == Turn::Never && !asks_for_fullgraph(config))) return nullptr;
   return Ref::steal(PyObject_CallMethod(config, "compile_graph", "OOs", graph_module, inputs.get(), name.c_str()));
 }
 
@@ -76,8 +82,8 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   if (!known_types()) return nullptr;
   auto refuse = [&](BreakReason reason, std::string detail) -> std::shared_ptr<CacheEntry> {
     PyErr_Clear();
-    report_uncaptured(code, config, Break{reason, std::move(detail)});
-    if (fullgraph) raise_unsupported();
+    const Uncaptured record = report_uncaptured(code, config, Break{reason, std::move(detail)});
+    if (fullgraph) raise_unsupported(record);
     return nullptr;
   };
   if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
@@ -92,8 +98,8 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   // What arrived meanwhile is the program's to handle: what follows runs Python code, and clears errors.
   if (PyErr_CheckSignals() < 0) return nullptr;
   if (!traced) {
-    report_uncaptured(code, config, why);
-    if (fullgraph) raise_unsupported();
+    const Uncaptured record = report_uncaptured(code, config, why);
+    if (fullgraph) raise_unsupported(record);
     return nullptr;
   }
   statistics.propagate += traced->tracer->propagate_seconds;
@@ -113,7 +119,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
     if (!graph_module) return refuse(BreakReason::GraphExport, take_error_text());
     compiled = compile(exit, config, graph_module.get(), name);
     statistics.backend += watch.lap();
-    if (!compiled) return nullptr;  // BackendCompilerFailed
+    if (!compiled) return nullptr;  // BackendCompilerFailed; or others were in the way, and a later call is captured
     if (compiled.is(Py_None)) return refuse(BreakReason::BackendFailed, "the backend failed and errors are suppressed");
     Ref name_object = Ref::steal(PyUnicode_InternFromString(name.c_str()));
     // What the backend made is not captured, though the hook is there for what the residual code calls.
@@ -163,17 +169,30 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
   CodeCache* cache = CodeCache::get(code);
   if (!cache) return false;
   if (find_cached(cache, view, config, found)) return true;
-  const ConfigId id = config_id(config);
+  const uint64_t seen = cache->changes();
+  const Ref its_owner = Ref::borrow(reinterpret_cast<PyObject*>(code));  // what follows runs Python code
   apply_settings(config);
-  const LookupResult missed = cache->miss(id);
-  if (missed.outcome == LookupResult::Outcome::Uncaptured) {
-    report_skipped(code, config, *missed.skip);
-    return false;
+  const Deadline deadline = capture_deadline(config);
+  const ConfigId id = config_id(config);
+  CaptureTurn turn(code, id);
+  for (bool is_news = cache->changes() != seen;; is_news = true) {
+    // Another thread may have captured it, or found that it cannot be, meanwhile.
+    if (is_news && find_cached(cache, view, config, found)) return true;
+    const LookupResult missed = cache->miss(id);
+    if (missed.outcome == LookupResult::Outcome::Uncaptured) {
+      const SkipMark mark = *missed.skip;
+      report_skipped(code, config, mark);
+      return false;
+    }
+    const Turn taken = turn.take(deadline);
+    if (taken == Turn::Mine || (taken == Turn::Never && asks_for_fullgraph(config))) break;
+    if (taken != Turn::Over) return false;
   }
   if (cache->entry_count(id)) report_recompile(code, config, *cache, view);
   found.entry = capture(code, view, config);
   if (!found.entry) return false;
   found.entry->config = id;
+  config_id(config);  // again: a reset meanwhile forgot it
   found.slots = found.room.reserve(found.entry->guards.gathered());
   if (!found.entry->guards.check(view, found.slots)) return false;
   cache->add(found.entry);
@@ -183,16 +202,25 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
 void reset_runtime() {
   Runtime& state = runtime();
   CacheRegistry::instance().reset();
-  state.uncaptured.clear();
-  state.configs.clear();
+  // Emptied first: letting go of code and configurations may run code that adds to them.
+  const auto records = std::exchange(state.uncaptured, {});
+  const auto configs = std::exchange(state.configs, {});
   state.limited.clear();
   state.statistics = {};
   clear_fake_memo();
-  if (state.running_entries) {  // residual code on somebody's stack still goes by these names
+  if (state.names_in_use)
     state.forget_names_later = true;
-    return;
-  }
+  else
+    forget_names();
+}
+
+NamesInUse::~NamesInUse() {
+  if (--runtime().names_in_use || !runtime().forget_names_later) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  CacheRegistry::instance().drop_entries();  // of captures that went on meanwhile: they go by these names too
   forget_names();
+  PyErr_Restore(type, value, traceback);
 }
 
 void forget_names() {

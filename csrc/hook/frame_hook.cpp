@@ -29,7 +29,7 @@ PyObject* meta_kernel_wrapper = nullptr;
 // Looked up when the hook is first installed: later, looking would itself come through the hook.
 void find_meta_kernel_wrapper() {
   static bool looked = false;
-  if (std::exchange(looked, true)) return;
+  if (looked) return;
   Ref disable = import_object("torch._compile._disable_dynamo");
   if (disable && PyFunction_Check(disable.get())) {
     PyObject* consts = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(disable.get()))->co_consts;
@@ -38,6 +38,7 @@ void find_meta_kernel_wrapper() {
         meta_kernel_wrapper = Ref::borrow(PyTuple_GET_ITEM(consts, i)).release();
   }
   PyErr_Clear();
+  looked = true;  // a second thread that comes in the middle looks too
 }
 
 // That wrapper imports all of TorchDynamo to keep it out of the kernel. There is nothing to keep out here: the kernel

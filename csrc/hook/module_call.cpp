@@ -14,8 +14,9 @@ struct ModuleMachinery {
 };
 
 const ModuleMachinery& machinery() {
-  static const ModuleMachinery* const found = [] {
-    auto* made = new ModuleMachinery;
+  static constinit Cached<ModuleMachinery> found;
+  return *found.get([] {
+    auto made = std::make_unique<ModuleMachinery>();
     made->call = import_object("torch.nn.Module._wrapped_call_impl");
     for (const char* path :
          {"torch.nn.modules.module._global_forward_hooks", "torch.nn.modules.module._global_forward_pre_hooks",
@@ -25,8 +26,7 @@ const ModuleMachinery& machinery() {
          {"_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_compiled_call_impl"})
       made->own_hooks.push_back(Ref::steal(PyUnicode_InternFromString(name)));
     return made;
-  }();
-  return *found;
+  });
 }
 
 bool is_empty(PyObject* value) noexcept {

@@ -8,6 +8,7 @@
 #include "hook/frame_hook.h"
 #include "hook/module_call.h"
 #include "hook/run_entry.h"
+#include "python/cached.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
 #include "trace/rules.h"
@@ -143,7 +144,7 @@ PyGetSetDef properties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-PyTypeObject make_type() {
+constexpr PyTypeObject make_type() {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
   type.tp_name = "minidynamo._C.OptimizedFunction";
   type.tp_doc = "OptimizedFunction(function, config)\n--\n\nA callable that captures and compiles calls of a function.";
@@ -167,9 +168,9 @@ PyTypeObject make_type() {
 }  // namespace
 
 PyTypeObject* optimized_function_type() {
-  static PyTypeObject type = make_type();
+  static constinit PyTypeObject type = make_type();
   if (!(type.tp_flags & Py_TPFLAGS_READY)) {
-    if (PyType_Ready(&type) < 0) return nullptr;
+    if (!make_ready(type)) return nullptr;
     trace_through_wrapped(&type);
   }
   return &type;

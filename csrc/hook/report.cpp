@@ -26,12 +26,21 @@ void log(PyObject* config, const char* topic, const std::string& text) {
   PyErr_Clear();
 }
 
-void record(PyCodeObject* code, const Break& why, Uncaptured::Kind kind) {
+// A copy is given back: other threads add records of theirs.
+Uncaptured record(PyCodeObject* code, const Break& why, Uncaptured::Kind kind) {
   Ref frame_code = Ref::borrow(reinterpret_cast<PyObject*>(code));
   Ref place = why.code_object ? why.code_object : frame_code;
-  runtime().uncaptured.push_back({kind, std::move(frame_code), std::move(place), row_of(why.reason).code, why.detail,
-                                  why.user_stack, why.line ? why.line : code->co_firstlineno, why.column,
-                                  why.end_column});
+  Uncaptured made{kind,
+                  std::move(frame_code),
+                  std::move(place),
+                  row_of(why.reason).code,
+                  why.detail,
+                  why.user_stack,
+                  why.line ? why.line : code->co_firstlineno,
+                  why.column,
+                  why.end_column};
+  runtime().uncaptured.push_back(made);
+  return made;
 }
 
 // What minidynamo._breaks.<function> makes of a record.
@@ -41,13 +50,9 @@ Ref in_words(const char* function, const Uncaptured& record) {
   return facts ? Ref::steal(PyObject_CallOneArg(make.get(), facts.get())) : Ref();
 }
 
-void raise_unsupported(const Uncaptured& why) {
-  if (Ref error = in_words("unsupported", why)) PyErr_SetObject(reinterpret_cast<PyObject*>(error.type()), error.get());
-}
-
-void log_last_record(PyObject* config) {
+void log_record(PyObject* config, const Uncaptured& record) {
   if (!is_logged(config, "breaks")) return;
-  Ref text = in_words("log_text", runtime().uncaptured.back());
+  Ref text = in_words("log_text", record);
   if (text && PyUnicode_Check(text.get())) log(config, "breaks", PyUnicode_AsUTF8(text.get()));
   PyErr_Clear();
 }
@@ -56,7 +61,9 @@ void log_last_record(PyObject* config) {
 
 bool asks_for_fullgraph(PyObject* config) { return flag(config, "fullgraph"); }
 
-void raise_unsupported() { raise_unsupported(runtime().uncaptured.back()); }
+void raise_unsupported(const Uncaptured& why) {
+  if (Ref error = in_words("unsupported", why)) PyErr_SetObject(reinterpret_cast<PyObject*>(error.type()), error.get());
+}
 
 Ref to_dict(const Uncaptured& record) {
   auto* place = reinterpret_cast<PyCodeObject*>(record.code.get());
@@ -70,14 +77,12 @@ Ref to_dict(const Uncaptured& record) {
 }
 
 void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why) {
-  record(code, why, Uncaptured::Kind::GraphBreak);
-  log_last_record(config);
+  log_record(config, record(code, why, Uncaptured::Kind::GraphBreak));
 }
 
 void report_skipped(PyCodeObject* code, PyObject* config, const SkipMark& mark) {
   if (mark.reason == "recompile-limit" && runtime().limited.insert(code).second) {
-    record(code, Break{BreakReason::RecompileLimit, mark.detail}, Uncaptured::Kind::Frame);
-    log_last_record(config);
+    log_record(config, record(code, Break{BreakReason::RecompileLimit, mark.detail}, Uncaptured::Kind::Frame));
   }
   if (!asks_for_fullgraph(config)) return;
   // The first report knows more than the mark.
@@ -85,17 +90,18 @@ void report_skipped(PyCodeObject* code, PyObject* config, const SkipMark& mark) 
   for (auto known = records.rbegin(); known != records.rend(); ++known)
     if (known->frame_code.get() == reinterpret_cast<PyObject*>(code) && known->reason == mark.reason &&
         known->detail == mark.detail)
-      return raise_unsupported(*known);
+      return raise_unsupported(Uncaptured(*known));
   Ref code_object = Ref::borrow(reinterpret_cast<PyObject*>(code));
   raise_unsupported({Uncaptured::Kind::Frame, code_object, code_object, mark.reason, mark.detail, "",
                      mark.line ? mark.line : code->co_firstlineno});
 }
 
-void report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why) {
-  record(code, why, Uncaptured::Kind::Frame);
-  log_last_record(config);
+Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why) {
+  Uncaptured made = record(code, why, Uncaptured::Kind::Frame);
+  log_record(config, made);
   if (CodeCache* cache = CodeCache::get(code))
     cache->skip({reinterpret_cast<ConfigId>(config), row_of(why.reason).code, why.detail, why.line});
+  return made;
 }
 
 void report_entry(PyCodeObject* code, PyObject* config, const CacheEntry& entry) {

@@ -11,11 +11,11 @@ bool asks_for_fullgraph(PyObject* config);
 // The frame is split at a place: recorded and logged, no more.
 void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why);
 // The frame runs as it was, now and at later calls that no entry fits.
-void report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why);
+Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why);
 // A frame that an earlier report says to leave alone. Sets Unsupported under fullgraph.
 void report_skipped(PyCodeObject* code, PyObject* config, const SkipMark& mark);
-// Sets minidynamo.exceptions.Unsupported for what was reported last.
-void raise_unsupported();
+// Sets minidynamo.exceptions.Unsupported for what was reported.
+void raise_unsupported(const Uncaptured& why);
 // A record with the names of minidynamo.debug.Uncaptured; null with a Python error set on failure.
 Ref to_dict(const Uncaptured& record);
 

@@ -4,6 +4,7 @@
 #include "codegen/resume.h"
 #include "hook/capture.h"
 #include "hook/frame_hook.h"
+#include "python/cached.h"
 
 namespace minidynamo {
 namespace {
@@ -20,16 +21,8 @@ thread_local Run* current_run = nullptr;
 
 class RunScope {
  public:
-  explicit RunScope(Run& run) noexcept : outer_(std::exchange(current_run, &run)) { ++runtime().running_entries; }
-  ~RunScope() {
-    current_run = outer_;
-    if (--runtime().running_entries == 0 && runtime().forget_names_later) {
-      PyObject *type, *value, *traceback;
-      PyErr_Fetch(&type, &value, &traceback);
-      forget_names();
-      PyErr_Restore(type, value, traceback);
-    }
-  }
+  explicit RunScope(Run& run) noexcept : outer_(std::exchange(current_run, &run)) {}
+  ~RunScope() { current_run = outer_; }
   RunScope(const RunScope&) = delete;
 
  private:
@@ -37,20 +30,32 @@ class RunScope {
 };
 
 PyObject* put_aside_mark() {
-  static PyObject* const mark = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+  static constinit CachedObject mark{
+      [](const char*) { return Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))); }};
   return mark;
 }
 
-Ref pack_tuple(PyObject* const* slots, uint32_t count) {
-  Ref tuple = Ref::steal(PyTuple_New(count));
-  for (uint32_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Ref::borrow(slots[i]).release());
-  return tuple;
-}
+// What residual code is called with.
+struct Handed {
+  Ref inputs, live;
+};
 
-Ref pack_list(PyObject* const* slots, uint32_t count) {
-  Ref list = Ref::steal(PyList_New(count));
-  for (uint32_t i = 0; list && i < count; ++i) PyList_SET_ITEM(list.get(), i, Ref::borrow(slots[i]).release());
-  return list;
+// All that was gathered is held before anything is allocated: that may run the garbage collector, and with it code that
+// lets go of what the guards found.
+Handed take_arguments(const CacheEntry& entry, PyObject* const* slots) {
+  const uint32_t gathered = entry.uses_live ? entry.guards.gathered() : 0;
+  for (uint32_t i = 0; i < entry.graph_inputs; ++i) (void)Ref::borrow(slots[i]).release();
+  for (uint32_t i = 0; i < gathered; ++i) (void)Ref::borrow(slots[i]).release();
+  Handed made{Ref::steal(PyTuple_New(entry.graph_inputs)),
+              entry.uses_live ? Ref::steal(PyList_New(gathered)) : Ref::none()};
+  if (!made.inputs || !made.live) {
+    for (uint32_t i = 0; i < entry.graph_inputs; ++i) Ref::steal(slots[i]);
+    for (uint32_t i = 0; i < gathered; ++i) Ref::steal(slots[i]);
+    return {};
+  }
+  for (uint32_t i = 0; i < entry.graph_inputs; ++i) PyTuple_SET_ITEM(made.inputs.get(), i, slots[i]);
+  for (uint32_t i = 0; i < gathered; ++i) PyList_SET_ITEM(made.live.get(), i, slots[i]);
+  return made;
 }
 
 // Where residual code calls the compiled function: the only call of its kind.
@@ -95,9 +100,9 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
 Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slots, Run& run, bool& captured,
                  std::vector<Ref>* locals = nullptr) {
   captured = true;
-  Ref inputs = pack_tuple(slots, entry->graph_inputs);
-  Ref live = entry->uses_live ? pack_list(slots, entry->guards.gathered()) : Ref::none();
+  const auto [inputs, live] = take_arguments(*entry, slots);
   entry->guards.let_go();
+  if (!inputs) return nullptr;
   if (locals && !entry->compiled) locals->clear();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
@@ -189,12 +194,14 @@ Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool
   captured = false;
   CodeCache* cache = CodeCache::find(code);
   if (!cache) return nullptr;
+  NamesInUse names;
   FoundEntry found;
   return find_cached(cache, view, config, found) ? run_entry(found, captured) : Ref();
 }
 
 Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured) {
   captured = false;
+  NamesInUse names;
   FoundEntry found;
   return find_entry(code, view, config, found) ? run_entry(found, captured) : Ref();
 }

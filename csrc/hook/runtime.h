@@ -65,9 +65,19 @@ struct Runtime {
   std::vector<std::pair<Ref, Ref>> published;  // (globals dict, name) of __compiled_fn_N, removed at reset
   TraceLimits limits;
   Stress stress;
-  long running_entries = 0;  // on all threads
+  long names_in_use = 0;  // see NamesInUse
   bool forget_names_later = false;
 };
 Runtime& runtime() noexcept;
+
+// While an entry is looked for, captured or run, on any thread: a reset leaves the names of compiled and resume
+// functions in the modules until nobody goes by them.
+class NamesInUse {
+ public:
+  NamesInUse() noexcept { ++runtime().names_in_use; }
+  ~NamesInUse();
+  NamesInUse(const NamesInUse&) = delete;
+  NamesInUse& operator=(const NamesInUse&) = delete;
+};
 
 }  // namespace minidynamo

@@ -4,25 +4,13 @@
 
 #include "hook/frame_hook.h"
 #include "hook/runtime.h"
+#include "python/collector.h"
 #include "python/error_text.h"
 #include "trace/evaluate.h"
 #include "trace/rules.h"
 
 namespace minidynamo {
 namespace {
-
-// The garbage collector would run finalizers of other people's objects in the middle of a trace.
-class CollectorPaused {
- public:
-  CollectorPaused() : was_enabled_(PyGC_Disable()) {}
-  ~CollectorPaused() {
-    if (was_enabled_) PyGC_Enable();
-  }
-  CollectorPaused(const CollectorPaused&) = delete;
-
- private:
-  bool was_enabled_;
-};
 
 // What the end of a trace at `stop` is told.
 struct Cut {
@@ -41,7 +29,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
   }
   load_rules();
   Tracer& tracer = *traced.tracer;
-  CollectorPaused collector;
+  CollectorPaused nobody_elses_finalizers;
   Ref handled = Ref::steal(PyErr_GetHandledException());
   ModeScope nothing_else(kCaptureNothing);
   TensorTraceScope tensors(tracer);

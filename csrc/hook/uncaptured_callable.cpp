@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include "hook/runtime.h"
+#include "python/cached.h"
 
 namespace minidynamo {
 namespace {
@@ -47,7 +48,7 @@ PyMemberDef uncaptured_members[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 
-PyTypeObject make_uncaptured_type() {
+constexpr PyTypeObject make_uncaptured_type() {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
   type.tp_name = "minidynamo._C.CompiledFunction";
   type.tp_basicsize = sizeof(UncapturedCallable);
@@ -66,8 +67,8 @@ PyTypeObject make_uncaptured_type() {
 
 Ref uncaptured_callable(PyObject* callable) {
   if (PyCFunction_Check(callable)) return Ref::borrow(callable);
-  static PyTypeObject type = make_uncaptured_type();
-  if (!(type.tp_flags & Py_TPFLAGS_READY) && PyType_Ready(&type) < 0) return nullptr;
+  static constinit PyTypeObject type = make_uncaptured_type();
+  if (!make_ready(type)) return nullptr;
   UncapturedCallable* made = PyObject_GC_New(UncapturedCallable, &type);
   if (!made) return nullptr;
   made->vectorcall = call_uncaptured;

@@ -1,14 +1,17 @@
 // CPython 3.11's type attribute lookup.
 #include "python/type_version.h"
 
+#include "python/cached.h"
+
 namespace minidynamo {
 
 bool is_python_class(PyTypeObject* type) noexcept {
-  static const destructor dealloc = [] {
-    Ref made = Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(){}", "Example"));
-    return reinterpret_cast<PyTypeObject*>(made.get())->tp_dealloc;
-  }();
-  return type->tp_dealloc == dealloc;
+  static constinit CachedObject example{[](const char* name) {
+                                          auto* maker = reinterpret_cast<PyObject*>(&PyType_Type);
+                                          return Ref::steal(PyObject_CallFunction(maker, "s(){}", name));
+                                        },
+                                        "Example"};
+  return type->tp_dealloc == example.type()->tp_dealloc;
 }
 
 PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept {

@@ -5,6 +5,7 @@
 #include <ATen/ThreadLocalState.h>
 #include <ATen/autocast_mode.h>
 
+#include "python/cached.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/float32_precision.h"
 #include "tensor/trace_state.h"
@@ -22,11 +23,12 @@ int autocast_nesting() {
 
 // The default device is a Python global beside the mode on the __torch_function__ stack.
 Ref default_device_namespace() {
-  static PyObject* dictionary = [] {
-    const Ref module = Ref::steal(PyImport_ImportModule("torch.utils._device"));
-    return module ? Ref::borrow(PyModule_GetDict(module.get())).release() : nullptr;
-  }();
-  if (!dictionary) PyErr_Clear();
+  static constinit CachedObject dictionary{[](const char* name) {
+                                             const Ref module = Ref::steal(PyImport_ImportModule(name));
+                                             return module ? Ref::borrow(PyModule_GetDict(module.get())) : Ref();
+                                           },
+                                           "torch.utils._device"};
+  if (!dictionary.get()) PyErr_Clear();
   return Ref::borrow(dictionary);
 }
 

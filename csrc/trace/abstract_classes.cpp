@@ -8,12 +8,12 @@ namespace minidynamo {
 namespace {
 
 PyObject* cache_token() {
-  static PyObject* const function = import_object("_abc.get_cache_token").release();
+  static constinit Imported function{"_abc.get_cache_token"};
   return function;
 }
 
 PyObject* subclass_check() {
-  static PyObject* const function = import_object("_abc._abc_subclasscheck").release();
+  static constinit Imported function{"_abc._abc_subclasscheck"};
   return function;
 }
 
@@ -48,7 +48,7 @@ void guard_answer(Tracer& tracer, PyTypeObject* type, PyObject* abstract_class) 
 }  // namespace
 
 void guard_is_no_subclass(Tracer& tracer, PyTypeObject* type, PyObject* classes) {
-  static PyTypeObject* const abc_meta = reinterpret_cast<PyTypeObject*>(import_object("abc.ABCMeta").release());
+  static constinit ImportedType abc_meta{"abc.ABCMeta"};
   if (PyTuple_Check(classes)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i)
       guard_is_no_subclass(tracer, type, PyTuple_GET_ITEM(classes, i));

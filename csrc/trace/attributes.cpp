@@ -33,10 +33,10 @@ Ref enter_child(Tracer& tracer, PyObject* owner, Access access, PyObject* key, P
 
 // The Python part of a descriptor (property.fget, classmethod.__func__), entered if the descriptor is outside.
 Ref descriptor_part(Tracer& tracer, PyObject* descriptor, const char* attribute) {
-  PyObject* name = interned(attribute);
-  Ref raw = Ref::steal(PyObject_GetAttr(descriptor, name));
+  const Ref name = Ref::steal(interned(attribute));
+  Ref raw = Ref::steal(PyObject_GetAttr(descriptor, name.get()));
   if (!raw || !tracer.outside.source_of(descriptor)) return raw;
-  return enter_child(tracer, descriptor, Access::Attribute, name, raw.get());
+  return enter_child(tracer, descriptor, Access::Attribute, name.get(), raw.get());
 }
 
 const PyMemberDef& member_of(PyObject* descriptor) noexcept {
@@ -702,10 +702,10 @@ bool enter_functions_of_property(Tracer& tracer, PyObject* object) {
 }
 
 Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute) {
-  PyObject* name = interned(attribute);
-  Ref raw = Ref::steal(PyObject_GetAttr(function, name));
+  const Ref name = Ref::steal(interned(attribute));
+  Ref raw = Ref::steal(PyObject_GetAttr(function, name.get()));
   if (!raw || !tracer.outside.source_of(function)) return raw;
-  return enter_child(tracer, function, Access::Attribute, name, raw.get());
+  return enter_child(tracer, function, Access::Attribute, name.get(), raw.get());
 }
 
 }  // namespace minidynamo

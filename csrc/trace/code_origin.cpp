@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "python/cached.h"
+
 namespace minidynamo {
 namespace {
 
@@ -13,8 +15,9 @@ struct Directory {
 };
 
 const std::vector<Directory>& known_directories() {
-  static const std::vector<Directory>* const known = [] {
-    auto* found = new std::vector<Directory>;
+  static constinit Cached<std::vector<Directory>> known;
+  return *known.get([] {
+    auto found = std::make_unique<std::vector<Directory>>();
     const std::pair<const char*, CodeOrigin> modules[] = {{"minidynamo", CodeOrigin::Minidynamo},
                                                           {"torch.nn", CodeOrigin::TorchModules},
                                                           {"torch", CodeOrigin::Torch},
@@ -27,8 +30,7 @@ const std::vector<Directory>& known_directories() {
       PyErr_Clear();
     }
     return found;
-  }();
-  return *known;
+  });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "trace/context_variables.h"
 
+#include "python/cached.h"
 #include "python/context_variable.h"
 
 namespace minidynamo {
@@ -13,7 +14,7 @@ PyObject* read_token(PyObject*, PyObject*) {
 }
 
 PyTypeObject* token_type() {
-  static PyTypeObject type = [] {
+  static constinit PyTypeObject type = [] {
     PyTypeObject made = {PyVarObject_HEAD_INIT(nullptr, 0)};
     made.tp_name = "minidynamo.context_token";
     made.tp_basicsize = sizeof(PyObject);
@@ -21,7 +22,7 @@ PyTypeObject* token_type() {
     made.tp_flags = Py_TPFLAGS_DEFAULT;
     return made;
   }();
-  if (!(type.tp_flags & Py_TPFLAGS_READY)) PyType_Ready(&type);
+  make_ready(type);
   return &type;
 }
 

@@ -14,20 +14,18 @@ std::unordered_map<PyCodeObject*, std::unique_ptr<PreparedCode>>& prepared_codes
 }  // namespace
 
 const PreparedCode* prepare(PyCodeObject* code) {
-  auto& known = prepared_codes()[code];
-  if (!known) {
-    known = std::make_unique<PreparedCode>();
-    known->code_object = Ref::borrow(reinterpret_cast<PyObject*>(code));
-    known->bytecode = decode(code);
-    if (known->bytecode.instructions.empty()) {
-      prepared_codes().erase(code);
-      PyErr_SetString(PyExc_SystemError, "minidynamo: a code object cannot be decoded");
-      return nullptr;
-    }
-    known->locals_count = static_cast<int32_t>(PyTuple_GET_SIZE(known->bytecode.localsplus_names.get()));
-    known->stack_size = code->co_stacksize;
+  if (auto known = prepared_codes().find(code); known != prepared_codes().end()) return known->second.get();
+  auto made = std::make_unique<PreparedCode>();
+  made->code_object = Ref::borrow(reinterpret_cast<PyObject*>(code));
+  made->bytecode = decode(code);
+  if (made->bytecode.instructions.empty()) {
+    PyErr_SetString(PyExc_SystemError, "minidynamo: a code object cannot be decoded");
+    return nullptr;
   }
-  return known.get();
+  made->locals_count = static_cast<int32_t>(PyTuple_GET_SIZE(made->bytecode.localsplus_names.get()));
+  made->stack_size = code->co_stacksize;
+  // Decoding allocates, so a finalizer or another thread may have come first: then its result stays.
+  return prepared_codes().try_emplace(code, std::move(made)).first->second.get();
 }
 
 const Liveness& PreparedCode::liveness() const {
@@ -73,7 +71,9 @@ void note_prologue(PyCodeObject* code, int32_t length) {
   PyErr_Clear();
 }
 
-void forget_prepared_codes() noexcept { prepared_codes().clear(); }
+void forget_prepared_codes() noexcept {
+  const auto doomed = std::exchange(prepared_codes(), {});  // letting go of code may run code that comes here
+}
 
 Frame::Frame(const PreparedCode* prepared_code, PyObject* of_function, Frame* called_by)
     : prepared(prepared_code), caller(called_by), function(Ref::borrow(of_function)) {

@@ -1,5 +1,6 @@
 #include "trace/generator.h"
 
+#include "python/cached.h"
 #include "python/handled_exception.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
@@ -243,7 +244,7 @@ PyTypeObject generator_type = make_generator_type();
 }  // namespace
 
 Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
-  if (!(generator_type.tp_flags & Py_TPFLAGS_READY) && PyType_Ready(&generator_type) < 0) return nullptr;
+  if (!make_ready(generator_type)) return nullptr;
   Ref object = Ref::steal(reinterpret_cast<PyObject*>(PyObject_New(GeneratorObject, &generator_type)));
   GeneratorObject* generator = as_generator(object.get());
   frame->caller = nullptr;

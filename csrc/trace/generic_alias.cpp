@@ -12,7 +12,7 @@ namespace minidynamo {
 namespace {
 
 PyTypeObject* union_type() {
-  static PyTypeObject* const type = reinterpret_cast<PyTypeObject*>(import_object("types.UnionType").release());
+  static constinit ImportedType type{"types.UnionType"};
   return type;
 }
 

@@ -48,30 +48,35 @@ Ref import_object(const char* dotted_path) {
   return imported;
 }
 
-const KnownTypes* known_types() {
-  static KnownTypes types;
-  static bool ready = false;
-  if (ready) return &types;
-  // Never released: they live as long as torch does.
+namespace {
+
+// Never released: they live as long as torch does.
+std::unique_ptr<KnownTypes> find_known_types() {
+  auto types = std::make_unique<KnownTypes>();
   auto type = [](const char* path, PyTypeObject*& out) {
     out = reinterpret_cast<PyTypeObject*>(import_object(path).release());
     return out != nullptr;
   };
-  ready = type("torch.nn.Module", types.module) && type("torch.Size", types.size) && type("torch.dtype", types.dtype) &&
-          type("torch.device", types.device) && type("torch.layout", types.layout) &&
-          type("torch.memory_format", types.memory_format) && type("torch._ops.OpOverload", types.op_overload) &&
-          type("torch._ops.OpOverloadPacket", types.op_overload_packet) &&
-          type("torch._library.custom_ops.CustomOpDef", types.custom_op_def) &&
-          type("enum.EnumMeta", types.enum_meta) && type("functools.partial", types.partial) &&
-          type("types.SimpleNamespace", types.simple_namespace) &&
-          type("collections.OrderedDict", types.ordered_dict) && type("collections.defaultdict", types.default_dict) &&
-          type("collections.deque", types.deque) && type("re.Match", types.match) &&
-          type("_thread._local", types.thread_local_storage) && type("torch.FloatTensor.__class__", types.tensor_type);
-  if (ready) {
-    types.module_getattr = import_object("torch.nn.Module.__getattr__").release();
-    ready = types.module_getattr != nullptr;
-  }
-  return ready ? &types : nullptr;
+  const bool ready =
+      type("torch.nn.Module", types->module) && type("torch.Size", types->size) && type("torch.dtype", types->dtype) &&
+      type("torch.device", types->device) && type("torch.layout", types->layout) &&
+      type("torch.memory_format", types->memory_format) && type("torch._ops.OpOverload", types->op_overload) &&
+      type("torch._ops.OpOverloadPacket", types->op_overload_packet) &&
+      type("torch._library.custom_ops.CustomOpDef", types->custom_op_def) && type("enum.EnumMeta", types->enum_meta) &&
+      type("functools.partial", types->partial) && type("types.SimpleNamespace", types->simple_namespace) &&
+      type("collections.OrderedDict", types->ordered_dict) && type("collections.defaultdict", types->default_dict) &&
+      type("collections.deque", types->deque) && type("re.Match", types->match) &&
+      type("_thread._local", types->thread_local_storage) && type("torch.FloatTensor.__class__", types->tensor_type);
+  if (!ready) return nullptr;
+  types->module_getattr = import_object("torch.nn.Module.__getattr__").release();
+  return types->module_getattr ? std::move(types) : nullptr;
+}
+
+}  // namespace
+
+const KnownTypes* known_types() {
+  static constinit Cached<KnownTypes> types;
+  return types.get(find_known_types);
 }
 
 }  // namespace minidynamo

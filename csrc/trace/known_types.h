@@ -1,6 +1,6 @@
 // Python types and functions of other packages that the tracer must recognize, looked up once per process.
 #pragma once
-#include "python/ref.h"
+#include "python/cached.h"
 
 namespace minidynamo {
 
@@ -31,5 +31,16 @@ const KnownTypes* known_types();
 
 // module.name.name..., or null with a Python error set.
 Ref import_object(const char* dotted_path);
+
+// The same, once per process; for static variables: `static constinit Imported join{"functools.reduce"};`.
+class Imported : public CachedObject {
+ public:
+  constexpr explicit Imported(const char* dotted_path) noexcept : CachedObject(import_object, dotted_path) {}
+};
+class ImportedType : private CachedObject {
+ public:
+  constexpr explicit ImportedType(const char* dotted_path) noexcept : CachedObject(import_object, dotted_path) {}
+  operator PyTypeObject*() { return type(); }
+};
 
 }  // namespace minidynamo

@@ -2,6 +2,7 @@
 
 #include "trace/attributes.h"
 #include "trace/calls.h"
+#include "trace/known_types.h"
 #include "trace/operations.h"
 #include "trace/special.h"
 
@@ -33,7 +34,7 @@ Ref match_keys(Tracer& tracer, PyObject* subject, PyObject* keys) {
 
 Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positional, PyObject* names) {
   static PyObject* const match_args_name = interned("__match_args__");
-  static PyObject* const isinstance = PyDict_GetItemString(PyEval_GetBuiltins(), "isinstance");
+  static constinit Imported isinstance{"builtins.isinstance"};
   if (!PyType_Check(type)) {
     PyErr_Format(PyExc_TypeError, "called match pattern must be a class");
     return nullptr;

@@ -30,7 +30,7 @@ void callback_dealloc(PyObject* self) {
 }
 
 PyTypeObject* callback_type() {
-  static PyTypeObject type = [] {
+  static constinit PyTypeObject type = [] {
     PyTypeObject made = {PyVarObject_HEAD_INIT(nullptr, 0)};
     made.tp_name = "minidynamo.native_callback";
     made.tp_basicsize = sizeof(CallbackObject);
@@ -39,7 +39,7 @@ PyTypeObject* callback_type() {
     made.tp_flags = Py_TPFLAGS_DEFAULT;
     return made;
   }();
-  if (!(type.tp_flags & Py_TPFLAGS_READY)) PyType_Ready(&type);
+  make_ready(type);
   return &type;
 }
 
@@ -66,7 +66,8 @@ struct Place {
 };
 
 const Place* place_in(PyObject* callable) noexcept {
-  static const std::unordered_map<const void*, Place> places = [] {
+  static constinit Cached<std::unordered_map<const void*, Place>> cached;
+  const auto& places = *cached.get([] {
     const std::pair<const char*, Place> known[] = {
         {"builtins.map", {0, nullptr}},          {"builtins.filter", {0, nullptr}},
         {"builtins.sorted", {-1, "key"}},        {"builtins.min", {-1, "key"}},
@@ -78,13 +79,13 @@ const Place* place_in(PyObject* callable) noexcept {
         {"_bisect.bisect_right", {-1, "key"}},   {"_bisect.insort_left", {-1, "key"}},
         {"_bisect.insort_right", {-1, "key"}},
     };
-    std::unordered_map<const void*, Place> found;
+    auto found = std::make_unique<std::unordered_map<const void*, Place>>();
     for (const auto& [path, place] : known) {
-      if (Ref object = import_object(path)) found.emplace(definition_of(object.release()), place);
+      if (Ref object = import_object(path)) found->emplace(definition_of(object.release()), place);
       PyErr_Clear();
     }
     return found;
-  }();
+  });
   auto known = places.find(definition_of(callable));
   return known == places.end() ? nullptr : &known->second;
 }

@@ -1,5 +1,6 @@
 #include "trace/outside_iterator.h"
 
+#include "python/cached.h"
 #include "python/iterators.h"
 #include "trace/operations.h"
 
@@ -73,7 +74,7 @@ IteratorType iterator_types[] = {
 PyTypeObject* type_for(PyTypeObject* original) noexcept {
   for (IteratorType& known : iterator_types) {
     if (known.original != original) continue;
-    const bool ready = (known.type.tp_flags & Py_TPFLAGS_READY) || PyType_Ready(&known.type) == 0;
+    const bool ready = make_ready(known.type);
     return ready ? &known.type : nullptr;
   }
   PyErr_Format(PyExc_TypeError, "minidynamo: a %s cannot be followed", original->tp_name);

@@ -137,8 +137,8 @@ Ref items_iterator(Tracer& tracer, PyObject* object) {
 
 // copyreg.__newobj__ or __newobj_ex__, their arguments, state, items: what protocol 2 and later ask for.
 Ref reduce_to_new(Tracer& tracer, PyObject* object) {
-  static PyObject* const new_object = import_object("copyreg.__newobj__").release();
-  static PyObject* const new_object_ex = import_object("copyreg.__newobj_ex__").release();
+  static constinit Imported new_object{"copyreg.__newobj__"};
+  static constinit Imported new_object_ex{"copyreg.__newobj_ex__"};
   static PyObject* const getstate_name = interned("__getstate__");
   PyTypeObject* type = Py_TYPE(object);
   if (!type->tp_new) return cannot_pickle(type);
@@ -187,7 +187,7 @@ Ref object_getstate(Tracer& tracer, PyObject* callable, const Arguments& argumen
 
 Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const reduce_name = interned("__reduce__");
-  static PyObject* const old_protocols = import_object("copyreg._reduce_ex").release();
+  static constinit Imported old_protocols{"copyreg._reduce_ex"};
   const bool has_protocol =
       arguments.values.size() == 2 && !arguments.keyword_names && PyLong_Check(arguments.values[1].get());
   PyObject* object = arguments.values.empty() ? nullptr : arguments.values[0].get();

@@ -58,27 +58,46 @@ class RuleTable {
   std::vector<Ref> kept_;
   Py_ssize_t modules_seen_ = -1;
 
+  struct Found {
+    const RuleLine* line;
+    std::vector<Ref> objects;
+  };
+
+  // Looks first and enters what it found in one go: looking may run Python code, so that a second thread may come in
+  // the middle. It looks too, and finds the same.
   void resolve() {
-    // Looking at modules may run their Python code, which is none of the trace's business.
-    std::optional<Tracer::Native> native;
-    if (Tracer* tracer = Tracer::current()) native.emplace(*tracer);
-    modules_seen_ = PyDict_GET_SIZE(PyImport_GetModuleDict());
-    look_for_torch_marks();
-    for (const bool wildcards : {true, false})  // single names after, so that they win
-      for (const RuleLine& line : rule_lines())
-        if (line.path.ends_with(".*") == wildcards && !resolved_.count(&line)) resolve(line);
-    PyErr_Clear();
+    std::vector<Found> found;
+    const Py_ssize_t modules = PyDict_GET_SIZE(PyImport_GetModuleDict());
+    {
+      // Looking at modules may run their Python code, which is none of the trace's business.
+      std::optional<Tracer::Native> native;
+      if (Tracer* tracer = Tracer::current()) native.emplace(*tracer);
+      look_for_torch_marks();
+      for (const bool wildcards : {true, false})  // single names after, so that they win
+        for (const RuleLine& line : rule_lines())
+          if (line.path.ends_with(".*") == wildcards && !resolved_.count(&line)) look_for(line, found);
+      PyErr_Clear();
+    }
+    for (Found& row : found) {
+      if (!resolved_.insert(row.line).second) continue;  // another thread was faster
+      for (Ref& object : row.objects) {
+        rules_[definition_of(object.get())] = &row.line->rule;
+        kept_.push_back(std::move(object));
+      }
+    }
+    modules_seen_ = modules;
   }
 
-  void resolve(const RuleLine& line) {
+  static void look_for(const RuleLine& line, std::vector<Found>& found) {
     std::string_view path = line.path;
     const bool wildcard = path.ends_with(".*");
     if (wildcard) path.remove_suffix(2);
     Ref object = find_imported(path);
     if (!object) return;
-    resolved_.insert(&line);
+    Found row{&line, {}};
     if (!wildcard) {
-      add(object.get(), line);
+      row.objects.push_back(std::move(object));
+      found.push_back(std::move(row));
       return;
     }
     // Of a class what it defines itself, of anything else what it has.
@@ -94,14 +113,10 @@ class RuleTable {
       // A namespace's Python functions are meant only where the rule is about Python functions.
       const bool is_python = PyFunction_Check(member.get()) &&
                              (line.rule.kind == Rule::Kind::Leaf || line.rule.kind == Rule::Kind::TensorMethod);
-      if (is_c || is_python) add(member.get(), line);
+      if (is_c || is_python) row.objects.push_back(std::move(member));
     }
     PyErr_Clear();
-  }
-
-  void add(PyObject* object, const RuleLine& line) {
-    rules_[definition_of(object)] = &line.rule;
-    kept_.push_back(Ref::borrow(object));
+    found.push_back(std::move(row));
   }
 
   // Like import_object, but never imports.
@@ -127,13 +142,14 @@ class RuleTable {
 };
 
 PyTypeObject* lru_cache_type() {
-  static auto* const type = reinterpret_cast<PyTypeObject*>(import_object("functools._lru_cache_wrapper").release());
+  static constinit ImportedType type{"functools._lru_cache_wrapper"};
   return type;
 }
 
 std::unordered_set<PyTypeObject*>& wrapper_types() {
-  static auto* const types = new std::unordered_set<PyTypeObject*>{lru_cache_type()};
-  return *types;
+  static constinit Cached<std::unordered_set<PyTypeObject*>> types;
+  return *types.get(
+      [] { return std::make_unique<std::unordered_set<PyTypeObject*>>(std::initializer_list{lru_cache_type()}); });
 }
 
 // Callables known by their type rather than by name.
@@ -141,13 +157,10 @@ const Rule* rule_for_type(PyTypeObject* type) {
   static const Rule tensor_function{Rule::Kind::TensorFunction}, inline_wrapped{Rule::Kind::Inline},
       tensor_data{Rule::Kind::TensorData}, pure{Rule::Kind::Pure};
   static const Rule attribute_getter{Rule::Kind::Special, special::attribute_getter_call};
-  static PyTypeObject* const attribute_getter_type =
-      reinterpret_cast<PyTypeObject*>(import_object("operator.attrgetter").release());
+  static constinit ImportedType attribute_getter_type{"operator.attrgetter"};
   static const Rule method_caller{Rule::Kind::Special, special::method_caller_call};
-  static PyTypeObject* const method_caller_type =
-      reinterpret_cast<PyTypeObject*>(import_object("operator.methodcaller").release());
-  static PyTypeObject* const item_getter =
-      reinterpret_cast<PyTypeObject*>(import_object("operator.itemgetter").release());
+  static constinit ImportedType method_caller_type{"operator.methodcaller"};
+  static constinit ImportedType item_getter{"operator.itemgetter"};
   const KnownTypes* known = known_types();
   if (type == known->op_overload || type == known->op_overload_packet || type == known->custom_op_def)
     return &tensor_function;
@@ -156,8 +169,8 @@ const Rule* rule_for_type(PyTypeObject* type) {
   if (type == method_caller_type) return &method_caller;
   static const Rule generic_alias{Rule::Kind::Special, special::generic_alias_call};
   static const Rule reference{Rule::Kind::Special, special::reference_call};
-  static PyTypeObject* const scanner = reinterpret_cast<PyTypeObject*>(import_object("_json.make_scanner").release());
-  static PyTypeObject* const encoder = reinterpret_cast<PyTypeObject*>(import_object("_json.make_encoder").release());
+  static constinit ImportedType scanner{"_json.make_scanner"};
+  static constinit ImportedType encoder{"_json.make_encoder"};
   if (type == &Py_GenericAliasType) return &generic_alias;
   if (type == &_PyWeakref_RefType) return &reference;
   if (type == scanner || type == encoder) return &pure;
@@ -303,8 +316,11 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
 }
 
 bool is_plain_builtin_type(PyTypeObject* type) noexcept {
-  static const std::unordered_set<PyTypeObject*> types = [] {
-    std::unordered_set<PyTypeObject*> plain = {
+  static constinit Cached<std::unordered_set<PyTypeObject*>> types;
+  const auto& plain_types = *types.get([] {
+    auto found = std::make_unique<std::unordered_set<PyTypeObject*>>();
+    std::unordered_set<PyTypeObject*>& plain = *found;
+    plain = {
         &PyUnicode_Type,    &PyBytes_Type,      &PyByteArray_Type,   &PyLong_Type,         &PyBool_Type,
         &PyFloat_Type,      &PyComplex_Type,    &PyTuple_Type,       &PyList_Type,         &PyDict_Type,
         &PySet_Type,        &PyFrozenSet_Type,  &PyRange_Type,       &PySlice_Type,        &PyEnum_Type,
@@ -368,10 +384,10 @@ bool is_plain_builtin_type(PyTypeObject* type) noexcept {
       Ref iterator = Ref::steal(PyObject_GetIter(items.get()));
       plain.insert(iterator.type());
     }
-    return plain;
-  }();
+    return found;
+  });
   const bool is_exception = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
-  return types.count(type) > 0 || (is_exception && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE));
+  return plain_types.count(type) > 0 || (is_exception && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE));
 }
 
 }  // namespace minidynamo

@@ -110,7 +110,7 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
 }
 
 Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const repr = PyDict_GetItemString(PyEval_GetBuiltins(), "repr");
+  static constinit Imported repr{"builtins.repr"};
   if (takes(arguments, 1, 1) && callable == repr && is_exception_from_outside(tracer, argument(arguments, 0)))
     return text_of_exception(tracer, argument(arguments, 0), "__repr__");
   for (const Ref& value : arguments.values) {
@@ -310,12 +310,12 @@ Ref get_item(Tracer& tracer, PyObject* method, const Arguments& arguments) {
 }  // namespace
 
 Ref dict_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const get = PyDict_GetItemString(PyDict_Type.tp_dict, "get");
+  static constinit Imported get{"builtins.dict.get"};
   return get_item(tracer, get, arguments);
 }
 
 Ref mapping_proxy_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const get = PyDict_GetItemString(PyDictProxy_Type.tp_dict, "get");
+  static constinit Imported get{"types.MappingProxyType.get"};
   return get_item(tracer, get, arguments);
 }
 
@@ -369,7 +369,7 @@ Ref type_call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 
 // The context that entering makes is a value of the graph, which leaving uses.
 Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const enter = import_object("torch.autograd.grad_mode._enter_inference_mode").release();
+  static constinit Imported enter{"torch.autograd.grad_mode._enter_inference_mode"};
   static PyObject* const mode_name = interned("mode");
   static PyObject* const context_name = interned("_inference_mode_context");
   PyObject* self = argument(arguments, 0);
@@ -385,7 +385,7 @@ Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) 
 }
 
 Ref inference_mode_exit(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const exit = import_object("torch.autograd.grad_mode._exit_inference_mode").release();
+  static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
   static PyObject* const context_name = interned("_inference_mode_context");
   const Ref context = load_attribute(tracer, argument(arguments, 0), context_name);
   if (!context) return nullptr;

@@ -141,7 +141,7 @@ Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& argume
 }
 
 Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands) {
-  static PyObject* const module = PyImport_ImportModule("operator");
+  static constinit Imported module{"operator"};
   Ref function = Ref::steal(PyObject_GetAttrString(module, operator_name));
   std::vector<Ref> values;
   for (PyObject* operand : operands) values.push_back(Ref::borrow(operand));
@@ -180,7 +180,7 @@ Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& argum
 }
 
 Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
-  static PyObject* const builtins_getattr = import_object("builtins.getattr").release();
+  static constinit Imported builtins_getattr{"builtins.getattr"};
   static PyObject* const grad_name = interned("grad");
   static PyObject* const grad_fn_name = interned("grad_fn");
   static PyObject* const leaf_name = interned("is_leaf");

@@ -14,27 +14,27 @@ struct Accessors {
 
 // The getter takes what the setter takes before the value.
 const std::vector<Accessors>& accessors() {
-  static const std::vector<Accessors> found = [] {
-    std::vector<Accessors> rows = {
+  static constinit Cached<std::vector<Accessors>> found;
+  return *found.get([] {
+    auto rows = std::make_unique<std::vector<Accessors>>(std::initializer_list<Accessors>{
         {"torch._C._set_grad_enabled", "torch.is_grad_enabled"},
         {"torch.set_autocast_enabled", "torch.is_autocast_enabled"},
         {"torch.set_autocast_dtype", "torch.get_autocast_dtype"},
         {"torch.set_autocast_cache_enabled", "torch.is_autocast_cache_enabled"},
-    };
-    for (Accessors& row : rows) {
+    });
+    for (Accessors& row : *rows) {
       row.setter_object = import_object(row.setter).release();
       row.getter_object = import_object(row.getter).release();
     }
     return rows;
-  }();
-  return found;
+  });
 }
 
 }  // namespace
 
 void TorchModes::note(PyObject* setter, PyObject* arguments) {
-  static PyObject* const increment = import_object("torch.autocast_increment_nesting").release();
-  static PyObject* const decrement = import_object("torch.autocast_decrement_nesting").release();
+  static constinit Imported increment{"torch.autocast_increment_nesting"};
+  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
   nesting_ += (setter == increment) - (setter == decrement);
   for (const Accessors& row : accessors()) {
     if (row.setter_object != setter) continue;
@@ -55,7 +55,7 @@ bool TorchModes::leave_inference(PyObject* context) {
 }
 
 void TorchModes::close_inference() {
-  static PyObject* const exit = import_object("torch.autograd.grad_mode._exit_inference_mode").release();
+  static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
   for (; !inference_.empty(); inference_.pop_back())
     Ref::steal(PyObject_CallOneArg(exit, inference_.back().context.get()));
   PyErr_Clear();

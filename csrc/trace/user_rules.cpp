@@ -61,7 +61,7 @@ PyObject* forget_dead(PyObject*, PyObject* weak_reference) noexcept {
 
 Ref weak_reference(PyObject* callable) {
   static PyMethodDef definition = {"forget_dead", forget_dead, METH_O, nullptr};
-  static PyObject* const callback = PyCFunction_New(&definition, nullptr);
+  static constinit CachedObject callback{[](const char*) { return Ref::steal(PyCFunction_New(&definition, nullptr)); }};
   Ref reference = Ref::steal(PyWeakref_NewRef(callable, callback));
   PyErr_Clear();
   return reference;
@@ -128,7 +128,8 @@ struct CodeRules {
   // Verdicts by filename object; modules that were not imported yet are looked for again when more modules are.
   std::unordered_map<Ref, bool> verdicts;
   Py_ssize_t modules_seen = -1;
-  Ref torch_wrapper;  // the code of what torch._compile._disable_dynamo returns
+  uint64_t changes = 0;  // of the files
+  Ref torch_wrapper;     // the code of what torch._compile._disable_dynamo returns
 };
 
 CodeRules& code_rules() noexcept {
@@ -189,7 +190,8 @@ bool is_skipped_file(PyObject* filename) {
       path = absolute.lexically_normal().string();
   std::optional<Tracer::Native> native;  // a namespace package's __path__ is Python code
   if (Tracer* tracer = Tracer::current()) native.emplace(*tracer);
-  for (const SkipRule& rule : code_rules().files)
+  const std::vector<SkipRule> rules = code_rules().files;  // another thread may set others
+  for (const SkipRule& rule : rules)
     if (matches(rule, path)) return true;
   return false;
 }
@@ -269,6 +271,7 @@ bool let_code_in(PyCodeObject* code) noexcept {
 
 void set_skip_rules(std::vector<SkipRule> rules) {
   code_rules().files = std::move(rules);
+  ++code_rules().changes;
   code_rules().verdicts.clear();
 }
 
@@ -281,8 +284,9 @@ bool is_skipped_code(PyCodeObject* code) {
     known.verdicts.clear();
   Ref filename = Ref::borrow(code->co_filename);
   if (auto found = known.verdicts.find(filename); found != known.verdicts.end()) return found->second;
+  const uint64_t rules = known.changes;
   const bool skipped = is_skipped_file(filename.get());
-  known.verdicts.emplace(std::move(filename), skipped);
+  if (rules == known.changes) known.verdicts.emplace(std::move(filename), skipped);
   return skipped;
 }
 
