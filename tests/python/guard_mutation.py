@@ -40,6 +40,8 @@ MOST_CHANGES = 400  # of a program; what lies deeper is left out
 MOST_DEPTH = 6
 SECONDS_PER_RUN = 20
 
+EXEMPT: dict[str, str] = {}  # programs that are not changed, with the reason
+
 Apply = Callable[[], object]  # makes the change
 
 
@@ -69,6 +71,29 @@ class Place:
     value: Any
     replace: Callable[[Any], object] | None = None
     remove: Callable[[], object] | None = None
+
+
+# Subclasses that replacements are of. Both runs must see the same class.
+
+
+class OtherInt(int):
+    pass
+
+
+class OtherStr(str):
+    pass
+
+
+class OtherList(list[Any]):
+    pass
+
+
+class OtherDict(dict[Any, Any]):
+    pass
+
+
+class OtherTensor(torch.Tensor):
+    pass
 
 
 # Walking
@@ -237,14 +262,14 @@ def _replacements(value: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield "as a float", lambda: float(value)
         if value in (0, 1):
             yield "as a bool", lambda: bool(value)
-        yield "of a subclass of int", lambda: type("Int", (int,), {})(value)
+        yield "of a subclass of int", lambda: OtherInt(value)
     elif isinstance(value, float):
         yield "another float", lambda: value + 0.5
         yield "negative", lambda: -value
         yield "nan", lambda: float("nan")
     elif isinstance(value, str):
         yield "another str", lambda: value + "x"
-        yield "of a subclass of str", lambda: type("Str", (str,), {})(value)
+        yield "of a subclass of str", lambda: OtherStr(value)
     elif isinstance(value, bytes):
         yield "other bytes", lambda: value + b"x"
     elif value is None:
@@ -252,14 +277,14 @@ def _replacements(value: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     elif isinstance(value, list):
         yield "an equal list", lambda: list(value)
         yield "a tuple", lambda: tuple(value)
-        yield "of a subclass of list", lambda: type("List", (list,), {})(value)
+        yield "of a subclass of list", lambda: OtherList(value)
     elif isinstance(value, tuple) and type(value) is tuple:
         yield "a longer tuple", lambda: value + value[-1:] + (1,)
         yield "a list", lambda: list(value)
     elif isinstance(value, dict):
         yield "an equal dict", lambda: copy.copy(value)
         yield "the other way round", lambda: dict(reversed(list(value.items())))
-        yield "of a subclass of dict", lambda: type("Dict", (dict,), {})(value)
+        yield "of a subclass of dict", lambda: OtherDict(value)
     elif isinstance(value, (set, frozenset)):
         yield "an equal set", lambda: copy.copy(value)
         yield "with another element", lambda: type(value)([*value, "x"])
@@ -304,7 +329,7 @@ def _other_tensors(tensor: torch.Tensor) -> Iterator[tuple[str, Callable[[], Any
     yield "a plain tensor", lambda: data.clone()
     yield "with an attribute", lambda: _with_attribute(like(data.clone()))
     yield "inference", lambda: _inference(data)
-    yield "a subclass", lambda: data.clone().as_subclass(type("Sub", (torch.Tensor,), {}))
+    yield "a subclass", lambda: data.clone().as_subclass(OtherTensor)
     yield "None for a tensor", lambda: None
 
 
@@ -579,16 +604,22 @@ class Run:
         return differential.differences(expected, actual, exact=self.exact)
 
 
-def check(path: pathlib.Path, backend: str, chosen: Callable[[int], bool] = lambda index: True) -> Iterator[tuple[str, list[str]]]:
-    """Each chosen change of a program that makes a difference, with what differs."""
+def findings(path: pathlib.Path, backend: str, share: int = 1, seed: int = 0) -> Iterator[tuple[str, list[str]]]:
+    """The changes of a program (one in `share`, chosen by `seed`), each with what differs after it: nothing where all is well."""
     run = Run(path, exact=backend == "eager")
-    for index, name in enumerate(run.names()):
-        if not chosen(index):
-            continue
+    chooser = random.Random(f"{seed} {path.stem}")
+    for name in run.names():
+        if share == 1 or chooser.randrange(share) == 0:
+            yield name, finding(run, name, backend)
+
+
+def finding(run: Run, name: str, backend: str) -> list[str]:
+    try:
         with bounded():
             different = run.differences(name, backend)
-        if different:
-            yield name, different
+    except (Exception, Hang) as error:
+        different = [f"{type(error).__name__}: {error}"]
+    return different + minidynamo.debug.mirror_differences()
 
 
 class Hang(BaseException):
@@ -623,19 +654,13 @@ def main() -> int:
     if options.program:
         faulthandler.enable()
         found = 0
-        run = Run(options.program, exact=options.backend == "eager")
-        names = [options.change] if options.change else run.names()
-        chooser = random.Random(f"{options.seed} {options.program.stem}")
-        for name in names:
-            if options.share > 1 and chooser.randrange(options.share):
-                continue
+        if options.change:
+            run = Run(options.program, exact=options.backend == "eager")
+            each: Any = [(options.change, finding(run, options.change, options.backend))]
+        else:
+            each = findings(options.program, options.backend, options.share, options.seed)
+        for name, different in each:
             print(f"@ {name}", flush=True)
-            try:
-                with bounded():
-                    different = run.differences(name, options.backend)
-            except (Exception, Hang) as error:
-                different = [f"{type(error).__name__}: {error}"]
-            different += minidynamo.debug.mirror_differences()
             if different:
                 found += 1
                 print("! " + "\n  ".join(different).replace("\n", "\n  "), flush=True)

@@ -1,0 +1,63 @@
+"""After a change of one thing that a captured program has seen, it is what it is eagerly (guard_mutation.py): a few changes of each
+program, others for each. All of them: `python tests/python/guard_mutation.py`."""
+
+import os
+import pathlib
+from typing import Any
+
+import differential
+import guard_mutation
+import pytest
+
+import minidynamo
+
+PATHS = sorted(differential.PROGRAMS.rglob("*.py"))
+SHARE = int(os.environ.get("MINIDYNAMO_MUTATION_SHARE", "53"))
+
+
+@pytest.mark.parametrize("path", [path for path in PATHS if path.stem not in guard_mutation.EXEMPT], ids=lambda path: path.stem)
+def test_changes_of_a_program(path: pathlib.Path) -> None:
+    header = differential.Header.read(path)
+    backend = "eager" if header.backends is None or "eager" in header.backends else header.backends[0]
+    for name, different in guard_mutation.findings(path, backend, SHARE):
+        assert not different, f"after {name}:\n" + "\n".join(different)
+
+
+BAKED = """# graphs: 1
+import torch
+
+class Box:
+    def __init__(self):
+        self.items = [1, 2]
+
+BOX = Box()
+FACTOR = 3.0
+
+def f(x, table):
+    return x * FACTOR * sum(BOX.items) + table["k"]
+
+def inputs():
+    return torch.ones(2), {"k": 1}
+"""
+
+
+def test_a_change_that_is_not_guarded_is_found(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was computed at the first call is given at all later ones: nearly every change is one too many for that."""
+
+    def remembering(target: Any, backend: Any) -> Any:
+        results: list[Any] = []
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not results:
+                results.append(target(*args, **kwargs))
+            return results[0].clone()
+
+        return call
+
+    path = tmp_path / "baked.py"
+    path.write_text(BAKED)
+    names = [name for name, different in guard_mutation.findings(path, "eager") if not different]
+    assert {"arguments[1]['k']: another int", "globals['FACTOR']: another float", "globals['BOX'].items[0]: another int"} <= set(names)
+    monkeypatch.setattr(minidynamo, "compile", remembering)
+    found = {name for name, different in guard_mutation.findings(path, "eager") if different}
+    assert {"arguments[1]['k']: another int", "globals['FACTOR']: another float", "globals['BOX'].items[0]: another int"} <= found
