@@ -237,12 +237,21 @@ void GuardProgram::drop_owned() noexcept {
 }
 
 bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
-  if (!impossible_.empty()) return false;
+  if (!calls_.empty()) return check_with_calls(frame, slots);
+  while (!walking_ && !fresh_.empty()) drop_owned();
   if (walking_) return check_apart(frame, slots);
-  std::vector<Ref> results;
-  if (!calls_.empty()) results = call_functions();
-  while (!fresh_.empty()) drop_owned();
-  if (walking_) return check_apart(frame, slots);  // what was let go of let another thread run
+  walking_ = true;
+  const bool passed = walk(frame, slots);
+  walking_ = false;
+  if (!passed || slots_.empty()) let_go();
+  return passed;
+}
+
+bool GuardProgram::check_with_calls(const FrameView& frame, PyObject** slots) noexcept {
+  if (walking_) return check_apart(frame, slots);
+  std::vector<Ref> results = call_functions();
+  while (!walking_ && !fresh_.empty()) drop_owned();
+  if (walking_) return check_apart(frame, slots);  // what ran let another thread begin
   walking_ = true;
   for (size_t i = 0; i < results.size(); ++i) steps_[calls_[i]].key = results[i].get();
   const bool passed = walk(frame, slots);
@@ -256,6 +265,7 @@ bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
 }
 
 bool GuardProgram::walk(const FrameView& frame, PyObject** slots) noexcept {
+  if (!impossible_.empty()) return false;
   dicts_to_make_.clear();
   if (suspect_torch_state_ && !torch_state_->matches()) return false;
   Reached reached;

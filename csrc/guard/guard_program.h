@@ -118,6 +118,7 @@ class GuardProgram {
   void compile(GuardBuilder& builder);
 
   bool walk(const FrameView& frame, PyObject** slots) noexcept;
+  bool check_with_calls(const FrameView& frame, PyObject** slots) noexcept;
   bool check_apart(const FrameView& frame, PyObject** slots) noexcept;
   std::vector<Ref> call_functions() const noexcept;
   void drop_owned() noexcept;

@@ -208,14 +208,11 @@ void reset_runtime() {
   state.limited.clear();
   state.statistics = {};
   clear_fake_memo();
-  if (state.names_in_use)
-    state.forget_names_later = true;
-  else
-    forget_names();
+  if (NamesInUse::may_be_forgotten()) forget_names();
 }
 
-NamesInUse::~NamesInUse() {
-  if (--runtime().names_in_use || !runtime().forget_names_later) return;
+void NamesInUse::forget() {
+  forget_later_ = false;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   CacheRegistry::instance().drop_entries();  // of captures that went on meanwhile: they go by these names too
@@ -225,7 +222,6 @@ NamesInUse::~NamesInUse() {
 
 void forget_names() {
   Runtime& state = runtime();
-  state.forget_names_later = false;
   for (const auto& [globals, name] : std::exchange(state.published, {}))
     if (PyDict_DelItem(globals.get(), name.get()) < 0) PyErr_Clear();
   state.compiled_functions = 0;

@@ -65,8 +65,6 @@ struct Runtime {
   std::vector<std::pair<Ref, Ref>> published;  // (globals dict, name) of __compiled_fn_N, removed at reset
   TraceLimits limits;
   Stress stress;
-  long names_in_use = 0;  // see NamesInUse
-  bool forget_names_later = false;
 };
 Runtime& runtime() noexcept;
 
@@ -74,10 +72,23 @@ Runtime& runtime() noexcept;
 // functions in the modules until nobody goes by them.
 class NamesInUse {
  public:
-  NamesInUse() noexcept { ++runtime().names_in_use; }
-  ~NamesInUse();
+  NamesInUse() noexcept { ++users_; }
+  ~NamesInUse() {
+    if (--users_ == 0 && forget_later_) forget();
+  }
   NamesInUse(const NamesInUse&) = delete;
   NamesInUse& operator=(const NamesInUse&) = delete;
+
+  // False: they are forgotten when the last scope ends.
+  static bool may_be_forgotten() noexcept {
+    forget_later_ = users_ > 0;
+    return !forget_later_;
+  }
+
+ private:
+  static inline constinit long users_ = 0;  // under the GIL
+  static inline constinit bool forget_later_ = false;
+  static void forget();
 };
 
 }  // namespace minidynamo
