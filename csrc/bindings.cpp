@@ -30,10 +30,7 @@ PyCodeObject* as_code(const py::handle& object) {
 py::dict statistics() {
   const Statistics& now = runtime().statistics;
   py::dict breaks, phases, result;
-  for (const Uncaptured& frame : runtime().uncaptured) {
-    py::str reason(frame.reason);
-    breaks[reason] = breaks.contains(reason) ? py::int_(breaks[reason].cast<long>() + 1) : py::int_(1);
-  }
+  for (const auto& [reason, count] : runtime().break_counts) breaks[py::str(reason)] = count;
   phases["evaluate"] = now.evaluate;
   phases["propagate"] = now.propagate;
   phases["guards"] = now.guard_build;
@@ -101,8 +98,8 @@ PYBIND11_MODULE(_C, module) {
       .def_property_readonly("guards", [](const CacheEntry& entry) { return entry.guards.to_text(); })
       .def_property_readonly("code",
                              [](const CacheEntry& entry) {
-                               auto* function = reinterpret_cast<PyFunctionObject*>(entry.residual_function.get());
-                               return py::reinterpret_borrow<py::object>(function->func_code);
+                               auto* code = reinterpret_cast<PyObject*>(entry.residual_function.code());
+                               return py::reinterpret_borrow<py::object>(code);
                              })
       .def_property_readonly("graph_module",
                              [](const CacheEntry& entry) -> py::object {
@@ -130,7 +127,6 @@ PYBIND11_MODULE(_C, module) {
   module.def("stop_global_capture", [] { set_global_capture(nullptr); });
   module.def("set_stress", [](bool on, long break_every, unsigned long seed) {
     runtime().stress = {on, break_every, seed};
-    publish_resume_functions(!on);
   });
   module.def("is_tracing", [] { return Tracer::current() != nullptr; });
   module.def("call_disabled", &call_disabled);

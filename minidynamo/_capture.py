@@ -5,6 +5,7 @@ state that it must not disturb) is dealt with here. Equal settings give the same
 tell configurations apart by identity and two wrappers with equal settings share cache entries.
 """
 
+import collections
 import contextlib
 import random
 import weakref
@@ -19,6 +20,10 @@ from minidynamo.exceptions import BackendCompilerFailed
 Compiler = Callable[..., Any]
 
 _known: weakref.WeakValueDictionary[tuple[object, ...], "CaptureConfig"] = weakref.WeakValueDictionary()
+# Entries go with their configuration. `compile(f, backend="inductor")(x)` in a loop is to find its entry again, so the last ones
+# made are kept: few of those with a backend of the program's own, which may hold anything.
+_kept_with_name: "collections.deque[CaptureConfig]" = collections.deque(maxlen=16)
+_kept_with_callable: "collections.deque[CaptureConfig]" = collections.deque(maxlen=4)
 
 
 def _cuda_in_use() -> bool:
@@ -204,7 +209,14 @@ def capture_config(
     )
     if key is not None:
         _known[key] = made
+        (_kept_with_name if isinstance(backend, str) else _kept_with_callable).append(made)
     return made
+
+
+def let_go() -> None:
+    """Lets go of configurations that no wrapper uses."""
+    _kept_with_name.clear()
+    _kept_with_callable.clear()
 
 
 def _hashable(options: dict[str, Any] | None) -> bool:

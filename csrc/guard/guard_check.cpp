@@ -208,7 +208,7 @@ bool GuardProgram::make_gathered_dicts(PyObject** slots) noexcept {
 bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
   fresh_.clear();
   dicts_to_make_.clear();
-  if (!impossible_.empty()) return false;
+  if (!impossible_.empty() || !keys_are_alive()) return false;
   if (suspect_torch_state_ && !torch_state_->matches()) return false;
   Reached reached;
   if (suspect_ != kNoParent && !passes_alone(suspect_, frame, reached)) {

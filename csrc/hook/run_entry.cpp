@@ -20,16 +20,8 @@ thread_local Run* current_run = nullptr;
 
 class RunScope {
  public:
-  explicit RunScope(Run& run) noexcept : outer_(std::exchange(current_run, &run)) { ++runtime().running_entries; }
-  ~RunScope() {
-    current_run = outer_;
-    if (--runtime().running_entries == 0 && runtime().forget_names_later) {
-      PyObject *type, *value, *traceback;
-      PyErr_Fetch(&type, &value, &traceback);
-      forget_names();
-      PyErr_Restore(type, value, traceback);
-    }
-  }
+  explicit RunScope(Run& run) noexcept : outer_(std::exchange(current_run, &run)) {}
+  ~RunScope() { current_run = outer_; }
   RunScope(const RunScope&) = delete;
 
  private:
@@ -70,7 +62,7 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
   PyErr_NormalizeException(&type, &value, &traceback);
   bool raises = false;
   auto* innermost = reinterpret_cast<PyTracebackObject*>(traceback);
-  auto* residual = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(entry.residual_function.get()));
+  PyCodeObject* residual = entry.residual_function.code();
   if (innermost && innermost->tb_lasti == graph_call_offset(residual)) {
     Ref frame_code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(innermost->tb_frame)));
     if (frame_code.is(reinterpret_cast<PyObject*>(residual)) &&
@@ -91,24 +83,25 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
 }
 
 // Runs an entry whose guards have just gathered `slots`. `captured` false: run the frame as it was. `locals` are let go
-// of when they are not needed any more: the program may have deleted them.
-Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slots, Run& run, bool& captured,
-                 std::vector<Ref>* locals = nullptr) {
-  captured = true;
+// of when they are not needed any more: the program may have deleted them. `function` is the one whose frame it is.
+Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, PyObject* const* slots, Run& run,
+                 bool& captured, std::vector<Ref>* locals = nullptr) {
+  const LentFunction::Loan residual(entry->residual_function, function);
+  captured = static_cast<bool>(residual);
+  if (!captured) return nullptr;
   Ref inputs = pack_tuple(slots, entry->graph_inputs);
   Ref live = entry->uses_live ? pack_list(slots, entry->guards.gathered()) : Ref::none();
   entry->guards.let_go();
   if (locals && !entry->compiled) locals->clear();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
-    return Ref::steal(PyObject_Vectorcall(entry->residual_function.get(), arguments + 1,
-                                          2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+    return Ref::steal(PyObject_Vectorcall(residual.callable(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
   };
   Ref result;
   if (entry->is_broken) {
     HookInstalled hook;
     ModeScope what_it_calls({reinterpret_cast<PyObject*>(entry->config), nullptr});
-    run.residual = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(entry->residual_function.get()));
+    run.residual = entry->residual_function.code();
     result = call();
     run.residual = nullptr;
   } else {
@@ -132,7 +125,7 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
   }
   if (has_entry) {
     bool captured;
-    Ref result = run_residual(found.entry, found.slots, run, captured, &arguments);
+    Ref result = run_residual(found.entry, function, found.slots, run, captured, &arguments);
     if (captured) return result;
   } else if (PyErr_Occurred()) {
     return nullptr;
@@ -148,15 +141,16 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
   return result;
 }
 
-Ref run_entry(const FoundEntry& found, bool& captured) {
+Ref run_entry(const FoundEntry& found, PyObject* function, bool& captured) {
   if (!found.entry->is_broken) {
     Run none;
-    return run_residual(found.entry, found.slots, none, captured);
+    return run_residual(found.entry, function, found.slots, none, captured);
   }
   Run run;
   RunScope scope(run);
+  Ref code = Ref::borrow(PyFunction_GET_CODE(function));  // which owns the resume functions
   Ref config = Ref::borrow(reinterpret_cast<PyObject*>(found.entry->config));  // a reset lets go of it
-  Ref result = run_residual(found.entry, found.slots, run, captured);
+  Ref result = run_residual(found.entry, function, found.slots, run, captured);
   while (captured && run.next_function) {
     const Ref function = std::exchange(run.next_function, nullptr);
     result = run_resume_function(function.get(), std::exchange(run.next_arguments, {}), config.get(), run);
@@ -190,13 +184,13 @@ Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool
   CodeCache* cache = CodeCache::find(code);
   if (!cache) return nullptr;
   FoundEntry found;
-  return find_cached(cache, view, config, found) ? run_entry(found, captured) : Ref();
+  return find_cached(cache, view, config, found) ? run_entry(found, view.function, captured) : Ref();
 }
 
 Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured) {
   captured = false;
   FoundEntry found;
-  return find_entry(code, view, config, found) ? run_entry(found, captured) : Ref();
+  return find_entry(code, view, config, found) ? run_entry(found, view.function, captured) : Ref();
 }
 
 }  // namespace minidynamo

@@ -2,32 +2,45 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
+
+#include "python/code_extra.h"
 
 namespace minidynamo {
 namespace {
-std::unordered_map<PyCodeObject*, std::unique_ptr<PreparedCode>>& prepared_codes() {
-  static auto* codes =
-      new std::unordered_map<PyCodeObject*, std::unique_ptr<PreparedCode>>;  // outlives the interpreter's end
+
+std::unordered_set<PreparedCode*>& prepared_codes() {
+  static auto* codes = new std::unordered_set<PreparedCode*>;  // outlives the interpreter's end
   return *codes;
 }
+
+void free_prepared(void* data) noexcept {
+  auto* dead = static_cast<PreparedCode*>(data);
+  prepared_codes().erase(dead);
+  delete dead;
+}
+
+CodeSlot& prepared_slot() noexcept {
+  static constinit CodeSlot slot(free_prepared);
+  return slot;
+}
+
 }  // namespace
 
 const PreparedCode* prepare(PyCodeObject* code) {
-  auto& known = prepared_codes()[code];
-  if (!known) {
-    known = std::make_unique<PreparedCode>();
-    known->code_object = Ref::borrow(reinterpret_cast<PyObject*>(code));
-    known->bytecode = decode(code);
-    if (known->bytecode.instructions.empty()) {
-      prepared_codes().erase(code);
-      PyErr_SetString(PyExc_SystemError, "minidynamo: a code object cannot be decoded");
-      return nullptr;
-    }
-    known->locals_count = static_cast<int32_t>(PyTuple_GET_SIZE(known->bytecode.localsplus_names.get()));
-    known->stack_size = code->co_stacksize;
+  if (const void* known = prepared_slot().get(code)) return static_cast<const PreparedCode*>(known);
+  auto made = std::make_unique<PreparedCode>();
+  made->code_object = code;
+  made->bytecode = decode(code);
+  if (made->bytecode.instructions.empty()) {
+    PyErr_SetString(PyExc_SystemError, "minidynamo: a code object cannot be decoded");
+    return nullptr;
   }
-  return known.get();
+  made->locals_count = static_cast<int32_t>(PyTuple_GET_SIZE(made->bytecode.localsplus_names.get()));
+  made->stack_size = code->co_stacksize;
+  if (!prepared_slot().set(code, made.get())) return nullptr;
+  prepared_codes().insert(made.get());
+  return made.release();
 }
 
 const Liveness& PreparedCode::liveness() const {
@@ -69,14 +82,17 @@ bool PreparedCode::reads_own_frame() const {
 }
 
 void note_prologue(PyCodeObject* code, int32_t length) {
-  if (prepare(code)) prepared_codes()[code]->prologue = length;
+  if (prepare(code)) static_cast<PreparedCode*>(prepared_slot().get(code))->prologue = length;
   PyErr_Clear();
 }
 
-void forget_prepared_codes() noexcept { prepared_codes().clear(); }
+void forget_prepared_codes() noexcept {
+  const auto doomed = std::exchange(prepared_codes(), {});
+  for (PreparedCode* prepared : doomed) prepared_slot().set(prepared->code(), nullptr);
+}
 
 Frame::Frame(const PreparedCode* prepared_code, PyObject* of_function, Frame* called_by)
-    : prepared(prepared_code), caller(called_by), function(Ref::borrow(of_function)) {
+    : prepared(prepared_code), caller(called_by), function(Ref::borrow(of_function)), code_object(Ref::borrow(reinterpret_cast<PyObject*>(prepared_code->code()))) {
   auto* object = reinterpret_cast<PyFunctionObject*>(of_function);
   globals = Ref::borrow(object->func_globals);
   builtins = Ref::borrow(object->func_builtins);
@@ -92,7 +108,7 @@ std::shared_ptr<const CallSite> Frame::call_site() {
     site->code = code();
     site->line = line();
     site->caller = caller ? caller->call_site() : nullptr;
-    site->owner = prepared->code_object;
+    site->owner = code_object;
     site_ = std::move(site);
   }
   return site_;
