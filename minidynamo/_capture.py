@@ -120,9 +120,7 @@ class CaptureConfig:
     def log(self, topic: str, text: str) -> None:
         _logging.emit(topic, text)
 
-    def compile_graph(
-        self, graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], name: str
-    ) -> Callable[..., Any] | None:
+    def compile_graph(self, graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], name: str) -> Callable[..., Any] | None:
         """Runs the backend on a captured graph.
 
         Args:
@@ -186,15 +184,19 @@ def capture_config(
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"options must be a dict or None, got {options!r}")
     key: tuple[object, ...] | None = (
-        # A callable is told apart by identity: an equal one (say, of a class with __eq__) may behave otherwise.
-        backend if isinstance(backend, str) else (id(backend), type(backend)),
-        fullgraph,
-        dynamic,
-        mode,
-        None if options is None else frozenset((key, type(value), value) for key, value in options.items()),
-        name,
-        recompile_limit,
-    ) if _hashable(options) else None
+        (
+            # A callable is told apart by identity: an equal one (say, of a class with __eq__) may behave otherwise.
+            backend if isinstance(backend, str) else (id(backend), type(backend)),
+            fullgraph,
+            dynamic,
+            mode,
+            None if options is None else frozenset((key, type(value), value) for key, value in options.items()),
+            name,
+            recompile_limit,
+        )
+        if _hashable(options)
+        else None
+    )
     found = _known.get(key) if key is not None else None
     if found is not None and (isinstance(backend, str) or found._backend is backend):
         return found

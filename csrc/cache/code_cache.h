@@ -7,8 +7,8 @@
 //
 // Code objects are unknown to the garbage collector, so an entry owns nothing that may lead back to the function whose
 // code it hangs on: what it guards by identity is held weakly, and the entry leaves the cache when such an object dies;
-// the residual function owns neither names nor objects of the program (LentFunction). The graph and what the backend made
-// of it are owned.
+// the residual function owns neither names nor objects of the program (LentFunction). The graph and what the backend
+// made of it are owned.
 #pragma once
 #include <array>
 #include <memory>
@@ -28,9 +28,9 @@ using ConfigId = uint64_t;
 
 struct CacheEntry {
   ConfigId config = 0;
-  GuardTree guards;       // finished
+  GuardTree guards;                // finished
   LentFunction residual_function;  // called with what the guards gathered
-  Ref compiled;           // what the backend returned; null if nothing was recorded
+  Ref compiled;                    // what the backend returned; null if nothing was recorded
   Ref graph_module;
   uint32_t graph_inputs = 0;   // the first gathered slots are the graph's inputs
   bool uses_live = false;      // the residual function also wants the tuple of everything gathered

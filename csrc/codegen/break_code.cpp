@@ -213,8 +213,8 @@ class BreakWriter {
     go_on(way);
   }
 
-  // Puts the functions that look like the frames of the inlined calls on the stack, the one to call first; the others are
-  // its first arguments. Returns how many there are.
+  // Puts the functions that look like the frames of the inlined calls on the stack, the one to call first; the others
+  // are its first arguments. Returns how many there are.
   int32_t push_chain() {
     const auto last = static_cast<int32_t>(end_.frames.size()) - 1;
     for (int32_t i = 1; i <= last; ++i) {

@@ -306,8 +306,7 @@ class BreakPlanner {
 
   const ResumeFunction* resume_at(size_t i, ResumePlace place) {
     const OriginalPosition& at = places_[i];
-    const ResumeFunction* resume =
-        resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place));
+    const ResumeFunction* resume = resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place));
     PyErr_Clear();
     return resume;
   }

@@ -52,7 +52,8 @@ struct PlanBreak {
     Ref code, globals;  // the original's
     Position position;
   };
-  // A resume function, made of its code when it is called: an entry keeps neither the code nor the module's names alive.
+  // A resume function, made of its code when it is called: an entry keeps neither the code nor the module's names
+  // alive.
   struct NewFunction {
     Ref name, code, globals;
   };
@@ -110,9 +111,9 @@ struct Plan {
   std::optional<PlanBreak> end;  // in place of returning
 };
 
-// The residual function for a plan: named, placed (file, first line) and qualified as `original`. `globals` are those of
-// the frame, and of every function in whose place it runs; `compiled` is called for the graph. False with a Python error
-// set on failure.
+// The residual function for a plan: named, placed (file, first line) and qualified as `original`. `globals` are those
+// of the frame, and of every function in whose place it runs; `compiled` is called for the graph. False with a Python
+// error set on failure.
 LentFunction residual_function(const Plan& plan, PyCodeObject* original, PyObject* globals, PyObject* compiled);
 
 // The same plan as Python source, for people.

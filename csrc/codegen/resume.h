@@ -69,8 +69,8 @@ OriginalPosition original_position(const Frame& frame);
 bool is_read_after(const PreparedCode& original, ResumePlace place, int32_t local);
 
 // The resume function of `original` at a place, made if there is none: a code object, of which residual code makes a
-// function with the globals of the frame that goes on. `passed` tells of each local of the original whether it is to be a
-// parameter. Null with a Python error set on failure.
+// function with the globals of the frame that goes on. `passed` tells of each local of the original whether it is to be
+// a parameter. Null with a Python error set on failure.
 const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed);
 
 // Of a resume function's code object; null if it is something else.

@@ -136,8 +136,7 @@ void ValuePlanner::define(PyObject* object, PyObject* callable, PyObject* argume
 
 ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
   // An object that its guard fixes is a constant of the residual code.
-  if (PyType_Check(object) || PyModule_Check(object) ||
-      (PyCFunction_Check(object) && is_guarded_by_identity(object)) ||
+  if (PyType_Check(object) || PyModule_Check(object) || (PyCFunction_Check(object) && is_guarded_by_identity(object)) ||
       (PyFunction_Check(object) && is_guarded_by_identity(object)))
     return constant(object);
   return live(source);
@@ -685,8 +684,7 @@ ValueId ValuePlanner::generator(PyObject* object) {
   }
   auto* maker = reinterpret_cast<PyFunctionObject*>(frame->function.get());
   const ValueId code = constant(reinterpret_cast<PyObject*>(resume->code)), globals = names(frame->globals.get());
-  const ValueId function =
-                    add({PlanStep::Kind::Call, Ref::borrow(make_function_callable()), 0, {code, globals}}),
+  const ValueId function = add({PlanStep::Kind::Call, Ref::borrow(make_function_callable()), 0, {code, globals}}),
                 tuple = add({PlanStep::Kind::Tuple, nullptr, 0, std::move(arguments)}),
                 has_started = constant(started ? Py_True : Py_False), name = constant(maker->func_name),
                 qualname = constant(maker->func_qualname);

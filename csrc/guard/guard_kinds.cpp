@@ -344,8 +344,7 @@ bool prepare_items(Check& check, Reached seen, Visit visit) {
   for (size_t i = 0; i < items.size(); ++i) {
     Ref stood_for = can_be_held_weakly(items[i].get()) ? stand_for(items[i].get()) : Ref();
     PyErr_Clear();
-    PyTuple_SET_ITEM(check.expected.get(), static_cast<Py_ssize_t>(i),
-                     (stood_for ? stood_for : items[i]).release());
+    PyTuple_SET_ITEM(check.expected.get(), static_cast<Py_ssize_t>(i), (stood_for ? stood_for : items[i]).release());
   }
   return true;
 }

@@ -1,8 +1,8 @@
 // Guards as data: one row per GuardKind gives the fast check, whether it can change while the object stays the same,
 // the printed form, and the message of a failure.
 //
-// A check keeps alive: constants (immutable values), and otherwise nothing but weak references to the objects and classes
-// whose identity it wants (strong ones where the type knows no weak references).
+// A check keeps alive: constants (immutable values), and otherwise nothing but weak references to the objects and
+// classes whose identity it wants (strong ones where the type knows no weak references).
 #pragma once
 #include <functional>
 #include <optional>

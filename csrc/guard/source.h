@@ -99,7 +99,7 @@ class GuardTree {
   Source* local(int32_t index, PyObject* name, PyObject* value);
   Source* function(PyObject* function);
   Source* pinned(PyObject* object,
-                 const std::string& text);  // text: how it prints, e.g. "G" or "torch.nn.functional"
+                 const std::string& text);                  // text: how it prints, e.g. "G" or "torch.nn.functional"
   Source* kept(PyObject* object, const std::string& text);  // the same, of an object that nobody else may hold
   Source* child(Source* parent, Access access, PyObject* key, int32_t index, PyObject* value);
   // The same, if it exists; parent null for roots (Function: no key; Pinned: the object).
@@ -124,7 +124,8 @@ class GuardTree {
   void finish();
   bool finished() const noexcept;
 
-  // From then on, calls back once when an object dies that the guards want to see by identity: no frame can pass any more.
+  // From then on, calls back once when an object dies that the guards want to see by identity: no frame can pass any
+  // more.
   void when_object_dies(std::function<void()> told);
 
   // True if every guard holds; then slots[0..gathered()) hold borrowed references, alive as long as nothing else runs

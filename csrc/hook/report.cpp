@@ -44,7 +44,9 @@ Uncaptured make_record(Uncaptured::Kind kind, PyCodeObject* frame, PyCodeObject*
   return made;
 }
 
-Ref code_of(const Ref& reference) { return reference ? Ref::borrow(PyWeakref_GET_OBJECT(reference.get())) : Ref::none(); }
+Ref code_of(const Ref& reference) {
+  return reference ? Ref::borrow(PyWeakref_GET_OBJECT(reference.get())) : Ref::none();
+}
 
 void record(PyCodeObject* code, const Break& why, Uncaptured::Kind kind) {
   auto* place = why.code_object ? reinterpret_cast<PyCodeObject*>(why.code_object.get()) : code;
@@ -57,6 +59,9 @@ void record(PyCodeObject* code, const Break& why, Uncaptured::Kind kind) {
   made.end_column = why.end_column;
   ++runtime().break_counts[made.reason];
   auto& records = runtime().uncaptured;
+  for (Uncaptured& earlier : records)
+    for (Ref* reference : {&earlier.frame_code, &earlier.code})
+      if (code_of(*reference).is(Py_None)) reference->reset();
   records.push_back(std::move(made));
   if (records.size() > kMostRecords) records.pop_front();
 }
@@ -88,11 +93,11 @@ void raise_unsupported() { raise_unsupported(runtime().uncaptured.back()); }
 Ref to_dict(const Uncaptured& record) {
   const char* kind = record.kind == Uncaptured::Kind::GraphBreak ? "graph-break" : "uncaptured";
   const Ref code = code_of(record.code);
-  return Ref::steal(
-      Py_BuildValue("{ss ss sO ss ss sO si si si ss ss}", "kind", kind, "frame", record.frame.c_str(), "code", code.get(),
-                    "reason", record.reason.c_str(), "detail", record.detail.c_str(), "filename", record.filename.get(),
-                    "line", record.line, "column", record.column, "end_column", record.end_column, "function",
-                    record.function.c_str(), "user_stack", record.user_stack.c_str()));
+  return Ref::steal(Py_BuildValue("{ss ss sO ss ss sO si si si ss ss}", "kind", kind, "frame", record.frame.c_str(),
+                                  "code", code.get(), "reason", record.reason.c_str(), "detail", record.detail.c_str(),
+                                  "filename", record.filename.get(), "line", record.line, "column", record.column,
+                                  "end_column", record.end_column, "function", record.function.c_str(), "user_stack",
+                                  record.user_stack.c_str()));
 }
 
 void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why) {

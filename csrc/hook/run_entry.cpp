@@ -95,7 +95,8 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
   if (locals && !entry->compiled) locals->clear();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
-    return Ref::steal(PyObject_Vectorcall(residual.callable(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+    return Ref::steal(
+        PyObject_Vectorcall(residual.callable(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
   };
   Ref result;
   if (entry->is_broken) {
@@ -148,7 +149,7 @@ Ref run_entry(const FoundEntry& found, PyObject* function, bool& captured) {
   }
   Run run;
   RunScope scope(run);
-  Ref code = Ref::borrow(PyFunction_GET_CODE(function));  // which owns the resume functions
+  Ref code = Ref::borrow(PyFunction_GET_CODE(function));                       // which owns the resume functions
   Ref config = Ref::borrow(reinterpret_cast<PyObject*>(found.entry->config));  // a reset lets go of it
   Ref result = run_residual(found.entry, function, found.slots, run, captured);
   while (captured && run.next_function) {

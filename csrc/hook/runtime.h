@@ -39,9 +39,9 @@ struct Uncaptured {
     Frame,       // the frame ran as it was
   };
   Kind kind = Kind::Frame;
-  Ref frame_code;  // weak: the code object of the frame that was to be captured
-  Ref code;        // weak: of the place, another one's in a traced call
-  Ref filename;    // of the place
+  Ref frame_code;               // weak: the code object of the frame that was to be captured
+  Ref code;                     // weak: of the place, another one's in a traced call
+  Ref filename;                 // of the place
   std::string frame, function;  // display names
   std::string reason, detail, user_stack;
   int line = 0, column = -1, end_column = -1;
@@ -61,7 +61,7 @@ struct Statistics {
 
 struct Runtime {
   Statistics statistics;
-  std::deque<Uncaptured> uncaptured;        // the last kMostRecords
+  std::deque<Uncaptured> uncaptured;         // the last kMostRecords
   std::map<std::string, long> break_counts;  // of all, by reason
   // Their addresses name cache entries, which go when one dies: weak references that say so.
   std::unordered_map<PyObject*, Ref> configs;

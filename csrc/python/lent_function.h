@@ -41,7 +41,7 @@ class LentFunction {
    private:
     LentFunction& function_;
     Ref callable_;
-    };
+  };
 
   // An ordinary function that owns all of it, for tests. Null with a Python error set on failure.
   Ref to_function(PyObject* globals) const;

@@ -35,7 +35,8 @@ PyObject* object_stood_for(PyObject* stands_for) noexcept {
 
 PyObject* owner_of_names(PyObject* globals) noexcept {
   PyObject* name = PyDict_GetItemString(globals, "__name__");
-  PyObject* module = name && PyUnicode_CheckExact(name) ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
+  PyObject* module =
+      name && PyUnicode_CheckExact(name) ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
   PyErr_Clear();
   return module && PyModule_Check(module) && PyModule_GetDict(module) == globals ? module : globals;
 }

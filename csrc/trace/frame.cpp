@@ -92,7 +92,10 @@ void forget_prepared_codes() noexcept {
 }
 
 Frame::Frame(const PreparedCode* prepared_code, PyObject* of_function, Frame* called_by)
-    : prepared(prepared_code), caller(called_by), function(Ref::borrow(of_function)), code_object(Ref::borrow(reinterpret_cast<PyObject*>(prepared_code->code()))) {
+    : prepared(prepared_code),
+      caller(called_by),
+      function(Ref::borrow(of_function)),
+      code_object(Ref::borrow(reinterpret_cast<PyObject*>(prepared_code->code()))) {
   auto* object = reinterpret_cast<PyFunctionObject*>(of_function);
   globals = Ref::borrow(object->func_globals);
   builtins = Ref::borrow(object->func_builtins);

@@ -116,7 +116,9 @@ class Broken {
                   std::vector<Argument> arguments, uint32_t results = 0, uint32_t kept = 0) {
     end().*way = PlanBreak::Continuation{
         {str(name), Ref::borrow(reinterpret_cast<PyObject*>(world_.code(name))), Ref::borrow(world_.names())},
-        std::move(arguments), results, kept};
+        std::move(arguments),
+        results,
+        kept};
     return *this;
   }
   Broken& next(uint32_t results = 0, uint32_t kept = 0) {
@@ -144,7 +146,8 @@ class Broken {
 
   // What running it returns or raises, and what was logged.
   std::string outcome() {
-    const Ref function = residual_function(plan_, world_.code("outer"), world_.names(), compiled()).to_function(world_.names());
+    const Ref function =
+        residual_function(plan_, world_.code("outer"), world_.names(), compiled()).to_function(world_.names());
     if (!function) PyErr_Print();
     REQUIRE(function);
     world_.set("residual", function.get());

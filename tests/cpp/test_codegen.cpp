@@ -363,8 +363,9 @@ TEST_CASE("a frame that returns one output is eight instructions", "[codegen]") 
   plan.result = 0;
   const Ref function = make_residual(plan, world);
   REQUIRE(function);
-  CHECK(ops_of(function) == std::vector<Op>{Op::COPY_FREE_VARS, Op::RESUME, Op::PUSH_NULL, Op::LOAD_DEREF, Op::LOAD_FAST, Op::CALL_FUNCTION_EX,
-                                            Op::UNPACK_SEQUENCE, Op::RETURN_VALUE});
+  CHECK(ops_of(function) == std::vector<Op>{Op::COPY_FREE_VARS, Op::RESUME, Op::PUSH_NULL, Op::LOAD_DEREF,
+                                            Op::LOAD_FAST, Op::CALL_FUNCTION_EX, Op::UNPACK_SEQUENCE,
+                                            Op::RETURN_VALUE});
   CHECK(to_source(plan, world.original()).find("(out0,) = __compiled_fn_0(*inputs)\n    return out0\n") !=
         std::string::npos);
 }
@@ -378,8 +379,9 @@ TEST_CASE("outputs returned in order stay on the stack", "[codegen]") {
     plan.result = count;
     const Ref function = make_residual(plan, world);
     REQUIRE(function);
-    CHECK(ops_of(function) == std::vector<Op>{Op::COPY_FREE_VARS, Op::RESUME, Op::PUSH_NULL, Op::LOAD_DEREF, Op::LOAD_FAST, Op::CALL_FUNCTION_EX,
-                                              Op::UNPACK_SEQUENCE, Op::SWAP, Op::BUILD_TUPLE, Op::RETURN_VALUE});
+    CHECK(ops_of(function) == std::vector<Op>{Op::COPY_FREE_VARS, Op::RESUME, Op::PUSH_NULL, Op::LOAD_DEREF,
+                                              Op::LOAD_FAST, Op::CALL_FUNCTION_EX, Op::UNPACK_SEQUENCE, Op::SWAP,
+                                              Op::BUILD_TUPLE, Op::RETURN_VALUE});
   }
 }
 
@@ -390,8 +392,9 @@ TEST_CASE("what nothing needs is not emitted", "[codegen]") {
   plan.steps.push_back({Kind::Call, world.get("make"), 0, {2}});
   const Ref function = make_residual(plan, world);
   REQUIRE(function);
-  CHECK(ops_of(function) == std::vector<Op>{Op::COPY_FREE_VARS, Op::RESUME, Op::PUSH_NULL, Op::LOAD_DEREF, Op::LOAD_FAST, Op::CALL_FUNCTION_EX,
-                                            Op::POP_TOP, Op::LOAD_CONST, Op::RETURN_VALUE});
+  CHECK(ops_of(function) == std::vector<Op>{Op::COPY_FREE_VARS, Op::RESUME, Op::PUSH_NULL, Op::LOAD_DEREF,
+                                            Op::LOAD_FAST, Op::CALL_FUNCTION_EX, Op::POP_TOP, Op::LOAD_CONST,
+                                            Op::RETURN_VALUE});
 }
 
 TEST_CASE("the function stands where the original stands", "[codegen]") {

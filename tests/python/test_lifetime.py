@@ -528,9 +528,7 @@ print("end")
 
 def test_finalizers_run_at_exit() -> None:
     def output(how: str) -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", AT_EXIT, how], capture_output=True, text=True, timeout=300, check=True
-        )
+        done = subprocess.run([sys.executable, "-c", AT_EXIT, how], capture_output=True, text=True, timeout=300, check=True)
         return done.stdout.splitlines()
 
     plain, captured = output("plain"), output("captured")
