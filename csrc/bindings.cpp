@@ -31,11 +31,8 @@ PyCodeObject* as_code(const py::handle& object) {
 py::dict statistics() {
   const Statistics& now = runtime().statistics;
   py::dict breaks, phases, result;
-  const std::vector<Uncaptured> frames = runtime().uncaptured;  // what follows may let another thread add some
-  for (const Uncaptured& frame : frames) {
-    py::str reason(frame.reason);
-    breaks[reason] = breaks.contains(reason) ? py::int_(breaks[reason].cast<long>() + 1) : py::int_(1);
-  }
+  const std::map<std::string, long> counts = runtime().break_counts;  // what follows may let another thread add some
+  for (const auto& [reason, count] : counts) breaks[py::str(reason)] = count;
   phases["evaluate"] = now.evaluate;
   phases["propagate"] = now.propagate;
   phases["guards"] = now.guard_build;
@@ -56,7 +53,7 @@ py::dict statistics() {
 }
 
 py::list uncaptured() {
-  const std::vector<Uncaptured> known = runtime().uncaptured;  // what follows may let another thread add some
+  const std::deque<Uncaptured> known = runtime().uncaptured;  // what follows may let another thread add some
   py::list records;
   for (const Uncaptured& record : known) records.append(take(to_dict(record)));
   return records;
@@ -104,8 +101,8 @@ PYBIND11_MODULE(_C, module) {
       .def_property_readonly("guards", [](const CacheEntry& entry) { return entry.guards.to_text(); })
       .def_property_readonly("code",
                              [](const CacheEntry& entry) {
-                               auto* function = reinterpret_cast<PyFunctionObject*>(entry.residual_function.get());
-                               return py::reinterpret_borrow<py::object>(function->func_code);
+                               auto* code = reinterpret_cast<PyObject*>(entry.residual_function.code());
+                               return py::reinterpret_borrow<py::object>(code);
                              })
       .def_property_readonly("graph_module",
                              [](const CacheEntry& entry) -> py::object {
@@ -133,7 +130,6 @@ PYBIND11_MODULE(_C, module) {
   module.def("stop_global_capture", [] { set_global_capture(nullptr); });
   module.def("set_stress", [](bool on, long break_every, unsigned long seed) {
     runtime().stress = {on, break_every, seed};
-    publish_resume_functions(!on);
   });
   module.def("set_mirror", [](bool on, bool aborts) {
     mirror_mode = !on ? Mirror::Off : aborts ? Mirror::Abort : Mirror::Record;

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 import torch
 
 from minidynamo import _C, _rules, config
-from minidynamo._capture import CaptureConfig, capture_config
+from minidynamo._capture import CaptureConfig, capture_config, let_go
 from minidynamo._module import OptimizedModule
 from minidynamo.exceptions import InvalidOptimizeTarget
 
@@ -193,6 +193,7 @@ def is_compiling() -> bool:
 def reset() -> None:
     """Forgets every cached entry, every frame that was given up, and all counters. The user's rules stay."""
     _C.reset()
+    let_go()
 
 
 def stats() -> "Statistics":

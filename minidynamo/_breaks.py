@@ -71,8 +71,8 @@ class Uncaptured:
         kind: "uncaptured": the frame ran as it was. "graph-break": the frame was split at this place, and the rest of it
             captured in its turn.
         frame: qualified name of the function that was to be captured.
-        code, function: the code object at the place, and its qualified name; another one's than the frame's if the place
-            lies in a function that was traced into.
+        code, function: the code object at the place (None if it is gone), and its qualified name; another one's than the
+            frame's if the place lies in a function that was traced into.
         reason: short stable name (`break_reasons`); `detail` says it in words, for this case.
         filename, line, column, end_column: the place in the user's program that could not be captured. Columns count bytes
             of the line, as in `ast`; -1 where they are not known, and `end_column` is -1 where the expression ends on a
@@ -82,7 +82,7 @@ class Uncaptured:
 
     kind: Literal["graph-break", "uncaptured"]
     frame: str
-    code: types.CodeType
+    code: types.CodeType | None
     reason: str
     detail: str
     filename: str

@@ -5,6 +5,7 @@ state that it must not disturb) is dealt with here. Equal settings give the same
 tell configurations apart by identity and two wrappers with equal settings share cache entries.
 """
 
+import collections
 import contextlib
 import random
 import weakref
@@ -19,6 +20,10 @@ from minidynamo.exceptions import BackendCompilerFailed
 Compiler = Callable[..., Any]
 
 _known: weakref.WeakValueDictionary[tuple[object, ...], "CaptureConfig"] = weakref.WeakValueDictionary()
+# Entries go with their configuration. `compile(f, backend="inductor")(x)` in a loop is to find its entry again, so the last ones
+# made are kept: few of those with a backend of the program's own, which may hold anything.
+_kept_with_name: "collections.deque[CaptureConfig]" = collections.deque(maxlen=16)
+_kept_with_callable: "collections.deque[CaptureConfig]" = collections.deque(maxlen=4)
 
 
 def _cuda_in_use() -> bool:
@@ -119,9 +124,7 @@ class CaptureConfig:
     def log(self, topic: str, text: str) -> None:
         _logging.emit(topic, text)
 
-    def compile_graph(
-        self, graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], name: str
-    ) -> Callable[..., Any] | None:
+    def compile_graph(self, graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], name: str) -> Callable[..., Any] | None:
         """Runs the backend on a captured graph.
 
         Args:
@@ -185,15 +188,19 @@ def capture_config(
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"options must be a dict or None, got {options!r}")
     key: tuple[object, ...] | None = (
-        # A callable is told apart by identity: an equal one (say, of a class with __eq__) may behave otherwise.
-        backend if isinstance(backend, str) else (id(backend), type(backend)),
-        fullgraph,
-        dynamic,
-        mode,
-        None if options is None else frozenset((key, type(value), value) for key, value in options.items()),
-        name,
-        recompile_limit,
-    ) if _hashable(options) else None
+        (
+            # A callable is told apart by identity: an equal one (say, of a class with __eq__) may behave otherwise.
+            backend if isinstance(backend, str) else (id(backend), type(backend)),
+            fullgraph,
+            dynamic,
+            mode,
+            None if options is None else frozenset((key, type(value), value) for key, value in options.items()),
+            name,
+            recompile_limit,
+        )
+        if _hashable(options)
+        else None
+    )
     found = _known.get(key) if key is not None else None
     if found is not None and (isinstance(backend, str) or found._backend is backend):
         return found
@@ -208,7 +215,14 @@ def capture_config(
     )
     if key is not None:
         _known[key] = made
+        (_kept_with_name if isinstance(backend, str) else _kept_with_callable).append(made)
     return made
+
+
+def let_go() -> None:
+    """Lets go of configurations that no wrapper uses."""
+    _kept_with_name.clear()
+    _kept_with_callable.clear()
 
 
 def _hashable(options: dict[str, Any] | None) -> bool:

@@ -17,27 +17,41 @@ auto mark_of(Marks& marks, ConfigId config) noexcept {
   return std::find_if(marks.begin(), marks.end(), [config](const SkipMark& mark) { return mark.config == config; });
 }
 
-}  // namespace
-
-int CacheEntry::traverse(visitproc visit, void* arg) const {
-  Py_VISIT(residual_function.get());
-  Py_VISIT(compiled.get());
-  Py_VISIT(graph_module.get());
-  return guards.traverse(visit, arg);
+CodeSlot& cache_slot(void (*free)(void*)) noexcept {
+  static CodeSlot slot(free);
+  return slot;
 }
 
-CodeCache* CodeCache::find(PyCodeObject* code) noexcept { return static_cast<CodeCache*>(code_extra(code)); }
+thread_local int burials_paused = 0;
+
+}  // namespace
+
+BurialPaused::BurialPaused() noexcept { ++burials_paused; }
+
+BurialPaused::~BurialPaused() {
+  --burials_paused;
+  CacheRegistry& registry = CacheRegistry::instance();
+  if (!registry.put_aside_.empty()) registry.bury({});
+}
+
+CodeCache* CodeCache::find(PyCodeObject* code) noexcept {
+  return static_cast<CodeCache*>(cache_slot(CacheRegistry::free_cache).get(code));
+}
 
 CodeCache* CodeCache::get(PyCodeObject* code) {
   if (CodeCache* cache = find(code)) return cache;
-  if (!reserve_code_extra(CacheRegistry::free_cache)) return nullptr;
   auto* cache = new CodeCache(code);
-  if (!set_code_extra(code, cache)) {
+  if (!cache_slot(CacheRegistry::free_cache).set(code, cache)) {
     delete cache;
     return nullptr;
   }
   CacheRegistry::instance().caches_.insert(cache);
   return cache;
+}
+
+CodeCache::~CodeCache() {
+  for (const std::shared_ptr<CacheEntry>& entry : entries_) entry->cache = nullptr;
+  CacheRegistry::instance().bury(std::exchange(entries_, {}));
 }
 
 std::shared_ptr<CacheEntry> CodeCache::find_hit(ConfigId config, const FrameView& frame, GatheredSlots& room,
@@ -98,8 +112,13 @@ bool CodeCache::add(std::shared_ptr<CacheEntry> entry) {
   if (entry_count(entry->config) >= registry.recompile_limit) return false;
   ++registry.statistics.entries_added;
   registry.statistics.guards_added += entry->guards.guard_count();
+  entry->cache = this;
+  CacheEntry* added = entry.get();
   entries_.insert(entries_.begin(), std::move(entry));
   ++changes_;
+  added->guards.when_object_dies([added] {
+    if (added->cache) added->cache->remove(added);
+  });
   return true;
 }
 
@@ -108,8 +127,10 @@ void CodeCache::remove(const CacheEntry* entry) noexcept {
                             [entry](const std::shared_ptr<CacheEntry>& held) { return held.get() == entry; });
   if (found == entries_.end()) return;
   ++changes_;
-  std::shared_ptr<CacheEntry> last_hold = std::move(*found);
+  std::vector<std::shared_ptr<CacheEntry>> dead = {std::move(*found)};
+  dead[0]->cache = nullptr;
   entries_.erase(found);
+  CacheRegistry::instance().bury(std::move(dead));
 }
 
 void CodeCache::skip(SkipMark mark) {
@@ -148,21 +169,43 @@ void CacheRegistry::free_cache(void* data) noexcept {
 
 void CacheRegistry::reset() noexcept {
   statistics = {};
-  for (CodeCache* cache : caches_) {
-    cache->skips_.clear();
-    cache->last_miss_.clear();
-  }
-  drop_entries();
-}
-
-void CacheRegistry::drop_entries() noexcept {
   // Emptied first, destroyed at the end: destruction may free code objects, and with them caches.
   std::vector<std::shared_ptr<CacheEntry>> doomed;
   for (CodeCache* cache : caches_) {
+    for (const std::shared_ptr<CacheEntry>& entry : cache->entries_) entry->cache = nullptr;
     std::move(cache->entries_.begin(), cache->entries_.end(), std::back_inserter(doomed));
     cache->entries_.clear();
+    cache->skips_.clear();
+    cache->last_miss_.clear();
+    cache->limit_reported_ = false;
     ++cache->changes_;
   }
+  bury(std::move(doomed));
+}
+
+void CacheRegistry::forget(ConfigId config) noexcept {
+  std::vector<std::shared_ptr<CacheEntry>> doomed;
+  for (CodeCache* cache : caches_) {
+    for (std::shared_ptr<CacheEntry>& entry : cache->entries_)
+      if (entry->config == config) {
+        entry->cache = nullptr;
+        doomed.push_back(std::move(entry));
+      }
+    std::erase(cache->entries_, nullptr);
+    std::erase_if(cache->skips_, [config](const SkipMark& mark) { return mark.config == config; });
+    ++cache->changes_;
+  }
+  bury(std::move(doomed));
+}
+
+void CacheRegistry::bury(std::vector<std::shared_ptr<CacheEntry>> dead) noexcept {
+  std::move(dead.begin(), dead.end(), std::back_inserter(put_aside_));
+  if (burials_paused) return;
+  // In the middle of something, perhaps of raising an error.
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  while (!put_aside_.empty()) std::exchange(put_aside_, {}).clear();
+  PyErr_Restore(type, value, traceback);
 }
 
 size_t CacheRegistry::live_entries() const noexcept {

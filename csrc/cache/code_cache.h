@@ -5,8 +5,10 @@
 // reports. Everything here needs the GIL. Letting go of an entry may run arbitrary code (backends' objects die), so
 // entries are always taken out of the cache first and destroyed last.
 //
-// An entry keeps alive what its residual function refers to, the module globals above all. Code objects are unknown to
-// the garbage collector, so a namespace made by exec() that holds the captured function lives until reset().
+// Code objects are unknown to the garbage collector, so an entry owns nothing that may lead back to the function whose
+// code it hangs on: what it guards by identity is held weakly, and the entry leaves the cache when such an object dies;
+// the residual function owns neither names nor objects of the program (LentFunction). The graph and what the backend
+// made of it are owned.
 #pragma once
 #include <array>
 #include <memory>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "guard/source.h"
+#include "python/lent_function.h"
 #include "python/ref.h"
 
 namespace minidynamo {
@@ -25,9 +28,9 @@ using ConfigId = uint64_t;
 
 struct CacheEntry {
   ConfigId config = 0;
-  GuardTree guards;       // finished
-  Ref residual_function;  // called with what the guards gathered
-  Ref compiled;           // what the backend returned; null if nothing was recorded
+  GuardTree guards;                // finished
+  LentFunction residual_function;  // called with what the guards gathered
+  Ref compiled;                    // what the backend returned; null if nothing was recorded
   Ref graph_module;
   uint32_t graph_inputs = 0;   // the first gathered slots are the graph's inputs
   bool uses_live = false;      // the residual function also wants the tuple of everything gathered
@@ -35,8 +38,7 @@ struct CacheEntry {
   bool may_run_again = false;  // the graph writes to nothing and draws no random numbers
   std::string source;          // the residual plan as Python source
   uint64_t hits = 0;
-
-  int traverse(visitproc visit, void* arg) const;
+  class CodeCache* cache = nullptr;  // that it is in
 };
 
 // Room for what a check gathers, on the caller's stack if it is little.
@@ -99,6 +101,8 @@ class CodeCache {
   void skip(SkipMark mark);
   const SkipMark* skipped(ConfigId config) const noexcept;
   std::span<const SkipMark> skips() const noexcept { return skips_; }
+  // True once: whoever reports that the recompile limit is met need not do so again.
+  bool is_first_report_of_limit() noexcept { return !std::exchange(limit_reported_, true); }
 
   std::span<const std::shared_ptr<CacheEntry>> entries() const noexcept { return entries_; }
   size_t entry_count(ConfigId config) const noexcept;
@@ -108,13 +112,23 @@ class CodeCache {
  private:
   friend class CacheRegistry;
   explicit CodeCache(PyCodeObject* code) noexcept : code_(code) {}
-  ~CodeCache() = default;
+  ~CodeCache();
 
   PyCodeObject* code_;  // borrowed: it owns the cache
   std::vector<std::shared_ptr<CacheEntry>> entries_;
   std::vector<SkipMark> skips_;
   std::vector<std::string> last_miss_;
   uint64_t changes_ = 0;
+  bool limit_reported_ = false;
+};
+
+// For a scope on this thread, entries that die are put aside: letting go of one runs code of a backend's objects, which
+// must not be taken for the program's by a trace.
+class BurialPaused {
+ public:
+  BurialPaused() noexcept;
+  ~BurialPaused();
+  BurialPaused(const BurialPaused&) = delete;
 };
 
 struct CacheStatistics {
@@ -133,7 +147,8 @@ class CacheRegistry {
 
   // Drops all entries, marks and counters. Entries in use live until their check or call is over.
   void reset() noexcept;
-  void drop_entries() noexcept;  // and no more
+  // Drops all of a configuration that is gone.
+  void forget(ConfigId config) noexcept;
 
   size_t live_entries() const noexcept;
   // Every code object with a cache; strong references, since looking at them may run code.
@@ -141,8 +156,11 @@ class CacheRegistry {
 
  private:
   friend class CodeCache;
+  friend class BurialPaused;
   std::unordered_set<CodeCache*> caches_;
+  std::vector<std::shared_ptr<CacheEntry>> put_aside_;  // dead entries
 
+  void bury(std::vector<std::shared_ptr<CacheEntry>> dead) noexcept;
   static void free_cache(void* data) noexcept;
 };
 

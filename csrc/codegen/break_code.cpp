@@ -2,6 +2,7 @@
 
 #include "bytecode/stack_depth.h"
 #include "codegen/rebuild.h"
+#include "python/weak_hold.h"
 
 namespace minidynamo {
 namespace {
@@ -11,8 +12,8 @@ using Continuation = PlanBreak::Continuation;
 
 class BreakWriter {
  public:
-  BreakWriter(CodeBuilder& code, const PlanBreak& end, const std::function<void(ValueId)>& push)
-      : code_(code), end_(end), push_(push) {}
+  BreakWriter(CodeBuilder& code, const PlanBreak& end, PyObject* globals, const std::function<void(ValueId)>& push)
+      : code_(code), end_(end), globals_(globals), push_(push) {}
 
   void write() {
     code_.at(end_.frames[0].position);
@@ -29,6 +30,7 @@ class BreakWriter {
  private:
   CodeBuilder& code_;
   const PlanBreak& end_;
+  PyObject* const globals_;
   const std::function<void(ValueId)>& push_;
   std::vector<int32_t> results_;  // locals
   int32_t exception_ = -1;        // local
@@ -108,12 +110,8 @@ class BreakWriter {
   }
 
   void go_on(const Continuation& way) {
-    if (way.function) {
-      code_.emit(Op::PUSH_NULL);
-      code_.load_constant(way.function.get());
-    } else {
-      code_.emit(Op::LOAD_GLOBAL, code_.name(way.name.get()), true);
-    }
+    code_.emit(Op::PUSH_NULL);
+    push_function(way.function);
     for (const Argument& argument : way.arguments) push_argument(argument);
     code_.emit(Op::CALL, static_cast<int32_t>(way.arguments.size()));
     code_.emit(Op::RETURN_VALUE);
@@ -133,6 +131,9 @@ class BreakWriter {
       case Argument::Kind::Constant:
         code_.load_constant(argument.constant.get());
         break;
+      case Argument::Kind::Function:
+        push_function(argument.function);
+        break;
       case Argument::Kind::Match: {
         const CodeBuilder::Label matched = code_.make_label();
         code_.emit(Op::LOAD_FAST, results_[1]);
@@ -150,14 +151,29 @@ class BreakWriter {
     }
   }
 
+  // A function of the code, with the globals of its own module: those of the code being written, mostly.
+  void push_function(const PlanBreak::NewFunction& made) {
+    const bool is_own = made.globals.is(globals_);
+    if (!is_own) begin_foreign_function();
+    code_.load_variable(PyUnicode_AsUTF8(made.name.get()), made.code.get(), true);
+    is_own ? code_.emit(Op::MAKE_FUNCTION) : end_foreign_function(made.globals.get());
+  }
+
+  void begin_foreign_function() {
+    code_.emit(Op::PUSH_NULL);
+    code_.load_constant(make_function_callable());
+  }
+  void end_foreign_function(PyObject* globals) {
+    code_.load_constant(owner_of_names(globals));
+    code_.emit(Op::CALL, 2);
+  }
+
   // --- inlined calls
 
   void run_in_chain() {
-    const Ref first = make_chain();
     const CodeBuilder::Label start = code_.make_label(), stop = code_.make_label(), raised = code_.make_label();
     code_.emit(Op::PUSH_NULL);
-    code_.load_constant(first.get());
-    int32_t count = 0;
+    int32_t count = push_chain() - 1;
     for (const ValueId operand : end_.operands)
       if (operand != kNoValue) push_(operand), ++count;
     if (end_.handled != kNoValue) push_(end_.handled), ++count;
@@ -197,38 +213,40 @@ class BreakWriter {
     go_on(way);
   }
 
-  // The function that looks like the frame called by the outermost; null with a Python error, which the assembler of
-  // the residual function notices.
-  Ref make_chain() {
-    Ref inner;
-    for (size_t i = end_.frames.size() - 1; i > 0; --i) {
+  // Puts the functions that look like the frames of the inlined calls on the stack, the one to call first; the others
+  // are its first arguments. Returns how many there are.
+  int32_t push_chain() {
+    const auto last = static_cast<int32_t>(end_.frames.size()) - 1;
+    for (int32_t i = 1; i <= last; ++i) {
       CodeBuilder code;
       const PlanBreak::FrameLook& look = end_.frames[i];
       code.at(look.position);
       int32_t count = 0;
+      for (int32_t inner = i + 1; inner <= last; ++inner) code.add_local("callee" + std::to_string(count++));
+      const int32_t callees = count;
       for (const ValueId operand : end_.operands)
-        if (operand != kNoValue) code.add_local("operand" + std::to_string(count++));
+        if (operand != kNoValue) code.add_local("operand" + std::to_string(count++ - callees));
       if (end_.handled != kNoValue) ++count, code.add_local("handled");
-      if (inner) {
+      if (i < last) {
         code.emit(Op::PUSH_NULL);
-        code.load_constant(inner.get());
         for (int32_t local = 0; local < count; ++local) code.emit(Op::LOAD_FAST, local);
-        code.emit(Op::CALL, count);
+        code.emit(Op::CALL, count - 1);
         code.emit(Op::RETURN_VALUE);
       } else {
         run_innermost(code, count);
       }
-      auto* original = reinterpret_cast<PyCodeObject*>(look.code.get());
-      const Ref assembled = code.assemble(original, count);
-      if (!assembled) return nullptr;
-      inner = Ref::steal(PyFunction_New(assembled.get(), look.globals.get()));
+      const Ref assembled = code.assemble(reinterpret_cast<PyCodeObject*>(look.code.get()), count);
+      const bool is_own = look.globals.is(globals_);
+      if (!is_own) begin_foreign_function();
+      code_.load_own(assembled.get());  // null: noticed by the assembler of the residual function
+      is_own ? code_.emit(Op::MAKE_FUNCTION) : end_foreign_function(look.globals.get());
     }
-    return inner;
+    return last;
   }
 
   void run_innermost(CodeBuilder& code, int32_t parameters) {
     const bool flags_way = end_.next && end_.jump;
-    BreakWriter inner(code, end_, push_);
+    BreakWriter inner(code, end_, globals_, push_);
     int32_t next = 0;
     inner.run_here([&](size_t) { code.emit(Op::LOAD_FAST, next++); }, [&] { code.emit(Op::LOAD_FAST, parameters - 1); },
                    [&](const Continuation& way, const std::vector<int32_t>& results) {
@@ -243,8 +261,8 @@ class BreakWriter {
 
 }  // namespace
 
-void write_break(CodeBuilder& code, const PlanBreak& end, const std::function<void(ValueId)>& push) {
-  BreakWriter(code, end, push).write();
+void write_break(CodeBuilder& code, const PlanBreak& end, PyObject* globals, const std::function<void(ValueId)>& push) {
+  BreakWriter(code, end, globals, push).write();
 }
 
 }  // namespace minidynamo

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bytecode/instruction.h"
+#include "python/lent_function.h"
 
 namespace minidynamo {
 
@@ -23,7 +24,14 @@ class CodeBuilder {
   // Errors raised between two labels go to a third, with the stack cut to `depth` and the exception on top.
   void handle(Label start, Label end, Label target, int32_t depth) { handlers_.push_back({start, end, target, depth}); }
 
-  void load_constant(PyObject* object) { emit(Op::LOAD_CONST, constant(object)); }
+  // An object that may lead to the captured function is no constant of the code, but a free variable (LentFunction).
+  void load_constant(PyObject* object);
+  void load_own(PyObject* object) { emit(Op::LOAD_CONST, constant(object)); }
+  // A free variable by name; `weak`: nothing of ours keeps the object alive.
+  void load_variable(const std::string& name, PyObject* object, bool weak) {
+    emit(Op::LOAD_DEREF, variable(name, object, weak));
+  }
+  int32_t variable(const std::string& name, PyObject* object, bool weak);  // the argument of its LOAD_DEREF
   int32_t constant(PyObject* object);
   int32_t name(PyObject* text);
   int32_t add_local(const std::string& text);
@@ -31,6 +39,8 @@ class CodeBuilder {
   // Instructions put before others afterwards; labels move along.
   std::vector<Instruction>& instructions() noexcept { return instructions_; }
   void insert(size_t index, const std::vector<Instruction>& added, size_t replaced);
+
+  const std::vector<LentFunction::Variable>& variables() const noexcept { return variables_; }
 
   // Named, placed and qualified as `original`; its first `argcount` locals are parameters. Null with a Python error.
   Ref assemble(PyCodeObject* original, int32_t argcount);
@@ -45,7 +55,9 @@ class CodeBuilder {
   std::vector<int32_t> labels_;            // index of the instruction
   std::vector<Handler> handlers_;
   std::vector<Ref> consts_, names_, locals_;
-  std::unordered_map<PyObject*, int32_t> const_indices_;
+  std::unordered_map<PyObject*, int32_t> const_indices_, variable_indices_;
+  std::vector<LentFunction::Variable> variables_;
+  std::vector<Ref> variable_names_;
   bool failed_ = false;
 };
 

@@ -261,11 +261,10 @@ class BreakPlanner {
         arguments.push_back(std::move(argument));
       }
       if (i == 0) {
-        way.name = resume->name;
-        if (!publishes_resume_functions()) way.function = resume->function;
+        way.function = new_function(i, *resume);
         way.arguments = std::move(arguments);
       } else {
-        inner = {{Argument::Kind::Constant, 0, resume->function},
+        inner = {{Argument::Kind::Function, 0, nullptr, {}, new_function(i, *resume)},
                  {Argument::Kind::Tuple, 0, nullptr, std::move(arguments)}};
       }
     }
@@ -301,10 +300,13 @@ class BreakPlanner {
     return value != kNoValue;
   }
 
+  PlanBreak::NewFunction new_function(size_t i, const ResumeFunction& resume) const {
+    return {resume.name, Ref::borrow(reinterpret_cast<PyObject*>(resume.code)), frames_[i]->globals};
+  }
+
   const ResumeFunction* resume_at(size_t i, ResumePlace place) {
     const OriginalPosition& at = places_[i];
-    const ResumeFunction* resume =
-        resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place), frames_[i]->globals.get());
+    const ResumeFunction* resume = resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place));
     PyErr_Clear();
     return resume;
   }
@@ -320,7 +322,7 @@ class BreakPlanner {
 
   // The same place in a resume function, as RERAISE wants it.
   static Ref raising_instruction(const ResumeFunction& resume, int32_t original) {
-    const PreparedCode* own = prepare(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(resume.function.get())));
+    const PreparedCode* own = prepare(resume.code);
     return Ref::steal(PyLong_FromLong(own->bytecode.instructions[original + resume.prologue].offset / 2));
   }
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bytecode/instruction.h"
+#include "python/lent_function.h"
 #include "python/ref.h"
 
 namespace minidynamo {
@@ -51,22 +52,27 @@ struct PlanBreak {
     Ref code, globals;  // the original's
     Position position;
   };
+  // A resume function, made of its code when it is called: an entry keeps neither the code nor the module's names
+  // alive.
+  struct NewFunction {
+    Ref name, code, globals;
+  };
   // An argument of a resume function.
   struct Argument {
-    enum class Kind : uint8_t { Value, Result, Exception, Constant, Tuple, Match };
+    enum class Kind : uint8_t { Value, Result, Exception, Constant, Tuple, Match, Function };
     Kind kind;
     uint32_t index = 0;  // Value: ValueId; Result: of the instruction; Match: the second
                          // result, if not None, else the value
     Ref constant;
-    std::vector<Argument> items;
+    std::vector<Argument> items = {};
+    NewFunction function = {};
   };
   struct Continuation {
-    Ref name;  // global of the residual function's module
+    NewFunction function;
     std::vector<Argument> arguments;
     uint32_t results = 0;            // that the instruction leaves above its kept operands
     uint32_t kept = 0;               // operands that it leaves where they are
     uint32_t traceback_entries = 0;  // raised: those of frames outside the one whose handler is entered
-    Ref function;                    // what to call instead, if it is not published under that name
   };
 
   std::vector<FrameLook> frames;
@@ -98,16 +104,17 @@ void each_value(const PlanBreak& end, Use&& use) {
 
 struct Plan {
   bool calls_graph = true;    // false: nothing was recorded, no compiled function
-  std::string compiled_name;  // "__compiled_fn_0": global of the function's module
+  std::string compiled_name;  // "__compiled_fn_0": a free variable of the residual function
   uint32_t output_count = 0;
   std::vector<PlanStep> steps;
   ValueId result = kNoValue;     // the frame's return value
   std::optional<PlanBreak> end;  // in place of returning
 };
 
-// The residual function for a plan: named, placed (file, first line) and qualified as `original`, with its globals.
-// Null Ref with a Python error set on failure.
-Ref residual_function(const Plan& plan, PyCodeObject* original, PyObject* globals);
+// The residual function for a plan: named, placed (file, first line) and qualified as `original`. `globals` are those
+// of the frame, and of every function in whose place it runs; `compiled` is called for the graph. False with a Python
+// error set on failure.
+LentFunction residual_function(const Plan& plan, PyCodeObject* original, PyObject* globals, PyObject* compiled);
 
 // The same plan as Python source, for people.
 std::string to_source(const Plan& plan, PyCodeObject* original);

@@ -93,6 +93,15 @@ PyObject* rebuild_tuple(PyObject*, PyObject* const* arguments, Py_ssize_t count)
   return PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(arguments[0]), packed.get(), nullptr);
 }
 
+PyObject* make_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+  PyObject* globals = count == 2 && PyModule_Check(arguments[1]) ? PyModule_GetDict(arguments[1]) : arguments[1];
+  if (count != 2 || !PyCode_Check(arguments[0]) || !PyDict_Check(globals)) {
+    PyErr_SetString(PyExc_TypeError, "make_function(code, globals)");
+    return nullptr;
+  }
+  return PyFunction_New(arguments[0], globals);
+}
+
 PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
   if (count != 11) {
     PyErr_SetString(PyExc_TypeError, "rebuild_function takes 11 arguments");
@@ -325,6 +334,7 @@ PyObject* rebuild_instance_callable() { return callable<rebuild_instance>("rebui
 PyObject* fill_instance_callable() { return callable<fill_instance>("fill_instance"); }
 PyObject* rebuild_tuple_callable() { return callable<rebuild_tuple>("rebuild_tuple"); }
 PyObject* rebuild_function_callable() { return callable<rebuild_function>("rebuild_function"); }
+PyObject* make_function_callable() { return callable<make_function>("make_function"); }
 PyObject* rebuild_partial_callable() { return callable<rebuild_partial>("rebuild_partial"); }
 PyObject* rebuild_exception_callable() { return callable<rebuild_exception>("rebuild_exception"); }
 PyObject* bind_callable() { return callable<bind>("bind"); }

@@ -2,7 +2,7 @@
 //
 // The graph's call is put where its first output is needed, after constants and live values that lie below it on the
 // stack; if the outputs then come in the order that UNPACK_SEQUENCE leaves them, they are used from the stack. A frame
-// that returns one tensor is six instructions. All instructions carry the function's first line.
+// that returns one tensor is eight instructions. All instructions carry the function's first line.
 #include <string>
 #include <unordered_map>
 
@@ -23,10 +23,11 @@ constexpr int32_t kInputs = 0, kLive = 1;  // fast locals: the parameters
 
 class ResidualCode {
  public:
-  ResidualCode(const Plan& plan, PyCodeObject* original) : plan_(plan), original_(original) {}
+  ResidualCode(const Plan& plan, PyCodeObject* original, PyObject* globals, PyObject* compiled)
+      : plan_(plan), original_(original), globals_(globals), compiled_(compiled) {}
 
-  Ref assemble_code() {
-    if (!make_schedule(plan_, schedule_)) return nullptr;
+  LentFunction make() {
+    if (!make_schedule(plan_, schedule_)) return {};
     const int32_t first_line = view_code(original_).first_line;
     code_.at({first_line, first_line, -1, -1});
     code_.add_local("inputs");
@@ -35,7 +36,8 @@ class ResidualCode {
     output_locals_.assign(plan_.output_count, -1);
     emit_body();
     insert_graph_call();
-    return code_.assemble(original_, 2);
+    Ref code = code_.assemble(original_, 2);
+    return {std::move(code), code_.variables()};
   }
 
  private:
@@ -60,7 +62,7 @@ class ResidualCode {
         emit(Op::STORE_SUBSCR);
       }
       for (const ValueId id : schedule_.locals_to_drop) emit(Op::DELETE_FAST, locals_[id]);
-      write_break(code_, *plan_.end, [this](ValueId id) { push(id); });
+      write_break(code_, *plan_.end, globals_, [this](ValueId id) { push(id); });
       return;
     }
     if (plan_.result == kNoValue) {
@@ -153,6 +155,7 @@ class ResidualCode {
     switch (op) {
       case Op::PUSH_NULL:
       case Op::LOAD_CONST:
+      case Op::LOAD_DEREF:
       case Op::LOAD_FAST:
       case Op::STORE_FAST:
       case Op::BINARY_SUBSCR:  // of `live`
@@ -194,7 +197,8 @@ class ResidualCode {
     auto add = [&](Op op, int32_t arg = 0, bool push_null = false) {
       call.push_back({op, push_null, arg, -1, -1, {first_line, first_line, -1, -1}});
     };
-    add(Op::LOAD_GLOBAL, code_.name(Ref::steal(PyUnicode_FromString(plan_.compiled_name.c_str())).get()), true);
+    add(Op::PUSH_NULL);
+    add(Op::LOAD_DEREF, code_.variable(plan_.compiled_name, compiled_, false));
     add(Op::LOAD_FAST, kInputs);
     add(Op::CALL_FUNCTION_EX, 0);
     size_t replaced = 0;  // instructions of the body that the stack makes superfluous
@@ -216,6 +220,7 @@ class ResidualCode {
 
   const Plan& plan_;
   PyCodeObject* const original_;
+  PyObject *const globals_, *const compiled_;
   Schedule schedule_;
   CodeBuilder code_;
   std::vector<int32_t> locals_;         // by step; -1: not in a variable (yet)
@@ -225,10 +230,8 @@ class ResidualCode {
 
 }  // namespace
 
-Ref residual_function(const Plan& plan, PyCodeObject* original, PyObject* globals) {
-  const Ref code = ResidualCode(plan, original).assemble_code();
-  if (!code) return nullptr;
-  return Ref::steal(PyFunction_NewWithQualName(code.get(), globals, view_code(original).qualname));
+LentFunction residual_function(const Plan& plan, PyCodeObject* original, PyObject* globals, PyObject* compiled) {
+  return ResidualCode(plan, original, globals, compiled).make();
 }
 
 }  // namespace minidynamo

@@ -2,10 +2,11 @@
 
 #include <map>
 #include <memory>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "bytecode/stack_depth.h"
 #include "codegen/code_builder.h"
+#include "python/code_extra.h"
 #include "python/code_object.h"
 
 namespace minidynamo {
@@ -50,7 +51,8 @@ class ResumeCode {
     bytecode_.name = code_.name;  // what looks at the stack sees the function
     bytecode_.qualname = code_.qualname;
     bytecode_.argcount = static_cast<int32_t>(made_.parameters.size());
-    bytecode_.flags = code_.flags & ~(CO_VARARGS | CO_VARKEYWORDS | CO_NESTED);
+    // Made anew whenever residual code goes on, as a nested function is: its code is guarded where it is an argument.
+    bytecode_.flags = (code_.flags & ~(CO_VARARGS | CO_VARKEYWORDS)) | CO_NESTED;
     bytecode_.first_line = code_.first_line;
     return assemble(bytecode_);
   }
@@ -250,23 +252,51 @@ class ResumeCode {
 };
 
 struct ResumeKey {
-  PyCodeObject* original;
-  PyObject* globals;
   ResumePlace place;
   std::vector<bool> passed;
   auto operator<=>(const ResumeKey&) const = default;
 };
 
+// Those of one original code object, which owns it.
+struct ResumeTable {
+  PyCodeObject* original;
+  std::map<ResumeKey, Ref> codes;
+};
+
 struct ResumeRegistry {
-  std::map<ResumeKey, std::unique_ptr<ResumeFunction>> functions;
-  std::unordered_map<PyCodeObject*, const ResumeFunction*> by_code;
+  std::unordered_set<ResumeTable*> tables;
   long count = 0;
-  bool publishes = true;
 };
 
 ResumeRegistry& registry() {
-  static auto* const found = new ResumeRegistry;  // holds references: not destroyed after the interpreter
+  static auto* const found = new ResumeRegistry;  // outlives the interpreter's end
   return *found;
+}
+
+void free_table(void* data) noexcept {
+  auto* table = static_cast<ResumeTable*>(data);
+  registry().tables.erase(table);
+  delete table;
+}
+
+void free_resume_function(void* data) noexcept { delete static_cast<ResumeFunction*>(data); }
+
+CodeSlot& table_slot() noexcept {
+  static constinit CodeSlot slot(free_table);
+  return slot;
+}
+
+CodeSlot& own_slot() noexcept {
+  static constinit CodeSlot slot(free_resume_function);
+  return slot;
+}
+
+ResumeTable* table_of(PyCodeObject* original) {
+  if (void* known = table_slot().get(original)) return static_cast<ResumeTable*>(known);
+  auto made = std::make_unique<ResumeTable>(ResumeTable{original, {}});
+  if (!table_slot().set(original, made.get())) return nullptr;
+  registry().tables.insert(made.get());
+  return made.release();
 }
 
 }  // namespace
@@ -276,38 +306,39 @@ bool is_read_after(const PreparedCode& original, ResumePlace place, int32_t loca
                                          : original.liveness().after(place.instruction, local);
 }
 
-const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed,
-                                      PyObject* globals) {
-  const ResumeKey key{original.code(), globals, place, passed};
-  if (auto known = registry().functions.find(key); known != registry().functions.end()) return known->second.get();
+const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place,
+                                      const std::vector<bool>& passed) {
+  ResumeTable* table = table_of(original.code());
+  if (!table) return nullptr;
+  if (const Ref& known = table->codes[{place, passed}])
+    return find_resume_function(reinterpret_cast<PyCodeObject*>(known.get()));
   auto made = std::make_unique<ResumeFunction>();
-  made->original = original.code_object;
+  made->original = Ref::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(original.code()), nullptr));
   made->place = place;
-  const Ref code = ResumeCode(original, place, passed, *made).assemble_code();
+  Ref code = made->original ? ResumeCode(original, place, passed, *made).assemble_code() : Ref();
   if (!code) return nullptr;
-  made->function = Ref::steal(PyFunction_NewWithQualName(code.get(), globals, original.bytecode.qualname.get()));
-  if (!made->function) return nullptr;
   const int32_t offset = original.bytecode.instructions[place.instruction].offset;
   made->name = Ref::steal(PyUnicode_FromFormat("__resume_at_%d_%ld", offset, registry().count++));
-  PyObject* name = made->name.release();
-  PyUnicode_InternInPlace(&name);
-  made->name = Ref::steal(name);
-  // Making it allocates, so another thread may have come first: then its function stays, for somebody uses it already.
-  if (auto known = registry().functions.find(key); known != registry().functions.end()) return known->second.get();
-  if (registry().publishes && PyDict_SetItem(globals, made->name.get(), made->function.get()) < 0) return nullptr;
-  registry().by_code[reinterpret_cast<PyCodeObject*>(code.get())] = made.get();
-  note_prologue(reinterpret_cast<PyCodeObject*>(code.get()), made->prologue);
-  return registry().functions.emplace(key, std::move(made)).first->second.get();
+  made->code = reinterpret_cast<PyCodeObject*>(code.get());
+  // Making it allocates, so another thread may have come first, or a reset: what the table holds now is what counts.
+  table = made->name ? table_of(original.code()) : nullptr;
+  if (!table) return nullptr;
+  Ref& known = table->codes[{place, passed}];
+  if (known) return find_resume_function(reinterpret_cast<PyCodeObject*>(known.get()));
+  if (!own_slot().set(made->code, made.get())) return nullptr;
+  note_prologue(made->code, made->prologue);
+  known = std::move(code);
+  return made.release();
 }
 
 const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept {
-  auto& by_code = registry().by_code;
-  auto found = by_code.find(code);
-  return found == by_code.end() ? nullptr : found->second;
+  return static_cast<const ResumeFunction*>(own_slot().get(code));
 }
 
-void publish_resume_functions(bool publish) noexcept { registry().publishes = publish; }
-bool publishes_resume_functions() noexcept { return registry().publishes; }
+Ref original_of(const ResumeFunction& resume) noexcept {
+  PyObject* original = PyWeakref_GET_OBJECT(resume.original.get());
+  return original == Py_None ? Ref() : Ref::borrow(original);
+}
 
 std::string display_name(PyCodeObject* code) {
   const char* name = PyUnicode_AsUTF8(code->co_qualname);
@@ -317,24 +348,22 @@ std::string display_name(PyCodeObject* code) {
 
 std::vector<Ref> resume_codes(PyCodeObject* original) {
   std::vector<Ref> codes;
-  for (const auto& [key, resume] : registry().functions)
-    if (resume && key.original == original) codes.push_back(Ref::borrow(PyFunction_GET_CODE(resume->function.get())));
+  if (const auto* table = static_cast<const ResumeTable*>(table_slot().get(original)))
+    for (const auto& [key, code] : table->codes)
+      if (code) codes.push_back(code);
   return codes;
 }
 
 void forget_resume_functions() noexcept {
-  // Emptied first: letting go of a function may run other code.
-  auto functions = std::exchange(registry().functions, {});
-  registry().by_code.clear();
   registry().count = 0;
-  for (const auto& [key, resume] : functions)
-    if (resume && PyDict_DelItem(key.globals, resume->name.get()) < 0) PyErr_Clear();
+  // One table may be what keeps another's code object alive.
+  while (!registry().tables.empty()) table_slot().set((*registry().tables.begin())->original, nullptr);
 }
 
 OriginalPosition original_position(const Frame& frame) {
   const ResumeFunction* resume = find_resume_function(frame.code());
   if (!resume) return {frame.prepared, frame.instruction};
-  const auto* original = prepare(reinterpret_cast<PyCodeObject*>(resume->original.get()));
+  const auto* original = prepare(reinterpret_cast<PyCodeObject*>(original_of(*resume).get()));
   if (frame.instruction >= resume->prologue) return {original, frame.instruction - resume->prologue, resume};
   const bool is_call = resume->place.kind == PlaceKind::InCall && frame.current().op == Op::CALL_FUNCTION_EX;
   return {original, resume->place.instruction, resume, is_call, true};

@@ -40,10 +40,13 @@ struct ResumeParameter {
   int32_t index = 0;
 };
 
+// Hangs on the resume function's code object, which the original code object owns: both die with the original, unless a
+// frame or a generator still runs the resume function, which is then a code object like any other that runs uncaptured.
+// Who keeps one of these for longer than a call keeps the code object.
 struct ResumeFunction {
-  Ref function;
-  Ref name;      // under which it stands in its module's globals: __resume_at_<offset>_<number>
-  Ref original;  // code object
+  PyCodeObject* code = nullptr;
+  Ref name;      // how residual code names it: __resume_at_<offset>_<number>
+  Ref original;  // weak reference to the code object
   ResumePlace place;
   std::vector<ResumeParameter> parameters;
   std::vector<int32_t> local_of;  // by fast local of the original: its own
@@ -65,23 +68,21 @@ OriginalPosition original_position(const Frame& frame);
 // Whether a local of the original can still be read when it goes on from the place.
 bool is_read_after(const PreparedCode& original, ResumePlace place, int32_t local);
 
-// The resume function of `original` at a place, made if there is none; functions of other globals are others. `passed`
-// tells of each local of the original whether it is to be a parameter. Null with a Python error set on failure.
-const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed,
-                                      PyObject* globals);
+// The resume function of `original` at a place, made if there is none: a code object, of which residual code makes a
+// function with the globals of the frame that goes on. `passed` tells of each local of the original whether it is to be
+// a parameter. Null with a Python error set on failure.
+const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed);
 
 // Of a resume function's code object; null if it is something else.
 const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept;
-// Whether resume functions stand in their modules' globals under their names, for people to find. Programs that walk
-// over the globals of modules, as tests of Python itself do, see them there.
-void publish_resume_functions(bool publish) noexcept;
-bool publishes_resume_functions() noexcept;
+// The code object that it goes on with; null if that is gone.
+Ref original_of(const ResumeFunction& resume) noexcept;
 
 // How reports name a code object: its qualified name, `<resume in f>` for a resume function's.
 std::string display_name(PyCodeObject* code);
 // All that were made for an original code object.
 std::vector<Ref> resume_codes(PyCodeObject* original);
-// Forgets them all and takes their names out of the modules' globals.
+// Forgets them all. What runs goes on.
 void forget_resume_functions() noexcept;
 
 }  // namespace minidynamo

@@ -143,7 +143,7 @@ class SourceWriter {
     std::string text;
     for (const PlanBreak::Argument& argument : way.arguments)
       text += (text.empty() ? "" : ", ") + argument_text(argument);
-    line("return " + utf8_text(way.name.get()) + "(" + text + ")");
+    line("return " + utf8_text(way.function.name.get()) + "(" + text + ")");
   }
 
   std::string argument_text(const PlanBreak::Argument& argument, int depth = 0) {
@@ -162,6 +162,8 @@ class SourceWriter {
         return constant(argument.constant.get());
       case ArgumentKind::Match:
         return "r1 if r1 is not None else " + use(argument.index);
+      case ArgumentKind::Function:
+        return utf8_text(argument.function.name.get());
       case ArgumentKind::Tuple:
         for (const PlanBreak::Argument& item : argument.items) items += argument_text(item, depth + 1) + ", ";
         return "(" + items + ")";

@@ -136,8 +136,7 @@ void ValuePlanner::define(PyObject* object, PyObject* callable, PyObject* argume
 
 ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
   // An object that its guard fixes is a constant of the residual code.
-  if (source->access == Access::Pinned || PyType_Check(object) || PyModule_Check(object) ||
-      (PyCFunction_Check(object) && is_guarded_by_identity(object)) ||
+  if (PyType_Check(object) || PyModule_Check(object) || (PyCFunction_Check(object) && is_guarded_by_identity(object)) ||
       (PyFunction_Check(object) && is_guarded_by_identity(object)))
     return constant(object);
   return live(source);
@@ -503,6 +502,9 @@ ValueId ValuePlanner::cell(PyObject* object) {
   return contents ? call(type, {contents}) : call(type, {});
 }
 
+// The names of a module, as the functions defined there have them.
+ValueId ValuePlanner::names(PyObject* globals) { return live(tracer_.outside.source_or_pin(tracer_, globals)); }
+
 ValueId ValuePlanner::function(PyObject* object) {
   // From outside, by way of C code that gave it unguarded: a copy would be another function.
   if (!tracer_.made_functions.count(Ref::borrow(object))) return refuse("a function that native code found");
@@ -510,7 +512,7 @@ ValueId ValuePlanner::function(PyObject* object) {
   auto part = [](PyObject* value) { return value ? value : Py_None; };
   Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
   values_.try_emplace(made->func_code, constant(made->func_code));
-  values_.try_emplace(made->func_globals, constant(made->func_globals));
+  if (!values_.count(made->func_globals)) values_.emplace(made->func_globals, names(made->func_globals));
   return call(rebuild_function_callable(),
               {made->func_code, made->func_globals, made->func_name, part(made->func_defaults),
                part(made->func_kwdefaults), part(made->func_closure), part(made->func_annotations), made->func_qualname,
@@ -667,8 +669,7 @@ ValueId ValuePlanner::generator(PyObject* object) {
   const OriginalPosition at = original_position(*frame);
   const bool started = frame->current().op != Op::RETURN_GENERATOR;
   const ResumePlace place{started ? ResumePlace::Kind::Suspended : ResumePlace::Kind::NotStarted, at.instruction};
-  const ResumeFunction* resume =
-      resume_function(*at.prepared, place, passed_locals(*frame, at, place), frame->globals.get());
+  const ResumeFunction* resume = resume_function(*at.prepared, place, passed_locals(*frame, at, place));
   if (!resume) {
     PyErr_Clear();
     return refuse("a generator");
@@ -682,7 +683,8 @@ ValueId ValuePlanner::generator(PyObject* object) {
     if (arguments.back() == kNoValue) return kNoValue;
   }
   auto* maker = reinterpret_cast<PyFunctionObject*>(frame->function.get());
-  const ValueId function = constant(resume->function.get()),
+  const ValueId code = constant(reinterpret_cast<PyObject*>(resume->code)), globals = names(frame->globals.get());
+  const ValueId function = add({PlanStep::Kind::Call, Ref::borrow(make_function_callable()), 0, {code, globals}}),
                 tuple = add({PlanStep::Kind::Tuple, nullptr, 0, std::move(arguments)}),
                 has_started = constant(started ? Py_True : Py_False), name = constant(maker->func_name),
                 qualname = constant(maker->func_qualname);

@@ -102,6 +102,7 @@ class ValuePlanner {
   ValueId dict(PyObject* object);
   ValueId set(PyObject* object);
   ValueId cell(PyObject* object);
+  ValueId names(PyObject* globals);
   ValueId function(PyObject* object);
   ValueId bound_native_method(PyObject* object);
   ValueId partial(PyObject* object);

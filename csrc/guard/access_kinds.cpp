@@ -402,6 +402,8 @@ std::string path_text(std::span<const PathStep> path) {
     case Access::Pinned:
       return step.text ? *step.text : key();
     case Access::Attribute:
+      if (path.size() == 2 && path[0].access == Access::Function && name() == "__globals__") return "G";
+      return parent() + "." + name();
     case Access::ClassAttribute:
       return parent() + "." + name();
     case Access::InstanceDict:

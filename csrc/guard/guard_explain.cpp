@@ -17,6 +17,10 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
     failure.text = impossible_;
     return failure;
   }
+  if (!keys_are_alive()) {
+    failure.text = "an object that is guarded by identity is gone";
+    return failure;
+  }
   std::vector<Reached>& reached = all.reached;
   std::vector<Ref>& owners = all.owners;
   reached.resize(nodes_.size());
@@ -76,7 +80,10 @@ std::string GuardProgram::path_of(uint32_t index, bool absent) const {
     const std::string* text = nullptr;
     for (auto [named, at] : text_of_)
       if (named == node) text = &texts_[at];
-    path.push_back({nodes_[node].access, steps_[node].key, steps_[node].index, text});
+    PyObject* key = steps_[node].key;
+    for (const WeakKey& weak : weak_keys_)
+      if (weak.node == node && PyWeakref_GET_OBJECT(weak.holder.get()) == Py_None) key = nullptr;
+    path.push_back({nodes_[node].access, key, steps_[node].index, text});
   }
   std::reverse(path.begin(), path.end());
   return absent ? absence_text(path) : path_text(path);

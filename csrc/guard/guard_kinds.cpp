@@ -5,6 +5,7 @@
 #include "guard/constants.h"
 #include "python/collector.h"
 #include "python/type_version.h"
+#include "python/weak_hold.h"
 
 namespace minidynamo {
 namespace {
@@ -17,10 +18,7 @@ enum IdentityForm : uint8_t { kStrong, kWeak };
 // Remembers an object so that its address cannot be mistaken for another's later, without keeping it alive if possible.
 void remember_identity(Check& check, PyObject* object) {
   check.address = object;
-  PyTypeObject* type = Py_TYPE(object);
-  bool is_static_class =
-      PyType_Check(object) && !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
-  if (!is_static_class && PyType_SUPPORTS_WEAKREFS(type)) {
+  if (can_be_held_weakly(object)) {
     check.expected = Ref::steal(PyWeakref_NewRef(object, nullptr));
     check.form = kWeak;
     if (check.expected) return;
@@ -60,6 +58,25 @@ std::string identity_failure(const Check& check, const std::string& path, Reache
   return path + ": expected " + expected + ", got " + seen;
 }
 
+// The names that a frame's functions share. A dict knows no weak references, and a strong one would keep the function
+// alive on whose code the entry hangs. Nothing is learnt from this guard alone: the names themselves are read from the
+// dict that is there at the time. What it says is that two functions have one dict; of these, one that is guarded by
+// identity keeps its dict alive, so that no other can have the address while that guard holds, and of others both are
+// compared with the one address in one walk.
+bool prepare_names(Check& check, Reached seen) {
+  check.address = seen.object;
+  return !seen.inline_attributes && PyDict_Check(seen.object);
+}
+bool names_hold(const Check& check, Reached object) noexcept {
+  return object.object == check.address && !object.inline_attributes;
+}
+std::string names_text(const Check&, const std::string& path) {
+  return (path == "G" ? "F.__globals__" : path) + " is the dict of names seen while capturing";
+}
+std::string names_failure(const Check&, const std::string& path, Reached) {
+  return (path == "G" ? "F.__globals__" : path) + ": expected the dict of names seen while capturing, got another";
+}
+
 PyTypeObject* type_of(Reached object) noexcept {
   return object.inline_attributes ? &PyDict_Type : Py_TYPE(object.object);
 }
@@ -87,20 +104,77 @@ std::string exact_type_failure(const Check& check, const std::string& path, Reac
 // --- constants
 // --------------------------------------------------------------------------------------------------------
 
-enum ConstantForm : uint8_t { kByValue = 16 };  // above the forms of identity, which serves what has no value
+enum ConstantForm : uint8_t { kByValue = 16, kByParts };  // above the forms of identity, which serves what has no value
+
+// Whether there are objects in nested tuples that are to be held weakly.
+bool has_mortal_parts(PyObject* object) noexcept {
+  if (!PyTuple_CheckExact(object)) return can_be_held_weakly(object) && !PyFrozenSet_Check(object);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (has_mortal_parts(PyTuple_GET_ITEM(object, i))) return true;
+  return false;
+}
+
+// The same with something that stands for each of these; null with a Python error set on failure.
+Ref without_mortal_parts(PyObject* object) {
+  if (!has_mortal_parts(object)) return Ref::borrow(object);
+  if (!PyTuple_CheckExact(object)) return stand_for(object);
+  Ref copy = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(object)));
+  for (Py_ssize_t i = 0; copy && i < PyTuple_GET_SIZE(object); ++i) {
+    Ref part = without_mortal_parts(PyTuple_GET_ITEM(object, i));
+    if (!part) return nullptr;
+    PyTuple_SET_ITEM(copy.get(), i, part.release());
+  }
+  return copy;
+}
+
+bool equals_parts(PyObject* expected, PyObject* object) noexcept {
+  if (stands_for_object(expected)) return object_stood_for(expected) == object;
+  if (!PyTuple_CheckExact(expected)) return constants_equal(expected, object);
+  if (!PyTuple_CheckExact(object) || PyTuple_GET_SIZE(expected) != PyTuple_GET_SIZE(object)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(expected); ++i)
+    if (!equals_parts(PyTuple_GET_ITEM(expected, i), PyTuple_GET_ITEM(object, i))) return false;
+  return true;
+}
+
+std::string parts_text(PyObject* expected) {
+  if (stands_for_object(expected)) {
+    PyObject* object = object_stood_for(expected);
+    return object ? object_text(object) : "<an object that is gone>";
+  }
+  if (!PyTuple_CheckExact(expected)) return object_text(expected);
+  std::string text = "(";
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(expected); ++i) text += parts_text(PyTuple_GET_ITEM(expected, i)) + ", ";
+  return text + ")";
+}
+
+void each_mortal_part(PyObject* expected, const std::function<void(PyObject*)>& use) {
+  if (stands_for_object(expected)) {
+    if (PyObject* object = object_stood_for(expected)) use(object);
+  } else if (PyTuple_CheckExact(expected)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(expected); ++i) each_mortal_part(PyTuple_GET_ITEM(expected, i), use);
+  }
+}
 
 bool prepare_constant(Check& check, Reached seen) {
   if (seen.inline_attributes) return false;
   if (!is_plain_constant(seen.object) && !is_constant_container(seen.object)) return prepare_identity(check, seen);
+  if (PyTuple_CheckExact(seen.object) && has_mortal_parts(seen.object)) {
+    check.expected = without_mortal_parts(seen.object);
+    check.form = kByParts;
+    if (!check.expected) PyErr_Clear();
+    return static_cast<bool>(check.expected);
+  }
   check.expected = check.passed = Ref::borrow(seen.object);
   check.form = kByValue;
   return true;
 }
 bool constant_holds(const Check& check, Reached object) noexcept {
+  if (check.form == kByParts) return !object.inline_attributes && equals_parts(check.expected.get(), object.object);
   if (check.form != kByValue) return identity_holds(check, object);
   return !object.inline_attributes && constants_equal(check.expected.get(), object.object);
 }
 std::string constant_text(const Check& check, const std::string& path) {
+  if (check.form == kByParts) return path + " == " + parts_text(check.expected.get());
   if (check.form != kByValue) return identity_text(check, path);
   PyObject* value = check.expected.get();
   if (value == Py_None || value == Py_Ellipsis || value == Py_NotImplemented) return path + " is " + object_text(value);
@@ -109,6 +183,8 @@ std::string constant_text(const Check& check, const std::string& path) {
   return path + " == " + object_text(value);
 }
 std::string constant_failure(const Check& check, const std::string& path, Reached object) {
+  if (check.form == kByParts)
+    return path + ": expected " + parts_text(check.expected.get()) + ", got " + object_text(object.object);
   if (check.form != kByValue) return identity_failure(check, path, object);
   PyObject* value = check.expected.get();
   std::string expected = object_text(value), seen = object_text(object.object);
@@ -248,7 +324,9 @@ struct Comparison {
 bool compare_next(void* state, PyObject* item, PyObject*) {
   auto* comparison = static_cast<Comparison*>(state);
   if (comparison->next >= PyTuple_GET_SIZE(comparison->expected)) return false;
-  return constants_equal(PyTuple_GET_ITEM(comparison->expected, comparison->next++), item);
+  PyObject* expected = PyTuple_GET_ITEM(comparison->expected, comparison->next++);
+  if (stands_for_object(expected)) return object_stood_for(expected) == item;
+  return constants_equal(expected, item);
 }
 
 bool collect_next(void* state, PyObject* item, PyObject*) {
@@ -266,8 +344,11 @@ bool prepare_items(Check& check, Reached seen, Visit visit) {
     PyErr_Clear();
     return false;
   }
-  for (size_t i = 0; i < items.size(); ++i)
-    PyTuple_SET_ITEM(check.expected.get(), static_cast<Py_ssize_t>(i), items[i].release());
+  for (size_t i = 0; i < items.size(); ++i) {
+    Ref stood_for = can_be_held_weakly(items[i].get()) ? stand_for(items[i].get()) : Ref();
+    PyErr_Clear();
+    PyTuple_SET_ITEM(check.expected.get(), static_cast<Py_ssize_t>(i), (stood_for ? stood_for : items[i]).release());
+  }
   return true;
 }
 
@@ -286,7 +367,13 @@ std::string items_text(PyObject* const* items, size_t count) {
 
 std::string expected_items_text(const Check& check) {
   PyObject* tuple = check.expected.get();
-  return items_text(reinterpret_cast<PyTupleObject*>(tuple)->ob_item, static_cast<size_t>(PyTuple_GET_SIZE(tuple)));
+  std::vector<PyObject*> items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(tuple, i);
+    PyObject* object = stands_for_object(item) ? object_stood_for(item) : item;
+    items.push_back(object ? object : item);
+  }
+  return items_text(items.data(), items.size());
 }
 
 std::string seen_items_text(Reached object, Visit visit, const char* open, const char* close) {
@@ -372,6 +459,7 @@ struct Row {
 constexpr Row kRows[] = {
     // in the order of enum GuardKind
     {GuardKind::Identity, "Identity", prepare_identity, always_stable, identity_holds, identity_text, identity_failure},
+    {GuardKind::Names, "Names", prepare_names, always_stable, names_hold, names_text, names_failure},
     {GuardKind::ExactType, "ExactType", prepare_exact_type, exact_type_stability, exact_type_holds, exact_type_text,
      exact_type_failure},
     {GuardKind::Constant, "Constant", prepare_constant, always_stable, constant_holds, constant_text, constant_failure},
@@ -397,6 +485,13 @@ bool prepare_check(Check& check, Reached seen) {
   check.stability = kind.stability(check);
   return true;
 }
+void each_held_weakly(const Check& check, const std::function<void(PyObject*)>& use) {
+  const bool wants_identity = check.kind == GuardKind::Identity || check.kind == GuardKind::ExactType ||
+                              (check.kind == GuardKind::Constant && check.form < kByValue);
+  if (!wants_identity && check.expected) return each_mortal_part(check.expected.get(), use);
+  if (wants_identity && check.form == kWeak && remembered(check) == check.address) use(check.address);
+}
+
 std::string check_text(const Check& check, const std::string& path) { return row(check).text(check, path); }
 std::string failure_text(const Check& check, const std::string& path, Reached object) {
   return row(check).failure(check, path, object);

@@ -1,9 +1,10 @@
 // Guards as data: one row per GuardKind gives the fast check, whether it can change while the object stays the same,
 // the printed form, and the message of a failure.
 //
-// A check keeps alive: constants (immutable values), keys and set elements, and otherwise nothing but a weak reference
-// to the object or class whose identity it wants (a strong one where the type knows no weak references).
+// A check keeps alive: constants (immutable values), and otherwise nothing but weak references to the objects and
+// classes whose identity it wants (strong ones where the type knows no weak references).
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,8 @@ static_assert(sizeof(Check) == 64);
 bool prepare_check(Check& check, Reached seen);
 // Whether it holds of an object. No user code, no Python error left.
 inline bool holds(const Check& check, Reached object) noexcept { return check.holds(check, object); }
+// Calls with each object that the check holds weakly: when one is gone, the check fails for ever.
+void each_held_weakly(const Check& check, const std::function<void(PyObject*)>& use);
 // As a Python expression about `path`.
 std::string check_text(const Check& check, const std::string& path);
 // "L['x']: expected 3, got 4"

@@ -230,7 +230,7 @@ void GuardProgram::compile(GuardBuilder& builder) {
       text_of_.emplace_back(layout.node, static_cast<uint32_t>(texts_.size()));
       texts_.push_back(*source.text);
     }
-    if (source.key) keys_.push_back(std::move(source.key));
+    hold_key(source, layout.node);
   };
   // Depth first, the children of one node side by side.
   for (uint32_t id : compiler.ordered_roots()) {
@@ -271,6 +271,30 @@ void GuardProgram::compile(GuardBuilder& builder) {
   own_slots_.resize(slots_.size());
   for (const std::vector<uint32_t>& group : distinct_)
     distinct_scratch_.reserve(std::max(distinct_scratch_.capacity(), group.size()));
+}
+
+// A key that is an object of its own is held weakly: with it, the check can never pass again.
+void GuardProgram::hold_key(Source& source, uint32_t node) {
+  if (!source.key) return;
+  PyObject* key = source.key.get();
+  PyObject* holder = source.access == Access::Pinned && PyDict_CheckExact(key) ? owner_of_names(key) : key;
+  if (!source.kept && can_be_held_weakly(holder)) {
+    Ref reference = Ref::steal(PyWeakref_NewRef(holder, nullptr));
+    if (reference) {
+      weak_keys_.push_back({node, std::move(reference)});
+      return;
+    }
+    PyErr_Clear();
+  }
+  keys_.push_back(std::move(source.key));
+}
+
+void GuardProgram::when_object_dies(std::function<void()> told) {
+  death_watch_ = std::make_unique<DeathWatch>(std::move(told));
+  auto watch = [this](PyObject* object) { death_watch_->watch(object); };
+  for (const WeakKey& key : weak_keys_)
+    if (PyObject* holder = PyWeakref_GET_OBJECT(key.holder.get()); holder != Py_None) watch(holder);
+  for (const Check& check : checks_) each_held_weakly(check, watch);
 }
 
 int GuardProgram::traverse(visitproc visit, void* arg) const {

@@ -20,6 +20,7 @@
 
 #include "guard/guard_builder.h"
 #include "guard/guard_kinds.h"
+#include "python/weak_hold.h"
 
 namespace minidynamo {
 
@@ -55,6 +56,12 @@ struct Relation {
   Cause cause;
 };
 
+// What a node's step points to, alive as long as its holder is.
+struct WeakKey {
+  uint32_t node;
+  Ref holder;  // weak reference
+};
+
 // A guard that does not hold, for messages.
 struct Failure {
   uint32_t node = kNoParent;     // none: see `text`
@@ -75,6 +82,7 @@ class GuardProgram {
   void let_go() noexcept {
     if (!fresh_.empty() || !apart_.empty()) drop_owned();
   }
+  void when_object_dies(std::function<void()> told);
   std::optional<Failure> first_failure(const FrameView& frame) const;  // the plain slow way
   std::string failure_text(const Failure& failure) const;
   std::vector<std::string> to_text() const;
@@ -94,7 +102,9 @@ class GuardProgram {
   std::vector<Relation> relations_;
   std::vector<std::vector<uint32_t>> distinct_;
   std::vector<OriginName> origins_;
-  std::vector<Ref> keys_;  // own what the nodes' steps point to
+  std::vector<Ref> keys_;  // own what the nodes' steps point to, but for what is held weakly
+  std::vector<WeakKey> weak_keys_;
+  std::unique_ptr<DeathWatch> death_watch_;
   std::vector<std::string> texts_;
   std::vector<std::pair<uint32_t, uint32_t>> text_of_;  // (node, index into texts_), pinned roots
   std::optional<TorchState> torch_state_;
@@ -116,6 +126,12 @@ class GuardProgram {
   bool suspect_torch_state_ = false;
 
   void compile(GuardBuilder& builder);
+  void hold_key(Source& source, uint32_t node);
+  bool keys_are_alive() const noexcept {
+    for (const WeakKey& key : weak_keys_)
+      if (PyWeakref_GET_OBJECT(key.holder.get()) == Py_None) return false;
+    return true;
+  }
 
   bool walk(const FrameView& frame, PyObject** slots) noexcept;
   bool check_with_calls(const FrameView& frame, PyObject** slots) noexcept;

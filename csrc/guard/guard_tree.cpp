@@ -28,6 +28,12 @@ Source* GuardTree::pinned(PyObject* object, const std::string& text) {
   return source;
 }
 
+Source* GuardTree::kept(PyObject* object, const std::string& text) {
+  Source* source = pinned(object, text);
+  source->kept = true;
+  return source;
+}
+
 Source* GuardTree::child(Source* parent, Access access, PyObject* key, int32_t index, PyObject* value) {
   return state_->builder->find_or_make(parent, access, key, index, value, false);
 }
@@ -65,6 +71,10 @@ void GuardTree::finish() {
 }
 
 bool GuardTree::finished() const noexcept { return state_->program != nullptr; }
+
+void GuardTree::when_object_dies(std::function<void()> told) {
+  if (state_->program) state_->program->when_object_dies(std::move(told));
+}
 
 bool GuardTree::check(const FrameView& frame, PyObject** slots) noexcept {
   if (!state_->program) return false;

@@ -6,6 +6,7 @@
 // from one table.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ namespace minidynamo {
 enum class Access : uint8_t {
   Local,         // root; key: str, index: fast-locals index of the frame
   Function,      // root; the function object whose frame it is
-  Pinned,        // root; an object that the entry keeps alive (key), identified by address: globals dict, class, module
+  Pinned,        // root; an object by itself (key): class, module, names of another module. The entry dies with it
   Attribute,     // PyObject_GetAttr: only where the tracer knows that no user code runs (getset and member descriptors)
   InstanceDict,  // the object's __dict__, as the dict itself (never created by asking)
   DictItem,      // dict[key]; key: any hashable constant
@@ -36,6 +37,7 @@ enum class Access : uint8_t {
 
 enum class GuardKind : uint8_t {
   Identity,   // is the object seen
+  Names,      // the dict of names that functions of the module share, by its address (see guard_kinds.cpp)
   ExactType,  // type(x) is the type seen
   Constant,   // same type and equal (floats: same bits; containers of constants element by element)
   Value,      // what a str, bytes, int, float, complex or frozenset holds as such, whatever its class adds
@@ -68,6 +70,7 @@ class Source {
 
   // The rest belongs to guard/.
   bool absent = false;
+  bool kept = false;                  // Pinned: the entry keeps the object alive
   bool inline_attributes = false;     // InstanceDict without a dict object: value is the instance
   uint16_t guarded = 0;               // GuardKinds that were added, as bits
   uint32_t id = 0;                    // order of making
@@ -96,7 +99,8 @@ class GuardTree {
   Source* local(int32_t index, PyObject* name, PyObject* value);
   Source* function(PyObject* function);
   Source* pinned(PyObject* object,
-                 const std::string& text);  // text: how it prints, e.g. "G" or "torch.nn.functional"
+                 const std::string& text);                  // text: how it prints, e.g. "G" or "torch.nn.functional"
+  Source* kept(PyObject* object, const std::string& text);  // the same, of an object that nobody else may hold
   Source* child(Source* parent, Access access, PyObject* key, int32_t index, PyObject* value);
   // The same, if it exists; parent null for roots (Function: no key; Pinned: the object).
   Source* find(Source* parent, Access access, PyObject* key, int32_t index) const noexcept;
@@ -119,6 +123,10 @@ class GuardTree {
   // now, so it must run after TensorTraceScope has ended. The first successful check takes the version stamps.
   void finish();
   bool finished() const noexcept;
+
+  // From then on, calls back once when an object dies that the guards want to see by identity: no frame can pass any
+  // more.
+  void when_object_dies(std::function<void()> told);
 
   // True if every guard holds; then slots[0..gathered()) hold borrowed references, alive as long as nothing else runs
   // (they may be null pointers' room otherwise: a failed check leaves them undefined). `slots` may be null. Runs no

@@ -9,6 +9,7 @@
 #include "hook/trace_frame.h"
 #include "hook/turn.h"
 #include "hook/uncaptured_callable.h"
+#include "python/cached.h"
 #include "python/error_text.h"
 #include "trace/known_types.h"
 #include "trace/rules.h"
@@ -88,6 +89,11 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   };
   if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
     return refuse(BreakReason::Generator, "generator functions and coroutines run uncaptured");
+  Ref original;  // whose places those of a resume function are
+  if (const ResumeFunction* resume = find_resume_function(code)) {
+    original = original_of(*resume);
+    if (!original) return refuse(BreakReason::Internal, "the function that it goes on with is gone");
+  }
   load_rules();  // which also looks for marks
   if (std::optional<KeptOut> rule = kept_out(view.function)) return refuse(rule->reason, std::move(rule->detail));
 
@@ -121,17 +127,15 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
     statistics.backend += watch.lap();
     if (!compiled) return nullptr;  // BackendCompilerFailed; or others were in the way, and a later call is captured
     if (compiled.is(Py_None)) return refuse(BreakReason::BackendFailed, "the backend failed and errors are suppressed");
-    Ref name_object = Ref::steal(PyUnicode_InternFromString(name.c_str()));
     // What the backend made is not captured, though the hook is there for what the residual code calls.
     if (exit.plan.end) compiled = uncaptured_callable(compiled.get());
-    if (!compiled || PyDict_SetItem(globals, name_object.get(), compiled.get()) < 0) return nullptr;
-    runtime().published.emplace_back(Ref::borrow(globals), name_object);
+    if (!compiled) return nullptr;
     entry->graph_module = std::move(graph_module);
     ++statistics.graphs;
     statistics.operators += static_cast<long>(traced->tracer->graph.call_count());
   }
   watch.lap();
-  entry->residual_function = residual_function(exit.plan, code, globals);
+  entry->residual_function = residual_function(exit.plan, code, globals, compiled.get());
   if (!entry->residual_function) return refuse(BreakReason::Codegen, take_error_text());
   entry->source = to_source(exit.plan, code);
   entry->compiled = std::move(compiled);
@@ -155,8 +159,31 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   return entry;
 }
 
+namespace {
+
+PyObject* config_died(PyObject*, PyObject* reference) noexcept {
+  auto& configs = runtime().configs;
+  for (auto known = configs.begin(); known != configs.end(); ++known) {
+    if (!known->second.is(reference)) continue;
+    const auto id = reinterpret_cast<ConfigId>(known->first);
+    Ref last_hold = std::move(known->second);
+    configs.erase(known);
+    CacheRegistry::instance().forget(id);
+    break;
+  }
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
 ConfigId config_id(PyObject* config) {
-  runtime().configs.insert(Ref::borrow(config));
+  Ref& known = runtime().configs[config];
+  if (!known) {
+    static PyMethodDef definition = {"config_died", config_died, METH_O, nullptr};
+    static constinit CachedObject callback{[](const char*) { return Ref::steal(PyCFunction_New(&definition, nullptr)); }};
+    known = Ref::steal(PyWeakref_NewRef(config, callback));
+    if (!known) PyErr_Clear(), known = Ref::borrow(config);
+  }
   return reinterpret_cast<ConfigId>(config);
 }
 
@@ -192,7 +219,6 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
   found.entry = capture(code, view, config);
   if (!found.entry) return false;
   found.entry->config = id;
-  config_id(config);  // again: a reset meanwhile forgot it
   found.slots = found.room.reserve(found.entry->guards.gathered());
   if (!found.entry->guards.check(view, found.slots)) return false;
   cache->add(found.entry);
@@ -202,29 +228,12 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
 void reset_runtime() {
   Runtime& state = runtime();
   CacheRegistry::instance().reset();
-  // Emptied first: letting go of code and configurations may run code that adds to them.
+  // Emptied first: letting go of a record may run code that adds some.
   const auto records = std::exchange(state.uncaptured, {});
-  const auto configs = std::exchange(state.configs, {});
-  state.limited.clear();
+  state.break_counts.clear();
   state.statistics = {};
-  clear_fake_memo();
-  if (NamesInUse::may_be_forgotten()) forget_names();
-}
-
-void NamesInUse::forget() {
-  forget_later_ = false;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  CacheRegistry::instance().drop_entries();  // of captures that went on meanwhile: they go by these names too
-  forget_names();
-  PyErr_Restore(type, value, traceback);
-}
-
-void forget_names() {
-  Runtime& state = runtime();
-  for (const auto& [globals, name] : std::exchange(state.published, {}))
-    if (PyDict_DelItem(globals.get(), name.get()) < 0) PyErr_Clear();
   state.compiled_functions = 0;
+  clear_fake_memo();
   forget_resume_functions();
   if (!Tracer::any_running()) forget_prepared_codes();  // another thread's trace holds on to them
 }

@@ -9,7 +9,7 @@ namespace minidynamo {
 // frame's result (Unsupported under fullgraph, BackendCompilerFailed).
 std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config);
 
-// The id under which entries of a configuration are kept; the configuration lives until the next reset.
+// The id under which entries of a configuration are kept; they go when it dies.
 ConfigId config_id(PyObject* config);
 
 struct FoundEntry {
@@ -22,9 +22,7 @@ bool find_cached(CodeCache* cache, const FrameView& view, PyObject* config, Foun
 // The entry that fits the frame, captured if there is none. False: run the frame as it was, or a Python error is set.
 bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found);
 
-// Drops all entries, records and counters, and takes the compiled functions out of the modules' globals.
+// Drops all entries, records and counters.
 void reset_runtime();
-// Takes the names of compiled and resume functions out of the modules: when no residual code runs any more.
-void forget_names();
 
 }  // namespace minidynamo

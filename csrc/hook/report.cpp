@@ -26,20 +26,45 @@ void log(PyObject* config, const char* topic, const std::string& text) {
   PyErr_Clear();
 }
 
+Ref weak_reference(PyCodeObject* code) {
+  Ref reference = Ref::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(code), nullptr));
+  PyErr_Clear();
+  return reference;
+}
+
+// Records keep no code alive.
+Uncaptured make_record(Uncaptured::Kind kind, PyCodeObject* frame, PyCodeObject* place) {
+  Uncaptured made;
+  made.kind = kind;
+  made.frame_code = weak_reference(frame);
+  made.code = weak_reference(place);
+  made.filename = Ref::borrow(place->co_filename);
+  made.frame = display_name(frame);
+  made.function = display_name(place);
+  return made;
+}
+
+Ref code_of(const Ref& reference) {
+  return reference ? Ref::borrow(PyWeakref_GET_OBJECT(reference.get())) : Ref::none();
+}
+
 // A copy is given back: other threads add records of theirs.
 Uncaptured record(PyCodeObject* code, const Break& why, Uncaptured::Kind kind) {
-  Ref frame_code = Ref::borrow(reinterpret_cast<PyObject*>(code));
-  Ref place = why.code_object ? why.code_object : frame_code;
-  Uncaptured made{kind,
-                  std::move(frame_code),
-                  std::move(place),
-                  row_of(why.reason).code,
-                  why.detail,
-                  why.user_stack,
-                  why.line ? why.line : code->co_firstlineno,
-                  why.column,
-                  why.end_column};
-  runtime().uncaptured.push_back(made);
+  auto* place = why.code_object ? reinterpret_cast<PyCodeObject*>(why.code_object.get()) : code;
+  Uncaptured made = make_record(kind, code, place);
+  made.reason = row_of(why.reason).code;
+  made.detail = why.detail;
+  made.user_stack = why.user_stack;
+  made.line = why.line ? why.line : code->co_firstlineno;
+  made.column = why.column;
+  made.end_column = why.end_column;
+  ++runtime().break_counts[made.reason];
+  auto& records = runtime().uncaptured;
+  for (Uncaptured& earlier : records)
+    for (Ref* reference : {&earlier.frame_code, &earlier.code})
+      if (code_of(*reference).is(Py_None)) reference->reset();
+  records.push_back(made);
+  if (records.size() > kMostRecords) records.pop_front();
   return made;
 }
 
@@ -66,14 +91,13 @@ void raise_unsupported(const Uncaptured& why) {
 }
 
 Ref to_dict(const Uncaptured& record) {
-  auto* place = reinterpret_cast<PyCodeObject*>(record.code.get());
-  auto* frame = reinterpret_cast<PyCodeObject*>(record.frame_code.get());
   const char* kind = record.kind == Uncaptured::Kind::GraphBreak ? "graph-break" : "uncaptured";
-  return Ref::steal(
-      Py_BuildValue("{ss ss sO ss ss sO si si si ss ss}", "kind", kind, "frame", display_name(frame).c_str(), "code",
-                    record.code.get(), "reason", record.reason.c_str(), "detail", record.detail.c_str(), "filename",
-                    place->co_filename, "line", record.line, "column", record.column, "end_column", record.end_column,
-                    "function", display_name(place).c_str(), "user_stack", record.user_stack.c_str()));
+  const Ref code = code_of(record.code);
+  return Ref::steal(Py_BuildValue("{ss ss sO ss ss sO si si si ss ss}", "kind", kind, "frame", record.frame.c_str(),
+                                  "code", code.get(), "reason", record.reason.c_str(), "detail", record.detail.c_str(),
+                                  "filename", record.filename.get(), "line", record.line, "column", record.column,
+                                  "end_column", record.end_column, "function", record.function.c_str(), "user_stack",
+                                  record.user_stack.c_str()));
 }
 
 void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why) {
@@ -81,19 +105,21 @@ void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why) 
 }
 
 void report_skipped(PyCodeObject* code, PyObject* config, const SkipMark& mark) {
-  if (mark.reason == "recompile-limit" && runtime().limited.insert(code).second) {
+  if (mark.reason == "recompile-limit" && CodeCache::find(code)->is_first_report_of_limit()) {
     log_record(config, record(code, Break{BreakReason::RecompileLimit, mark.detail}, Uncaptured::Kind::Frame));
   }
   if (!asks_for_fullgraph(config)) return;
   // The first report knows more than the mark.
-  const std::vector<Uncaptured>& records = runtime().uncaptured;
+  const std::deque<Uncaptured>& records = runtime().uncaptured;
   for (auto known = records.rbegin(); known != records.rend(); ++known)
-    if (known->frame_code.get() == reinterpret_cast<PyObject*>(code) && known->reason == mark.reason &&
+    if (code_of(known->frame_code).is(reinterpret_cast<PyObject*>(code)) && known->reason == mark.reason &&
         known->detail == mark.detail)
       return raise_unsupported(Uncaptured(*known));
-  Ref code_object = Ref::borrow(reinterpret_cast<PyObject*>(code));
-  raise_unsupported({Uncaptured::Kind::Frame, code_object, code_object, mark.reason, mark.detail, "",
-                     mark.line ? mark.line : code->co_firstlineno});
+  Uncaptured made = make_record(Uncaptured::Kind::Frame, code, code);
+  made.reason = mark.reason;
+  made.detail = mark.detail;
+  made.line = mark.line ? mark.line : code->co_firstlineno;
+  raise_unsupported(made);
 }
 
 Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why) {

@@ -75,7 +75,7 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
   PyErr_NormalizeException(&type, &value, &traceback);
   bool raises = false;
   auto* innermost = reinterpret_cast<PyTracebackObject*>(traceback);
-  auto* residual = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(entry.residual_function.get()));
+  PyCodeObject* residual = entry.residual_function.code();
   if (innermost && innermost->tb_lasti == graph_call_offset(residual)) {
     Ref frame_code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(innermost->tb_frame)));
     if (frame_code.is(reinterpret_cast<PyObject*>(residual)) &&
@@ -96,24 +96,27 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
 }
 
 // Runs an entry whose guards have just gathered `slots`. `captured` false: run the frame as it was. `locals` are let go
-// of when they are not needed any more: the program may have deleted them.
-Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slots, Run& run, bool& captured,
-                 std::vector<Ref>* locals = nullptr) {
+// of when they are not needed any more: the program may have deleted them. `function` is the one whose frame it is.
+Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, PyObject* const* slots, Run& run,
+                 bool& captured, std::vector<Ref>* locals = nullptr) {
   captured = true;
   const auto [inputs, live] = take_arguments(*entry, slots);
+  const LentFunction::Loan residual(entry->residual_function, function);
+  captured = static_cast<bool>(residual);
+  if (!captured) return nullptr;
   entry->guards.let_go();
   if (!inputs) return nullptr;
   if (locals && !entry->compiled) locals->clear();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
-    return Ref::steal(PyObject_Vectorcall(entry->residual_function.get(), arguments + 1,
-                                          2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+    return Ref::steal(
+        PyObject_Vectorcall(residual.callable(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
   };
   Ref result;
   if (entry->is_broken) {
     HookInstalled hook;
     ModeScope what_it_calls({reinterpret_cast<PyObject*>(entry->config), nullptr});
-    run.residual = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(entry->residual_function.get()));
+    run.residual = entry->residual_function.code();
     result = call();
     run.residual = nullptr;
   } else {
@@ -137,7 +140,7 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
   }
   if (has_entry) {
     bool captured;
-    Ref result = run_residual(found.entry, found.slots, run, captured, &arguments);
+    Ref result = run_residual(found.entry, function, found.slots, run, captured, &arguments);
     if (captured) return result;
   } else if (PyErr_Occurred()) {
     return nullptr;
@@ -153,15 +156,16 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
   return result;
 }
 
-Ref run_entry(const FoundEntry& found, bool& captured) {
+Ref run_entry(const FoundEntry& found, PyObject* function, bool& captured) {
   if (!found.entry->is_broken) {
     Run none;
-    return run_residual(found.entry, found.slots, none, captured);
+    return run_residual(found.entry, function, found.slots, none, captured);
   }
   Run run;
   RunScope scope(run);
+  Ref code = Ref::borrow(PyFunction_GET_CODE(function));                       // which owns the resume functions
   Ref config = Ref::borrow(reinterpret_cast<PyObject*>(found.entry->config));  // a reset lets go of it
-  Ref result = run_residual(found.entry, found.slots, run, captured);
+  Ref result = run_residual(found.entry, function, found.slots, run, captured);
   while (captured && run.next_function) {
     const Ref function = std::exchange(run.next_function, nullptr);
     result = run_resume_function(function.get(), std::exchange(run.next_arguments, {}), config.get(), run);
@@ -194,16 +198,14 @@ Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool
   captured = false;
   CodeCache* cache = CodeCache::find(code);
   if (!cache) return nullptr;
-  NamesInUse names;
   FoundEntry found;
-  return find_cached(cache, view, config, found) ? run_entry(found, captured) : Ref();
+  return find_cached(cache, view, config, found) ? run_entry(found, view.function, captured) : Ref();
 }
 
 Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured) {
   captured = false;
-  NamesInUse names;
   FoundEntry found;
-  return find_entry(code, view, config, found) ? run_entry(found, captured) : Ref();
+  return find_entry(code, view, config, found) ? run_entry(found, view.function, captured) : Ref();
 }
 
 }  // namespace minidynamo

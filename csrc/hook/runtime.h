@@ -1,7 +1,9 @@
 // The state that outlives a frame: this thread's capture mode, and the process-wide counters and records.
 #pragma once
+#include <deque>
+#include <map>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "python/ref.h"
@@ -37,8 +39,10 @@ struct Uncaptured {
     Frame,       // the frame ran as it was
   };
   Kind kind = Kind::Frame;
-  Ref frame_code;  // of the frame that was to be captured
-  Ref code;        // of the place: another one's in a traced call
+  Ref frame_code;               // weak: the code object of the frame that was to be captured
+  Ref code;                     // weak: of the place, another one's in a traced call
+  Ref filename;                 // of the place
+  std::string frame, function;  // display names
   std::string reason, detail, user_stack;
   int line = 0, column = -1, end_column = -1;
 };
@@ -57,38 +61,16 @@ struct Statistics {
 
 struct Runtime {
   Statistics statistics;
-  std::vector<Uncaptured> uncaptured;
-  std::unordered_set<Ref> configs;            // kept alive, since their addresses name cache entries
-  std::unordered_set<PyCodeObject*> limited;  // code objects whose recompile limit was reported
-  Ref global_config;                          // of MINIDYNAMO=1; null otherwise
+  std::deque<Uncaptured> uncaptured;         // the last kMostRecords
+  std::map<std::string, long> break_counts;  // of all, by reason
+  // Their addresses name cache entries, which go when one dies: weak references that say so.
+  std::unordered_map<PyObject*, Ref> configs;
+  Ref global_config;  // of MINIDYNAMO=1; null otherwise
   long compiled_functions = 0;
-  std::vector<std::pair<Ref, Ref>> published;  // (globals dict, name) of __compiled_fn_N, removed at reset
   TraceLimits limits;
   Stress stress;
 };
+inline constexpr size_t kMostRecords = 1000;
 Runtime& runtime() noexcept;
-
-// While an entry is looked for, captured or run, on any thread: a reset leaves the names of compiled and resume
-// functions in the modules until nobody goes by them.
-class NamesInUse {
- public:
-  NamesInUse() noexcept { ++users_; }
-  ~NamesInUse() {
-    if (--users_ == 0 && forget_later_) forget();
-  }
-  NamesInUse(const NamesInUse&) = delete;
-  NamesInUse& operator=(const NamesInUse&) = delete;
-
-  // False: they are forgotten when the last scope ends.
-  static bool may_be_forgotten() noexcept {
-    forget_later_ = users_ > 0;
-    return !forget_later_;
-  }
-
- private:
-  static inline constinit long users_ = 0;  // under the GIL
-  static inline constinit bool forget_later_ = false;
-  static void forget();
-};
 
 }  // namespace minidynamo

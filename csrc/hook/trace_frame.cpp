@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "cache/code_cache.h"
 #include "hook/frame_hook.h"
 #include "hook/runtime.h"
 #include "python/collector.h"
@@ -29,6 +30,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
   }
   load_rules();
   Tracer& tracer = *traced.tracer;
+  BurialPaused burials;
   CollectorPaused nobody_elses_finalizers;
   Ref handled = Ref::steal(PyErr_GetHandledException());
   ModeScope nothing_else(kCaptureNothing);
@@ -43,7 +45,8 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
   PyObject* globals = root->globals.get();
   Source* own_globals =
       tracer.guards.child(tracer.guards.function(view.function), Access::Attribute, globals_name, -1, globals);
-  tracer.guards.add(own_globals, GuardKind::Identity, GuardOrigin{code, code->co_firstlineno});
+  tracer.guards.add(own_globals, GuardKind::Names, GuardOrigin{code, code->co_firstlineno});
+  tracer.outside.know(globals, own_globals);
 
   bool planned = false;
   tracer.force_break_at = force_break_at;

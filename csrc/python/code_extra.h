@@ -1,17 +1,23 @@
-// Data of our own attached to code objects (co_extra): one slot per process, freed when the code object dies.
+// Data of our own attached to code objects (co_extra), freed when the code object dies.
 #pragma once
 #include "python/ref.h"
 
 namespace minidynamo {
 
-// Says once what frees the data; must come before the other two. False with a Python error set if CPython has no slot
-// left.
-bool reserve_code_extra(void (*free)(void*)) noexcept;
+// One kind of data: a slot that every code object has. CPython never gives slots back: make one per process.
+class CodeSlot {
+ public:
+  // `free` gets what was attached when the code object dies or something else is attached; perhaps null.
+  explicit constexpr CodeSlot(void (*free)(void*)) noexcept : free_(free) {}
 
-// The data attached to a code object; null if there is none.
-void* code_extra(PyCodeObject* code) noexcept;
+  // The data attached to a code object; null if there is none.
+  void* get(PyCodeObject* code) const noexcept;
+  // Attaches data (null: none) and frees what was there. False with a Python error set on failure.
+  bool set(PyCodeObject* code, void* data) noexcept;
 
-// Attaches data (null: detaches without freeing). False with a Python error set on failure.
-bool set_code_extra(PyCodeObject* code, void* data) noexcept;
+ private:
+  void (*free_)(void*);
+  Py_ssize_t index_ = -1;
+};
 
 }  // namespace minidynamo

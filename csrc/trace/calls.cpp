@@ -84,8 +84,10 @@ void guard_code(Tracer& tracer, PyObject* function) {
                     GuardKind::Identity, tracer.origin());
   if (is_guarded_by_identity(function)) return;
   static PyObject* const globals_name = interned("__globals__");
-  tracer.guards.add(tracer.guards.child(source, Access::Attribute, globals_name, -1, PyFunction_GET_GLOBALS(function)),
-                    GuardKind::Identity, tracer.origin());
+  PyObject* globals = PyFunction_GET_GLOBALS(function);
+  Source* names = tracer.guards.child(source, Access::Attribute, globals_name, -1, globals);
+  tracer.guards.add(names, GuardKind::Names, tracer.origin());
+  if (!tracer.outside.source_of(globals)) tracer.outside.know(globals, names);
 }
 
 enum class Bound : uint8_t { Yes, WrongArguments, Failed };

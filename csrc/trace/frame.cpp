@@ -2,21 +2,35 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
+
+#include "python/code_extra.h"
 
 namespace minidynamo {
 namespace {
-std::unordered_map<PyCodeObject*, std::unique_ptr<PreparedCode>>& prepared_codes() {
-  static auto* codes =
-      new std::unordered_map<PyCodeObject*, std::unique_ptr<PreparedCode>>;  // outlives the interpreter's end
+
+std::unordered_set<PreparedCode*>& prepared_codes() {
+  static auto* codes = new std::unordered_set<PreparedCode*>;  // outlives the interpreter's end
   return *codes;
 }
+
+void free_prepared(void* data) noexcept {
+  auto* dead = static_cast<PreparedCode*>(data);
+  prepared_codes().erase(dead);
+  delete dead;
+}
+
+CodeSlot& prepared_slot() noexcept {
+  static constinit CodeSlot slot(free_prepared);
+  return slot;
+}
+
 }  // namespace
 
 const PreparedCode* prepare(PyCodeObject* code) {
-  if (auto known = prepared_codes().find(code); known != prepared_codes().end()) return known->second.get();
+  if (const void* known = prepared_slot().get(code)) return static_cast<const PreparedCode*>(known);
   auto made = std::make_unique<PreparedCode>();
-  made->code_object = Ref::borrow(reinterpret_cast<PyObject*>(code));
+  made->code_object = code;
   made->bytecode = decode(code);
   if (made->bytecode.instructions.empty()) {
     PyErr_SetString(PyExc_SystemError, "minidynamo: a code object cannot be decoded");
@@ -25,7 +39,10 @@ const PreparedCode* prepare(PyCodeObject* code) {
   made->locals_count = static_cast<int32_t>(PyTuple_GET_SIZE(made->bytecode.localsplus_names.get()));
   made->stack_size = code->co_stacksize;
   // Decoding allocates, so a finalizer or another thread may have come first: then its result stays.
-  return prepared_codes().try_emplace(code, std::move(made)).first->second.get();
+  if (const void* known = prepared_slot().get(code)) return static_cast<const PreparedCode*>(known);
+  if (!prepared_slot().set(code, made.get())) return nullptr;
+  prepared_codes().insert(made.get());
+  return made.release();
 }
 
 const Liveness& PreparedCode::liveness() const {
@@ -67,16 +84,20 @@ bool PreparedCode::reads_own_frame() const {
 }
 
 void note_prologue(PyCodeObject* code, int32_t length) {
-  if (prepare(code)) prepared_codes()[code]->prologue = length;
+  if (prepare(code)) static_cast<PreparedCode*>(prepared_slot().get(code))->prologue = length;
   PyErr_Clear();
 }
 
 void forget_prepared_codes() noexcept {
   const auto doomed = std::exchange(prepared_codes(), {});  // letting go of code may run code that comes here
+  for (PreparedCode* prepared : doomed) prepared_slot().set(prepared->code(), nullptr);
 }
 
 Frame::Frame(const PreparedCode* prepared_code, PyObject* of_function, Frame* called_by)
-    : prepared(prepared_code), caller(called_by), function(Ref::borrow(of_function)) {
+    : prepared(prepared_code),
+      caller(called_by),
+      function(Ref::borrow(of_function)),
+      code_object(Ref::borrow(reinterpret_cast<PyObject*>(prepared_code->code()))) {
   auto* object = reinterpret_cast<PyFunctionObject*>(of_function);
   globals = Ref::borrow(object->func_globals);
   builtins = Ref::borrow(object->func_builtins);
@@ -92,7 +113,7 @@ std::shared_ptr<const CallSite> Frame::call_site() {
     site->code = code();
     site->line = line();
     site->caller = caller ? caller->call_site() : nullptr;
-    site->owner = prepared->code_object;
+    site->owner = code_object;
     site_ = std::move(site);
   }
   return site_;

@@ -14,15 +14,16 @@ namespace minidynamo {
 
 class Source;
 
-// A code object as the evaluator wants it: decoded once; it and its code object are kept until the next reset.
+// A code object as the evaluator wants it: decoded once. It hangs on the code object and dies with it: who keeps it for
+// longer than a call keeps the code object.
 struct PreparedCode {
-  Ref code_object;
+  PyCodeObject* code_object = nullptr;
   Bytecode bytecode;
   int32_t locals_count = 0;
   int32_t stack_size = 0;
   int32_t prologue = 0;  // of a resume function: instructions before the original's
 
-  PyCodeObject* code() const noexcept { return reinterpret_cast<PyCodeObject*>(code_object.get()); }
+  PyCodeObject* code() const noexcept { return code_object; }
 
   // What only the end of a trace asks for; made when first wanted.
   const Liveness& liveness() const;
@@ -57,6 +58,7 @@ struct Frame {
   const PreparedCode* prepared;
   Frame* caller;  // the traced frame that called this one, directly or through C code
   Ref function;
+  Ref code_object;  // which the function may let go of
   Ref globals, builtins;
   Ref locals_mapping;       // class bodies only: the namespace that LOAD_NAME and STORE_NAME use
   std::vector<Ref> slots;   // fast locals, then the value stack

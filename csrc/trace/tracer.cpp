@@ -66,7 +66,7 @@ Break make_break(BreakReason why, std::string detail, const Frame* frame, const 
   reason.stops = stops_from(frame, limits, reason.is_innermost);
   if (frame) {
     const Position& at = frame->current().position;
-    reason.code_object = frame->prepared->code_object;
+    reason.code_object = frame->code_object;
     reason.line = at.line;
     reason.column = at.column;
     reason.end_column = at.end_line == at.line ? at.end_column : -1;

@@ -102,7 +102,7 @@ Ref call_assumed_constant(Tracer& tracer, PyObject* callable, const Arguments& a
                                             arguments.keyword_names));
   }
   if (!result || tracer.broken() || is_constant(result.get())) return result;
-  return tracer.outside.enter(tracer, tracer.guards.pinned(result.get(), qualified_name(callable) + "()"));
+  return tracer.outside.enter(tracer, tracer.guards.kept(result.get(), qualified_name(callable) + "()"));
 }
 
 const Rule* rule_of(UserRule rule) noexcept {

@@ -114,7 +114,11 @@ class Broken {
   }
   Broken& goes_on(std::optional<PlanBreak::Continuation> PlanBreak::*way, const char* name,
                   std::vector<Argument> arguments, uint32_t results = 0, uint32_t kept = 0) {
-    end().*way = PlanBreak::Continuation{str(name), std::move(arguments), results, kept};
+    end().*way = PlanBreak::Continuation{
+        {str(name), Ref::borrow(reinterpret_cast<PyObject*>(world_.code(name))), Ref::borrow(world_.names())},
+        std::move(arguments),
+        results,
+        kept};
     return *this;
   }
   Broken& next(uint32_t results = 0, uint32_t kept = 0) {
@@ -135,9 +139,15 @@ class Broken {
     return arguments;
   }
 
+  PyObject* compiled() const {
+    PyObject* found = PyDict_GetItemString(world_.names(), "__compiled_fn_0");
+    return found ? found : Py_None;
+  }
+
   // What running it returns or raises, and what was logged.
   std::string outcome() {
-    const Ref function = residual_function(plan_, world_.code("outer"), world_.names());
+    const Ref function =
+        residual_function(plan_, world_.code("outer"), world_.names(), compiled()).to_function(world_.names());
     if (!function) PyErr_Print();
     REQUIRE(function);
     world_.set("residual", function.get());
@@ -458,7 +468,7 @@ TEST_CASE("inlined calls hand their results on", "[break_code]") {
 
 TEST_CASE("a break that cannot be written is an error", "[break_code]") {
   const auto check_refused = [](Broken& broken) {
-    CHECK_FALSE(residual_function(broken.plan(), broken.world().code("outer"), broken.world().names()));
+    CHECK_FALSE(residual_function(broken.plan(), broken.world().code("outer"), broken.world().names(), Py_None));
     CHECK(PyErr_ExceptionMatches(PyExc_ValueError));
     PyErr_Clear();
   };

@@ -117,6 +117,12 @@ struct World {
   Ref names;
 };
 
+Ref make_residual(const Plan& plan, const World& world) {
+  const Ref compiled = world.get("__compiled_fn_0");
+  const LentFunction made = residual_function(plan, world.original(), world.names.get(), compiled.get());
+  return made ? made.to_function(world.names.get()) : Ref();
+}
+
 // The plan's meaning, as plainly as possible: what is needed, in order, one step at a time.
 class PlainInterpreter {
  public:
@@ -213,7 +219,7 @@ std::string run_plain(PlanMaker maker, uint32_t outputs, uint32_t seed) {
 std::string run_bytecode(PlanMaker maker, uint32_t outputs, uint32_t seed, bool quickened) {
   World world(outputs);
   const Plan plan = maker(world, seed);
-  const Ref function = residual_function(plan, world.original(), world.names.get());
+  const Ref function = make_residual(plan, world);
   if (!function) PyErr_Print();
   REQUIRE(function);
   const auto call = [&] {
@@ -351,14 +357,15 @@ TEST_CASE("random plans: bytecode, source and meaning agree", "[codegen]") {
   }
 }
 
-TEST_CASE("a frame that returns one output is six instructions", "[codegen]") {
+TEST_CASE("a frame that returns one output is eight instructions", "[codegen]") {
   World world(1);
   Plan plan = graph_plan(1);
   plan.result = 0;
-  const Ref function = residual_function(plan, world.original(), world.names.get());
+  const Ref function = make_residual(plan, world);
   REQUIRE(function);
-  CHECK(ops_of(function) == std::vector<Op>{Op::RESUME, Op::LOAD_GLOBAL, Op::LOAD_FAST, Op::CALL_FUNCTION_EX,
-                                            Op::UNPACK_SEQUENCE, Op::RETURN_VALUE});
+  CHECK(ops_of(function) == std::vector<Op>{Op::COPY_FREE_VARS, Op::RESUME, Op::PUSH_NULL, Op::LOAD_DEREF,
+                                            Op::LOAD_FAST, Op::CALL_FUNCTION_EX, Op::UNPACK_SEQUENCE,
+                                            Op::RETURN_VALUE});
   CHECK(to_source(plan, world.original()).find("(out0,) = __compiled_fn_0(*inputs)\n    return out0\n") !=
         std::string::npos);
 }
@@ -370,10 +377,11 @@ TEST_CASE("outputs returned in order stay on the stack", "[codegen]") {
     plan.steps.push_back({Kind::Tuple, nullptr, 0, {}});
     for (uint32_t i = 0; i < count; ++i) plan.steps.back().operands.push_back(i);
     plan.result = count;
-    const Ref function = residual_function(plan, world.original(), world.names.get());
+    const Ref function = make_residual(plan, world);
     REQUIRE(function);
-    CHECK(ops_of(function) == std::vector<Op>{Op::RESUME, Op::LOAD_GLOBAL, Op::LOAD_FAST, Op::CALL_FUNCTION_EX,
-                                              Op::UNPACK_SEQUENCE, Op::SWAP, Op::BUILD_TUPLE, Op::RETURN_VALUE});
+    CHECK(ops_of(function) == std::vector<Op>{Op::COPY_FREE_VARS, Op::RESUME, Op::PUSH_NULL, Op::LOAD_DEREF,
+                                              Op::LOAD_FAST, Op::CALL_FUNCTION_EX, Op::UNPACK_SEQUENCE, Op::SWAP,
+                                              Op::BUILD_TUPLE, Op::RETURN_VALUE});
   }
 }
 
@@ -382,17 +390,18 @@ TEST_CASE("what nothing needs is not emitted", "[codegen]") {
   Plan plan = graph_plan(2);
   plan.steps.push_back({Kind::List, nullptr, 0, {0, 1}});
   plan.steps.push_back({Kind::Call, world.get("make"), 0, {2}});
-  const Ref function = residual_function(plan, world.original(), world.names.get());
+  const Ref function = make_residual(plan, world);
   REQUIRE(function);
-  CHECK(ops_of(function) == std::vector<Op>{Op::RESUME, Op::LOAD_GLOBAL, Op::LOAD_FAST, Op::CALL_FUNCTION_EX,
-                                            Op::POP_TOP, Op::LOAD_CONST, Op::RETURN_VALUE});
+  CHECK(ops_of(function) == std::vector<Op>{Op::COPY_FREE_VARS, Op::RESUME, Op::PUSH_NULL, Op::LOAD_DEREF,
+                                            Op::LOAD_FAST, Op::CALL_FUNCTION_EX, Op::POP_TOP, Op::LOAD_CONST,
+                                            Op::RETURN_VALUE});
 }
 
 TEST_CASE("the function stands where the original stands", "[codegen]") {
   World world(1);
   Plan plan = graph_plan(1);
   plan.result = 0;
-  const Ref function = residual_function(plan, world.original(), world.names.get());
+  const Ref function = make_residual(plan, world);
   REQUIRE(function);
   world.set("f", function);
   world.run(
@@ -413,7 +422,7 @@ TEST_CASE("constants keep their identity", "[codegen]") {
   plan.steps.push_back({Kind::Tuple, nullptr, 0, {0, 1}});
   plan.result = 2;
   world.set("before", Ref::steal(PySequence_List(constant.get())));
-  const Ref function = residual_function(plan, world.original(), world.names.get());
+  const Ref function = make_residual(plan, world);
   REQUIRE(function);
   world.set("f", function);
   world.run(
@@ -425,7 +434,7 @@ TEST_CASE("a graph that returns another number of outputs is an error", "[codege
   World world(3);
   Plan plan = graph_plan(2);
   plan.result = 0;
-  const Ref function = residual_function(plan, world.original(), world.names.get());
+  const Ref function = make_residual(plan, world);
   REQUIRE(function);
   const Ref result = Ref::steal(
       PyObject_CallFunctionObjArgs(function.get(), world.get("inputs").get(), world.get("live").get(), nullptr));
@@ -444,7 +453,7 @@ TEST_CASE("large and deep plans", "[codegen]") {
         {depth % 2 ? Kind::List : Kind::Tuple, nullptr, 0, {static_cast<ValueId>(plan.steps.size() - 1)}});
   }
   plan.result = static_cast<ValueId>(plan.steps.size() - 1);
-  const Ref function = residual_function(plan, world.original(), world.names.get());
+  const Ref function = make_residual(plan, world);
   if (!function) PyErr_Print();
   REQUIRE(function);
   world.set("f", function);
@@ -469,7 +478,7 @@ TEST_CASE("plans that are not well-formed are refused", "[codegen]") {
     Plan plan = graph_plan(0);
     plan.output_count = 1;
     plan.steps = steps;
-    CHECK_FALSE(residual_function(plan, world.original(), world.names.get()));
+    CHECK_FALSE(residual_function(plan, world.original(), world.names.get(), world.get("__compiled_fn_0").get()));
     CHECK(PyErr_ExceptionMatches(PyExc_ValueError));
     PyErr_Clear();
   }

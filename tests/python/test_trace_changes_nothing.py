@@ -37,7 +37,6 @@ import torch
 import minidynamo
 
 PATHS = sorted(differential.PROGRAMS.glob("*.py"))
-OWN_GLOBALS = ("__compiled_fn_", "__resume_at_")  # names that captures put into a program's globals
 
 _EMPTY: Any = ([], (), {}, {}.items(), {}.values(), set(), "", range(0), reversed([]), reversed({}))
 _ITERATORS: tuple[type, ...] = (*(type(iter(empty)) for empty in _EMPTY), enumerate, zip, map, filter, reversed)
@@ -80,7 +79,7 @@ class Snapshot:
         self._alive.append(value)
         kind = type(value)
         if isinstance(value, dict):
-            self._named(path, {key: item for key, item in value.items() if not (isinstance(key, str) and key.startswith(OWN_GLOBALS))})
+            self._named(path, value)
         elif isinstance(value, (list, tuple, collections.deque, set, frozenset)):
             self._contents(path, list(value))
         elif isinstance(value, torch.Tensor):

@@ -1,0 +1,80 @@
+#include "python/weak_hold.h"
+
+#include "python/cached.h"
+
+namespace minidynamo {
+namespace {
+
+constexpr const char* kCapsuleName = "minidynamo.DeathWatch";
+
+PyTypeObject* standing_type() noexcept {
+  static PyType_Slot slots[] = {{0, nullptr}};
+  static PyType_Spec spec = {"minidynamo._C.HeldWeakly", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  static constinit CachedObject type{[](const char*) {
+    return Ref::steal(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&_PyWeakref_RefType)));
+  }};
+  return type.type();
+}
+
+}  // namespace
+
+bool can_be_held_weakly(PyObject* object) noexcept {
+  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return false;
+  if (PyType_Check(object)) return reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE;
+  return !PyCFunction_Check(object);
+}
+
+Ref stand_for(PyObject* object) {
+  PyTypeObject* type = standing_type();
+  return type ? Ref::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(type), object)) : Ref();
+}
+
+bool stands_for_object(PyObject* object) noexcept { return Py_IS_TYPE(object, standing_type()); }
+
+PyObject* object_stood_for(PyObject* stands_for) noexcept {
+  PyObject* object = PyWeakref_GET_OBJECT(stands_for);
+  return object == Py_None ? nullptr : object;
+}
+
+PyObject* owner_of_names(PyObject* globals) noexcept {
+  PyObject* name = PyDict_GetItemString(globals, "__name__");
+  PyObject* module =
+      name && PyUnicode_CheckExact(name) ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
+  PyErr_Clear();
+  return module && PyModule_Check(module) && PyModule_GetDict(module) == globals ? module : globals;
+}
+
+DeathWatch::DeathWatch(std::function<void()> on_death) : on_death_(std::move(on_death)) {
+  static PyMethodDef definition = {"object_died", object_died, METH_O, nullptr};
+  capsule_ = Ref::steal(PyCapsule_New(this, kCapsuleName, nullptr));
+  if (capsule_) callback_ = Ref::steal(PyCFunction_New(&definition, capsule_.get()));
+  PyErr_Clear();
+}
+
+DeathWatch::~DeathWatch() {
+  // A callback that is on its way finds nobody.
+  if (capsule_) PyCapsule_SetContext(capsule_.get(), this);
+}
+
+bool DeathWatch::watch(PyObject* object) {
+  if (!callback_ || !can_be_held_weakly(object)) return false;
+  if (!watched_.insert(object).second) return true;
+  Ref reference = Ref::steal(PyWeakref_NewRef(object, callback_.get()));
+  if (!reference) {
+    PyErr_Clear();
+    return false;
+  }
+  references_.push_back(std::move(reference));
+  return true;
+}
+
+PyObject* DeathWatch::object_died(PyObject* capsule, PyObject*) noexcept {
+  Ref hold = Ref::borrow(capsule);
+  if (PyCapsule_GetContext(capsule)) Py_RETURN_NONE;
+  auto* watch = static_cast<DeathWatch*>(PyCapsule_GetPointer(capsule, kCapsuleName));
+  // What is called may end the watch.
+  if (const std::function<void()> tell = std::exchange(watch->on_death_, nullptr)) tell();
+  Py_RETURN_NONE;
+}
+
+}  // namespace minidynamo

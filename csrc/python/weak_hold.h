@@ -1,0 +1,47 @@
+// Holding objects weakly: what stands for one in a table, and being told when one dies.
+#pragma once
+#include <functional>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// Whether nothing but its owners' references keeps an object alive, so that a weak one can stand for it: no, of
+// constants, containers and classes of C code, which know no weak references or never die.
+bool can_be_held_weakly(PyObject* object) noexcept;
+
+// What stands for an object among others: a weak reference of a type of its own, not to be taken for one of the
+// program's. Null with a Python error set on failure.
+Ref stand_for(PyObject* object);
+// Whether it is such a thing; `object_stood_for` is null if the object is gone.
+bool stands_for_object(PyObject* object) noexcept;
+PyObject* object_stood_for(PyObject* stands_for) noexcept;
+
+// Of a dict that is a module's namespace, the module, which knows weak references; otherwise the dict.
+PyObject* owner_of_names(PyObject* globals) noexcept;
+
+// Calls back when one of the watched objects dies: once, and before its memory can be another object's. That may be at
+// any time, also in the middle of anything.
+class DeathWatch {
+ public:
+  explicit DeathWatch(std::function<void()> on_death);
+  ~DeathWatch();
+  DeathWatch(const DeathWatch&) = delete;
+
+  // Of an object that can be held weakly. False, without a Python error, if it cannot be watched.
+  bool watch(PyObject* object);
+
+ private:
+  std::function<void()> on_death_;
+  Ref callback_;  // its capsule leads here as long as the watch lives
+  Ref capsule_;
+  std::vector<Ref> references_;
+  std::unordered_set<PyObject*> watched_;
+
+  static PyObject* object_died(PyObject* capsule, PyObject* reference) noexcept;
+};
+
+}  // namespace minidynamo
