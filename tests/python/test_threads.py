@@ -641,3 +641,36 @@ def test_the_corpus_in_eight_threads() -> None:
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout[-8000:]}\n{done.stderr[-8000:]}"
     runs, programs = (int(number) for number in re.findall(r"^(\d+) runs of (\d+) programs", done.stdout, re.MULTILINE)[0])
     assert runs >= 200 and programs >= 200
+
+
+STATE = (
+    TOGETHER
+    + """
+import time
+def f(x):
+    for i in range(2000):
+        x = x.sin() + i
+    return x
+x = torch.randn(3)
+sys.setswitchinterval(1e-6)
+seen = []
+def work(i):
+    if i == 0:
+        minidynamo.compile(f, backend="eager")(x)
+        return
+    while not minidynamo._C.statistics()["frames"]:
+        time.sleep(0)
+    torch.set_default_dtype(torch.float64)  # in the middle of the other thread's trace
+    torch.use_deterministic_algorithms(True)
+    torch.set_float32_matmul_precision("high")
+    seen.append(minidynamo._C.statistics()["captured"])
+together(2, work)
+assert seen == [0], "the trace was over"
+assert torch.get_default_dtype() == torch.float64 and torch.get_float32_matmul_precision() == "high"
+print("done")
+"""
+)
+
+
+def test_a_trace_leaves_what_another_thread_sets() -> None:
+    assert run_fresh(STATE) == "done\n"
