@@ -648,15 +648,17 @@ STATE = (
     + """
 import time
 def f(x):
+    is_single = torch.ones(2).dtype is torch.float32
     for i in range(2000):
         x = x.sin() + i
-    return x
+    return x if is_single else -x
 x = torch.randn(3)
 sys.setswitchinterval(1e-6)
 seen = []
+g = minidynamo.compile(f, backend="eager")
 def work(i):
     if i == 0:
-        minidynamo.compile(f, backend="eager")(x)
+        g(x)
         return
     while not minidynamo._C.statistics()["frames"]:
         time.sleep(0)
@@ -667,6 +669,9 @@ def work(i):
 together(2, work)
 assert seen == [0], "the trace was over"
 assert torch.get_default_dtype() == torch.float64 and torch.get_float32_matmul_precision() == "high"
+assert torch.equal(g(x), f(x))  # and no entry is taken for one of the new state that was traced under the old
+torch.set_default_dtype(torch.float32)
+assert torch.equal(g(x), f(x))
 print("done")
 """
 )
