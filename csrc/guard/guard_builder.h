@@ -45,6 +45,7 @@ class GuardBuilder {
   const std::vector<GuardRequest>& requests() const noexcept { return requests_; }
   const std::vector<Source*>& gathered() const noexcept { return gathered_; }
   std::vector<std::vector<uint32_t>> distinct;
+  TorchState torch_state = TorchState::now();  // when the trace began: another thread may change it meanwhile
 
   std::vector<OriginName>& origins() noexcept { return origins_; }
   const std::vector<OriginName>& origins() const noexcept { return origins_; }

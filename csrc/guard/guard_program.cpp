@@ -187,7 +187,7 @@ class Compiler {
 
 GuardProgram::GuardProgram(GuardBuilder& builder) {
   compile(builder);
-  torch_state_.emplace(TorchState::now());
+  torch_state_.emplace(std::move(builder.torch_state));
 }
 
 void GuardProgram::compile(GuardBuilder& builder) {

@@ -11,6 +11,7 @@
 #include "hook/uncaptured_callable.h"
 #include "python/cached.h"
 #include "python/error_text.h"
+#include "python/thread_switches.h"
 #include "trace/known_types.h"
 #include "trace/rules.h"
 #include "trace/user_rules.h"
@@ -76,8 +77,9 @@ Ref compile(const Exit& exit, PyObject* config, PyObject* graph_module, const st
 
 }  // namespace
 
-std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config) {
+std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config, bool is_second) {
   Statistics& statistics = runtime().statistics;
+  const unsigned long switches = thread_switches();
   ++statistics.frames;
   const bool fullgraph = asks_for_fullgraph(config);
   if (!known_types()) return nullptr;
@@ -152,7 +154,11 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   const bool holds = entry->guards.check(view, slots.data());
   statistics.guard_build += watch.lap();
   // A trace changes nothing, so what it learnt must hold right after it.
-  if (!holds) return refuse(BreakReason::GuardsFail, entry->guards.explain_failure(view));
+  if (!holds) {
+    // Unless another thread has changed something meanwhile. Once more, then.
+    if (!is_second && thread_switches() != switches) return capture(code, view, config, true);
+    return refuse(BreakReason::GuardsFail, entry->guards.explain_failure(view));
+  }
   statistics.guards += static_cast<long>(entry->guards.guard_count());
   ++statistics.captured;
   report_entry(code, config, *entry);

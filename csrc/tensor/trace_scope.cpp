@@ -2,10 +2,15 @@
 // restored.
 //
 // Nothing random is drawn under a trace (random operators only compute metadata), so generators are left alone.
+//
+// What belongs to the process (default dtype, determinism, precisions) no traced program changes: no rule executes what
+// would. It is put back all the same, for Python code that runs natively meanwhile, but only if no other thread has
+// run: what that one has set is its own to keep.
 #include <ATen/ThreadLocalState.h>
 #include <ATen/autocast_mode.h>
 
 #include "python/cached.h"
+#include "python/thread_switches.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/float32_precision.h"
 #include "tensor/trace_state.h"
@@ -62,6 +67,7 @@ struct TensorTraceScope::Saved {
   bool deterministic, deterministic_warn_only, deterministic_fill;
   Float32Precisions precisions;
   Ref default_device;
+  unsigned long thread_switches;
 };
 
 TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
@@ -80,7 +86,8 @@ TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
                 .deterministic_warn_only = context.deterministicAlgorithmsWarnOnly(),
                 .deterministic_fill = context.deterministicFillUninitializedMemory(),
                 .precisions = Float32Precisions::now(),
-                .default_device = Ref::borrow(devices ? PyDict_GetItemString(devices.get(), kDefaultDevice) : nullptr)};
+                .default_device = Ref::borrow(devices ? PyDict_GetItemString(devices.get(), kDefaultDevice) : nullptr),
+                .thread_switches = thread_switches()};
   c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, true);
 }
 
@@ -98,21 +105,23 @@ TensorTraceScope::~TensorTraceScope() {
   for (int nesting = autocast_nesting(); nesting != saved->autocast_nesting;) {
     nesting = nesting > saved->autocast_nesting ? at::autocast::decrement_nesting() : at::autocast::increment_nesting();
   }
-  at::Context& context = at::globalContext();
-  if (context.deterministicAlgorithms() != saved->deterministic ||
-      context.deterministicAlgorithmsWarnOnly() != saved->deterministic_warn_only) {
-    context.setDeterministicAlgorithms(saved->deterministic, saved->deterministic_warn_only);
-  }
-  if (context.deterministicFillUninitializedMemory() != saved->deterministic_fill) {
-    context.setDeterministicFillUninitializedMemory(saved->deterministic_fill);
-  }
-  if (!Float32Precisions::now().identical(saved->precisions)) saved->precisions.restore();
-  restore_default_dtype(saved->default_dtype);
-  const Ref devices = default_device_namespace();
-  if (devices && saved->default_device &&
-      PyDict_GetItemString(devices.get(), kDefaultDevice) != saved->default_device.get() &&
-      PyDict_SetItemString(devices.get(), kDefaultDevice, saved->default_device.get()) < 0) {
-    PyErr_Clear();
+  if (thread_switches() == saved->thread_switches) {
+    at::Context& context = at::globalContext();
+    if (context.deterministicAlgorithms() != saved->deterministic ||
+        context.deterministicAlgorithmsWarnOnly() != saved->deterministic_warn_only) {
+      context.setDeterministicAlgorithms(saved->deterministic, saved->deterministic_warn_only);
+    }
+    if (context.deterministicFillUninitializedMemory() != saved->deterministic_fill) {
+      context.setDeterministicFillUninitializedMemory(saved->deterministic_fill);
+    }
+    if (!Float32Precisions::now().identical(saved->precisions)) saved->precisions.restore();
+    restore_default_dtype(saved->default_dtype);
+    const Ref devices = default_device_namespace();
+    if (devices && saved->default_device &&
+        PyDict_GetItemString(devices.get(), kDefaultDevice) != saved->default_device.get() &&
+        PyDict_SetItemString(devices.get(), kDefaultDevice, saved->default_device.get()) < 0) {
+      PyErr_Clear();
+    }
   }
   PyErr_Restore(type, value, traceback);
 }

@@ -641,3 +641,44 @@ def test_the_corpus_in_eight_threads() -> None:
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout[-8000:]}\n{done.stderr[-8000:]}"
     runs, programs = (int(number) for number in re.findall(r"^(\d+) runs of (\d+) programs", done.stdout, re.MULTILINE)[0])
     assert runs >= 200 and programs >= 200
+
+
+STATE = (
+    TOGETHER
+    + """
+entered, changed = threading.Event(), threading.Event()
+@minidynamo.assume_constant_result
+def moment():  # runs for real while f is traced
+    entered.set()
+    assert changed.wait(60)
+    return 1
+def f(x):
+    is_single = torch.ones(2).dtype is torch.float32
+    x = x.sin() + moment()
+    return x if is_single else -x
+x = torch.randn(3)
+g = minidynamo.compile(f, backend="eager")
+def work(i):
+    if i == 0:
+        g(x)
+        return
+    assert entered.wait(60)
+    assert minidynamo._C.statistics()["captured"] == 0
+    torch.set_default_dtype(torch.float64)
+    torch.use_deterministic_algorithms(True)
+    torch.set_float32_matmul_precision("high")
+    changed.set()
+together(2, work)
+assert torch.get_default_dtype() == torch.float64 and torch.get_float32_matmul_precision() == "high"
+assert torch.are_deterministic_algorithms_enabled()
+assert torch.equal(g(x), f(x))  # and no entry is taken for one of the new state that was traced under the old
+torch.set_default_dtype(torch.float32)
+assert torch.equal(g(x), f(x))
+assert not minidynamo._C.uncaptured(), minidynamo._C.uncaptured()
+print("done")
+"""
+)
+
+
+def test_a_trace_leaves_what_another_thread_sets() -> None:
+    assert run_fresh(STATE) == "done\n"
