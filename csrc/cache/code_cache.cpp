@@ -151,6 +151,7 @@ void CacheRegistry::reset() noexcept {
     cache->entries_.clear();
     cache->skips_.clear();
     cache->last_miss_.clear();
+    cache->told = {};
   }
   statistics = {};
 }

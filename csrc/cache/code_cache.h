@@ -104,6 +104,12 @@ class CodeCache {
   size_t entry_count(ConfigId config) const noexcept;
   PyCodeObject* code() const noexcept { return code_; }
 
+  // What was said of the code object since the last reset, so that it is said once.
+  struct Told {
+    bool limit = false, uncaptured = false;
+  };
+  Told told;
+
  private:
   friend class CacheRegistry;
   explicit CodeCache(PyCodeObject* code) noexcept : code_(code) {}

@@ -167,7 +167,7 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
   apply_settings(config);
   const LookupResult missed = cache->miss(id);
   if (missed.outcome == LookupResult::Outcome::Uncaptured) {
-    report_skipped(code, config, *missed.skip);
+    report_skipped(code, config, *missed.skip, view);
     return false;
   }
   if (cache->entry_count(id)) report_recompile(code, config, *cache, view);
@@ -185,7 +185,6 @@ void reset_runtime() {
   CacheRegistry::instance().reset();
   state.uncaptured.clear();
   state.configs.clear();
-  state.limited.clear();
   state.statistics = {};
   clear_fake_memo();
   if (state.running_entries) {  // residual code on somebody's stack still goes by these names

@@ -58,9 +58,8 @@ struct Statistics {
 struct Runtime {
   Statistics statistics;
   std::vector<Uncaptured> uncaptured;
-  std::unordered_set<Ref> configs;            // kept alive, since their addresses name cache entries
-  std::unordered_set<PyCodeObject*> limited;  // code objects whose recompile limit was reported
-  Ref global_config;                          // of MINIDYNAMO=1; null otherwise
+  std::unordered_set<Ref> configs;  // kept alive, since their addresses name cache entries
+  Ref global_config;                // of MINIDYNAMO=1; null otherwise
   long compiled_functions = 0;
   std::vector<std::pair<Ref, Ref>> published;  // (globals dict, name) of __compiled_fn_N, removed at reset
   TraceLimits limits;
