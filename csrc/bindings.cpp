@@ -128,6 +128,8 @@ PYBIND11_MODULE(_C, module) {
   });
   module.def("start_global_capture", [](const py::object& config) { set_global_capture(config.ptr()); });
   module.def("stop_global_capture", [] { set_global_capture(nullptr); });
+  module.def("hook_owner", &hook_owner);
+  module.attr("BUILT_FOR_TORCH") = MINIDYNAMO_BUILT_FOR_TORCH;
   module.def("set_stress", [](bool on, long break_every, unsigned long seed) {
     runtime().stress = {on, break_every, seed};
   });

@@ -41,6 +41,12 @@ from minidynamo.exceptions import (  # noqa: E402
 
 __version__ = "0.1.0"
 
+
+def __dir__() -> list[str]:
+    """The public names: what this module had to import is nobody's business."""
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])
+
+
 __all__ = [
     "BackendCompilerFailed",
     "Explanation",

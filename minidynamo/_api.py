@@ -7,19 +7,40 @@ import functools
 import inspect
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
 
 import torch
 
 from minidynamo import _C, _rules, config
 from minidynamo._capture import CaptureConfig, capture_config, let_go
 from minidynamo._module import OptimizedModule
+from minidynamo._warning import warn
 from minidynamo.exceptions import InvalidOptimizeTarget
 
 if TYPE_CHECKING:
     from minidynamo._C import Statistics
 
 Target = TypeVar("Target", bound=Callable[..., Any])
+
+
+Module = TypeVar("Module", bound=torch.nn.Module)
+Class = TypeVar("Class", bound=type)
+Backend = Callable[[torch.fx.GraphModule, list[torch.Tensor]], Callable[..., Any]]
+
+
+class Decorator(Protocol):
+    """What `optimize` and `compile` give without a target, to a type checker: the target keeps its type."""
+
+    def __call__(self, target: Target, /) -> Target: ...
+
+
+class TargetOrDecorator(Protocol):
+    """What bare `optimize` gives for a function that could be a backend."""
+
+    @overload
+    def __call__(self, target: Target, /) -> Target: ...
+    @overload
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 @overload
@@ -29,17 +50,47 @@ def optimize(
     fullgraph: bool = False,
     dynamic: bool | None = None,
     options: dict[str, Any] | None = None,
-) -> Callable[[Target], Target]: ...
+) -> Decorator: ...
 
 
 @overload
 def optimize(
-    backend: Callable[..., Any],
+    backend: Module,
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
     options: dict[str, Any] | None = None,
-) -> Callable[..., Any]: ...
+) -> Module: ...
+
+
+@overload
+def optimize(
+    backend: Class,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    options: dict[str, Any] | None = None,
+) -> Class: ...
+
+
+@overload
+def optimize(
+    backend: Backend,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    options: dict[str, Any] | None = None,
+) -> TargetOrDecorator: ...
+
+
+@overload
+def optimize(
+    backend: Target,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    options: dict[str, Any] | None = None,
+) -> Target: ...
 
 
 def optimize(
@@ -79,6 +130,40 @@ def optimize(
     if isinstance(backend, (torch.nn.Module, type)) or takes_one or not takes_two:
         return cast(Callable[..., Any], _Decorator("inductor", **settings)(backend))
     return _TargetOrBackend(backend, settings)
+
+
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Decorator: ...
+
+
+@overload
+def compile(
+    model: Target,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Target: ...
 
 
 def compile(
@@ -142,9 +227,15 @@ def compile_in_place(module: torch.nn.Module, **settings: Any) -> None:
     module._compiled_call_impl = compile(module._call_impl, **settings)
 
 
-def disable(
-    fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None
-) -> Callable[..., Any]:
+@overload
+def disable(fn: None = None, recursive: bool = True, *, reason: str | None = None) -> Decorator: ...
+
+
+@overload
+def disable(fn: Target, recursive: bool = True, *, reason: str | None = None) -> Target: ...
+
+
+def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Keeps a function, method, module or class out of any capture.
 
     A call of it from a captured function is a graph break with the reason "disabled-function".
@@ -179,7 +270,7 @@ def disable(
         if not isinstance(function, types.FunctionType):
             raise InvalidOptimizeTarget(f"disable(recursive=False) needs a Python function or method, got {type(fn).__name__}")
         _rules.keep_out(function, reason)
-        return cast(Callable[..., Any], target)
+        return target
     if isinstance(fn, torch.nn.Module):
         return OptimizedModule(fn._orig_mod if isinstance(fn, OptimizedModule) else fn, None)
     return _rules.without_capture(_innermost(fn), reason)
@@ -205,6 +296,15 @@ def stats() -> "Statistics":
     return _C.statistics()
 
 
+@functools.cache
+def _say_that_shapes_are_static() -> None:
+    """Once, to who asks for something else."""
+    warn(
+        "minidynamo takes dynamic=True and captures static shapes all the same, for now: each shape gets an entry of its own, up to "
+        f"the recompile limit (minidynamo.config.recompile_limit = {config.recompile_limit})"
+    )
+
+
 class _Decorator:
     """Wraps targets with one configuration, made (and so checked) at once."""
 
@@ -220,6 +320,8 @@ class _Decorator:
         recompile_limit: int | None = None,
         isolated: bool = False,
     ) -> None:
+        if dynamic:
+            _say_that_shapes_are_static()
         make = CaptureConfig if isolated else capture_config
         self.config = make(
             backend,

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from minidynamo import _C
+from minidynamo import _C, _logging
 from minidynamo.exceptions import Unsupported
 
 if TYPE_CHECKING:
@@ -147,6 +147,69 @@ def log_text(values: "BreakRecord") -> str:
     record = record_of(values)
     what = "is split" if record.kind == "graph-break" else "runs uncaptured"
     return f"{record.frame} {what}: {record.detail} [{record.reason}]\n{_in_words(record)}"
+
+
+# What to do where entries failed by a guard of this kind (GuardKind in csrc/guard/source.h; "" is torch's global state).
+_ADVICE = {
+    "Constant": "a number, string or other constant is part of what was captured: pass it as a tensor if it changes from call to call",
+    "Value": "a number or string is part of what was captured: pass it as a tensor if it changes from call to call",
+    "Tensor": "shape, strides, dtype and device of a tensor are part of what was captured: pad to a few sizes, or convert before the call",
+    "Identity": "another object comes with each call (a function, class or module made anew): make it once, and pass the same",
+    "ExactType": "values of several types come, or of classes made anew: convert them before the call, make the class once",
+    "Length": "containers of several lengths come: pass them with one length, or their tensors stacked in one",
+    "DictKeys": "dicts with several sets of keys come: pass them with the same keys in the same order",
+    "SetItems": "sets with several elements come: pass tensors for what changes",
+    "Missing": "an attribute, key or variable comes and goes: set it before the first call, to None if there is nothing",
+    "Present": "an attribute, key or variable comes and goes: set it before the first call, to None if there is nothing",
+    "SameAs": "one object comes for two parameters in some calls and not in others: pass a clone",
+    "NotSameAs": "one object comes for two parameters in some calls and not in others: pass a clone",
+    "": "one of torch's modes (grad mode, autocast, default dtype...) changes: make the calls under the same",
+}
+
+
+def say_limit(values: "BreakRecord", refusals: list[tuple[str, str]]) -> None:
+    """Warns that a frame met the recompile limit. Called by the native pipeline, once for a code object.
+
+    Args:
+        refusals: for each entry, the latest first, the kind of the guard that refused the frame, and what it says.
+    """
+    record = record_of(values)
+    entries = _count_of(len(refusals), "entry", "entries")
+    kind, message = refusals[0]
+    lines = [
+        f"minidynamo captures {record.frame} ({record.filename}:{record.line}) no more: it has {entries}, as many as the recompile "
+        "limit allows, and none fits this call. Such calls run uncaptured from now on.",
+        f"  The last guard that failed: {message}",
+    ]
+    others = [other for _, other in refusals[1:] if other != message]
+    if others:
+        lines.append("  Those of the entries before it:")
+        lines += [f"    {other}" for other in dict.fromkeys(others)]
+    if kind in _ADVICE:
+        lines.append(f"  * {_ADVICE[kind]}")
+    lines += [
+        f"  * minidynamo.config.recompile_limit = {2 * len(refusals)}, or compile(..., recompile_limit={2 * len(refusals)}), allows more",
+        "  * MINIDYNAMO_LOGS=recompiles says at each capture why there is another one",
+        f"  See {reason_for(record.reason).docs}",
+    ]
+    _logging.warn("\n".join(lines))
+
+
+def say_uncaptured(values: "BreakRecord", entries: int) -> None:
+    """Warns that a function runs uncaptured that was to be captured, or was. Called by the native pipeline, once for a code object.
+
+    Args:
+        entries: how many entries it has, which go on to be used where they fit.
+    """
+    record = record_of(values)
+    what = f"minidynamo runs {record.frame} uncaptured"
+    if entries:
+        what += f" from now on, except where {_count_of(entries, 'earlier entry fits', 'earlier entries fit')}"
+    _logging.warn(f"{what}: {record.detail} [{record.reason}]\n{_in_words(record)}")
+
+
+def _count_of(number: int, one: str, several: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number} {several}"
 
 
 def _in_words(record: Uncaptured) -> str:

@@ -37,6 +37,11 @@ def stop() -> None:
     _unfreeze()
 
 
+def active_backend() -> str | None:
+    """The backend for which the whole program is captured, if it is."""
+    return _active.backend_name if _active else None
+
+
 def _import_everything(settings: CaptureConfig) -> None:
     """Makes a capture import what it needs now: the frames to come are also those of the import system, which cannot do one import
     in the middle of another's bookkeeping."""

@@ -6,15 +6,10 @@ A topic that is not in `config.logs` costs one set lookup. Texts are made by the
 import logging
 
 from minidynamo import config
+from minidynamo._warning import warn as warn
 
 _root = logging.getLogger("minidynamo")
-_FORMAT = "[minidynamo.%(topic)s] %(message)s"
-
-
-class _TopicFormatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        record.topic = record.name.rpartition(".")[2]
-        return super().format(record)
+_FORMAT = "[%(name)s] %(message)s"
 
 
 def enabled(topic: str) -> bool:
@@ -29,15 +24,10 @@ def emit(topic: str, text: str) -> None:
     logging.getLogger(f"minidynamo.{topic}").log(logging.DEBUG, text)
 
 
-def warn(text: str) -> None:
-    """Something that a user should know whatever topics are on."""
-    _root.warning(text)
-
-
 def _ensure_handler() -> None:
     # Asking for a topic is asking to see it, also in a program that never configured logging.
     _root.setLevel(logging.DEBUG)
     if not _root.hasHandlers():
         handler = logging.StreamHandler()
-        handler.setFormatter(_TopicFormatter(_FORMAT))
+        handler.setFormatter(logging.Formatter(_FORMAT))
         _root.addHandler(handler)

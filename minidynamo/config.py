@@ -15,6 +15,9 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from minidynamo import _environment
+
+_MOST = 2**63 - 1  # of any number: the native part's integers
 LOG_TOPICS = ("graph", "guards", "breaks", "recompiles", "code")
 
 
@@ -109,9 +112,13 @@ def _boolean(value: object) -> bool:
 def _positive(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError("must be an int")
-    if value < 1:
-        raise ValueError("must be at least 1")
+    if not 1 <= value <= _MOST:
+        raise ValueError("must be at least 1" if value < 1 else f"must be at most {_MOST}")
     return value
+
+
+def _depth(value: object) -> int:
+    return min(_positive(value), 1_000_000)  # far more than any stack holds
 
 
 def _log_topics(value: object) -> frozenset[str]:
@@ -121,7 +128,8 @@ def _log_topics(value: object) -> frozenset[str]:
         raise TypeError("must be a set of strings, or a comma separated string")
     unknown = sorted(set(value) - set(LOG_TOPICS))
     if unknown:
-        raise ValueError(f"has unknown topics {', '.join(unknown)}; known are {', '.join(LOG_TOPICS)}")
+        guesses = ", ".join(topic + _environment.nearest(topic, LOG_TOPICS) for topic in unknown)
+        raise ValueError(f"has unknown topics {guesses}; known are {', '.join(LOG_TOPICS)}")
     return frozenset(value)
 
 
@@ -141,9 +149,13 @@ def _seconds(value: object) -> float:
     return float(value)
 
 
+def _count_in(text: str) -> int:
+    return _count(int(text) if text.strip().isdecimal() else text)
+
+
 def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("must be a number that is not negative")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST:
+        raise ValueError("must be a number that is not negative, and fits in 63 bits")
     return value
 
 
@@ -153,7 +165,7 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "recompile_limit": _positive,
     "trace_instruction_limit": _positive,
     "trace_node_limit": _positive,
-    "trace_depth_limit": _positive,
+    "trace_depth_limit": _depth,
     "capture_wait": _seconds,
     "force_break_at": _count,
     "stress": _boolean,
@@ -183,7 +195,8 @@ def _tell(names: Iterable[str]) -> None:
 def _checked(name: str, value: object) -> Any:
     check = _CHECKS.get(name)
     if check is None:
-        raise AttributeError(f"minidynamo.config has no setting {name!r}; settings are {', '.join(_CHECKS)}")
+        guess = _environment.nearest(name, _CHECKS)
+        raise AttributeError(f"minidynamo.config has no setting {name!r}{guess}; settings are {', '.join(_CHECKS)}")
     try:
         return check(value)
     except (TypeError, ValueError) as error:
@@ -227,18 +240,12 @@ class _Settings(types.ModuleType):
 
 sys.modules[__name__].__class__ = _Settings
 
-mirror = os.environ.get("MINIDYNAMO_MIRROR", "") not in ("", "0")
-if os.environ.get("MINIDYNAMO_LOGS"):
-    logs = _checked("logs", os.environ["MINIDYNAMO_LOGS"])
-def _number_from_environment(variable: str) -> int:
-    text = os.environ.get(variable) or "0"
-    try:
-        return _count(int(text))
-    except ValueError:
-        raise ValueError(f"{variable} must be a number that is not negative, got {text!r}") from None
+DEFAULTS: dict[str, Any] = to_dict()
+"""What the settings are without environment variables."""
 
-
-stress_breaks = _number_from_environment("MINIDYNAMO_STRESS_BREAKS")
-stress_seed = _number_from_environment("MINIDYNAMO_STRESS_SEED")
-if os.environ.get("MINIDYNAMO_SKIP"):
-    skip = _checked("skip", os.environ["MINIDYNAMO_SKIP"])
+_environment.warn_of_unknown()
+logs = _environment.read_list("MINIDYNAMO_LOGS", _log_topics)
+skip = _environment.read_list("MINIDYNAMO_SKIP", _skip_list)
+stress_breaks = _environment.read("MINIDYNAMO_STRESS_BREAKS", _count_in, 0)
+stress_seed = _environment.read("MINIDYNAMO_STRESS_SEED", _count_in, 0)
+mirror = _environment.read("MINIDYNAMO_MIRROR", _count_in, 0) > 0

@@ -94,7 +94,7 @@ def mirror_differences() -> list[str]:
 
 
 def _follow_mirror() -> None:
-    _C.set_mirror(config.mirror, os.environ.get("MINIDYNAMO_MIRROR", "") not in ("", "0"))
+    _C.set_mirror(config.mirror, "MINIDYNAMO_MIRROR" in os.environ)
 
 
 config.when_changed("mirror", _follow_mirror)

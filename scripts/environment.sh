@@ -1,7 +1,8 @@
 # Sourced by the other scripts: makes .venv with torch and what a build needs, and defines the steps that they share.
 #
 # Needs Python 3.11, a C++ compiler and the package registries that pip is configured for. A system package is installed only
-# where a tool is missing, as root or through sudo. MINIDYNAMO_VENV names another environment to make or use.
+# where a tool is missing, as root or through sudo. MINIDYNAMO_VENV names another environment to make or use, MINIDYNAMO_WERROR=ON
+# takes the compiler's warnings for errors.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -51,27 +52,30 @@ make_environment() {
   "$python" -c 'import os, sysconfig; raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ||
     system_package python3.11-dev
   command -v "${CXX:-c++}" >/dev/null || system_package g++
-  say "installing torch"
-  "$python" -m pip install -q -c constraints.txt torch==2.13.0
-  say "installing what the build and these needs: ${*:-none}"
-  "$python" -m pip install -q -c constraints.txt 'scikit-build-core>=0.11' 'pybind11>=3.0' 'cmake>=3.24' ninja
-  local extra
-  for extra in "$@"; do
-    # The extra's own list, without building the project to learn it.
-    "$python" - "$extra" <<'PYTHON' | xargs -d '\n' "$python" -m pip install -q -c constraints.txt
+  # Not asked for again where it is: pip would then want all that it depends on, which scripts/cuda_environment leaves out.
+  "$python" -c 'from importlib.metadata import version; raise SystemExit(version("torch").split("+")[0] != "2.13.0")' 2>/dev/null || {
+    say "installing torch"
+    "$python" -m pip install -c constraints.txt torch==2.13.0
+  }
+  say "installing what the build and these need: ${*:-nothing else}"
+  # The lists of pyproject.toml, without building the project to learn them.
+  "$python" - "$@" <<'PYTHON' | xargs -d '\n' "$python" -m pip install -q -c constraints.txt
 import sys, tomllib
 with open("pyproject.toml", "rb") as file:
-    print(*tomllib.load(file)["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
+    project = tomllib.load(file)
+print(*project["build-system"]["requires"], sep="\n")
+for extra in sys.argv[1:]:
+    print(*project["project"]["optional-dependencies"][extra], sep="\n")
 PYTHON
-  done
 }
 
 # install_project [cmake definition]...: builds in build/wheel, which later builds reuse.
 install_project() {
   local definition
-  local -a settings=(-C build-dir=build/wheel)
+  local -a settings=(-C build-dir=build/wheel -C "cmake.define.MINIDYNAMO_WERROR=${MINIDYNAMO_WERROR:-OFF}")
   for definition in "$@"; do settings+=(-C "cmake.define.$definition"); done
   say "building and installing minidynamo (${CMAKE_BUILD_PARALLEL_LEVEL} jobs, $(command -v ccache >/dev/null && echo with || echo without) ccache)"
-  PATH="$(cd "$venv/bin" && pwd):$PATH" "$python" -m pip install -q --no-build-isolation --no-deps --force-reinstall \
+  # -v: what the compiler is at, since it takes minutes.
+  PATH="$(cd "$venv/bin" && pwd):$PATH" "$python" -m pip install -v --no-build-isolation --no-deps --force-reinstall \
     "${settings[@]}" .
 }

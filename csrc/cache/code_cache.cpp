@@ -177,7 +177,7 @@ void CacheRegistry::reset() noexcept {
     cache->entries_.clear();
     cache->skips_.clear();
     cache->last_miss_.clear();
-    cache->limit_reported_ = false;
+    cache->told = {};
     ++cache->changes_;
   }
   bury(std::move(doomed));

@@ -101,13 +101,17 @@ class CodeCache {
   void skip(SkipMark mark);
   const SkipMark* skipped(ConfigId config) const noexcept;
   std::span<const SkipMark> skips() const noexcept { return skips_; }
-  // True once: whoever reports that the recompile limit is met need not do so again.
-  bool is_first_report_of_limit() noexcept { return !std::exchange(limit_reported_, true); }
 
   std::span<const std::shared_ptr<CacheEntry>> entries() const noexcept { return entries_; }
   size_t entry_count(ConfigId config) const noexcept;
   uint64_t changes() const noexcept { return changes_; }  // of entries and marks: another number, another content
   PyCodeObject* code() const noexcept { return code_; }
+
+  // What was said of the code object since the last reset, so that it is said once.
+  struct Told {
+    bool limit = false, uncaptured = false;
+  };
+  Told told;
 
  private:
   friend class CacheRegistry;
@@ -119,7 +123,6 @@ class CodeCache {
   std::vector<SkipMark> skips_;
   std::vector<std::string> last_miss_;
   uint64_t changes_ = 0;
-  bool limit_reported_ = false;
 };
 
 // For a scope on this thread, entries that die are put aside: letting go of one runs code of a backend's objects, which

@@ -92,10 +92,18 @@ bool GuardTree::check_slowly(const FrameView& frame) const noexcept {
   return state_->program && !state_->program->first_failure(frame);
 }
 
-std::string GuardTree::explain_failure(const FrameView& frame) const {
-  if (!state_->program) return "the guards are gone";
+std::string GuardTree::explain_failure(const FrameView& frame) const { return refusal(frame).message; }
+
+GuardTree::Refusal GuardTree::refusal(const FrameView& frame) const {
+  if (!state_->program) return {"", "the guards are gone"};
   std::optional<Failure> failure = state_->program->first_failure(frame);
-  return failure ? state_->program->failure_text(*failure) : "";
+  if (!failure) return {};
+  std::string kind;
+  if (failure->check)
+    kind = guard_name(failure->check->kind);
+  else if (failure->relation)
+    kind = guard_name(failure->relation->same ? GuardKind::SameAs : GuardKind::NotSameAs);
+  return {std::move(kind), state_->program->failure_text(*failure)};
 }
 
 std::vector<std::string> GuardTree::to_text() const {

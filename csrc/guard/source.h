@@ -138,6 +138,11 @@ class GuardTree {
   bool check_slowly(const FrameView& frame) const noexcept;
   // The first guard that fails, with the value seen and the user line that caused it; "" if all hold.
   std::string explain_failure(const FrameView& frame) const;
+  // The same with the kind of the guard by name; "" where it is none of GuardKind's.
+  struct Refusal {
+    std::string kind, message;
+  };
+  Refusal refusal(const FrameView& frame) const;
 
   std::vector<std::string> to_text() const;  // one Python expression per guard, with "# file:line" of its cause
   size_t guard_count() const noexcept;       // sources' guards; torch's global state comes on top

@@ -213,8 +213,7 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
     if (is_news && find_cached(cache, view, config, found)) return true;
     const LookupResult missed = cache->miss(id);
     if (missed.outcome == LookupResult::Outcome::Uncaptured) {
-      const SkipMark mark = *missed.skip;
-      report_skipped(code, config, mark);
+      report_skipped(code, config, *missed.skip, view);
       return false;
     }
     const Turn taken = turn.take(deadline);

@@ -85,7 +85,7 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
   Ref result;
   {
     const ThreadMode mode = thread_mode();
-    ModeScope own_work(kCaptureNothing);  // looking into it may run Python code
+    ModeScope own_work({nullptr, mode.target, true});  // looking into it may run Python code
     const bool is_target = frame.code == mode.target;
     if (is_target || should_capture(frame))
       result = run_captured(frame.code, FrameView{frame.function, frame.locals}, config, captured);
@@ -119,6 +119,11 @@ HookInstalled::HookInstalled() noexcept {
 
 HookInstalled::~HookInstalled() {
   if (--installed_count == 0 && installed_eval_frame() == frame_hook) install_eval_frame(previous_hook);
+}
+
+const char* hook_owner() noexcept {
+  const EvalFrame now = installed_eval_frame();
+  return now == frame_hook ? "minidynamo" : is_default_eval_frame(now) ? "CPython" : "another tool";
 }
 
 void set_global_capture(PyObject* config) {

@@ -16,4 +16,7 @@ class HookInstalled {
 // Global mode: the hook stays, and every frame that the policy lets through is captured with this config; null ends it.
 void set_global_capture(PyObject* config);
 
+// Whose function evaluates frames now: "minidynamo", "CPython" or "another tool".
+const char* hook_owner() noexcept;
+
 }  // namespace minidynamo

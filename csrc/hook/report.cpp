@@ -82,6 +82,48 @@ void log_record(PyObject* config, const Uncaptured& record) {
   PyErr_Clear();
 }
 
+// What the program asked for itself, or was told already.
+bool is_no_news(BreakReason reason) noexcept {
+  switch (reason) {
+    case BreakReason::DisabledFunction:
+    case BreakReason::SkippedFile:
+    case BreakReason::ExplicitBreak:
+    case BreakReason::Forced:
+    case BreakReason::BackendFailed:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether something may be said that nobody asked for: fullgraph raises, the log has it, and stress tests know.
+bool may_warn(PyObject* config) {
+  return !asks_for_fullgraph(config) && !is_logged(config, "breaks") && !runtime().stress.on;
+}
+
+// minidynamo._breaks.<function>(record, argument) writes to the log, whatever topics are on.
+void say(const char* function, const Uncaptured& record, Ref argument) {
+  ModeScope nothing_else(kCaptureNothing);
+  Ref say = import_object((std::string("minidynamo._breaks.") + function).c_str());
+  Ref facts = say && argument ? to_dict(record) : Ref();
+  if (facts) Ref::steal(PyObject_CallFunctionObjArgs(say.get(), facts.get(), argument.get(), nullptr));
+  PyErr_Clear();
+}
+
+// A list of (kind of guard, message), one for each entry, the latest first.
+Ref refusals(CodeCache& cache, ConfigId config, const FrameView& view) {
+  // Messages show values: other code may run, and change the cache.
+  const std::vector<std::shared_ptr<CacheEntry>> entries(cache.entries().begin(), cache.entries().end());
+  Ref list = Ref::steal(PyList_New(0));
+  for (const std::shared_ptr<CacheEntry>& entry : entries) {
+    if (entry->config != config) continue;
+    const GuardTree::Refusal why = entry->guards.refusal(view);
+    Ref pair = Ref::steal(Py_BuildValue("(ss)", why.kind.c_str(), why.message.c_str()));
+    if (!list || !pair || PyList_Append(list.get(), pair.get()) < 0) return nullptr;
+  }
+  return list;
+}
+
 }  // namespace
 
 bool asks_for_fullgraph(PyObject* config) { return flag(config, "fullgraph"); }
@@ -104,9 +146,12 @@ void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why) 
   log_record(config, record(code, why, Uncaptured::Kind::GraphBreak));
 }
 
-void report_skipped(PyCodeObject* code, PyObject* config, const SkipMark& mark) {
-  if (mark.reason == "recompile-limit" && CodeCache::find(code)->is_first_report_of_limit()) {
-    log_record(config, record(code, Break{BreakReason::RecompileLimit, mark.detail}, Uncaptured::Kind::Frame));
+void report_skipped(PyCodeObject* code, PyObject* config, SkipMark mark, const FrameView& view) {
+  CodeCache* cache = CodeCache::find(code);
+  if (cache && mark.reason == row_of(BreakReason::RecompileLimit).code && !std::exchange(cache->told.limit, true)) {
+    const Uncaptured limited = record(code, Break{BreakReason::RecompileLimit, mark.detail}, Uncaptured::Kind::Frame);
+    log_record(config, limited);
+    if (may_warn(config)) say("say_limit", limited, refusals(*cache, reinterpret_cast<ConfigId>(config), view));
   }
   if (!asks_for_fullgraph(config)) return;
   // The first report knows more than the mark.
@@ -125,8 +170,16 @@ void report_skipped(PyCodeObject* code, PyObject* config, const SkipMark& mark) 
 Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why) {
   Uncaptured made = record(code, why, Uncaptured::Kind::Frame);
   log_record(config, made);
-  if (CodeCache* cache = CodeCache::get(code))
-    cache->skip({reinterpret_cast<ConfigId>(config), row_of(why.reason).code, why.detail, why.line});
+  CodeCache* cache = CodeCache::get(code);
+  if (!cache) return made;
+  const auto id = reinterpret_cast<ConfigId>(config);
+  const size_t entries = cache->entry_count(id);
+  cache->skip({id, row_of(why.reason).code, why.detail, why.line});
+  // Frames that nobody asked for and that never were captured are the log's (`breaks`): under global capture there are
+  // many.
+  if (!entries && thread_mode().target != code) return made;
+  if (is_no_news(why.reason) || !may_warn(config) || std::exchange(cache->told.uncaptured, true)) return made;
+  say("say_uncaptured", made, Ref::steal(PyLong_FromSize_t(entries)));
   return made;
 }
 

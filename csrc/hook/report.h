@@ -12,8 +12,9 @@ bool asks_for_fullgraph(PyObject* config);
 void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why);
 // The frame runs as it was, now and at later calls that no entry fits.
 Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why);
-// A frame that an earlier report says to leave alone. Sets Unsupported under fullgraph.
-void report_skipped(PyCodeObject* code, PyObject* config, const SkipMark& mark);
+// A frame that an earlier report says to leave alone. Sets Unsupported under fullgraph. The first frame beyond the
+// recompile limit is said to the user, with the guards that refused it.
+void report_skipped(PyCodeObject* code, PyObject* config, SkipMark mark, const FrameView& view);
 // Sets minidynamo.exceptions.Unsupported for what was reported.
 void raise_unsupported(const Uncaptured& why);
 // A record with the names of minidynamo.debug.Uncaptured; null with a Python error set on failure.

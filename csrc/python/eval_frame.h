@@ -21,6 +21,7 @@ struct InterpreterFrame {
 InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept;
 
 EvalFrame installed_eval_frame() noexcept;
+bool is_default_eval_frame(EvalFrame eval_frame) noexcept;  // CPython's own
 void install_eval_frame(EvalFrame eval_frame) noexcept;
 // Whether nothing is to be captured on the thread now: sys.settrace or sys.setprofile is at work (a debugger, a
 // coverage tool, a profiler), or the interpreter is going down.

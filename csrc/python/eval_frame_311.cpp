@@ -39,6 +39,10 @@ InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept {
 
 EvalFrame installed_eval_frame() noexcept { return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()); }
 
+bool is_default_eval_frame(EvalFrame eval_frame) noexcept {
+  return !eval_frame || eval_frame == _PyEval_EvalFrameDefault;
+}
+
 void install_eval_frame(EvalFrame eval_frame) noexcept {
   _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame);
 }

@@ -533,13 +533,13 @@ def test_fullgraph_names_what_could_not_be_captured() -> None:
 
 def test_config_checks_names_and_types() -> None:
     config = minidynamo.config
-    with pytest.raises(AttributeError, match=r"no setting 'supress_errors'; settings are suppress_errors"):
+    with pytest.raises(AttributeError, match=r"no setting 'supress_errors' \(did you mean suppress_errors\?\); settings are"):
         config.supress_errors = True  # type: ignore[attr-defined]
     with pytest.raises(TypeError, match="suppress_errors must be a bool, got 1"):
         config.suppress_errors = 1  # type: ignore[assignment]
     with pytest.raises(ValueError, match="recompile_limit must be at least 1, got 0"):
         config.recompile_limit = 0
-    with pytest.raises(ValueError, match="unknown topics grahp; known are graph, guards"):
+    with pytest.raises(ValueError, match=r"unknown topics grahp \(did you mean graph\?\); known are graph, guards"):
         config.logs = "grahp"  # type: ignore[assignment]
     with pytest.raises(AttributeError, match="cannot be deleted"):
         del config.recompile_limit

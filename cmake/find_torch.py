@@ -1,0 +1,56 @@
+"""Says where the torch is that this interpreter imports, for CMake: its folder, version and C++ ABI, separated by semicolons.
+
+`find_package(Torch)` stops with the CUDA build of torch on a machine without a CUDA toolkit, and of CUDA nothing is needed here.
+Torch is looked for and not imported: that would take seconds, and cannot be done everywhere (no driver, missing libraries).
+An isolated build (`pip install .`) hides the environment's packages from sys.path; the torch that counts is still the one there.
+Which torch is wanted says minidynamo/_requirements.py.
+"""
+
+import importlib.machinery
+import pathlib
+import re
+import runpy
+import site
+import sys
+
+REQUIREMENTS = pathlib.Path(__file__).parents[1] / "minidynamo" / "_requirements.py"
+
+
+def find_torch() -> pathlib.Path | None:
+    """The folder of the torch package, or None."""
+    folders = [*sys.path, *site.getsitepackages(), site.getusersitepackages()]
+    spec = importlib.machinery.PathFinder.find_spec("torch", [folder for folder in folders if folder])
+    return pathlib.Path(spec.origin).parent if spec and spec.origin else None
+
+
+def uses_new_abi(torch: pathlib.Path) -> bool:
+    """Whether torch's libraries name std::string as std::__cxx11::string, by the constructor of c10::Error."""
+    return b"_ZN3c105ErrorC1ENS_14SourceLocationENSt7__cxx11" in (torch / "lib" / "libc10.so").read_bytes()
+
+
+def unmet(torch: pathlib.Path | None, wanted: str) -> str | None:
+    """The sentence that says what is missing, or None."""
+    if torch is None:
+        return (
+            f"minidynamo is built against the torch that it will run with, and {sys.executable} has none: "
+            f"first pip install torch=={wanted}.* (tools other than pip need --no-build-isolation beside that)"
+        )
+    version = str(runpy.run_path(str(torch / "version.py"))["__version__"])
+    if re.match(r"(\d+\.\d+)", version)[0] != wanted:  # type: ignore[index]  # every release begins so
+        return f"minidynamo needs torch {wanted}, and torch {version} is installed ({torch})"
+    for part in ("include/torch/extension.h", "lib/libc10.so", "lib/libtorch_python.so"):
+        if not (torch / part).exists():
+            return f"torch {version} in {torch} comes without {part}: install it with pip"
+    return None
+
+
+def main() -> None:
+    torch = find_torch()
+    sentence = unmet(torch, str(runpy.run_path(str(REQUIREMENTS))["TORCH"]))
+    if torch is None or sentence:
+        sys.exit(sentence)
+    print(torch.as_posix(), runpy.run_path(str(torch / "version.py"))["__version__"], int(uses_new_abi(torch)), sep=";", end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""What is built and installed: torch is found without importing it, the extension links with four of its libraries, the metadata."""
+
+import importlib.metadata
+import os
+import pathlib
+import re
+import runpy
+import shutil
+import site
+import subprocess
+import sys
+import tomllib
+from typing import Any
+
+import pytest
+import torch
+
+import minidynamo
+from minidynamo import _C, _requirements
+
+ROOT = pathlib.Path(__file__).parents[2]
+EXTENSION = pathlib.Path(str(_C.__file__))  # type: ignore[attr-defined]  # no attribute of stub files
+REPOSITORY = "https://github.com/minidynamo/minidynamo"
+
+
+@pytest.fixture
+def finder() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "cmake" / "find_torch.py"))
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+# The build
+
+
+def test_torch_is_found_as_the_interpreter_has_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", str(ROOT / "cmake" / "find_torch.py")], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    folder, version, new_abi = done.stdout.split(";")
+    assert pathlib.Path(folder) == pathlib.Path(torch.__file__).parent
+    assert version == torch.__version__
+    assert bool(int(new_abi)) == torch._C._GLIBCXX_USE_CXX11_ABI
+    assert not re.search(r"\| +torch$", done.stderr, re.MULTILINE), "torch was imported"
+
+
+def test_torch_is_found_in_an_isolated_build(finder: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """pip leaves the environment's packages off sys.path there, and fetches what the build asks for into another folder."""
+    packages = str(pathlib.Path(torch.__file__).parents[1])
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if not (pathlib.Path(path) / "torch").exists()])
+    monkeypatch.setattr(site, "getsitepackages", lambda: [packages])
+    assert finder["find_torch"]() == pathlib.Path(torch.__file__).parent
+    monkeypatch.setattr(site, "getsitepackages", list)
+    monkeypatch.setattr(site, "getusersitepackages", lambda: "/nowhere")
+    assert finder["find_torch"]() is None
+
+
+def test_a_torch_that_will_not_do_is_said_in_one_sentence(finder: dict[str, Any], tmp_path: pathlib.Path) -> None:
+    unmet = finder["unmet"]
+    assert "has none: first pip install torch==2.13.*" in unmet(None, "2.13")
+    (tmp_path / "version.py").write_text("__version__ = '2.14.1+cu130'\n")
+    assert unmet(tmp_path, "2.13") == f"minidynamo needs torch 2.13, and torch 2.14.1+cu130 is installed ({tmp_path})"
+    (tmp_path / "version.py").write_text("__version__ = '2.13.4'\n")
+    assert "without include/torch/extension.h" in unmet(tmp_path, "2.13")
+    assert unmet(pathlib.Path(torch.__file__).parent, "2.13") is None
+
+
+def test_a_build_fetches_no_torch() -> None:
+    required = project()["build-system"]["requires"]
+    assert not [name for name in required if name.startswith("torch")]
+    assert f"torch=={_requirements.TORCH}.*" in project()["project"]["dependencies"]
+
+
+@pytest.mark.skipif(not shutil.which("readelf"), reason="needs readelf")
+def test_extension_needs_no_more_of_torch_than_every_build_has() -> None:
+    shown = subprocess.run(["readelf", "-d", EXTENSION], capture_output=True, text=True, check=True).stdout
+    needed = set(re.findall(r"NEEDED.*\[(.*?)\]", shown))
+    of_system = {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
+    sanitizers = {name for name in needed if name.startswith(("libasan", "libubsan", "libtsan"))}
+    assert needed - of_system - sanitizers <= {"libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so"}
+
+
+# What is installed
+
+
+@pytest.fixture
+def distribution() -> importlib.metadata.Distribution:
+    try:
+        return importlib.metadata.distribution("minidynamo")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("minidynamo is not installed as a package")
+
+
+def test_installed_extension_is_stripped(distribution: importlib.metadata.Distribution) -> None:
+    shown = subprocess.run(["readelf", "-S", "-W", EXTENSION], capture_output=True, text=True, check=True).stdout
+    if "asan" in shown:
+        pytest.skip("built with sanitizers")
+    assert ".debug_info" not in shown and ".symtab" not in shown
+    assert EXTENSION.stat().st_size < 3_000_000
+
+
+def test_metadata(distribution: importlib.metadata.Distribution) -> None:
+    urls = dict(entry.split(", ") for entry in distribution.metadata.get_all("Project-URL") or [])
+    assert {"Homepage", "Documentation", "Changelog", "Issues"} <= set(urls)
+    assert distribution.version == minidynamo.__version__
+    text = distribution.metadata.get_payload()  # type: ignore[attr-defined]  # it is an email.message.Message
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert f"{REPOSITORY}/blob/main/docs/usage.md" in links
+    assert [link for link in links if not link.startswith("https://")] == []
+
+
+def test_readme_links_become_absolute() -> None:
+    (rule,) = project()["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
+    readme = (ROOT / "README.md").read_text()
+    links = re.findall(r"\]\(([^)]+)\)", re.sub(rule["pattern"], rule["replacement"], readme))
+    assert links
+    for link in links:
+        assert link.startswith(f"{REPOSITORY}/blob/main/"), link
+        assert (ROOT / link.removeprefix(f"{REPOSITORY}/blob/main/").partition("#")[0]).exists(), link
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs the repository")
+def test_the_address_of_the_project_is_in_one_file() -> None:
+    found = subprocess.run(["git", "grep", "-l", REPOSITORY], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert set(found.split()) <= {"pyproject.toml", "tests/python/test_packaging.py"}
+
+
+# What a program sees
+
+
+def test_dir_shows_public_names_only() -> None:
+    assert {name for name in dir(minidynamo) if not name.startswith("__")} == set(minidynamo.__all__)
+    assert "__version__" in dir(minidynamo) and "__doc__" in dir(minidynamo)
+
+
+def run_module(**environment: str) -> str:
+    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO")}
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "minidynamo"], capture_output=True, text=True, env={**cleaned, **environment}, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_module_prints_versions_settings_and_environment() -> None:
+    text = run_module()
+    assert text.startswith(f"minidynamo {minidynamo.__version__} in ")
+    assert f"torch {torch.__version__}, built for {_C.BUILT_FOR_TORCH}\n" in text
+    assert f"CPython {'.'.join(map(str, sys.version_info[:3]))} in {sys.executable}" in text
+    assert "frames are evaluated by CPython; nothing is captured unasked" in text
+    assert "no variable" in text and "*" not in text
+    for name in minidynamo.config.to_dict():
+        assert f"  {name} = " in text
+    text = run_module(MINIDYNAMO_LOGS="graph", MINIDYNAMO_FULL="1")
+    assert "logs = graph  * default: none" in text
+    assert "MINIDYNAMO_LOGS=graph  (topics to log)" in text
+    assert "MINIDYNAMO_FULL=1  (not read by the package)" in text
+
+
+def test_module_says_whose_hook_is_installed() -> None:
+    code = """
+import minidynamo, minidynamo.__main__ as report, minidynamo._global_capture as capture
+capture.start("eager")
+print(report.report())
+capture.stop()
+print(report.report())
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "by minidynamo; the whole program is captured, for eager" in done.stdout
+    assert "by CPython; nothing is captured unasked" in done.stdout
+
+
+@pytest.mark.slow
+def test_decorators_keep_types() -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", "tests/typing/decorators.py"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
