@@ -155,6 +155,7 @@ _ADVICE = {
     "Value": "a number or string is part of what was captured: pass it as a tensor if it changes from call to call",
     "Tensor": "shape, strides, dtype and device of a tensor are part of what was captured: pad to a few sizes, or convert before the call",
     "Identity": "another object comes with each call (a function, class or module made anew): make it once, and pass the same",
+    "Names": "functions of several modules or namespaces share this code: capture one function for each",
     "ExactType": "values of several types come, or of classes made anew: convert them before the call, make the class once",
     "Length": "containers of several lengths come: pass them with one length, or their tensors stacked in one",
     "DictKeys": "dicts with several sets of keys come: pass them with the same keys in the same order",
