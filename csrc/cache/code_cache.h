@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "guard/source.h"
@@ -99,6 +100,8 @@ class CodeCache {
   void skip(SkipMark mark);
   const SkipMark* skipped(ConfigId config) const noexcept;
   std::span<const SkipMark> skips() const noexcept { return skips_; }
+  // Whether a passing reason not to capture is another one than the last that was reported. `reason`: of static life.
+  bool is_news(const char* reason) noexcept { return std::exchange(told_, reason) != reason; }
 
   std::span<const std::shared_ptr<CacheEntry>> entries() const noexcept { return entries_; }
   size_t entry_count(ConfigId config) const noexcept;
@@ -113,6 +116,7 @@ class CodeCache {
   std::vector<std::shared_ptr<CacheEntry>> entries_;
   std::vector<SkipMark> skips_;
   std::vector<std::string> last_miss_;
+  const char* told_ = nullptr;
 };
 
 struct CacheStatistics {

@@ -288,7 +288,7 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
   made->function = Ref::steal(PyFunction_NewWithQualName(code.get(), globals, original.bytecode.qualname.get()));
   if (!made->function) return nullptr;
   const int32_t offset = original.bytecode.instructions[place.instruction].offset;
-  made->name = Ref::steal(PyUnicode_FromFormat("__resume_at_%d_%ld", offset, registry().count++));
+  made->name = Ref::steal(PyUnicode_FromFormat("__minidynamo_resume_at_%d_%ld", offset, registry().count++));
   PyObject* name = made->name.release();
   PyUnicode_InternInPlace(&name);
   made->name = Ref::steal(name);

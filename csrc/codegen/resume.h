@@ -42,7 +42,7 @@ struct ResumeParameter {
 
 struct ResumeFunction {
   Ref function;
-  Ref name;      // under which it stands in its module's globals: __resume_at_<offset>_<number>
+  Ref name;      // under which it stands in its module's globals: __minidynamo_resume_at_<offset>_<number>
   Ref original;  // code object
   ResumePlace place;
   std::vector<ResumeParameter> parameters;

@@ -91,6 +91,11 @@ void report_skipped(PyCodeObject* code, PyObject* config, const SkipMark& mark) 
                      mark.line ? mark.line : code->co_firstlineno});
 }
 
+void report_passing(PyCodeObject* code, PyObject* config, const Break& why) {
+  record(code, why, Uncaptured::Kind::Frame);
+  log_last_record(config);
+}
+
 void report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why) {
   record(code, why, Uncaptured::Kind::Frame);
   log_last_record(config);

@@ -62,7 +62,7 @@ struct Runtime {
   std::unordered_set<PyCodeObject*> limited;  // code objects whose recompile limit was reported
   Ref global_config;                          // of MINIDYNAMO=1; null otherwise
   long compiled_functions = 0;
-  std::vector<std::pair<Ref, Ref>> published;  // (globals dict, name) of __compiled_fn_N, removed at reset
+  std::vector<std::pair<Ref, Ref>> published;  // (globals dict, name) of __minidynamo_compiled_fn_N, removed at reset
   TraceLimits limits;
   Stress stress;
   long running_entries = 0;  // on all threads

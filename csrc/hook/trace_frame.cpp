@@ -6,6 +6,7 @@
 #include "hook/runtime.h"
 #include "python/error_text.h"
 #include "trace/evaluate.h"
+#include "trace/exceptions.h"
 #include "trace/rules.h"
 
 namespace minidynamo {
@@ -43,6 +44,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
   Tracer& tracer = *traced.tracer;
   CollectorPaused collector;
   Ref handled = Ref::steal(PyErr_GetHandledException());
+  HandledBefore handled_before(handled.get());
   ModeScope nothing_else(kCaptureNothing);
   TensorTraceScope tensors(tracer);
   TracerActivation activation(tracer);

@@ -40,8 +40,12 @@ InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept {
 EvalFrame installed_eval_frame() noexcept { return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()); }
 
 void install_eval_frame(EvalFrame eval_frame) noexcept {
-  _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame);
+  _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame ? eval_frame : _PyEval_EvalFrameDefault);
 }
+
+EvalFrame evaluate_frame_of_cpython() noexcept { return _PyEval_EvalFrameDefault; }
+
+EvalFrame hook_of(PyThreadState* thread) noexcept { return thread->interp->eval_frame; }
 
 bool must_run_plainly(PyThreadState* thread) noexcept { return thread->cframe->use_tracing || _Py_IsFinalizing(); }
 

@@ -4,6 +4,7 @@
 // Nothing random is drawn under a trace (random operators only compute metadata), so generators are left alone.
 #include <ATen/ThreadLocalState.h>
 #include <ATen/autocast_mode.h>
+#include <ATen/record_function.h>
 
 #include "tensor/fake_tensor.h"
 #include "tensor/float32_precision.h"
@@ -79,6 +80,8 @@ TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
                 .deterministic_fill = context.deterministicFillUninitializedMemory(),
                 .precisions = Float32Precisions::now(),
                 .default_device = Ref::borrow(devices ? PyDict_GetItemString(devices.get(), kDefaultDevice) : nullptr)};
+  // A profiler would look at the data of fakes, and count what the program never did.
+  at::enableRecordFunction(false);
   c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, true);
 }
 

@@ -638,7 +638,7 @@ TEST_CASE("one resume function per place, live locals and globals", "[resume]") 
   // They stand in the globals under their names, and are found by their code.
   const std::string name = text_of(made->name.get());
   const int32_t offset = original->bytecode.instructions[place.instruction].offset;
-  CHECK(name.starts_with("__resume_at_" + std::to_string(offset) + "_"));
+  CHECK(name.starts_with("__minidynamo_resume_at_" + std::to_string(offset) + "_"));
   CHECK(program[name.c_str()] == made->function.get());
   CHECK(PyDict_GetItem(other.names(), elsewhere->name.get()) == elsewhere->function.get());
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(made->function.get()));

@@ -59,8 +59,8 @@ def test_toy_example() -> None:
     assert graphs.outputs(0) == ("truediv", "lt")
     (entry,) = minidynamo.debug.cache_entries(optimized)
     used = names_used(entry.code)
-    resumes = {name for name in used if name.startswith("__resume_at_")}
-    assert "__compiled_fn_0" in used and len(resumes) == 2
+    resumes = {name for name in used if name.startswith("__minidynamo_resume_at_")}
+    assert "__minidynamo_compiled_fn_0" in used and len(resumes) == 2
     for name in resumes:
         assert globals()[name].__code__.co_name == "toy_example"
         assert globals()[name].__code__.co_varnames[:2] == ("b", "x")
@@ -69,9 +69,9 @@ def test_toy_example() -> None:
 
 def test_names_are_taken_out_by_a_reset() -> None:
     minidynamo.compile(toy_example, backend="eager")(torch.ones(2), torch.ones(2))
-    assert any(name.startswith("__resume_at_") for name in globals())
+    assert any(name.startswith("__minidynamo_resume_at_") for name in globals())
     minidynamo.reset()
-    assert not any(name.startswith(("__resume_at_", "__compiled_fn_")) for name in globals())
+    assert not any(name.startswith(("__minidynamo_resume_at_", "__minidynamo_compiled_fn_")) for name in globals())
 
 
 def test_a_break_six_calls_down_splits_the_program_once() -> None:

@@ -37,7 +37,7 @@ import torch
 import minidynamo
 
 PATHS = sorted(differential.PROGRAMS.glob("*.py"))
-OWN_GLOBALS = ("__compiled_fn_", "__resume_at_")  # names that captures put into a program's globals
+OWN_GLOBALS = ("__minidynamo_compiled_fn_", "__minidynamo_resume_at_")  # names that captures put into a program's globals
 
 _EMPTY: Any = ([], (), {}, {}.items(), {}.values(), set(), "", range(0), reversed([]), reversed({}))
 _ITERATORS: tuple[type, ...] = (*(type(iter(empty)) for empty in _EMPTY), enumerate, zip, map, filter, reversed)
