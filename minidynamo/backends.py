@@ -16,6 +16,7 @@ costs nothing beyond torch: compilers are imported when a graph reaches them.
 """
 
 import builtins
+import contextlib
 import copy
 import functools
 import itertools
@@ -31,6 +32,7 @@ from typing import Any, Protocol, TypeVar, cast, overload
 import torch
 from torch._guards import Source
 
+from minidynamo._tracing_context import tracing_context
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
 
 __all__ = ["CompiledFunction", "CompilerFunction", "list_backends", "register_backend", "resolve"]
@@ -159,14 +161,24 @@ def _compile(
     example_inputs: Sequence[torch.Tensor],
 ) -> CompiledFunction:
     try:
-        compiled = compiler(graph_module, list(example_inputs), **settings)
+        with contextlib.nullcontext() if compiler in (aot_eager, eager, inductor, python, ts) else tracing_context(example_inputs):
+            compiled = compiler(graph_module, list(example_inputs), **settings)
         if not callable(compiled):
             raise TypeError(f"a backend must return a callable, this one returned {_described(compiled)}")
     except BackendCompilerFailed:
         raise
     except Exception as error:
         raise BackendCompilerFailed(name, error) from error
-    return _unboxed(compiled) if getattr(compiled, "_boxed_call", False) else compiled
+    return _unboxed(compiled) if _is_boxed(compiled) else compiled
+
+
+def _is_boxed(compiled: Callable[..., Any]) -> bool:
+    """Whether it takes its inputs as one list. A wrapper that has the mark of what it wraps (as that of aot_module_simplified) says
+    nothing about itself by it: it is called as torch.compile calls everything."""
+    if not getattr(compiled, "_boxed_call", False):
+        return False
+    wrapped = getattr(compiled, "__wrapped__", None)
+    return not getattr(wrapped, "_boxed_call", False)
 
 
 def _described(value: object) -> str:
@@ -233,11 +245,10 @@ def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Ten
         return make_boxed_func(gm.forward)
 
     graph_module = _with_described_inputs(graph_module, example_inputs)
-    fake_mode = torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True)
-    with torch._guards.tracing(torch._guards.TracingContext(fake_mode)):
+    with tracing_context(example_inputs) as context:
         compiled = aot_module_simplified(
             graph_module,
-            example_inputs,
+            context.fakes(),
             fw_compiler=run_as_it_is,
             bw_compiler=run_as_it_is,
             inference_compiler=run_as_it_is,
@@ -256,7 +267,8 @@ def inductor(
 
     # A copy: the compiler's passes change the graph that they are given.
     graph_module = _with_described_inputs(graph_module, example_inputs)
-    compiled = compile_fx(graph_module, example_inputs, config_patches=dict(options or {}))
+    with tracing_context(example_inputs) as context:
+        compiled = compile_fx(graph_module, context.fakes(), config_patches=dict(options or {}))
     return _innermost(cast(CompiledFunction, compiled), graph_module)
 
 

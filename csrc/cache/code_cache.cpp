@@ -176,6 +176,7 @@ void CacheRegistry::reset() noexcept {
     std::move(cache->entries_.begin(), cache->entries_.end(), std::back_inserter(doomed));
     cache->entries_.clear();
     cache->skips_.clear();
+    cache->mode_told_ = nullptr;
     cache->last_miss_.clear();
     cache->told = {};
     ++cache->changes_;

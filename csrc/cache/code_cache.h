@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "guard/source.h"
@@ -101,6 +102,8 @@ class CodeCache {
   void skip(SkipMark mark);
   const SkipMark* skipped(ConfigId config) const noexcept;
   std::span<const SkipMark> skips() const noexcept { return skips_; }
+  // Whether a passing reason not to capture is another one than the last that was reported. `reason`: of static life.
+  bool is_news(const char* reason) noexcept { return std::exchange(mode_told_, reason) != reason; }
 
   std::span<const std::shared_ptr<CacheEntry>> entries() const noexcept { return entries_; }
   size_t entry_count(ConfigId config) const noexcept;
@@ -123,6 +126,7 @@ class CodeCache {
   std::vector<SkipMark> skips_;
   std::vector<std::string> last_miss_;
   uint64_t changes_ = 0;
+  const char* mode_told_ = nullptr;
 };
 
 // For a scope on this thread, entries that die are put aside: letting go of one runs code of a backend's objects, which

@@ -318,7 +318,7 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
   Ref code = made->original ? ResumeCode(original, place, passed, *made).assemble_code() : Ref();
   if (!code) return nullptr;
   const int32_t offset = original.bytecode.instructions[place.instruction].offset;
-  made->name = Ref::steal(PyUnicode_FromFormat("__resume_at_%d_%ld", offset, registry().count++));
+  made->name = Ref::steal(PyUnicode_FromFormat("__minidynamo_resume_at_%d_%ld", offset, registry().count++));
   made->code = reinterpret_cast<PyCodeObject*>(code.get());
   // Making it allocates, so another thread may have come first, or a reset: what the table holds now is what counts.
   table = made->name ? table_of(original.code()) : nullptr;

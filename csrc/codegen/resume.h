@@ -45,7 +45,7 @@ struct ResumeParameter {
 // Who keeps one of these for longer than a call keeps the code object.
 struct ResumeFunction {
   PyCodeObject* code = nullptr;
-  Ref name;      // how residual code names it: __resume_at_<offset>_<number>
+  Ref name;      // how residual code names it: __minidynamo_resume_at_<offset>_<number>
   Ref original;  // weak reference to the code object
   ResumePlace place;
   std::vector<ResumeParameter> parameters;

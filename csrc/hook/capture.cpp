@@ -5,6 +5,7 @@
 #include "codegen/exit.h"
 #include "codegen/plan.h"
 #include "codegen/resume.h"
+#include "hook/policy.h"
 #include "hook/report.h"
 #include "hook/trace_frame.h"
 #include "hook/turn.h"
@@ -120,7 +121,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   PyObject* globals = reinterpret_cast<PyFunctionObject*>(view.function)->func_globals;
   Ref compiled;
   if (exit.plan.calls_graph) {
-    const std::string name = "__compiled_fn_" + std::to_string(runtime().compiled_functions++);
+    const std::string name = "__minidynamo_compiled_fn_" + std::to_string(runtime().compiled_functions++);
     exit.plan.compiled_name = name;
     Ref graph_module = to_graph_module(traced->tracer->graph, exit.outputs, name);
     statistics.graph_export += watch.lap();
@@ -202,6 +203,10 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
   CodeCache* cache = CodeCache::get(code);
   if (!cache) return false;
   if (find_cached(cache, view, config, found)) return true;
+  if (const char* mode = what_forbids_capture(code, view)) {
+    if (cache->is_news(mode)) report_passing(code, config, Break{BreakReason::ActiveMode, mode});
+    return false;
+  }
   const uint64_t seen = cache->changes();
   const Ref its_owner = Ref::borrow(reinterpret_cast<PyObject*>(code));  // what follows runs Python code
   apply_settings(config);

@@ -1,7 +1,9 @@
 #include "hook/frame_hook.h"
 
+#include "hook/hook_chain.h"
 #include "hook/policy.h"
 #include "hook/run_entry.h"
+#include "hook/torch_compile.h"
 #include "python/code_object.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
@@ -12,11 +14,10 @@
 namespace minidynamo {
 namespace {
 
-int installed_count = 0;            // changed under the GIL
-EvalFrame previous_hook = nullptr;  // what was there before ours
+int installed_count = 0;  // changed under the GIL
 
 PyObject* pass(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
-  return previous_hook ? previous_hook(thread, frame, throw_flag) : evaluate_by_default(thread, frame, throw_flag);
+  return hook_chain().pass(thread, frame, throw_flag);
 }
 
 // The same where the C stack is nearly used up: without a hook, Python calls take none of it.
@@ -59,6 +60,10 @@ PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) noexcep
 }
 
 PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
+  if (installed_count == 0) {  // another hook, which is gone now, had kept ours
+    hook_chain().leave_if_alone();
+    return pass(thread, raw, throw_flag);
+  }
   Tracer* tracer = Tracer::current();
   if (!tracer && native_stack_left() < kStackForCapture) return pass_without_hook(thread, raw, throw_flag);
   if (tracer) {
@@ -72,7 +77,8 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
   }
   PyObject* config = thread_mode().config;
   if (!config && runtime().global_config) config = runtime().global_config.get();
-  if (!config || throw_flag || thread_mode().disabled || must_run_plainly(thread)) return pass(thread, raw, throw_flag);
+  if (!config || throw_flag || thread_mode().disabled || must_run_plainly(thread) || torch_compiles_here(thread))
+    return pass(thread, raw, throw_flag);
   const InterpreterFrame frame = look_at(raw);
   note_start(frame);
   if (frame.code->co_flags & kGeneratedCode) return pass(thread, raw, throw_flag);
@@ -81,18 +87,25 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
     ModeScope nothing(kCaptureNothing);
     return pass(thread, raw, throw_flag);
   }
-  bool captured = false;
+  bool captured = false, is_forbidden = false;
   Ref result;
   {
     const ThreadMode mode = thread_mode();
     ModeScope own_work({nullptr, mode.target, true});  // looking into it may run Python code
     const bool is_target = frame.code == mode.target;
-    if (is_target || should_capture(frame))
-      result = run_captured(frame.code, FrameView{frame.function, frame.locals}, config, captured);
-    else
+    if (is_target || should_capture(frame)) {
+      const FrameView view{frame.function, frame.locals};
+      result = run_captured(frame.code, view, config, captured);
+      is_forbidden = !captured && what_forbids_capture(frame.code, view);
+    } else {
       PyErr_Clear();
+    }
   }
   if (captured || PyErr_Occurred()) return result.release();
+  if (is_forbidden) {  // nor is what it calls, such as the handler of a mode, in which that mode is off
+    ModeScope nothing(kCaptureNothing);
+    return pass(thread, raw, throw_flag);
+  }
   if (frame.code == thread_mode().target)
     thread_mode().target = nullptr;  // a recursive call of it is an ordinary frame
   return pass(thread, raw, throw_flag);
@@ -100,30 +113,37 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
 
 PyObject* pass_without_hook(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
   const bool is_ours = installed_eval_frame() == frame_hook;
-  if (is_ours) install_eval_frame(previous_hook);
+  if (is_ours) hook_chain().leave();
   PyObject* result = pass(thread, frame, throw_flag);
-  if (is_ours && installed_count > 0) install_eval_frame(frame_hook);
+  if (is_ours && installed_count > 0) hook_chain().join();
   return result;
 }
 
 }  // namespace
 
+HookChain& hook_chain() noexcept {
+  static HookChain chain(frame_hook);
+  return chain;
+}
+
+bool is_other_hook_installed(PyThreadState* thread) noexcept {
+  const EvalFrame hook = hook_of(thread);
+  return hook && hook != frame_hook;
+}
+
 HookInstalled::HookInstalled() noexcept {
   find_meta_kernel_wrapper();
-  if (installed_count++ == 0) {
-    EvalFrame now = installed_eval_frame();
-    previous_hook = now == frame_hook ? nullptr : now;
-    install_eval_frame(frame_hook);
-  }
+  ++installed_count;
+  hook_chain().join();
 }
 
 HookInstalled::~HookInstalled() {
-  if (--installed_count == 0 && installed_eval_frame() == frame_hook) install_eval_frame(previous_hook);
+  if (--installed_count == 0) hook_chain().leave();
 }
 
 const char* hook_owner() noexcept {
   const EvalFrame now = installed_eval_frame();
-  return now == frame_hook ? "minidynamo" : is_default_eval_frame(now) ? "CPython" : "another tool";
+  return now == frame_hook ? "minidynamo" : now == evaluate_frame_of_cpython() ? "CPython" : "another tool";
 }
 
 void set_global_capture(PyObject* config) {

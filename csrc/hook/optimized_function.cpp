@@ -8,6 +8,7 @@
 #include "hook/frame_hook.h"
 #include "hook/module_call.h"
 #include "hook/run_entry.h"
+#include "hook/torch_compile.h"
 #include "python/cached.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
@@ -64,7 +65,8 @@ PyObject* call_function(OptimizedFunction* self, PyObject* function, PyObject* c
 PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags,
                                PyObject* keyword_names) noexcept {
   OptimizedFunction* self = as_optimized(object);
-  if (Tracer::current() || thread_mode().disabled || must_run_plainly(PyThreadState_Get()) ||
+  PyThreadState* thread = PyThreadState_Get();
+  if (Tracer::current() || thread_mode().disabled || must_run_plainly(thread) || torch_compiles_here(thread) ||
       native_stack_left() < kStackForCapture)
     return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names);
   PyObject* function = self->wrapped;
@@ -139,7 +141,13 @@ PyMemberDef members[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 
+// By these torch.compile finds the function beneath, to compile that: one capture instead of two.
+PyObject* optimized_original(PyObject* self, void*) { return Ref::borrow(as_optimized(self)->wrapped).release(); }
+PyObject* optimized_id(PyObject* self, void*) { return PyLong_FromVoidPtr(self); }
+
 PyGetSetDef properties[] = {
+    {"_torchdynamo_orig_callable", optimized_original, nullptr, nullptr, nullptr},
+    {"_torchdynamo_wrapper_id", optimized_id, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

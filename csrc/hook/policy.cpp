@@ -2,6 +2,7 @@
 
 #include "hook/runtime.h"
 #include "python/dict_version.h"
+#include "tensor/active_modes.h"
 #include "tensor/fake.h"
 #include "trace/code_origin.h"
 #include "trace/known_types.h"
@@ -10,12 +11,14 @@
 namespace minidynamo {
 namespace {
 
-// Whether a tensor or module can be reached from an object in few steps.
-class TensorSearch {
+// Whether something can be reached from an object in few steps.
+class Search {
  public:
+  explicit Search(bool (*is_wanted)(PyObject*) noexcept) : is_wanted_(is_wanted) {}
+
   bool reaches(PyObject* object, int depth) {
     if (!object || --left_ < 0) return false;
-    if (is_tensor(object) || PyType_IsSubtype(Py_TYPE(object), known_types()->module)) return true;
+    if (is_wanted_(object)) return true;
     if (depth == 0) return false;
     if (PyTuple_Check(object) || PyList_Check(object)) {
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
@@ -32,10 +35,11 @@ class TensorSearch {
 
  private:
   struct Visit {
-    TensorSearch* search;
+    Search* search;
     int depth;
     bool found;
   };
+  bool (*is_wanted_)(PyObject*) noexcept;
   int left_ = 64;  // objects to look at
 
   static bool visit(void* raw, PyObject*, PyObject* value) {
@@ -52,6 +56,38 @@ class TensorSearch {
     return false;
   }
 };
+
+bool is_tensor_or_module(PyObject* object) noexcept {
+  return is_tensor(object) || PyType_IsSubtype(Py_TYPE(object), known_types()->module);
+}
+
+// Of a module that was imported; null if there is none.
+PyObject* global_of(const char* module_name, const char* name) noexcept {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), module_name);
+  return module && PyModule_Check(module) ? PyDict_GetItemString(PyModule_GetDict(module), name) : nullptr;
+}
+
+// What torch.fx passes in place of tensors while it traces a function.
+bool is_proxy(PyObject* object) noexcept {
+  PyObject* proxy = global_of("torch.fx.proxy", "Proxy");
+  return proxy && PyType_Check(proxy) && PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(proxy));
+}
+
+int32_t parameter_count(const PyCodeObject* code) noexcept {
+  return code->co_argcount + code->co_kwonlyargcount + (code->co_flags & CO_VARARGS ? 1 : 0) +
+         (code->co_flags & CO_VARKEYWORDS ? 1 : 0);
+}
+
+bool any_parameter_reaches(PyCodeObject* code, PyObject* const* locals, bool (*is_wanted)(PyObject*) noexcept) {
+  Search search(is_wanted);
+  constexpr int kDepth = 3;
+  for (int32_t i = 0; i < parameter_count(code); ++i)
+    if (search.reaches(locals[i], kDepth)) return true;
+  return false;
+}
+
+// On any thread.
+bool is_fx_tracing() noexcept { return global_of("torch.fx._symbolic_trace", "_is_fx_tracing_flag") == Py_True; }
 
 // Functions that libraries generate from text have no file; their module, if they have one, tells whose they are.
 bool is_of_user(const InterpreterFrame& frame) {
@@ -72,13 +108,14 @@ bool is_of_user(const InterpreterFrame& frame) {
 bool should_capture(const InterpreterFrame& frame) {
   if (!frame.is_call || (frame.code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))) return false;
   if (runtime().stress.on) return code_origin(frame.code->co_filename) != CodeOrigin::Minidynamo;
-  int parameters = frame.code->co_argcount + frame.code->co_kwonlyargcount;
-  parameters += (frame.code->co_flags & CO_VARARGS ? 1 : 0) + (frame.code->co_flags & CO_VARKEYWORDS ? 1 : 0);
-  TensorSearch search;
-  constexpr int kDepth = 3;
-  for (int i = 0; i < parameters; ++i)
-    if (search.reaches(frame.locals[i], kDepth)) return is_of_user(frame) && !kept_out(frame.function);
-  return false;
+  return any_parameter_reaches(frame.code, frame.locals, is_tensor_or_module) && is_of_user(frame) &&
+         !kept_out(frame.function);
+}
+
+const char* what_forbids_capture(PyCodeObject* code, const FrameView& view) {
+  if (const char* mode = active_mode()) return mode;
+  if (is_fx_tracing() && any_parameter_reaches(code, view.locals, is_proxy)) return "torch.fx is tracing";
+  return nullptr;
 }
 
 }  // namespace minidynamo

@@ -1,5 +1,6 @@
-// Which frames are worth a capture, outside those that optimize() was asked for.
+// Which frames are worth a capture, outside those that optimize() was asked for; and when none may be captured.
 #pragma once
+#include "guard/source.h"
 #include "python/eval_frame.h"
 
 namespace minidynamo {
@@ -7,5 +8,9 @@ namespace minidynamo {
 // User code (not the standard library, torch or minidynamo) from whose arguments a tensor or an nn.Module can be
 // reached in a few steps through containers and attributes. Under config.stress, any Python function.
 bool should_capture(const InterpreterFrame& frame);
+
+// Why a call that no entry fits is not to be captured this time, whatever it is that runs: something of the program's
+// looks at every operation. Null: nothing does.
+const char* what_forbids_capture(PyCodeObject* code, const FrameView& view);
 
 }  // namespace minidynamo

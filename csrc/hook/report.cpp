@@ -167,6 +167,10 @@ void report_skipped(PyCodeObject* code, PyObject* config, SkipMark mark, const F
   raise_unsupported(made);
 }
 
+void report_passing(PyCodeObject* code, PyObject* config, const Break& why) {
+  log_record(config, record(code, why, Uncaptured::Kind::Frame));
+}
+
 Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why) {
   Uncaptured made = record(code, why, Uncaptured::Kind::Frame);
   log_record(config, made);

@@ -12,6 +12,8 @@ bool asks_for_fullgraph(PyObject* config);
 void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why);
 // The frame runs as it was, now and at later calls that no entry fits.
 Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why);
+// The frame runs as it was this time.
+void report_passing(PyCodeObject* code, PyObject* config, const Break& why);
 // A frame that an earlier report says to leave alone. Sets Unsupported under fullgraph. The first frame beyond the
 // recompile limit is said to the user, with the guards that refused it.
 void report_skipped(PyCodeObject* code, PyObject* config, SkipMark mark, const FrameView& view);

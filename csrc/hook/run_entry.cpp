@@ -4,6 +4,7 @@
 #include "codegen/resume.h"
 #include "hook/capture.h"
 #include "hook/frame_hook.h"
+#include "hook/policy.h"
 #include "python/cached.h"
 
 namespace minidynamo {
@@ -145,8 +146,10 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
   } else if (PyErr_Occurred()) {
     return nullptr;
   }
+  // Where nothing may be captured, the hook is to find that out for this frame, and for what it calls.
+  const bool is_forbidden = what_forbids_capture(code, FrameView{function, locals.data()});
   HookInstalled hook;
-  ModeScope what_it_calls({config, nullptr});
+  ModeScope what_it_calls({config, is_forbidden ? code : nullptr});
   locals.resize(arguments.size());
   run.starting = code;
   run.its_arguments = std::move(arguments);

@@ -8,6 +8,7 @@
 #include "python/collector.h"
 #include "python/error_text.h"
 #include "trace/evaluate.h"
+#include "trace/exceptions.h"
 #include "trace/rules.h"
 
 namespace minidynamo {
@@ -33,6 +34,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
   BurialPaused burials;
   CollectorPaused nobody_elses_finalizers;
   Ref handled = Ref::steal(PyErr_GetHandledException());
+  HandledBefore handled_before(handled.get());
   ModeScope nothing_else(kCaptureNothing);
   TensorTraceScope tensors(tracer);
   TracerActivation activation(tracer);

@@ -21,8 +21,10 @@ struct InterpreterFrame {
 InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept;
 
 EvalFrame installed_eval_frame() noexcept;
-bool is_default_eval_frame(EvalFrame eval_frame) noexcept;  // CPython's own
-void install_eval_frame(EvalFrame eval_frame) noexcept;
+void install_eval_frame(EvalFrame eval_frame) noexcept;     // null: CPython's own
+EvalFrame evaluate_frame_of_cpython() noexcept;
+// The installed hook; null where none is. A load.
+EvalFrame hook_of(PyThreadState* thread) noexcept;
 // Whether nothing is to be captured on the thread now: sys.settrace or sys.setprofile is at work (a debugger, a
 // coverage tool, a profiler), or the interpreter is going down.
 bool must_run_plainly(PyThreadState* thread) noexcept;

@@ -39,13 +39,13 @@ InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept {
 
 EvalFrame installed_eval_frame() noexcept { return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()); }
 
-bool is_default_eval_frame(EvalFrame eval_frame) noexcept {
-  return !eval_frame || eval_frame == _PyEval_EvalFrameDefault;
+void install_eval_frame(EvalFrame eval_frame) noexcept {
+  _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame ? eval_frame : _PyEval_EvalFrameDefault);
 }
 
-void install_eval_frame(EvalFrame eval_frame) noexcept {
-  _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame);
-}
+EvalFrame evaluate_frame_of_cpython() noexcept { return _PyEval_EvalFrameDefault; }
+
+EvalFrame hook_of(PyThreadState* thread) noexcept { return thread->interp->eval_frame; }
 
 bool must_run_plainly(PyThreadState* thread) noexcept { return thread->cframe->use_tracing || _Py_IsFinalizing(); }
 

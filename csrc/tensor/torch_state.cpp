@@ -1,19 +1,23 @@
 // TorchState: what a compiled graph assumes of torch's thread-local and global settings.
+#include <ATen/Parallel.h>
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/autocast_mode.h>
 #include <c10/core/AutogradState.h>
-#include <c10/core/impl/TorchDispatchModeTLS.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
+#include "tensor/active_modes.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/float32_precision.h"
+#include "tensor/kernel_settings.h"
 #include "tensor/metadata.h"
 
 namespace minidynamo {
 namespace {
 
+// Whose autocast dtype a program reads while autocast is off, too.
 constexpr std::array kAutocastDevices{c10::kCPU, c10::kCUDA};
 
 const char* truth(bool value) { return value ? "True" : "False"; }
@@ -37,42 +41,59 @@ PyObject* mode_at(int64_t index) noexcept {
 
 // The settings that are plain values, compared as a whole first.
 struct Settings {
-  bool grad_mode, inference_mode, forward_grad;
-  std::array<bool, kAutocastDevices.size()> autocast;
-  std::array<c10::ScalarType, kAutocastDevices.size()> autocast_dtype;
+  bool grad_mode, inference_mode, forward_grad, view_replay;
   bool autocast_cache;
+  bool saves_as_usual;
   c10::ScalarType default_dtype;
-  bool deterministic, deterministic_warn_only;
-  bool torch_function_enabled;
-  int64_t torch_function_modes, dispatch_modes;
+  at::impl::TorchFunctionDisabledState torch_function;
+  // Which devices autocast acts on is in the excluded keys; which dispatch modes there are, in the included ones.
+  std::array<c10::ScalarType, kAutocastDevices.size()> autocast_dtype;
+  int threads;
+  int64_t torch_function_modes;
   uint64_t included_keys, excluded_keys;
   bool operator==(const Settings&) const = default;
 
   static Settings now() noexcept {
     const c10::AutogradState& autograd = c10::AutogradState::get_tls_state();
-    const at::Context& context = at::globalContext();
     const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
     Settings state{};
     state.grad_mode = autograd.get_grad_mode();
     state.inference_mode = autograd.get_inference_mode();
     state.forward_grad = autograd.get_fw_grad_mode();
-    for (size_t i = 0; i < kAutocastDevices.size(); ++i) {
-      state.autocast[i] = at::autocast::is_autocast_enabled(kAutocastDevices[i]);
-      state.autocast_dtype[i] = at::autocast::get_autocast_dtype(kAutocastDevices[i]);
-    }
+    state.view_replay = autograd.get_view_replay_enabled();
     state.autocast_cache = at::autocast::is_autocast_cache_enabled();
+    state.saves_as_usual = saves_tensors_as_usual();
     state.default_dtype = c10::get_default_dtype_as_scalartype();
-    state.deterministic = context.deterministicAlgorithms();
-    state.deterministic_warn_only = context.deterministicAlgorithmsWarnOnly();
-    state.torch_function_enabled =
-        at::impl::PythonTorchFunctionTLS::get_disabled_state() == at::impl::TorchFunctionDisabledState::ENABLED;
+    state.torch_function = at::impl::PythonTorchFunctionTLS::get_disabled_state();
+    for (size_t i = 0; i < kAutocastDevices.size(); ++i)
+      state.autocast_dtype[i] = at::autocast::get_autocast_dtype(kAutocastDevices[i]);
+    state.threads = at::get_num_threads();
     state.torch_function_modes = at::impl::PythonTorchFunctionTLS::stack_len();
-    state.dispatch_modes = c10::impl::TorchDispatchModeTLS::stack_len();
     state.included_keys = keys.included_.remove(c10::DispatchKey::Fake).raw_repr();
     state.excluded_keys = keys.excluded_.raw_repr();
     return state;
   }
 };
+
+using AutocastDtypes = std::array<c10::ScalarType, at::autocast::_AUTOCAST_SUPPORTED_DEVICES.size()>;
+
+// Of the devices that autocast knows; asked for only where it acts on one.
+AutocastDtypes autocast_dtypes() noexcept {
+  AutocastDtypes dtypes;
+  for (size_t i = 0; i < dtypes.size(); ++i)
+    dtypes[i] = at::autocast::get_autocast_dtype(at::autocast::_AUTOCAST_SUPPORTED_DEVICES[i]);
+  return dtypes;
+}
+
+bool autocast_acts(const Settings& settings) noexcept {
+  const uint64_t all = c10::autocast_dispatch_keyset.raw_repr();
+  return (settings.excluded_keys & all) != all;
+}
+
+bool is_excluded(const Settings& settings, c10::DeviceType device) noexcept {
+  return c10::DispatchKeySet(c10::DispatchKeySet::RAW, settings.excluded_keys)
+      .has(at::autocast::get_autocast_dispatch_key_from_device_type(device));
+}
 
 std::string dtype_text(c10::ScalarType dtype) { return std::string("torch.") + torch::getTHPDtype(dtype)->name; }
 
@@ -80,7 +101,9 @@ std::string dtype_text(c10::ScalarType dtype) { return std::string("torch.") + t
 
 struct TorchState::Data {
   Settings settings;
+  KernelSettings kernels;
   Float32Precisions precisions;
+  AutocastDtypes autocast_dtypes;
   std::vector<Ref> modes;
 };
 
@@ -90,13 +113,15 @@ TorchState& TorchState::operator=(TorchState&&) noexcept = default;
 TorchState::~TorchState() = default;
 
 TorchState TorchState::now() {
-  auto data = std::make_unique<Data>(Data{Settings::now(), Float32Precisions::now(), {}});
+  auto data = std::make_unique<Data>(
+      Data{Settings::now(), KernelSettings::now(), Float32Precisions::now(), autocast_dtypes(), {}});
   for (int64_t i = 0; i < data->settings.torch_function_modes; ++i) data->modes.push_back(Ref::borrow(mode_at(i)));
   return TorchState(std::move(data));
 }
 
 bool TorchState::matches() const noexcept {
-  if (!(Settings::now() == data_->settings)) return false;
+  if (!(Settings::now() == data_->settings) || !data_->kernels.unchanged()) return false;
+  if (autocast_acts(data_->settings) && autocast_dtypes() != data_->autocast_dtypes) return false;
   if (!data_->precisions.unchanged() && !Float32Precisions::now().equivalent(data_->precisions)) return false;
   for (size_t i = 0; i < data_->modes.size(); ++i) {
     if (!same_mode(data_->modes[i].get(), mode_at(static_cast<int64_t>(i)))) return false;
@@ -113,37 +138,38 @@ std::string TorchState::difference() const {
   if (now.grad_mode != then.grad_mode) return flag("grad mode", now.grad_mode, then.grad_mode);
   if (now.inference_mode != then.inference_mode) return flag("inference mode", now.inference_mode, then.inference_mode);
   if (now.forward_grad != then.forward_grad) return flag("forward-mode AD", now.forward_grad, then.forward_grad);
-  for (size_t i = 0; i < kAutocastDevices.size(); ++i) {
-    const std::string device = c10::DeviceTypeName(kAutocastDevices[i], /*lower_case=*/true);
-    if (now.autocast[i] != then.autocast[i]) {
-      return flag(("autocast on " + device).c_str(), now.autocast[i], then.autocast[i]);
-    }
-    if (now.autocast_dtype[i] != then.autocast_dtype[i]) {
-      return c10::str("autocast dtype on ", device, " is ", dtype_text(now.autocast_dtype[i]), ", expected ",
-                      dtype_text(then.autocast_dtype[i]));
-    }
+  if (now.view_replay != then.view_replay) return flag("replay of views", now.view_replay, then.view_replay);
+  const AutocastDtypes dtypes = autocast_dtypes();
+  for (size_t i = 0; i < dtypes.size(); ++i) {
+    const c10::DeviceType type = at::autocast::_AUTOCAST_SUPPORTED_DEVICES[i];
+    const std::string device = c10::DeviceTypeName(type, /*lower_case=*/true);
+    if (is_excluded(now, type) != is_excluded(then, type))
+      return flag(("autocast on " + device).c_str(), !is_excluded(now, type), !is_excluded(then, type));
+    const bool is_read = std::find(kAutocastDevices.begin(), kAutocastDevices.end(), type) != kAutocastDevices.end();
+    if (dtypes[i] != data_->autocast_dtypes[i] && (is_read || autocast_acts(then)))
+      return c10::str("autocast dtype on ", device, " is ", dtype_text(dtypes[i]), ", expected ",
+                      dtype_text(data_->autocast_dtypes[i]));
   }
   if (now.autocast_cache != then.autocast_cache) return flag("autocast cache", now.autocast_cache, then.autocast_cache);
   if (now.default_dtype != then.default_dtype) {
     return c10::str("default dtype is ", dtype_text(now.default_dtype), ", expected ", dtype_text(then.default_dtype));
   }
-  if (now.deterministic != then.deterministic || now.deterministic_warn_only != then.deterministic_warn_only) {
-    return c10::str("deterministic algorithms are ", truth(now.deterministic),
-                    " (warn only: ", truth(now.deterministic_warn_only), "), expected ", truth(then.deterministic),
-                    " (", truth(then.deterministic_warn_only), ")");
+  if (!now.saves_as_usual) return active_mode() ? active_mode() : "tensors are saved for the backward in another way";
+  if (now.torch_function != then.torch_function) {
+    const auto is_on = [](const Settings& settings) {
+      return settings.torch_function == at::impl::TorchFunctionDisabledState::ENABLED;
+    };
+    return flag("__torch_function__", is_on(now), is_on(then));
   }
-  if (now.torch_function_enabled != then.torch_function_enabled) {
-    return flag("__torch_function__", now.torch_function_enabled, then.torch_function_enabled);
-  }
+  if (now.threads != then.threads) return c10::str("torch uses ", now.threads, " threads, expected ", then.threads);
   if (now.torch_function_modes != then.torch_function_modes) {
     return c10::str(now.torch_function_modes, " torch function modes are active, expected ", then.torch_function_modes);
   }
-  if (now.dispatch_modes != then.dispatch_modes) {
-    return c10::str(now.dispatch_modes, " torch dispatch modes are active, expected ", then.dispatch_modes);
-  }
   if (now.included_keys != then.included_keys || now.excluded_keys != then.excluded_keys) {
-    return "the thread's dispatch keys differ (a torch.func transform or dispatch mode)";
+    if (const char* mode = active_mode()) return mode;
+    return "the thread's dispatch keys differ";
   }
+  if (!data_->kernels.unchanged()) return c10::str("torch's setting is another one: ", data_->kernels.changed());
   if (!Float32Precisions::now().equivalent(data_->precisions)) return "float32 matmul precision differs";
   for (size_t i = 0; i < data_->modes.size(); ++i) {
     if (!same_mode(data_->modes[i].get(), mode_at(static_cast<int64_t>(i)))) {
@@ -158,18 +184,21 @@ std::string TorchState::to_text() const {
   const Settings& state = data_->settings;
   std::string text = c10::str("torch.is_grad_enabled() == ", truth(state.grad_mode),
                               " and torch.is_inference_mode_enabled() == ", truth(state.inference_mode));
-  for (size_t i = 0; i < kAutocastDevices.size(); ++i) {
-    const std::string device = c10::DeviceTypeName(kAutocastDevices[i], /*lower_case=*/true);
-    text += c10::str(" and torch.is_autocast_enabled('", device, "') == ", truth(state.autocast[i]));
-    if (state.autocast[i]) {
-      text += c10::str(" and torch.get_autocast_dtype('", device, "') == ", dtype_text(state.autocast_dtype[i]));
-    }
+  const auto dtype_of = [&](c10::DeviceType device) {
+    const auto& devices = at::autocast::_AUTOCAST_SUPPORTED_DEVICES;
+    return data_->autocast_dtypes[std::find(devices.begin(), devices.end(), device) - devices.begin()];
+  };
+  for (const c10::DeviceType type : kAutocastDevices) {
+    const std::string device = c10::DeviceTypeName(type, /*lower_case=*/true);
+    const bool is_on = !is_excluded(state, type);
+    text += c10::str(" and torch.is_autocast_enabled('", device, "') == ", truth(is_on));
+    if (is_on) text += c10::str(" and torch.get_autocast_dtype('", device, "') == ", dtype_text(dtype_of(type)));
   }
   text += c10::str(" and torch.is_autocast_cache_enabled() == ", truth(state.autocast_cache),
                    " and torch.get_default_dtype() == ", dtype_text(state.default_dtype),
-                   " and torch.are_deterministic_algorithms_enabled() == ", truth(state.deterministic),
+                   " and torch.get_num_threads() == ", state.threads,
                    " and torch._C._len_torch_function_stack() == ", state.torch_function_modes,
-                   " and torch._C._len_torch_dispatch_stack() == ", state.dispatch_modes);
+                   " and torch._C._len_torch_dispatch_stack() == 0 and torch's settings for kernels are the same");
   return text;
 }
 

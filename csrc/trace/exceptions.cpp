@@ -1,5 +1,7 @@
 #include "trace/exceptions.h"
 
+#include <utility>
+
 #include "python/traceback.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
@@ -161,5 +163,14 @@ bool call_exit(Tracer& tracer, Frame& frame) {
   frame.push(std::move(suppressed));
   return true;
 }
+
+namespace {
+thread_local PyObject* handled_before = nullptr;
+}  // namespace
+
+HandledBefore::HandledBefore(PyObject* exception) noexcept : outer_(std::exchange(handled_before, exception)) {}
+HandledBefore::~HandledBefore() { handled_before = outer_; }
+
+bool was_handled_before(PyObject* exception) noexcept { return exception == handled_before; }
 
 }  // namespace minidynamo

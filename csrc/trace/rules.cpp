@@ -7,10 +7,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "guard/constants.h"
 #include "python/bound_method.h"
 #include "trace/abstract_classes.h"
 #include "trace/attributes.h"
 #include "trace/context_variables.h"
+#include "trace/exceptions.h"
 #include "trace/generic_alias.h"
 #include "trace/known_types.h"
 #include "trace/library.h"
@@ -231,13 +233,73 @@ void pin_down(Tracer& tracer, PyObject* object) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) pin_down(tracer, PyTuple_GET_ITEM(object, i));
 }
 
+// sys.getrecursionlimit; torch.get_autocast_dtype, 'xpu'
+std::string state_name(PyObject* callable, PyObject* arguments) {
+  std::string text;
+  for (const char* attribute : {"__module__", "__name__"}) {
+    Ref part = Ref::steal(PyObject_GetAttrString(callable, attribute));
+    const char* name = part && PyUnicode_Check(part.get()) ? PyUnicode_AsUTF8(part.get()) : nullptr;
+    if (name) text += (text.empty() ? "" : ".") + std::string(name);
+    PyErr_Clear();
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
+    Ref shown = Ref::steal(PyObject_Repr(PyTuple_GET_ITEM(arguments, i)));
+    const char* argument = shown ? PyUnicode_AsUTF8(shown.get()) : nullptr;
+    text += std::string(", ") + (argument ? argument : "?");
+  }
+  return text;
+}
+
+// A call that tells a state of the process.
+Ref read_state(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!PyCFunction_Check(callable))
+    return tracer.give_up(BreakReason::UnknownFunction, "a state of the process is read by Python code");
+  Ref given = arguments.positional();
+  bool is_plain = !arguments.keyword_names;
+  for (const Ref& argument : arguments.values) is_plain &= is_constant(argument.get());
+  if (!is_plain)
+    return tracer.give_up(BreakReason::UnknownFunction, "a state of the process is asked for with an object");
+  Ref state = call_natively(tracer, callable, arguments);
+  if (!state || tracer.broken() || tracer.modes.has_set(callable, given.get())) return state;
+  if (!is_constant(state.get()) && !is_constant_container(state.get()))
+    return tracer.give_up(BreakReason::UnknownFunction, "a state of the process is an object");
+  Ref asked = Ref::borrow(callable);
+  if (PyTuple_GET_SIZE(given.get())) {
+    Ref all = Ref::steal(PyTuple_Pack(1, callable));
+    all = Ref::steal(PySequence_Concat(all.get(), given.get()));
+    asked = Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(known_types()->partial), all.get()));
+  }
+  if (!asked) return nullptr;
+  Source* source = tracer.guards.pinned(asked.get(), "state[" + state_name(callable, given.get()) + "]");
+  tracer.guards.add(tracer.guards.child(source, Access::CallResult, nullptr, -1, state.get()), GuardKind::Constant,
+                    tracer.origin());
+  return state;
+}
+
 }  // namespace
+
+namespace special {
+
+// sys.exc_info(): where nothing is handled, that is so because nothing was when the call began.
+Ref handled_exception(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  const Ref handled = Ref::steal(PyErr_GetHandledException());
+  if (!handled || handled.is(Py_None)) return read_state(tracer, callable, arguments);
+  if (was_handled_before(handled.get()))
+    return tracer.give_up(BreakReason::FrameIntrospection, "sys.exc_info() asks for what the caller handles");
+  return call_natively(tracer, callable, arguments);
+}
+
+}  // namespace special
 
 void trace_through_wrapped(PyTypeObject* type) { wrapper_types().insert(type); }
 
 Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Arguments& arguments) {
   switch (rule.kind) {
+    case Rule::Kind::State:
+      return read_state(tracer, callable, arguments);
     case Rule::Kind::Pure:
+    case Rule::Kind::TorchRead:
+    case Rule::Kind::Machine:
       for (const Ref& value : arguments.values) {
         guard_special_methods(tracer, value.get(),
                               {"__iter__", "__len__", "__lt__", "__eq__", "__index__", "__float__"});

@@ -7,6 +7,9 @@ namespace minidynamo {
 struct Rule {
   enum class Kind : uint8_t {
     Pure,            // executed natively; its result depends on its arguments alone, and it changes at most those
+    State,           // tells a state of the process (C functions only): executed, and guarded by its result
+    TorchRead,       // tells a state of torch that every entry is guarded by (TorchState): executed
+    Machine,         // tells what the machine has, which stays while the process runs: executed
     Operator,        // a function of the operator module: a graph node if a fake is among its arguments, else as Pure
     TensorFunction,  // a graph node if a fake is among the arguments or the result
     TensorMethod,    // the same, as a call_method

@@ -36,6 +36,7 @@ SPECIAL(object_setattr);
 SPECIAL(object_delattr);
 SPECIAL(object_getattribute);
 SPECIAL(exception_group_split);
+SPECIAL(handled_exception);
 SPECIAL(build_class);
 SPECIAL(initialize_own);
 SPECIAL(native_new);

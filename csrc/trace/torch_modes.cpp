@@ -61,6 +61,12 @@ void TorchModes::close_inference() {
   PyErr_Clear();
 }
 
+bool TorchModes::has_set(PyObject* getter, PyObject* arguments) const {
+  return std::any_of(settings_.begin(), settings_.end(), [&](const Setting& setting) {
+    return setting.getter == getter && PyObject_RichCompareBool(setting.prefix.get(), arguments, Py_EQ) == 1;
+  });
+}
+
 std::vector<TorchModes::Change> TorchModes::changes() const {
   std::vector<Change> found;
   for (const Setting& setting : settings_) {

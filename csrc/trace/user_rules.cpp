@@ -196,16 +196,18 @@ bool is_skipped_file(PyObject* filename) {
   return false;
 }
 
-// torch.compiler.disable gives a wrapper with marks, which functools.wraps copies to wrappers of the user's around it.
-bool is_torch_disabled(PyObject* function) noexcept {
-  static PyObject* const mark = interned("_torchdynamo_disable");
+// torch.compile and torch.compiler.disable give wrappers with marks, which functools.wraps copies to wrappers of the
+// user's around them: whose they are, an id says.
+enum class TorchWrapper : uint8_t { None, Compiles, Disables };
+
+TorchWrapper torch_wrapper(PyObject* function) noexcept {
+  static PyObject* const disables = interned("_torchdynamo_disable");
   static PyObject* const wrapper_id = interned("_torchdynamo_wrapper_id");
-  if (mark_of(function, mark) != Py_True) return false;
-  PyObject* own = mark_of(function, wrapper_id);
-  if (!own) return true;
-  const bool is_own = PyLong_Check(own) && PyLong_AsVoidPtr(own) == function;
+  PyObject* owner = mark_of(function, wrapper_id);
+  const bool is_own = owner && PyLong_Check(owner) && PyLong_AsVoidPtr(owner) == function;
   PyErr_Clear();
-  return is_own;
+  if (mark_of(function, disables) == Py_True) return !owner || is_own ? TorchWrapper::Disables : TorchWrapper::None;
+  return is_own ? TorchWrapper::Compiles : TorchWrapper::None;
 }
 
 // torch._compile._disable_dynamo, around functions of torch itself, imports torch._dynamo at the first call.
@@ -301,7 +303,10 @@ std::optional<KeptOut> kept_out(PyObject* function) {
     const Rule* rule = original ? find_rule(original) : nullptr;
     if (rule && rule->kind == Rule::Kind::Refuse) return KeptOut{rule->reason, rule->detail};
   }
-  if (is_torch_disabled(function) || is_disabled_inside_torch(function))
+  const TorchWrapper wrapper = torch_wrapper(function);
+  if (wrapper == TorchWrapper::Compiles)
+    return KeptOut{BreakReason::TorchCompile, qualified_name(function) + " is compiled by torch.compile"};
+  if (wrapper == TorchWrapper::Disables || is_disabled_inside_torch(function))
     return KeptOut{BreakReason::DisabledFunction, disabled_detail(function, "_torchdynamo_disable_msg")};
   if (is_skipped_code(code)) {
     const char* file = PyUnicode_AsUTF8(code->co_filename);
@@ -313,7 +318,9 @@ std::optional<KeptOut> kept_out(PyObject* function) {
 
 bool runs_disabled(PyObject* function) noexcept {
   static PyObject* const recursive = interned("_torchdynamo_disable_recursive");
-  return mark_of(function, recursive) == Py_True && is_torch_disabled(function);
+  const TorchWrapper wrapper = torch_wrapper(function);
+  return wrapper == TorchWrapper::Compiles ||
+         (wrapper == TorchWrapper::Disables && mark_of(function, recursive) == Py_True);
 }
 
 }  // namespace minidynamo

@@ -140,7 +140,7 @@ class Broken {
   }
 
   PyObject* compiled() const {
-    PyObject* found = PyDict_GetItemString(world_.names(), "__compiled_fn_0");
+    PyObject* found = PyDict_GetItemString(world_.names(), "__minidynamo_compiled_fn_0");
     return found ? found : Py_None;
   }
 
@@ -221,9 +221,9 @@ TEST_CASE("effects come before the instruction, values are made in the plan's or
 
 TEST_CASE("outputs of the graph reach the instruction and what comes behind it", "[break_code]") {
   Broken broken;
-  broken.world().run("def __compiled_fn_0():\n    log.append('graph')\n    return 'out0', 'out1'");
+  broken.world().run("def __minidynamo_compiled_fn_0():\n    log.append('graph')\n    return 'out0', 'out1'");
   broken.plan().calls_graph = true;
-  broken.plan().compiled_name = "__compiled_fn_0";
+  broken.plan().compiled_name = "__minidynamo_compiled_fn_0";
   broken.plan().output_count = 2;
   broken.calls("callee", {});
   broken.plan().steps.push_back({Kind::Output, nullptr, 0, {}});

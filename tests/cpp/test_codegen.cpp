@@ -71,7 +71,7 @@ def make(*args):
     log.append(('make', made, [describe(a) for a in args]))
     return Thing('made%d' % made)
 
-def __compiled_fn_0(*inputs):
+def __minidynamo_compiled_fn_0(*inputs):
     log.append(('graph', inputs))
     return tuple(Thing('out%d' % i) for i in range(output_count))
 
@@ -118,7 +118,7 @@ struct World {
 };
 
 Ref make_residual(const Plan& plan, const World& world) {
-  const Ref compiled = world.get("__compiled_fn_0");
+  const Ref compiled = world.get("__minidynamo_compiled_fn_0");
   const LentFunction made = residual_function(plan, world.original(), world.names.get(), compiled.get());
   return made ? made.to_function(world.names.get()) : Ref();
 }
@@ -130,7 +130,7 @@ class PlainInterpreter {
 
   Ref run() {
     if (plan_.calls_graph) {
-      outputs_ = Ref::steal(PyObject_CallObject(world_.get("__compiled_fn_0").get(), world_.get("inputs").get()));
+      outputs_ = Ref::steal(PyObject_CallObject(world_.get("__minidynamo_compiled_fn_0").get(), world_.get("inputs").get()));
     }
     std::vector<bool> needed(plan_.steps.size(), false);
     if (plan_.result != kNoValue) needed[plan_.result] = true;
@@ -251,7 +251,7 @@ Plan random_plan(World& world, uint32_t seed) {
   std::mt19937 random(seed);
   const auto below = [&](size_t limit) { return static_cast<uint32_t>(random() % limit); };
   Plan plan;
-  plan.compiled_name = "__compiled_fn_0";
+  plan.compiled_name = "__minidynamo_compiled_fn_0";
   plan.output_count = kOutputs;
   plan.calls_graph = below(8) != 0;
   std::vector<ValueId> values, hashable, things;
@@ -339,7 +339,7 @@ std::vector<Op> ops_of(const Ref& function) {
 
 Plan graph_plan(uint32_t outputs) {
   Plan plan;
-  plan.compiled_name = "__compiled_fn_0";
+  plan.compiled_name = "__minidynamo_compiled_fn_0";
   plan.output_count = outputs;
   for (uint32_t i = 0; i < outputs; ++i) plan.steps.push_back({Kind::Output, nullptr, i, {}});
   return plan;
@@ -366,7 +366,7 @@ TEST_CASE("a frame that returns one output is eight instructions", "[codegen]") 
   CHECK(ops_of(function) == std::vector<Op>{Op::COPY_FREE_VARS, Op::RESUME, Op::PUSH_NULL, Op::LOAD_DEREF,
                                             Op::LOAD_FAST, Op::CALL_FUNCTION_EX, Op::UNPACK_SEQUENCE,
                                             Op::RETURN_VALUE});
-  CHECK(to_source(plan, world.original()).find("(out0,) = __compiled_fn_0(*inputs)\n    return out0\n") !=
+  CHECK(to_source(plan, world.original()).find("(out0,) = __minidynamo_compiled_fn_0(*inputs)\n    return out0\n") !=
         std::string::npos);
 }
 
@@ -478,7 +478,7 @@ TEST_CASE("plans that are not well-formed are refused", "[codegen]") {
     Plan plan = graph_plan(0);
     plan.output_count = 1;
     plan.steps = steps;
-    CHECK_FALSE(residual_function(plan, world.original(), world.names.get(), world.get("__compiled_fn_0").get()));
+    CHECK_FALSE(residual_function(plan, world.original(), world.names.get(), world.get("__minidynamo_compiled_fn_0").get()));
     CHECK(PyErr_ExceptionMatches(PyExc_ValueError));
     PyErr_Clear();
   }

@@ -173,7 +173,7 @@ class Recorder {
       REQUIRE(nodes.back() != kNoNode);
     }
     graph.remove_dead_code(nodes);
-    Ref module = to_graph_module(graph, nodes, "__compiled_fn_0");
+    Ref module = to_graph_module(graph, nodes, "__minidynamo_compiled_fn_0");
     if (!module) FAIL(error_message());
     set("gm", module);
     Ref used = Ref::steal(PyList_New(0));
@@ -235,7 +235,7 @@ TEST_CASE("a graph of functions, methods and operators runs as eager does", "[gr
         "['l_x_', 'l_self_modules_layers_modules_0_parameters_weight_', 'g_abs_']");
   CHECK(r.text("list(gm.graph.nodes)[1].meta['source']") ==
         "L['self']._modules['layers']._modules['0']._parameters['weight']");
-  CHECK(r.text("gm.meta['name']") == "__compiled_fn_0");
+  CHECK(r.text("gm.meta['name']") == "__minidynamo_compiled_fn_0");
   CHECK(r.graph.nodes()[3].input == 2);
   CHECK(r.graph.nodes()[2].input == -1);
   r.run("clone = pickle.loads(pickle.dumps(gm)); same(clone(*used_inputs), (s, g, y, s))");

@@ -642,7 +642,7 @@ TEST_CASE("one resume function per place, live locals and globals", "[resume]") 
   // They have names, and are found by their code.
   const std::string name = text_of(made->name.get());
   const int32_t offset = original->bytecode.instructions[place.instruction].offset;
-  CHECK(name.starts_with("__resume_at_" + std::to_string(offset) + "_"));
+  CHECK(name.starts_with("__minidynamo_resume_at_" + std::to_string(offset) + "_"));
   PyCodeObject* code = made->code;
   CHECK(find_resume_function(code) == made);
   CHECK_FALSE(find_resume_function(program.code("f")));

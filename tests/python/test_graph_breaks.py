@@ -59,8 +59,8 @@ def test_toy_example() -> None:
     assert graphs.outputs(0) == ("truediv", "lt")
     (entry,) = minidynamo.debug.cache_entries(optimized)
     used = names_used(entry.code)
-    resumes = {name for name in used if name.startswith("__resume_at_")}
-    assert "__compiled_fn_0" in used and len(resumes) == 2
+    resumes = {name for name in used if name.startswith("__minidynamo_resume_at_")}
+    assert "__minidynamo_compiled_fn_0" in used and len(resumes) == 2
     codes = [code for code in minidynamo.debug.codes_of(optimized, resumed=True) if code is not toy_example.__code__]
     assert len(codes) == 2
     for code in codes:

@@ -1,0 +1,56 @@
+#include "tensor/active_modes.h"
+
+#include <ATen/PythonTorchFunctionTLS.h>
+#include <ATen/SavedTensorHooks.h>
+#include <c10/core/DispatchKeySet.h>
+#include <torch/csrc/autograd/anomaly_mode.h>
+
+#include <string_view>
+
+#include "tensor/fake_tensor.h"
+
+namespace minidynamo {
+namespace {
+
+constexpr c10::DispatchKeySet kTransforms{c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
+                                          c10::DispatchKey::FuncTorchDynamicLayerBackMode,
+                                          c10::DispatchKey::FuncTorchGradWrapper,
+                                          c10::DispatchKey::FuncTorchBatched,
+                                          c10::DispatchKey::FuncTorchVmapMode,
+                                          c10::DispatchKey::FuncTorchBatchedDecomposition,
+                                          c10::DispatchKey::VmapMode,
+                                          c10::DispatchKey::Batched};
+constexpr c10::DispatchKeySet kPythonModes{c10::DispatchKey::Python, c10::DispatchKey::PythonTLSSnapshot,
+                                           c10::DispatchKey::PythonDispatcher};
+// Of a thread where nothing is going on; inference mode takes one away.
+constexpr c10::DispatchKeySet kUsual = c10::default_included_set | c10::DispatchKeySet(c10::DispatchKey::Fake);
+
+bool has_function_mode() noexcept {
+  using at::impl::PythonTorchFunctionTLS;
+  for (int64_t i = 0; i < PythonTorchFunctionTLS::stack_len(); ++i) {
+    PyObject* mode = PythonTorchFunctionTLS::get_stack_at(i)->ptr(c10::impl::getGlobalPyInterpreter());
+    // The default device is known, and guarded: `with torch.device(...)`.
+    if (std::string_view(Py_TYPE(mode)->tp_name) != "DeviceContext") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool saves_tensors_as_usual() noexcept {
+  return at::SavedTensorDefaultHooks::get_tls_state().stack.empty() && !torch::autograd::AnomalyMode::is_enabled();
+}
+
+const char* active_mode() noexcept {
+  const c10::DispatchKeySet included = c10::impl::tls_local_dispatch_key_set().included_;
+  if (included.has_any(kTransforms)) return "a torch.func transform is active";
+  if (included.has(c10::DispatchKey::Tracer)) return "torch.jit.trace is active";
+  if (included.has_any(kPythonModes)) return "a TorchDispatchMode is active";
+  if (!kUsual.has_all(included)) return "something in the thread changes where operations go";
+  if (has_function_mode()) return "a TorchFunctionMode is active";
+  if (torch::autograd::AnomalyMode::is_enabled()) return "autograd's anomaly detection is active";
+  if (!saves_tensors_as_usual()) return "hooks for the tensors that autograd saves are active";
+  return nullptr;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,16 @@
+// What looks at every operation that the program makes, or changes what operations mean, and was set up outside of the
+// function that is called.
+//
+// While one is active nothing is captured, and no entry fits: it would see the operations of the trace, on tensors
+// without data, and those of a compiled graph in place of the program's. The function runs as it was.
+#pragma once
+
+namespace minidynamo {
+
+// One on this thread in words ("a TorchDispatchMode is active"); null if there is none. Runs no Python code.
+const char* active_mode() noexcept;
+
+// What of it the guard of torch's state compares. The other kinds show in the thread's dispatch keys and modes.
+bool saves_tensors_as_usual() noexcept;
+
+}  // namespace minidynamo
