@@ -9,6 +9,7 @@
 #include "hook/frame_hook.h"
 #include "hook/optimized_function.h"
 #include "hook/report.h"
+#include "python/thread_exit.h"
 #include "tensor/tensor_bindings.h"
 #include "trace/user_rules.h"
 
@@ -92,6 +93,7 @@ py::object call_disabled(const py::object& function, const py::tuple& args, cons
 
 PYBIND11_MODULE(_C, module) {
   module.doc() = "The native part of minidynamo: frame hook, tracer, guards, code generation.";
+  stop_threads_at_exit();
   bind_tensor(module.ptr());
   PyTypeObject* optimized = optimized_function_type();
   if (!optimized) throw py::error_already_set();

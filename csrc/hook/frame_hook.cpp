@@ -19,9 +19,6 @@ PyObject* pass(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag
   return previous_hook ? previous_hook(thread, frame, throw_flag) : evaluate_by_default(thread, frame, throw_flag);
 }
 
-// The same where the C stack is nearly used up: without a hook, Python calls take none of it.
-PyObject* pass_without_hook(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept;
-
 // The code object of the wrapper that torch._compile._disable_dynamo puts around torch's Python meta kernels; null
 // until looked up.
 PyObject* meta_kernel_wrapper = nullptr;
@@ -57,10 +54,8 @@ PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) noexcep
   return run_called_from_c(tracer, frame.function, frame.locals).release();
 }
 
-PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
-  Tracer* tracer = Tracer::current();
-  if (!tracer && native_stack_left() < kStackForCapture) return pass_without_hook(thread, raw, throw_flag);
-  if (tracer) {
+PyObject* answer(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
+  if (Tracer* tracer = Tracer::current()) {
     if (throw_flag) return pass(thread, raw, throw_flag);
     const InterpreterFrame frame = look_at(raw);
     if (tracer->native() || fake_kernel_running()) {
@@ -97,12 +92,20 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
   return pass(thread, raw, throw_flag);
 }
 
-PyObject* pass_without_hook(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
-  const bool is_ours = installed_eval_frame() == frame_hook;
-  if (is_ours) install_eval_frame(previous_hook);
-  PyObject* result = pass(thread, frame, throw_flag);
-  if (is_ours && installed_count > 0) install_eval_frame(frame_hook);
-  return result;
+// Where there is no memory for another stack either. Too little for a capture may be enough for the frame.
+PyObject* answer_without_stack(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
+  constexpr size_t kStackForFrame = 64 * 1024;
+  if (native_stack_left() < kStackForFrame) return PyErr_NoMemory();
+  return Tracer::current() ? answer(thread, raw, throw_flag) : pass(thread, raw, throw_flag);
+}
+
+// The one function that CPython calls for a frame. Its level of the C stack stays until the frame has run.
+PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
+  if (native_stack_left() >= kStackForCapture) [[likely]]
+    return answer(thread, raw, throw_flag);
+  PyObject* result = nullptr;
+  auto work = [&]() noexcept { result = answer(thread, raw, throw_flag); };
+  return run_on_another_stack(work) ? result : answer_without_stack(thread, raw, throw_flag);
 }
 
 }  // namespace
