@@ -11,6 +11,7 @@
 #include "hook/optimized_function.h"
 #include "hook/report.h"
 #include "hook/torch_compile.h"
+#include "python/thread_exit.h"
 #include "tensor/tensor_bindings.h"
 #include "trace/user_rules.h"
 
@@ -93,6 +94,7 @@ py::object call_disabled(const py::object& function, const py::tuple& args, cons
 
 PYBIND11_MODULE(_C, module) {
   module.doc() = "The native part of minidynamo: frame hook, tracer, guards, code generation.";
+  stop_threads_at_exit();
   bind_tensor(module.ptr());
   find_torch_compile();
   PyTypeObject* optimized = optimized_function_type();

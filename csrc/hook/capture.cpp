@@ -12,6 +12,7 @@
 #include "hook/uncaptured_callable.h"
 #include "python/cached.h"
 #include "python/error_text.h"
+#include "python/interruptions.h"
 #include "python/thread_switches.h"
 #include "trace/known_types.h"
 #include "trace/rules.h"
@@ -62,23 +63,42 @@ long force_break_at(PyCodeObject* code, PyObject* config) {
   return find_resume_function(code) ? 0 : number;
 }
 
-// Calls the backend with real tensors, one thread at a time: backends change state of the whole process. Null: the
-// frame runs as it was, or a Python error is set.
-Ref compile(const Exit& exit, PyObject* config, PyObject* graph_module, const std::string& name) {
+// The real tensors that the graph is to be compiled for.
+Ref example_inputs(const Exit& exit) {
   Ref inputs = Ref::steal(PyList_New(0));
   for (Source* source : exit.inputs)
-    if (PyList_Append(inputs.get(), source->value.get()) < 0) return nullptr;
+    if (!inputs || PyList_Append(inputs.get(), source->value.get()) < 0) return nullptr;
+  return inputs;
+}
+
+// Calls the backend, one thread at a time: backends change state of the whole process. Null: the frame runs as it was,
+// or a Python error is set.
+Ref compile(PyObject* config, PyObject* graph_module, PyObject* inputs, const std::string& name) {
+  // What has waited is the program's error, not the backend's; and a backend may take minutes.
+  if (!deliver_interruptions()) return nullptr;
+  InterruptionsLetIn all;
   ModeScope nothing_else(kCaptureNothing);
   BackendTurn turn;
   const Turn taken = turn.take(capture_deadline(config));
   // Under fullgraph the frame may not run as it was.
   if (taken == Turn::Error || (taken == Turn::Never && !asks_for_fullgraph(config))) return nullptr;
-  return Ref::steal(PyObject_CallMethod(config, "compile_graph", "OOs", graph_module, inputs.get(), name.c_str()));
+  return Ref::steal(PyObject_CallMethod(config, "compile_graph", "OOs", graph_module, inputs, name.c_str()));
+}
+
+// Traces the frame. A trace that something has waited for too long makes way for it, and is made again, with more
+// patience: a timer that interrupts ever again must not keep the frame from being captured. Null: the frame has to run
+// as it was, or a Python error is set.
+std::unique_ptr<TracedFrame> trace(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why) {
+  for (;; request.patience *= 2) {
+    std::unique_ptr<TracedFrame> traced = trace_frame(code, view, request, why);
+    if (traced || why.reason != BreakReason::Interrupted || !deliver_interruptions()) return traced;
+  }
 }
 
 }  // namespace
 
 std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config, bool is_second) {
+  InterruptionsHeld until_the_end;
   Statistics& statistics = runtime().statistics;
   const unsigned long switches = thread_switches();
   ++statistics.frames;
@@ -102,10 +122,9 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
 
   Stopwatch watch;
   Break why;
-  std::unique_ptr<TracedFrame> traced = trace_frame(code, view, {!fullgraph, force_break_at(code, config)}, why);
+  std::unique_ptr<TracedFrame> traced = trace(code, view, {!fullgraph, force_break_at(code, config)}, why);
   statistics.evaluate += watch.lap();
-  // What arrived meanwhile is the program's to handle: what follows runs Python code, and clears errors.
-  if (PyErr_CheckSignals() < 0) return nullptr;
+  if (!traced && PyErr_Occurred()) return nullptr;
   if (!traced) {
     const Uncaptured record = report_uncaptured(code, config, why);
     if (fullgraph) raise_unsupported(record);
@@ -126,7 +145,8 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
     Ref graph_module = to_graph_module(traced->tracer->graph, exit.outputs, name);
     statistics.graph_export += watch.lap();
     if (!graph_module) return refuse(BreakReason::GraphExport, take_error_text());
-    compiled = compile(exit, config, graph_module.get(), name);
+    Ref inputs = example_inputs(exit);
+    compiled = inputs ? compile(config, graph_module.get(), inputs.get(), name) : Ref();
     statistics.backend += watch.lap();
     if (!compiled) return nullptr;  // BackendCompilerFailed; or others were in the way, and a later call is captured
     if (compiled.is(Py_None)) return refuse(BreakReason::BackendFailed, "the backend failed and errors are suppressed");

@@ -20,9 +20,6 @@ PyObject* pass(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag
   return hook_chain().pass(thread, frame, throw_flag);
 }
 
-// The same where the C stack is nearly used up: without a hook, Python calls take none of it.
-PyObject* pass_without_hook(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept;
-
 // The code object of the wrapper that torch._compile._disable_dynamo puts around torch's Python meta kernels; null
 // until looked up.
 PyObject* meta_kernel_wrapper = nullptr;
@@ -59,14 +56,12 @@ PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) noexcep
   return run_called_from_c(tracer, frame.function, frame.locals).release();
 }
 
-PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
+PyObject* answer(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
   if (installed_count == 0) {  // another hook, which is gone now, had kept ours
     hook_chain().leave_if_alone();
     return pass(thread, raw, throw_flag);
   }
-  Tracer* tracer = Tracer::current();
-  if (!tracer && native_stack_left() < kStackForCapture) return pass_without_hook(thread, raw, throw_flag);
-  if (tracer) {
+  if (Tracer* tracer = Tracer::current()) {
     if (throw_flag) return pass(thread, raw, throw_flag);
     const InterpreterFrame frame = look_at(raw);
     if (tracer->native() || fake_kernel_running()) {
@@ -111,12 +106,20 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
   return pass(thread, raw, throw_flag);
 }
 
-PyObject* pass_without_hook(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
-  const bool is_ours = installed_eval_frame() == frame_hook;
-  if (is_ours) hook_chain().leave();
-  PyObject* result = pass(thread, frame, throw_flag);
-  if (is_ours && installed_count > 0) hook_chain().join();
-  return result;
+// Where there is no memory for another stack either. Too little for a capture may be enough for the frame.
+PyObject* answer_without_stack(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
+  constexpr size_t kStackForFrame = 64 * 1024;
+  if (native_stack_left() < kStackForFrame) return PyErr_NoMemory();
+  return Tracer::current() ? answer(thread, raw, throw_flag) : pass(thread, raw, throw_flag);
+}
+
+// The one function that CPython calls for a frame. Its level of the C stack stays until the frame has run.
+PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
+  if (native_stack_left() >= kStackForCapture) [[likely]]
+    return answer(thread, raw, throw_flag);
+  PyObject* result = nullptr;
+  auto work = [&]() noexcept { result = answer(thread, raw, throw_flag); };
+  return run_on_another_stack(work) ? result : answer_without_stack(thread, raw, throw_flag);
 }
 
 }  // namespace

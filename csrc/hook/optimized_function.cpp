@@ -62,13 +62,7 @@ PyObject* call_function(OptimizedFunction* self, PyObject* function, PyObject* c
   return call_through_hook(self, function, arguments, flags, keyword_names);
 }
 
-PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags,
-                               PyObject* keyword_names) noexcept {
-  OptimizedFunction* self = as_optimized(object);
-  PyThreadState* thread = PyThreadState_Get();
-  if (Tracer::current() || thread_mode().disabled || must_run_plainly(thread) || torch_compiles_here(thread) ||
-      native_stack_left() < kStackForCapture)
-    return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names);
+PyObject* call_optimized(OptimizedFunction* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
   PyObject* function = self->wrapped;
   Ref bound_function, bound_self;
   if (Py_IS_TYPE(function, &PyMethod_Type)) {
@@ -85,6 +79,20 @@ PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, siz
   with_self[0] = bound_self.get();
   std::copy_n(arguments, given, with_self.begin() + 1);
   return call_function(self, function, with_self.data(), PyVectorcall_NARGS(flags) + 1, keyword_names);
+}
+
+PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags,
+                               PyObject* keyword_names) noexcept {
+  OptimizedFunction* self = as_optimized(object);
+  auto call_plainly = [&] { return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names); };
+  PyThreadState* thread = PyThreadState_Get();
+  if (Tracer::current() || thread_mode().disabled || must_run_plainly(thread) || torch_compiles_here(thread))
+    return call_plainly();
+  if (native_stack_left() >= kStackForCapture) [[likely]]
+    return call_optimized(self, arguments, flags, keyword_names);
+  PyObject* result = nullptr;
+  auto work = [&]() noexcept { result = call_optimized(self, arguments, flags, keyword_names); };
+  return run_on_another_stack(work) ? result : call_plainly();
 }
 
 PyObject* optimized_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {

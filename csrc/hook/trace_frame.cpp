@@ -66,7 +66,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
       tracer.give_up_exception(take_error_text());
   }
   result.reset();
-  drop_error();
+  PyErr_Clear();
   {
     Tracer::Native native(tracer);
     tracer.modes.close_inference();
@@ -80,6 +80,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
 bool is_about_a_place(BreakReason reason) noexcept {
   switch (reason) {
     case BreakReason::Internal:
+    case BreakReason::Interrupted:
     case BreakReason::GuardsFail:
     case BreakReason::GraphExport:
     case BreakReason::Codegen:
@@ -126,6 +127,10 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     if (attempt(*next, code, view, 0, &cut)) return next;
     if (note_classes(*next)) return nullptr;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
+    if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Interrupted) {
+      why = next->tracer->why();
+      return nullptr;
+    }
     if (why.detail.find(cut.refusal) == std::string::npos) why.detail += "; it cannot be cut there: " + cut.refusal;
   }
   return nullptr;
@@ -135,10 +140,13 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
 
 std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why) {
   TraceLimits limits = runtime().limits;
+  limits.patience = request.patience;
   for (;;) {
     std::optional<long> class_made_at;
     auto traced = trace_within(limits, code, view, request, why, class_made_at);
-    if (traced || !class_made_at || (!request.may_break && why.reason != BreakReason::UnsupportedResult)) return traced;
+    if (traced || why.reason == BreakReason::Interrupted || !class_made_at ||
+        (!request.may_break && why.reason != BreakReason::UnsupportedResult))
+      return traced;
     // A class cannot be made again by residual code: the statement that defines it has to run in Python.
     limits.classes_until = *class_made_at;
   }

@@ -14,6 +14,7 @@ struct TracedFrame {
 struct TraceRequest {
   bool may_break;           // false: all or nothing
   long force_break_at = 0;  // testing: break before this instruction, counted over the trace; 0: no
+  std::chrono::milliseconds patience = TraceLimits{}.patience;
 };
 
 // Null: the frame has to run as it was. `why` says why the trace ended before the frame did; it is set for traces that

@@ -2,11 +2,6 @@
 
 namespace minidynamo {
 
-void drop_error() noexcept {
-  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
-  PyErr_Clear();
-}
-
 namespace {
 
 // Runs `change` on the exception that is set, made an instance, if it is of the class.
@@ -39,7 +34,6 @@ void add_name_context(PyObject* name) noexcept {
 }
 
 TakenError take_error_parts() {
-  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);

@@ -14,9 +14,6 @@ struct TakenError {
 };
 TakenError take_error_parts();
 
-// Clears the error. One that another place is to see (a KeyboardInterrupt that came in between) is raised again there.
-void drop_error() noexcept;
-
 // What CPython adds to errors for its suggestions: the missing attribute and its owner to an AttributeError that names
 // none, the missing name to a NameError.
 void add_attribute_context(PyObject* object, PyObject* name) noexcept;

@@ -25,13 +25,14 @@ Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
     Ref iterator = iterator_of(tracer, positional.get());
     if (!iterator) return nullptr;
     Ref list = Ref::steal(PyList_New(0));
-    for (;;) {
+    for (; list;) {
       Ref item = next_item(tracer, iterator.get());
       if (!item) break;
       if (PyList_Append(list.get(), item.get()) < 0) return nullptr;
     }
     if (PyErr_Occurred()) return nullptr;
     positional = Ref::steal(PyList_AsTuple(list.get()));
+    if (!positional) return nullptr;
   }
   if (keywords && !expose(tracer, keywords.get())) return nullptr;
   return call_with(tracer, callable.get(), positional.get(), keywords.get(), true);

@@ -407,7 +407,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
 Ref Arguments::positional() const {
   const auto count = static_cast<Py_ssize_t>(positional_count());
   Ref tuple = Ref::steal(PyTuple_New(count));
-  for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Ref(values[i]).release());
+  for (Py_ssize_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Ref(values[i]).release());
   return tuple;
 }
 
@@ -527,6 +527,7 @@ Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwar
 Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
   std::vector<Ref> room;
   const Arguments arguments = with_callback(callable, given, room);
+  if (PyErr_Occurred()) return nullptr;
   std::vector<PyObject*> values;
   values.reserve(arguments.values.size() + 1);
   values.push_back(nullptr);

@@ -45,10 +45,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         ok = false;
     };
     auto jump = [&]() -> bool {
-      if (now.target <= frame.instruction && tracer.executed > tracer.limits.instructions) {
-        tracer.give_up(BreakReason::InstructionLimit, "the trace executed more instructions than config allows");
-        return false;
-      }
+      if (now.target <= frame.instruction && tracer.executed >= tracer.next_look && !tracer.keeps_going()) return false;
       frame.instruction = now.target;
       return true;
     };
@@ -559,6 +556,7 @@ Outcome run_throwing(Tracer& tracer, Frame& frame, Ref& value) {
 Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame) {
   if (tracer.depth >= tracer.limits.depth)
     return tracer.give_up(BreakReason::DepthLimit, "calls are nested deeper than config allows");
+  if (tracer.executed >= tracer.next_look && !tracer.keeps_going()) return nullptr;
   if (native_stack_left() < kStackForInlining)
     return tracer.give_up(BreakReason::DepthLimit, "calls are nested deeper than the thread's stack allows");
   if (frame->code()->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))

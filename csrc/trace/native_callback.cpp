@@ -106,6 +106,7 @@ Arguments with_callback(PyObject* callable, const Arguments& arguments, std::vec
   if (!Py_TYPE(given.get())->tp_call || comes_back(given.get())) return arguments;
   room.assign(arguments.values.begin(), arguments.values.end());
   CallbackObject* callback = PyObject_New(CallbackObject, callback_type());
+  if (!callback) return arguments;
   callback->callable = room[index].release();
   room[index] = Ref::steal(reinterpret_cast<PyObject*>(callback));
   return Arguments{room, arguments.keyword_names, arguments.is_direct};

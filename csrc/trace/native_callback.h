@@ -7,7 +7,7 @@
 namespace minidynamo {
 
 // The arguments of a call of native code, with what it will call itself wrapped, if that needs it; then `room` keeps
-// the values.
+// the values. Out of memory: a Python error is set.
 Arguments with_callback(PyObject* callable, const Arguments& arguments, std::vector<Ref>& room);
 
 bool is_native_callback(PyObject* object) noexcept;

@@ -1,6 +1,8 @@
 #include "trace/tracer.h"
 
-#include "python/error_text.h"
+#include <algorithm>
+
+#include "python/interruptions.h"
 #include "trace/code_origin.h"
 #include "trace/operations.h"
 #include "trace/tensor_calls.h"
@@ -40,6 +42,8 @@ BreakReason reason_for(FakeProblem problem) noexcept {
   return BreakReason::DataDependent;
 }
 
+constexpr long kLookEvery = 4096;  // instructions
+
 // Whether the trace can end inside this frame: a break in it must not be moved out to the call that led here.
 bool can_end_in(const Frame& frame, const TraceLimits& limits) {
   return frame.instruction >= frame.prepared->first_instruction() &&
@@ -76,7 +80,10 @@ Break make_break(BreakReason why, std::string detail, const Frame* frame, const 
 
 }  // namespace
 
-Tracer::Tracer(const TraceLimits& given, GuardTree& tree) : guards(tree), limits(given) { ++running_tracers; }
+Tracer::Tracer(const TraceLimits& given, GuardTree& tree)
+    : guards(tree), limits(given), next_look(std::min(kLookEvery, given.instructions + 1)) {
+  ++running_tracers;
+}
 Tracer::~Tracer() { --running_tracers; }
 
 bool Tracer::any_running() noexcept { return running_tracers > 0; }
@@ -85,6 +92,19 @@ Tracer* Tracer::current() noexcept { return current_tracer; }
 
 TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exchange(current_tracer, &tracer)) {}
 TracerActivation::~TracerActivation() { current_tracer = previous_; }
+
+bool Tracer::keeps_going() noexcept {
+  next_look = std::min(executed + kLookEvery, std::max(executed, limits.instructions) + 1);
+  if (executed > limits.instructions) {
+    give_up(BreakReason::InstructionLimit, "the trace executed more instructions than config allows");
+  } else if (interruption_waits()) {
+    const auto now = std::chrono::steady_clock::now();
+    if (waited_for_since_ == decltype(now){}) waited_for_since_ = now;
+    if (now - waited_for_since_ >= limits.patience)
+      give_up(BreakReason::Interrupted, "a signal or an exception from another thread is to be handled first");
+  }
+  return !broken();
+}
 
 bool Tracer::delay_forced_break(const Frame& at) noexcept {
   if (!at.is_root) return false;
@@ -108,14 +128,14 @@ void Tracer::note_raise(Frame& at) {
 
 void Tracer::give_up_exception(std::string text) {
   if (broken()) return;
-  drop_error();
+  PyErr_Clear();
   raised.detail = "the call ends with " + std::move(text);
   broken_ = std::move(raised);
 }
 
 std::nullptr_t Tracer::give_up(BreakReason why, std::string detail) {
   if (!broken()) {  // the first reason is the one that matters
-    drop_error();
+    PyErr_Clear();
     broken_ = make_break(why, std::move(detail), frame, limits);
   }
   // Whatever C code lies between sees an error and returns; nothing looks at what it is.

@@ -4,6 +4,7 @@
 // traced program raised; its handlers may catch it), or `broken()` (the trace is given up; nothing may catch that). A
 // Python error is set in the second case too, so that C code between evaluator frames unwinds.
 #pragma once
+#include <chrono>
 #include <climits>
 #include <functional>
 #include <optional>
@@ -50,8 +51,9 @@ struct TraceLimits {
   long instructions = 20'000'000;
   size_t nodes = 200'000;
   int depth = 400;
-  bool may_end_in_libraries = false;  // testing: the standard library and torch are cut like user code
-  long classes_until = LONG_MAX;      // from this instruction on, as `executed`, a class statement is a break
+  bool may_end_in_libraries = false;        // testing: the standard library and torch are cut like user code
+  long classes_until = LONG_MAX;            // from this instruction on, as `executed`, a class statement is a break
+  std::chrono::milliseconds patience{500};  // what interrupts the program waits so long for the end of the trace
 };
 
 class Tracer final : public OperatorObserver {
@@ -71,6 +73,7 @@ class Tracer final : public OperatorObserver {
   Frame* frame = nullptr;  // innermost traced frame
   TraceLimits limits;
   long executed = 0;                       // instructions
+  long next_look;                          // from this one on, what may go on for ever calls keeps_going()
   std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
   int depth = 0;
   long force_break_at = 0;        // a break is to come at this instruction, counted as `executed`; 0: none
@@ -96,6 +99,9 @@ class Tracer final : public OperatorObserver {
   // when the graph runs.
   std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
   double propagate_seconds = 0;  // spent in executing recorded calls on fakes
+
+  // False: the trace is given up, since it has become too long, or something has waited too long for its end.
+  bool keeps_going() noexcept;
 
   // Gives the trace up. Returns null, for `return tracer.give_up(...)`.
   std::nullptr_t give_up(BreakReason reason, std::string detail);
@@ -138,6 +144,7 @@ class Tracer final : public OperatorObserver {
   bool has_left_prologue_ = false;
   int native_ = 0;
   bool impure_ = false;
+  std::chrono::steady_clock::time_point waited_for_since_{};  // zero: not yet
 };
 
 // Makes a tracer the thread's current one.

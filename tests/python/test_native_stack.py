@@ -60,3 +60,55 @@ def test_deep_recursion(what: str, expected: str) -> None:
     run = subprocess.run([sys.executable, "-c", PROGRAM.replace("{what}", what)], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr[-2000:]
     assert run.stdout.strip() == expected
+
+
+BESIDE_A_SMALL_STACK = """
+import threading
+
+import torch
+
+import minidynamo
+
+x = torch.ones(2)
+written = []
+
+
+def callback(n):
+    written.append(n)
+    return n + 1
+
+
+@minidynamo.optimize("eager")
+def g(x, n):
+    return x + n
+
+
+def work(stop):
+    def add(n):
+        return n + 1
+
+    while not stop.is_set():
+        assert g(x, add(1))[0] == 3
+
+
+minidynamo.optimize("eager")(lambda x: x + sum(map(callback, [1, 2])))(x)
+g(x, 2)
+for size in (256, 512):
+    threading.stack_size(size * 1024)
+    stop = threading.Event()
+    thread = threading.Thread(target=work, args=(stop,))
+    thread.start()
+    wrong = 0
+    for _ in range(150):
+        written.clear()
+        result = minidynamo.optimize("eager")(lambda x: x + sum(map(callback, [1, 2])))(x)
+        wrong += written != [1, 2] or result[0].item() != 6
+    stop.set()
+    thread.join()
+    print(wrong)
+"""
+
+
+def test_a_small_stack_disturbs_no_other_thread() -> None:
+    run = subprocess.run([sys.executable, "-c", BESIDE_A_SMALL_STACK], capture_output=True, text=True, timeout=300)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "0\n0\n", "")

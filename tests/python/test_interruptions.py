@@ -1,0 +1,221 @@
+"""Signals and exceptions from other threads at any moment of a call: delivered once, to the program, nothing lost."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+_ROUNDS = 400 if os.environ.get("MINIDYNAMO_FULL") else 60
+
+_PRELUDE = """
+import ctypes, os, random, signal, sys, threading, time
+import torch
+import minidynamo
+
+torch.set_num_threads(1)
+ROUNDS = {rounds}
+random.seed(0)
+x = torch.ones(4)
+
+def body(x, log):
+    log.append("begin")
+    try:
+        for i in range(30):
+            x = torch.nn.functional.gelu(x) + len(sorted([i, 2, 1], key=lambda v: -v))
+    except BaseException:
+        log.append("caught by the traced program")
+        raise
+    log.append("end")
+    return x
+
+minidynamo.optimize("eager")(body)(x, [])
+"""
+
+
+def _run(program: str, **environment: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-c", _PRELUDE.replace("{rounds}", str(_ROUNDS)) + program],
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    return run.stdout
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "TimeoutError", "SystemExit"])
+def test_every_signal_arrives_once(error: str) -> None:
+    """A handler that raises, at random moments of captures and calls."""
+    out = _run(f"""
+handled = caught = 0
+
+def handler(number, frame):
+    global handled
+    assert not minidynamo._C.is_tracing()
+    handled += 1
+    raise {error}
+
+signal.signal(signal.SIGALRM, handler)
+start = time.perf_counter()
+for _ in range(5):
+    minidynamo.optimize("eager")(lambda x, log: body(x, log))(x, [])
+usual = (time.perf_counter() - start) / 5
+for _ in range(ROUNDS):
+    log = []
+    f = minidynamo.optimize("eager")(lambda x, log: body(x, log))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-6 + random.random() * usual)
+        f(x, log)
+        while True:
+            time.sleep(0.01)
+    except {error}:
+        caught += 1
+    assert log in ([], ["begin", "end"]) or "caught by the traced program" in log or log == ["begin"], log
+    log = []
+    assert torch.equal(f(x, log), body(x, [])) and log == ["begin", "end"], log
+print(handled == caught == ROUNDS, handled, caught)
+""")
+    assert out.split()[0] == "True", out
+
+
+def test_a_handler_that_returns_runs_for_real() -> None:
+    """What it writes is there, once; it may call captured functions itself."""
+    out = _run("""
+sent = seen = 0
+g = minidynamo.optimize("eager")(lambda x: x + 1)
+
+def handler(number, frame):
+    global seen
+    assert not minidynamo._C.is_tracing()
+    seen += 1
+    assert g(x)[0] == 2
+
+signal.signal(signal.SIGINT, handler)
+for _ in range(ROUNDS):
+    f = minidynamo.optimize("eager", fullgraph=True)(lambda x, log: body(x, log))
+    timer = threading.Timer(random.random() * 0.01, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    sent += 1
+    log = []
+    assert torch.equal(f(x, log), body(x, [])) and log == ["begin", "end"]
+    timer.join()
+    time.sleep(0)
+print(seen == sent, seen, sent)
+""")
+    assert out.split()[0] == "True", out
+
+
+def test_exceptions_of_other_threads() -> None:
+    """PyThreadState_SetAsyncExc on a thread that captures."""
+    out = _run("""
+class Stop(Exception):
+    pass
+
+sent = caught = 0
+me = threading.get_ident()
+go, sent_one = threading.Semaphore(0), threading.Semaphore(0)
+
+def send():
+    for _ in range(ROUNDS):
+        go.acquire()
+        time.sleep(random.random() * 0.004)
+        assert ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(me), ctypes.py_object(Stop)) == 1
+        sent_one.release()
+
+sender = threading.Thread(target=send)
+sender.start()
+for _ in range(ROUNDS):
+    log = []
+    f = minidynamo.optimize("eager")(lambda x, log: body(x, log))
+    try:
+        go.release()
+        f(x, log)
+        while True:
+            time.sleep(0.001)
+    except Stop:
+        caught += 1
+    sent_one.acquire()
+    log = []
+    assert torch.equal(f(x, log), body(x, [])) and log == ["begin", "end"], log
+sender.join()
+print(caught == ROUNDS, caught)
+""")
+    assert out.split()[0] == "True", out
+
+
+def test_an_endless_loop_can_be_interrupted() -> None:
+    out = _run("""
+@minidynamo.optimize("eager")
+def endless(x):
+    while True:
+        pass
+
+@minidynamo.optimize("eager")
+def recursive(x, n=40):
+    return recursive(x, n - 1) + recursive(x, n - 1) if n else 1
+
+for f in (endless, recursive):
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    start = time.perf_counter()
+    try:
+        f(x)
+    except KeyboardInterrupt:
+        print(time.perf_counter() - start < 30)
+""")
+    assert out == "True\nTrue\n"
+
+
+def test_a_backend_is_interrupted() -> None:
+    """Ctrl-C in a backend is no failure of the backend, and a later call captures."""
+    out = _run("""
+calls = []
+
+def backend(graph_module, example_inputs):
+    calls.append(1)
+    if len(calls) == 1:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    return graph_module.forward
+
+@minidynamo.optimize(backend)
+def f(x):
+    return x + 1
+
+try:
+    f(x)
+except KeyboardInterrupt:
+    print("interrupted")
+print(f(x)[0].item(), f(x)[0].item(), len(calls))
+""")
+    assert out == "interrupted\n2.0 2.0 2\n"
+
+
+def test_what_the_program_raises_itself_is_its_own() -> None:
+    """A KeyboardInterrupt of the traced program comes after what the program did before it."""
+    out = _run("""
+log = []
+
+@minidynamo.optimize("eager")
+def f(x, stop):
+    y = x + 1
+    log.append("before")
+    try:
+        if stop:
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        log.append("handled")
+        if stop > 1:
+            raise
+    return y
+
+print(f(x, 0)[0].item(), f(x, 1)[0].item())
+try:
+    f(x, 2)
+except KeyboardInterrupt:
+    print("raised")
+time.sleep(0.01)
+print(log)
+""")
+    assert out == "2.0 2.0\nraised\n['before', 'before', 'handled', 'before', 'handled']\n"
