@@ -42,6 +42,8 @@ enum class GuardKind : uint8_t {
   Length,     // len() of list, tuple, dict, set as seen
   DictKeys,   // same keys in the same order (by identity or equality of constants)
   SetItems,   // same constant elements
+  SpecialMethods,  // of a class: whatever C code looks up in it (__eq__, __len__, __getattr__...) as seen, or absent
+  Bases,           // of a class: the same MRO
   Missing,    // operand: (Access, key) cannot be reached: key absent in dict, no such class attribute, empty cell, null
               // local
   Tensor,     // TensorRecord
