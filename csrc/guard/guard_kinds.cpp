@@ -335,9 +335,11 @@ Ref remembered_objects(const std::vector<PyObject*>& objects) {
   Ref all = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
   for (size_t i = 0; all && i < objects.size(); ++i) {
     PyObject* object = objects[i] ? objects[i] : Py_NotImplemented;
-    const bool is_permanent = PyType_Check(object) && !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+    const bool is_permanent =
+        PyType_Check(object) && !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
     Ref kept;
-    if (!is_permanent && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) kept = Ref::steal(PyWeakref_NewRef(object, nullptr));
+    if (!is_permanent && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
+      kept = Ref::steal(PyWeakref_NewRef(object, nullptr));
     PyErr_Clear();
     if (!kept) kept = Ref::borrow(object);
     PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), kept.release());

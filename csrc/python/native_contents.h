@@ -7,8 +7,8 @@
 
 namespace minidynamo {
 
-// The elements of a list, dict, set, frozenset, tuple, bytearray, deque, defaultdict or OrderedDict, or of an instance of
-// a subclass, in the order in which the C class iterates. Borrowed.
+// The elements of a list, dict, set, frozenset, tuple, bytearray, deque, defaultdict or OrderedDict, or of an instance
+// of a subclass, in the order in which the C class iterates. Borrowed.
 struct NativeContents {
   std::vector<PyObject*> items;   // of a dict: key, value, key, value...
   std::vector<Py_hash_t> hashes;  // of a dict: of the keys, as the dict knows them

@@ -97,10 +97,11 @@ StandIn* own_dict_in_use(Tracer& tracer, PyObject* object) {
 bool has_known_attributes(PyTypeObject* type) noexcept {
   static const std::unordered_set<PyTypeObject*> known = [] {
     std::unordered_set<PyTypeObject*> found = {
-        &PyFunction_Type, &PyMethod_Type,      &PyCFunction_Type,  &PyType_Type,         &PyModule_Type,
-        &PyCode_Type,     &PySuper_Type,       &PyGen_Type,        &PyMethodDescr_Type,  &PyWrapperDescr_Type,
-        &PyGetSetDescr_Type, &PyMemberDescr_Type, &PyClassMethodDescr_Type, &_PyMethodWrapper_Type, &_PyWeakref_RefType,
-        &PyContextVar_Type, &PyBaseObject_Type};
+        &PyFunction_Type,         &PyMethod_Type,         &PyCFunction_Type,   &PyType_Type,
+        &PyModule_Type,           &PyCode_Type,           &PySuper_Type,       &PyGen_Type,
+        &PyMethodDescr_Type,      &PyWrapperDescr_Type,   &PyGetSetDescr_Type, &PyMemberDescr_Type,
+        &PyClassMethodDescr_Type, &_PyMethodWrapper_Type, &_PyWeakref_RefType, &PyContextVar_Type,
+        &PyBaseObject_Type};
     for (const char* path :
          {"datetime.date", "datetime.time", "datetime.datetime", "datetime.timedelta", "datetime.timezone",
           "functools._lru_cache_wrapper", "torch.Generator", "numpy.dtype", "numpy.generic"})
@@ -114,8 +115,10 @@ bool has_known_attributes(PyTypeObject* type) noexcept {
 
 // C types of descriptors that only make a bound method of the object, or take an item of a tuple.
 bool binds_only(PyTypeObject* kind) noexcept {
-  static PyTypeObject* const tuple_getter = reinterpret_cast<PyTypeObject*>(import_loaded("_collections._tuplegetter").release());
-  static PyTypeObject* const cached = reinterpret_cast<PyTypeObject*>(import_loaded("functools._lru_cache_wrapper").release());
+  static PyTypeObject* const tuple_getter =
+      reinterpret_cast<PyTypeObject*>(import_loaded("_collections._tuplegetter").release());
+  static PyTypeObject* const cached =
+      reinterpret_cast<PyTypeObject*>(import_loaded("functools._lru_cache_wrapper").release());
   return kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type || kind == &PyClassMethodDescr_Type ||
          kind == &PyInstanceMethod_Type || kind == &PySuper_Type || kind == &PyMethod_Type || kind == tuple_getter ||
          kind == cached;
@@ -262,6 +265,23 @@ Ref load_from_module_tables(Tracer& tracer, PyObject* object, PyObject* name, bo
   return nullptr;
 }
 
+// What an attribute found in a class gives when the class is asked for it, not an instance.
+Ref bind_without_instance(Tracer& tracer, const Ref& attribute, PyTypeObject* type, PyObject* name) {
+  PyTypeObject* kind = Py_TYPE(attribute.get());
+  guard_special_methods(tracer, attribute.get());  // its class may have no __get__ yet
+  if (PyFunction_Check(attribute.get()) || !kind->tp_descr_get) return attribute;
+  if (is_static_method(kind) || is_class_method(kind))
+    return invoke_descriptor(tracer, attribute.get(), reinterpret_cast<PyObject*>(type), name);
+  if (kind == &PyProperty_Type) return attribute;
+  PyObject* owner = reinterpret_cast<PyObject*>(type);
+  if (Ref got = call_python_get(tracer, attribute.get(), Py_None, owner); got || PyErr_Occurred()) return got;
+  if (!binds_only(kind) && !is_getter(kind) && kind->tp_descr_get != PyProperty_Type.tp_descr_get)
+    return tracer.give_up(BreakReason::OpaqueObject, std::string("an attribute of class ") + type->tp_name +
+                                                         " is kept by native code (" + kind->tp_name + ")");
+  Ref bound = Ref::steal(kind->tp_descr_get(attribute.get(), nullptr, owner));
+  return tracer.broken() ? Ref() : bound;
+}
+
 Ref load_from_type(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   PyTypeObject* meta = Py_TYPE(type);
   Ref meta_attribute = lookup_in_class(tracer, meta, name);
@@ -270,21 +290,7 @@ Ref load_from_type(Tracer& tracer, PyTypeObject* type, PyObject* name) {
     return invoke_descriptor(tracer, meta_attribute.get(), reinterpret_cast<PyObject*>(type), name);
   Ref attribute = lookup_in_class(tracer, type, name);
   if (!attribute && PyErr_Occurred()) return nullptr;
-  if (attribute) {
-    PyTypeObject* kind = Py_TYPE(attribute.get());
-    guard_special_methods(tracer, attribute.get());  // its class may have no __get__ yet
-    if (PyFunction_Check(attribute.get()) || !kind->tp_descr_get) return attribute;
-    if (is_static_method(kind) || is_class_method(kind))
-      return invoke_descriptor(tracer, attribute.get(), reinterpret_cast<PyObject*>(type), name);
-    if (kind == &PyProperty_Type) return attribute;
-    PyObject* owner = reinterpret_cast<PyObject*>(type);
-    if (Ref got = call_python_get(tracer, attribute.get(), Py_None, owner); got || PyErr_Occurred()) return got;
-    if (!binds_only(kind) && !is_getter(kind) && kind->tp_descr_get != PyProperty_Type.tp_descr_get)
-      return tracer.give_up(BreakReason::OpaqueObject, std::string("an attribute of class ") + type->tp_name +
-                                                           " is kept by native code (" + kind->tp_name + ")");
-    Ref bound = Ref::steal(kind->tp_descr_get(attribute.get(), nullptr, owner));
-    return tracer.broken() ? Ref() : bound;
-  }
+  if (attribute) return bind_without_instance(tracer, attribute, type, name);
   if (meta_attribute) return invoke_descriptor(tracer, meta_attribute.get(), reinterpret_cast<PyObject*>(type), name);
   PyErr_Format(PyExc_AttributeError, "type object '%.50s' has no attribute '%U'", type->tp_name, name);
   return nullptr;
@@ -398,7 +404,8 @@ Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
           if (!attribute) return nullptr;
           guard_special_methods(tracer, attribute.get());
           if (!Py_TYPE(attribute.get())->tp_descr_get) return attribute;
-          if (object == start && PyType_Check(object.get()) && PyFunction_Check(attribute.get())) return attribute;
+          if (object == start && PyType_Check(object.get()))
+            return bind_without_instance(tracer, attribute, reinterpret_cast<PyTypeObject*>(start.get()), name);
           return invoke_descriptor(tracer, attribute.get(), object.get(), name);
         }
         guard_has_not_itself(tracer, reinterpret_cast<PyTypeObject*>(base), name);
@@ -451,9 +458,8 @@ void each_mutable_class(Tracer& tracer, PyTypeObject* type, Visit visit) {
 
 void guard_special_methods(Tracer& tracer, PyObject* object) {
   if (!is_mutable_class(Py_TYPE(object)) || is_fake(object)) return;
-  each_mutable_class(tracer, Py_TYPE(object), [&](Source* source) {
-    tracer.guards.add(source, GuardKind::SpecialMethods, tracer.origin());
-  });
+  each_mutable_class(tracer, Py_TYPE(object),
+                     [&](Source* source) { tracer.guards.add(source, GuardKind::SpecialMethods, tracer.origin()); });
 }
 
 void guard_bases(Tracer& tracer, PyTypeObject* type) {

@@ -297,9 +297,9 @@ const char* method_name(PyObject* callable) noexcept {
 
 // Methods of containers that look for an element or compare with another container.
 bool compares_elements(PyObject* callable) noexcept {
-  static constexpr std::string_view kNames[] = {"index",  "count",  "remove", "__contains__", "__eq__",  "__ne__",
-                                                "__lt__", "__le__", "__gt__", "__ge__",       "sort",    "fromkeys",
-                                                "update", "__hash__", "isdisjoint"};
+  static constexpr std::string_view kNames[] = {"index",  "count",    "remove", "__contains__", "__eq__",
+                                                "__ne__", "__lt__",   "__le__", "__gt__",       "__ge__",
+                                                "sort",   "fromkeys", "update", "__hash__",     "isdisjoint"};
   const char* name = method_name(callable);
   return name && std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) != std::end(kNames);
 }

@@ -152,7 +152,9 @@ FrameUse frame_use(PyObject* callable, Py_ssize_t arguments) {
 
 FrameUse frame_use_of_call(const Frame& frame) {
   const Instruction& now = frame.current();
-  const int32_t operands = now.op == Op::CALL ? now.arg + 2 : now.op == Op::CALL_FUNCTION_EX ? 2 + (now.arg & 1) + 1 : 0;
+  const int32_t operands = now.op == Op::CALL               ? now.arg + 2
+                           : now.op == Op::CALL_FUNCTION_EX ? 2 + (now.arg & 1) + 1
+                                                            : 0;
   const bool has_arguments = now.op == Op::CALL_FUNCTION_EX || now.arg > 0;
   for (int32_t i = operands; i > 0 && i > operands - 2; --i) {
     if (static_cast<size_t>(i) > frame.stack_depth()) continue;
@@ -170,9 +172,10 @@ void keep_whole(Tracer& tracer, FrameUse use) {
   Frame* last = tracer.frame;  // the outermost that is marked
   if (use == FrameUse::Stack) {
     const Frame* entry = nullptr;  // of the library that asks
-    for (const Frame* frame = tracer.frame; frame && is_library_code(frame->code()); frame = frame->caller) entry = frame;
-    const bool is_harmless = entry && PyDict_Check(entry->globals.get()) &&
-                             reads_lines_only(entry->globals.get(), entry->code());
+    for (const Frame* frame = tracer.frame; frame && is_library_code(frame->code()); frame = frame->caller)
+      entry = frame;
+    const bool is_harmless =
+        entry && PyDict_Check(entry->globals.get()) && reads_lines_only(entry->globals.get(), entry->code());
     while (last && last->caller && !(is_harmless && last == entry)) last = last->caller;
   }
   for (Frame* frame = tracer.frame; frame; frame = frame->caller) {

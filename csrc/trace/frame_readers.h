@@ -2,8 +2,8 @@
 //
 // Where a trace ends at a break, the breaking instruction runs in a residual function. That shows the original's file,
 // line, name, globals and builtins, but neither its local variables nor its code object, and the resume function behind
-// it has only those locals that are still needed. So a frame whose locals or code may be looked at is not split: it runs
-// as it is. Readers are known by identity, whatever name the program has for them.
+// it has only those locals that are still needed. So a frame whose locals or code may be looked at is not split: it
+// runs as it is. Readers are known by identity, whatever name the program has for them.
 #pragma once
 #include "trace/tracer.h"
 

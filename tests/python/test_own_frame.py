@@ -5,6 +5,8 @@ directly, under another name, through a parameter, a cell, `getattr`, `functools
 tried with and without a graph break before, which would leave it with a resume function.
 """
 
+# What is spelt out here is what is tested.
+
 import builtins
 import functools
 import inspect
