@@ -160,6 +160,8 @@ _ADVICE = {
     "Length": "containers of several lengths come: pass them with one length, or their tensors stacked in one",
     "DictKeys": "dicts with several sets of keys come: pass them with the same keys in the same order",
     "SetItems": "sets with several elements come: pass tensors for what changes",
+    "SpecialMethods": "a class gets or loses special methods between calls: define them all in the class statement",
+    "Bases": "the bases of a class change between calls: derive another class instead",
     "Missing": "an attribute, key or variable comes and goes: set it before the first call, to None if there is nothing",
     "Present": "an attribute, key or variable comes and goes: set it before the first call, to None if there is nothing",
     "SameAs": "one object comes for two parameters in some calls and not in others: pass a clone",

@@ -18,7 +18,6 @@ SOURCES = pathlib.Path(__file__).parent.parent / "csrc"
 KNOWN = {
     ("trace/rules.cpp", "RuleLine> lines"): "a table of addresses and literals",
     ("bytecode/decode.cpp", "table = [] {"): "numbers of opcodes",
-    ("python/native_stack.cpp", "find_end()"): "asks the C library, for each thread",
     ("cache/code_cache.cpp", "new (room) CacheRegistry"): "an empty structure",
     ("tensor/operator_info.cpp", "new OperatorTable()"): "the dispatcher is told whom to call, under its own lock",
     ("tensor/memo.cpp", "memo = [] {"): "an empty structure; kernels ask for it without the GIL too",

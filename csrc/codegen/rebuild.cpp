@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "guard/constants.h"
+#include "python/native_contents.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "trace/known_types.h"
@@ -39,6 +40,21 @@ bool each_slot(PyTypeObject* type, Visit visit) {
 // With the table of what is put in, if the set is empty: elements that died may have put others in.
 bool put_into_set(PyObject* set, PyObject* items) {
   return PySet_GET_SIZE(set) == 0 ? copy_set_table(set, items) : _PySet_Update(set, items) == 0;
+}
+
+Ref items_of(const std::vector<PyObject*>& items) {
+  Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; list && i < items.size(); ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Ref::borrow(items[i]).release());
+  return list;
+}
+
+Ref pairs_of(const NativeContents& contents) {
+  Ref dict = Ref::steal(PyDict_New());
+  for (size_t i = 0; dict && i < contents.hashes.size(); ++i)
+    if (_PyDict_SetItem_KnownHash(dict.get(), contents.items[2 * i], contents.items[2 * i + 1], contents.hashes[i]) < 0)
+      return nullptr;
+  return dict;
 }
 
 bool fill_parts(PyObject* instance, PyObject* items, PyObject* attributes) {
@@ -400,16 +416,13 @@ Ref instance_parts(PyObject* instance) {
   } else if (is_immutable_base(base)) {
     items = plain_value(instance);
   } else if (base == known_types()->deque) {
-    Ref list = Ref::steal(PySequence_List(instance)), limit = Ref::steal(PyObject_GetAttrString(instance, "maxlen"));
+    Ref list = items_of(native_contents(instance).items), limit = native_attribute(instance, "maxlen");
     items = list && limit ? Ref::steal(PyTuple_Pack(2, list.get(), limit.get())) : Ref();
   } else if (base == known_types()->default_dict) {
-    Ref content = Ref::steal(PyDict_New()), factory = Ref::steal(PyObject_GetAttrString(instance, "default_factory"));
-    if (!content || !factory || PyDict_Update(content.get(), instance) < 0) return nullptr;
-    items = Ref::steal(PyTuple_Pack(2, factory.get(), content.get()));
+    Ref content = pairs_of(native_contents(instance)), factory = native_attribute(instance, "default_factory");
+    items = content && factory ? Ref::steal(PyTuple_Pack(2, factory.get(), content.get())) : Ref();
   } else if (base != &PyBaseObject_Type && base != known_types()->simple_namespace) {
-    Ref pairs = Ref::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(base), "items", "O", instance));
-    items = Ref::steal(PyDict_New());
-    if (!pairs || PyDict_MergeFromSeq2(items.get(), pairs.get(), 1) < 0) return nullptr;
+    items = pairs_of(native_contents(instance));
   }
   Ref attributes = Ref::steal(PyDict_New());
   if (type->tp_dictoffset) {

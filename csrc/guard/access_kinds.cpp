@@ -9,6 +9,7 @@
 #include "python/context_variable.h"
 #include "python/iterators.h"
 #include "python/mapping_proxy.h"
+#include "python/native_contents.h"
 #include "python/type_version.h"
 
 namespace minidynamo {
@@ -82,7 +83,7 @@ Lookup fetch_nothing_slowly(const AccessStep&, Reached, Reached& result, Ref&) n
 Lookup fetch_attribute_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   if (parent.inline_attributes) return found(result, nullptr);
   CollectorPaused nothing_else_runs;
-  owned = Ref::steal(PyObject_GetAttr(parent.object, step.key));
+  owned = native_attribute(parent.object, step.key);
   if (!owned) PyErr_Clear();
   return found(result, owned.get());
 }

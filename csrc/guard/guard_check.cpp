@@ -113,8 +113,8 @@ class Walk {
   // separately, so a node asks for the one kind that its children need.
   uint64_t version_of(const Node& node, Reached value) const noexcept {
     if (value.inline_attributes) return 0;
-    if (node.versioned_children && nodes_[node.first_child].access == Access::ClassAttribute)
-      return PyType_Check(value.object) ? type_version(reinterpret_cast<PyTypeObject*>(value.object)) : 0;
+    if (PyType_Check(value.object)) return type_version(reinterpret_cast<PyTypeObject*>(value.object));
+    if (node.versioned_children && nodes_[node.first_child].access == Access::ClassAttribute) return 0;
     if (!PyDict_Check(value.object)) return 0;
     // The order of an OrderedDict changes without the dict's version.
     if (node.versioned_checks && PyODict_Check(value.object) && PyODict_SIZE(value.object) > 1) return 0;

@@ -416,6 +416,101 @@ std::string set_items_failure(const Check& check, const std::string& path, Reach
          " (order of iteration counts)";
 }
 
+// --- classes
+// --------------------------------------------------------------------------------------------------------------
+
+// What a class led to, to be compared by identity and not kept alive: a tuple of weak references where there can be
+// some, with NotImplemented for what was absent.
+Ref remembered_objects(const std::vector<PyObject*>& objects) {
+  Ref all = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
+  for (size_t i = 0; all && i < objects.size(); ++i) {
+    PyObject* object = objects[i] ? objects[i] : Py_NotImplemented;
+    const bool is_permanent =
+        PyType_Check(object) && !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+    Ref kept;
+    if (!is_permanent && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
+      kept = Ref::steal(PyWeakref_NewRef(object, nullptr));
+    PyErr_Clear();
+    if (!kept) kept = Ref::borrow(object);
+    PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), kept.release());
+  }
+  PyErr_Clear();
+  return all;
+}
+bool is_remembered_at(PyObject* all, size_t i, PyObject* object) noexcept {
+  PyObject* kept = PyTuple_GET_ITEM(all, static_cast<Py_ssize_t>(i));
+  if (PyWeakref_CheckRefExact(kept)) kept = PyWeakref_GET_OBJECT(kept);
+  return kept == (object ? object : Py_NotImplemented);
+}
+
+PyTypeObject* class_of(Reached reached) noexcept {
+  return !reached.inline_attributes && PyType_Check(reached.object) ? reinterpret_cast<PyTypeObject*>(reached.object)
+                                                                    : nullptr;
+}
+
+Stability class_stability(const Check&) noexcept { return Stability::Versioned; }
+
+bool prepare_special_methods(Check& check, Reached seen) {
+  PyTypeObject* type = class_of(seen);
+  if (!type) return false;
+  std::vector<PyObject*> methods;
+  for (PyObject* name : special_method_names()) methods.push_back(class_attribute(type, name));
+  check.expected = remembered_objects(methods);
+  return static_cast<bool>(check.expected);
+}
+// The first that is not what it was; null if all are.
+PyObject* changed_special_method(const Check& check, PyTypeObject* type) noexcept {
+  const std::vector<PyObject*>& names = special_method_names();
+  for (size_t i = 0; i < names.size(); ++i)
+    if (!is_remembered_at(check.expected.get(), i, class_attribute(type, names[i]))) return names[i];
+  return nullptr;
+}
+bool special_methods_hold(const Check& check, Reached object) noexcept {
+  PyTypeObject* type = class_of(object);
+  return type && !changed_special_method(check, type);
+}
+std::string special_methods_text(const Check&, const std::string& path) {
+  return "special_methods(" + path + ") are unchanged";
+}
+std::string special_methods_failure(const Check& check, const std::string& path, Reached object) {
+  PyTypeObject* type = class_of(object);
+  PyObject* changed = type ? changed_special_method(check, type) : nullptr;
+  return path + (changed ? "." + string_text(changed) + ": was set, replaced or deleted since" : ": is no class");
+}
+
+std::vector<PyObject*> bases_of(PyTypeObject* type) {
+  PyObject* order = type->tp_mro;
+  if (!order) return {};
+  return {reinterpret_cast<PyTupleObject*>(order)->ob_item,
+          reinterpret_cast<PyTupleObject*>(order)->ob_item + PyTuple_GET_SIZE(order)};
+}
+bool prepare_bases(Check& check, Reached seen) {
+  PyTypeObject* type = class_of(seen);
+  if (type) check.expected = remembered_objects(bases_of(type));
+  return static_cast<bool>(check.expected);
+}
+bool bases_hold(const Check& check, Reached object) noexcept {
+  PyTypeObject* type = class_of(object);
+  PyObject* order = type ? type->tp_mro : nullptr;
+  if (!order || PyTuple_GET_SIZE(order) != PyTuple_GET_SIZE(check.expected.get())) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); ++i)
+    if (!is_remembered_at(check.expected.get(), static_cast<size_t>(i), PyTuple_GET_ITEM(order, i))) return false;
+  return true;
+}
+std::string bases_text(const Check& check, const std::string& path) {
+  std::string names;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(check.expected.get()); ++i) {
+    PyObject* kept = PyTuple_GET_ITEM(check.expected.get(), i);
+    names += (i ? ", " : "") + object_text(PyWeakref_CheckRefExact(kept) ? PyWeakref_GET_OBJECT(kept) : kept);
+  }
+  return path + ".__mro__ == (" + names + ")";
+}
+std::string bases_failure(const Check& check, const std::string& path, Reached object) {
+  PyTypeObject* type = class_of(object);
+  const std::vector<PyObject*> now = type ? bases_of(type) : std::vector<PyObject*>();
+  return "expected " + bases_text(check, path) + ", got (" + items_text(now.data(), now.size()) + ")";
+}
+
 // --- tensors
 // ----------------------------------------------------------------------------------------------------------
 
@@ -469,6 +564,9 @@ constexpr Row kRows[] = {
      dict_keys_failure},
     {GuardKind::SetItems, "SetItems", prepare_set_items, set_items_stability, set_items_hold, set_items_text,
      set_items_failure},
+    {GuardKind::SpecialMethods, "SpecialMethods", prepare_special_methods, class_stability, special_methods_hold,
+     special_methods_text, special_methods_failure},
+    {GuardKind::Bases, "Bases", prepare_bases, class_stability, bases_hold, bases_text, bases_failure},
     {GuardKind::Missing, "Missing", nullptr, always_volatile, nullptr, nullptr, nullptr},
     {GuardKind::Tensor, "Tensor", prepare_tensor, always_volatile, tensor_holds, tensor_text, tensor_failure},
     {GuardKind::Present, "Present", prepare_present, always_volatile, present_holds, present_text, present_failure},

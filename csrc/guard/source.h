@@ -36,14 +36,16 @@ enum class Access : uint8_t {
 };
 
 enum class GuardKind : uint8_t {
-  Identity,   // is the object seen
-  Names,      // the dict of names that functions of the module share, by its address (see guard_kinds.cpp)
-  ExactType,  // type(x) is the type seen
-  Constant,   // same type and equal (floats: same bits; containers of constants element by element)
-  Value,      // what a str, bytes, int, float, complex or frozenset holds as such, whatever its class adds
-  Length,     // len() of list, tuple, dict, set as seen
-  DictKeys,   // same keys in the same order (by identity or equality of constants)
-  SetItems,   // same constant elements
+  Identity,        // is the object seen
+  Names,           // the dict of names that functions of the module share, by its address (see guard_kinds.cpp)
+  ExactType,       // type(x) is the type seen
+  Constant,        // same type and equal (floats: same bits; containers of constants element by element)
+  Value,           // what a str, bytes, int, float, complex or frozenset holds as such, whatever its class adds
+  Length,          // len() of list, tuple, dict, set as seen
+  DictKeys,        // same keys in the same order (by identity or equality of constants)
+  SetItems,        // same constant elements
+  SpecialMethods,  // of a class: whatever C code looks up in it (__eq__, __len__, __getattr__...) as seen, or absent
+  Bases,           // of a class: the same MRO
   Missing,    // operand: (Access, key) cannot be reached: key absent in dict, no such class attribute, empty cell, null
               // local
   Tensor,     // TensorRecord

@@ -3,6 +3,7 @@
 // Borrowed results; no Python error is left set.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "python/ref.h"
 
@@ -19,6 +20,15 @@ PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept;
 
 // Whether a class statement (or a call of type) made the class: heap types that C code made are not meant.
 bool is_python_class(PyTypeObject* type) noexcept;
+
+// The names of all special methods that C code may look up in a class to decide what an operation on an instance does,
+// or on the class itself, if it is a metaclass.
+const std::vector<PyObject*>& special_method_names();
+
+// Whether the program can set attributes of the class, or its bases.
+inline bool is_mutable_class(PyTypeObject* type) noexcept {
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
+}
 
 // The nearest base that is not a Python class: it gives instances their layout, and its tp_new and tp_init are C code.
 inline PyTypeObject* native_base(PyTypeObject* type) noexcept {

@@ -4,8 +4,12 @@
 
 #include <structmember.h>
 
+#include <unordered_set>
+
+#include "python/cached.h"
 #include "python/dict_version.h"
 #include "python/error_text.h"
+#include "python/native_contents.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
 #include "trace/generic_alias.h"
@@ -34,7 +38,7 @@ Ref enter_child(Tracer& tracer, PyObject* owner, Access access, PyObject* key, P
 // The Python part of a descriptor (property.fget, classmethod.__func__), entered if the descriptor is outside.
 Ref descriptor_part(Tracer& tracer, PyObject* descriptor, const char* attribute) {
   const Ref name = Ref::steal(interned(attribute));
-  Ref raw = Ref::steal(PyObject_GetAttr(descriptor, name.get()));
+  Ref raw = native_attribute(descriptor, name.get());
   if (!raw || !tracer.outside.source_of(descriptor)) return raw;
   return enter_child(tracer, descriptor, Access::Attribute, name.get(), raw.get());
 }
@@ -45,6 +49,8 @@ const PyMemberDef& member_of(PyObject* descriptor) noexcept {
 bool is_read_only(PyObject* member_descriptor) noexcept { return member_of(member_descriptor).flags & READONLY; }
 // What __slots__ makes, as opposed to fields of C structs, which take only values of their kind.
 bool is_slot(PyObject* member_descriptor) noexcept { return member_of(member_descriptor).type == T_OBJECT_EX; }
+
+bool is_getter(PyTypeObject* kind) noexcept { return kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type; }
 
 bool is_data_descriptor(PyObject* object) noexcept { return Py_TYPE(object)->tp_descr_set != nullptr; }
 
@@ -87,11 +93,45 @@ StandIn* own_dict_in_use(Tracer& tracer, PyObject* object) {
   return stand_in && stand_in->filled ? stand_in : nullptr;
 }
 
+// C types whose getters and members tell only what guards can ask again: they run no Python code, change nothing, and
+// give the same object while nothing has changed. Any other C type is not known.
+bool has_known_attributes(PyTypeObject* type) noexcept {
+  static constinit Cached<std::unordered_set<PyTypeObject*>> cache;
+  const std::unordered_set<PyTypeObject*>& known = *cache.get([] {
+    auto found = std::make_unique<std::unordered_set<PyTypeObject*>>(std::initializer_list<PyTypeObject*>{
+        &PyFunction_Type,         &PyMethod_Type,         &PyCFunction_Type,   &PyType_Type,
+        &PyModule_Type,           &PyCode_Type,           &PySuper_Type,       &PyGen_Type,
+        &PyMethodDescr_Type,      &PyWrapperDescr_Type,   &PyGetSetDescr_Type, &PyMemberDescr_Type,
+        &PyClassMethodDescr_Type, &_PyMethodWrapper_Type, &_PyWeakref_RefType, &PyContextVar_Type,
+        &PyBaseObject_Type});
+    for (const char* path :
+         {"datetime.date", "datetime.time", "datetime.datetime", "datetime.timedelta", "datetime.timezone",
+          "functools._lru_cache_wrapper", "torch.Generator", "numpy.dtype", "numpy.generic"})
+      if (Ref type = import_loaded(path)) found->insert(reinterpret_cast<PyTypeObject*>(type.release()));
+    return found;
+  });
+  // C types of tuples (sys.version_info) are made once, of values that stay.
+  return is_python_class(type) || is_plain_builtin_type(type) || PyType_IsSubtype(type, &PyTuple_Type) ||
+         known.count(type) > 0;
+}
+
+// C types of descriptors that only make a bound method of the object, or take an item of a tuple.
+bool binds_only(PyTypeObject* kind) noexcept {
+  static constinit ImportedType tuple_getter{"_collections._tuplegetter"};
+  static constinit ImportedType cached{"functools._lru_cache_wrapper"};
+  return kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type || kind == &PyClassMethodDescr_Type ||
+         kind == &PyInstanceMethod_Type || kind == &PySuper_Type || kind == &PyMethod_Type || kind == tuple_getter ||
+         kind == cached;
+}
+
 // Reads a C-implemented attribute (slot or getset) of an object.
 Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* descriptor) {
   Source* source = tracer.outside.source_of(object);
   if (const AttributeWrite* write = source ? tracer.outside.pending(object, name) : nullptr)
     return write->value ? write->value : attribute_error(object, name);
+  if (source && !has_known_attributes(PyDescr_TYPE(descriptor)))
+    return tracer.give_up(BreakReason::OpaqueObject, std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " +
+                                                         Py_TYPE(object)->tp_name + " is kept by native code");
   PyObject* owner = source ? source->value.get() : object;  // what it stands for has the attributes
   Ref raw =
       Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, owner, reinterpret_cast<PyObject*>(Py_TYPE(object))));
@@ -125,6 +165,7 @@ Ref bind_to_class(Tracer& tracer, PyObject* descriptor, PyObject* owner) {
 // What a descriptor found in a class gives for an instance.
 Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name) {
   PyTypeObject* kind = Py_TYPE(descriptor);
+  guard_special_methods(tracer, descriptor);  // its class may have no __get__ yet
   if (PyFunction_Check(descriptor)) return Ref::steal(PyMethod_New(descriptor, object));
   if (kind == &PyProperty_Type || PyType_IsSubtype(kind, &PyProperty_Type)) {
     Ref getter = descriptor_part(tracer, descriptor, "fget");
@@ -164,6 +205,10 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
   if (!kind->tp_descr_get) return Ref::borrow(descriptor);
   PyObject* owner = reinterpret_cast<PyObject*>(Py_TYPE(object));
   if (Ref got = call_python_get(tracer, descriptor, object, owner); got || PyErr_Occurred()) return got;
+  // What a descriptor of unknown C code gives (a field of a ctypes structure) may be another value at the next call.
+  if (!binds_only(kind) && (tracer.outside.source_of(object) || PyType_Check(object)))
+    return tracer.give_up(BreakReason::OpaqueObject, std::string("an attribute of a ") + Py_TYPE(object)->tp_name +
+                                                         " is kept by native code (" + kind->tp_name + ")");
   // A bound C method works on the container itself, whenever it is called.
   if (!tracer.outside.fill_if_stand_in(tracer, object)) return nullptr;
   Ref bound = Ref::steal(kind->tp_descr_get(descriptor, object, owner));
@@ -220,6 +265,23 @@ Ref load_from_module_tables(Tracer& tracer, PyObject* object, PyObject* name, bo
   return nullptr;
 }
 
+// What an attribute found in a class gives when the class is asked for it, not an instance.
+Ref bind_without_instance(Tracer& tracer, const Ref& attribute, PyTypeObject* type, PyObject* name) {
+  PyTypeObject* kind = Py_TYPE(attribute.get());
+  guard_special_methods(tracer, attribute.get());  // its class may have no __get__ yet
+  if (PyFunction_Check(attribute.get()) || !kind->tp_descr_get) return attribute;
+  if (is_static_method(kind) || is_class_method(kind))
+    return invoke_descriptor(tracer, attribute.get(), reinterpret_cast<PyObject*>(type), name);
+  if (kind == &PyProperty_Type) return attribute;
+  PyObject* owner = reinterpret_cast<PyObject*>(type);
+  if (Ref got = call_python_get(tracer, attribute.get(), Py_None, owner); got || PyErr_Occurred()) return got;
+  if (!binds_only(kind) && !is_getter(kind) && kind->tp_descr_get != PyProperty_Type.tp_descr_get)
+    return tracer.give_up(BreakReason::OpaqueObject, std::string("an attribute of class ") + type->tp_name +
+                                                         " is kept by native code (" + kind->tp_name + ")");
+  Ref bound = Ref::steal(kind->tp_descr_get(attribute.get(), nullptr, owner));
+  return tracer.broken() ? Ref() : bound;
+}
+
 Ref load_from_type(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   PyTypeObject* meta = Py_TYPE(type);
   Ref meta_attribute = lookup_in_class(tracer, meta, name);
@@ -228,51 +290,73 @@ Ref load_from_type(Tracer& tracer, PyTypeObject* type, PyObject* name) {
     return invoke_descriptor(tracer, meta_attribute.get(), reinterpret_cast<PyObject*>(type), name);
   Ref attribute = lookup_in_class(tracer, type, name);
   if (!attribute && PyErr_Occurred()) return nullptr;
-  if (attribute) {
-    PyTypeObject* kind = Py_TYPE(attribute.get());
-    if (PyFunction_Check(attribute.get()) || !kind->tp_descr_get) return attribute;
-    if (is_static_method(kind) || is_class_method(kind))
-      return invoke_descriptor(tracer, attribute.get(), reinterpret_cast<PyObject*>(type), name);
-    if (kind == &PyProperty_Type) return attribute;
-    PyObject* owner = reinterpret_cast<PyObject*>(type);
-    if (Ref got = call_python_get(tracer, attribute.get(), Py_None, owner); got || PyErr_Occurred()) return got;
-    Ref bound = Ref::steal(kind->tp_descr_get(attribute.get(), nullptr, owner));
-    return tracer.broken() ? Ref() : bound;
-  }
+  if (attribute) return bind_without_instance(tracer, attribute, type, name);
   if (meta_attribute) return invoke_descriptor(tracer, meta_attribute.get(), reinterpret_cast<PyObject*>(type), name);
-  static PyObject* const getattr_name = interned("__getattr__");
-  if (meta != &PyType_Type) {
-    Ref fallback = lookup_in_class(tracer, meta, getattr_name);
-    if (fallback && PyFunction_Check(fallback.get()))
-      return call(tracer, fallback.get(), {Ref::borrow(reinterpret_cast<PyObject*>(type)), Ref::borrow(name)});
-    if (!fallback && PyErr_Occurred()) return nullptr;
-  }
   PyErr_Format(PyExc_AttributeError, "type object '%.50s' has no attribute '%U'", type->tp_name, name);
   return nullptr;
 }
 
-Ref load_from_python_module(Tracer& tracer, PyObject* module, PyObject* name) {
-  const AttributeWrite* write = tracer.outside.pending(PyModule_GetDict(module), name);
-  if (write && write->value) return write->value;
-  Ref own = load_from_instance(tracer, module, name);
-  if (own || PyErr_Occurred()) return own;
-  Ref native = lookup_in_class(tracer, Py_TYPE(module), name);
-  if (native) return invoke_descriptor(tracer, native.get(), module, name);
-  if (PyErr_Occurred()) return nullptr;
+// Whether an AttributeError is set, which a __getattr__ may answer in place of.
+bool attribute_is_missing(Tracer& tracer) {
+  return !tracer.broken() && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_AttributeError);
+}
+
+// The __getattr__ of an object's class, asked after all else has raised AttributeError. Without one, that error stays.
+Ref ask_getattr(Tracer& tracer, PyObject* object, PyObject* name) {
   static PyObject* const getattr_name = interned("__getattr__");
+  PyObject *error, *value, *traceback;
+  PyErr_Fetch(&error, &value, &traceback);
+  Ref fallback = lookup_in_class(tracer, Py_TYPE(object), getattr_name);
+  if (!fallback && !PyErr_Occurred()) {
+    PyErr_Restore(error, value, traceback);
+    return nullptr;
+  }
+  Ref::steal(error), Ref::steal(value), Ref::steal(traceback);
+  if (!fallback) return nullptr;
+  if (PyFunction_Check(fallback.get())) return call(tracer, fallback.get(), {Ref::borrow(object), Ref::borrow(name)});
+  Ref bound = Py_TYPE(fallback.get())->tp_descr_get ? invoke_descriptor(tracer, fallback.get(), object, getattr_name)
+                                                    : fallback;
+  return bound ? call(tracer, bound.get(), {Ref::borrow(name)}) : Ref();
+}
+
+// What ModuleType.__getattribute__ does.
+Ref find_in_module(Tracer& tracer, PyObject* module, PyObject* name) {
+  Ref native = lookup_in_class(tracer, Py_TYPE(module), name);
+  if (!native && PyErr_Occurred()) return nullptr;
+  Ref value;
+  if (native && is_data_descriptor(native.get())) {
+    value = invoke_descriptor(tracer, native.get(), module, name);
+  } else {
+    const AttributeWrite* write = tracer.outside.pending(PyModule_GetDict(module), name);
+    if (write && write->value) return write->value;
+    value = load_from_instance(tracer, module, name);
+    if (!value && !PyErr_Occurred() && native) value = invoke_descriptor(tracer, native.get(), module, name);
+  }
+  if (value || (PyErr_Occurred() && !attribute_is_missing(tracer))) return value;
+  static PyObject* const getattr_name = interned("__getattr__");
+  PyErr_Clear();
   if (Ref fallback = load_from_instance(tracer, module, getattr_name))
     return call(tracer, fallback.get(), {Ref::borrow(name)});
   if (PyErr_Occurred()) return nullptr;
-  if (PyType_HasFeature(Py_TYPE(module), Py_TPFLAGS_HEAPTYPE)) {  // lazily importing module classes
-    if (Ref fallback = lookup_in_class(tracer, Py_TYPE(module), getattr_name))
-      if (PyFunction_Check(fallback.get()))
-        return call(tracer, fallback.get(), {Ref::borrow(module), Ref::borrow(name)});
-    if (PyErr_Occurred()) return nullptr;
-  }
   const char* module_name = PyModule_GetName(module);
   PyErr_Clear();
   PyErr_Format(PyExc_AttributeError, "module '%s' has no attribute '%U'", module_name ? module_name : "?", name);
   return nullptr;
+}
+
+Ref load_from_python_module(Tracer& tracer, PyObject* module, PyObject* name) {
+  // A module may get another class, one that looks for names in its own way.
+  if (Source* source = tracer.outside.source_of(module))
+    tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+  if (!is_mutable_class(Py_TYPE(module))) return find_in_module(tracer, module, name);
+  static PyObject* const getattribute_name = interned("__getattribute__");
+  guard_special_methods(tracer, module);
+  Ref own_lookup = lookup_in_class(tracer, Py_TYPE(module), getattribute_name);
+  if (!own_lookup && PyErr_Occurred()) return nullptr;
+  Ref value = own_lookup && PyFunction_Check(own_lookup.get())
+                  ? call(tracer, own_lookup.get(), {Ref::borrow(module), Ref::borrow(name)})
+                  : find_in_module(tracer, module, name);
+  return value || !attribute_is_missing(tracer) ? value : ask_getattr(tracer, module, name);
 }
 
 // The generic algorithm; null Ref without a Python error: no such attribute.
@@ -286,24 +370,45 @@ Ref find_generically(Tracer& tracer, PyObject* object, PyObject* name) {
   return attribute ? invoke_descriptor(tracer, attribute.get(), object, name) : Ref();
 }
 
+// Whether a class's own namespace has the name, by now.
+bool has_itself(Tracer& tracer, PyTypeObject* type, PyObject* name) {
+  if (tracer.outside.writes_classes())
+    if (const AttributeWrite* write = tracer.outside.pending(reinterpret_cast<PyObject*>(type), name))
+      return static_cast<bool>(write->value);
+  return PyDict_GetItemWithError(type->tp_dict, name) != nullptr;
+}
+
+void guard_has_not_itself(Tracer& tracer, PyTypeObject* type, PyObject* name) {
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (!is_mutable_class(type) || tracer.classes.has(object)) return;
+  Source* own = tracer.guards.child(tracer.outside.source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1,
+                                    type->tp_dict);
+  tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());
+}
+
 // super(): the attribute of the first class after `type` in the object's MRO that has it.
 Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
   static PyObject* const class_name = interned("__class__");
-  Ref object = Ref::steal(PyObject_GetAttrString(super, "__self__"));
-  Ref after = Ref::steal(PyObject_GetAttrString(super, "__thisclass__"));
-  Ref start = Ref::steal(PyObject_GetAttrString(super, "__self_class__"));
+  Ref object = native_attribute(super, "__self__"), after = native_attribute(super, "__thisclass__"),
+      start = native_attribute(super, "__self_class__");
   if (!object || !after || !start) return nullptr;
   PyObject* mro = PyType_Check(start.get()) ? reinterpret_cast<PyTypeObject*>(start.get())->tp_mro : nullptr;
   if (mro && name != class_name) {
+    guard_bases(tracer, reinterpret_cast<PyTypeObject*>(start.get()));
     bool past = false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
       PyObject* base = PyTuple_GET_ITEM(mro, i);
-      if (past && PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(base)->tp_dict, name)) {
-        Ref attribute = lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(base), name);
-        if (!attribute) return nullptr;
-        if (!Py_TYPE(attribute.get())->tp_descr_get) return attribute;
-        if (object == start && PyType_Check(object.get()) && PyFunction_Check(attribute.get())) return attribute;
-        return invoke_descriptor(tracer, attribute.get(), object.get(), name);
+      if (past) {
+        if (has_itself(tracer, reinterpret_cast<PyTypeObject*>(base), name)) {
+          Ref attribute = lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(base), name);
+          if (!attribute) return nullptr;
+          guard_special_methods(tracer, attribute.get());
+          if (!Py_TYPE(attribute.get())->tp_descr_get) return attribute;
+          if (object == start && PyType_Check(object.get()))
+            return bind_without_instance(tracer, attribute, reinterpret_cast<PyTypeObject*>(start.get()), name);
+          return invoke_descriptor(tracer, attribute.get(), object.get(), name);
+        }
+        guard_has_not_itself(tracer, reinterpret_cast<PyTypeObject*>(base), name);
       }
       if (base == after.get()) past = true;
     }
@@ -334,12 +439,44 @@ Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   return tracer.outside.enter(tracer, tracer.guards.child(source, Access::ClassAttribute, name, -1, found));
 }
 
-void guard_special_methods(Tracer& tracer, PyObject* object, std::initializer_list<const char*> names) {
-  if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) return;
-  for (const char* name : names) {
-    Ref key = Ref::steal(interned(name));
-    lookup_in_class(tracer, Py_TYPE(object), key.get());
+namespace {
+
+// Calls visit(source) for the class, or, if the trace made it, for those of its bases that were there before.
+template <typename Visit>
+void each_mutable_class(Tracer& tracer, PyTypeObject* type, Visit visit) {
+  if (!is_mutable_class(type)) return;
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (!tracer.classes.has(object)) return visit(tracer.outside.source_or_pin(tracer, object));
+  for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    PyObject* base = PyTuple_GET_ITEM(type->tp_mro, i);
+    if (is_mutable_class(reinterpret_cast<PyTypeObject*>(base)) && !tracer.classes.has(base))
+      visit(tracer.outside.source_or_pin(tracer, base));
   }
+}
+
+}  // namespace
+
+void guard_special_methods(Tracer& tracer, PyObject* object) {
+  if (!is_mutable_class(Py_TYPE(object)) || is_fake(object)) return;
+  each_mutable_class(tracer, Py_TYPE(object),
+                     [&](Source* source) { tracer.guards.add(source, GuardKind::SpecialMethods, tracer.origin()); });
+}
+
+void guard_bases(Tracer& tracer, PyTypeObject* type) {
+  each_mutable_class(tracer, type,
+                     [&](Source* source) { tracer.guards.add(source, GuardKind::Bases, tracer.origin()); });
+}
+
+void guard_class_check(Tracer& tracer, PyObject* object, PyObject* classes) {
+  if (PyTuple_Check(classes)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i)
+      guard_class_check(tracer, object, PyTuple_GET_ITEM(classes, i));
+    return;
+  }
+  if (is_fake(object)) return;
+  guard_bases(tracer, PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : Py_TYPE(object));
+  guard_special_methods(tracer, object);
+  guard_special_methods(tracer, classes);
 }
 
 Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
@@ -402,14 +539,18 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     if (!can_show_attribute(tracer, object, name)) return nullptr;
   }
   if (PyType_Check(object)) {
+    if (!is_mutable_class(type)) return load_from_type(tracer, reinterpret_cast<PyTypeObject*>(object), name);
+    // A metaclass may have a say, or get one; and a class may get another metaclass.
     static PyObject* const own_lookup_name = interned("__getattribute__");
-    if (type != &PyType_Type && type->tp_getattro != PyType_Type.tp_getattro) {  // a metaclass that has a say
-      Ref own_lookup = lookup_in_class(tracer, type, own_lookup_name);
-      if (!own_lookup) return nullptr;
-      if (PyFunction_Check(own_lookup.get()))
-        return call(tracer, own_lookup.get(), {Ref::borrow(object), Ref::borrow(name)});
-    }
-    return load_from_type(tracer, reinterpret_cast<PyTypeObject*>(object), name);
+    guard_special_methods(tracer, object);
+    if (Source* source = tracer.outside.source_of(object))
+      tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+    Ref own_lookup = lookup_in_class(tracer, type, own_lookup_name);
+    if (!own_lookup && PyErr_Occurred()) return nullptr;
+    Ref value = own_lookup && PyFunction_Check(own_lookup.get())
+                    ? call(tracer, own_lookup.get(), {Ref::borrow(object), Ref::borrow(name)})
+                    : load_from_type(tracer, reinterpret_cast<PyTypeObject*>(object), name);
+    return value || !attribute_is_missing(tracer) ? value : ask_getattr(tracer, object, name);
   }
   if (PyModule_Check(object)) return load_from_python_module(tracer, object, name);
   if (type == &PySuper_Type) return load_from_super(tracer, object, name);
@@ -437,6 +578,9 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   }
   if (is_generic_alias_or_union(type)) return load_from_alias_or_union(tracer, object, name);
   if (!is_generic_getattr(type)) {
+    if (tracer.outside.source_of(object) && !is_plain_builtin_type(type))
+      return tracer.give_up(BreakReason::OpaqueObject,
+                            std::string("attributes of a ") + type->tp_name + " come from native code");
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
     return tracer.broken() ? Ref() : value;
   }
@@ -446,31 +590,26 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     return tracer.broken() ? Ref() : value;
   }
 
+  guard_special_methods(tracer, object);  // __getattribute__ and __getattr__ may come later
   const bool may_be_overridden = type->tp_getattro != PyObject_GenericGetAttr;
   Ref override = may_be_overridden ? lookup_in_class(tracer, type, getattribute_name) : Ref();
   if (!override && PyErr_Occurred()) return nullptr;
+  const bool is_like_module = may_be_overridden && class_attribute(type, getattr_name) == known_types()->module_getattr;
   Ref value = override && PyFunction_Check(override.get())
                   ? call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name)})
                   : find_generically(tracer, object, name);
   if (value || tracer.broken()) return value;
-  if (!may_be_overridden) return PyErr_Occurred() ? Ref() : attribute_error(object, name);
-  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
-  PyObject *error, *error_value, *error_traceback;
-  PyErr_Fetch(&error, &error_value, &error_traceback);
-  Ref fallback = lookup_in_class(tracer, type, getattr_name);
-  if (!fallback) {
-    if (PyErr_Occurred()) return nullptr;
-    if (!error) return attribute_error(object, name);
-    PyErr_Restore(error, error_value, error_traceback);
-    return nullptr;
-  }
-  Ref::steal(error), Ref::steal(error_value), Ref::steal(error_traceback);
-  if (fallback.is(known_types()->module_getattr)) {
+  if (!PyErr_Occurred()) attribute_error(object, name);
+  if (!may_be_overridden || !attribute_is_missing(tracer)) return nullptr;
+  if (is_like_module) {
+    PyErr_Clear();
+    lookup_in_class(tracer, type, getattr_name);
     bool found = false;
     value = load_from_module_tables(tracer, object, name, found);
     if (found || PyErr_Occurred()) return value;
+    attribute_error(object, name);
   }
-  return call(tracer, fallback.get(), {Ref::borrow(object), Ref::borrow(name)});
+  return ask_getattr(tracer, object, name);
 }
 
 }  // namespace
@@ -497,6 +636,7 @@ bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable
     if (!override && PyErr_Occurred()) return false;
     is_module = !override || !PyFunction_Check(override.get());
   }
+  guard_special_methods(tracer, object);
   if (is_fake(object) ||
       (is_generic_getattr(type) && !PyType_Check(object) && !PyModule_Check(object) &&
        type->tp_getattro == PyObject_GenericGetAttr) ||
@@ -553,7 +693,7 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
   if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object);
   if (!tracer.outside.source_of(object)) {
     if (value && !tracer.outside.fill_if_stand_in(tracer, value)) return false;
-    guard_special_methods(tracer, object, {"__setattr__"});
+    guard_special_methods(tracer, object);
     if (tracer.broken()) return false;
     if (PyType_Check(object) && !tracer.classes.has(object))
       return tracer.give_up(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
@@ -663,7 +803,17 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
     if (PyErr_Occurred()) return nullptr;
     tracer.guards.add_missing(source, Access::DictItem, name, -1, tracer.origin());
   }
+  if (Ref found = load_builtin(tracer, frame, name); found || PyErr_Occurred()) return found;
+  PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+  add_name_context(name);
+  return nullptr;
+}
+
+Ref load_builtin(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* builtins = frame.builtins.get();
+  if (const AttributeWrite* write = tracer.outside.pending(builtins, name)) return write->value;
+  if (tracer.outside.replacement_of(builtins))
+    return tracer.give_up(BreakReason::FrameIntrospection, "the builtins are used as a dict");
   Source* source = tracer.outside.source_of(builtins);
   if (!source) {
     source = tracer.guards.pinned(builtins, "builtins");
@@ -671,10 +821,7 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
   }
   PyObject* raw = PyDict_GetItemWithError(builtins, name);
   if (raw) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, name, -1, raw));
-  if (!PyErr_Occurred()) {
-    PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
-    add_name_context(name);
-  }
+  if (!PyErr_Occurred()) tracer.guards.add_missing(source, Access::DictItem, name, -1, tracer.origin());
   return nullptr;
 }
 

@@ -19,10 +19,18 @@ Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyOb
 // _PyType_Lookup with a guard on what was found, or that nothing was. Raw: an unbound descriptor, outside. Null Ref
 // without a Python error: absent.
 Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name);
-// Guards that the special methods of an operation are what they are now, before C code looks them up itself.
-void guard_special_methods(Tracer& tracer, PyObject* object, std::initializer_list<const char*> names);
+// Before C code does anything with an object: whatever it may look up in the object's class is guarded to be what it is
+// now, or to be absent still.
+void guard_special_methods(Tracer& tracer, PyObject* object);
+// The order in which a class and its bases are looked through is guarded.
+void guard_bases(Tracer& tracer, PyTypeObject* type);
+// What isinstance(object, classes) and issubclass(object, classes) look at apart from Python methods: bases, and which
+// special methods there are.
+void guard_class_check(Tracer& tracer, PyObject* object, PyObject* classes);
 
 Ref load_global(Tracer& tracer, Frame& frame, PyObject* name);
+// The same among the builtins of the frame alone; null Ref without a Python error: there is none of that name.
+Ref load_builtin(Tracer& tracer, Frame& frame, PyObject* name);
 // An attribute of the object's own __dict__ or overlay; null Ref without error: absent.
 Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name);
 // Whether an outside instance, dict or cell itself has the attribute, before what the trace wrote; guarded.

@@ -3,6 +3,7 @@
 #include "trace/calls.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 #include "python/code_object.h"
@@ -233,11 +234,9 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         is_exception_from_outside(tracer, values[0].get()))
       return text_of_exception(tracer, values[0].get(), "__str__");
     if (type == &PyUnicode_Type && values.size() == 1 && !may_become_text(tracer, values[0].get())) return nullptr;
-    for (const Ref& value : values) {
-      guard_special_methods(tracer, value.get(),
-                            {"__iter__", "__len__", "__next__", "__int__", "__float__", "__str__"});
-      if (tracer.broken()) return nullptr;
-    }
+    if (type == &PySet_Type || type == &PyFrozenSet_Type || PyType_IsSubtype(type, &PyDict_Type) ||
+        !std::strcmp(type->tp_name, "itertools.groupby"))
+      for (const Ref& value : values) tell_apart(tracer, value.get());
     return call_natively(tracer, reinterpret_cast<PyObject*>(type), Arguments{values, arguments.keyword_names});
   }
   return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
@@ -300,8 +299,9 @@ const char* method_name(PyObject* callable) noexcept {
 
 // Methods of containers that look for an element or compare with another container.
 bool compares_elements(PyObject* callable) noexcept {
-  static constexpr std::string_view kNames[] = {"index",  "count",  "remove", "__contains__", "__eq__",
-                                                "__ne__", "__lt__", "__le__", "__gt__",       "__ge__"};
+  static constexpr std::string_view kNames[] = {"index",  "count",    "remove", "__contains__", "__eq__",
+                                                "__ne__", "__lt__",   "__le__", "__gt__",       "__ge__",
+                                                "sort",   "fromkeys", "update", "__hash__",     "isdisjoint"};
   const char* name = method_name(callable);
   return name && std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) != std::end(kNames);
 }
@@ -474,7 +474,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     if (self && PyUnicode_Check(self) && formats_arguments(callable))
       for (const Ref& value : arguments.values)
         if (!may_become_text(tracer, value.get())) return nullptr;
-    if (compares_elements(callable)) {
+    if (compares_elements(callable) || (self && PyAnySet_Check(self))) {
       if (self) tell_apart(tracer, self);
       for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
     }

@@ -123,7 +123,7 @@ bool look_ahead(Tracer& tracer, PyTypeObject* metaclass, PyObject* bases, PyObje
   Py_ssize_t position = 0;
   PyObject *key, *value;
   while (PyDict_Next(members, &position, &key, &value)) {
-    guard_special_methods(tracer, value, {"__set_name__"});
+    guard_special_methods(tracer, value);
     if (tracer.broken()) return false;
   }
   return true;
@@ -143,18 +143,9 @@ bool set_module(Tracer& tracer, PyObject* members) {
 
 Ref load_build_class(Tracer& tracer, Frame& frame) {
   static PyObject* const name = interned("__build_class__");
-  PyObject* builtins = frame.builtins.get();
-  PyObject* raw = PyDict_GetItemWithError(builtins, name);
-  if (!raw) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_NameError, "__build_class__ not found");
-    return nullptr;
-  }
-  Source* source = tracer.outside.source_of(builtins);
-  if (!source) {
-    source = tracer.guards.pinned(builtins, "builtins");
-    tracer.outside.know(builtins, source);
-  }
-  return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, name, -1, raw));
+  Ref found = load_builtin(tracer, frame, name);
+  if (!found && !PyErr_Occurred()) PyErr_SetString(PyExc_NameError, "__build_class__ not found");
+  return found;
 }
 
 Ref load_name(Tracer& tracer, Frame& frame, PyObject* name) {

@@ -25,7 +25,10 @@ Ref build_sequence(Tracer& tracer, Frame& frame, int32_t count, bool is_tuple) {
 Ref build_set(Tracer& tracer, Frame& frame, int32_t count) {
   bool ok = true;
   Ref built = Ref::steal(PySet_New(nullptr));
-  for (int32_t i = count; i > 0 && ok; --i) ok = PySet_Add(built.get(), frame.top(i).get()) == 0 && !tracer.broken();
+  for (int32_t i = count; i > 0 && ok; --i) {
+    guard_as_key(tracer, built.get(), frame.top(i).get());
+    ok = PySet_Add(built.get(), frame.top(i).get()) == 0 && !tracer.broken();
+  }
   for (int32_t i = 0; i < count; ++i) frame.pop();
   return ok ? std::move(built) : Ref();
 }
@@ -33,9 +36,11 @@ Ref build_set(Tracer& tracer, Frame& frame, int32_t count) {
 Ref build_map(Tracer& tracer, Frame& frame, int32_t count) {
   bool ok = true;
   Ref built = Ref::steal(PyDict_New());
-  for (int32_t i = count; i > 0 && ok; --i)
+  for (int32_t i = count; i > 0 && ok; --i) {
+    guard_as_key(tracer, built.get(), frame.top(2 * i).get());
     ok = tracer.outside.fill_if_stand_in(tracer, frame.top(2 * i - 1).get()) &&
          PyDict_SetItem(built.get(), frame.top(2 * i).get(), frame.top(2 * i - 1).get()) == 0 && !tracer.broken();
+  }
   for (int32_t i = 0; i < 2 * count; ++i) frame.pop();
   return ok ? std::move(built) : Ref();
 }
@@ -133,7 +138,7 @@ bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {
     return !PyErr_Occurred();
   }
   if (!expose(tracer, iterable)) return false;
-  guard_special_methods(tracer, iterable, {"__iter__", "__len__"});
+  guard_special_methods(tracer, iterable);
   if (tracer.broken()) return false;
   if (!Py_TYPE(iterable)->tp_iter && !PySequence_Check(iterable)) {
     PyErr_Format(PyExc_TypeError, "Value after * must be an iterable, not %.200s", Py_TYPE(iterable)->tp_name);

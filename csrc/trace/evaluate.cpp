@@ -315,12 +315,14 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::SET_UPDATE: {
         Ref iterable = frame.pop();
-        ok = fill_target(tracer, frame, arg) && expose(tracer, iterable.get()) &&
-             _PySet_Update(frame.top(arg).get(), iterable.get()) == 0 && !tracer.broken();
+        ok = fill_target(tracer, frame, arg) && expose(tracer, iterable.get());
+        if (ok) tell_apart(tracer, iterable.get());
+        ok = ok && _PySet_Update(frame.top(arg).get(), iterable.get()) == 0 && !tracer.broken();
         break;
       }
       case Op::MAP_ADD: {
         Ref item = frame.pop(), key = frame.pop();
+        guard_as_key(tracer, frame.top(arg).get(), key.get());
         ok = fill_target(tracer, frame, arg) && tracer.outside.fill_if_stand_in(tracer, item.get()) &&
              PyDict_SetItem(frame.top(arg).get(), key.get(), item.get()) == 0 && !tracer.broken();
         break;
@@ -502,7 +504,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       }
       case Op::CHECK_EXC_MATCH:
-        ok = check_match(frame);
+        ok = check_match(tracer, frame);
         break;
       case Op::CHECK_EG_MATCH:
         ok = check_group_match(tracer, frame);

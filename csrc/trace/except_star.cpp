@@ -28,7 +28,8 @@ bool guard_group(Tracer& tracer, PyObject* exception) {
   if (!is_group(exception)) return true;
   if (tracer.outside.source_of(exception))
     return tracer.give_up(BreakReason::ExceptStar, "an exception group from before the trace is split") != nullptr;
-  guard_special_methods(tracer, exception, {"derive", "__notes__"});
+  static PyObject* const names[] = {interned("derive"), interned("__notes__")};
+  for (PyObject* name : names) lookup_in_class(tracer, Py_TYPE(exception), name);
   if (tracer.broken()) return false;
   PyObject* held = exceptions_of(exception);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i)
@@ -59,6 +60,7 @@ bool split(Tracer& tracer, PyObject* exception, PyObject* type, Ref& match, Ref&
     match = rest = Ref::none();
     return true;
   }
+  guard_class_check(tracer, exception, type);
   if (PyErr_GivenExceptionMatches(exception, type)) {
     rest = Ref::none();
     if (is_group(exception)) {

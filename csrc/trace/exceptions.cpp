@@ -135,9 +135,10 @@ bool catches_exceptions_only(PyObject* type) {
   return all;
 }
 
-bool check_match(Frame& frame) {
+bool check_match(Tracer& tracer, Frame& frame) {
   Ref type = frame.pop();
   if (!catches_exceptions_only(type.get())) return false;
+  guard_bases(tracer, Py_TYPE(frame.top().get()));
   frame.push(Ref::boolean(PyErr_GivenExceptionMatches(frame.top().get(), type.get())));
   return true;
 }

@@ -15,7 +15,7 @@ bool handle_error(Tracer& tracer, Frame& frame);
 // Whether a class or a tuple of classes may stand in an except clause; otherwise a TypeError.
 bool catches_exceptions_only(PyObject* type);
 // `except type`: whether the exception below it on the stack is one.
-bool check_match(Frame& frame);
+bool check_match(Tracer& tracer, Frame& frame);
 
 // While one lives, a trace runs on this thread that began while this exception was being handled (borrowed; null or
 // None: there was none).

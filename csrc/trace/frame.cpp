@@ -1,7 +1,5 @@
 #include "trace/frame.h"
 
-#include <algorithm>
-#include <string_view>
 #include <unordered_set>
 
 #include "python/code_extra.h"
@@ -59,28 +57,6 @@ int32_t PreparedCode::first_instruction() const noexcept {
   for (size_t i = 0; i < bytecode.instructions.size(); ++i)
     if (bytecode.instructions[i].op == Op::RESUME) return static_cast<int32_t>(i);
   return 0;
-}
-
-bool PreparedCode::reads_own_frame() const {
-  static constexpr std::string_view kGlobals[] = {"eval", "exec", "breakpoint"};
-  static constexpr std::string_view kWithoutArguments[] = {"locals", "vars", "dir"};
-  static constexpr std::string_view kAttributes[] = {"_getframe", "currentframe", "set_trace"};
-  auto names = [&](auto& list, int32_t name) {
-    const char* text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(bytecode.names.get(), name));
-    return text && std::find(std::begin(list), std::end(list), std::string_view(text)) != std::end(list);
-  };
-  if (!reads_own_frame_) {
-    reads_own_frame_ = false;
-    for (size_t i = 0; i < bytecode.instructions.size(); ++i) {
-      const Instruction& now = bytecode.instructions[i];
-      const bool is_call = i + 1 < bytecode.instructions.size() && bytecode.instructions[i + 1].op == Op::CALL;
-      if (now.op == Op::LOAD_GLOBAL && is_call && bytecode.instructions[i + 1].arg == 0)
-        *reads_own_frame_ |= names(kWithoutArguments, now.arg);
-      if (now.op == Op::LOAD_GLOBAL) *reads_own_frame_ |= names(kGlobals, now.arg);
-      if (now.op == Op::LOAD_ATTR || now.op == Op::LOAD_METHOD) *reads_own_frame_ |= names(kAttributes, now.arg);
-    }
-  }
-  return *reads_own_frame_;
 }
 
 void note_prologue(PyCodeObject* code, int32_t length) {

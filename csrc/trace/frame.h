@@ -28,16 +28,12 @@ struct PreparedCode {
   // What only the end of a trace asks for; made when first wanted.
   const Liveness& liveness() const;
   const StackLayout& stack_layout() const;
-  // Whether it names what looks at the running frame itself (locals(), eval(), sys._getframe()): such a frame can only
-  // run as it is.
-  bool reads_own_frame() const;
   // The instruction at which the function proper begins: cells and free variables are in place.
   int32_t first_instruction() const noexcept;
 
  private:
   mutable std::unique_ptr<Liveness> liveness_;
   mutable std::unique_ptr<StackLayout> stack_layout_;
-  mutable std::optional<bool> reads_own_frame_;
 };
 
 // An outside object that no instruction has used yet: it enters the trace, with its guards, when one does. Moving it
@@ -68,6 +64,7 @@ struct Frame {
   Ref keyword_names;        // set by KW_NAMES for the next CALL
   Ref shown_in_tracebacks;  // the frame object that stands for it there; made when first wanted
   bool is_root = false;
+  bool is_looked_at = false;     // by what wants its locals or its code: it can only run as it is (frame_readers.h)
   bool called_directly = false;  // the caller's instruction is a call whose result is what this frame returns
   // By fast local. Root frame: at first the caller's objects (borrowed from the CPython frame). Empty: there are none.
   std::vector<Untouched> untouched;

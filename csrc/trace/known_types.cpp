@@ -48,6 +48,17 @@ Ref import_object(const char* dotted_path) {
   return imported;
 }
 
+Ref import_loaded(const char* dotted_path) {
+  const std::string path = dotted_path;
+  PyObject* modules = PyImport_GetModuleDict();
+  Ref found;
+  for (size_t end = path.rfind('.'); !found && end != std::string::npos && end > 0; end = path.rfind('.', end - 1))
+    if (PyObject* module = PyDict_GetItemString(modules, path.substr(0, end).c_str()); module && PyModule_Check(module))
+      found = attribute_at(Ref::borrow(module), path, end);
+  PyErr_Clear();
+  return found;
+}
+
 namespace {
 
 // Never released: they live as long as torch does.

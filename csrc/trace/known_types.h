@@ -29,6 +29,8 @@ struct KnownTypes {
 // Imports torch; null with a Python error set if it is not what minidynamo supports.
 const KnownTypes* known_types();
 
+// module.name.name... of a module that the program has imported, or null without a Python error.
+Ref import_loaded(const char* dotted_path);
 // module.name.name..., or null with a Python error set.
 Ref import_object(const char* dotted_path);
 

@@ -3,6 +3,9 @@
 // frame hook.
 #include "trace/operations.h"
 
+#include <cstring>
+
+#include "python/native_contents.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/type_version.h"
@@ -70,7 +73,7 @@ bool is_number(PyObject* object) noexcept {
 
 // Containers that CPython compares by what they hold: by identity first.
 bool holds_objects(PyObject* object) noexcept {
-  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) ||
+  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
          known_types()->deque == native_base(Py_TYPE(object)) || PyDictViewSet_Check(object) ||
          PyDictValues_Check(object);
 }
@@ -81,27 +84,61 @@ bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
   return source && source->access != Access::Pinned;
 }
 
+// An outside object is told from others. Objects that the trace knows by their address only (keys of a dict from before
+// the call) have no place where they could be found again: to be none of these, the object must be the same.
+void tell_from_others(Tracer& tracer, PyObject* object, Source* source) {
+  if (tracer.outside.pins_type(Py_TYPE(object)))
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  else
+    tracer.outside.told_apart(source);
+}
+
+// The object that another one is hashed and compared by: what a bound method is bound to, what a weak reference leads
+// to, the dict behind a view. Null: none.
+PyObject* identity_behind(PyObject* object) noexcept {
+  if (PyMethod_Check(object)) return PyMethod_GET_SELF(object);
+  if (PyDictViewSet_Check(object) || PyDictValues_Check(object))
+    return reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(object)->dv_dict);
+  if (!PyWeakref_CheckRefExact(object)) return nullptr;
+  PyObject* referent = PyWeakref_GET_OBJECT(object);
+  return referent == Py_None ? nullptr : referent;
+}
+
+bool is_container(PyObject* object) noexcept {
+  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
+         native_base(Py_TYPE(object)) == known_types()->deque;
+}
+
 void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
   PyTypeObject* type = Py_TYPE(object);
-  if (type == &PyUnicode_Type || is_number(object) || tracer.broken()) return;
+  if (type == &PyUnicode_Type || is_number(object) || is_fake(object) || tracer.broken()) return;
   const StandIn* stand_in = tracer.outside.stand_in(object);
   if (stand_in && !stand_in->filled) return;  // what it holds has not entered
   NestingLevel level;
-  if (PyTuple_Check(object) || PyList_Check(object)) {
-    if (level.is_too_deep() || !visited.add(object)) return;  // CPython's comparison ends there too
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      tell_apart(tracer, PySequence_Fast_GET_ITEM(object, i), visited);
-  } else if (PyDict_Check(object)) {
-    if (level.is_too_deep() || !visited.add(object)) return;
-    Py_ssize_t position = 0;
-    PyObject *key, *value;
-    while (PyDict_Next(object, &position, &key, &value)) tell_apart(tracer, value, visited);
-  } else if (Source * source; is_outside_instance(tracer, object, source)) {
-    tracer.outside.told_apart(source);
+  if (level.is_too_deep()) return;  // CPython's comparison ends there too
+  if (is_container(object)) {
+    if (!visited.add(object)) return;
+    for (PyObject* item : native_contents(object).items) tell_apart(tracer, item, visited);
+    return;
   }
+  if (PyObject* behind = identity_behind(object); behind && !tracer.outside.source_of(object))
+    return tell_apart(tracer, behind, visited);
+  if (Source * source; is_outside_instance(tracer, object, source)) tell_from_others(tracer, object, source);
 }
 
 }  // namespace
+
+int binary_operator_named(const char* name) noexcept {
+  for (size_t i = 0; i < std::size(kBinaryOperators); ++i)
+    if (!std::strcmp(kBinaryOperators[i].function, name)) return static_cast<int>(i);
+  return -1;
+}
+
+int comparison_named(const char* name) noexcept {
+  for (size_t i = 0; i < std::size(kComparisonFunctions); ++i)
+    if (!std::strcmp(kComparisonFunctions[i], name)) return static_cast<int>(i);
+  return -1;
+}
 
 void tell_apart(Tracer& tracer, PyObject* object) {
   Visited visited;
@@ -110,7 +147,14 @@ void tell_apart(Tracer& tracer, PyObject* object) {
 
 void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
   PyTypeObject* type = Py_TYPE(key);
-  if (type == &PyUnicode_Type || is_number(key)) return;
+  if (type == &PyUnicode_Type || is_number(key) || is_fake(key)) return;
+  guard_special_methods(tracer, key);  // it may get a __hash__ or __eq__
+  if (PyFrozenSet_Check(key)) {
+    for (PyObject* item : native_contents(key).items) guard_as_key(tracer, container, item);
+    return;
+  }
+  if (PyObject* behind = identity_behind(key); behind && !tracer.outside.source_of(key))
+    return guard_as_key(tracer, container, behind);
   if (PyTuple_Check(key)) {
     NestingLevel level;
     if (level.is_too_deep()) {
@@ -120,14 +164,15 @@ void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) guard_as_key(tracer, container, PyTuple_GET_ITEM(key, i));
     return;
   }
-  const bool goes_by_identity =
-      type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) || type == &PyMethod_Type;
+  const bool goes_by_identity = type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) ||
+                                type == &PyMethod_Type || PyCFunction_Check(key) || PyWeakref_CheckRefExact(key) ||
+                                type == &_PyMethodWrapper_Type;
   Source* source;
   if (!goes_by_identity || !is_outside_instance(tracer, key, source)) return;
   if (tracer.outside.source_of(container))
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
   else
-    tracer.outside.told_apart(source);
+    tell_from_others(tracer, key, source);
 }
 
 namespace {
@@ -135,9 +180,15 @@ namespace {
 // Two outside objects that the program found to be different must be different at the next call.
 void guard_different(Tracer& tracer, PyObject* left, PyObject* right) {
   Source *left_source, *right_source;
-  if (left != right && is_outside_instance(tracer, left, left_source) &&
-      is_outside_instance(tracer, right, right_source))
+  if (left == right) return;
+  const bool is_left = is_outside_instance(tracer, left, left_source),
+             is_right = is_outside_instance(tracer, right, right_source);
+  if (is_left && is_right)
     tracer.guards.add_relation(left_source, GuardKind::NotSameAs, right_source, tracer.origin());
+  else if (is_left && tracer.outside.pins_type(Py_TYPE(right)) && tracer.outside.source_of(right))
+    tracer.guards.add(left_source, GuardKind::Identity, tracer.origin());
+  else if (is_right && tracer.outside.pins_type(Py_TYPE(left)) && tracer.outside.source_of(left))
+    tracer.guards.add(right_source, GuardKind::Identity, tracer.origin());
 }
 
 // A method of the class that is Python code; null Ref without error if there is none.
@@ -152,8 +203,8 @@ Ref python_method(Tracer& tracer, PyObject* object, const char* name) {
 Ref python_class_getitem(Tracer& tracer, PyObject* container) {
   static PyObject* const name = interned("__class_getitem__");
   if (!PyType_Check(container)) return nullptr;
-  PyObject* found = class_attribute(reinterpret_cast<PyTypeObject*>(container), name);
-  return found && Py_IS_TYPE(found, &PyClassMethod_Type) ? load_attribute(tracer, container, name) : Ref();
+  Ref found = lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(container), name);
+  return found && Py_IS_TYPE(found.get(), &PyClassMethod_Type) ? load_attribute(tracer, container, name) : Ref();
 }
 
 Ref checked(Tracer& tracer, PyObject* result) { return adopt_result(tracer, Ref::steal(result)); }
@@ -182,7 +233,7 @@ Ref tensor_index(Tracer& tracer, PyObject* key) {
   }
   if (PyLong_Check(key) || !Py_TYPE(key)->tp_as_number || !Py_TYPE(key)->tp_as_number->nb_index)
     return Ref::borrow(key);
-  guard_special_methods(tracer, key, {"__index__"});
+  guard_special_methods(tracer, key);
   return adopt_result(tracer, Ref::steal(PyNumber_Index(key)));
 }
 
@@ -209,6 +260,7 @@ bool use_opaque(Tracer& tracer, PyObject* object) {
 
 bool expose(Tracer& tracer, PyObject* object) {
   if (is_number(object) || PyUnicode_CheckExact(object)) return true;
+  guard_special_methods(tracer, object);
   if (StandIn* stand_in = tracer.outside.stand_in(object))
     return stand_in->filled || tracer.outside.fill(tracer, *stand_in);
   Source* source = tracer.outside.source_of(object);
@@ -286,10 +338,13 @@ int truth(Tracer& tracer, PyObject* object) {
   if (tracer.outside.is_opaque(object)) return use_opaque(tracer, object), -1;
   StandIn* stand_in = tracer.outside.stand_in(object);
   if (stand_in && !stand_in->filled) return tracer.outside.length(tracer, *stand_in) != 0;
-  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
-    guard_special_methods(tracer, object, {"__bool__", "__len__"});
-    if (PyErr_Occurred()) return -1;
-  }
+  guard_special_methods(tracer, object);
+  PyTypeObject* type = Py_TYPE(object);
+  const bool is_always_true = !(type->tp_as_number && type->tp_as_number->nb_bool) &&
+                              !(type->tp_as_mapping && type->tp_as_mapping->mp_length) &&
+                              !(type->tp_as_sequence && type->tp_as_sequence->sq_length);
+  if (is_always_true) return 1;
+  if (!expose(tracer, object)) return -1;
   const int is_true = PyObject_IsTrue(object);
   return tracer.broken() ? -1 : is_true;
 }
@@ -302,7 +357,7 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* operand) {
                                                       : "invert",
                            {operand});
   if (!expose(tracer, operand)) return nullptr;
-  guard_special_methods(tracer, operand, {"__neg__", "__pos__", "__invert__"});
+  guard_special_methods(tracer, operand);
   if (tracer.broken()) return nullptr;
   if (op == Op::UNARY_NEGATIVE) return checked(tracer, PyNumber_Negative(operand));
   if (op == Op::UNARY_POSITIVE) return checked(tracer, PyNumber_Positive(operand));
@@ -339,8 +394,8 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
       if (!expose(tracer, PyTuple_GET_ITEM(right, i))) return nullptr;
   if (number == kRemainder && (PyUnicode_Check(left) || PyBytes_Check(left)) && !may_become_text(tracer, right))
     return nullptr;
-  guard_special_methods(tracer, left, {binary.method});
-  guard_special_methods(tracer, right, {binary.reflected});
+  guard_special_methods(tracer, left);
+  guard_special_methods(tracer, right);
   if (tracer.broken()) return nullptr;
   if (const Ref operands[] = {Ref::borrow(left), Ref::borrow(right)}; are_scalars(Arguments{operands}, true))
     return compute_with_scalars(tracer, [&] { return Ref::steal(binary.apply(left, right)); });
@@ -360,8 +415,12 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
     return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
   }
   if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
-  guard_special_methods(tracer, left, {kComparisonMethods[comparison]});
-  guard_special_methods(tracer, right, {kComparisonMethods[comparison]});
+  guard_special_methods(tracer, left);
+  guard_special_methods(tracer, right);
+  if (identity_behind(left) || identity_behind(right)) {  // bound methods, weak references
+    tell_apart(tracer, left);
+    tell_apart(tracer, right);
+  }
   if (holds_objects(left) && holds_objects(right)) {
     tell_apart(tracer, left);
     tell_apart(tracer, right);
@@ -399,11 +458,11 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
       guard_different(tracer, element, item);
       if (element == item) break;
     }
-  } else if (holds_objects(container)) {
+  } else if (holds_objects(container) || PyAnySet_Check(container)) {
     tell_apart(tracer, container);
     tell_apart(tracer, item);
   }
-  guard_special_methods(tracer, container, {"__iter__", "__getitem__"});
+  guard_special_methods(tracer, container);
   if (tracer.broken()) return -1;
   const int found = PySequence_Contains(container, item);
   return tracer.broken() ? -1 : found;

@@ -4,6 +4,11 @@
 
 namespace minidynamo {
 
+// CPython's NB_* number of an operator by its name in the operator module ("add", "iadd"); -1: none.
+int binary_operator_named(const char* name) noexcept;
+// Py_LT... by such a name; -1: none.
+int comparison_named(const char* name) noexcept;
+
 int truth(Tracer& tracer, PyObject* object);  // 1, 0, or -1 on failure
 Ref unary_operation(Tracer& tracer, Op op, PyObject* operand);
 Ref binary_operation(Tracer& tracer, int number, PyObject* left,

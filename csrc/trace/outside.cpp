@@ -6,6 +6,7 @@
 #include "guard/constants.h"
 #include "python/bound_method.h"
 #include "python/dict_version.h"
+#include "python/native_contents.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/set_table.h"
@@ -101,43 +102,7 @@ bool is_plain_key(PyObject* object) noexcept {
                                  (type->tp_richcompare == PyBaseObject_Type.tp_richcompare || !type->tp_richcompare));
 }
 
-namespace {
-
-// The value of that very key, found without hashing or comparing, which may be the program's code.
-PyObject* value_beside(PyObject* dict, PyObject* wanted) noexcept {
-  Py_ssize_t position = 0;
-  PyObject *key, *value;
-  while (PyDict_Next(dict, &position, &key, &value))
-    if (key == wanted) return value;
-  return nullptr;
-}
-
-}  // namespace
-
-std::vector<PyObject*> elements_of(const StandIn& stand_in) {
-  PyObject* object = stand_in.object.get();
-  PyTypeObject* base = native_base(Py_TYPE(object));
-  std::vector<PyObject*> now;
-  if (PyList_Check(object)) {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) now.push_back(PyList_GET_ITEM(object, i));
-    return now;
-  }
-  if (PyDict_Check(object) && base != known_types()->ordered_dict) {
-    Py_ssize_t position = 0;
-    PyObject *key, *value;
-    while (PyDict_Next(object, &position, &key, &value)) now.insert(now.end(), {key, value});
-    return now;
-  }
-  // As the C class iterates, whatever a subclass does. Of an OrderedDict, its own order.
-  Ref iterator = Ref::steal(base->tp_iter(object));
-  Ref items = iterator ? Ref::steal(PySequence_List(iterator.get())) : Ref();
-  for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) {
-    now.push_back(PyList_GET_ITEM(items.get(), i));
-    if (PyDict_Check(object)) now.push_back(value_beside(object, now.back()));
-  }
-  PyErr_Clear();
-  return now;
-}
+std::vector<PyObject*> elements_of(const StandIn& stand_in) { return native_contents(stand_in.object.get()).items; }
 
 Source* Outside::source_of(PyObject* object) const noexcept {
   auto found = sources_.find(object);
@@ -164,6 +129,7 @@ Source* Outside::source_or_pin(Tracer& tracer, PyObject* object) {
   }
   Source* source = tracer.guards.pinned(object, text);
   know(object, source);
+  if (!is_guarded_by_identity(object) && !PyDict_Check(object)) pinned_types_.insert(Py_TYPE(object));
   return source;
 }
 
@@ -253,7 +219,7 @@ namespace {
 
 // Such a match asks the bytearray for its bytes when it is asked for them.
 bool is_match_in_bytearray(PyObject* match) {
-  Ref searched = Ref::steal(PyObject_GetAttrString(match, "string"));
+  Ref searched = native_attribute(match, "string");
   if (!searched) PyErr_Clear();
   return searched && PyByteArray_Check(searched.get());
 }
@@ -294,7 +260,7 @@ Ref Outside::enter_holder(Tracer& tracer, Source* source, const char* held_name,
   PyObject* raw = source->value.get();
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   Ref name = Ref::steal(PyUnicode_InternFromString(held_name));
-  Ref held = Ref::steal(PyObject_GetAttr(raw, name.get()));
+  Ref held = native_attribute(raw, name.get());
   Ref entered =
       held ? enter(tracer, tracer.guards.child(source, Access::Attribute, name.get(), -1, held.get())) : Ref();
   if (!entered) return nullptr;
@@ -310,7 +276,7 @@ Ref Outside::enter_holder(Tracer& tracer, Source* source, const char* held_name,
 // An attribute of a holder that must be the same at the next call.
 void Outside::guard_part(Tracer& tracer, Source* source, const char* name, GuardKind kind) {
   Ref key = Ref::steal(PyUnicode_InternFromString(name));
-  Ref part = Ref::steal(PyObject_GetAttr(source->value.get(), key.get()));
+  Ref part = native_attribute(source->value.get(), key.get());
   if (part)
     tracer.guards.add(tracer.guards.child(source, Access::Attribute, key.get(), -1, part.get()), kind, tracer.origin());
   PyErr_Clear();
@@ -327,7 +293,7 @@ Ref Outside::enter_bound_native(Tracer& tracer, Source* source) {
 }
 
 Ref Outside::enter_super(Tracer& tracer, Source* source) {
-  Ref after = Ref::steal(PyObject_GetAttrString(source->value.get(), "__thisclass__"));
+  Ref after = native_attribute(source->value.get(), "__thisclass__");
   guard_part(tracer, source, "__thisclass__", GuardKind::Identity);
   return enter_holder(tracer, source, "__self__", [&](PyObject* self) {
     return Ref::steal(
@@ -421,7 +387,7 @@ Ref Outside::enter_container(Tracer& tracer, Source* source) {
   if (!object) return nullptr;
   auto attribute = [&](const char* name) {
     Ref key = Ref::steal(PyUnicode_InternFromString(name));
-    Ref value = Ref::steal(PyObject_GetAttr(raw, key.get()));
+    Ref value = native_attribute(raw, key.get());
     return value ? enter(tracer, tracer.guards.child(source, Access::Attribute, key.get(), -1, value.get())) : Ref();
   };
   if (base == known_types()->deque) {
@@ -458,7 +424,7 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
   PyObject* original = stand_in.original.get();
   PyObject* object = stand_in.object.get();
   PyTypeObject* base = container_base(Py_TYPE(original));
-  if (PyObject_Size(original) > kLargestContainer)
+  if (native_size(original) > kLargestContainer)
     return tracer.give_up(BreakReason::ContainerTooLarge, stand_in.source->to_text() + " has too many elements") !=
            nullptr;
   auto entered = [&](Access access, PyObject* key, Py_ssize_t index, PyObject* value) {
@@ -468,9 +434,9 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
   };
   if (base == &PyList_Type || base == known_types()->deque) {
     tracer.guards.add(stand_in.source, GuardKind::Length, tracer.origin());
-    Ref items = Ref::steal(PySequence_List(original));
-    for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) {
-      Ref item = entered(Access::Index, nullptr, i, PyList_GET_ITEM(items.get(), i));
+    const std::vector<PyObject*> items = native_contents(original).items;
+    for (size_t i = 0; i < items.size(); ++i) {
+      Ref item = entered(Access::Index, nullptr, static_cast<Py_ssize_t>(i), items[i]);
       if (!item) return false;
       if (base == &PyList_Type) {
         if (PyList_Append(object, item.get()) < 0) return false;
@@ -481,7 +447,7 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
       }
       stand_in.snapshot.push_back(std::move(item));
     }
-    return static_cast<bool>(items);
+    return true;
   }
   if (base == &PyByteArray_Type) {
     tracer.guards.add(stand_in.source, GuardKind::Value, tracer.origin());
@@ -505,32 +471,27 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
     return copy_set_table(object, original);
   }
   tracer.guards.add(stand_in.source, GuardKind::DictKeys, tracer.origin());
-  Ref pairs = Ref::steal(PyMapping_Check(original) ? PyDict_Items(original) : nullptr);
-  if (base == known_types()->ordered_dict) {  // the dict's own order is not the OrderedDict's
-    Ref items = Ref::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(base), "items", "O", original));
-    pairs = items ? Ref::steal(PySequence_List(items.get())) : Ref();
-  }
-  if (!pairs) return false;
-  std::vector<Py_hash_t> hashes;
-  if (base == &PyDict_Type) {
-    Py_ssize_t position = 0;
-    PyObject *key, *value;
-    Py_hash_t hash;
-    while (_PyDict_Next(original, &position, &key, &value, &hash)) hashes.push_back(hash);
-  }
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.get()); ++i) {
-    PyObject* key = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 0);
-    PyObject* value = PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.get(), i), 1);
+  const NativeContents contents = native_contents(original);
+  for (size_t i = 0; i < contents.hashes.size(); ++i) {
+    PyObject* key = contents.items[2 * i];
+    PyObject* value = contents.items[2 * i + 1];
     if (!is_constant(key)) {
       if (is_tensor(key))
         return tracer.give_up(BreakReason::UnsupportedObject, stand_in.source->to_text() + ": tensors as keys") !=
                nullptr;
-      source_or_pin(tracer, key);
+      // The dict's own check wants this very key: where else it is reached, it must be that object too.
+      Source* known = source_or_pin(tracer, key);
+      if (known->access != Access::Pinned) tracer.guards.add(known, GuardKind::Identity, tracer.origin());
+      if (!is_guarded_by_identity(key)) pinned_types_.insert(Py_TYPE(key));
     }
+    const bool keeps_order = base == known_types()->ordered_dict;  // it asks the key for its hash
+    if (keeps_order && !compares_natively(key))
+      return tracer.give_up(BreakReason::UnsupportedObject,
+                            stand_in.source->to_text() + ": an OrderedDict whose keys have Python methods") != nullptr;
     Ref item = entered(Access::DictItem, key, -1, value);
     if (!item) return false;
-    const int status = base == &PyDict_Type ? _PyDict_SetItem_KnownHash(object, key, item.get(), hashes[i])
-                                            : base->tp_as_mapping->mp_ass_subscript(object, key, item.get());
+    const int status = keeps_order ? base->tp_as_mapping->mp_ass_subscript(object, key, item.get())
+                                   : _PyDict_SetItem_KnownHash(object, key, item.get(), contents.hashes[i]);
     if (status < 0) return false;
     stand_in.snapshot.push_back(Ref::borrow(key));
     stand_in.snapshot.push_back(std::move(item));
@@ -551,10 +512,15 @@ bool Outside::has_attributes(Tracer& tracer, const StandIn& stand_in) {
 }
 
 Ref Outside::dict_item(Tracer& tracer, StandIn& stand_in, PyObject* key, bool& found) {
-  PyObject* raw = PyDict_GetItemWithError(stand_in.original.get(), key);
+  PyObject* raw = nullptr;
+  uint32_t hint = 0;
+  found = false;
+  if (::minidynamo::dict_item(stand_in.original.get(), key, PyObject_Hash(key), hint, raw) == Lookup::Undecided)
+    return tracer.give_up(BreakReason::UnsupportedObject,
+                          stand_in.source->to_text() + ": a key is compared by a Python method");
   found = raw != nullptr;
   if (raw) return enter(tracer, tracer.guards.child(stand_in.source, Access::DictItem, key, -1, raw));
-  if (!PyErr_Occurred()) tracer.guards.add_missing(stand_in.source, Access::DictItem, key, -1, tracer.origin());
+  tracer.guards.add_missing(stand_in.source, Access::DictItem, key, -1, tracer.origin());
   return nullptr;
 }
 
@@ -565,7 +531,7 @@ Ref Outside::sequence_item(Tracer& tracer, StandIn& stand_in, Py_ssize_t index) 
 
 Py_ssize_t Outside::length(Tracer& tracer, StandIn& stand_in) {
   tracer.guards.add(stand_in.source, GuardKind::Length, tracer.origin());
-  return PyObject_Size(stand_in.original.get());
+  return native_size(stand_in.original.get());
 }
 
 const AttributeWrite* Outside::pending(PyObject* object, PyObject* name) const noexcept {

@@ -86,6 +86,8 @@ class Outside {
 
   // Objects that can be passed on, but not looked into or used: what C code keeps in them is not known.
   bool is_opaque(PyObject* object) const noexcept { return !opaque_.empty() && opaque_.count(object); }
+  // Whether the trace pinned instances of this type: keys of a dict, which have no other source.
+  bool pins_type(PyTypeObject* type) const noexcept { return !pinned_types_.empty() && pinned_types_.count(type); }
   // Objects that the program told apart by their identity: they must all be different at the next call.
   void told_apart(Source* source) { told_apart_.insert(source); }
   const std::unordered_set<Source*>& all_told_apart() const noexcept { return told_apart_; }
@@ -136,6 +138,7 @@ class Outside {
   std::unordered_map<PyObject*, LaterCall> from_caches_;
   std::unordered_set<PyObject*> opaque_;
   std::unordered_set<Source*> told_apart_;
+  std::unordered_set<PyTypeObject*> pinned_types_;
   std::vector<PyObject*> iterators_;
 
   Ref enter_instance(Tracer& tracer, Source* source);

@@ -18,6 +18,7 @@
 #include "trace/library.h"
 #include "trace/mapping_proxy.h"
 #include "trace/operations.h"
+#include "trace/operator_module.h"
 #include "trace/pickling.h"
 #include "trace/special.h"
 #include "trace/tensor_calls.h"
@@ -33,6 +34,10 @@ struct RuleLine {
 
 Rule make_rule(Rule::Kind kind) { return Rule{kind}; }
 Rule make_rule(Rule::Kind kind, BreakReason reason, const char* detail) { return Rule{kind, nullptr, reason, detail}; }
+Rule make_rule(Rule::Kind kind, FrameUse use, int sees_nothing_from, const char* detail,
+               Rule::Handler handler = nullptr) {
+  return Rule{kind, handler, BreakReason::FrameIntrospection, detail, use, sees_nothing_from};
+}
 Rule make_rule(Rule::Kind kind, Rule::Handler handler) { return Rule{kind, handler}; }
 
 const std::vector<RuleLine>& rule_lines() {
@@ -300,16 +305,14 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     case Rule::Kind::Pure:
     case Rule::Kind::TorchRead:
     case Rule::Kind::Machine:
-      for (const Ref& value : arguments.values) {
-        guard_special_methods(tracer, value.get(),
-                              {"__iter__", "__len__", "__lt__", "__eq__", "__index__", "__float__"});
-        if (tracer.broken()) return nullptr;
-      }
       return call_natively(tracer, callable, arguments);
-    case Rule::Kind::Operator:
-      if (has_fake(arguments)) return record_call(tracer, NodeKind::CallFunction, callable, arguments);
+    case Rule::Kind::Compares:
+      for (const Ref& value : arguments.values)
+        if (!expose(tracer, value.get())) return nullptr;
       for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
       return call_natively(tracer, callable, arguments);
+    case Rule::Kind::Operator:
+      return call_operator(tracer, callable, arguments);
     case Rule::Kind::TensorFunction:
     case Rule::Kind::Leaf:
       return record_call(tracer, NodeKind::CallFunction, callable, arguments);
@@ -371,6 +374,12 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     }
     case Rule::Kind::Special:
       return rule.handler(tracer, callable, arguments);
+    case Rule::Kind::OwnFrame: {
+      const FrameUse use = frame_use(callable, static_cast<Py_ssize_t>(arguments.positional_count()));
+      if (use != FrameUse::None) keep_whole(tracer, use);
+      return rule.handler && use == FrameUse::None ? rule.handler(tracer, callable, arguments)
+                                                   : tracer.give_up(rule.reason, rule.detail);
+    }
     case Rule::Kind::Refuse:
       return tracer.give_up(rule.reason, rule.detail);
   }

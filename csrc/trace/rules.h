@@ -1,6 +1,9 @@
 // What the tracer knows about callables that are not plain Python functions to be traced. The table is data: rules.def.
 #pragma once
+#include <climits>
+
 #include "trace/calls.h"
+#include "trace/frame_readers.h"
 
 namespace minidynamo {
 
@@ -10,6 +13,7 @@ struct Rule {
     State,           // tells a state of the process (C functions only): executed, and guarded by its result
     TorchRead,       // tells a state of torch that every entry is guarded by (TorchState): executed
     Machine,         // tells what the machine has, which stays while the process runs: executed
+    Compares,        // as Pure, and compares or hashes its arguments, or what they hold
     Operator,        // a function of the operator module: a graph node if a fake is among its arguments, else as Pure
     TensorFunction,  // a graph node if a fake is among the arguments or the result
     TensorMethod,    // the same, as a call_method
@@ -18,6 +22,7 @@ struct Rule {
     Leaf,            // a Python function of torch: executed natively as one node
     Inline,          // trace its __wrapped__ (cached functions)
     Special,         // has a handler
+    OwnFrame,        // looks at the frame that calls it: ends the trace, and that frame runs as it is
     Refuse,          // ends the trace
   };
   using Handler = Ref (*)(Tracer&, PyObject* callable, const Arguments&);
@@ -25,6 +30,8 @@ struct Rule {
   Handler handler = nullptr;
   BreakReason reason = BreakReason::UnknownFunction;  // Refuse: the reason, and what happens in words
   const char* detail = nullptr;
+  FrameUse frame_use = FrameUse::None;  // OwnFrame: at what
+  int sees_nothing_from = INT_MAX;      // OwnFrame: given so many arguments, it looks at these alone
 };
 
 // Reads the table, which may import modules: to be called before a trace starts.

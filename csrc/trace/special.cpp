@@ -81,8 +81,7 @@ Ref done(bool ok) { return ok ? Ref::none() : Ref(); }
 Ref always_true(Tracer&, PyObject*, const Arguments&) { return Ref::boolean(true); }
 
 Ref builtin_issubclass(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  for (const Ref& value : arguments.values) guard_special_methods(tracer, value.get(), {"__subclasscheck__"});
-  if (tracer.broken()) return nullptr;
+  if (takes(arguments, 2, 2)) guard_class_check(tracer, argument(arguments, 0), argument(arguments, 1));
   return call_natively(tracer, callable, arguments);
 }
 
@@ -94,7 +93,8 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
     Ref is = is_shown_instance(tracer, object, classes);
     if (is || PyErr_Occurred()) return is;
   }
-  // Plain classes are answered by the MRO, which the type guard fixes.
+  guard_class_check(tracer, object, classes);
+  // Plain classes are answered by the MRO.
   if (Py_IS_TYPE(classes, &PyType_Type) && Py_TYPE(classes)->tp_call) {
     if (PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(classes))) return Ref::boolean(true);
   }
@@ -191,7 +191,7 @@ Ref builtin_sum(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
 Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
-  guard_special_methods(tracer, object, {"__hash__"});
+  guard_special_methods(tracer, object);
   if (tracer.broken()) return nullptr;
   Source* source = is_fake(object) ? nullptr : tracer.outside.source_of(object);
   if (source && Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash) {  // its address: that of no other object
@@ -296,6 +296,7 @@ namespace {
 
 // The get() of a dict, or of a proxy of one, that the trace has looked into only for some keys asks for one more.
 Ref get_item(Tracer& tracer, PyObject* method, const Arguments& arguments) {
+  if (takes(arguments, 2, 3)) guard_as_key(tracer, argument(arguments, 0), argument(arguments, 1));
   StandIn* stand_in = takes(arguments, 2, 3) ? tracer.outside.stand_in(argument(arguments, 0)) : nullptr;
   if (stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) &&
       is_plain_key(argument(arguments, 1))) {

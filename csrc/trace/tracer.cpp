@@ -4,6 +4,7 @@
 
 #include "python/interruptions.h"
 #include "trace/code_origin.h"
+#include "trace/frame_readers.h"
 #include "trace/operations.h"
 #include "trace/tensor_calls.h"
 
@@ -47,7 +48,7 @@ constexpr long kLookEvery = 4096;  // instructions
 // Whether the trace can end inside this frame: a break in it must not be moved out to the call that led here.
 bool can_end_in(const Frame& frame, const TraceLimits& limits) {
   return frame.instruction >= frame.prepared->first_instruction() &&
-         (limits.may_end_in_libraries || !is_library_code(frame.code())) && !frame.prepared->reads_own_frame();
+         (limits.may_end_in_libraries || !is_library_code(frame.code())) && !must_stay_whole(frame);
 }
 
 // The places to end a trace instead of giving it up in `innermost`.
