@@ -140,6 +140,23 @@ void GuardBuilder::add(Source* source, GuardKind kind, Source* other, GuardOrigi
   requests_.push_back({source, other, kind, origin_index(origin.code), origin.line});
 }
 
+void GuardBuilder::keep_apart(std::vector<Source*> written, std::vector<Source*> others) {
+  // In the order of making, and each source once: it may stand for several objects of the trace.
+  auto in_order = [](std::vector<Source*>& sources) {
+    std::sort(sources.begin(), sources.end(), [](const Source* a, const Source* b) { return a->id < b->id; });
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+  };
+  in_order(written);
+  in_order(others);
+  std::erase_if(others, [&](Source* other) {
+    return std::binary_search(written.begin(), written.end(), other,
+                              [](const Source* a, const Source* b) { return a->id < b->id; });
+  });
+  const size_t count = written.size();
+  written.insert(written.end(), others.begin(), others.end());
+  if (written.size() > 1) apart.push_back({std::move(written), count});
+}
+
 uint32_t GuardBuilder::gather(Source* source) {
   if (source->slot < 0) {
     source->slot = static_cast<int32_t>(gathered_.size());

@@ -28,6 +28,12 @@ struct GuardRequest {
   int32_t line;
 };
 
+// Sources of which the first `written` must each give an object of its own.
+struct ApartRequest {
+  std::vector<Source*> sources;
+  size_t written;
+};
+
 class GuardBuilder {
  public:
   GuardBuilder();
@@ -45,6 +51,8 @@ class GuardBuilder {
   const std::vector<GuardRequest>& requests() const noexcept { return requests_; }
   const std::vector<Source*>& gathered() const noexcept { return gathered_; }
   std::vector<std::vector<uint32_t>> distinct;
+  std::vector<ApartRequest> apart;
+  void keep_apart(std::vector<Source*> written, std::vector<Source*> others);
 
   std::vector<OriginName>& origins() noexcept { return origins_; }
   const std::vector<OriginName>& origins() const noexcept { return origins_; }

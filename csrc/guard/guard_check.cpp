@@ -193,6 +193,22 @@ bool GuardProgram::are_distinct(PyObject* const* slots) noexcept {
   return true;
 }
 
+bool GuardProgram::are_apart() noexcept {
+  for (ApartGroup& group : apart_) {
+    bool is_as_before = true;
+    for (size_t i = 0; i < group.nodes.size(); ++i) is_as_before &= nodes_[group.nodes[i]].last == group.passed[i];
+    if (is_as_before) continue;
+    apart_scratch_.clear();
+    for (size_t i = 0; i < group.nodes.size(); ++i)
+      apart_scratch_.emplace_back(nodes_[group.nodes[i]].last, i < group.written);
+    std::sort(apart_scratch_.begin(), apart_scratch_.end());
+    const auto meet = [](const auto& a, const auto& b) { return a.first == b.first && (a.second || b.second); };
+    if (std::adjacent_find(apart_scratch_.begin(), apart_scratch_.end(), meet) != apart_scratch_.end()) return false;
+    for (size_t i = 0; i < group.nodes.size(); ++i) group.passed[i] = nodes_[group.nodes[i]].last;
+  }
+  return true;
+}
+
 bool GuardProgram::make_gathered_dicts(PyObject** slots) noexcept {
   for (auto [slot, instance] : dicts_to_make_) {
     Ref dict = Ref::steal(PyObject_GenericGetDict(instance, nullptr));
@@ -225,7 +241,7 @@ bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
   }
   for (const Relation& relation : relations_)
     if ((nodes_[relation.left].last == nodes_[relation.right].last) != relation.same) return false;
-  if (!are_distinct(slots)) return false;
+  if (!are_distinct(slots) || !are_apart()) return false;
   // What passed is remembered before missing dicts are made: those are objects that no walk has seen.
   std::copy_n(slots, slots_.size(), slots_.begin());
   if (!dicts_to_make_.empty() && !make_gathered_dicts(slots)) return false;

@@ -64,6 +64,8 @@ class Compiler {
       if (request.other) layouts_[request.other->id].needed = true;
     }
     for (const Source* source : builder_.gathered()) layouts_[source->id].needed = true;
+    for (const ApartRequest& apart : builder_.apart)
+      for (const Source* source : apart.sources) layouts_[source->id].needed = true;
     for (uint32_t id = size(); id-- > 0;) {
       const Source& source = builder_.source(id);
       if (!layouts_[id].needed || !source.parent) continue;
@@ -260,6 +262,12 @@ void GuardProgram::compile(GuardBuilder& builder) {
                             compiler.layout(request.other->id).node,
                             request.kind == GuardKind::SameAs,
                             {request.origin, request.line}});
+  for (const ApartRequest& request : builder.apart) {
+    ApartGroup& group = apart_.emplace_back(ApartGroup{{}, request.written, {}});
+    for (const Source* source : request.sources) group.nodes.push_back(compiler.layout(source->id).node);
+    group.passed.resize(group.nodes.size());
+    apart_scratch_.reserve(std::max(apart_scratch_.capacity(), group.nodes.size()));
+  }
   distinct_ = std::move(builder.distinct);
   origins_ = std::move(builder.origins());
   slots_.resize(builder.gathered().size());

@@ -90,15 +90,16 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
   return false;
 }
 
-// Runs an entry whose guards have just gathered `slots`. `captured` false: run the frame as it was. `locals` are let go
-// of when they are not needed any more: the program may have deleted them.
+// Runs an entry whose guards have just gathered `slots`. `captured` false: run the frame as it was. Of `locals`
+// those are let go of that the program may have deleted.
 Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* const* slots, Run& run, bool& captured,
                  std::vector<Ref>* locals = nullptr) {
   captured = true;
   Ref inputs = pack_tuple(slots, entry->graph_inputs);
   Ref live = entry->uses_live ? pack_list(slots, entry->guards.gathered()) : Ref::none();
   entry->guards.let_go();
-  if (locals && !entry->compiled) locals->clear();
+  for (size_t i = 0; locals && !entry->compiled && i < locals->size(); ++i)
+    if (i >= entry->rebinds.size() || entry->rebinds[i]) (*locals)[i].reset();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
     return Ref::steal(PyObject_Vectorcall(entry->residual_function.get(), arguments + 1,
