@@ -87,6 +87,8 @@ class GuardBuilder {
 Py_hash_t build_hash(PyObject* key) noexcept;
 // The hash under which a dict holds the key of a DictItem source. May run user code if the dict does not hold that very
 // key.
-Py_hash_t dict_hash(const Source& source) noexcept;
+// `known` remembers what it found, by dict and key.
+using DictHashes = std::unordered_map<PyObject*, std::unordered_map<PyObject*, Py_hash_t>>;
+Py_hash_t dict_hash(const Source& source, DictHashes& known);
 
 }  // namespace minidynamo

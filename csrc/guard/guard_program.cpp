@@ -209,6 +209,7 @@ void GuardProgram::compile(GuardBuilder& builder) {
   checks_.reserve(compiler.prepared.size());
   std::vector<uint32_t> source_of;
   source_of.reserve(count);
+  DictHashes dict_hashes;
   auto place = [&](uint32_t id, uint32_t parent) {
     Source& source = builder.source(id);
     Layout& layout = compiler.layout(id);
@@ -219,7 +220,7 @@ void GuardProgram::compile(GuardBuilder& builder) {
     node.absent = source.absent;
     node.revisit = layout.revisit;
     node.slot = source.slot;
-    const Py_hash_t hash = source.access == Access::DictItem ? dict_hash(source) : source.hash;
+    const Py_hash_t hash = source.access == Access::DictItem ? dict_hash(source, dict_hashes) : source.hash;
     steps_.push_back({source.key.get(), hash, source.index, layout.form, 0});
     parents_.push_back(parent);
     absence_causes_.push_back(compiler.absence_cause(id));
