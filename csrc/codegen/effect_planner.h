@@ -4,8 +4,8 @@
 
 namespace minidynamo {
 
-// Attributes, globals and cells in the order of their first writing, then containers, then iterators. False after a
-// refusal of `values`.
+// What the effect log says, in its order, then what else containers have come to hold. False after a refusal of
+// `values`.
 bool plan_effects(Tracer& tracer, ValuePlanner& values);
 // The writes to one container.
 bool plan_container(Tracer& tracer, ValuePlanner& values, const StandIn& stand_in);

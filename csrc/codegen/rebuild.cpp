@@ -23,7 +23,7 @@ bool is_deque_or_default_dict(PyTypeObject* base) noexcept {
   return base == known_types()->deque || base == known_types()->default_dict;
 }
 
-// Calls visit(name) for every slot (member descriptor) that Python classes in the MRO define.
+// Calls visit(name, descriptor) for every slot (member descriptor) that Python classes in the MRO define.
 template <typename Visit>
 bool each_slot(PyTypeObject* type, Visit visit) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
@@ -32,9 +32,18 @@ bool each_slot(PyTypeObject* type, Visit visit) {
     Py_ssize_t position = 0;
     PyObject *name, *value;
     while (PyDict_Next(base->tp_dict, &position, &name, &value))
-      if (Py_IS_TYPE(value, &PyMemberDescr_Type) && !visit(name)) return false;
+      if (Py_IS_TYPE(value, &PyMemberDescr_Type) && !visit(name, value)) return false;
   }
   return true;
+}
+
+// Gives an instance what it had under a name in its __dict__ or in a slot, beneath a property of that name.
+bool set_own_attribute(PyObject* instance, PyObject* name, PyObject* value) {
+  PyObject* descriptor = class_attribute(Py_TYPE(instance), name);
+  if (!descriptor || !Py_TYPE(descriptor)->tp_descr_set || Py_IS_TYPE(descriptor, &PyMemberDescr_Type))
+    return PyObject_GenericSetAttr(instance, name, value) == 0;
+  Ref own = Ref::steal(PyObject_GenericGetDict(instance, nullptr));
+  return own && PyDict_SetItem(own.get(), name, value) == 0;
 }
 
 // With the table of what is put in, if the set is empty: elements that died may have put others in.
@@ -73,7 +82,7 @@ bool fill_parts(PyObject* instance, PyObject* items, PyObject* attributes) {
   }
   position = 0;
   while (PyDict_Next(attributes, &position, &key, &value))
-    if (PyObject_GenericSetAttr(instance, key, value) < 0) return false;
+    if (!set_own_attribute(instance, key, value)) return false;
   return true;
 }
 
@@ -429,13 +438,15 @@ Ref instance_parts(PyObject* instance) {
     Ref own = Ref::steal(PyObject_GenericGetDict(instance, nullptr));
     if (!own || PyDict_Update(attributes.get(), own.get()) < 0) return nullptr;
   }
-  const bool ok = each_slot(type, [&](PyObject* name) {
-    Ref value = Ref::steal(PyObject_GenericGetAttr(instance, name));
+  // The slots themselves, whatever a class further down calls by their names.
+  const bool ok = each_slot(type, [&](PyObject* name, PyObject* descriptor) {
+    Ref value = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, instance, reinterpret_cast<PyObject*>(type)));
     if (!value) {
       PyErr_Clear();  // an empty slot
       return true;
     }
-    return PyDict_SetItem(attributes.get(), name, value.get()) == 0;
+    const bool is_hidden = class_attribute(type, name) != descriptor || PyDict_Contains(attributes.get(), name) != 0;
+    return !is_hidden && PyDict_SetItem(attributes.get(), name, value.get()) == 0;
   });
   if (!ok || !items) return nullptr;
   return Ref::steal(PyTuple_Pack(2, items.get(), attributes.get()));

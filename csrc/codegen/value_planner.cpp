@@ -14,6 +14,7 @@
 #include "trace/generator.h"
 #include "trace/known_types.h"
 #include "trace/native_callback.h"
+#include "trace/object_end.h"
 #include "trace/outside_iterator.h"
 #include "trace/rules.h"
 #include "trace/shown_type.h"
@@ -63,6 +64,7 @@ void ValuePlanner::start_again() {
   watched_.clear();
   states_.clear();
   written_.clear();
+  written_objects_.clear();
 }
 
 ValueId ValuePlanner::add(PlanStep step) {
@@ -74,6 +76,7 @@ ValueId ValuePlanner::constant(PyObject* object) { return add({PlanStep::Kind::C
 
 ValueId ValuePlanner::value_of(PyObject* object) {
   if (auto known = values_.find(object); known != values_.end()) return known->second;
+  const Ref held = Ref::borrow(object);  // asking for its parts may run code
   NestingLevel level;
   if (level.is_too_deep()) return refuse("an object is nested too deep");
   if (plan_.steps.size() > kMostSteps) return refuse("too many objects leave the trace");
@@ -114,8 +117,9 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
     if (!held || is_read_after(*at.prepared, place, local))
       passed.push_back(held != nullptr);
     else
-      passed.push_back(!is_tensor(held) && !is_constant(held) &&
-                       (frame.has_untouched(slot) || tracer_.outside.source_of(held) || is_planned(held)));
+      passed.push_back(
+          !is_tensor(held) && !is_constant(held) &&
+          (frame.has_untouched(slot) || tracer_.outside.source_of(held) || is_planned(held) || end_may_be_seen(held)));
   }
   return passed;
 }
@@ -163,7 +167,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     tracer_.classes.need(object);
     return refuse("a class that the function defines outlives the capture");
   }
-  if (const Outside::LaterCall* cache = tracer_.outside.cache_behind(object)) {
+  if (const LaterCall* cache = tracer_.effects.cache_behind(object)) {
     PyObject* keywords = cache->keywords ? cache->keywords.get() : Py_None;
     return call(call_with_callable(), {cache->callable.get(), cache->positional.get(), keywords});
   }
@@ -376,11 +380,12 @@ bool ValuePlanner::watched_are_held() {
 // Made by setting the variable, after what the trace set it to before.
 ValueId ValuePlanner::context_token(PyObject* token) {
   static constinit Imported set_variable{"contextvars.ContextVar.set"};
-  const std::vector<ContextSet>& sets = tracer_.outside.context_sets();
-  const auto own = std::find_if(sets.begin(), sets.end(), [&](const ContextSet& set) { return set.token.is(token); });
-  if (own == sets.end()) return refuse("a token of a ContextVar that was reset leaves the trace");
-  for (auto earlier = sets.begin(); earlier != own; ++earlier)
-    if (earlier->variable.is(own->variable.get()) && value_of(earlier->token.get()) == kNoValue) return kNoValue;
+  const std::vector<const ContextSet*> sets = tracer_.effects.sets_until(token);
+  if (sets.empty()) return refuse("a token of a ContextVar that was reset leaves the trace");
+  if (tracer_.effects.has_calls()) return refuse("a token of a ContextVar outlives a call of a cached function");
+  for (size_t i = 0; i + 1 < sets.size(); ++i)
+    if (value_of(sets[i]->token.get()) == kNoValue) return kNoValue;
+  const ContextSet* own = sets.back();
   return call(set_variable, {own->variable.get(), own->value.get()});
 }
 
@@ -415,24 +420,20 @@ bool ValuePlanner::hashes_natively(PyObject* key) {
 }
 
 // A dict, or without values a set, of keys with hashes of their own.
-ValueId ValuePlanner::hashed(const std::vector<PyObject*>& keys, const std::vector<PyObject*>* values,
+ValueId ValuePlanner::hashed(const std::vector<Ref>& keys, const std::vector<Ref>* values,
                              const std::vector<Py_hash_t>& hashes) {
   std::unordered_set<Py_hash_t> seen;
   for (const Py_hash_t hash : hashes)
     if (!seen.insert(hash).second) return refuse("keys of one hash leave the trace");  // these would be compared
-  auto tuple = [](const std::vector<PyObject*>& items) {
+  auto tuple = [](const std::vector<Ref>& items) {
     Ref made = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
     for (size_t i = 0; i < items.size(); ++i)
-      PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i), Ref::borrow(items[i]).release());
+      PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
     return made;
   };
   std::vector<Ref> numbers;
-  std::vector<PyObject*> borrowed;
-  for (const Py_hash_t hash : hashes) {
-    numbers.push_back(Ref::steal(PyLong_FromSsize_t(hash)));
-    borrowed.push_back(numbers.back().get());
-  }
-  Ref key_tuple = tuple(keys), value_tuple = values ? tuple(*values) : Ref::none(), hash_tuple = tuple(borrowed);
+  for (const Py_hash_t hash : hashes) numbers.push_back(Ref::steal(PyLong_FromSsize_t(hash)));
+  Ref key_tuple = tuple(keys), value_tuple = values ? tuple(*values) : Ref::none(), hash_tuple = tuple(numbers);
   for (const Ref& kept : {key_tuple, value_tuple, hash_tuple}) keep_alive_.push_back(kept);
   return call(rebuild_hashed_callable(), {key_tuple.get(), value_tuple.get(), hash_tuple.get()});
 }
@@ -441,17 +442,17 @@ ValueId ValuePlanner::dict(PyObject* object) {
   Py_ssize_t position = 0;
   PyObject *key, *value;
   Py_hash_t hash;
-  std::vector<PyObject*> keys, values;
+  std::vector<Ref> keys, values;
   std::vector<Py_hash_t> hashes;
   bool natively = true;
   while (_PyDict_Next(object, &position, &key, &value, &hash)) {
     natively &= hashes_natively(key);
-    keys.push_back(key), values.push_back(value), hashes.push_back(hash);
+    keys.push_back(Ref::borrow(key)), values.push_back(Ref::borrow(value)), hashes.push_back(hash);
   }
   if (!natively) return hashed(keys, &values, hashes);
   PlanStep step{PlanStep::Kind::Dict};
   for (size_t i = 0; i < keys.size(); ++i) {
-    for (PyObject* part : {keys[i], values[i]}) {
+    for (PyObject* part : {keys[i].get(), values[i].get()}) {
       step.operands.push_back(value_of(part));
       if (step.operands.back() == kNoValue) return kNoValue;
     }
@@ -479,15 +480,15 @@ ValueId ValuePlanner::set(PyObject* object) {
   Py_ssize_t position = 0;
   PyObject* item;
   Py_hash_t hash;
-  std::vector<PyObject*> keys;
+  std::vector<Ref> keys;
   std::vector<Py_hash_t> hashes;
   bool natively = true;
   while (_PySet_NextEntry(object, &position, &item, &hash)) {
     natively &= hashes_natively(item);
-    keys.push_back(item), hashes.push_back(hash);
+    keys.push_back(Ref::borrow(item)), hashes.push_back(hash);
   }
   for (size_t i = 0; natively && i < keys.size(); ++i) {
-    step.operands.push_back(value_of(keys[i]));
+    step.operands.push_back(value_of(keys[i].get()));
     if (step.operands.back() == kNoValue) return kNoValue;
   }
   const ValueId items = natively ? add(std::move(step)) : hashed(keys, nullptr, hashes);
@@ -647,6 +648,8 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
   const DictIteration at = look_at_dict_iterator(object);
   StandIn* stand_in = at.dict ? tracer_.outside.stand_in(at.dict) : nullptr;
   const bool is_written = stand_in && stand_in->filled && tracer_.outside.is_changed(*stand_in);
+  if (is_written && tracer_.effects.has_calls())
+    return refuse("an iterator over a dict that changed outlives a call of a cached function");
   if (!at.dict) return reduced(object);
   // The dict first, as it is now; an iterator that has to notice a change is made one that does.
   if (is_written && written_.insert(stand_in).second && !(write_now && write_now(*stand_in))) return kNoValue;
@@ -694,7 +697,30 @@ ValueId ValuePlanner::generator(PyObject* object) {
               {function, tuple, has_started, name, qualname}});
 }
 
+void ValuePlanner::is_written_to(PyObject* object) {
+  const Source* source = tracer_.outside.source_of(object);
+  if (source && source->access != Access::Pinned) written_objects_.insert(object);
+}
+
+// By type, since objects of two types are two objects.
+void ValuePlanner::keep_written_apart() {
+  struct Group {
+    std::vector<Source*> written, others;
+  };
+  std::unordered_map<PyTypeObject*, Group> groups;
+  for (PyObject* object : written_objects_)
+    groups[Py_TYPE(object)].written.push_back(tracer_.outside.source_of(object));
+  if (groups.empty()) return;
+  tracer_.outside.each_known([&](PyObject* object, Source* source) {
+    const auto group = groups.find(Py_TYPE(object));
+    if (group != groups.end() && source->access != Access::Pinned && !written_objects_.count(object))
+      group->second.others.push_back(source);
+  });
+  for (auto& [type, group] : groups) tracer_.guards.keep_apart(std::move(group.written), std::move(group.others));
+}
+
 void ValuePlanner::gather(std::vector<Source*>& inputs) {
+  keep_written_apart();
   // The graph's inputs come first, in the order of its placeholders; Live steps index everything that is gathered.
   std::vector<uint32_t> slots;
   size_t calls = 0;

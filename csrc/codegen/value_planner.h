@@ -31,7 +31,7 @@ class ValuePlanner {
   // From now on the object is made by calling callable(argument).
   void define(PyObject* object, PyObject* callable, PyObject* argument);
   // Which locals of a frame's original code a resume function of the place must be given: those that may be read, and
-  // those that keep alive what was there before the trace, since its end may be seen (finalizers, weak references).
+  // those that keep alive what was there before the trace, or what else the program may see the end of.
   bool holds_identity(PyObject* object) const;
   bool is_planned(PyObject* object) const;  // made already, or what a cell holds is
   std::vector<bool> passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place);
@@ -57,7 +57,10 @@ class ValuePlanner {
   bool found_cycle() const noexcept { return found_cycle_; }
   void start_again();
 
-  // Decides which slots the guard check gathers; ends planning.
+  // An object from before the call is written to: at a later call it must not be another one that the trace knows as a
+  // different object.
+  void is_written_to(PyObject* object);
+  // Decides which slots the guard check gathers, and which objects must be different; ends planning.
   void gather(std::vector<Source*>& inputs);
 
   // Writes an outside container that the trace changed before an iterator over it is made; set by whoever plans
@@ -87,10 +90,12 @@ class ValuePlanner {
   std::vector<PyObject*> to_fill_;
   std::vector<std::pair<PyObject*, PyObject*>> states_;  // iterator, what its __setstate__ is to be given
   std::unordered_set<const StandIn*> written_;           // by write_now
+  std::unordered_set<PyObject*> written_objects_;        // see is_written_to
   std::vector<std::pair<ValueId, ValueId>> watched_;     // weak reference with a callback, referent
   bool found_cycle_ = false;
   std::string refusal_;
 
+  void keep_written_apart();
   ValueId add(PlanStep step);
   ValueId make_value(PyObject* object);
   ValueId outside_value(PyObject* object, Source* source);
@@ -108,8 +113,7 @@ class ValuePlanner {
   ValueId partial(PyObject* object);
   ValueId named_tuple(PyObject* object);
   ValueId property(PyObject* object);
-  ValueId hashed(const std::vector<PyObject*>& keys, const std::vector<PyObject*>* values,
-                 const std::vector<Py_hash_t>& hashes);
+  ValueId hashed(const std::vector<Ref>& keys, const std::vector<Ref>* values, const std::vector<Py_hash_t>& hashes);
   ValueId weak_reference(PyObject* object);
   ValueId context_token(PyObject* token);
   ValueId sequence_of_constants(PyObject* object);

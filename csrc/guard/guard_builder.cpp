@@ -41,18 +41,20 @@ Py_hash_t build_hash(PyObject* key) noexcept {
   return hashes_natively(key) ? key_hash(key) : reinterpret_cast<Py_hash_t>(key);
 }
 
-Py_hash_t dict_hash(const Source& source) noexcept {
+Py_hash_t dict_hash(const Source& source, DictHashes& known) {
   PyObject* key = source.key.get();
   if (hashes_natively(key)) return source.hash;
   PyObject* dict = source.parent ? source.parent->value.get() : nullptr;
-  if (dict && PyDict_Check(dict) && !source.parent->inline_attributes) {
+  if (!dict || !PyDict_Check(dict) || source.parent->inline_attributes) return key_hash(key);
+  const auto [hashes, is_new] = known.try_emplace(dict);
+  if (is_new) {
     Py_ssize_t at = 0;
     PyObject *stored, *value;
     Py_hash_t hash;
-    while (_PyDict_Next(dict, &at, &stored, &value, &hash))
-      if (stored == key) return hash;
+    while (_PyDict_Next(dict, &at, &stored, &value, &hash)) hashes->second.emplace(stored, hash);
   }
-  return key_hash(key);
+  const auto found = hashes->second.find(key);
+  return found != hashes->second.end() ? found->second : key_hash(key);
 }
 
 GuardBuilder::GuardBuilder() : table_(1024) {}
@@ -138,6 +140,23 @@ void GuardBuilder::add(Source* source, GuardKind kind, Source* other, GuardOrigi
     source->guarded |= bit;
   }
   requests_.push_back({source, other, kind, origin_index(origin.code), origin.line});
+}
+
+void GuardBuilder::keep_apart(std::vector<Source*> written, std::vector<Source*> others) {
+  // In the order of making, and each source once: it may stand for several objects of the trace.
+  auto in_order = [](std::vector<Source*>& sources) {
+    std::sort(sources.begin(), sources.end(), [](const Source* a, const Source* b) { return a->id < b->id; });
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+  };
+  in_order(written);
+  in_order(others);
+  std::erase_if(others, [&](Source* other) {
+    return std::binary_search(written.begin(), written.end(), other,
+                              [](const Source* a, const Source* b) { return a->id < b->id; });
+  });
+  const size_t count = written.size();
+  written.insert(written.end(), others.begin(), others.end());
+  if (written.size() > 1) apart.push_back({std::move(written), count});
 }
 
 uint32_t GuardBuilder::gather(Source* source) {

@@ -28,6 +28,12 @@ struct GuardRequest {
   int32_t line;
 };
 
+// Sources of which the first `written` must each give an object of its own.
+struct ApartRequest {
+  std::vector<Source*> sources;
+  size_t written;
+};
+
 class GuardBuilder {
  public:
   GuardBuilder();
@@ -46,6 +52,8 @@ class GuardBuilder {
   const std::vector<Source*>& gathered() const noexcept { return gathered_; }
   std::vector<std::vector<uint32_t>> distinct;
   TorchState torch_state = TorchState::now();  // when the trace began: another thread may change it meanwhile
+  std::vector<ApartRequest> apart;
+  void keep_apart(std::vector<Source*> written, std::vector<Source*> others);
 
   std::vector<OriginName>& origins() noexcept { return origins_; }
   const std::vector<OriginName>& origins() const noexcept { return origins_; }
@@ -80,6 +88,8 @@ class GuardBuilder {
 Py_hash_t build_hash(PyObject* key) noexcept;
 // The hash under which a dict holds the key of a DictItem source. May run user code if the dict does not hold that very
 // key.
-Py_hash_t dict_hash(const Source& source) noexcept;
+// `known` remembers what it found, by dict and key.
+using DictHashes = std::unordered_map<PyObject*, std::unordered_map<PyObject*, Py_hash_t>>;
+Py_hash_t dict_hash(const Source& source, DictHashes& known);
 
 }  // namespace minidynamo

@@ -203,6 +203,22 @@ bool GuardProgram::are_distinct(PyObject* const* slots) noexcept {
   return true;
 }
 
+bool GuardProgram::are_apart() noexcept {
+  for (ApartGroup& group : groups_apart_) {
+    bool is_as_before = true;
+    for (size_t i = 0; i < group.nodes.size(); ++i) is_as_before &= nodes_[group.nodes[i]].last == group.passed[i];
+    if (is_as_before) continue;
+    group_scratch_.clear();
+    for (size_t i = 0; i < group.nodes.size(); ++i)
+      group_scratch_.emplace_back(nodes_[group.nodes[i]].last, i < group.written);
+    std::sort(group_scratch_.begin(), group_scratch_.end());
+    const auto meet = [](const auto& a, const auto& b) { return a.first == b.first && (a.second || b.second); };
+    if (std::adjacent_find(group_scratch_.begin(), group_scratch_.end(), meet) != group_scratch_.end()) return false;
+    for (size_t i = 0; i < group.nodes.size(); ++i) group.passed[i] = nodes_[group.nodes[i]].last;
+  }
+  return true;
+}
+
 bool GuardProgram::make_gathered_dicts(PyObject** slots) noexcept {
   CollectorPaused nothing_else_runs;
   for (auto [slot, instance] : dicts_to_make_) {
@@ -283,7 +299,7 @@ bool GuardProgram::walk(const FrameView& frame, PyObject** slots) noexcept {
   }
   for (const Relation& relation : relations_)
     if ((nodes_[relation.left].last == nodes_[relation.right].last) != relation.same) return false;
-  if (!are_distinct(slots)) return false;
+  if (!are_distinct(slots) || !are_apart()) return false;
   // What passed is remembered before missing dicts are made: those are objects that no walk has seen.
   std::copy_n(slots, slots_.size(), slots_.begin());
   if (!dicts_to_make_.empty() && !make_gathered_dicts(slots)) return false;

@@ -1,5 +1,6 @@
 // The plain slow check, and everything that people read: the same tables, no stamps, no remembered pointers.
 #include <algorithm>
+#include <unordered_map>
 
 #include "guard/constants.h"
 #include "guard/guard_program.h"
@@ -57,12 +58,14 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
     failure.relation = &relation;
     return failure;
   }
+  const std::vector<uint32_t> nodes_of_slots = gathering_nodes();
+  std::vector<std::pair<PyObject*, uint32_t>> objects;
   for (const std::vector<uint32_t>& group : distinct_) {
-    std::vector<std::pair<PyObject*, uint32_t>> objects;
-    for (uint32_t index = 0; index < nodes_.size(); ++index)
-      if (nodes_[index].slot >= 0 && !reached[index].inline_attributes &&
-          std::find(group.begin(), group.end(), nodes_[index].slot) != group.end())
-        objects.emplace_back(reached[index].object, index);
+    objects.clear();
+    for (const uint32_t slot : group) {
+      const uint32_t index = nodes_of_slots[slot];
+      if (!reached[index].inline_attributes) objects.emplace_back(reached[index].object, index);
+    }
     std::sort(objects.begin(), objects.end());
     for (size_t i = 1; i < objects.size(); ++i) {
       if (objects[i].first != objects[i - 1].first) continue;
@@ -71,15 +74,47 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
       return failure;
     }
   }
+  for (const ApartGroup& group : groups_apart_) {
+    std::unordered_map<PyObject*, uint32_t> written;
+    for (size_t i = 0; i < group.nodes.size(); ++i) {
+      const uint32_t index = group.nodes[i];
+      const auto first = i < group.written ? written.emplace(reached[index].object, index)
+                                           : std::pair{written.find(reached[index].object), false};
+      if (first.second || first.first == written.end()) continue;
+      failure.text = path_of(first.first->second) + " is not " + path_of(index) + ": the same object now";
+      return failure;
+    }
+  }
   return std::nullopt;
+}
+
+std::vector<uint32_t> GuardProgram::gathering_nodes() const {
+  std::vector<uint32_t> nodes(slots_.size());
+  for (uint32_t index = 0; index < nodes_.size(); ++index)
+    if (nodes_[index].slot >= 0) nodes[nodes_[index].slot] = index;
+  return nodes;
+}
+
+// Each of the written ones is another object, and none of the others.
+std::string GuardProgram::apart_text(const ApartGroup& group) const {
+  std::string sets[2];
+  for (size_t i = 0; i < group.nodes.size(); ++i) {
+    std::string& set = sets[i >= group.written];
+    set += (set.empty() ? "" : ", ") + path_of(group.nodes[i]);
+  }
+  if (group.nodes.size() == 2) return path_of(group.nodes[0]) + " is not " + path_of(group.nodes[1]);
+  const std::string written = "{id(o) for o in (" + sets[0] + ",)}", others = "{id(o) for o in (" + sets[1] + ",)}";
+  std::string text = group.written > 1 ? "len(" + written + ") == " + std::to_string(group.written) : "";
+  if (!sets[1].empty()) text += (text.empty() ? "" : " and ") + written + ".isdisjoint(" + others + ")";
+  return text;
 }
 
 std::string GuardProgram::path_of(uint32_t index, bool absent) const {
   std::vector<PathStep> path;
   for (uint32_t node = index; node != kNoParent; node = parents_[node]) {
     const std::string* text = nullptr;
-    for (auto [named, at] : text_of_)
-      if (named == node) text = &texts_[at];
+    const auto named = std::lower_bound(text_of_.begin(), text_of_.end(), std::pair{node, 0u});
+    if (named != text_of_.end() && named->first == node) text = &texts_[named->second];
     PyObject* key = steps_[node].key;
     for (const WeakKey& weak : weak_keys_)
       if (weak.node == node && PyWeakref_GET_OBJECT(weak.holder.get()) == Py_None) key = nullptr;
@@ -143,13 +178,13 @@ std::vector<std::string> GuardProgram::to_text() const {
   }
   for (const Relation& relation : relations_)
     add(path_of(relation.left) + (relation.same ? " is " : " is not ") + path_of(relation.right), relation.cause);
+  const std::vector<uint32_t> nodes_of_slots = gathering_nodes();
   for (const std::vector<uint32_t>& group : distinct_) {
     std::string paths;
-    for (uint32_t slot : group)
-      for (uint32_t index = 0; index < nodes_.size(); ++index)
-        if (nodes_[index].slot == static_cast<int32_t>(slot)) paths += (paths.empty() ? "" : ", ") + path_of(index);
+    for (uint32_t slot : group) paths += (paths.empty() ? "" : ", ") + path_of(nodes_of_slots[slot]);
     lines.push_back("len({id(t) for t in (" + paths + ",)}) == " + std::to_string(group.size()));
   }
+  for (const ApartGroup& group : groups_apart_) lines.push_back(apart_text(group));
   lines.push_back(torch_state_->to_text());
   return lines;
 }

@@ -64,6 +64,8 @@ class Compiler {
       if (request.other) layouts_[request.other->id].needed = true;
     }
     for (const Source* source : builder_.gathered()) layouts_[source->id].needed = true;
+    for (const ApartRequest& apart : builder_.apart)
+      for (const Source* source : apart.sources) layouts_[source->id].needed = true;
     for (uint32_t id = size(); id-- > 0;) {
       const Source& source = builder_.source(id);
       if (!layouts_[id].needed || !source.parent) continue;
@@ -207,6 +209,7 @@ void GuardProgram::compile(GuardBuilder& builder) {
   checks_.reserve(compiler.prepared.size());
   std::vector<uint32_t> source_of;
   source_of.reserve(count);
+  DictHashes dict_hashes;
   auto place = [&](uint32_t id, uint32_t parent) {
     Source& source = builder.source(id);
     Layout& layout = compiler.layout(id);
@@ -217,7 +220,7 @@ void GuardProgram::compile(GuardBuilder& builder) {
     node.absent = source.absent;
     node.revisit = layout.revisit;
     node.slot = source.slot;
-    const Py_hash_t hash = source.access == Access::DictItem ? dict_hash(source) : source.hash;
+    const Py_hash_t hash = source.access == Access::DictItem ? dict_hash(source, dict_hashes) : source.hash;
     steps_.push_back({source.key.get(), hash, source.index, layout.form, 0});
     parents_.push_back(parent);
     if (source.access == Access::CallResult) {
@@ -265,6 +268,12 @@ void GuardProgram::compile(GuardBuilder& builder) {
                             compiler.layout(request.other->id).node,
                             request.kind == GuardKind::SameAs,
                             {request.origin, request.line}});
+  for (const ApartRequest& request : builder.apart) {
+    ApartGroup& group = groups_apart_.emplace_back(ApartGroup{{}, request.written, {}});
+    for (const Source* source : request.sources) group.nodes.push_back(compiler.layout(source->id).node);
+    group.passed.resize(group.nodes.size());
+    group_scratch_.reserve(std::max(group_scratch_.capacity(), group.nodes.size()));
+  }
   distinct_ = std::move(builder.distinct);
   origins_ = std::move(builder.origins());
   slots_.resize(builder.gathered().size());

@@ -62,6 +62,13 @@ struct WeakKey {
   Ref holder;  // weak reference
 };
 
+// Nodes of which the first `written` must each lead to an object of its own.
+struct ApartGroup {
+  std::vector<uint32_t> nodes;
+  size_t written;
+  std::vector<PyObject*> passed;  // where they led to in the check that passed last; only compared, never followed
+};
+
 // A guard that does not hold, for messages.
 struct Failure {
   uint32_t node = kNoParent;     // none: see `text`
@@ -87,7 +94,9 @@ class GuardProgram {
   std::string failure_text(const Failure& failure) const;
   std::vector<std::string> to_text() const;
 
-  size_t guard_count() const noexcept { return checks_.size() + relations_.size() + absences_ + distinct_.size(); }
+  size_t guard_count() const noexcept {
+    return checks_.size() + relations_.size() + absences_ + distinct_.size() + groups_apart_.size();
+  }
   uint32_t gathered() const noexcept { return static_cast<uint32_t>(slots_.size()); }
   int traverse(visitproc visit, void* arg) const;
 
@@ -101,6 +110,8 @@ class GuardProgram {
   std::vector<uint32_t> roots_;  // cheap first
   std::vector<Relation> relations_;
   std::vector<std::vector<uint32_t>> distinct_;
+  std::vector<ApartGroup> groups_apart_;
+  std::vector<std::pair<PyObject*, bool>> group_scratch_;  // object, whether it is written to
   std::vector<OriginName> origins_;
   std::vector<Ref> keys_;  // own what the nodes' steps point to, but for what is held weakly
   std::vector<WeakKey> weak_keys_;
@@ -146,10 +157,13 @@ class GuardProgram {
 
   bool passes_alone(uint32_t node, const FrameView& frame, Reached& result) noexcept;
   bool are_distinct(PyObject* const* slots) noexcept;
+  bool are_apart() noexcept;
   bool has_no_dict_yet(uint32_t slot) const noexcept;
   bool make_gathered_dicts(PyObject** slots) noexcept;
 
   std::string path_of(uint32_t node, bool absent = false) const;
+  std::vector<uint32_t> gathering_nodes() const;  // by slot
+  std::string apart_text(const ApartGroup& group) const;
   std::string cause_text(Cause cause, bool in_function) const;
 };
 

@@ -64,6 +64,10 @@ uint32_t GuardTree::gathered() const noexcept {
 
 void GuardTree::distinct(std::vector<uint32_t> slots) { state_->builder->distinct.push_back(std::move(slots)); }
 
+void GuardTree::keep_apart(std::vector<Source*> written, std::vector<Source*> others) {
+  state_->builder->keep_apart(std::move(written), std::move(others));
+}
+
 void GuardTree::finish() {
   if (!state_->builder) return;
   state_->program = std::make_unique<GuardProgram>(*state_->builder);

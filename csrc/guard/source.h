@@ -117,6 +117,9 @@ class GuardTree {
   // asked twice.
   uint32_t gather(Source* source);
   uint32_t gathered() const noexcept;
+  // Each of `written` must be an object of its own: none of the other written ones, and none of `others`, of which two
+  // may well be one.
+  void keep_apart(std::vector<Source*> written, std::vector<Source*> others);
   // Gathered slots whose tensors must be different objects (graph inputs).
   void distinct(std::vector<uint32_t> slots);
 

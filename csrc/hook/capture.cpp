@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "bytecode/stack_depth.h"
 #include "codegen/exit.h"
 #include "codegen/plan.h"
 #include "codegen/resume.h"
@@ -95,6 +96,30 @@ std::unique_ptr<TracedFrame> trace(PyCodeObject* code, const FrameView& view, Tr
   }
 }
 
+// What no instruction lets go of lives as long as the frame. A resume function has all instructions of the original, of
+// which those before its entry are never run.
+std::vector<bool> rebound_parameters(PyCodeObject* code) {
+  std::vector<bool> rebound(code->co_argcount);
+  const Bytecode& bytecode = prepare(code)->bytecode;
+  std::vector<bool> reached(bytecode.instructions.size());
+  std::vector<int32_t> open = {0};
+  auto go_on_at = [&](int32_t index) {
+    if (index < 0 || static_cast<size_t>(index) >= reached.size() || reached[index]) return;
+    reached[index] = true;
+    open.push_back(index);
+  };
+  while (!open.empty()) {
+    const int32_t index = open.back();
+    open.pop_back();
+    const Instruction& now = bytecode.instructions[index];
+    if ((now.op == Op::STORE_FAST || now.op == Op::DELETE_FAST) && now.arg < code->co_argcount) rebound[now.arg] = true;
+    if (!ends_flow(now.op)) go_on_at(index + 1);
+    if (is_jump(now.op)) go_on_at(now.target);
+    if (const ExceptionRegion* region = bytecode.region_at(index)) go_on_at(region->target);
+  }
+  return rebound;
+}
+
 }  // namespace
 
 std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config, bool is_second) {
@@ -168,6 +193,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   statistics.codegen += watch.lap();
 
   entry->is_broken = exit.plan.end.has_value();
+  entry->rebinds = rebound_parameters(code);
   entry->may_run_again = traced->tracer->graph.is_pure();
   entry->guards = std::move(traced->guards);
   entry->guards.finish();

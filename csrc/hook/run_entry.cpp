@@ -96,8 +96,8 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
   return false;
 }
 
-// Runs an entry whose guards have just gathered `slots`. `captured` false: run the frame as it was. `locals` are let go
-// of when they are not needed any more: the program may have deleted them. `function` is the one whose frame it is.
+// Runs an entry whose guards have just gathered `slots`. `captured` false: run the frame as it was. Of `locals` those
+// are let go of that the program may have deleted. `function` is the one whose frame it is.
 Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, PyObject* const* slots, Run& run,
                  bool& captured, std::vector<Ref>* locals = nullptr) {
   captured = true;
@@ -107,7 +107,8 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
   if (!captured) return nullptr;
   entry->guards.let_go();
   if (!inputs) return nullptr;
-  if (locals && !entry->compiled) locals->clear();
+  for (size_t i = 0; locals && !entry->compiled && i < locals->size(); ++i)
+    if (i >= entry->rebinds.size() || entry->rebinds[i]) (*locals)[i].reset();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
     return Ref::steal(

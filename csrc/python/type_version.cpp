@@ -11,7 +11,10 @@ bool is_python_class(PyTypeObject* type) noexcept {
                                           return Ref::steal(PyObject_CallFunction(maker, "s(){}", name));
                                         },
                                         "Example"};
-  return type->tp_dealloc == example.type()->tp_dealloc;
+  if (type->tp_dealloc != example.type()->tp_dealloc) return false;
+  // C code that makes a class from a spec without a tp_dealloc of its own is given this one. A spec's class keeps its
+  // name in a string of its own, which a class statement's does not.
+  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || !reinterpret_cast<PyHeapTypeObject*>(type)->_ht_tpname;
 }
 
 PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept {

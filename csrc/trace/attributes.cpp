@@ -70,10 +70,10 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
   Ref entered = tracer.outside.enter(tracer, source);
   if (!entered) return nullptr;
   // Attributes that the trace has written are in the dict from now on.
-  for (const AttributeWrite& write : tracer.outside.take_writes(object)) {
+  for (const AttributeWrite& write : tracer.effects.take_writes(object)) {
     PyObject* descriptor = class_attribute(Py_TYPE(object), write.name.get());
     if (descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {  // a slot
-      tracer.outside.write(object, write.name.get(), write.value.get());
+      tracer.effects.write(object, write.name.get(), write.value.get());
       continue;
     }
     if (!tracer.outside.fill_if_stand_in(tracer, entered.get())) return nullptr;
@@ -127,7 +127,7 @@ bool binds_only(PyTypeObject* kind) noexcept {
 // Reads a C-implemented attribute (slot or getset) of an object.
 Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* descriptor) {
   Source* source = tracer.outside.source_of(object);
-  if (const AttributeWrite* write = source ? tracer.outside.pending(object, name) : nullptr)
+  if (const AttributeWrite* write = source ? tracer.effects.pending(object, name) : nullptr)
     return write->value ? write->value : attribute_error(object, name);
   if (source && !has_known_attributes(PyDescr_TYPE(descriptor)))
     return tracer.give_up(BreakReason::OpaqueObject, std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " +
@@ -327,7 +327,7 @@ Ref find_in_module(Tracer& tracer, PyObject* module, PyObject* name) {
   if (native && is_data_descriptor(native.get())) {
     value = invoke_descriptor(tracer, native.get(), module, name);
   } else {
-    const AttributeWrite* write = tracer.outside.pending(PyModule_GetDict(module), name);
+    const AttributeWrite* write = tracer.effects.pending(PyModule_GetDict(module), name);
     if (write && write->value) return write->value;
     value = load_from_instance(tracer, module, name);
     if (!value && !PyErr_Occurred() && native) value = invoke_descriptor(tracer, native.get(), module, name);
@@ -372,8 +372,8 @@ Ref find_generically(Tracer& tracer, PyObject* object, PyObject* name) {
 
 // Whether a class's own namespace has the name, by now.
 bool has_itself(Tracer& tracer, PyTypeObject* type, PyObject* name) {
-  if (tracer.outside.writes_classes())
-    if (const AttributeWrite* write = tracer.outside.pending(reinterpret_cast<PyObject*>(type), name))
+  if (tracer.effects.writes_classes())
+    if (const AttributeWrite* write = tracer.effects.pending(reinterpret_cast<PyObject*>(type), name))
       return static_cast<bool>(write->value);
   return PyDict_GetItemWithError(type->tp_dict, name) != nullptr;
 }
@@ -421,11 +421,11 @@ Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
 
 Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   if (tracer.classes.has(reinterpret_cast<PyObject*>(type))) return lookup_in_made_class(tracer, type, name);
-  if (tracer.outside.writes_classes()) {
+  if (tracer.effects.writes_classes()) {
     PyObject* mro = type->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
       PyObject* base = PyTuple_GET_ITEM(mro, i);
-      if (const AttributeWrite* write = tracer.outside.pending(base, name)) return write->value;
+      if (const AttributeWrite* write = tracer.effects.pending(base, name)) return write->value;
       if (PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(base)->tp_dict, name)) break;
     }
   }
@@ -485,7 +485,7 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
     PyObject* value = instance_attribute(object, name);
     return Ref::borrow(value);
   }
-  if (const AttributeWrite* write = tracer.outside.pending(object, name)) return write->value;
+  if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
   if (tracer.outside.stand_in(object))
     if (PyObject* own = instance_attribute(object, name)) return Ref::borrow(own);
   PyObject* owner = source->value.get();  // of what stands for another object, that one has the attributes
@@ -700,7 +700,7 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     return PyObject_SetAttr(object, name, value) == 0 && !tracer.broken();
   }
   if (PyFunction_Check(object) && value && is_own_name_of_function(object, name)) {
-    tracer.outside.write(object, name, value);
+    tracer.effects.write(object, name, value);
     return true;
   }
   if (PyModule_Check(object)) {  // its namespace, which its functions know as their globals
@@ -710,14 +710,14 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
       Ref present = load_from_python_module(tracer, object, name);
       if (!present) return false;
     }
-    tracer.outside.write(globals, name, value);
+    tracer.effects.write(globals, name, value);
     return true;
   }
   if (PyType_Check(object) && is_class_dict_in_use(tracer, reinterpret_cast<PyTypeObject*>(object)))
     return tracer.give_up(BreakReason::ClassAttributeWrite,
                           "an attribute of a class whose __dict__ is in use is set") != nullptr;
   if (PyType_Check(object) && value && can_write_class(tracer, reinterpret_cast<PyTypeObject*>(object), name)) {
-    tracer.outside.write_class(object, name, value);
+    tracer.effects.write_class(object, name, value);
     return true;
   }
   if (tracer.broken()) return false;
@@ -784,7 +784,7 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
     if (!value) return PyDict_DelItem(in_use->object.get(), name) == 0;
     return tracer.outside.fill_if_stand_in(tracer, value) && PyDict_SetItem(in_use->object.get(), name, value) == 0;
   }
-  tracer.outside.write(object, name, value);
+  tracer.effects.write(object, name, value);
   return true;
 }
 
@@ -794,7 +794,7 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
     return tracer.give_up(BreakReason::UnsupportedObject, "the names of a module are no plain dict");
   if (tracer.outside.replacement_of(globals))
     return tracer.give_up(BreakReason::FrameIntrospection, "the names of a module are used as a dict");
-  if (const AttributeWrite* write = tracer.outside.pending(globals, name)) {
+  if (const AttributeWrite* write = tracer.effects.pending(globals, name)) {
     if (write->value) return write->value;
   } else {
     Source* source = tracer.outside.source_or_pin(tracer, globals);
@@ -811,7 +811,7 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
 
 Ref load_builtin(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* builtins = frame.builtins.get();
-  if (const AttributeWrite* write = tracer.outside.pending(builtins, name)) return write->value;
+  if (const AttributeWrite* write = tracer.effects.pending(builtins, name)) return write->value;
   if (tracer.outside.replacement_of(builtins))
     return tracer.give_up(BreakReason::FrameIntrospection, "the builtins are used as a dict");
   Source* source = tracer.outside.source_of(builtins);
@@ -829,7 +829,7 @@ Ref load_cell(Tracer& tracer, PyObject* cell) {
   Source* source = tracer.outside.source_of(cell);
   if (!source) return Ref::borrow(PyCell_GET(cell));
   static PyObject* const contents_name = interned("cell_contents");
-  if (const AttributeWrite* write = tracer.outside.pending(cell, contents_name)) return write->value;
+  if (const AttributeWrite* write = tracer.effects.pending(cell, contents_name)) return write->value;
   PyObject* contents = PyCell_GET(cell);
   if (contents)
     return tracer.outside.enter(tracer, tracer.guards.child(source, Access::CellContents, nullptr, -1, contents));

@@ -21,6 +21,7 @@
 #include "trace/operations.h"
 #include "trace/rules.h"
 #include "trace/shown_type.h"
+#include "trace/special_methods.h"
 #include "trace/tensor_calls.h"
 #include "trace/user_rules.h"
 
@@ -362,6 +363,9 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
   if (!is_metaclass && !is_safe_native_base(native_base(type)))
     return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
+  if (!is_metaclass && has_bound_special_method(type))
+    return tracer.give_up(BreakReason::UnknownClass,
+                          std::string("an instance of ") + type->tp_name + " has special methods of another object");
 
   Ref made;
   Ref maker = lookup_in_class(tracer, type, new_name);

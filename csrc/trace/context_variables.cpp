@@ -46,7 +46,7 @@ namespace special {
 Ref context_variable_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
   Source* variable = variable_of(tracer, arguments, 1, 2);
   if (!variable) return nullptr;
-  if (const ContextSet* set = tracer.outside.last_set(arguments.values[0].get())) return set->value;
+  if (const ContextSet* set = tracer.effects.last_set(arguments.values[0].get())) return set->value;
   // Its own default counts only if the call gives none.
   const int32_t with_default = arguments.values.size() == 1;
   if (Ref raw = Ref::steal(context_value(variable->value.get(), with_default)))
@@ -61,16 +61,17 @@ Ref context_variable_get(Tracer& tracer, PyObject*, const Arguments& arguments) 
 Ref context_variable_set(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!variable_of(tracer, arguments, 2, 2)) return nullptr;
   Ref token = Ref::steal(_PyObject_New(token_type()));
-  if (token) tracer.outside.set_context({arguments.values[0], arguments.values[1], token});
+  if (token) tracer.effects.set_context({arguments.values[0], arguments.values[1], token});
   return token;
 }
 
 Ref context_variable_reset(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!variable_of(tracer, arguments, 2, 2)) return nullptr;
-  const ContextSet* last = tracer.outside.last_set(arguments.values[0].get());
+  const ContextSet* last = tracer.effects.last_set(arguments.values[0].get());
   if (!last || !last->token.is(arguments.values[1].get()))
     return tracer.give_up(BreakReason::UnknownFunction, "a ContextVar is reset to what it was before another was set");
-  tracer.outside.take_back(*last);
+  if (!tracer.effects.take_back_last_set(arguments.values[0].get()))
+    return tracer.give_up(BreakReason::UnknownFunction, "a ContextVar is reset that a cached function has read");
   return Ref::none();
 }
 

@@ -113,12 +113,12 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::STORE_GLOBAL: {
         Ref stored = frame.pop();
         tracer.outside.source_or_pin(tracer, frame.globals.get());
-        tracer.outside.write(frame.globals.get(), name_at(frame, arg), stored.get());
+        tracer.effects.write(frame.globals.get(), name_at(frame, arg), stored.get());
         break;
       }
       case Op::DELETE_GLOBAL:
         if (Ref present = load_global(tracer, frame, name_at(frame, arg)))
-          tracer.outside.write(frame.globals.get(), name_at(frame, arg), nullptr);
+          tracer.effects.write(frame.globals.get(), name_at(frame, arg), nullptr);
         else
           ok = false;
         break;

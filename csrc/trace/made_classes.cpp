@@ -43,7 +43,7 @@ void MadeClasses::forget_in_bases() noexcept {
 namespace {
 
 bool has_itself(Tracer& tracer, PyTypeObject* type, PyObject* name) {
-  return tracer.outside.pending(reinterpret_cast<PyObject*>(type), name) ||
+  return tracer.effects.pending(reinterpret_cast<PyObject*>(type), name) ||
          PyDict_GetItemWithError(type->tp_dict, name) != nullptr;
 }
 

@@ -38,16 +38,16 @@ Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || tracer.classes.has(object) ||
       PyDict_GetItemWithError(type->tp_dict, name))
     return nullptr;
-  if (const AttributeWrite* write = tracer.outside.pending(object, name)) return write->value;
+  if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
   Source* own = tracer.guards.child(tracer.outside.source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1,
                                     type->tp_dict);
   tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());
   Ref made = Ref::steal(PyDict_New());
   tracer.own_dicts.emplace(made.get(), Ref::borrow(object));
   tracer.kept_for_identity.push_back(made);
-  tracer.outside.write_class(object, name, made.get());
+  tracer.effects.write_class(object, name, made.get());
   PyObject* dict = tracer.outside.replacement_of(type->tp_dict);
-  if (dict && !show_write(tracer, dict, *tracer.outside.pending(object, name)))
+  if (dict && !show_write(tracer, dict, *tracer.effects.pending(object, name)))
     return tracer.give_up(BreakReason::ClassAttributeWrite, "a class gets __annotations__");
   return made;
 }
@@ -55,14 +55,13 @@ Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
 Ref load_class_dict(Tracer& tracer, PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   if (tracer.classes.has(object)) return Ref::steal(PyDictProxy_New(type->tp_dict));
-  for (const AttributeWrite& write : tracer.outside.writes())
-    if (write.object.is(object) && !write.name.is(annotations_name()))
-      return tracer.give_up(BreakReason::InstanceDict, "the __dict__ of a class that the trace has written to");
+  if (tracer.effects.has_writes_but(object, annotations_name()))
+    return tracer.give_up(BreakReason::InstanceDict, "the __dict__ of a class that the trace has written to");
   Source* source = tracer.outside.source_or_pin(tracer, object);
   Ref dict =
       tracer.outside.enter(tracer, tracer.guards.child(source, Access::InstanceDict, nullptr, -1, type->tp_dict));
   if (!dict) return nullptr;
-  const AttributeWrite* annotations = tracer.outside.pending(object, annotations_name());
+  const AttributeWrite* annotations = tracer.effects.pending(object, annotations_name());
   if (annotations && !show_write(tracer, dict.get(), *annotations)) return nullptr;
   return proxy_over(tracer, dict.get());
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "python/dict_version.h"
 #include "python/type_version.h"
+#include "trace/generator.h"
 #include "trace/outside.h"
 
 namespace minidynamo {
@@ -27,6 +29,40 @@ bool has_witnesses(PyObject* object) noexcept {
   return false;
 }
 
+bool may_be_seen(PyObject* object, int depth) noexcept {
+  if (is_tensor(object) || PyType_Check(object) || PyModule_Check(object)) return false;
+  if (has_witness(object) || PyMemoryView_Check(object) || is_traced_generator(object)) return true;
+  constexpr int kDeepest = 3;
+  constexpr Py_ssize_t kLookedAt = 64;
+  if (depth == kDeepest) return false;
+  if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
+    const Py_ssize_t count = std::min(PySequence_Fast_GET_SIZE(object), kLookedAt);
+    for (Py_ssize_t i = 0; i < count; ++i)
+      if (may_be_seen(PySequence_Fast_GET_ITEM(object, i), depth + 1)) return true;
+  } else if (PyDict_CheckExact(object)) {
+    Py_ssize_t position = 0, left = kLookedAt;
+    PyObject *key, *value;
+    while (PyDict_Next(object, &position, &key, &value) && left-- > 0)
+      if (may_be_seen(key, depth + 1) || may_be_seen(value, depth + 1)) return true;
+  } else if (PyMethod_Check(object)) {
+    return may_be_seen(PyMethod_GET_SELF(object), depth + 1);
+  } else if (is_python_class(Py_TYPE(object)) && has_instance_dict(Py_TYPE(object))) {
+    struct State {
+      int depth;
+      bool found;
+    } state{depth, false};
+    auto visit = [](void* given, PyObject*, PyObject* value) {
+      auto* looking = static_cast<State*>(given);
+      looking->found = may_be_seen(value, looking->depth + 1);
+      return !looking->found;
+    };
+    if (PyObject* dict = instance_dict(object)) return may_be_seen(dict, depth);
+    if (has_inline_attributes(object)) visit_inline_attributes(object, visit, &state);
+    return state.found;
+  }
+  return false;
+}
+
 constexpr size_t kNoSlot = SIZE_MAX;
 
 // Whether another variable or the stack of the frame holds the object.
@@ -39,6 +75,8 @@ bool is_in_slot(const Frame& frame, PyObject* object, size_t but) noexcept {
 }
 
 }  // namespace
+
+bool end_may_be_seen(PyObject* object) noexcept { return may_be_seen(object, 0); }
 
 void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
   PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : frame.local(index).get();

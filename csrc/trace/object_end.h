@@ -9,6 +9,10 @@ inline bool is_weakly_referenced(PyObject* object) noexcept {
   return object && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) && *PyObject_GET_WEAKREFS_LISTPTR(object);
 }
 
+// Whether the program may see the end of an object that the trace made: by a finalizer, a weak reference, what it holds
+// open (a memoryview), or the code that a suspended generator has left to run.
+bool end_may_be_seen(PyObject* object) noexcept;
+
 // A local is about to lose its object: the trace may end behind this instruction. What the trace made counts if the
 // local alone holds it. Objects from before the trace are mostly held by others as well: they count where the program
 // lets go of them on purpose, by `del`, or by None in a resume function, whose locals may be all that holds them.

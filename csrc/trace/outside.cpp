@@ -16,6 +16,7 @@
 #include "trace/known_types.h"
 #include "trace/mapping_proxy.h"
 #include "trace/outside_iterator.h"
+#include "trace/special_methods.h"
 #include "trace/tracer.h"
 
 namespace minidynamo {
@@ -102,7 +103,32 @@ bool is_plain_key(PyObject* object) noexcept {
                                  (type->tp_richcompare == PyBaseObject_Type.tp_richcompare || !type->tp_richcompare));
 }
 
-std::vector<PyObject*> elements_of(const StandIn& stand_in) { return native_contents(stand_in.object.get()).items; }
+std::vector<Ref> elements_of(PyObject* container) {
+  const std::vector<PyObject*> items = native_contents(container).items;
+  std::vector<Ref> held;
+  held.reserve(items.size());
+  for (PyObject* item : items) held.push_back(Ref::borrow(item));
+  return held;
+}
+
+// Asked for every item of a loop over an iterator from before the call: without making a copy.
+bool differs_from_snapshot(const StandIn& stand_in) {
+  PyObject* object = stand_in.object.get();
+  const std::vector<Ref>& before = stand_in.snapshot;
+  if (PyList_Check(object)) {
+    if (static_cast<size_t>(PyList_GET_SIZE(object)) != before.size()) return true;
+    for (size_t i = 0; i < before.size(); ++i)
+      if (!before[i].is(PyList_GET_ITEM(object, static_cast<Py_ssize_t>(i)))) return true;
+    return false;
+  }
+  // The order of an OrderedDict changes without the dict's version.
+  const bool is_dict = PyDict_Check(object) && !PyODict_Check(object);
+  if (is_dict && stand_in.version && stand_in.version == dict_version(object)) return false;
+  const std::vector<Ref> now = elements_of(object);
+  bool differs = now.size() != before.size();
+  for (size_t i = 0; !differs && i < now.size(); ++i) differs = !before[i].is(now[i].get());
+  return differs;
+}
 
 Source* Outside::source_of(PyObject* object) const noexcept {
   auto found = sources_.find(object);
@@ -199,7 +225,6 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
     if (!iterator) return nullptr;
     replacements_.emplace(raw, iterator);
     know(iterator.get(), source);
-    iterators_.push_back(iterator.get());
     return iterator;
   }
   if (type == &PyDictProxy_Type) return enter_proxy(tracer, source);
@@ -237,6 +262,7 @@ Ref Outside::enter_instance(Tracer& tracer, Source* source) {
       base == &PyFrame_Type || base == &PyTraceBack_Type || (PyWeakref_Check(raw) && !PyWeakref_CheckRefExact(raw));
   const bool is_iterator = base->tp_iternext && base->tp_iternext != _PyObject_NextNotImplemented;
   if (base == known_types()->match && is_match_in_bytearray(raw)) return enter_opaque(tracer, source);
+  if (base != Py_TYPE(raw) && has_bound_special_method(Py_TYPE(raw))) return enter_opaque(tracer, source);
   if (is_static &&
       (is_iterator || base == &PyByteArray_Type || base == &PyMemoryView_Type || is_of_one_run || holds_others))
     return enter_opaque(tracer, source);
@@ -245,7 +271,8 @@ Ref Outside::enter_instance(Tracer& tracer, Source* source) {
   const bool is_value = has_plain_instances(base) || is_numpy_scalar(raw);
   const bool is_instance = base == &PyBaseObject_Type || is_value || base == &PyCell_Type ||
                            base == known_types()->partial || base == known_types()->simple_namespace ||
-                           PyFunction_Check(raw) || PyExceptionInstance_Check(raw) || PyWeakref_CheckRefExact(raw);
+                           PyFunction_Check(raw) || PyExceptionInstance_Check(raw) || PyWeakref_CheckRefExact(raw) ||
+                           (base != Py_TYPE(raw) && !is_static);  // what C code keeps in it is not asked for
   tracer.guards.add(source, is_instance ? GuardKind::ExactType : GuardKind::Identity, tracer.origin());
   if (is_value) tracer.guards.add(source, GuardKind::Value, tracer.origin());
   know(raw, source);
@@ -306,25 +333,6 @@ Ref Outside::enter_opaque(Tracer& tracer, Source* source) {
   know(source->value.get(), source);
   opaque_.insert(source->value.get());
   return source->value;
-}
-
-const ContextSet* Outside::last_set(PyObject* variable) const noexcept {
-  auto found = std::find_if(context_sets_.rbegin(), context_sets_.rend(),
-                            [&](const ContextSet& set) { return set.variable.is(variable); });
-  return found == context_sets_.rend() ? nullptr : &*found;
-}
-
-bool Outside::is_changed(const StandIn& stand_in) const {
-  const std::vector<PyObject*> now = elements_of(stand_in);
-  bool changed = now.size() != stand_in.snapshot.size();
-  for (size_t i = 0; !changed && i < now.size(); ++i) changed = !stand_in.snapshot[i].is(now[i]);
-  return changed;
-}
-
-size_t Outside::count_changes() const {
-  size_t count = writes_.size() + context_sets_.size();
-  for (const StandIn& stand_in : stand_ins_) count += stand_in.filled && is_changed(stand_in);
-  return count;
 }
 
 Ref Outside::enter_tensor(Tracer& tracer, Source* source) {
@@ -413,7 +421,9 @@ StandIn* Outside::stand_in(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   if (is_exact_constant_type(type) || type == &PyFunction_Type || type == &PyTuple_Type) return nullptr;
   auto found = stand_in_of_.find(object);
-  return found == stand_in_of_.end() ? nullptr : found->second;
+  if (found == stand_in_of_.end()) return nullptr;
+  ++stand_in_uses_;
+  return found->second;
 }
 
 bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
@@ -453,7 +463,7 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
     tracer.guards.add(stand_in.source, GuardKind::Value, tracer.origin());
     if (PyByteArray_Resize(object, PyByteArray_GET_SIZE(original)) < 0) return false;
     std::copy_n(PyByteArray_AS_STRING(original), PyByteArray_GET_SIZE(original), PyByteArray_AS_STRING(object));
-    for (PyObject* byte : elements_of(stand_in)) stand_in.snapshot.push_back(Ref::borrow(byte));
+    stand_in.snapshot = elements_of(object);
     return true;
   }
   if (base == &PySet_Type) {
@@ -496,6 +506,7 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
     stand_in.snapshot.push_back(Ref::borrow(key));
     stand_in.snapshot.push_back(std::move(item));
   }
+  stand_in.version = dict_version(object);
   return true;
 }
 
@@ -504,8 +515,7 @@ bool Outside::has_attributes(Tracer& tracer, const StandIn& stand_in) {
   if (!has_instance_dict(Py_TYPE(original))) return false;
   PyObject* dict = instance_dict(original);
   if (dict && PyDict_GET_SIZE(dict)) return true;
-  for (const AttributeWrite& write : writes_)
-    if (write.object.is(stand_in.object.get())) return true;
+  if (tracer.effects.has_writes(stand_in.object.get())) return true;
   Source* own = tracer.guards.child(stand_in.source, Access::InstanceDict, nullptr, -1, dict ? dict : original);
   tracer.guards.add(own, GuardKind::DictKeys, tracer.origin());
   return false;
@@ -532,32 +542,6 @@ Ref Outside::sequence_item(Tracer& tracer, StandIn& stand_in, Py_ssize_t index) 
 Py_ssize_t Outside::length(Tracer& tracer, StandIn& stand_in) {
   tracer.guards.add(stand_in.source, GuardKind::Length, tracer.origin());
   return native_size(stand_in.original.get());
-}
-
-const AttributeWrite* Outside::pending(PyObject* object, PyObject* name) const noexcept {
-  for (auto write = writes_.rbegin(); write != writes_.rend(); ++write)
-    if (write->object.is(object) && write->name.is(name)) return &*write;
-  return nullptr;
-}
-
-std::vector<AttributeWrite> Outside::take_writes(PyObject* object) {
-  std::vector<AttributeWrite> taken;
-  std::erase_if(writes_, [&](const AttributeWrite& write) {
-    if (!write.object.is(object)) return false;
-    taken.push_back(write);
-    return true;
-  });
-  return taken;
-}
-
-void Outside::write(PyObject* object, PyObject* name, PyObject* value) {
-  for (auto write = writes_.rbegin(); write != writes_.rend(); ++write) {
-    if (!write->object.is(object) || !write->name.is(name)) continue;
-    if (!write->value && value) break;  // deleted and set again: a dict forgets the place
-    write->value = Ref::borrow(value);
-    return;
-  }
-  writes_.push_back({Ref::borrow(object), Ref::borrow(name), Ref::borrow(value)});
 }
 
 }  // namespace minidynamo

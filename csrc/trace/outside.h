@@ -4,8 +4,8 @@
 // Most outside objects stand for themselves (functions, classes, modules, instances of Python classes). Tensors are
 // replaced by fakes. Builtin containers are replaced by *stand-ins*: containers of the same type, filled with in-trace
 // objects the first time anything but a plain read by the evaluator touches them. Mutations happen on the stand-in and
-// are found by comparing at the end. Attribute writes on outside instances go to an overlay. So nothing outside is ever
-// written (design.md invariant 1).
+// are found by comparing at the end. So nothing outside is ever
+// written (design.md invariant 1); attribute writes are in the effect log (effect_log.h).
 #pragma once
 #include <deque>
 #include <functional>
@@ -25,21 +25,16 @@ struct StandIn {
   Ref original, object;
   Source* source;
   bool filled = false;
-  std::vector<Ref> snapshot;  // after filling: its elements (dict: key, value, ...), to see what the trace changed
+  bool changed_before = false;  // an earlier change is in the effect log
+  // After filling, or as the effect log has it: its elements (dict: key, value, ...), to see what the trace changed.
+  std::vector<Ref> snapshot;
+  uint64_t version = 0;  // of a dict that holds what the snapshot says; 0: unknown
 };
 
-// What it holds now, in the order of its snapshot (borrowed).
-std::vector<PyObject*> elements_of(const StandIn& stand_in);
-
-// A pending attribute write; a null value is a deletion.
-struct AttributeWrite {
-  Ref object, name, value;
-};
-
-// A ContextVar that the trace has set, to an in-trace value.
-struct ContextSet {
-  Ref variable, value, token;
-};
+// What a container holds now, in the order of a snapshot.
+std::vector<Ref> elements_of(PyObject* container);
+// Whether a filled one holds anything else than its snapshot.
+bool differs_from_snapshot(const StandIn& stand_in);
 
 class Outside {
  public:
@@ -68,7 +63,7 @@ class Outside {
   void each_known(Visit visit) const {
     for (const auto& [object, source] : sources_) visit(object, source);
   }
-  const std::deque<StandIn>& stand_ins() const noexcept { return stand_ins_; }
+  std::deque<StandIn>& stand_ins() noexcept { return stand_ins_; }
 
   // Whether the original has attributes of its own, which the stand-in has not; guarded.
   bool has_attributes(Tracer& tracer, const StandIn& stand_in);
@@ -79,10 +74,9 @@ class Outside {
   Py_ssize_t length(Tracer& tracer, StandIn& stand_in);
 
   // Whether the trace changed what the container holds. For filled ones.
-  bool is_changed(const StandIn& stand_in) const;
-
-  // How much the trace has changed of what was there before, so far.
-  size_t count_changes() const;
+  bool is_changed(const StandIn& stand_in) const { return stand_in.changed_before || differs_from_snapshot(stand_in); }
+  // How often a stand-in was asked for: equal numbers mean that nothing in between looked into one or changed it.
+  size_t stand_in_uses() const noexcept { return stand_in_uses_; }
 
   // Objects that can be passed on, but not looked into or used: what C code keeps in them is not known.
   bool is_opaque(PyObject* object) const noexcept { return !opaque_.empty() && opaque_.count(object); }
@@ -91,55 +85,16 @@ class Outside {
   // Objects that the program told apart by their identity: they must all be different at the next call.
   void told_apart(Source* source) { told_apart_.insert(source); }
   const std::unordered_set<Source*>& all_told_apart() const noexcept { return told_apart_; }
-  // In-trace iterators for outside ones (outside_iterator.h).
-  const std::vector<PyObject*>& iterators() const noexcept { return iterators_; }
-
-  // Pending writes to attributes of outside instances.
-  const AttributeWrite* pending(PyObject* object, PyObject* name) const noexcept;
-  void write(PyObject* object, PyObject* name, PyObject* value);
-  void write_class(PyObject* type, PyObject* name, PyObject* value) {
-    writes_classes_ = true;
-    write(type, name, value);
-  }
-  // Calls for the residual code to make, of which the trace knows the results.
-  struct LaterCall {
-    Ref callable, positional, keywords;  // keywords may be null
-  };
-  void call_later(PyObject* callable, Ref positional, Ref keywords) {
-    later_calls_.push_back({Ref::borrow(callable), std::move(positional), std::move(keywords)});
-  }
-  const std::vector<LaterCall>& later_calls() const noexcept { return later_calls_; }
-  // An object out of a cache, which may have made another one by the time that the residual code asks it.
-  void came_from_cache(PyObject* object, PyObject* callable, Ref positional, Ref keywords) {
-    from_caches_.insert({object, {Ref::borrow(callable), std::move(positional), std::move(keywords)}});
-  }
-  const LaterCall* cache_behind(PyObject* object) const noexcept {
-    auto found = from_caches_.find(object);
-    return found == from_caches_.end() ? nullptr : &found->second;
-  }
-  // Context variables, in the order in which they were set.
-  void set_context(ContextSet set) { context_sets_.push_back(std::move(set)); }
-  const ContextSet* last_set(PyObject* variable) const noexcept;  // null: the trace has not set it
-  void take_back(const ContextSet& set) { context_sets_.erase(context_sets_.begin() + (&set - context_sets_.data())); }
-  const std::vector<ContextSet>& context_sets() const noexcept { return context_sets_; }
-  bool writes_classes() const noexcept { return writes_classes_; }
-  std::vector<AttributeWrite> take_writes(PyObject* object);  // those of one object, which are then no longer pending
-  const std::vector<AttributeWrite>& writes() const noexcept { return writes_; }
 
  private:
   std::unordered_map<PyObject*, Source*> sources_;   // in-trace object -> source
   std::unordered_map<PyObject*, Ref> replacements_;  // outside object -> fake or stand-in
   std::deque<StandIn> stand_ins_;
   std::unordered_map<PyObject*, StandIn*> stand_in_of_;  // by in-trace object
-  std::vector<AttributeWrite> writes_;
-  bool writes_classes_ = false;
-  std::vector<LaterCall> later_calls_;
-  std::vector<ContextSet> context_sets_;
-  std::unordered_map<PyObject*, LaterCall> from_caches_;
+  size_t stand_in_uses_ = 0;
   std::unordered_set<PyObject*> opaque_;
   std::unordered_set<Source*> told_apart_;
   std::unordered_set<PyTypeObject*> pinned_types_;
-  std::vector<PyObject*> iterators_;
 
   Ref enter_instance(Tracer& tracer, Source* source);
   Ref enter_opaque(Tracer& tracer, Source* source);

@@ -18,6 +18,11 @@ struct OutsideIterator {
 
 OutsideIterator* as_iterator(PyObject* object) noexcept { return reinterpret_cast<OutsideIterator*>(object); }
 
+void note_advance(Tracer& tracer, OutsideIterator* iterator) {
+  ++iterator->taken;
+  tracer.effects.advance(reinterpret_cast<PyObject*>(iterator));
+}
+
 PyObject* iterator_next(PyObject* self) {
   OutsideIterator* iterator = as_iterator(self);
   Tracer* tracer = Tracer::current();
@@ -34,7 +39,7 @@ PyObject* iterator_next(PyObject* self) {
   if (!call_next || iterator->ended) return nullptr;
   Ref item = next_item(*tracer, iterator->inner);
   if (!item && PyErr_Occurred()) return nullptr;
-  ++iterator->taken;
+  note_advance(*tracer, iterator);
   iterator->ended = !item;
   return item.release();
 }
@@ -163,7 +168,8 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
       return nullptr;
     }
   }
-  const auto ahead = static_cast<int32_t>(iterator->taken++);
+  const auto ahead = static_cast<int32_t>(iterator->taken);
+  note_advance(tracer, iterator);
   if (Ref item = peek_item(raw, ahead, &iterator->walk)) {
     Source* source = tracer.guards.child(iterator->source, Access::Upcoming, nullptr, ahead, item.get());
     tracer.guards.add(source, GuardKind::Present, tracer.origin());

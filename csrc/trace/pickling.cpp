@@ -30,19 +30,20 @@ Ref mangled(PyObject* name, PyTypeObject* owner) {
 }
 
 // The names of the slots that a class and its bases declare, as copyreg lists them; it keeps its list in the class,
-// which a trace does not do.
+// which a trace does not do. A tuple: asking for the slots may run code that changes such a list.
 Ref slot_names(Tracer& tracer, PyTypeObject* type) {
   static PyObject* const known_name = interned("__slotnames__");
   static PyObject* const slots_name = interned("__slots__");
   PyObject* known = PyDict_GetItemWithError(type->tp_dict, known_name);
-  if (known && PyList_CheckExact(known)) return Ref::borrow(known);
+  if (known && PyList_CheckExact(known)) return Ref::steal(PyList_AsTuple(known));
   Ref names = Ref::steal(PyList_New(0));
   PyObject* mro = type->tp_mro;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-    PyObject* slots = PyDict_GetItemWithError(base->tp_dict, slots_name);
+    Ref slots = Ref::borrow(PyDict_GetItemWithError(base->tp_dict, slots_name));
     if (!slots) continue;
-    Ref declared = PyUnicode_Check(slots) ? Ref::steal(PyTuple_Pack(1, slots)) : Ref::steal(PySequence_Tuple(slots));
+    Ref declared = PyUnicode_Check(slots.get()) ? Ref::steal(PyTuple_Pack(1, slots.get()))
+                                                : Ref::steal(PySequence_Tuple(slots.get()));
     if (!declared) return nullptr;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(declared.get()); ++k) {
       PyObject* name = PyTuple_GET_ITEM(declared.get(), k);
@@ -54,7 +55,7 @@ Ref slot_names(Tracer& tracer, PyTypeObject* type) {
       if (!full || PyList_Append(names.get(), full.get()) < 0) return nullptr;
     }
   }
-  return names;
+  return Ref::steal(PyList_AsTuple(names.get()));
 }
 
 // Whether instances are no larger than attributes, weak references and slots make them: C code keeps nothing there.
@@ -79,19 +80,22 @@ Ref state_of(Tracer& tracer, PyObject* object, bool is_all) {
   if (is_all && type->tp_itemsize) return cannot_pickle(type);
   Ref names = slot_names(tracer, type);
   if (!names) return nullptr;
-  if (is_all && !is_all_in_attributes(type, PyList_GET_SIZE(names.get()))) return cannot_pickle(type);
+  if (is_all && !is_all_in_attributes(type, PyTuple_GET_SIZE(names.get()))) return cannot_pickle(type);
   Ref state = Ref::none();
   if (type->tp_dictoffset) {
+    if (!class_attribute(type, dict_name))
+      return tracer.give_up(BreakReason::Pickling, std::string("the attributes of a ") + type->tp_name + " are copied");
     state = load_attribute_generically(tracer, object, dict_name);
     if (!state || !expose(tracer, state.get())) return nullptr;
     if (PyDict_GET_SIZE(state.get()) == 0) state = Ref::none();
   }
   Ref slots = Ref::steal(PyDict_New());
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names.get()); ++i) {
-    PyObject* name = PyList_GET_ITEM(names.get(), i);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names.get(), i);
     Ref value = attribute_if_any(tracer, object, name);
     if (!value && PyErr_Occurred()) return nullptr;
-    if (tracer.broken() || (value && PyDict_SetItem(slots.get(), name, value.get()) < 0)) return nullptr;
+    if (tracer.broken()) return nullptr;
+    if (value && (!expose(tracer, value.get()) || PyDict_SetItem(slots.get(), name, value.get()) < 0)) return nullptr;
   }
   return PyDict_GET_SIZE(slots.get()) ? Ref::steal(PyTuple_Pack(2, state.get(), slots.get())) : state;
 }

@@ -11,6 +11,7 @@
 #include "python/bound_method.h"
 #include "trace/abstract_classes.h"
 #include "trace/attributes.h"
+#include "trace/cached_function.h"
 #include "trace/context_variables.h"
 #include "trace/exceptions.h"
 #include "trace/generic_alias.h"
@@ -148,11 +149,6 @@ class RuleTable {
   }
 };
 
-PyTypeObject* lru_cache_type() {
-  static constinit ImportedType type{"functools._lru_cache_wrapper"};
-  return type;
-}
-
 std::unordered_set<PyTypeObject*>& wrapper_types() {
   static constinit Cached<std::unordered_set<PyTypeObject*>> types;
   return *types.get(
@@ -202,41 +198,6 @@ const Rule* find_rule(PyObject* callable) {
 }
 
 namespace {
-
-// typing's caches of types made of types: what they hold can be told from what they would make by identity alone.
-bool is_typing_cache(PyObject* callable) {
-  Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
-  PyErr_Clear();
-  return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "typing");
-}
-
-bool holds_made_class(const Tracer& tracer, PyObject* object) {
-  if (!tracer.classes.any()) return false;
-  if (tracer.classes.has(object)) return true;
-  if (PyTuple_Check(object))
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-      if (holds_made_class(tracer, PyTuple_GET_ITEM(object, i))) return true;
-  return false;
-}
-
-// Whether an object was there before the trace, or is a constant.
-bool is_of_the_world(Tracer& tracer, PyObject* object) {
-  if (is_constant(object) || tracer.outside.source_of(object)) return true;
-  if (PyType_Check(object)) return !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object), Py_TPFLAGS_HEAPTYPE);
-  if (!PyTuple_CheckExact(object)) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-    if (!is_of_the_world(tracer, PyTuple_GET_ITEM(object, i))) return false;
-  return true;
-}
-
-// What native code looks into must be the very object at the next call too.
-void pin_down(Tracer& tracer, PyObject* object) {
-  if (is_constant(object)) return;
-  Source* source = tracer.outside.source_of(object);
-  if (source && source->access != Access::Pinned) tracer.guards.add(source, GuardKind::Identity, tracer.origin());
-  if (!PyTuple_CheckExact(object)) return;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) pin_down(tracer, PyTuple_GET_ITEM(object, i));
-}
 
 // sys.getrecursionlimit; torch.get_autocast_dtype, 'xpu'
 std::string state_name(PyObject* callable, PyObject* arguments) {
@@ -334,44 +295,8 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       return record_constant_tensor(tracer, callable, arguments);
     case Rule::Kind::TorchState:
       return record_state_change(tracer, callable, arguments);
-    case Rule::Kind::Inline: {
-      if (is_typing_cache(callable)) {
-        for (const Ref& value : arguments.values)
-          if (holds_made_class(tracer, value.get()))
-            return tracer.give_up(BreakReason::ClassDefinition,
-                                  "a class of the function's own goes into a cache of typing");
-        for (const Ref& value : arguments.values)
-          if (!is_of_the_world(tracer, value.get()))
-            return tracer.give_up(BreakReason::CachedEffect,
-                                  "an object that the call made goes into a cache of typing");
-        for (const Ref& value : arguments.values) pin_down(tracer, value.get());
-        Tracer::Native native(tracer);
-        Ref cached = call_natively(tracer, callable, arguments);
-        if (cached && !is_constant(cached.get()) && !tracer.outside.source_of(cached.get())) {
-          tracer.outside.source_or_pin(tracer, cached.get());
-          tracer.outside.came_from_cache(cached.get(), callable, arguments.positional(), arguments.keywords());
-        }
-        return cached;
-      }
-      static PyObject* const wrapped_name = interned("__wrapped__");
-      Ref wrapped = load_attribute(tracer, callable, wrapped_name);
-      if (!wrapped) return nullptr;
-      if (tracer.outside.source_of(callable)) tracer.outside.source_or_pin(tracer, wrapped.get());
-      const size_t written = tracer.outside.count_changes();
-      // Behind a break inside, the cache would not see what the function returned: it is called as one.
-      const bool is_cache = Py_IS_TYPE(callable, lru_cache_type());
-      Ref result = call(tracer, wrapped.get(),
-                        Arguments{arguments.values, arguments.keyword_names, arguments.is_direct && !is_cache});
-      if (!result || !tracer.outside.source_of(callable)) return result;
-      if (tracer.outside.count_changes() != written)
-        return tracer.give_up(BreakReason::CachedEffect, "a cached function changes what it did not make");
-      if (!is_cache || has_fake(arguments)) return result;
-      if (!is_constant(result.get()) && !is_guarded_by_identity(result.get()))
-        return tracer.give_up(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
-      // The cache is asked when the residual code runs: it counts, and remembers.
-      tracer.outside.call_later(callable, arguments.positional(), arguments.keywords());
-      return result;
-    }
+    case Rule::Kind::Inline:
+      return call_cached_function(tracer, callable, arguments);
     case Rule::Kind::Special:
       return rule.handler(tracer, callable, arguments);
     case Rule::Kind::OwnFrame: {

@@ -18,6 +18,7 @@
 #include "python/ref.h"
 #include "tensor/fake.h"
 #include "trace/break_reason.h"
+#include "trace/effect_log.h"
 #include "trace/frame.h"
 #include "trace/made_classes.h"
 #include "trace/outside.h"
@@ -68,6 +69,7 @@ class Tracer final : public OperatorObserver {
   Graph graph;
   GuardTree& guards;  // of the cache entry to be
   Outside outside;
+  EffectLog effects;
   TorchModes modes;
   MadeClasses classes;
   Frame* frame = nullptr;  // innermost traced frame

@@ -77,8 +77,7 @@ bool is_known_constant(Tracer& tracer, PyObject* object) {
   if (is_constant(object)) return true;
   Source* source = tracer.outside.source_of(object);
   if (!source || is_fake(object) || tracer.outside.stand_in(object) || source->value.get() != object) return false;
-  for (const AttributeWrite& write : tracer.outside.writes())
-    if (write.object.is(object)) return false;
+  if (tracer.effects.has_writes(object)) return false;
   tracer.guards.add(source, GuardKind::Identity, tracer.origin());
   return true;
 }

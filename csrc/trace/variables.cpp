@@ -77,7 +77,7 @@ bool unbound_cell(const Frame& frame, int32_t index) {
 bool store_cell(Tracer& tracer, PyObject* cell, PyObject* value) {
   if (tracer.outside.source_of(cell)) {
     static PyObject* const contents = interned("cell_contents");
-    tracer.outside.write(cell, contents, value);
+    tracer.effects.write(cell, contents, value);
     return true;
   }
   return PyCell_Set(cell, value) == 0;

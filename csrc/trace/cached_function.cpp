@@ -1,0 +1,170 @@
+#include "trace/cached_function.h"
+
+#include <algorithm>
+
+#include "python/dict_version.h"
+#include "python/set_table.h"
+#include "trace/attributes.h"
+#include "trace/known_types.h"
+#include "trace/tensor_calls.h"
+
+namespace minidynamo {
+namespace {
+
+// typing's caches of types made of types: what they hold can be told from what they would make by identity alone.
+bool is_typing_cache(PyObject* callable) {
+  Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
+  PyErr_Clear();
+  return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "typing");
+}
+
+bool holds_made_class(const Tracer& tracer, PyObject* object) {
+  if (!tracer.classes.any()) return false;
+  if (tracer.classes.has(object)) return true;
+  if (PyTuple_Check(object))
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (holds_made_class(tracer, PyTuple_GET_ITEM(object, i))) return true;
+  return false;
+}
+
+// Whether an object was there before the trace, or is a constant.
+bool is_of_the_world(Tracer& tracer, PyObject* object) {
+  if (is_constant(object) || tracer.outside.source_of(object)) return true;
+  if (PyType_Check(object)) return !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object), Py_TPFLAGS_HEAPTYPE);
+  if (!PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (!is_of_the_world(tracer, PyTuple_GET_ITEM(object, i))) return false;
+  return true;
+}
+
+// What native code looks into must be the very object at the next call too.
+void pin_down(Tracer& tracer, PyObject* object) {
+  if (is_constant(object)) return;
+  Source* source = tracer.outside.source_of(object);
+  if (source && source->access != Access::Pinned) tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  if (!PyTuple_CheckExact(object)) return;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) pin_down(tracer, PyTuple_GET_ITEM(object, i));
+}
+
+Ref call_typing_cache(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  for (const Ref& value : arguments.values)
+    if (holds_made_class(tracer, value.get()))
+      return tracer.give_up(BreakReason::ClassDefinition, "a class of the function's own goes into a cache of typing");
+  for (const Ref& value : arguments.values)
+    if (!is_of_the_world(tracer, value.get()))
+      return tracer.give_up(BreakReason::CachedEffect, "an object that the call made goes into a cache of typing");
+  for (const Ref& value : arguments.values) pin_down(tracer, value.get());
+  Tracer::Native native(tracer);
+  Ref cached = call_natively(tracer, callable, arguments);
+  if (cached && !is_constant(cached.get()) && !tracer.outside.source_of(cached.get())) {
+    tracer.outside.source_or_pin(tracer, cached.get());
+    tracer.effects.came_from_cache(cached.get(), {Ref::borrow(callable), arguments.positional(), arguments.keywords()});
+  }
+  return cached;
+}
+
+// What the filled stand-ins hold at a time.
+class ContainerStates {
+ public:
+  explicit ContainerStates(Outside& outside) : outside_(outside), uses_(outside.stand_in_uses()) {
+    for (const StandIn& stand_in : outside.stand_ins())
+      if (stand_in.filled && differs_from_snapshot(stand_in))
+        changed_.emplace(&stand_in, elements_of(stand_in.object.get()));
+  }
+
+  // Whether anything has looked into a stand-in since.
+  bool were_used() const noexcept { return outside_.stand_in_uses() != uses_; }
+
+  bool have_changed() const {
+    if (!were_used()) return false;
+    return std::any_of(outside_.stand_ins().begin(), outside_.stand_ins().end(), [&](const StandIn& stand_in) {
+      const auto earlier = changed_.find(&stand_in);
+      if (earlier == changed_.end()) return stand_in.filled && differs_from_snapshot(stand_in);
+      const std::vector<Ref> now = elements_of(stand_in.object.get());
+      return !std::equal(now.begin(), now.end(), earlier->second.begin(), earlier->second.end(),
+                         [](const Ref& a, const Ref& b) { return a.is(b.get()); });
+    });
+  }
+
+ private:
+  Outside& outside_;
+  const size_t uses_;
+  std::unordered_map<const StandIn*, std::vector<Ref>> changed_;
+};
+
+// Whether an object will be the same whenever the residual code gets to it: what the trace made may change until its
+// end, and is made again as it is then.
+bool is_settled(Tracer& tracer, PyObject* object) {
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!is_settled(tracer, PyTuple_GET_ITEM(object, i))) return false;
+    return true;
+  }
+  return is_constant(object) || is_guarded_by_identity(object) || tracer.outside.source_of(object);
+}
+
+bool are_settled(Tracer& tracer, const std::vector<Ref>& objects) {
+  return std::all_of(objects.begin(), objects.end(),
+                     [&](const Ref& object) { return is_settled(tracer, object.get()); });
+}
+
+Ref copy_of(PyObject* container) {
+  if (PyList_CheckExact(container)) return Ref::steal(PyList_GetSlice(container, 0, PyList_GET_SIZE(container)));
+  if (PyDict_CheckExact(container)) return Ref::steal(PyDict_Copy(container));
+  if (PySet_CheckExact(container)) return set_with_table_of(container);
+  return nullptr;
+}
+
+// Puts what containers have become into the log, for a call that may look at them. False: that cannot be had.
+bool log_containers(Tracer& tracer) {
+  for (StandIn& stand_in : tracer.outside.stand_ins()) {
+    if (!stand_in.filled || !differs_from_snapshot(stand_in)) continue;
+    Ref content = copy_of(stand_in.object.get());
+    std::vector<Ref> now = elements_of(stand_in.object.get());
+    if (!content || !are_settled(tracer, now)) return PyErr_Clear(), false;
+    tracer.effects.change_content({&stand_in, std::move(stand_in.snapshot), std::move(content)});
+    stand_in.snapshot = std::move(now);
+    stand_in.version = PyDict_CheckExact(stand_in.object.get()) ? dict_version(stand_in.object.get()) : 0;
+    stand_in.changed_before = true;
+  }
+  return true;
+}
+
+}  // namespace
+
+PyTypeObject* lru_cache_type() {
+  static constinit ImportedType type{"functools._lru_cache_wrapper"};
+  return type;
+}
+
+Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (is_typing_cache(callable)) return call_typing_cache(tracer, callable, arguments);
+  static PyObject* const wrapped_name = interned("__wrapped__");
+  const bool is_cache = Py_IS_TYPE(callable, lru_cache_type());
+  const bool is_outside = tracer.outside.source_of(callable) != nullptr;
+  Ref wrapped = load_attribute(tracer, callable, wrapped_name);
+  if (!wrapped) return nullptr;
+  if (is_outside) tracer.outside.source_or_pin(tracer, wrapped.get());
+
+  const EffectLog::Reads reads(tracer.effects);
+  const size_t from = tracer.effects.end(), changes = tracer.effects.changes();
+  const ContainerStates containers(tracer.outside);
+  // Behind a break inside, the cache would not see what the function returned: it is called as one.
+  Ref result = call(tracer, wrapped.get(),
+                    Arguments{arguments.values, arguments.keyword_names, arguments.is_direct && !is_cache});
+  if (!result || !is_outside) return result;
+  if (tracer.effects.changes() != changes || containers.have_changed())
+    return tracer.give_up(BreakReason::CachedEffect, "a cached function changes what it did not make");
+  if (!is_cache || has_fake(arguments)) return result;
+  if (!is_constant(result.get()) && !is_guarded_by_identity(result.get()))
+    return tracer.give_up(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
+  Ref positional = arguments.positional(), keywords = arguments.keywords();
+  std::vector<Ref> seen = reads.values();
+  seen.insert(seen.end(), arguments.values.begin(), arguments.values.end());
+  if (!are_settled(tracer, seen) || (containers.were_used() && !log_containers(tracer)))
+    return tracer.give_up(BreakReason::CachedEffect, "a cached function looks at an object that the call made");
+  tracer.effects.call_later({Ref::borrow(callable), std::move(positional), std::move(keywords)}, from);
+  return result;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,89 @@
+"""Guards, and steps of residual code, grow as the program does: counted, not timed. Times are bench/scaling.py's."""
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import minidynamo
+
+sys.path.append(str(Path(__file__).parents[2] / "bench"))
+import scaling
+
+NOT_COUNTED = {"breaks"}  # many captures
+
+
+def guards(name: str, n: int) -> int:
+    return scaling.measure(scaling.KINDS[name], n, runs=1)[1]
+
+
+@pytest.mark.parametrize("name", [name for name in scaling.KINDS if name not in NOT_COUNTED])
+def test_guards_grow_linearly(name: str) -> None:
+    few, many = guards(name, 100), guards(name, 400)
+    assert many <= 4 * few + 8
+
+
+def test_many_written_objects() -> None:
+    n = 3000
+    modules = [torch.nn.Identity() for _ in range(n)]
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        for k, module in enumerate(modules):
+            module.count = k
+        return x + 1
+
+    minidynamo.optimize("eager", fullgraph=True)(f)(torch.ones(2))
+    assert [module.count for module in modules] == list(range(n))
+    (entry,) = minidynamo.debug.cache_entries(f)
+    assert len(entry.guards) <= 8 * n + 60
+    assert len(entry.source.splitlines()) <= 4 * n + 50
+
+
+class Box:
+    v: Any = 0
+
+
+@pytest.mark.parametrize("meet", [(0, 1), (1, 2), (0, 3), (2, 3), (3, 4)])
+def test_written_objects_must_stay_apart(meet: tuple[int, int]) -> None:
+    """The first three are written, the other two are only read: those two may be one object at a later call."""
+
+    def f(x: torch.Tensor, boxes: list[Box]) -> Any:
+        seen = [box.v for box in boxes[3:]]
+        for k, box in enumerate(boxes[:3]):
+            box.v = box.v + k + 1
+        return x + 1, seen, [box.v for box in boxes]
+
+    optimized = minidynamo.optimize("eager", fullgraph=True)(f)
+    x = torch.ones(2)
+    for together in (False, True, False):
+        results = []
+        for call in (optimized, f):
+            boxes = [Box() for _ in range(5)]
+            if together:
+                boxes[meet[1]] = boxes[meet[0]]
+            results.append((str(call(x, boxes)), [box.v for box in boxes]))
+        assert results[0] == results[1]
+    assert len(minidynamo.debug.cache_entries(f)) == (1 if meet == (3, 4) else 2)
+
+
+def test_why_written_objects_that_met_are_captured_again(caplog: pytest.LogCaptureFixture) -> None:
+    def f(x: torch.Tensor, a: Box, b: Box, c: Box) -> Any:
+        a.v += 1
+        c.v += 1
+        return x + b.v
+
+    optimized = minidynamo.optimize("eager", fullgraph=True)(f)
+    x = torch.ones(2)
+    optimized(x, Box(), Box(), Box())
+    (entry,) = minidynamo.debug.cache_entries(f)
+    (apart,) = (guard for guard in entry.guards if "isdisjoint" in guard)
+    a, b, c = Box(), Box(), Box()
+    assert eval(apart, {"L": {"a": a, "b": b, "c": c}})
+    assert not eval(apart, {"L": {"a": a, "b": a, "c": c}})
+    assert not eval(apart, {"L": {"a": a, "b": b, "c": a}})
+    with minidynamo.config.patch(logs={"recompiles"}), caplog.at_level(logging.DEBUG, "minidynamo"):
+        optimized(x, b, b, c)
+    assert "the same object now" in caplog.text
