@@ -57,8 +57,8 @@ class ValuePlanner {
   bool found_cycle() const noexcept { return found_cycle_; }
   void start_again();
 
-  // Decides which slots the guard check gathers; ends planning.
-  void gather(std::vector<Source*>& inputs);
+  // Decides which slots the guard check gathers; ends planning. False: no guard can make the graph right for its inputs.
+  bool gather(std::vector<Source*>& inputs);
 
   // Writes an outside container that the trace changed before an iterator over it is made; set by whoever plans
   // effects.

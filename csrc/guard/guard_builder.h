@@ -45,6 +45,8 @@ class GuardBuilder {
   const std::vector<GuardRequest>& requests() const noexcept { return requests_; }
   const std::vector<Source*>& gathered() const noexcept { return gathered_; }
   std::vector<std::vector<uint32_t>> distinct;
+  std::vector<uint32_t> storage_slots;  // whose tensors share storages as they do
+  std::vector<bool> storage_written;
 
   std::vector<OriginName>& origins() noexcept { return origins_; }
   const std::vector<OriginName>& origins() const noexcept { return origins_; }

@@ -60,6 +60,16 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame) const
       return failure;
     }
   }
+  if (sharing_) {
+    std::vector<PyObject*> tensors(sharing_slots_.size());
+    for (uint32_t index = 0; index < nodes_.size(); ++index)
+      for (size_t i = 0; i < sharing_slots_.size(); ++i)
+        if (nodes_[index].slot == static_cast<int32_t>(sharing_slots_[i])) tensors[i] = reached[index].object;
+    if (!sharing_->matches_slowly(tensors.data())) {
+      failure.text = "the storages of tensors that are written to: other tensors share them now, or in other places";
+      return failure;
+    }
+  }
   return std::nullopt;
 }
 
@@ -135,6 +145,20 @@ std::vector<std::string> GuardProgram::to_text() const {
       for (uint32_t index = 0; index < nodes_.size(); ++index)
         if (nodes_[index].slot == static_cast<int32_t>(slot)) paths += (paths.empty() ? "" : ", ") + path_of(index);
     lines.push_back("len({id(t) for t in (" + paths + ",)}) == " + std::to_string(group.size()));
+  }
+  if (sharing_) {
+    auto path_of_slot = [&](uint32_t slot) {
+      for (uint32_t index = 0; index < nodes_.size(); ++index)
+        if (nodes_[index].slot == static_cast<int32_t>(slot)) return path_of(index);
+      return std::string("?");
+    };
+    const std::vector<std::vector<uint32_t>> groups = sharing_->groups();
+    if (groups.empty()) lines.push_back("no tensor shares the storage of one that is written to");
+    for (const std::vector<uint32_t>& group : groups) {
+      std::string paths;
+      for (uint32_t position : group) paths += (paths.empty() ? "" : ", ") + path_of_slot(sharing_slots_[position]);
+      lines.push_back("one storage, and no other's: " + paths);
+    }
   }
   lines.push_back(torch_state_->to_text());
   return lines;

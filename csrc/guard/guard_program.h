@@ -16,6 +16,7 @@
 
 #include "guard/guard_builder.h"
 #include "guard/guard_kinds.h"
+#include "tensor/tensor_facts.h"
 
 namespace minidynamo {
 
@@ -72,7 +73,7 @@ class GuardProgram {
   std::string failure_text(const Failure& failure) const;
   std::vector<std::string> to_text() const;
 
-  size_t guard_count() const noexcept { return checks_.size() + relations_.size() + absences_ + distinct_.size(); }
+  size_t guard_count() const noexcept { return checks_.size() + relations_.size() + absences_ + distinct_.size() + sharing_.has_value(); }
   uint32_t gathered() const noexcept { return static_cast<uint32_t>(slots_.size()); }
   int traverse(visitproc visit, void* arg) const;
 
@@ -86,6 +87,8 @@ class GuardProgram {
   std::vector<uint32_t> roots_;  // cheap first
   std::vector<Relation> relations_;
   std::vector<std::vector<uint32_t>> distinct_;
+  std::vector<uint32_t> sharing_slots_;
+  std::optional<StorageSharing> sharing_;
   std::vector<OriginName> origins_;
   std::vector<Ref> keys_;  // own what the nodes' steps point to
   std::vector<std::string> texts_;
@@ -99,6 +102,7 @@ class GuardProgram {
   std::vector<std::pair<uint32_t, PyObject*>> dicts_to_make_;  // gathered __dict__s that do not exist yet
   std::vector<PyObject*> own_slots_;                           // room for callers that want none
   std::vector<PyObject*> distinct_scratch_;
+  std::vector<PyObject*> sharing_scratch_;
   // A guard that failed is asked first for a while: what refused one frame will refuse others.
   static constexpr uint32_t kSuspicion = 32;  // checks that pass until it is forgotten
   uint32_t suspicion_ = 0;
@@ -109,6 +113,7 @@ class GuardProgram {
 
   bool passes_alone(uint32_t node, const FrameView& frame, Reached& result) noexcept;
   bool are_distinct(PyObject* const* slots) noexcept;
+  bool shares_storages(PyObject* const* slots) noexcept;
   bool has_no_dict_yet(uint32_t slot) const noexcept;
   bool make_gathered_dicts(PyObject** slots) noexcept;
 

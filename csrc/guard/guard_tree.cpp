@@ -57,6 +57,11 @@ uint32_t GuardTree::gathered() const noexcept {
 
 void GuardTree::distinct(std::vector<uint32_t> slots) { state_->builder->distinct.push_back(std::move(slots)); }
 
+void GuardTree::storages(std::vector<uint32_t> slots, std::vector<bool> written) {
+  state_->builder->storage_slots = std::move(slots);
+  state_->builder->storage_written = std::move(written);
+}
+
 void GuardTree::finish() {
   if (!state_->builder) return;
   state_->program = std::make_unique<GuardProgram>(*state_->builder);

@@ -121,7 +121,7 @@ void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
     return;
   }
   const bool goes_by_identity =
-      type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) || type == &PyMethod_Type;
+      type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) || type == &PyMethod_Type || is_fake(key);
   Source* source;
   if (!goes_by_identity || !is_outside_instance(tracer, key, source)) return;
   if (tracer.outside.source_of(container))

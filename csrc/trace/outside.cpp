@@ -15,6 +15,7 @@
 #include "trace/known_types.h"
 #include "trace/mapping_proxy.h"
 #include "trace/outside_iterator.h"
+#include "trace/tensor_calls.h"
 #include "trace/tracer.h"
 
 namespace minidynamo {
@@ -364,7 +365,7 @@ size_t Outside::count_changes() const {
 Ref Outside::enter_tensor(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   if (is_fake(raw)) return tracer.give_up(BreakReason::FakeInput, "an input is a fake tensor of another trace");
-  Ref fake = make_fake(raw);
+  Ref fake = is_plain_tensor_class(Py_TYPE(raw)) ? make_fake(raw) : Ref();
   if (!fake) {
     PyErr_Clear();
     return enter_opaque(tracer, source);
@@ -373,6 +374,7 @@ Ref Outside::enter_tensor(Tracer& tracer, Source* source) {
   tracer.graph.add_placeholder(source->to_text(), fake);
   replacements_.emplace(raw, fake);
   know(fake.get(), source);
+  fakes_.push_back(fake.get());
   return fake;
 }
 

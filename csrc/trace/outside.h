@@ -91,6 +91,8 @@ class Outside {
   const std::unordered_set<Source*>& all_told_apart() const noexcept { return told_apart_; }
   // In-trace iterators for outside ones (outside_iterator.h).
   const std::vector<PyObject*>& iterators() const noexcept { return iterators_; }
+  // The fakes that stand for outside tensors.
+  const std::vector<PyObject*>& fakes() const noexcept { return fakes_; }
 
   // Pending writes to attributes of outside instances.
   const AttributeWrite* pending(PyObject* object, PyObject* name) const noexcept;
@@ -137,6 +139,7 @@ class Outside {
   std::unordered_set<PyObject*> opaque_;
   std::unordered_set<Source*> told_apart_;
   std::vector<PyObject*> iterators_;
+  std::vector<PyObject*> fakes_;
 
   Ref enter_instance(Tracer& tracer, Source* source);
   Ref enter_opaque(Tracer& tracer, Source* source);
