@@ -387,6 +387,9 @@ class BreakPlanner {
   }
 };
 
+constexpr const char* kUnrelatedStorages =
+    "a tensor is written to whose storage another input shares, and they are no views of one tensor";
+
 // Plans by `attempt` until no new cycle among the objects is met.
 template <typename Attempt>
 bool plan_with_cycles(ValuePlanner& values, Attempt attempt) {
@@ -460,8 +463,8 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
   if (!leave_modes_in_graph(tracer))
     return tracer.give_up(BreakReason::OutsideContext, "a mode of torch cannot be left in the graph") != nullptr;
   tracer.graph.remove_dead_code(exit.outputs);
-  values.gather(exit.inputs);
-  return true;
+  return values.gather(exit.inputs) ||
+         tracer.give_up(BreakReason::UnsupportedTensor, kUnrelatedStorages) != nullptr;
 }
 
 bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, std::string& refusal) {
@@ -485,8 +488,9 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
     return false;
   }
   tracer.graph.remove_dead_code(exit.outputs);
-  values.gather(exit.inputs);
-  return true;
+  if (values.gather(exit.inputs)) return true;
+  refusal = kUnrelatedStorages;
+  return false;
 }
 
 }  // namespace minidynamo

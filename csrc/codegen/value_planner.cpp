@@ -8,6 +8,7 @@
 #include "python/numpy_scalar.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
+#include "tensor/tensor_facts.h"
 #include "trace/calls.h"
 #include "trace/context_variables.h"
 #include "trace/evaluate.h"
@@ -416,7 +417,7 @@ ValueId ValuePlanner::sequence(PlanStep::Kind kind, PyObject* object) {
 bool ValuePlanner::hashes_natively(PyObject* key) {
   // These hash and compare as what they lead to.
   if (Py_IS_TYPE(key, &_PyWeakref_RefType)) key = PyWeakref_GET_OBJECT(key);
-  return is_plain_key(key) || is_guarded_by_identity(key);
+  return is_plain_key(key) || is_guarded_by_identity(key) || is_tensor(key);
 }
 
 // A dict, or without values a set, of keys with hashes of their own.
@@ -719,7 +720,7 @@ void ValuePlanner::keep_written_apart() {
   for (auto& [type, group] : groups) tracer_.guards.keep_apart(std::move(group.written), std::move(group.others));
 }
 
-void ValuePlanner::gather(std::vector<Source*>& inputs) {
+bool ValuePlanner::gather(std::vector<Source*>& inputs) {
   keep_written_apart();
   // The graph's inputs come first, in the order of its placeholders; Live steps index everything that is gathered.
   std::vector<uint32_t> slots;
@@ -735,6 +736,18 @@ void ValuePlanner::gather(std::vector<Source*>& inputs) {
     inputs[node.input] = source;
   }
   for (Source* source : inputs) slots.push_back(tracer_.guards.gather(source));
+  // What is written to one input is written to those that share its storage, and a backend that makes the graph a
+  // function of values relies on which these are.
+  std::vector<bool> written(slots.size());
+  for (const Node& node : tracer_.graph.nodes())
+    if (node.used && node.kind == NodeKind::Placeholder)
+      written[node.input] = tracer_.written_storages.count(storage_of_fake(node.example.get())) > 0;
+  if (slots.size() > 1 && std::find(written.begin(), written.end(), true) != written.end()) {
+    std::vector<PyObject*> tensors;
+    for (Source* source : inputs) tensors.push_back(source->value.get());
+    if (!StorageSharing::has_one_base(tensors, written)) return false;
+    tracer_.guards.storages(slots, std::move(written));
+  }
   tracer_.guards.distinct(std::move(slots));
   if (tracer_.outside.all_told_apart().size() > 1) {
     std::vector<uint32_t> different;
@@ -744,6 +757,7 @@ void ValuePlanner::gather(std::vector<Source*>& inputs) {
   for (const auto& [value, source] : live_) plan_.steps[value].index = tracer_.guards.gather(source);
   plan_.calls_graph = calls > 0;
   plan_.output_count = static_cast<uint32_t>(outputs_.size());
+  return true;
 }
 
 }  // namespace minidynamo

@@ -11,6 +11,7 @@
 #include "python/mapping_proxy.h"
 #include "python/native_contents.h"
 #include "python/type_version.h"
+#include "tensor/tensor_facts.h"
 
 namespace minidynamo {
 namespace {
@@ -274,6 +275,17 @@ Lookup fetch_context_value(AccessStep& step, Reached parent, Reached& result, Re
   return lookup;
 }
 
+Lookup fetch_tensor_fact_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  if (parent.inline_attributes) return Lookup::Undecided;
+  owned = tensor_fact(parent.object, static_cast<TensorFact>(step.index));
+  return found(result, owned.get());
+}
+Lookup fetch_tensor_fact(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  Lookup lookup = fetch_tensor_fact_slowly(step, parent, result, owned);
+  if (owned && Py_REFCNT(owned.get()) > 1) owned.reset();  // the tensor owns it, or it is a constant for good
+  return lookup;
+}
+
 // --- the table
 // ----------------------------------------------------------------------------------------------------------
 
@@ -301,8 +313,9 @@ constexpr Row kRows[] = {
     {"Proxied", fetch_proxied, fetch_proxied_slowly},
     {"Referent", fetch_referent, fetch_referent_slowly},
     {"ContextValue", fetch_context_value, fetch_context_value_slowly},
+    {"TensorFact", fetch_tensor_fact, fetch_tensor_fact_slowly},
 };
-static_assert(std::size(kRows) == static_cast<size_t>(Access::ContextValue) + 1);
+static_assert(std::size(kRows) == static_cast<size_t>(Access::TensorFact) + 1);
 
 bool is_string(PyObject* key) noexcept { return key && PyUnicode_CheckExact(key); }
 bool is_identifier(PyObject* key) noexcept { return is_string(key) && PyUnicode_IsIdentifier(key); }
@@ -433,6 +446,8 @@ std::string path_text(std::span<const PathStep> path) {
       return parent() + "()";
     case Access::ContextValue:
       return parent() + ".get()";
+    case Access::TensorFact:
+      return parent() + tensor_fact_text(static_cast<TensorFact>(step.index));
     case Access::Upcoming:
       return "upcoming(" + parent() + ", " + std::to_string(step.index) + ")";
   }

@@ -54,6 +54,8 @@ class GuardBuilder {
   TorchState torch_state = TorchState::now();  // when the trace began: another thread may change it meanwhile
   std::vector<ApartRequest> apart;
   void keep_apart(std::vector<Source*> written, std::vector<Source*> others);
+  std::vector<uint32_t> storage_slots;  // whose tensors share storages as they do
+  std::vector<bool> storage_written;
 
   std::vector<OriginName>& origins() noexcept { return origins_; }
   const std::vector<OriginName>& origins() const noexcept { return origins_; }

@@ -219,6 +219,12 @@ bool GuardProgram::are_apart() noexcept {
   return true;
 }
 
+bool GuardProgram::shares_storages(PyObject* const* slots) noexcept {
+  if (!sharing_) return true;
+  for (size_t i = 0; i < sharing_slots_.size(); ++i) sharing_scratch_[i] = slots[sharing_slots_[i]];
+  return sharing_->matches(sharing_scratch_.data());
+}
+
 bool GuardProgram::make_gathered_dicts(PyObject** slots) noexcept {
   CollectorPaused nothing_else_runs;
   for (auto [slot, instance] : dicts_to_make_) {
@@ -299,7 +305,7 @@ bool GuardProgram::walk(const FrameView& frame, PyObject** slots) noexcept {
   }
   for (const Relation& relation : relations_)
     if ((nodes_[relation.left].last == nodes_[relation.right].last) != relation.same) return false;
-  if (!are_distinct(slots) || !are_apart()) return false;
+  if (!are_distinct(slots) || !are_apart() || !shares_storages(slots)) return false;
   // What passed is remembered before missing dicts are made: those are objects that no walk has seen.
   std::copy_n(slots, slots_.size(), slots_.begin());
   if (!dicts_to_make_.empty() && !make_gathered_dicts(slots)) return false;

@@ -85,6 +85,18 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
       return failure;
     }
   }
+  if (sharing_) {
+    const std::vector<uint32_t> nodes_of_slots = gathering_nodes();
+    std::vector<PyObject*> tensors;
+    for (uint32_t slot : sharing_slots_) tensors.push_back(reached[nodes_of_slots[slot]].object);
+    if (!sharing_->matches_slowly(tensors.data())) {
+      failure.text = "the storages of tensors that are written to: other tensors share them now, or in other places";
+      return failure;
+    }
+  }
+      return failure;
+    }
+  }
   return std::nullopt;
 }
 
@@ -185,6 +197,16 @@ std::vector<std::string> GuardProgram::to_text() const {
     lines.push_back("len({id(t) for t in (" + paths + ",)}) == " + std::to_string(group.size()));
   }
   for (const ApartGroup& group : groups_apart_) lines.push_back(apart_text(group));
+  if (sharing_) {
+    const std::vector<std::vector<uint32_t>> groups = sharing_->groups();
+    if (groups.empty()) lines.push_back("no tensor shares the storage of one that is written to");
+    for (const std::vector<uint32_t>& group : groups) {
+      std::string paths;
+      for (uint32_t position : group)
+        paths += (paths.empty() ? "" : ", ") + path_of(nodes_of_slots[sharing_slots_[position]]);
+      lines.push_back("one storage, and no other's: " + paths);
+    }
+  }
   lines.push_back(torch_state_->to_text());
   return lines;
 }

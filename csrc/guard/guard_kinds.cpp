@@ -603,6 +603,8 @@ const char* guard_name(GuardKind kind) noexcept {
       return "NotSameAs";
     case GuardKind::DistinctTensors:
       return "DistinctTensors";
+    case GuardKind::StorageSharing:
+      return "StorageSharing";
     default:
       return kRows[static_cast<size_t>(kind)].name;
   }

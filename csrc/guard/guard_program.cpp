@@ -275,6 +275,11 @@ void GuardProgram::compile(GuardBuilder& builder) {
     group_scratch_.reserve(std::max(group_scratch_.capacity(), group.nodes.size()));
   }
   distinct_ = std::move(builder.distinct);
+  sharing_slots_ = std::move(builder.storage_slots);
+  if (!sharing_slots_.empty()) {
+    for (uint32_t slot : sharing_slots_) sharing_scratch_.push_back(builder.gathered()[slot]->value.get());
+    sharing_.emplace(StorageSharing::of(sharing_scratch_, builder.storage_written));
+  }
   origins_ = std::move(builder.origins());
   slots_.resize(builder.gathered().size());
   own_slots_.resize(slots_.size());

@@ -21,6 +21,7 @@
 #include "guard/guard_builder.h"
 #include "guard/guard_kinds.h"
 #include "python/weak_hold.h"
+#include "tensor/tensor_facts.h"
 
 namespace minidynamo {
 
@@ -95,7 +96,8 @@ class GuardProgram {
   std::vector<std::string> to_text() const;
 
   size_t guard_count() const noexcept {
-    return checks_.size() + relations_.size() + absences_ + distinct_.size() + groups_apart_.size();
+    return checks_.size() + relations_.size() + absences_ + distinct_.size() + groups_apart_.size() +
+           (sharing_ ? 1 : 0);
   }
   uint32_t gathered() const noexcept { return static_cast<uint32_t>(slots_.size()); }
   int traverse(visitproc visit, void* arg) const;
@@ -112,6 +114,8 @@ class GuardProgram {
   std::vector<std::vector<uint32_t>> distinct_;
   std::vector<ApartGroup> groups_apart_;
   std::vector<std::pair<PyObject*, bool>> group_scratch_;  // object, whether it is written to
+  std::vector<uint32_t> sharing_slots_;
+  std::optional<StorageSharing> sharing_;
   std::vector<OriginName> origins_;
   std::vector<Ref> keys_;  // own what the nodes' steps point to, but for what is held weakly
   std::vector<WeakKey> weak_keys_;
@@ -130,6 +134,7 @@ class GuardProgram {
   std::vector<std::pair<uint32_t, PyObject*>> dicts_to_make_;  // gathered __dict__s that do not exist yet
   std::vector<PyObject*> own_slots_;                           // room for callers that want none
   std::vector<PyObject*> distinct_scratch_;
+  std::vector<PyObject*> sharing_scratch_;
   // A guard that failed is asked first for a while: what refused one frame will refuse others.
   static constexpr uint32_t kSuspicion = 32;  // checks that pass until it is forgotten
   uint32_t suspicion_ = 0;
@@ -158,6 +163,7 @@ class GuardProgram {
   bool passes_alone(uint32_t node, const FrameView& frame, Reached& result) noexcept;
   bool are_distinct(PyObject* const* slots) noexcept;
   bool are_apart() noexcept;
+  bool shares_storages(PyObject* const* slots) noexcept;
   bool has_no_dict_yet(uint32_t slot) const noexcept;
   bool make_gathered_dicts(PyObject** slots) noexcept;
 

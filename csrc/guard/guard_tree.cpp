@@ -68,6 +68,11 @@ void GuardTree::keep_apart(std::vector<Source*> written, std::vector<Source*> ot
   state_->builder->keep_apart(std::move(written), std::move(others));
 }
 
+void GuardTree::storages(std::vector<uint32_t> slots, std::vector<bool> written) {
+  state_->builder->storage_slots = std::move(slots);
+  state_->builder->storage_written = std::move(written);
+}
+
 void GuardTree::finish() {
   if (!state_->builder) return;
   state_->program = std::make_unique<GuardProgram>(*state_->builder);

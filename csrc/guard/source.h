@@ -32,6 +32,7 @@ enum class Access : uint8_t {
   Proxied,         // the mapping that a mappingproxy shows
   Referent,        // what a weak reference leads to
   ContextValue,    // of a context variable; index 1: its own default counts
+  TensorFact,      // what a tensor is beyond its metadata; index: enum TensorFact
   // add kinds here and one row in access_kinds.cpp
 };
 
@@ -52,7 +53,8 @@ enum class GuardKind : uint8_t {
   Present,    // there is something, whatever it is
   SameAs,     // operand: another source; both give one object
   NotSameAs,  // operand: another source; they give different objects
-  DistinctTensors  // on the tree, not a source: all gathered graph inputs are different objects
+  DistinctTensors,  // on the tree, not a source: all gathered graph inputs are different objects
+  StorageSharing    // on the tree: written graph inputs share storages with the same others
 };
 
 // Where the program caused a guard, for printing.
@@ -122,6 +124,8 @@ class GuardTree {
   void keep_apart(std::vector<Source*> written, std::vector<Source*> others);
   // Gathered slots whose tensors must be different objects (graph inputs).
   void distinct(std::vector<uint32_t> slots);
+  // Gathered slots with tensors of which some, by position, are written to: they share storages as they do now.
+  void storages(std::vector<uint32_t> slots, std::vector<bool> written);
 
   // Ends building: keeps torch's global state, drops sources that lead to no guard or gather, lets go of values that
   // checks do not need, orders checks (cheap and likely to fail first). Records tensors and torch's state as they are

@@ -44,6 +44,8 @@ class OperatorObserver {
   virtual bool recording_call() const noexcept = 0;
   // Told of every operator: it writes to an argument, or draws random numbers (its node must not be removed if unused).
   virtual void operator_is_impure() noexcept = 0;
+  // Told of every operator that writes to a tensor that somebody else can see: the storage (tensor_facts.h).
+  virtual void operator_writes(const void*) noexcept {}
   // A real tensor met a fake, or was used while tracing: the fake that stands for it (borrowed), or null with a Python
   // error set if the trace does not know it.
   virtual PyObject* fake_for_real(PyObject* real) noexcept = 0;

@@ -132,6 +132,8 @@ class Call {
     if (observer_) tell_of_effects();
     if (info_.composite) return op_.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack_);
     if (info_.rule == OperatorRule::RunOnFakes) return run_for_real();
+    if (info_.rule == OperatorRule::DynamicBackwardIfMaskIndex && any_fake_ && has_gradient_of_mask())
+      refuse(FakeProblem::Data, c10::str("the shape of the gradient of ", info_.name, " depends on the data of a mask"));
     if (info_.dynamic_output && depends_on_data()) {
       if (!any_fake_ && !any_unknown_real_) return run_for_real();
       refuse(FakeProblem::Data, c10::str("the result of ", info_.name, " depends on the data of a tensor"));
@@ -255,26 +257,46 @@ class Call {
   void tell_of_effects() {
     bool& impure = impure_ = info_.random;
     // Nobody can see a write to a tensor that an operator made for its own use.
-    for_each_written([&impure](const at::Tensor& tensor) {
+    for_each_written([this, &impure](const at::Tensor& tensor) {
       const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
-      impure = impure || impl->pyobj_slot()->load_pyobj() || impl->unsafe_storage().use_count() > 1;
+      if (!impl->pyobj_slot()->load_pyobj() && impl->unsafe_storage().use_count() <= 1) return;
+      impure = true;
+      observer_->operator_writes(impl->unsafe_storage().unsafeGetStorageImpl());
     });
-    if (info_.rule == OperatorRule::WritesRunningStatistics) {
+    if (info_.rule == OperatorRule::WritesRunningStatistics && arguments()[5].toBool()) {
       // (input, weight, bias, running_mean, running_var, training, momentum, eps)
-      impure = impure || (arguments()[5].toBool() && arguments()[3].isTensor() && arguments()[3].toTensor().defined());
+      for (const size_t statistics : {3, 4}) {
+        const c10::IValue& value = arguments()[statistics];
+        if (!value.isTensor() || !value.toTensor().defined()) continue;
+        impure = true;
+        observer_->operator_writes(value.toTensor().unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
+      }
     }
     if (impure) observer_->operator_is_impure();
+  }
+
+  // Whether one of the tensors first..last-1 is a mask, as an index.
+  bool has_mask(size_t first, size_t last) const {
+    for (size_t i = first; i < last; ++i) {
+      if (!tensors_[i]->defined()) continue;
+      const c10::ScalarType type = tensors_[i]->scalar_type();
+      if (type == c10::kBool || type == c10::kByte) return true;
+    }
+    return false;
+  }
+
+  // x[mask] = values: the values' gradient is grad[mask], which eager autograd can compute and a graph that is made
+  // ahead of time cannot.
+  bool has_gradient_of_mask() const {
+    const at::Tensor& values = *tensors_.back();
+    return c10::GradMode::is_enabled() && values.defined() && values.requires_grad() &&
+           has_mask(1, tensors_.size() - 1);
   }
 
   bool depends_on_data() const {
     switch (info_.rule) {
       case OperatorRule::DynamicIfMaskIndex:
-        for (size_t i = 1; i < tensors_.size(); ++i) {
-          if (!tensors_[i]->defined()) continue;
-          const c10::ScalarType type = tensors_[i]->scalar_type();
-          if (type == c10::kBool || type == c10::kByte) return true;
-        }
-        return false;
+        return has_mask(1, tensors_.size());
       case OperatorRule::DynamicUnlessOutputSize:
         return arguments()[1].isNone();
       default:

@@ -14,7 +14,10 @@ struct Row {
 // Sorted by name.
 constexpr std::array kRules{
     Row{"aten::_fused_sdp_choice", OperatorRule::RunOnFakes},
+    Row{"aten::_index_put_impl_", OperatorRule::DynamicBackwardIfMaskIndex},
     Row{"aten::index.Tensor", OperatorRule::DynamicIfMaskIndex},
+    Row{"aten::index_put", OperatorRule::DynamicBackwardIfMaskIndex},
+    Row{"aten::index_put_", OperatorRule::DynamicBackwardIfMaskIndex},
     Row{"aten::is_set_to", OperatorRule::RunOnFakes},
     Row{"aten::native_batch_norm", OperatorRule::WritesRunningStatistics},
     Row{"aten::repeat_interleave.Tensor", OperatorRule::DynamicUnlessOutputSize},

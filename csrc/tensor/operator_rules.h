@@ -12,6 +12,8 @@ enum class OperatorRule : uint8_t {
   RunOnFakes,
   // The output's shape depends on data if an index is a mask.
   DynamicIfMaskIndex,
+  // The gradient's shape depends on data if an index is a mask and the values have one.
+  DynamicBackwardIfMaskIndex,
   // The output's shape depends on data unless `output_size` is given.
   DynamicUnlessOutputSize,
   // Writes running statistics that its schema does not declare, if it is training.

@@ -17,6 +17,7 @@
 #include "trace/mapping_proxy.h"
 #include "trace/outside_iterator.h"
 #include "trace/special_methods.h"
+#include "trace/tensor_calls.h"
 #include "trace/tracer.h"
 
 namespace minidynamo {
@@ -338,7 +339,7 @@ Ref Outside::enter_opaque(Tracer& tracer, Source* source) {
 Ref Outside::enter_tensor(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   if (is_fake(raw)) return tracer.give_up(BreakReason::FakeInput, "an input is a fake tensor of another trace");
-  Ref fake = make_fake(raw);
+  Ref fake = is_plain_tensor_class(Py_TYPE(raw)) ? make_fake(raw) : Ref();
   if (!fake) {
     PyErr_Clear();
     return enter_opaque(tracer, source);
@@ -347,6 +348,7 @@ Ref Outside::enter_tensor(Tracer& tracer, Source* source) {
   tracer.graph.add_placeholder(source->to_text(), fake);
   replacements_.emplace(raw, fake);
   know(fake.get(), source);
+  fakes_.push_back(fake.get());
   return fake;
 }
 

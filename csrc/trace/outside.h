@@ -85,6 +85,8 @@ class Outside {
   // Objects that the program told apart by their identity: they must all be different at the next call.
   void told_apart(Source* source) { told_apart_.insert(source); }
   const std::unordered_set<Source*>& all_told_apart() const noexcept { return told_apart_; }
+  // The fakes that stand for outside tensors.
+  const std::vector<PyObject*>& fakes() const noexcept { return fakes_; }
 
  private:
   std::unordered_map<PyObject*, Source*> sources_;   // in-trace object -> source
@@ -95,6 +97,7 @@ class Outside {
   std::unordered_set<PyObject*> opaque_;
   std::unordered_set<Source*> told_apart_;
   std::unordered_set<PyTypeObject*> pinned_types_;
+  std::vector<PyObject*> fakes_;
 
   Ref enter_instance(Tracer& tracer, Source* source);
   Ref enter_opaque(Tracer& tracer, Source* source);

@@ -23,6 +23,7 @@
 #include "trace/pickling.h"
 #include "trace/special.h"
 #include "trace/tensor_calls.h"
+#include "trace/tensor_names.h"
 #include "trace/user_rules.h"
 
 namespace minidynamo {
@@ -278,6 +279,12 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     case Rule::Kind::Leaf:
       return record_call(tracer, NodeKind::CallFunction, callable, arguments);
     case Rule::Kind::TensorMethod: {
+      static PyObject* const name_name = interned("__name__");
+      Ref own_name = Ref::steal(PyObject_GetAttr(callable, name_name));
+      if (!own_name || !is_made_of_operators(own_name.get()))
+        return tracer.give_up(BreakReason::TensorAttribute,
+                              std::string("what a tensor's ") +
+                                  (own_name ? PyUnicode_AsUTF8(own_name.get()) : "method") + "() does is not known");
       if (arguments.positional_count() && is_fake(arguments.values[0].get()) && !PyCFunction_Check(callable)) {
         Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
         return record_call(tracer, NodeKind::CallMethod, name.get(), arguments);

@@ -5,6 +5,7 @@
 #include "guard/constants.h"
 #include "python/nesting.h"
 #include "python/type_version.h"
+#include "tensor/tensor_facts.h"
 #include "trace/abstract_classes.h"
 #include "trace/attributes.h"
 #include "trace/exception_text.h"
@@ -98,7 +99,30 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
   if (Py_IS_TYPE(classes, &PyType_Type) && Py_TYPE(classes)->tp_call) {
     if (PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(classes))) return Ref::boolean(true);
   }
-  if (is_fake(object)) {  // torch's metaclasses look only at the class and at marks that a fake has too
+  if (is_fake(object)) {
+    if (PyTuple_Check(classes)) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i) {
+        const Ref operands[] = {Ref::borrow(object), Ref::borrow(PyTuple_GET_ITEM(classes, i))};
+        Ref is = builtin_isinstance(tracer, callable, Arguments{operands});
+        if (!is.is(Py_False)) return is;
+      }
+      return Ref::boolean(false);
+    }
+    if (Py_IS_TYPE(classes, known_types()->tensor_type)) {  // torch.FloatTensor: asks for dtype and device
+      Ref alike = empty_tensor_like(object);
+      const int is = alike ? PyObject_IsInstance(alike.get(), classes) : -1;
+      return is < 0 ? Ref() : Ref::boolean(is);
+    }
+    if (PyType_Check(classes)) {  // nn.Parameter and nn.Buffer: also tensors that have a mark
+      static PyObject* const check_name = interned("__instancecheck__");
+      Ref check = lookup_in_class(tracer, Py_TYPE(classes), check_name);
+      if (!check && PyErr_Occurred()) return nullptr;
+      if (check && PyFunction_Check(check.get())) {
+        Ref is = call(tracer, check.get(), {Ref::borrow(classes), Ref::borrow(object)});
+        const int answer = is ? truth(tracer, is.get()) : -1;
+        return answer < 0 ? Ref() : Ref::boolean(answer);
+      }
+    }
     Tracer::Native native(tracer);
     const int is = PyObject_IsInstance(object, classes);
     if (is == 0) guard_is_no_subclass(tracer, Py_TYPE(object), classes);
@@ -207,10 +231,7 @@ Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
-  // Tensors are hashed by identity: to go by that of each parameter would make every entry one model's own.
-  if (Source* source = is_fake(object)
-                           ? nullptr
-                           : tracer.outside.source_of(object)) {  // of the object that it stands for, and of no other
+  if (Source* source = tracer.outside.source_of(object)) {  // of the object that it stands for, and of no other
     Ref number = Ref::steal(PyLong_FromVoidPtr(source->value.get()));
     if (identity_is_only_a_key(tracer)) {  // then it matters only which objects are different
       tracer.outside.told_apart(source);
@@ -226,6 +247,17 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   Ref address = Ref::steal(PyLong_FromVoidPtr(object));
   tracer.identities.insert(address);
   return address;
+}
+
+Ref operator_is(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
+  return is_same(tracer, argument(arguments, 0), argument(arguments, 1));
+}
+
+Ref operator_is_not(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
+  Ref same = is_same(tracer, argument(arguments, 0), argument(arguments, 1));
+  return same ? Ref::boolean(same.is(Py_False)) : Ref();
 }
 
 Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {

@@ -19,6 +19,8 @@ SPECIAL(builtin_next);
 SPECIAL(builtin_sum);
 SPECIAL(builtin_hash);
 SPECIAL(builtin_id);
+SPECIAL(operator_is);
+SPECIAL(operator_is_not);
 SPECIAL(builtin_text);
 SPECIAL(builtin_vars);
 SPECIAL(method_caller_call);

@@ -20,6 +20,9 @@ Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& ar
 // Changes thread-local torch state (grad mode, autocast): executed, restored when the trace ends, and recorded.
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments);
 
+// Whether operators treat tensors of a class as plain ones: it has no __torch_function__ that has a say (nn.Parameter).
+bool is_plain_tensor_class(PyTypeObject* type);
+
 Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name);
 bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value);
 

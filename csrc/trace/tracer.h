@@ -100,6 +100,7 @@ class Tracer final : public OperatorObserver {
   // While an opaque call is executed: fakes for tensors that it made or found itself, by tensor. It will do so again
   // when the graph runs.
   std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
+  std::unordered_set<const void*> written_storages;  // of fakes: what operators wrote to so far
   double propagate_seconds = 0;  // spent in executing recorded calls on fakes
 
   // False: the trace is given up, since it has become too long, or something has waited too long for its end.
@@ -136,6 +137,7 @@ class Tracer final : public OperatorObserver {
   bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override;
   bool recording_call() const noexcept override { return native_ > 0; }
   void operator_is_impure() noexcept override { impure_ = true; }
+  void operator_writes(const void* storage) noexcept override { written_storages.insert(storage); }
   PyObject* fake_for_real(PyObject* real) noexcept override;
   void cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept override;
 

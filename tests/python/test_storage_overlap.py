@@ -1,0 +1,144 @@
+"""Inputs that share a storage at one call and not at the next, where one of them is written to."""
+
+import pytest
+import torch
+
+import minidynamo
+
+BACKENDS = ["eager", "aot_eager"]
+
+
+def separate():
+    return torch.arange(4.0), torch.arange(4.0)
+
+
+def same_memory():
+    base = torch.arange(4.0)
+    return base, base.view(4)
+
+
+def overlapping():
+    base = torch.arange(6.0)
+    return base[:4], base[2:]
+
+
+def overlapping_elsewhere():
+    base = torch.arange(7.0)
+    return base[:4], base[3:]
+
+
+def apart_in_one_storage():
+    base = torch.arange(8.0)
+    return base[:4], base[4:]
+
+
+def turned():
+    base = torch.arange(6.0)
+    return base[2:], base[:4]
+
+
+def outside_autograd():
+    base = torch.arange(6.0)
+    return base.detach()[:4], base.detach()[2:]
+
+
+LAYOUTS = [separate, same_memory, overlapping, overlapping_elsewhere, apart_in_one_storage, turned, outside_autograd]
+
+
+def write_first(x, y):
+    x.add_(1)
+    return y * 2
+
+
+def write_second(x, y):
+    y.mul_(3)
+    return x + y
+
+
+def write_both(x, y):
+    x.add_(1)
+    y.mul_(2)
+    x.sub_(3)
+    return x * y
+
+
+def write_through_view(x, y):
+    x[1:3].zero_()
+    return y.clone(), x.sum()
+
+
+def write_by_out(x, y):
+    torch.add(x, 1, out=y)
+    return x * 2
+
+
+def write_with_item(x, y):
+    x[0] = 7.0
+    return y + x
+
+
+def read_only(x, y):
+    return x * 2 + y
+
+
+FUNCTIONS = [write_first, write_second, write_both, write_through_view, write_by_out, write_with_item, read_only]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_sharing_changes_between_calls(function, backend):
+    for first in LAYOUTS if backend == "eager" else [separate, overlapping]:
+        captured = minidynamo.compile(function, backend=backend)
+        for layout in (first, *(LAYOUTS if backend == "eager" else [separate, overlapping, outside_autograd]), first):
+            expected_inputs, inputs = layout(), layout()
+            try:
+                expected = function(*expected_inputs)
+            except RuntimeError:
+                with pytest.raises(RuntimeError):
+                    captured(*inputs)
+                continue
+            got = captured(*inputs)
+            for a, b in zip((*inputs, *got) if isinstance(got, tuple) else (*inputs, got),
+                            (*expected_inputs, *expected) if isinstance(expected, tuple) else (*expected_inputs, expected)):  # fmt: skip
+                assert torch.equal(a, b), (first.__name__, layout.__name__)
+        minidynamo.reset()
+
+
+def test_no_guard_where_nothing_is_written():
+    graphs = []
+
+    def backend(graph_module, inputs):
+        graphs.append(graph_module)
+        return graph_module.forward
+
+    captured = minidynamo.compile(read_only, backend=backend)
+    for layout in LAYOUTS:
+        captured(*layout())
+    assert len(graphs) == 1
+
+
+def test_running_statistics_that_become_one_storage():
+    def f(x, mean, variance):
+        return torch.nn.functional.batch_norm(x, mean, variance, training=True), mean + variance
+
+    x = torch.randn(4, 3)
+    captured = minidynamo.compile(f, backend="aot_eager")
+    for make in (lambda: (torch.zeros(3), torch.ones(3)), lambda: torch.ones(6).view(2, 3).unbind(), lambda: (torch.zeros(3), torch.ones(3))):
+        expected_statistics, statistics = make(), make()
+        expected, got = f(x, *expected_statistics), captured(x, *statistics)
+        for a, b in zip((*got, *statistics), (*expected, *expected_statistics), strict=True):
+            torch.testing.assert_close(a, b)
+
+
+def test_a_storage_that_is_replaced():
+    def f(x, y):
+        x.add_(1)
+        return y * 2
+
+    captured = minidynamo.compile(f, backend="aot_eager")
+    x, y = torch.arange(4.0), torch.arange(4.0)
+    captured(x, y)
+    captured(x, y)
+    x.data = y.data  # the same objects, another storage
+    expected = (y + 1) * 2
+    assert torch.equal(captured(x, y), expected)
