@@ -113,8 +113,8 @@ class Walk {
   // separately, so a node asks for the one kind that its children need.
   uint64_t version_of(const Node& node, Reached value) const noexcept {
     if (value.inline_attributes) return 0;
-    if (PyType_Check(value.object)) return type_version(reinterpret_cast<PyTypeObject*>(value.object));
-    if (node.versioned_children && nodes_[node.first_child].access == Access::ClassAttribute) return 0;
+    if (node.of_class)
+      return PyType_Check(value.object) ? type_version(reinterpret_cast<PyTypeObject*>(value.object)) : 0;
     if (!PyDict_Check(value.object)) return 0;
     // The order of an OrderedDict changes without the dict's version.
     if (node.versioned_checks && PyODict_Check(value.object) && PyODict_SIZE(value.object) > 1) return 0;
@@ -133,8 +133,8 @@ class Walk {
     Node& node = nodes_[index];
     const uint32_t first = node.first_child;
     uint64_t version = version_of(node, value);
-    if (version == 0 && node.versioned_children && nodes_[first].access == Access::ClassAttribute &&
-        !value.inline_attributes && PyType_Check(value.object)) {
+    if (version == 0 && node.of_class && node.versioned_children && !value.inline_attributes &&
+        PyType_Check(value.object)) {
       // A class that was changed has no version until something is looked up in it.
       class_attribute(reinterpret_cast<PyTypeObject*>(value.object), program_.steps_[first].key);
       version = version_of(node, value);

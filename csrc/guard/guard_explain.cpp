@@ -86,14 +86,10 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
     }
   }
   if (sharing_) {
-    const std::vector<uint32_t> nodes_of_slots = gathering_nodes();
     std::vector<PyObject*> tensors;
     for (uint32_t slot : sharing_slots_) tensors.push_back(reached[nodes_of_slots[slot]].object);
     if (!sharing_->matches_slowly(tensors.data())) {
       failure.text = "the storages of tensors that are written to: other tensors share them now, or in other places";
-      return failure;
-    }
-  }
       return failure;
     }
   }

@@ -157,6 +157,7 @@ class Compiler {
       break;
     }
     if (!is_versioned_access(group)) return;
+    node.of_class = group == Access::ClassAttribute;
     auto partition = [&](auto begin, auto end, auto first) { return std::stable_partition(begin, end, first); };
     auto versioned = partition(children.begin(), children.end(),
                                [&](uint32_t child) { return builder_.source(child).access == group; });
@@ -255,6 +256,8 @@ void GuardProgram::compile(GuardBuilder& builder) {
       const Stability when = compiler.prepared[check].stability;
       node.stable_checks += when == Stability::Stable;
       node.versioned_checks += when == Stability::Versioned;
+      const GuardKind kind = compiler.prepared[check].kind;
+      node.of_class |= kind == GuardKind::SpecialMethods || kind == GuardKind::Bases;
       checks_.push_back(std::move(compiler.prepared[check]));
     }
     node.leaf = children.empty() && node.slot < 0 && node.versioned_checks == 0;

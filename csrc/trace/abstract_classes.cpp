@@ -40,7 +40,7 @@ void guard_answer(Tracer& tracer, PyTypeObject* type, PyObject* abstract_class) 
   Ref asked = Ref::steal(PyCFunction_New(&question, state.get()));
   const std::string text = std::string("is_subclass[") + type->tp_name + ", " +
                            reinterpret_cast<PyTypeObject*>(abstract_class)->tp_name + "]";
-  Source* source = tracer.guards.pinned(asked.get(), text);
+  Source* source = tracer.guards.kept(asked.get(), text);
   tracer.guards.add(tracer.guards.child(source, Access::CallResult, nullptr, -1, Py_False), GuardKind::Constant,
                     tracer.origin());
 }

@@ -237,7 +237,7 @@ Ref read_state(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     asked = Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(known_types()->partial), all.get()));
   }
   if (!asked) return nullptr;
-  Source* source = tracer.guards.pinned(asked.get(), "state[" + state_name(callable, given.get()) + "]");
+  Source* source = tracer.guards.kept(asked.get(), "state[" + state_name(callable, given.get()) + "]");
   tracer.guards.add(tracer.guards.child(source, Access::CallResult, nullptr, -1, state.get()), GuardKind::Constant,
                     tracer.origin());
   return state;

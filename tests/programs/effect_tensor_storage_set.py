@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """set_ makes an argument share the memory of another one, as a later in-place write shows."""
 
 import torch
