@@ -60,8 +60,8 @@ class ValuePlanner {
   // An object from before the call is written to: at a later call it must not be another one that the trace knows as a
   // different object.
   void is_written_to(PyObject* object);
-  // Decides which slots the guard check gathers, and which objects must be different; ends planning. False: no guard can
-  // make the graph right for its inputs.
+  // Decides which slots the guard check gathers, and which objects must be different; ends planning. False: no guard
+  // can make the graph right for its inputs.
   bool gather(std::vector<Source*>& inputs);
 
   // Writes an outside container that the trace changed before an iterator over it is made; set by whoever plans

@@ -38,7 +38,7 @@ struct alignas(64) Node {
   uint32_t revisited_children = 0, mortal_children = 0, versioned_children = 0, children = 0;  // ends of these
   uint32_t first_check = 0;  // checks are contiguous: [stable | versioned | volatile]
   uint16_t stable_checks = 0, versioned_checks = 0, checks = 0;
-  bool of_class = false;  // the version is that of a class, not of a dict
+  bool of_class = false;     // the version is that of a class, not of a dict
   uint64_t stamp = 0;        // version of the value when all versioned children and checks had passed
   PyObject* last = nullptr;  // what it led to in the walk that passed last; see above
 };

@@ -18,9 +18,10 @@ std::vector<std::string>& recorded() {
 void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds) noexcept {
   const std::optional<Failure> failure = program.first_failure(frame);
   if (!failure == holds) return;
-  std::string text = holds ? "the fast check passes, and the slow one says: " + program.failure_text(*failure)
-                           : "the fast check fails, and by the slow one all guards hold: " +
-                                 (program.to_text().empty() ? std::string("there are none") : program.to_text().front());
+  std::string text = holds
+                         ? "the fast check passes, and the slow one says: " + program.failure_text(*failure)
+                         : "the fast check fails, and by the slow one all guards hold: " +
+                               (program.to_text().empty() ? std::string("there are none") : program.to_text().front());
   std::fprintf(stderr, "minidynamo: mirror mode: %s\n", text.c_str());
   if (mirror_mode == Mirror::Abort) Py_FatalError("the two checks of an entry's guards differ");
   recorded().push_back(std::move(text));

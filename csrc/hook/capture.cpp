@@ -233,7 +233,8 @@ ConfigId config_id(PyObject* config) {
   Ref& known = runtime().configs[config];
   if (!known) {
     static PyMethodDef definition = {"config_died", config_died, METH_O, nullptr};
-    static constinit CachedObject callback{[](const char*) { return Ref::steal(PyCFunction_New(&definition, nullptr)); }};
+    static constinit CachedObject callback{
+        [](const char*) { return Ref::steal(PyCFunction_New(&definition, nullptr)); }};
     known = Ref::steal(PyWeakref_NewRef(config, callback));
     if (!known) PyErr_Clear(), known = Ref::borrow(config);
   }

@@ -21,7 +21,7 @@ struct InterpreterFrame {
 InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept;
 
 EvalFrame installed_eval_frame() noexcept;
-void install_eval_frame(EvalFrame eval_frame) noexcept;     // null: CPython's own
+void install_eval_frame(EvalFrame eval_frame) noexcept;  // null: CPython's own
 EvalFrame evaluate_frame_of_cpython() noexcept;
 // The installed hook; null where none is. A load.
 EvalFrame hook_of(PyThreadState* thread) noexcept;

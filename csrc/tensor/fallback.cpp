@@ -133,7 +133,8 @@ class Call {
     if (info_.composite) return op_.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack_);
     if (info_.rule == OperatorRule::RunOnFakes) return run_for_real();
     if (info_.rule == OperatorRule::DynamicBackwardIfMaskIndex && any_fake_ && has_gradient_of_mask())
-      refuse(FakeProblem::Data, c10::str("the shape of the gradient of ", info_.name, " depends on the data of a mask"));
+      refuse(FakeProblem::Data,
+             c10::str("the shape of the gradient of ", info_.name, " depends on the data of a mask"));
     if (info_.dynamic_output && depends_on_data()) {
       if (!any_fake_ && !any_unknown_real_) return run_for_real();
       refuse(FakeProblem::Data, c10::str("the result of ", info_.name, " depends on the data of a tensor"));

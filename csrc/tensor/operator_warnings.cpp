@@ -14,8 +14,8 @@ thread_local int depth = 0;
 // What stands for the message's pattern in the filters: asked by whichever thread warns.
 PyObject* matches_here(PyObject*, PyObject*) { return PyBool_FromLong(depth > 0); }
 
-PyMethodDef matcher_methods[] = {
-    {"match", matches_here, METH_O, "Whether this thread executes an operator on fakes."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef matcher_methods[] = {{"match", matches_here, METH_O, "Whether this thread executes an operator on fakes."},
+                                 {nullptr, nullptr, 0, nullptr}};
 
 constexpr PyTypeObject make_matcher_type() {
   PyTypeObject made = {PyVarObject_HEAD_INIT(nullptr, 0)};

@@ -1,5 +1,5 @@
-#include "python/cached.h"
 #include "tensor/tensor_facts.h"
+#include "python/cached.h"
 
 #include <algorithm>
 #include <string>
@@ -88,8 +88,8 @@ Ref empty_tensor_like(PyObject* fake) {
     const TensorTraceSuspended suspended;
     const at::Tensor& tensor = THPVariable_Unpack(fake);
     const c10::InferenceMode plain(false);
-    return Ref::steal(THPVariable_Wrap(at::detail::empty_cpu({0}, at::device(c10::kCPU).dtype(tensor.scalar_type()))
-                                           .to(tensor.device())));
+    return Ref::steal(THPVariable_Wrap(
+        at::detail::empty_cpu({0}, at::device(c10::kCPU).dtype(tensor.scalar_type())).to(tensor.device())));
   } catch (...) {
     set_python_error_from_exception();
     return nullptr;

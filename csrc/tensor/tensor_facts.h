@@ -42,7 +42,7 @@ class StorageSharing {
  public:
   // `written`: by position in `tensors`.
   static StorageSharing of(const std::vector<PyObject*>& tensors, const std::vector<bool>& written);
-  bool matches(PyObject* const* tensors) noexcept;              // the fast check
+  bool matches(PyObject* const* tensors) noexcept;               // the fast check
   bool matches_slowly(PyObject* const* tensors) const noexcept;  // the same the plain way
   size_t size() const noexcept { return groups_.size(); }
   // Whether autograd sees those that share one as views of one tensor. Of others no backend can tell how a write to one

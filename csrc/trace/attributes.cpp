@@ -99,11 +99,9 @@ bool has_known_attributes(PyTypeObject* type) noexcept {
   static constinit Cached<std::unordered_set<PyTypeObject*>> cache;
   const std::unordered_set<PyTypeObject*>& known = *cache.get([] {
     auto found = std::make_unique<std::unordered_set<PyTypeObject*>>(std::initializer_list<PyTypeObject*>{
-        &PyFunction_Type,         &PyMethod_Type,         &PyCFunction_Type,   &PyType_Type,
-        &PyModule_Type,           &PyCode_Type,           &PySuper_Type,       &PyGen_Type,
-        &PyMethodDescr_Type,      &PyWrapperDescr_Type,   &PyGetSetDescr_Type, &PyMemberDescr_Type,
-        &PyClassMethodDescr_Type, &_PyMethodWrapper_Type, &_PyWeakref_RefType, &PyContextVar_Type,
-        &PyBaseObject_Type});
+        &PyFunction_Type, &PyMethod_Type, &PyCFunction_Type, &PyType_Type, &PyModule_Type, &PyCode_Type, &PySuper_Type,
+        &PyGen_Type, &PyMethodDescr_Type, &PyWrapperDescr_Type, &PyGetSetDescr_Type, &PyMemberDescr_Type,
+        &PyClassMethodDescr_Type, &_PyMethodWrapper_Type, &_PyWeakref_RefType, &PyContextVar_Type, &PyBaseObject_Type});
     for (const char* path :
          {"datetime.date", "datetime.time", "datetime.datetime", "datetime.timedelta", "datetime.timezone",
           "functools._lru_cache_wrapper", "torch.Generator", "numpy.dtype", "numpy.generic"})

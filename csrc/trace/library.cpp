@@ -12,8 +12,8 @@
 namespace minidynamo {
 
 bool identity_is_only_a_key(const Tracer& tracer) {
-  // torch._tensor: Tensor.__hash__, for sets and dicts. To go by the identity of each parameter would make every entry one
-  // model's own.
+  // torch._tensor: Tensor.__hash__, for sets and dicts. To go by the identity of each parameter would make every entry
+  // one model's own.
   static constexpr std::string_view kModules[] = {"copy", "dataclasses", "json.encoder", "reprlib", "torch._tensor"};
   PyObject* globals = tracer.frame ? tracer.frame->globals.get() : nullptr;
   PyObject* name = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : nullptr;

@@ -46,8 +46,8 @@ bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Argument
   return tracer.give_up(BreakReason::GraphArgument, target_text(target) + ": " + why) != nullptr;
 }
 
-// An operator warns. The trace ends before it, so that it does so in Python, at its line, as often as eager does; where the
-// trace cannot end, whatever runs the graph warns. `run` executes the operator again.
+// An operator warns. The trace ends before it, so that it does so in Python, at its line, as often as eager does; where
+// the trace cannot end, whatever runs the graph warns. `run` executes the operator again.
 template <typename Run>
 Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   static PyObject* const module_name = interned("__name__");
@@ -152,8 +152,9 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
   return unknown();
 }
 
-// Whether a graph gives this wherever it runs: plain tensors (a __torch_function__ of a class's own is asked by some that
-// run graphs, and not by others), and no new leaves of autograd (a graph that was made ahead of time gives results only).
+// Whether a graph gives this wherever it runs: plain tensors (a __torch_function__ of a class's own is asked by some
+// that run graphs, and not by others), and no new leaves of autograd (a graph that was made ahead of time gives results
+// only).
 bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result) {
   if (!is_fake(result)) return true;
   if (!is_plain_tensor_class(Py_TYPE(result)))

@@ -101,7 +101,7 @@ class Tracer final : public OperatorObserver {
   // when the graph runs.
   std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
   std::unordered_set<const void*> written_storages;  // of fakes: what operators wrote to so far
-  double propagate_seconds = 0;  // spent in executing recorded calls on fakes
+  double propagate_seconds = 0;                      // spent in executing recorded calls on fakes
 
   // False: the trace is given up, since it has become too long, or something has waited too long for its end.
   bool keeps_going() noexcept;

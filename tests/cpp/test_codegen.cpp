@@ -130,7 +130,8 @@ class PlainInterpreter {
 
   Ref run() {
     if (plan_.calls_graph) {
-      outputs_ = Ref::steal(PyObject_CallObject(world_.get("__minidynamo_compiled_fn_0").get(), world_.get("inputs").get()));
+      outputs_ =
+          Ref::steal(PyObject_CallObject(world_.get("__minidynamo_compiled_fn_0").get(), world_.get("inputs").get()));
     }
     std::vector<bool> needed(plan_.steps.size(), false);
     if (plan_.result != kNoValue) needed[plan_.result] = true;
@@ -478,7 +479,8 @@ TEST_CASE("plans that are not well-formed are refused", "[codegen]") {
     Plan plan = graph_plan(0);
     plan.output_count = 1;
     plan.steps = steps;
-    CHECK_FALSE(residual_function(plan, world.original(), world.names.get(), world.get("__minidynamo_compiled_fn_0").get()));
+    CHECK_FALSE(
+        residual_function(plan, world.original(), world.names.get(), world.get("__minidynamo_compiled_fn_0").get()));
     CHECK(PyErr_ExceptionMatches(PyExc_ValueError));
     PyErr_Clear();
   }

@@ -123,7 +123,14 @@ def test_running_statistics_that_become_one_storage():
 
     x = torch.randn(4, 3)
     captured = minidynamo.compile(f, backend="aot_eager")
-    for make in (lambda: (torch.zeros(3), torch.ones(3)), lambda: torch.ones(6).view(2, 3).unbind(), lambda: (torch.zeros(3), torch.ones(3))):
+
+    def apart() -> tuple[torch.Tensor, ...]:
+        return torch.zeros(3), torch.ones(3)
+
+    def in_one_storage() -> tuple[torch.Tensor, ...]:
+        return torch.ones(6).view(2, 3).unbind()
+
+    for make in (apart, in_one_storage, apart):
         expected_statistics, statistics = make(), make()
         expected, got = f(x, *expected_statistics), captured(x, *statistics)
         for a, b in zip((*got, *statistics), (*expected, *expected_statistics), strict=True):
