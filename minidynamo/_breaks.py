@@ -166,6 +166,7 @@ _ADVICE = {
     "Present": "an attribute, key or variable comes and goes: set it before the first call, to None if there is nothing",
     "SameAs": "one object comes for two parameters in some calls and not in others: pass a clone",
     "NotSameAs": "one object comes for two parameters in some calls and not in others: pass a clone",
+    "StorageSharing": "tensors share memory in some calls and not in others, and one is written to: pass clones",
     "": "one of torch's modes (grad mode, autocast, default dtype...) changes: make the calls under the same",
 }
 

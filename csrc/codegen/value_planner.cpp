@@ -708,6 +708,9 @@ void ValuePlanner::keep_written_apart() {
   struct Group {
     std::vector<Source*> written, others;
   };
+  // What was changed and changed back looks as it was at the end, but not to what read it in between.
+  for (const StandIn& stand_in : tracer_.outside.stand_ins())
+    if (stand_in.filled && may_have_been_changed(stand_in)) is_written_to(stand_in.object.get());
   std::unordered_map<PyTypeObject*, Group> groups;
   for (PyObject* object : written_objects_)
     groups[Py_TYPE(object)].written.push_back(tracer_.outside.source_of(object));
@@ -745,7 +748,7 @@ bool ValuePlanner::gather(std::vector<Source*>& inputs) {
   if (slots.size() > 1 && std::find(written.begin(), written.end(), true) != written.end()) {
     std::vector<PyObject*> tensors;
     for (Source* source : inputs) tensors.push_back(source->value.get());
-    if (!StorageSharing::has_one_base(tensors, written)) return false;
+    if (!StorageSharing::can_be_written(tensors, written)) return false;
     tracer_.guards.storages(slots, std::move(written));
   }
   tracer_.guards.distinct(std::move(slots));

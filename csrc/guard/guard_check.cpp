@@ -287,7 +287,7 @@ bool GuardProgram::check_with_calls(const FrameView& frame, PyObject** slots) no
 }
 
 bool GuardProgram::walk(const FrameView& frame, PyObject** slots) noexcept {
-  if (!impossible_.empty()) return false;
+  if (!impossible_.empty() || !keys_are_alive()) return false;
   dicts_to_make_.clear();
   if (suspect_torch_state_ && !torch_state_->matches()) return false;
   Reached reached;

@@ -198,7 +198,7 @@ std::string TorchState::to_text() const {
                    " and torch.get_default_dtype() == ", dtype_text(state.default_dtype),
                    " and torch.get_num_threads() == ", state.threads,
                    " and torch._C._len_torch_function_stack() == ", state.torch_function_modes,
-                   " and torch._C._len_torch_dispatch_stack() == 0 and torch's settings for kernels are the same");
+                   " and torch._C._len_torch_dispatch_stack() == 0  # and torch's settings for kernels are the same");
   return text;
 }
 

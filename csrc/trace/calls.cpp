@@ -8,6 +8,7 @@
 
 #include "python/code_object.h"
 #include "python/dict_version.h"
+#include "python/native_contents.h"
 #include "python/numpy_scalar.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
@@ -328,6 +329,14 @@ PyObject* bound_self(PyObject* callable) noexcept {
   return PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
 }
 
+// Whether a class's attribute is a static or class method of a function.
+bool wraps(PyObject* attribute, PyObject* function) {
+  if (!Py_IS_TYPE(attribute, &PyStaticMethod_Type) && !Py_IS_TYPE(attribute, &PyClassMethod_Type)) return false;
+  const Ref wrapped = native_attribute(attribute, "__func__");
+  PyErr_Clear();
+  return wrapped.is(function);
+}
+
 // Whether C code may have found `function` where the trace can guard it: in the class of its first argument.
 bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) {
   if (tracer.outside.source_of(function) || tracer.made_functions.count(Ref::borrow(function))) return true;
@@ -349,6 +358,15 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
       if (PyErr_Occurred()) return false;
     }
   }
+  // A function of another name that stands there as a special method.
+  for (PyTypeObject* type : candidates)
+    for (PyObject* name : type ? special_method_names() : std::vector<PyObject*>()) {
+      PyObject* raw = class_attribute(type, name);
+      if (!raw || (raw != function && !wraps(raw, function))) continue;
+      if (!lookup_in_class(tracer, type, name)) return false;
+      tracer.outside.source_or_pin(tracer, function);
+      return true;
+    }
   return false;
 }
 

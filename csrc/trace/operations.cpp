@@ -294,18 +294,24 @@ bool shows_address(PyObject* object, Visited& visited) {
       if (shows_address(PySequence_Fast_GET_ITEM(object, i), visited)) return true;
     return false;
   }
-  if (PyDict_CheckExact(object)) {
+  // A Python class's own __repr__ is traced, and says what it says.
+  const bool is_container = PyDict_Check(object) || PyAnySet_Check(object) || native_base(type) == known_types()->deque;
+  if (is_container && type->tp_repr == native_base(type)->tp_repr) {
     if (!visited.add(object)) return false;
-    Py_ssize_t position = 0;
-    PyObject *key, *value;
-    while (PyDict_Next(object, &position, &key, &value))
-      if (shows_address(key, visited) || shows_address(value, visited)) return true;
+    for (PyObject* item : native_contents(object).items)
+      if (shows_address(item, visited)) return true;
     return false;
+  }
+  if (Py_IS_TYPE(object, &PyStaticMethod_Type) || Py_IS_TYPE(object, &PyClassMethod_Type)) {
+    const Ref wrapped = native_attribute(object, "__func__");
+    PyErr_Clear();
+    return !wrapped || shows_address(wrapped.get(), visited);
   }
   if (PyExceptionInstance_Check(object))
     return shows_address(reinterpret_cast<PyBaseExceptionObject*>(object)->args, visited);
   return (type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str) ||
-         PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object) || PyCode_Check(object);
+         PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object) || PyCode_Check(object) ||
+         PyGen_Check(object) || PyCell_Check(object) || PyWeakref_Check(object);
 }
 
 }  // namespace

@@ -131,6 +131,11 @@ bool differs_from_snapshot(const StandIn& stand_in) {
   return differs;
 }
 
+bool may_have_been_changed(const StandIn& stand_in) noexcept {
+  PyObject* object = stand_in.object.get();
+  return !PyDict_Check(object) || PyODict_Check(object) || stand_in.version != dict_version(object);
+}
+
 Source* Outside::source_of(PyObject* object) const noexcept {
   auto found = sources_.find(object);
   return found == sources_.end() ? nullptr : found->second;
@@ -495,6 +500,12 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
       Source* known = source_or_pin(tracer, key);
       if (known->access != Access::Pinned) tracer.guards.add(known, GuardKind::Identity, tracer.origin());
       if (!is_guarded_by_identity(key)) pinned_types_.insert(Py_TYPE(key));
+      // No guard may look for a key past another of the same hash whose __eq__ is the program's.
+      uint32_t hint = 0;
+      PyObject* raw = nullptr;
+      if (::minidynamo::dict_item(original, key, contents.hashes[i], hint, raw) == Lookup::Undecided)
+        return tracer.give_up(BreakReason::UnsupportedObject,
+                              stand_in.source->to_text() + ": a key is compared by a Python method") != nullptr;
     }
     const bool keeps_order = base == known_types()->ordered_dict;  // it asks the key for its hash
     if (keeps_order && !compares_natively(key))

@@ -36,6 +36,9 @@ std::vector<Ref> elements_of(PyObject* container);
 // Whether a filled one holds anything else than its snapshot.
 bool differs_from_snapshot(const StandIn& stand_in);
 
+// Whether a filled one may have been changed at some time, even if it holds again what it held.
+bool may_have_been_changed(const StandIn& stand_in) noexcept;
+
 class Outside {
  public:
   // The in-trace object for what a source gave, with the guards that its use needs. Null on a break.
