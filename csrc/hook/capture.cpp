@@ -250,6 +250,7 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
   CodeCache* cache = CodeCache::get(code);
   if (!cache) return false;
   if (find_cached(cache, view, config, found)) return true;
+  InterruptionsHeld until_the_end;  // what follows runs Python code of ours, and clears its errors
   if (const char* mode = what_forbids_capture(code, view)) {
     if (cache->is_news(mode)) report_passing(code, config, Break{BreakReason::ActiveMode, mode});
     return false;
@@ -268,7 +269,10 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
       report_skipped(code, config, *missed.skip, view);
       return false;
     }
-    const Turn taken = turn.take(deadline);
+    const Turn taken = [&] {
+      InterruptionsLetIn while_waiting;
+      return turn.take(deadline);
+    }();
     if (taken == Turn::Mine || (taken == Turn::Never && asks_for_fullgraph(config))) break;
     if (taken != Turn::Over) return false;
   }

@@ -43,7 +43,7 @@ Ref module_forward(PyObject* bound_method) {
     if (!hooks || !is_empty(hooks.get())) return nullptr;
   for (const Ref& name : known.own_hooks) {
     PyObject* value = instance_attribute(module, name.get());
-    if (value && !is_empty(value)) return nullptr;
+    if (value ? !is_empty(value) : !class_attribute(Py_TYPE(module), name.get())) return nullptr;
   }
   static PyObject* const forward_name = interned("forward");
   if (instance_attribute(module, forward_name)) return nullptr;
