@@ -41,8 +41,10 @@ MOST_CHANGES = 400  # of a program; what lies deeper is left out
 MOST_DEPTH = 6
 SECONDS_PER_RUN = 20
 
-OPEN: dict[str, str] = {  # changes of which the difference is known, and not mended yet
+OPEN: dict[str, str] = {  # changes (ends of names) of which the difference is known, and not mended yet
     "f: as doubles": "an operator that fails inside torch's own modules loses the program's lines from the traceback",
+    ".<__class__>: __call__ set": "a wrapped module is called as its class did when it was wrapped, as torch.compile has it",
+    "type(f): __call__ set": "the same",
 }
 EXEMPT: dict[str, str] = {  # programs that are not changed, with the reason
     "mode_autocast_module": "the cache of casts ends with each graph, so that low-precision gradients are summed otherwise",
@@ -627,7 +629,7 @@ def findings(path: pathlib.Path, backend: str, share: int = 1, seed: int = 0) ->
     run = Run(path, exact=backend == "eager")
     chooser = random.Random(f"{seed} {path.stem}")
     for name in run.names():
-        if name not in OPEN and (share == 1 or chooser.randrange(share) == 0):
+        if not name.endswith(tuple(OPEN)) and (share == 1 or chooser.randrange(share) == 0):
             yield name, finding(run, name, backend)
 
 
