@@ -388,8 +388,7 @@ class BreakPlanner {
 };
 
 constexpr const char* kUnrelatedStorages =
-    "a tensor is written to whose storage another input shares, and they are no views of one tensor, or overlap in "
-    "part";
+    "a tensor is written to whose storage another input shares, and they are no views of one tensor";
 
 // Plans by `attempt` until no new cycle among the objects is met.
 template <typename Attempt>

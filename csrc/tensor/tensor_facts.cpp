@@ -1,12 +1,10 @@
 #include "tensor/tensor_facts.h"
 
-#include <ATen/MemoryOverlap.h>
-#include "python/cached.h"
-
 #include <algorithm>
 #include <string>
 #include <unordered_set>
 
+#include "python/cached.h"
 #include "tensor/fake.h"
 #include "tensor/fake_tensor.h"
 
@@ -148,16 +146,9 @@ bool StorageSharing::can_be_written(const std::vector<PyObject*>& tensors, const
     const at::Tensor& tensor = THPVariable_Unpack(tensors[i]);
     return is_view(tensor) ? tensor._base().unsafeGetTensorImpl() : tensor.unsafeGetTensorImpl();
   };
-  auto overlap_in_part = [&](uint32_t i, uint32_t k) {
-    return at::get_overlap_status(THPVariable_Unpack(tensors[i]), THPVariable_Unpack(tensors[k])) ==
-           at::MemOverlapStatus::Partial;
-  };
   for (const std::vector<uint32_t>& group : of(tensors, written).groups())
-    for (uint32_t i : group) {
+    for (uint32_t i : group)
       if (root(i) != root(group[0])) return false;
-      for (uint32_t k : group)
-        if (k != i && written[i] && overlap_in_part(i, k)) return false;
-    }
   return true;
 }
 

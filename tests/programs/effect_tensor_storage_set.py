@@ -1,4 +1,5 @@
 # graphs: 1
+# whole: no
 """set_ makes an argument share the memory of another one, as a later in-place write shows."""
 
 import torch
