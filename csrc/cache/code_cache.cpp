@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <new>
 
-#include "python/code_extra.h"
-
 namespace minidynamo {
 namespace {
 
@@ -15,11 +13,6 @@ constexpr const char* kRecompileLimit = "recompile-limit";
 template <class Marks>
 auto mark_of(Marks& marks, ConfigId config) noexcept {
   return std::find_if(marks.begin(), marks.end(), [config](const SkipMark& mark) { return mark.config == config; });
-}
-
-CodeSlot& cache_slot(void (*free)(void*)) noexcept {
-  static CodeSlot slot(free);
-  return slot;
 }
 
 thread_local int burials_paused = 0;
@@ -35,13 +28,13 @@ BurialPaused::~BurialPaused() {
 }
 
 CodeCache* CodeCache::find(PyCodeObject* code) noexcept {
-  return static_cast<CodeCache*>(cache_slot(CacheRegistry::free_cache).get(code));
+  return static_cast<CodeCache*>(CacheRegistry::slot().get(code));
 }
 
 CodeCache* CodeCache::get(PyCodeObject* code) {
   if (CodeCache* cache = find(code)) return cache;
   auto* cache = new CodeCache(code);
-  if (!cache_slot(CacheRegistry::free_cache).set(code, cache)) {
+  if (!CacheRegistry::slot().set(code, cache)) {
     delete cache;
     return nullptr;
   }
@@ -49,10 +42,7 @@ CodeCache* CodeCache::get(PyCodeObject* code) {
   return cache;
 }
 
-CodeCache::~CodeCache() {
-  for (const std::shared_ptr<CacheEntry>& entry : entries_) entry->cache = nullptr;
-  CacheRegistry::instance().bury(std::exchange(entries_, {}));
-}
+CodeCache::~CodeCache() { CacheRegistry::instance().bury(std::exchange(entries_, {})); }
 
 std::shared_ptr<CacheEntry> CodeCache::find_hit(ConfigId config, const FrameView& frame, GatheredSlots& room,
                                                 PyObject**& slots) {
@@ -128,7 +118,6 @@ void CodeCache::remove(const CacheEntry* entry) noexcept {
   if (found == entries_.end()) return;
   ++changes_;
   std::vector<std::shared_ptr<CacheEntry>> dead = {std::move(*found)};
-  dead[0]->cache = nullptr;
   entries_.erase(found);
   CacheRegistry::instance().bury(std::move(dead));
 }
@@ -160,6 +149,11 @@ CacheRegistry& CacheRegistry::instance() noexcept {
   return *registry;
 }
 
+CodeSlot& CacheRegistry::slot() noexcept {
+  static constinit CodeSlot slot(free_cache);
+  return slot;
+}
+
 void CacheRegistry::free_cache(void* data) noexcept {
   auto* cache = static_cast<CodeCache*>(data);
   if (!cache) return;
@@ -172,11 +166,9 @@ void CacheRegistry::reset() noexcept {
   // Emptied first, destroyed at the end: destruction may free code objects, and with them caches.
   std::vector<std::shared_ptr<CacheEntry>> doomed;
   for (CodeCache* cache : caches_) {
-    for (const std::shared_ptr<CacheEntry>& entry : cache->entries_) entry->cache = nullptr;
     std::move(cache->entries_.begin(), cache->entries_.end(), std::back_inserter(doomed));
     cache->entries_.clear();
     cache->skips_.clear();
-    cache->mode_told_ = nullptr;
     cache->last_miss_.clear();
     cache->told = {};
     ++cache->changes_;
@@ -188,10 +180,7 @@ void CacheRegistry::forget(ConfigId config) noexcept {
   std::vector<std::shared_ptr<CacheEntry>> doomed;
   for (CodeCache* cache : caches_) {
     for (std::shared_ptr<CacheEntry>& entry : cache->entries_)
-      if (entry->config == config) {
-        entry->cache = nullptr;
-        doomed.push_back(std::move(entry));
-      }
+      if (entry->config == config) doomed.push_back(std::move(entry));
     std::erase(cache->entries_, nullptr);
     std::erase_if(cache->skips_, [config](const SkipMark& mark) { return mark.config == config; });
     ++cache->changes_;
@@ -200,7 +189,10 @@ void CacheRegistry::forget(ConfigId config) noexcept {
 }
 
 void CacheRegistry::bury(std::vector<std::shared_ptr<CacheEntry>> dead) noexcept {
-  std::move(dead.begin(), dead.end(), std::back_inserter(put_aside_));
+  for (std::shared_ptr<CacheEntry>& entry : dead) {
+    entry->cache = nullptr;
+    put_aside_.push_back(std::move(entry));
+  }
   if (burials_paused) return;
   // In the middle of something, perhaps of raising an error.
   PyObject *type, *value, *traceback;

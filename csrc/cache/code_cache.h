@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "guard/source.h"
+#include "python/code_extra.h"
 #include "python/lent_function.h"
 #include "python/ref.h"
 
@@ -103,8 +104,6 @@ class CodeCache {
   void skip(SkipMark mark);
   const SkipMark* skipped(ConfigId config) const noexcept;
   std::span<const SkipMark> skips() const noexcept { return skips_; }
-  // Whether a passing reason not to capture is another one than the last that was reported. `reason`: of static life.
-  bool is_news(const char* reason) noexcept { return std::exchange(mode_told_, reason) != reason; }
 
   std::span<const std::shared_ptr<CacheEntry>> entries() const noexcept { return entries_; }
   size_t entry_count(ConfigId config) const noexcept;
@@ -114,6 +113,7 @@ class CodeCache {
   // What was said of the code object since the last reset, so that it is said once.
   struct Told {
     bool limit = false, uncaptured = false;
+    const char* passing = nullptr;  // the last passing reason not to capture; of static life
   };
   Told told;
 
@@ -127,7 +127,6 @@ class CodeCache {
   std::vector<SkipMark> skips_;
   std::vector<std::string> last_miss_;
   uint64_t changes_ = 0;
-  const char* mode_told_ = nullptr;
 };
 
 // For a scope on this thread, entries that die are put aside: letting go of one runs code of a backend's objects, which
@@ -169,6 +168,7 @@ class CacheRegistry {
   std::vector<std::shared_ptr<CacheEntry>> put_aside_;  // dead entries
 
   void bury(std::vector<std::shared_ptr<CacheEntry>> dead) noexcept;
+  static CodeSlot& slot() noexcept;
   static void free_cache(void* data) noexcept;
 };
 

@@ -252,7 +252,8 @@ bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, Fou
   if (find_cached(cache, view, config, found)) return true;
   InterruptionsHeld until_the_end;  // what follows runs Python code of ours, and clears its errors
   if (const char* mode = what_forbids_capture(code, view)) {
-    if (cache->is_news(mode)) report_passing(code, config, Break{BreakReason::ActiveMode, mode});
+    if (std::exchange(cache->told.passing, mode) != mode)
+      report_passing(code, config, Break{BreakReason::ActiveMode, mode});
     return false;
   }
   const uint64_t seen = cache->changes();

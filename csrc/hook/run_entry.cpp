@@ -102,11 +102,11 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
                  bool& captured, std::vector<Ref>* locals = nullptr) {
   captured = true;
   const auto [inputs, live] = take_arguments(*entry, slots);
+  if (!inputs) return nullptr;
   const LentFunction::Loan residual(entry->residual_function, function);
   captured = static_cast<bool>(residual);
   if (!captured) return nullptr;
   entry->guards.let_go();
-  if (!inputs) return nullptr;
   for (size_t i = 0; locals && !entry->compiled && i < locals->size(); ++i)
     if (i >= entry->rebinds.size() || entry->rebinds[i]) (*locals)[i].reset();
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};

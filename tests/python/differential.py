@@ -27,6 +27,7 @@ import itertools
 import pathlib
 import random
 import re
+import signal
 import sys
 import traceback
 import types
@@ -370,6 +371,26 @@ def _backward(portrait: Portrait, result: Any) -> None:
             weighted = tensor * weights.to(tensor.dtype)
             terms.append((weighted.real if weighted.is_complex() else weighted).sum().to(torch.float64))
         functools.reduce(torch.add, terms).backward()
+
+
+class Hang(BaseException):
+    """A program ran for too long. No handler in the program catches it."""
+
+
+@contextlib.contextmanager
+def bounded(seconds: int) -> Iterator[None]:
+    """Raises Hang in what runs for longer."""
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise Hang(f"no end after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1)  # again, should the tracer lose it
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def differences(expected: Observation, actual: Observation, exact: bool) -> list[str]:

@@ -23,7 +23,6 @@ import faulthandler
 import pathlib
 import random
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -635,29 +634,11 @@ def findings(path: pathlib.Path, backend: str, share: int = 1, seed: int = 0) ->
 
 def finding(run: Run, name: str, backend: str) -> list[str]:
     try:
-        with bounded():
+        with differential.bounded(SECONDS_PER_RUN):
             different = run.differences(name, backend)
-    except (Exception, Hang) as error:
+    except (Exception, differential.Hang) as error:
         different = [f"{type(error).__name__}: {error}"]
     return different + minidynamo.debug.mirror_differences()
-
-
-class Hang(BaseException):
-    """A run took too long. No handler in a program catches it."""
-
-
-@contextlib.contextmanager
-def bounded() -> Iterator[None]:
-    def interrupt(number: int, frame: Any) -> None:
-        raise Hang(f"no end after {SECONDS_PER_RUN} s")
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS_PER_RUN, 1)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def main() -> int:

@@ -106,24 +106,6 @@ def name_of(program: Program) -> str:
     return hashlib.sha256(program.text.encode()).hexdigest()[:8]
 
 
-class Hang(BaseException):
-    """A program ran for too long. No handler in the program catches it."""
-
-
-@contextlib.contextmanager
-def bounded() -> Iterator[None]:
-    def interrupt(number: int, frame: Any) -> None:
-        raise Hang(f"no end after {SECONDS_PER_RUN} s")
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS_PER_RUN, 1)  # again, should the tracer lose it
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def check(program: Program, backend: str) -> Failure | None:
     """Runs the program eagerly and captured, and tells what differs.
 
@@ -144,16 +126,16 @@ def check(program: Program, backend: str) -> Failure | None:
 
     with written(program) as path:
         try:
-            with bounded():
+            with differential.bounded(SECONDS_PER_RUN):
                 expected = differential.observe(path, lambda target: target, views=exact)
-        except (RuntimeError, Hang):
+        except (RuntimeError, differential.Hang):
             hypothesis.reject()
         minidynamo.reset()
         try:
-            with bounded():
+            with differential.bounded(SECONDS_PER_RUN):
                 actual = differential.observe(path, captured, views=exact)
             different = differential.differences(expected, actual, exact=exact)
-        except (Exception, Hang) as error:
+        except (Exception, differential.Hang) as error:
             different = [f"the captured run raises {type(error).__name__}: {error}"]
         different += [f"given up: {one['reason']}: {one['detail']}" for one in _C.uncaptured() if one["reason"] in DEFECTS]
         minidynamo.reset()
