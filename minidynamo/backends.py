@@ -25,11 +25,12 @@ import linecache
 import math
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast, overload
 
 import torch
+from torch import _VF
 from torch._guards import Source
 
 from minidynamo._tracing_context import tracing_context
@@ -161,7 +162,10 @@ def _compile(
     example_inputs: Sequence[torch.Tensor],
 ) -> CompiledFunction:
     try:
-        with contextlib.nullcontext() if compiler in (aot_eager, eager, inductor, python, ts) else tracing_context(example_inputs):
+        with (
+            _trainable_recurrent_layers(graph_module, example_inputs),
+            contextlib.nullcontext() if compiler in (aot_eager, eager, inductor, python, ts) else tracing_context(example_inputs),
+        ):
             compiled = compiler(graph_module, list(example_inputs), **settings)
         if not callable(compiled):
             raise TypeError(f"a backend must return a callable, this one returned {_described(compiled)}")
@@ -170,6 +174,27 @@ def _compile(
     except Exception as error:
         raise BackendCompilerFailed(name, error) from error
     return _unboxed(compiled) if _is_boxed(compiled) else compiled
+
+
+@contextlib.contextmanager
+def _trainable_recurrent_layers(graph_module: torch.fx.GraphModule, example_inputs: Sequence[torch.Tensor]) -> Iterator[None]:
+    """Where an LSTM's input needs no gradient, torch decomposes it into a kernel that keeps nothing for a backward pass, though its
+    weights may need one: AOTAutograd's forward then fails. Such a graph gets the decomposition into plain operators."""
+    may_train = torch.is_grad_enabled() and any(x.requires_grad for x in example_inputs)
+    if not may_train or not any(graph_module.graph.find_nodes(op="call_function", target=lstm) for lstm in (torch.lstm, _VF.lstm)):
+        yield
+        return
+    from torch._decomp import decompositions
+
+    def plain_operators(input: Any, hx: Any, params: Any) -> Any:
+        return decompositions.one_layer_lstm
+
+    chosen = decompositions.select_one_layer_lstm_function
+    decompositions.select_one_layer_lstm_function = plain_operators
+    try:
+        yield
+    finally:
+        decompositions.select_one_layer_lstm_function = chosen
 
 
 def _is_boxed(compiled: Callable[..., Any]) -> bool:

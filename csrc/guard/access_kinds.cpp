@@ -353,7 +353,8 @@ Lookup fetch_root(Access access, const AccessStep& step, const FrameView& frame,
       value = frame.function;
       break;
     default:
-      value = step.key;
+      // Callbacks of other weak references may run while it dies, before those by which the program is told.
+      value = step.key && Py_REFCNT(step.key) > 0 ? step.key : nullptr;
   }
   return value ? Lookup::Found : Lookup::Absent;
 }

@@ -244,8 +244,9 @@ std::vector<Ref> GuardProgram::call_functions() const noexcept {
   std::vector<Ref> results;
   results.reserve(calls_.size());
   for (uint32_t call : calls_) {
-    const Ref function = Ref::borrow(steps_[parents_[call]].key);
-    results.push_back(Ref::steal(PyObject_CallNoArgs(function.get())));
+    PyObject* key = steps_[parents_[call]].key;
+    const Ref function = Py_REFCNT(key) > 0 ? Ref::borrow(key) : Ref();  // null: it dies at this moment
+    results.push_back(function ? Ref::steal(PyObject_CallNoArgs(function.get())) : Ref());
     PyErr_Clear();
   }
   return results;
@@ -259,6 +260,7 @@ void GuardProgram::drop_owned() noexcept {
 }
 
 bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
+  if (is_dead_) return false;
   if (!calls_.empty()) return check_with_calls(frame, slots);
   while (!walking_ && !fresh_.empty()) drop_owned();
   if (walking_) return check_apart(frame, slots);
@@ -272,6 +274,7 @@ bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
 bool GuardProgram::check_with_calls(const FrameView& frame, PyObject** slots) noexcept {
   if (walking_) return check_apart(frame, slots);
   std::vector<Ref> results = call_functions();
+  if (is_dead_) return false;  // by what they ran
   while (!walking_ && !fresh_.empty()) drop_owned();
   if (walking_) return check_apart(frame, slots);  // what ran let another thread begin
   walking_ = true;
@@ -287,7 +290,7 @@ bool GuardProgram::check_with_calls(const FrameView& frame, PyObject** slots) no
 }
 
 bool GuardProgram::walk(const FrameView& frame, PyObject** slots) noexcept {
-  if (!impossible_.empty() || !keys_are_alive()) return false;
+  if (!impossible_.empty()) return false;
   dicts_to_make_.clear();
   if (suspect_torch_state_ && !torch_state_->matches()) return false;
   Reached reached;

@@ -56,7 +56,7 @@ PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) noexcep
   return run_called_from_c(tracer, frame.function, frame.locals).release();
 }
 
-PyObject* answer(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
+PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
   if (installed_count == 0) {  // another hook, which is gone now, had kept ours
     hook_chain().leave_if_alone();
     return pass(thread, raw, throw_flag);
@@ -82,22 +82,20 @@ PyObject* answer(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag
     ModeScope nothing(kCaptureNothing);
     return pass(thread, raw, throw_flag);
   }
-  bool captured = false, is_forbidden = false;
+  FrameAnswer answer = FrameAnswer::Plain;
   Ref result;
   {
     const ThreadMode mode = thread_mode();
     ModeScope own_work({nullptr, mode.target, true});  // looking into it may run Python code
     const bool is_target = frame.code == mode.target;
     if (is_target || should_capture(frame)) {
-      const FrameView view{frame.function, frame.locals};
-      result = run_captured(frame.code, view, config, captured);
-      is_forbidden = !captured && what_forbids_capture(frame.code, view);
+      result = run_captured(frame.code, FrameView{frame.function, frame.locals}, config, answer);
     } else {
       PyErr_Clear();
     }
   }
-  if (captured || PyErr_Occurred()) return result.release();
-  if (is_forbidden) {  // nor is what it calls, such as the handler of a mode, in which that mode is off
+  if (answer == FrameAnswer::Entry || answer == FrameAnswer::Raise) return result.release();
+  if (answer == FrameAnswer::Apart) {
     ModeScope nothing(kCaptureNothing);
     return pass(thread, raw, throw_flag);
   }
@@ -110,15 +108,15 @@ PyObject* answer(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag
 PyObject* answer_without_stack(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
   constexpr size_t kStackForFrame = 64 * 1024;
   if (native_stack_left() < kStackForFrame) return PyErr_NoMemory();
-  return Tracer::current() ? answer(thread, raw, throw_flag) : pass(thread, raw, throw_flag);
+  return Tracer::current() ? answer_frame(thread, raw, throw_flag) : pass(thread, raw, throw_flag);
 }
 
 // The one function that CPython calls for a frame. Its level of the C stack stays until the frame has run.
 PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
   if (native_stack_left() >= kStackForCapture) [[likely]]
-    return answer(thread, raw, throw_flag);
+    return answer_frame(thread, raw, throw_flag);
   PyObject* result = nullptr;
-  auto work = [&]() noexcept { result = answer(thread, raw, throw_flag); };
+  auto work = [&]() noexcept { result = answer_frame(thread, raw, throw_flag); };
   return run_on_another_stack(work) ? result : answer_without_stack(thread, raw, throw_flag);
 }
 

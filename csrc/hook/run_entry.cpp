@@ -135,22 +135,20 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
   std::vector<PyObject*> locals(code->co_nlocalsplus, nullptr);
   for (size_t i = 0; i < arguments.size(); ++i) locals[i] = arguments[i].get();
   FoundEntry found;
-  bool has_entry;
+  FrameAnswer answer;
   {
     ModeScope own_work(kCaptureNothing);
-    has_entry = find_entry(code, FrameView{function, locals.data()}, config, found);
+    answer = find_entry(code, FrameView{function, locals.data()}, config, found);
   }
-  if (has_entry) {
+  if (answer == FrameAnswer::Raise) return nullptr;
+  if (answer == FrameAnswer::Entry) {
     bool captured;
     Ref result = run_residual(found.entry, function, found.slots, run, captured, &arguments);
     if (captured) return result;
-  } else if (PyErr_Occurred()) {
-    return nullptr;
   }
-  // Where nothing may be captured, the hook is to find that out for this frame, and for what it calls.
-  const bool is_forbidden = what_forbids_capture(code, FrameView{function, locals.data()});
+  // The hook is to answer the same for this frame, and for what it calls.
   HookInstalled hook;
-  ModeScope what_it_calls({config, is_forbidden ? code : nullptr});
+  ModeScope what_it_calls({config, answer == FrameAnswer::Apart ? code : nullptr});
   locals.resize(arguments.size());
   run.starting = code;
   run.its_arguments = std::move(arguments);
@@ -206,10 +204,14 @@ Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool
   return find_cached(cache, view, config, found) ? run_entry(found, view.function, captured) : Ref();
 }
 
-Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured) {
-  captured = false;
+Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, FrameAnswer& answer) {
   FoundEntry found;
-  return find_entry(code, view, config, found) ? run_entry(found, view.function, captured) : Ref();
+  answer = find_entry(code, view, config, found);
+  if (answer != FrameAnswer::Entry) return nullptr;
+  bool captured;
+  Ref result = run_entry(found, view.function, captured);
+  if (!captured) answer = PyErr_Occurred() ? FrameAnswer::Raise : FrameAnswer::Plain;
+  return result;
 }
 
 }  // namespace minidynamo
