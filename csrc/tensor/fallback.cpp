@@ -32,6 +32,19 @@ void collect(const c10::IValue& value, Tensors& tensors) {
   }
 }
 
+// Whether two tensors share some of their memory, but not element by element. Memory with gaps is taken for apart, as
+// operators take it.
+bool overlap_in_part(const at::Tensor& one, const at::Tensor& other) {
+  const c10::TensorImpl *a = one.unsafeGetTensorImpl(), *b = other.unsafeGetTensorImpl();
+  if (a == b || a->numel() == 0 || b->numel() == 0) return false;
+  if (!a->unsafe_storage() || !a->unsafe_storage().is_alias_of(b->unsafe_storage())) return false;
+  if (!a->is_non_overlapping_and_dense() || !b->is_non_overlapping_and_dense()) return false;
+  auto begin = [](const c10::TensorImpl* impl) { return impl->storage_offset() * int64_t(impl->itemsize()); };
+  auto end = [&](const c10::TensorImpl* impl) { return begin(impl) + impl->numel() * int64_t(impl->itemsize()); };
+  if (begin(a) == begin(b) && end(a) == end(b)) return a->strides() != b->strides();
+  return begin(a) < end(b) && begin(b) < end(a);
+}
+
 // A number inside a tensor that C++ made during this very call (a Python scalar, an operator's own constant): the
 // program cannot hold it, so it is part of the operator.
 bool is_constant(const at::Tensor& tensor) {
@@ -129,6 +142,7 @@ class Call {
     if (!any_fake_ && !observer_) return run_for_real();
     if (any_unknown_real_ && observer_) replace_reals();
     refuse_writes_to_reals();
+    refuse_partial_overlap();
     if (observer_) tell_of_effects();
     if (info_.composite) return op_.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack_);
     if (info_.rule == OperatorRule::RunOnFakes) return run_for_real();
@@ -253,6 +267,19 @@ class Call {
       // The kernel would raise when it runs; meta kernels do not look.
       at::assert_no_internal_overlap(tensor);
     });
+  }
+
+  // Most kernels raise when they run, and meta kernels do not look; a compiled graph may do neither.
+  void refuse_partial_overlap() {
+    if (info_.changes_layout) return;
+    for (const size_t index : info_.written_arguments) {
+      const c10::IValue& written = arguments()[index];
+      if (!written.isTensor() || !written.toTensor().defined()) continue;
+      for (const c10::IValue& other : arguments())
+        if (other.isTensor() && other.toTensor().defined() && overlap_in_part(written.toTensor(), other.toTensor()))
+          refuse(FakeProblem::NoImplementation,
+                 c10::str(info_.name, " writes to a part of the memory of another argument"));
+    }
   }
 
   void tell_of_effects() {
