@@ -96,4 +96,20 @@ void EffectLog::call_later(LaterCall call, size_t from) {
   barrier_ = effects_.size();
 }
 
+PyObject* EffectLog::cached_by_trace(PyObject* function, PyObject* key) const noexcept {
+  const auto of_function = cached_.find(function);
+  if (of_function == cached_.end()) return nullptr;
+  for (const auto& [known, result] : of_function->second) {
+    const int is_same = PyObject_RichCompareBool(known.get(), key, Py_EQ);  // constants, which C code compares
+    if (is_same > 0) return result.get();
+    if (is_same < 0) PyErr_Clear();
+  }
+  return nullptr;
+}
+
+size_t EffectLog::cached_by_trace(PyObject* function) const noexcept {
+  const auto of_function = cached_.find(function);
+  return of_function == cached_.end() ? 0 : of_function->second.size();
+}
+
 }  // namespace minidynamo

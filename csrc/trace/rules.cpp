@@ -9,6 +9,7 @@
 
 #include "guard/constants.h"
 #include "python/bound_method.h"
+#include "python/lru_cache.h"
 #include "trace/abstract_classes.h"
 #include "trace/attributes.h"
 #include "trace/cached_function.h"
