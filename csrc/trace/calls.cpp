@@ -329,12 +329,18 @@ PyObject* bound_self(PyObject* callable) noexcept {
   return PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
 }
 
-// Whether a class's attribute is a static or class method of a function.
-bool wraps(PyObject* attribute, PyObject* function) {
-  if (!Py_IS_TYPE(attribute, &PyStaticMethod_Type) && !Py_IS_TYPE(attribute, &PyClassMethod_Type)) return false;
-  const Ref wrapped = native_attribute(attribute, "__func__");
-  PyErr_Clear();
-  return wrapped.is(function);
+// Whether a class's attribute is a function, or a static or class method, property or partial of it.
+bool leads_to(PyObject* attribute, PyObject* function) {
+  if (attribute == function) return true;
+  auto holds_as = [&](const char* name) {
+    const Ref held = native_attribute(attribute, name);
+    PyErr_Clear();
+    return held.is(function);
+  };
+  if (Py_IS_TYPE(attribute, &PyStaticMethod_Type) || Py_IS_TYPE(attribute, &PyClassMethod_Type))
+    return holds_as("__func__");
+  if (PyObject_TypeCheck(attribute, &PyProperty_Type)) return holds_as("fget") || holds_as("fset") || holds_as("fdel");
+  return Py_IS_TYPE(attribute, known_types()->partial) && holds_as("func");
 }
 
 // Whether C code may have found `function` where the trace can guard it: in the class of its first argument.
@@ -351,7 +357,7 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
     if (!type) continue;
     for (PyObject* name : {object->func_name, code->co_name}) {
       Ref found = lookup_in_class(tracer, type, name);
-      if (found) {
+      if (found && leads_to(found.get(), function)) {
         tracer.outside.source_or_pin(tracer, function);
         return true;
       }
@@ -362,7 +368,7 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
   for (PyTypeObject* type : candidates)
     for (PyObject* name : type ? special_method_names() : std::vector<PyObject*>()) {
       PyObject* raw = class_attribute(type, name);
-      if (!raw || (raw != function && !wraps(raw, function))) continue;
+      if (!raw || !leads_to(raw, function)) continue;
       if (!lookup_in_class(tracer, type, name)) return false;
       tracer.outside.source_or_pin(tracer, function);
       return true;
