@@ -37,7 +37,7 @@ void collect(const c10::IValue& value, Tensors& tensors) {
 bool overlap_in_part(const at::Tensor& one, const at::Tensor& other) {
   const c10::TensorImpl *a = one.unsafeGetTensorImpl(), *b = other.unsafeGetTensorImpl();
   if (a == b || a->numel() == 0 || b->numel() == 0) return false;
-  if (!a->unsafe_storage() || !a->unsafe_storage().is_alias_of(b->unsafe_storage())) return false;
+  if (!a->unsafe_storage() || !same_storage(a->unsafe_storage(), b->unsafe_storage())) return false;
   if (!a->is_non_overlapping_and_dense() || !b->is_non_overlapping_and_dense()) return false;
   auto begin = [](const c10::TensorImpl* impl) { return impl->storage_offset() * int64_t(impl->itemsize()); };
   auto end = [&](const c10::TensorImpl* impl) { return begin(impl) + impl->numel() * int64_t(impl->itemsize()); };

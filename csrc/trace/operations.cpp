@@ -289,9 +289,11 @@ namespace {
 
 // C types of which the text is made of a value, or of names. Any other may show an address.
 bool is_shown_by_value(PyTypeObject* base) noexcept {
-  for (PyTypeObject* type : {&PyLong_Type, &PyBool_Type, &PyFloat_Type, &PyComplex_Type, &PyUnicode_Type, &PyBytes_Type,
-                             &PyByteArray_Type, &PyRange_Type, &PyType_Type, &PyModule_Type, Py_TYPE(Py_None),
-                             Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented)})
+  while (base->tp_base && base->tp_base->tp_repr == base->tp_repr && base->tp_base->tp_str == base->tp_str)
+    base = base->tp_base;
+  for (PyTypeObject* type : {&PySuper_Type, &PyLong_Type, &PyBool_Type, &PyFloat_Type, &PyComplex_Type, &PyUnicode_Type,
+                             &PyBytes_Type, &PyByteArray_Type, &PyRange_Type, &PyType_Type, &PyModule_Type,
+                             Py_TYPE(Py_None), Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented)})
     if (base == type) return true;
   const std::string_view name = base->tp_name;
   for (const char* prefix : {"datetime.", "decimal.", "numpy."})
