@@ -23,6 +23,8 @@ import itertools
 import keyword
 import linecache
 import math
+import signal
+import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -172,6 +174,8 @@ def _compile(
     except BackendCompilerFailed:
         raise
     except Exception as error:
+        if _is_of_signal_handler(error):
+            raise
         raise BackendCompilerFailed(name, error) from error
     return _unboxed(compiled) if _is_boxed(compiled) else compiled
 
@@ -195,6 +199,14 @@ def _trainable_recurrent_layers(graph_module: torch.fx.GraphModule, example_inpu
         yield
     finally:
         decompositions.select_one_layer_lstm_function = chosen
+
+
+def _is_of_signal_handler(error: BaseException) -> bool:
+    """Whether one of the program's signal handlers raised it: then it is meant for the program."""
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    functions = [getattr(handler, "__func__", handler) for handler in handlers if callable(handler)]
+    codes = {getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None) for function in functions}
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def _is_boxed(compiled: Callable[..., Any]) -> bool:
