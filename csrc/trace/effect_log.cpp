@@ -99,9 +99,10 @@ void EffectLog::call_later(LaterCall call, size_t from) {
 PyObject* EffectLog::cached_by_trace(PyObject* function, PyObject* key) const noexcept {
   const auto of_function = cached_.find(function);
   if (of_function == cached_.end()) return nullptr;
-  for (const auto& [known, result] : of_function->second) {
-    const int is_same = PyObject_RichCompareBool(known.get(), key, Py_EQ);  // constants, which C code compares
-    if (is_same > 0) return result.get();
+  const auto [first, last] = of_function->second.equal_range(PyObject_Hash(key));
+  for (auto known = first; known != last; ++known) {
+    const int is_same = PyObject_RichCompareBool(known->second.first.get(), key, Py_EQ);
+    if (is_same > 0) return known->second.second.get();
     if (is_same < 0) PyErr_Clear();
   }
   return nullptr;

@@ -87,7 +87,8 @@ class EffectLog {
   void call_later(LaterCall call, size_t from);
   // What the cache of a function comes to hold by a call of it.
   void will_be_cached(PyObject* function, Ref key, Ref result) {
-    cached_[function].emplace_back(std::move(key), std::move(result));
+    const Py_hash_t hash = PyObject_Hash(key.get());
+    cached_[function].emplace(hash, std::pair(std::move(key), std::move(result)));
   }
   PyObject* cached_by_trace(PyObject* function, PyObject* key) const noexcept;  // null: none
   size_t cached_by_trace(PyObject* function) const noexcept;
@@ -132,7 +133,8 @@ class EffectLog {
   std::unordered_map<PyObject*, std::vector<size_t>> sets_;       // by context variable
   std::unordered_map<PyObject*, size_t> set_of_token_;
   std::unordered_map<PyObject*, LaterCall> from_caches_;
-  std::unordered_map<PyObject*, std::vector<std::pair<Ref, Ref>>> cached_;  // by function: keys and results
+  // By function and hash: keys, which are constants, and results.
+  std::unordered_map<PyObject*, std::unordered_multimap<Py_hash_t, std::pair<Ref, Ref>>> cached_;
   std::unordered_map<PyObject*, size_t> advances_;
   size_t changes_ = 0;
   size_t barrier_ = 0;  // behind the last call
