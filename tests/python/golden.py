@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import differential
+
 import minidynamo
 from minidynamo import _C, debug
 
