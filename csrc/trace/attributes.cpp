@@ -703,7 +703,7 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
   }
   if (PyModule_Check(object)) {  // its namespace, which its functions know as their globals
     PyObject* globals = PyModule_GetDict(object);
-    tracer.outside.source_or_pin(tracer, globals);
+    if (!tracer.outside.namespace_source(tracer, globals)) return false;
     if (!value) {
       Ref present = load_from_python_module(tracer, object, name);
       if (!present) return false;
@@ -790,12 +790,11 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* globals = frame.globals.get();
   if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(frame.builtins.get()))
     return tracer.give_up(BreakReason::UnsupportedObject, "the names of a module are no plain dict");
-  if (tracer.outside.replacement_of(globals))
-    return tracer.give_up(BreakReason::FrameIntrospection, "the names of a module are used as a dict");
+  Source* source = tracer.outside.namespace_source(tracer, globals);
+  if (!source) return nullptr;
   if (const AttributeWrite* write = tracer.effects.pending(globals, name)) {
     if (write->value) return write->value;
   } else {
-    Source* source = tracer.outside.source_or_pin(tracer, globals);
     PyObject* raw = PyDict_GetItemWithError(globals, name);
     if (raw) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, name, -1, raw));
     if (PyErr_Occurred()) return nullptr;
@@ -810,13 +809,8 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
 Ref load_builtin(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* builtins = frame.builtins.get();
   if (const AttributeWrite* write = tracer.effects.pending(builtins, name)) return write->value;
-  if (tracer.outside.replacement_of(builtins))
-    return tracer.give_up(BreakReason::FrameIntrospection, "the builtins are used as a dict");
-  Source* source = tracer.outside.source_of(builtins);
-  if (!source) {
-    source = tracer.guards.pinned(builtins, "builtins");
-    tracer.outside.know(builtins, source);
-  }
+  Source* source = tracer.outside.namespace_source(tracer, builtins, "builtins");
+  if (!source) return nullptr;
   PyObject* raw = PyDict_GetItemWithError(builtins, name);
   if (raw) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, name, -1, raw));
   if (!PyErr_Occurred()) tracer.guards.add_missing(source, Access::DictItem, name, -1, tracer.origin());

@@ -20,11 +20,12 @@ import contextlib
 import copy
 import dataclasses
 import faulthandler
+import os
 import pathlib
 import random
 import re
-import subprocess
 import sys
+import tempfile
 import time
 import types
 from collections.abc import Callable, Iterator
@@ -39,14 +40,11 @@ from minidynamo import backends
 MOST_CHANGES = 400  # of a program; what lies deeper is left out
 MOST_DEPTH = 6
 SECONDS_PER_RUN = 20
+END = "= end"
 
 OPEN: dict[str, str] = {  # changes (ends of names) of which the difference is known, and not mended yet
-    "f: as doubles": "an operator that fails inside torch's own modules loses the program's lines from the traceback",
-    ".<__class__>: __call__ set": "a wrapped module is called as its class did when it was wrapped, as torch.compile has it",
-    "type(f): __call__ set": "the same",
 }
 EXEMPT: dict[str, str] = {  # programs that are not changed, with the reason
-    "mode_autocast_module": "the cache of casts ends with each graph, so that low-precision gradients are summed otherwise",
     "effect_order_cached": "a cache that was filled before the first capture is not asked (docs/effects.md)",
 }
 
@@ -611,8 +609,9 @@ class Run:
     def differences(self, change: str, backend: str) -> list[str]:
         """What is not as it is eagerly after the change, for a person; empty where nothing is."""
         try:
-            expected = self.observe(lambda target: target, change)
-        except Exception:  # what comes after the calls (backward passes, removing hooks) fails eagerly too: nothing to compare with
+            with differential.bounded(SECONDS_PER_RUN):
+                expected = self.observe(lambda target: target, change)
+        except (Exception, differential.Hang):  # no end, or what comes after the calls (backward passes, removing hooks) fails eagerly too
             return []
         minidynamo.reset()
         with minidynamo.config.patch(recompile_limit=64):
@@ -623,18 +622,22 @@ class Run:
         return differential.differences(expected, actual, exact=self.exact)
 
 
+def chosen(run: Run, share: int = 1, seed: int = 0) -> list[str]:
+    """The changes of a program, or one in `share`, chosen by `seed`."""
+    chooser = random.Random(f"{seed} {run.path.stem}")
+    return [name for name in run.names() if not name.endswith(tuple(OPEN)) and (share == 1 or chooser.randrange(share) == 0)]
+
+
 def findings(path: pathlib.Path, backend: str, share: int = 1, seed: int = 0) -> Iterator[tuple[str, list[str]]]:
-    """The changes of a program (one in `share`, chosen by `seed`), each with what differs after it: nothing where all is well."""
+    """The changes of a program, each with what differs after it: nothing where all is well."""
     run = Run(path, exact=backend == "eager")
-    chooser = random.Random(f"{seed} {path.stem}")
-    for name in run.names():
-        if not name.endswith(tuple(OPEN)) and (share == 1 or chooser.randrange(share) == 0):
-            yield name, finding(run, name, backend)
+    for name in chosen(run, share, seed):
+        yield name, finding(run, name, backend)
 
 
 def finding(run: Run, name: str, backend: str) -> list[str]:
     try:
-        with differential.bounded(SECONDS_PER_RUN):
+        with differential.bounded(2 * SECONDS_PER_RUN):
             different = run.differences(name, backend)
     except (Exception, differential.Hang) as error:
         different = [f"{type(error).__name__}: {error}"]
@@ -647,52 +650,85 @@ def main() -> int:
     parser.add_argument("--backend", default="eager")
     parser.add_argument("--share", type=int, default=1, help="every n-th change only")
     parser.add_argument("--seed", type=int, default=0, help="which ones of the share")
+    parser.add_argument("--part", default="1/1", help="k/n: every n-th program, from the k-th on")
+    parser.add_argument("--log", type=pathlib.Path, help="a folder for what is found, a file a program; programs that have one are done")
     parser.add_argument("--program", type=pathlib.Path, help="one program, in this process")
     parser.add_argument("--change", help="one change of that program")
     options = parser.parse_args()
     torch.set_num_threads(1)
     minidynamo.config.mirror = True
     if options.program:
-        faulthandler.enable()
-        found = 0
-        if options.change:
-            run = Run(options.program, exact=options.backend == "eager")
-            each: Any = [(options.change, finding(run, options.change, options.backend))]
-        else:
-            each = findings(options.program, options.backend, options.share, options.seed)
-        for name, different in each:
-            print(f"@ {name}", flush=True)
-            if different:
-                found += 1
-                print("! " + "\n  ".join(different).replace("\n", "\n  "), flush=True)
-        return 1 if found else 0
-    return _all_programs(options)
+        return _one_program(options.program, options, skipped=0)
+    if options.log:
+        return _all_programs(options)
+    with tempfile.TemporaryDirectory() as folder:
+        options.log = pathlib.Path(folder)
+        return _all_programs(options)
+
+
+def _one_program(path: pathlib.Path, options: argparse.Namespace, skipped: int) -> int:
+    """Prints each change but the first `skipped`, what differs after it, and a last line."""
+    faulthandler.enable()
+    run = Run(path, exact=options.backend == "eager")
+    found = 0
+    for name in [options.change] if options.change else chosen(run, options.share, options.seed)[skipped:]:
+        print(f"@ {name}", flush=True)
+        faulthandler.dump_traceback_later(4 * SECONDS_PER_RUN, exit=True)  # in C code that no signal ends
+        different = finding(run, name, options.backend)
+        faulthandler.cancel_dump_traceback_later()
+        if different:
+            found += 1
+            print("! " + "\n".join(different).replace("\n", "\n  "), flush=True)
+    print(END, flush=True)
+    return 1 if found else 0
 
 
 def _all_programs(options: argparse.Namespace) -> int:
     """A process for each program, so that a crash is one finding."""
+    options.log.mkdir(parents=True, exist_ok=True)
+    part, parts = map(int, options.part.split("/"))
     began, tried, found = time.monotonic(), 0, 0
-    for path in sorted(differential.PROGRAMS.rglob("*.py")):
+    for path in sorted(differential.PROGRAMS.rglob("*.py"))[part - 1 :: parts]:
         header = differential.Header.read(path)
-        if options.only not in path.stem or (header.backends and options.backend not in header.backends):
+        if options.only not in path.stem or (header.backends and options.backend not in header.backends) or path.stem in EXEMPT:
             continue
-        command = [sys.executable, __file__, "--program", str(path), "--backend", options.backend]
-        command += ["--share", str(options.share), "--seed", str(options.seed)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        log = options.log / f"{path.stem}.txt"
+        if not log.exists():
+            _in_processes(path, log, options)
         change = ""
-        for line in done.stdout.splitlines():
+        for line in log.read_text().splitlines():
             if line.startswith("@ "):
                 change, tried = line[2:], tried + 1
             elif line.startswith("! "):
                 found += 1
                 print(f"{path.stem}: {change}\n    {line[2:]}", flush=True)
-            else:
+            elif line != END:
                 print(f"  {line}", flush=True)
-        if done.returncode not in (0, 1):
-            found += 1
-            print(f"{path.stem}: {change}\n    the process ended with {done.returncode}\n{done.stderr[-2000:]}", flush=True)
     print(f"{tried} changes in {time.monotonic() - began:.0f} s, {found} with a difference")
     return 1 if found else 0
+
+
+def _in_processes(path: pathlib.Path, log: pathlib.Path, options: argparse.Namespace) -> None:
+    """All changes of a program in one fork of this process, and in one more after each crash, from the next change on."""
+    unfinished = log.with_suffix(".unfinished")
+    unfinished.write_text("")
+    while END not in (lines := unfinished.read_text().splitlines()):
+        child = os.fork()
+        if not child:
+            file = os.open(unfinished, os.O_WRONLY | os.O_APPEND)
+            os.dup2(file, 1)
+            os.dup2(file, 2)
+            try:
+                _one_program(path, options, skipped=sum(line.startswith("@ ") for line in lines))
+            except BaseException as error:  # of the program itself: nothing comes after it
+                print(f"! {type(error).__name__}: {error}\n{END}", flush=True)
+            finally:
+                os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status:
+            with unfinished.open("a") as output:
+                output.write(f"\n! the process ended with {status}\n")
+    unfinished.rename(log)
 
 
 if __name__ == "__main__":
