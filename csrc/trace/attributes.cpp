@@ -133,7 +133,11 @@ Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyOb
   PyObject* owner = source ? source->value.get() : object;  // what it stands for has the attributes
   Ref raw =
       Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, owner, reinterpret_cast<PyObject*>(Py_TYPE(object))));
-  if (!raw || tracer.broken() || !source) return raw;
+  if (tracer.broken() || !source) return raw;
+  if (!raw) {  // an empty slot
+    tracer.guards.add_missing(source, Access::Attribute, name, -1, tracer.origin());
+    return nullptr;
+  }
   return enter_child(tracer, object, Access::Attribute, name, raw.get());
 }
 
@@ -775,6 +779,8 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
     const bool is_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
     Ref present = is_slot ? load_native_attribute(tracer, object, name, descriptor.get())
                           : load_from_instance(tracer, object, name);
+    if (!present && is_slot && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
+      PyErr_SetObject(PyExc_AttributeError, name);  // all that CPython says of an empty one
     if (!present) return PyErr_Occurred() ? false : static_cast<bool>(attribute_error(object, name));
   }
   const bool goes_to_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
