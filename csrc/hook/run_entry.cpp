@@ -6,7 +6,9 @@
 #include "hook/frame_hook.h"
 #include "hook/policy.h"
 #include "python/cached.h"
+#include "python/traceback.h"
 #include "tensor/thread_modes.h"
+#include "trace/known_types.h"
 
 namespace minidynamo {
 namespace {
@@ -76,6 +78,16 @@ bool is_from_graph(const CacheEntry& entry, PyObject* traceback) {
   return frame_code.is(reinterpret_cast<PyObject*>(residual));
 }
 
+// The lines of the program take the place of the residual code's first one in the traceback.
+void show_where(const CacheEntry& entry, PyObject* traceback) {
+  static constinit Imported program_lines{"minidynamo._failed_graph.program_lines"};
+  ModeScope nothing_else(kCaptureNothing);
+  Ref lines =
+      Ref::steal(PyObject_CallFunctionObjArgs(program_lines, entry.graph_module.get(), traceback, nullptr));
+  if (lines) show_program_lines(traceback, lines.get());
+  PyErr_Clear();
+}
+
 // Whether the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
 // program's own error then, which it may handle. It is cleared, so that the frame can run as it was. Nothing has
 // happened yet: effects come after the graph. `modes` are those of before, if the graph changes them.
@@ -95,6 +107,7 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::o
       PyErr_Clear();
     }
   }
+  if (!raises && is_from_graph(entry, traceback)) show_where(entry, traceback);
   if (raises) {
     Ref::steal(type), Ref::steal(value), Ref::steal(traceback);
     if (modes) modes->restore();  // an inference mode that was open has ended with its graph's frame
