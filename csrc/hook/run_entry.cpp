@@ -82,8 +82,7 @@ bool is_from_graph(const CacheEntry& entry, PyObject* traceback) {
 void show_where(const CacheEntry& entry, PyObject* traceback) {
   static constinit Imported program_lines{"minidynamo._failed_graph.program_lines"};
   ModeScope nothing_else(kCaptureNothing);
-  Ref lines =
-      Ref::steal(PyObject_CallFunctionObjArgs(program_lines, entry.graph_module.get(), traceback, nullptr));
+  Ref lines = Ref::steal(PyObject_CallFunctionObjArgs(program_lines, entry.graph_module.get(), traceback, nullptr));
   if (lines) show_program_lines(traceback, lines.get());
   PyErr_Clear();
 }

@@ -48,7 +48,8 @@ void show_program_lines(PyObject* traceback, PyObject* lines) {
     residual->tb_lineno = static_cast<int>(line);
     residual->tb_lasti = -1;  // no part of that line is pointed to
     PyObject* behind = next.is(Py_None) ? nullptr : next.release();
-    Ref::steal(reinterpret_cast<PyObject*>(std::exchange(residual->tb_next, reinterpret_cast<PyTracebackObject*>(behind))));
+    Ref::steal(
+        reinterpret_cast<PyObject*>(std::exchange(residual->tb_next, reinterpret_cast<PyTracebackObject*>(behind))));
   }
   PyErr_Clear();
 }

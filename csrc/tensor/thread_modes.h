@@ -1,4 +1,5 @@
-// The modes of this thread that a graph may change on its way: what a graph that raised in the middle left of them is put back.
+// The modes of this thread that a graph may change on its way: what a graph that raised in the middle left of them is
+// put back.
 #pragma once
 #include <memory>
 

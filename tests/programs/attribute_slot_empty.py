@@ -1,4 +1,4 @@
-# graphs: 1
+# graphs: 5
 """A slot that is empty at one call and not at the next: asked for, read, copied and deleted."""
 
 import copy
