@@ -146,6 +146,8 @@ def held_by(place: Place) -> Iterator[Place]:
     owner, path = place.value, place.path
     if isinstance(owner, (torch.Tensor, types.ModuleType)) or differential._torch_internal(owner):
         return
+    if type(owner).__module__ == "typing":  # one for all loads of a program
+        return
     if isinstance(owner, types.FunctionType):
         yield from _held_by_function(path, owner)
         return
