@@ -195,6 +195,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   entry->is_broken = exit.plan.end.has_value();
   entry->rebinds = rebound_parameters(code);
   entry->may_run_again = traced->tracer->graph.is_pure();
+  entry->sets_modes = traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);
   entry->guards.finish();
   std::vector<PyObject*> slots(entry->guards.gathered());

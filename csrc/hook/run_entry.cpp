@@ -6,6 +6,9 @@
 #include "hook/frame_hook.h"
 #include "hook/policy.h"
 #include "python/cached.h"
+#include "python/traceback.h"
+#include "tensor/thread_modes.h"
+#include "trace/known_types.h"
 
 namespace minidynamo {
 namespace {
@@ -66,20 +69,35 @@ int32_t graph_call_offset(PyCodeObject* residual) {
   return -1;
 }
 
+// Whether the error whose traceback this is comes out of the compiled function.
+bool is_from_graph(const CacheEntry& entry, PyObject* traceback) {
+  auto* innermost = reinterpret_cast<PyTracebackObject*>(traceback);
+  PyCodeObject* residual = entry.residual_function.code();
+  if (!entry.compiled || !innermost || innermost->tb_lasti != graph_call_offset(residual)) return false;
+  Ref frame_code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(innermost->tb_frame)));
+  return frame_code.is(reinterpret_cast<PyObject*>(residual));
+}
+
+// The lines of the program take the place of the residual code's first one in the traceback.
+void show_where(const CacheEntry& entry, PyObject* traceback) {
+  static constinit Imported program_lines{"minidynamo._failed_graph.program_lines"};
+  ModeScope nothing_else(kCaptureNothing);
+  Ref lines = Ref::steal(PyObject_CallFunctionObjArgs(program_lines, entry.graph_module.get(), traceback, nullptr));
+  if (lines) show_program_lines(traceback, lines.get());
+  PyErr_Clear();
+}
+
 // Whether the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
 // program's own error then, which it may handle. It is cleared, so that the frame can run as it was. Nothing has
-// happened yet: effects come after the graph.
-bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
-  if (!entry.compiled || !entry.may_run_again) return false;
+// happened yet: effects come after the graph. `modes` are those of before, if the graph changes them.
+bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::optional<ThreadModes>& modes) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   bool raises = false;
-  auto* innermost = reinterpret_cast<PyTracebackObject*>(traceback);
-  PyCodeObject* residual = entry.residual_function.code();
-  if (innermost && innermost->tb_lasti == graph_call_offset(residual)) {
-    Ref frame_code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(innermost->tb_frame)));
-    if (frame_code.is(reinterpret_cast<PyObject*>(residual)) &&
+  if (is_from_graph(entry, traceback)) {
+    if (modes) modes->restore();
+    if (entry.may_run_again &&
         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(PyExc_Exception))) {
       ModeScope nothing_else(kCaptureNothing);
       Ref forward = Ref::steal(PyObject_GetAttrString(entry.graph_module.get(), "forward"));
@@ -88,8 +106,10 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
       PyErr_Clear();
     }
   }
+  if (!raises && is_from_graph(entry, traceback)) show_where(entry, traceback);
   if (raises) {
     Ref::steal(type), Ref::steal(value), Ref::steal(traceback);
+    if (modes) modes->restore();  // an inference mode that was open has ended with its graph's frame
     return true;
   }
   PyErr_Restore(type, value, traceback);
@@ -114,6 +134,8 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
     return Ref::steal(
         PyObject_Vectorcall(residual.callable(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
   };
+  std::optional<ThreadModes> modes;
+  if (entry->sets_modes) modes.emplace();
   Ref result;
   if (entry->is_broken) {
     HookInstalled hook;
@@ -125,7 +147,7 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
     ModeScope nothing_else(kCaptureNothing);
     result = call();
   }
-  if (!result && is_error_of_program(*entry, inputs.get())) captured = false;
+  if (!result && is_error_of_program(*entry, inputs.get(), modes)) captured = false;
   return result;
 }
 

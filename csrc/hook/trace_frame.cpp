@@ -48,7 +48,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
   Source* own_globals =
       tracer.guards.child(tracer.guards.function(view.function), Access::Attribute, globals_name, -1, globals);
   tracer.guards.add(own_globals, GuardKind::Names, GuardOrigin{code, code->co_firstlineno});
-  tracer.outside.know(globals, own_globals);
+  tracer.outside.know_namespace(globals, own_globals);
 
   bool planned = false;
   tracer.force_break_at = force_break_at;

@@ -90,7 +90,7 @@ void guard_code(Tracer& tracer, PyObject* function) {
   PyObject* globals = PyFunction_GET_GLOBALS(function);
   Source* names = tracer.guards.child(source, Access::Attribute, globals_name, -1, globals);
   tracer.guards.add(names, GuardKind::Names, tracer.origin());
-  if (!tracer.outside.source_of(globals)) tracer.outside.know(globals, names);
+  tracer.outside.know_namespace(globals, names);
 }
 
 enum class Bound : uint8_t { Yes, WrongArguments, Failed };

@@ -112,8 +112,8 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::STORE_GLOBAL: {
         Ref stored = frame.pop();
-        tracer.outside.source_or_pin(tracer, frame.globals.get());
-        tracer.effects.write(frame.globals.get(), name_at(frame, arg), stored.get());
+        ok = tracer.outside.namespace_source(tracer, frame.globals.get());
+        if (ok) tracer.effects.write(frame.globals.get(), name_at(frame, arg), stored.get());
         break;
       }
       case Op::DELETE_GLOBAL:

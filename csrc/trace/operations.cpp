@@ -124,7 +124,9 @@ void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
     for (PyObject* item : native_contents(object).items) tell_apart(tracer, item, visited);
     return;
   }
-  if (PyObject* behind = identity_behind(object); behind && !tracer.outside.source_of(object))
+  // What an outside weak reference leads to has entered with it.
+  PyObject* behind = identity_behind(object);
+  if (behind && (PyWeakref_Check(object) || !tracer.outside.source_of(object)))
     return tell_apart(tracer, behind, visited);
   if (Source * source; is_outside_instance(tracer, object, source)) tell_from_others(tracer, object, source);
 }
@@ -457,6 +459,8 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   guard_special_methods(tracer, left);
   guard_special_methods(tracer, right);
   if (identity_behind(left) || identity_behind(right)) {  // bound methods, weak references
+    for (PyObject* side : {left, right})
+      if (PyWeakref_Check(side) && identity_behind(side)) guard_special_methods(tracer, identity_behind(side));
     tell_apart(tracer, left);
     tell_apart(tracer, right);
   }
