@@ -332,12 +332,19 @@ class Call {
     }
   }
 
+  void check_dtypes() const {
+    for (const at::Tensor* tensor : tensors_)
+      TORCH_CHECK(!tensor->defined() || tensor->scalar_type() == tensors_.front()->scalar_type(), info_.name,
+                  " of tensors of several dtypes");
+  }
+
   std::shared_ptr<const MetadataResult> metadata() {
     MemoKey key;
     const bool remember = info_.builtin && !info_.changes_layout && key.build(info_, arguments(), tensors_);
     if (remember) {
       if (auto known = find_in_memo(key)) return known;
     }
+    if (info_.rule == OperatorRule::OneDtype) check_dtypes();
     MetaOutcome outcome = run_meta_kernel(op_, info_, arguments(), tensors_);
     auto result = std::make_shared<const MetadataResult>(std::move(outcome.result));
     if (remember && !outcome.changed_arguments) add_to_memo(key, result);

@@ -427,7 +427,12 @@ Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
     PyObject* mro = type->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
       PyObject* base = PyTuple_GET_ITEM(mro, i);
-      if (const AttributeWrite* write = tracer.effects.pending(base, name)) return write->value;
+      if (const AttributeWrite* write = tracer.effects.pending(base, name)) {
+        if (i > 0) guard_bases(tracer, type);  // the classes before it have to stay without the name
+        for (Py_ssize_t before = 0; before < i; ++before)
+          guard_has_not_itself(tracer, reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, before)), name);
+        return write->value;
+      }
       if (PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(base)->tp_dict, name)) break;
     }
   }

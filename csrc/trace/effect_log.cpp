@@ -26,6 +26,7 @@ void EffectLog::write(PyObject* object, PyObject* name, PyObject* value) {
     auto& earlier = std::get<AttributeWrite>(effects_[last->second]);
     const bool was_forgotten = !earlier.value && value;  // deleted and set again: a dict forgets the place
     if (last->second >= barrier_ && !was_forgotten) {
+      if (!value && take_back_setting(object, name, last->second)) return;
       earlier.value = Ref::borrow(value);
       return;
     }
@@ -33,6 +34,19 @@ void EffectLog::write(PyObject* object, PyObject* name, PyObject* value) {
   }
   by_object_[object].push_back(effects_.size());
   effects_.emplace_back(AttributeWrite{Ref::borrow(object), Ref::borrow(name), Ref::borrow(value)});
+}
+
+// Deleted, set and deleted again: the first deletion stands. False: there is none.
+bool EffectLog::take_back_setting(PyObject* object, PyObject* name, size_t& last) {
+  std::vector<size_t>& places = by_object_[object];
+  const auto setting = std::find(places.begin(), places.end(), last);
+  const auto deletion = std::find_if(std::make_reverse_iterator(setting), places.rend(),
+                                     [&](size_t place) { return write_at(place).name.is(name); });
+  if (deletion == places.rend() || write_at(*deletion).value) return false;
+  last = *deletion;
+  effects_[*setting] = std::monostate();
+  places.erase(setting);
+  return true;
 }
 
 std::vector<AttributeWrite> EffectLog::take_writes(PyObject* object) {

@@ -142,6 +142,7 @@ class EffectLog {
   int watching_ = 0;
   mutable std::vector<Ref> read_;
 
+  bool take_back_setting(PyObject* object, PyObject* name, size_t& last);
   const AttributeWrite& write_at(size_t place) const { return std::get<AttributeWrite>(effects_[place]); }
   void note_read(const Ref& value) const {
     if (watching_ && value) read_.push_back(value);

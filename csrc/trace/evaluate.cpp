@@ -71,6 +71,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::RESUME:
         break;
       case Op::POP_TOP:
+        let_go_of_stack(tracer, frame, frame.stack_depth() - 1);
         frame.pop();
         break;
       case Op::PUSH_NULL:

@@ -44,9 +44,7 @@ MOST_DEPTH_OF_MODEL = 16
 SECONDS_PER_RUN = 20
 END = "= end"
 
-EXEMPT: dict[str, str] = {  # programs that are not changed, with the reason
-    "effect_order_cached": "a cache that was filled before the first capture is not asked (docs/effects.md)",
-}
+EXEMPT: dict[str, str] = {}  # programs that are not changed, with the reason
 
 Apply = Callable[[], object]  # makes the change
 
