@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "guard/guard_program.h"
+#include "python/interruptions.h"
 
 namespace minidynamo {
 namespace {
@@ -16,6 +17,7 @@ std::vector<std::string>& recorded() {
 }  // namespace
 
 void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds) noexcept {
+  const InterruptionsHeld meanwhile;  // the slow check may run what the fast one does not
   const std::optional<Failure> failure = program.first_failure(frame);
   if (!failure == holds) return;
   std::string text = holds

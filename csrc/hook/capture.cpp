@@ -290,6 +290,7 @@ FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* conf
   if (!cache) return no_entry();
   if (find_cached(cache, view, config, found)) return FrameAnswer::Entry;
   const char* mode = what_forbids_capture(code, view);
+  if (PyErr_Occurred()) return FrameAnswer::Raise;  // of a signal handler that ran meanwhile
   if (mode && cache->told.passing == mode) return FrameAnswer::Apart;
   // What runs as it is does so at once: all that follows takes longer than a small function.
   const ConfigId id = reinterpret_cast<ConfigId>(config);

@@ -190,7 +190,8 @@ Ref run_entry(const FoundEntry& found, PyObject* function, bool& captured) {
   Ref code = Ref::borrow(PyFunction_GET_CODE(function));                       // which owns the resume functions
   Ref config = Ref::borrow(reinterpret_cast<PyObject*>(found.entry->config));  // a reset lets go of it
   Ref result = run_residual(found.entry, function, found.slots, run, captured);
-  while (captured && run.next_function) {
+  // No result: a signal has come between the call that was put aside and the residual function's return.
+  while (captured && result && run.next_function) {
     const Ref function = std::exchange(run.next_function, nullptr);
     result = run_resume_function(function.get(), std::exchange(run.next_arguments, {}), config.get(), run);
   }
