@@ -95,7 +95,8 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::o
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   bool raises = false;
-  if (is_from_graph(entry, traceback)) {
+  const bool is_of_graph = is_from_graph(entry, traceback);
+  if (is_of_graph) {
     if (modes) modes->restore();
     if (entry.may_run_again &&
         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(PyExc_Exception))) {
@@ -106,12 +107,12 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::o
       PyErr_Clear();
     }
   }
-  if (!raises && is_from_graph(entry, traceback)) show_where(entry, traceback);
   if (raises) {
     Ref::steal(type), Ref::steal(value), Ref::steal(traceback);
     if (modes) modes->restore();  // an inference mode that was open has ended with its graph's frame
     return true;
   }
+  if (is_of_graph) show_where(entry, traceback);
   PyErr_Restore(type, value, traceback);
   return false;
 }

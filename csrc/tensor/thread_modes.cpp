@@ -31,6 +31,8 @@ ThreadModes::ThreadModes() : saved_(std::make_unique<Saved>()) {
 
 ThreadModes::~ThreadModes() = default;
 
+bool ThreadModes::were_within_autocast() const noexcept { return saved_->nesting > 0; }
+
 void ThreadModes::restore() const {
   at::ThreadLocalState::setThreadLocalState(saved_->state);
   at::autocast::set_autocast_cache_enabled(saved_->keeps_casts);
@@ -38,7 +40,7 @@ void ThreadModes::restore() const {
   const int left_open = autocast_nesting() - saved_->nesting;
   for (int i = 0; i < left_open; ++i) at::autocast::decrement_nesting();
   for (int i = left_open; i < 0; ++i) at::autocast::increment_nesting();
-  if (left_open > 0 && saved_->nesting == 0) at::autocast::clear_cache();
+  if (left_open > 0 && !were_within_autocast()) at::autocast::clear_cache();
 }
 
 }  // namespace minidynamo

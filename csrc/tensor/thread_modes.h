@@ -1,5 +1,5 @@
-// The modes of this thread that a graph may change on its way: what a graph that raised in the middle left of them is
-// put back.
+// The modes of this thread that a trace or a graph may change on its way: what one that ended in the middle left of
+// them is put back.
 #pragma once
 #include <memory>
 
@@ -11,6 +11,7 @@ class ThreadModes {
   ~ThreadModes();
   ThreadModes(const ThreadModes&) = delete;
   void restore() const;
+  bool were_within_autocast() const noexcept;
 
  private:
   struct Saved;

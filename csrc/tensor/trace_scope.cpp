@@ -6,7 +6,6 @@
 // What belongs to the process (default dtype, determinism, precisions) no traced program changes: no rule executes what
 // would. It is put back all the same, for Python code that runs natively meanwhile, but only if no other thread has
 // run: what that one has set is its own to keep.
-#include <ATen/ThreadLocalState.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/record_function.h>
 
@@ -14,18 +13,13 @@
 #include "python/thread_switches.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/float32_precision.h"
+#include "tensor/thread_modes.h"
 #include "tensor/trace_state.h"
 
 namespace minidynamo {
 namespace {
 
 thread_local OperatorObserver* observer = nullptr;
-
-int autocast_nesting() {
-  const int nesting = at::autocast::increment_nesting() - 1;
-  at::autocast::decrement_nesting();
-  return nesting;
-}
 
 // The default device is a Python global beside the mode on the __torch_function__ stack.
 Ref default_device_namespace() {
@@ -60,10 +54,8 @@ OperatorObserver* current_observer() noexcept { return observer; }
 OperatorObserver* exchange_observer(OperatorObserver* next) noexcept { return std::exchange(observer, next); }
 
 struct TensorTraceScope::Saved {
-  at::ThreadLocalState thread_state;
+  ThreadModes modes;
   OperatorObserver* observer;
-  int autocast_nesting;
-  bool autocast_cache;
   c10::ScalarType default_dtype;
   bool deterministic, deterministic_warn_only, deterministic_fill;
   Float32Precisions precisions;
@@ -78,10 +70,8 @@ TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
   const at::Context& context = at::globalContext();
   const Ref devices = default_device_namespace();
   saved_ =
-      new Saved{.thread_state = at::ThreadLocalState(),
+      new Saved{.modes = {},
                 .observer = exchange_observer(&new_observer),
-                .autocast_nesting = autocast_nesting(),
-                .autocast_cache = at::autocast::is_autocast_cache_enabled(),
                 .default_dtype = c10::get_default_dtype_as_scalartype(),
                 .deterministic = context.deterministicAlgorithms(),
                 .deterministic_warn_only = context.deterministicAlgorithmsWarnOnly(),
@@ -102,12 +92,8 @@ TensorTraceScope::~TensorTraceScope() {
   drop_operator_reports();
   exchange_observer(saved->observer);
   // Casts of fake weights are forgotten, but not with the program's own: inside of its autocast they go when that ends.
-  if (saved->autocast_nesting == 0) at::autocast::clear_cache();
-  at::ThreadLocalState::setThreadLocalState(saved->thread_state);
-  at::autocast::set_autocast_cache_enabled(saved->autocast_cache);
-  for (int nesting = autocast_nesting(); nesting != saved->autocast_nesting;) {
-    nesting = nesting > saved->autocast_nesting ? at::autocast::decrement_nesting() : at::autocast::increment_nesting();
-  }
+  if (!saved->modes.were_within_autocast()) at::autocast::clear_cache();
+  saved->modes.restore();
   if (thread_switches() == saved->thread_switches) {
     at::Context& context = at::globalContext();
     if (context.deterministicAlgorithms() != saved->deterministic ||

@@ -141,14 +141,6 @@ Ref constant_key(PyObject* callable, const Arguments& arguments, PyObject* posit
   return key;
 }
 
-// What a guarded look into the cache leads to: what it holds, or what it is to hold.
-Source* cached_source(Tracer& tracer, PyObject* callable, const Ref& key, PyObject* fallback, PyObject* value) {
-  Source* function = tracer.outside.source_or_pin(tracer, callable);
-  Ref look = Ref::steal(fallback ? PyTuple_Pack(2, key.get(), fallback) : PyTuple_Pack(1, key.get()));
-  if (!function || !look) return PyErr_Clear(), nullptr;
-  return tracer.guards.child(function, Access::CachedResult, look.get(), 0, value);
-}
-
 // An argument that cannot be a key. False: a Python error is set, as functools sets it.
 bool are_hashable(const Arguments& arguments) {
   for (const Ref& value : arguments.values)
@@ -162,6 +154,7 @@ class CachedCall {
   CachedCall(Tracer& tracer, PyObject* callable, const Arguments& arguments)
       : tracer_(tracer),
         callable_(callable),
+        function_(tracer.outside.source_of(callable)),
         positional_(arguments.positional()),
         keywords_(arguments.keywords()),
         key_(constant_key(callable, arguments, positional_.get(), keywords_.get())) {}
@@ -175,8 +168,8 @@ class CachedCall {
     } else {
       PyObject* kept;
       if (find_in_lru_cache(callable_, key_.get(), kept) != Lookup::Found) return nullptr;
-      Source* source = cached_source(tracer_, callable_, key_, nullptr, kept);
-      result = source ? tracer_.outside.enter(tracer_, source) : Ref();
+      Ref look = Ref::steal(PyTuple_Pack(1, key_.get()));
+      if (look) result = tracer_.outside.enter(tracer_, source(look, kept));
     }
     if (!result) return nullptr;
     const auto made = static_cast<Py_ssize_t>(tracer_.effects.cached_by_trace(callable_));
@@ -189,12 +182,11 @@ class CachedCall {
   // The function was traced beneath, and gave this; it has to be called with effects `from` on. False: a break.
   bool keep(PyObject* result, size_t from) {
     if (key_ && is_constant(result)) {
-      if (Source* source = cached_source(tracer_, callable_, key_, result, result))
-        tracer_.guards.add(source, GuardKind::Constant, tracer_.origin());
+      if (Ref look = Ref::steal(PyTuple_Pack(2, key_.get(), result)))
+        tracer_.guards.add(source(look, result), GuardKind::Constant, tracer_.origin());
     } else if (key_) {  // when it is there, it can be used
-      Source* function = tracer_.outside.source_or_pin(tracer_, callable_);
-      Ref look = Ref::steal(PyTuple_Pack(1, key_.get()));
-      if (function && look) tracer_.guards.add_missing(function, Access::CachedResult, look.get(), 0, tracer_.origin());
+      if (Ref look = Ref::steal(PyTuple_Pack(1, key_.get())))
+        tracer_.guards.add_missing(function_, Access::CachedResult, look.get(), 0, tracer_.origin());
     }
     PyErr_Clear();
     if (!is_constant(result) && !is_guarded_by_identity(result)) {
@@ -209,8 +201,13 @@ class CachedCall {
  private:
   Tracer& tracer_;
   PyObject* callable_;
+  Source* function_;
   Ref positional_, keywords_, key_;
 
+  // What a guarded look into the cache leads to.
+  Source* source(const Ref& look, PyObject* value) const {
+    return tracer_.guards.child(function_, Access::CachedResult, look.get(), 0, value);
+  }
   LaterCall later() const { return {Ref::borrow(callable_), positional_, keywords_}; }
 };
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import differential
+import torch
 
 import minidynamo
 from minidynamo import _C, debug
@@ -23,6 +24,7 @@ GOLDEN = pathlib.Path(__file__).parents[1] / "golden"
 # What differs from one process or machine to another.
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _NUMBER = re.compile(r"(?<=__minidynamo_compiled_fn_)\d+")
+_TORCH = str(pathlib.Path(torch.__file__).parent)
 _TORCH_STATE = "torch.is_grad_enabled() == "
 
 
@@ -46,7 +48,7 @@ def text_of(name: str) -> str:
     differential.observe(path, wrap)
     parts = [path.read_text().strip(), *_parts(captured[0])]
     text = "\n\n".join(parts) + "\n"
-    text = text.replace(str(path), path.name).replace(path.stem + ".py", path.name)
+    text = text.replace(str(path), path.name).replace(_TORCH, "torch")
     return _NUMBER.sub("N", _ADDRESS.sub("0x...", text))
 
 
