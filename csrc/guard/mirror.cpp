@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "guard/guard_program.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -16,8 +17,10 @@ std::vector<std::string>& recorded() {
 }  // namespace
 
 void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds) noexcept {
-  const std::optional<Failure> failure = program.first_failure(frame);
-  if (!failure == holds) return;
+  const MemoryWatch memory;
+  std::optional<Failure> failure;
+  try_to([&] { failure = program.first_failure(frame); });
+  if (memory.failed() || !failure == holds) return;
   std::string text = holds
                          ? "the fast check passes, and the slow one says: " + program.failure_text(*failure)
                          : "the fast check fails, and by the slow one all guards hold: " +

@@ -7,6 +7,8 @@
 #define Py_BUILD_CORE
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_frame.h>
+
+#include "python/out_of_memory.h"
 #undef Py_BUILD_CORE
 
 namespace minidynamo {
@@ -16,7 +18,7 @@ Ref make_traceback_frame(PyCodeObject* code, PyObject* globals) {
   PyErr_Fetch(&type, &value, &traceback);
   Ref frame = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
   if (frame) reinterpret_cast<PyFrameObject*>(frame.get())->f_frame->stacktop = 0;
-  PyErr_Clear();
+  clear_error();
   PyErr_Restore(type, value, traceback);
   return frame;
 }
@@ -32,7 +34,7 @@ void add_traceback(PyObject* frame, int32_t offset, int32_t line) {
   Ref next = Ref::steal(traceback);
   Ref entry = Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii",
                                                next ? next.get() : Py_None, frame, std::max(offset, 0), line));
-  PyErr_Clear();
+  clear_error();
   PyErr_Restore(type, value, entry ? entry.release() : next.release());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "python/dict_version.h"
+#include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "trace/attributes.h"
 #include "trace/known_types.h"
@@ -14,7 +15,7 @@ namespace {
 // typing's caches of types made of types: what they hold can be told from what they would make by identity alone.
 bool is_typing_cache(PyObject* callable) {
   Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
-  PyErr_Clear();
+  clear_error();
   return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "typing");
 }
 
@@ -110,7 +111,7 @@ bool are_settled(Tracer& tracer, const std::vector<Ref>& objects) {
 
 Ref copy_of(PyObject* container) {
   if (PyList_CheckExact(container)) return Ref::steal(PyList_GetSlice(container, 0, PyList_GET_SIZE(container)));
-  if (PyDict_CheckExact(container)) return Ref::steal(PyDict_Copy(container));
+  if (PyDict_CheckExact(container)) return Ref::made(PyDict_Copy(container));
   if (PySet_CheckExact(container)) return set_with_table_of(container);
   return nullptr;
 }
@@ -121,7 +122,7 @@ bool log_containers(Tracer& tracer) {
     if (!stand_in.filled || !differs_from_snapshot(stand_in)) continue;
     Ref content = copy_of(stand_in.object.get());
     std::vector<Ref> now = elements_of(stand_in.object.get());
-    if (!content || !are_settled(tracer, now)) return PyErr_Clear(), false;
+    if (!content || !are_settled(tracer, now)) return clear_error(), false;
     tracer.effects.change_content({&stand_in, std::move(stand_in.snapshot), std::move(content)});
     stand_in.snapshot = std::move(now);
     stand_in.version = PyDict_CheckExact(stand_in.object.get()) ? dict_version(stand_in.object.get()) : 0;

@@ -151,7 +151,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
           break;
         }
         frame.forget_untouched(arg);
-        frame.local(arg) = Ref::steal(PyCell_New(initial.get()));
+        frame.local(arg) = Ref::made(PyCell_New(initial.get()));
         break;
       }
       case Op::COPY_FREE_VARS:
@@ -281,7 +281,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::BUILD_SLICE: {
         Ref step = arg == 3 ? frame.pop() : Ref(), stop = frame.pop(), start = frame.pop();
-        result(Ref::steal(PySlice_New(start.get(), stop.get(), step.get())));
+        result(Ref::made(PySlice_New(start.get(), stop.get(), step.get())));
         break;
       }
       case Op::FORMAT_VALUE: {
