@@ -242,7 +242,17 @@ CASES = {make.__name__: make for make in (containers, attributes, classes, closu
 
 
 def look(args: tuple[Any, ...]) -> State:
-    return {str(place): text(value) for place, value in enumerate(args)}
+    """Of each object by itself: in which order two objects are written to is not promised where memory ends between."""
+    state: State = {}
+    for place, value in enumerate(args):
+        own = {}
+        for name, item in vars(value).items() if isinstance(value, Thing) else ():
+            if isinstance(item, list):
+                state[f"{place}.{name}"] = text(item)
+            else:
+                own[name] = item
+        state[str(place)] = text(own if isinstance(value, Thing) else value)
+    return state
 
 
 def backend(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> Function:
