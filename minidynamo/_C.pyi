@@ -69,7 +69,8 @@ class CacheEntry:
     def source(self) -> str: ...
 
 class OptimizedFunction:
-    """A native callable around a Python function or bound method: checks guards on its arguments, binds as a function does."""
+    """A native callable around a Python function, a bound method or an object whose class has a Python __call__: checks guards on its
+    arguments, binds as a function does."""
 
     __wrapped__: Callable[..., Any]
     def __init__(self, function: Callable[..., Any], config: _Config) -> None: ...

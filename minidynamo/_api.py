@@ -388,7 +388,9 @@ def wrap(target: Any, settings: CaptureConfig) -> Any:
     function = _innermost(target)
     if not isinstance(function, (types.FunctionType, types.MethodType)):
         function = _as_function(function)
-    return _named_after(function, _C.OptimizedFunction(function, settings))
+    is_object = not isinstance(function, (types.FunctionType, types.MethodType))
+    named = types.MethodType(type(function).__call__, function) if is_object else function
+    return _named_after(named, _C.OptimizedFunction(function, settings))
 
 
 def _named_after(function: Callable[..., Any], optimized: _C.OptimizedFunction) -> _C.OptimizedFunction:
@@ -410,10 +412,9 @@ def _innermost(target: Any) -> Any:
 
 
 def _as_function(target: Any) -> Callable[..., Any]:
-    """A Python function or method that calls `target`: there must be a frame to capture."""
-    call = type(target).__call__
-    if isinstance(call, types.FunctionType):
-        return types.MethodType(call, target)
+    """What calls `target` by a Python function: there must be a frame to capture."""
+    if isinstance(type(target).__call__, types.FunctionType):
+        return target
 
     def call_target(*args: Any, **kwargs: Any) -> Any:
         return target(*args, **kwargs)

@@ -54,7 +54,7 @@ class OptimizedModule(torch.nn.Module):
         if self._capture_config is None:
             self.forward = _rules.without_capture(original, None, named_after=original.forward)
             return
-        captured = _C.OptimizedFunction(original.__call__, self._capture_config)
+        captured = _C.OptimizedFunction(original, self._capture_config)
         infer = getattr(original, "_infer_parameters", None)
         if callable(infer) and hasattr(original, "_initialize_hook"):
             self.forward = functools.partial(_call_lazy, self, captured)

@@ -23,13 +23,16 @@ import itertools
 import keyword
 import linecache
 import math
+import signal
+import traceback
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast, overload
 
 import torch
+from torch import _VF
 from torch._guards import Source
 
 from minidynamo._tracing_context import tracing_context
@@ -161,15 +164,49 @@ def _compile(
     example_inputs: Sequence[torch.Tensor],
 ) -> CompiledFunction:
     try:
-        with contextlib.nullcontext() if compiler in (aot_eager, eager, inductor, python, ts) else tracing_context(example_inputs):
+        with (
+            _trainable_recurrent_layers(graph_module, example_inputs),
+            contextlib.nullcontext() if compiler in (aot_eager, eager, inductor, python, ts) else tracing_context(example_inputs),
+        ):
             compiled = compiler(graph_module, list(example_inputs), **settings)
         if not callable(compiled):
             raise TypeError(f"a backend must return a callable, this one returned {_described(compiled)}")
     except (BackendCompilerFailed, MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:
+        if _is_of_signal_handler(error):
+            raise
         raise BackendCompilerFailed(name, error) from error
     return _unboxed(compiled) if _is_boxed(compiled) else compiled
+
+
+@contextlib.contextmanager
+def _trainable_recurrent_layers(graph_module: torch.fx.GraphModule, example_inputs: Sequence[torch.Tensor]) -> Iterator[None]:
+    """Where an LSTM's input needs no gradient, torch decomposes it into a kernel that keeps nothing for a backward pass, though its
+    weights may need one: AOTAutograd's forward then fails. Such a graph gets the decomposition into plain operators."""
+    may_train = torch.is_grad_enabled() and any(x.requires_grad for x in example_inputs)
+    if not may_train or not any(graph_module.graph.find_nodes(op="call_function", target=lstm) for lstm in (torch.lstm, _VF.lstm)):
+        yield
+        return
+    from torch._decomp import decompositions
+
+    def plain_operators(input: Any, hx: Any, params: Any) -> Any:
+        return decompositions.one_layer_lstm
+
+    chosen = decompositions.select_one_layer_lstm_function
+    decompositions.select_one_layer_lstm_function = plain_operators
+    try:
+        yield
+    finally:
+        decompositions.select_one_layer_lstm_function = chosen
+
+
+def _is_of_signal_handler(error: BaseException) -> bool:
+    """Whether one of the program's signal handlers raised it: then it is meant for the program."""
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    functions = [getattr(handler, "__func__", handler) for handler in handlers if callable(handler)]
+    codes = {getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None) for function in functions}
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def _is_boxed(compiled: Callable[..., Any]) -> bool:

@@ -120,6 +120,8 @@ def codes_of(fn: Any, *, resumed: bool = False) -> list[types.CodeType]:
 def _own_codes(fn: Any) -> list[types.CodeType]:
     if isinstance(fn, types.CodeType):
         return [fn]
+    while isinstance(fn, _C.OptimizedFunction):
+        fn = fn.__wrapped__
     if isinstance(fn, OptimizedModule):
         fn = fn._orig_mod
     if isinstance(fn, torch.nn.Module):

@@ -39,6 +39,7 @@ struct CacheEntry {
   bool is_broken = false;      // the residual function runs an instruction and goes on with a resume function
   std::vector<bool> rebinds;   // by parameter: whether the code deletes it, or gives it another value
   bool may_run_again = false;  // the graph writes to nothing and draws no random numbers
+  bool sets_modes = false;     // the graph changes modes of the thread, and puts them back at its end
   std::string source;          // the residual plan as Python source
   uint64_t hits = 0;
   class CodeCache* cache = nullptr;  // that it is in

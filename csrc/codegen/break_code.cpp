@@ -12,8 +12,9 @@ using Continuation = PlanBreak::Continuation;
 
 class BreakWriter {
  public:
-  BreakWriter(CodeBuilder& code, const PlanBreak& end, PyObject* globals, const std::function<void(ValueId)>& push)
-      : code_(code), end_(end), globals_(globals), push_(push) {}
+  BreakWriter(CodeBuilder& code, const PlanBreak& end, PyObject* globals, const std::function<void(ValueId)>& push,
+              const std::function<int32_t(ValueId)>& local_of)
+      : code_(code), end_(end), globals_(globals), push_(push), local_of_(local_of) {}
 
   void write() {
     code_.at(end_.frames[0].position);
@@ -32,6 +33,7 @@ class BreakWriter {
   const PlanBreak& end_;
   PyObject* const globals_;
   const std::function<void(ValueId)>& push_;
+  const std::function<int32_t(ValueId)>& local_of_;
   std::vector<int32_t> results_;  // locals
   int32_t exception_ = -1;        // local
 
@@ -41,7 +43,7 @@ class BreakWriter {
   void run_here(const std::function<void(size_t)>& push_operand, const std::function<void()>& push_handled,
                 const FinishWay& finish) {
     const bool sets_handled = end_.handled != kNoValue;
-    const bool handles = end_.raised.has_value() || sets_handled;
+    const bool handles = end_.raised.has_value() || sets_handled || (empties_stacks() && end_.frames.size() == 1);
     const CodeBuilder::Label start = code_.make_label(), stop = code_.make_label(), jump = code_.make_label(),
                              raised = code_.make_label();
     if (sets_handled) {
@@ -71,7 +73,33 @@ class BreakWriter {
       code_.emit(Op::SWAP, 2);
       code_.emit(Op::POP_EXCEPT);
     }
-    end_.raised&& end_.frames.size() == 1 ? handle_exception() : code_.emit(Op::RERAISE, 0);
+    if (end_.raised && end_.frames.size() == 1) return handle_exception();
+    if (end_.frames.size() == 1) empty_stacks();
+    code_.emit(Op::RERAISE, 0);
+  }
+
+  bool empties_stacks() const { return !end_.raised && !end_.only_on_stack.empty(); }
+
+  // The exception leaves this frame, which its traceback keeps.
+  void empty_stacks() {
+    if (!empties_stacks()) return;
+    forget(kLive);
+    for (const ValueId id : end_.only_on_stack)
+      if (const int32_t local = local_of_(id); local >= 0) forget(local);
+  }
+
+  void forget(int32_t local) {
+    code_.load_constant(Py_None);
+    code_.emit(Op::STORE_FAST, local);
+  }
+
+  // The caller still holds the list.
+  void empty_live() {
+    code_.emit(Op::LOAD_FAST, kLive);
+    code_.load_constant(Py_None);
+    code_.load_constant(Py_None);
+    code_.emit(Op::BUILD_SLICE, 2);
+    code_.emit(Op::DELETE_SUBSCR);
   }
 
   void emit_instruction(CodeBuilder::Label jump) {
@@ -106,13 +134,16 @@ class BreakWriter {
       code_.emit(Op::CALL, 2);
       code_.emit(Op::POP_TOP);
     }
-    go_on(*end_.raised);
+    go_on(*end_.raised, true);
   }
 
-  void go_on(const Continuation& way) {
+  // The exception's traceback keeps this frame: what the handler must not find alive any more is let go of first.
+  void go_on(const Continuation& way, bool frame_is_kept = false) {
     code_.emit(Op::PUSH_NULL);
     push_function(way.function);
     for (const Argument& argument : way.arguments) push_argument(argument);
+    if (frame_is_kept && local_of_(kNoValue) == kLive) empty_live();
+    for (int32_t local = 0; frame_is_kept && local < code_.locals(); ++local) forget(local);
     code_.emit(Op::CALL, static_cast<int32_t>(way.arguments.size()));
     code_.emit(Op::RETURN_VALUE);
   }
@@ -199,10 +230,12 @@ class BreakWriter {
     } else {
       code_.emit(Op::RETURN_VALUE);  // the instruction always raises
     }
-    if (!end_.raised) return;
+    if (!end_.raised && !empties_stacks()) return;
     code_.bind(raised);
     code_.handle(start, stop, raised, 0);
-    handle_exception();
+    if (end_.raised) return handle_exception();
+    empty_stacks();
+    code_.emit(Op::RERAISE, 0);
   }
 
   void unpack_after_flag(const Continuation& way) {
@@ -246,7 +279,7 @@ class BreakWriter {
 
   void run_innermost(CodeBuilder& code, int32_t parameters) {
     const bool flags_way = end_.next && end_.jump;
-    BreakWriter inner(code, end_, globals_, push_);
+    BreakWriter inner(code, end_, globals_, push_, local_of_);
     int32_t next = 0;
     inner.run_here([&](size_t) { code.emit(Op::LOAD_FAST, next++); }, [&] { code.emit(Op::LOAD_FAST, parameters - 1); },
                    [&](const Continuation& way, const std::vector<int32_t>& results) {
@@ -261,8 +294,9 @@ class BreakWriter {
 
 }  // namespace
 
-void write_break(CodeBuilder& code, const PlanBreak& end, PyObject* globals, const std::function<void(ValueId)>& push) {
-  BreakWriter(code, end, globals, push).write();
+void write_break(CodeBuilder& code, const PlanBreak& end, PyObject* globals, const std::function<void(ValueId)>& push,
+                 const std::function<int32_t(ValueId)>& local_of) {
+  BreakWriter(code, end, globals, push, local_of).write();
 }
 
 }  // namespace minidynamo

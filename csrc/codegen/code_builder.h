@@ -35,6 +35,7 @@ class CodeBuilder {
   int32_t constant(PyObject* object);
   int32_t name(PyObject* text);
   int32_t add_local(const std::string& text);
+  int32_t locals() const noexcept { return static_cast<int32_t>(locals_.size()); }
 
   // Instructions put before others afterwards; labels move along.
   std::vector<Instruction>& instructions() noexcept { return instructions_; }

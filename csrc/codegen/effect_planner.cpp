@@ -90,7 +90,7 @@ class EffectPlanner {
 
   bool plan_effect(const IteratorAdvance& advance) {
     PyObject* iterator = advance.iterator.get();
-    if (is_part_of_another(iterator)) return true;
+    if (is_moved_by_another(iterator)) return true;
     values_.is_written_to(iterator);
     Ref number = Ref::made(PyLong_FromSsize_t(items_taken(iterator)));
     values_.keep_alive(number);

@@ -1,6 +1,8 @@
 #include "codegen/exit.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "bytecode/stack_depth.h"
 #include "codegen/effect_planner.h"
@@ -173,7 +175,10 @@ class BreakPlanner {
     }
     for (int32_t i = 0; i < stack_inputs(now); ++i)  // a local that holds one of them stays alive
       if (PyObject* operand = frame.slots[frame.stack_top - 1 - i].get()) values_.expect(operand);
-    return plan_ways(end, frame, place, now) && plan_instruction(end, frame, place, now);
+    if (!plan_ways(end, frame, place, now) || !plan_instruction(end, frame, place, now)) return false;
+    std::set_difference(on_stacks_.begin(), on_stacks_.end(), in_variables_.begin(), in_variables_.end(),
+                        std::back_inserter(end.only_on_stack));
+    return true;
   }
 
  private:
@@ -185,6 +190,7 @@ class BreakPlanner {
   std::vector<OriginalPosition> places_;
   std::vector<PyObject*> handled_;  // by frame: the exception that it is handling (None: none)
   std::vector<Ref> keep_alive_;
+  std::set<ValueId> on_stacks_, in_variables_;
 
   bool refuse(const char* what) {
     values_.refuse(what);
@@ -315,6 +321,8 @@ class BreakPlanner {
         } else if (!plan_argument(i, parameter, slots, *resume, argument, inner)) {
           return false;
         }
+        if (argument.kind == Argument::Kind::Value)
+          (parameter.kind == ResumeParameter::Kind::Stack ? on_stacks_ : in_variables_).insert(argument.index);
         // What except* has matched is handled from then on.
         if (is_last && !region && parameter.kind == ResumeParameter::Kind::Handled &&
             frames_[i]->current().op == Op::CHECK_EG_MATCH)

@@ -82,6 +82,8 @@ struct PlanBreak {
   std::vector<ValueId> operands;     // kNoValue: a null
   ValueId handled = kNoValue;        // the exception being handled
   std::optional<Continuation> next, jump, raised;
+  // What only value stacks hold: gone once an exception leaves the frames, whose variables its traceback keeps.
+  std::vector<ValueId> only_on_stack;
 };
 
 // Calls use(ValueId) for each use of a value that a break makes.

@@ -3,6 +3,7 @@
 // The graph's call is put where its first output is needed, after constants and live values that lie below it on the
 // stack; if the outputs then come in the order that UNPACK_SEQUENCE leaves them, they are used from the stack. A frame
 // that returns one tensor is eight instructions. All instructions carry the function's first line.
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 
@@ -18,8 +19,6 @@ namespace {
 
 using Kind = PlanStep::Kind;
 using Place = Schedule::Place;
-
-constexpr int32_t kInputs = 0, kLive = 1;  // fast locals: the parameters
 
 class ResidualCode {
  public:
@@ -62,7 +61,9 @@ class ResidualCode {
         emit(Op::STORE_SUBSCR);
       }
       for (const ValueId id : schedule_.locals_to_drop) emit(Op::DELETE_FAST, locals_[id]);
-      write_break(code_, *plan_.end, globals_, [this](ValueId id) { push(id); });
+      write_break(
+          code_, *plan_.end, globals_, [this](ValueId id) { push(id); },
+          [this](ValueId id) { return id == kNoValue ? list_of_live() : locals_[id]; });
       return;
     }
     if (plan_.result == kNoValue) {
@@ -71,6 +72,12 @@ class ResidualCode {
       push(plan_.result);
     }
     emit(Op::RETURN_VALUE);
+  }
+
+  int32_t list_of_live() const {
+    const bool is_used = std::any_of(plan_.steps.begin(), plan_.steps.end(),
+                                     [](const PlanStep& step) { return step.kind == Kind::Live; });
+    return is_used ? kLive : -1;
   }
 
   void push(ValueId id) {

@@ -505,7 +505,10 @@ ValueId ValuePlanner::cell(PyObject* object) {
 }
 
 // The names of a module, as the functions defined there have them.
-ValueId ValuePlanner::names(PyObject* globals) { return live(tracer_.outside.source_or_pin(tracer_, globals)); }
+ValueId ValuePlanner::names(PyObject* globals) {
+  Source* known = tracer_.outside.source_of(globals);
+  return live(known ? known : tracer_.guards.pinned(globals, "G"));
+}
 
 ValueId ValuePlanner::function(PyObject* object) {
   // From outside, by way of C code that gave it unguarded: a copy would be another function.

@@ -310,8 +310,14 @@ bool Graph::produce_element(PyObject* key, PyObject* element, NodeId node,
 
 bool Graph::is_pure() const noexcept {
   for (const Node& node : nodes_)
-    if (node.used && node.impure) return false;
+    if (node.used && node.impure && !node.sets_mode) return false;
   return true;
+}
+
+bool Graph::sets_modes() const noexcept {
+  for (const Node& node : nodes_)
+    if (node.used && node.sets_mode) return true;
+  return false;
 }
 
 void Graph::remove_dead_code(const std::vector<NodeId>& outputs) {

@@ -73,8 +73,9 @@ class Graph {
   // Recorded calls, without placeholders and elements of results; after remove_dead_code() the used ones.
   size_t call_count() const noexcept { return call_count_; }
 
-  // Whether no used node is impure. After remove_dead_code().
+  // Whether no used node writes to anything or draws random numbers. After remove_dead_code().
   bool is_pure() const noexcept;
+  bool sets_modes() const noexcept;
 
   // Keeps what the outputs or impure nodes need; sets Node::used and numbers the used placeholders in order.
   void remove_dead_code(const std::vector<NodeId>& outputs);

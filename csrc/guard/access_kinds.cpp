@@ -8,6 +8,7 @@
 #include "python/collector.h"
 #include "python/context_variable.h"
 #include "python/iterators.h"
+#include "python/lru_cache.h"
 #include "python/mapping_proxy.h"
 #include "python/native_contents.h"
 #include "python/out_of_memory.h"
@@ -276,6 +277,17 @@ Lookup fetch_context_value(AccessStep& step, Reached parent, Reached& result, Re
   return lookup;
 }
 
+Lookup fetch_cached_result_slowly(const AccessStep& step, Reached parent, Reached& result, Ref&) noexcept {
+  result = {};
+  if (parent.inline_attributes || !Py_IS_TYPE(parent.object, lru_cache_type())) return Lookup::Undecided;
+  const Lookup lookup = find_in_lru_cache(parent.object, PyTuple_GET_ITEM(step.key, 0), result.object);
+  if (lookup != Lookup::Absent || PyTuple_GET_SIZE(step.key) < 2) return lookup;
+  return found(result, PyTuple_GET_ITEM(step.key, 1));
+}
+Lookup fetch_cached_result(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_cached_result_slowly(step, parent, result, owned);
+}
+
 Lookup fetch_tensor_fact_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   if (parent.inline_attributes) return Lookup::Undecided;
   owned = tensor_fact(parent.object, static_cast<TensorFact>(step.index));
@@ -314,6 +326,7 @@ constexpr Row kRows[] = {
     {"Proxied", fetch_proxied, fetch_proxied_slowly},
     {"Referent", fetch_referent, fetch_referent_slowly},
     {"ContextValue", fetch_context_value, fetch_context_value_slowly},
+    {"CachedResult", fetch_cached_result, fetch_cached_result_slowly},
     {"TensorFact", fetch_tensor_fact, fetch_tensor_fact_slowly},
 };
 static_assert(std::size(kRows) == static_cast<size_t>(Access::TensorFact) + 1);
@@ -354,7 +367,8 @@ Lookup fetch_root(Access access, const AccessStep& step, const FrameView& frame,
       value = frame.function;
       break;
     default:
-      value = step.key;
+      // Callbacks of other weak references may run while it dies, before those by which the program is told.
+      value = step.key && Py_REFCNT(step.key) > 0 ? step.key : nullptr;
   }
   return value ? Lookup::Found : Lookup::Absent;
 }
@@ -447,6 +461,8 @@ std::string path_text(std::span<const PathStep> path) {
       return parent() + "()";
     case Access::ContextValue:
       return parent() + ".get()";
+    case Access::CachedResult:
+      return parent() + ".cache[" + (step.key ? object_text(PyTuple_GET_ITEM(step.key, 0)) : "?") + "]";
     case Access::TensorFact:
       return parent() + tensor_fact_text(static_cast<TensorFact>(step.index));
     case Access::Upcoming:

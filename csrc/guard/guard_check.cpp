@@ -245,8 +245,9 @@ std::vector<Ref> GuardProgram::call_functions() const {
   std::vector<Ref> results;
   results.reserve(calls_.size());
   for (uint32_t call : calls_) {
-    const Ref function = Ref::borrow(steps_[parents_[call]].key);
-    results.push_back(Ref::steal(PyObject_CallNoArgs(function.get())));
+    PyObject* key = steps_[parents_[call]].key;
+    const Ref function = Py_REFCNT(key) > 0 ? Ref::borrow(key) : Ref();  // null: it dies at this moment
+    results.push_back(function ? Ref::steal(PyObject_CallNoArgs(function.get())) : Ref());
     clear_error();
   }
   return results;
@@ -260,35 +261,45 @@ void GuardProgram::drop_owned() noexcept {
 }
 
 bool GuardProgram::check(const FrameView& frame, PyObject** slots) {
+  if (is_dead_) return false;
   if (!calls_.empty()) return check_with_calls(frame, slots);
   while (!walking_ && !fresh_.empty()) drop_owned();
   if (walking_) return check_apart(frame, slots);
-  walking_ = true;
-  const bool passed = walk(frame, slots);
-  walking_ = false;
+  const bool passed = walk_alone(frame, slots);
   if (!passed || slots_.empty()) let_go();
   return passed;
+}
+
+bool GuardProgram::walk_alone(const FrameView& frame, PyObject** slots) {
+  // Also where it ends for lack of memory.
+  const struct Walking {
+    bool& is_on;
+    explicit Walking(bool& flag) noexcept : is_on(flag) { is_on = true; }
+    ~Walking() { is_on = false; }
+  } walking(walking_);
+  return walk(frame, slots);
 }
 
 bool GuardProgram::check_with_calls(const FrameView& frame, PyObject** slots) {
   if (walking_) return check_apart(frame, slots);
   std::vector<Ref> results = call_functions();
+  if (is_dead_) return false;  // by what they ran
   while (!walking_ && !fresh_.empty()) drop_owned();
   if (walking_) return check_apart(frame, slots);  // what ran let another thread begin
-  walking_ = true;
   for (size_t i = 0; i < results.size(); ++i) steps_[calls_[i]].key = results[i].get();
-  const bool passed = walk(frame, slots);
-  for (size_t i = 0; i < results.size(); ++i) {
-    steps_[calls_[i]].key = nullptr;
-    fresh_.push_back(std::move(results[i]));
-  }
-  walking_ = false;
+  bool passed = false;
+  const bool is_walked = try_to([&] {
+    passed = walk_alone(frame, slots);
+    fresh_.insert(fresh_.end(), std::make_move_iterator(results.begin()), std::make_move_iterator(results.end()));
+  });
+  for (uint32_t call : calls_) steps_[call].key = nullptr;
+  if (!is_walked) return false;
   if (!passed || slots_.empty()) let_go();
   return passed;
 }
 
 bool GuardProgram::walk(const FrameView& frame, PyObject** slots) {
-  if (!impossible_.empty() || !keys_are_alive()) return false;
+  if (!impossible_.empty()) return false;
   dicts_to_make_.clear();
   if (suspect_torch_state_ && !torch_state_->matches()) return false;
   Reached reached;

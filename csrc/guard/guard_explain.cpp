@@ -18,7 +18,7 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
     failure.text = impossible_;
     return failure;
   }
-  if (!keys_are_alive()) {
+  if (!std::all_of(weak_keys_.begin(), weak_keys_.end(), [](const WeakKey& key) { return key.is_alive(); })) {
     failure.text = "an object that is guarded by identity is gone";
     return failure;
   }
@@ -125,7 +125,7 @@ std::string GuardProgram::path_of(uint32_t index, bool absent) const {
     if (named != text_of_.end() && named->first == node) text = &texts_[named->second];
     PyObject* key = steps_[node].key;
     for (const WeakKey& weak : weak_keys_)
-      if (weak.node == node && PyWeakref_GET_OBJECT(weak.holder.get()) == Py_None) key = nullptr;
+      if (weak.node == node && !weak.is_alive()) key = nullptr;
     path.push_back({nodes_[node].access, key, steps_[node].index, text});
   }
   std::reverse(path.begin(), path.end());

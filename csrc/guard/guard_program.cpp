@@ -192,6 +192,7 @@ class Compiler {
 GuardProgram::GuardProgram(GuardBuilder& builder) {
   compile(builder);
   torch_state_.emplace(std::move(builder.torch_state));
+  for (const Check& check : checks_) each_held_weakly(check, [this](PyObject* object) { death_watch_.watch(object); });
 }
 
 void GuardProgram::compile(GuardBuilder& builder) {
@@ -297,7 +298,7 @@ void GuardProgram::hold_key(Source& source, uint32_t node) {
   PyObject* key = source.key.get();
   PyObject* holder = source.access == Access::Pinned && PyDict_CheckExact(key) ? owner_of_names(key) : key;
   if (!source.kept && can_be_held_weakly(holder)) {
-    Ref reference = Ref::steal(PyWeakref_NewRef(holder, nullptr));
+    Ref reference = death_watch_.watch(holder) ? Ref::steal(PyWeakref_NewRef(holder, nullptr)) : Ref();
     if (reference) {
       weak_keys_.push_back({node, std::move(reference)});
       return;
@@ -307,12 +308,10 @@ void GuardProgram::hold_key(Source& source, uint32_t node) {
   keys_.push_back(std::move(source.key));
 }
 
-void GuardProgram::when_object_dies(std::function<void()> told) {
-  death_watch_ = std::make_unique<DeathWatch>(std::move(told));
-  auto watch = [this](PyObject* object) { death_watch_->watch(object); };
-  for (const WeakKey& key : weak_keys_)
-    if (PyObject* holder = PyWeakref_GET_OBJECT(key.holder.get()); holder != Py_None) watch(holder);
-  for (const Check& check : checks_) each_held_weakly(check, watch);
+void GuardProgram::die() {
+  is_dead_ = true;
+  // What is told may end the program.
+  if (const std::function<void()> tell = std::exchange(told_of_death_, nullptr)) tell();
 }
 
 int GuardProgram::traverse(visitproc visit, void* arg) const {

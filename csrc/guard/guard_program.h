@@ -62,6 +62,7 @@ struct Relation {
 struct WeakKey {
   uint32_t node;
   Ref holder;  // weak reference
+  bool is_alive() const noexcept { return PyWeakref_GET_OBJECT(holder.get()) != Py_None; }
 };
 
 // Nodes of which the first `written` must each lead to an object of its own.
@@ -91,7 +92,8 @@ class GuardProgram {
   void let_go() noexcept {
     if (!fresh_.empty() || !apart_.empty()) drop_owned();
   }
-  void when_object_dies(std::function<void()> told);
+  // Called once, when something dies that the guards hold weakly: they never hold again.
+  void when_object_dies(std::function<void()> told) { told_of_death_ = std::move(told); }
   std::optional<Failure> first_failure(const FrameView& frame) const;  // the plain slow way
   std::string failure_text(const Failure& failure) const;
   std::vector<std::string> to_text() const;
@@ -120,7 +122,9 @@ class GuardProgram {
   std::vector<OriginName> origins_;
   std::vector<Ref> keys_;  // own what the nodes' steps point to, but for what is held weakly
   std::vector<WeakKey> weak_keys_;
-  std::unique_ptr<DeathWatch> death_watch_;
+  bool is_dead_ = false;  // something that is held weakly has died
+  std::function<void()> told_of_death_;
+  DeathWatch death_watch_{[this] { die(); }};
   std::vector<std::string> texts_;
   std::vector<std::pair<uint32_t, uint32_t>> text_of_;  // (node, index into texts_), pinned roots
   std::optional<TorchState> torch_state_;
@@ -144,12 +148,9 @@ class GuardProgram {
 
   void compile(GuardBuilder& builder);
   void hold_key(Source& source, uint32_t node);
-  bool keys_are_alive() const noexcept {
-    for (const WeakKey& key : weak_keys_)
-      if (PyWeakref_GET_OBJECT(key.holder.get()) == Py_None) return false;
-    return true;
-  }
+  void die();
 
+  bool walk_alone(const FrameView& frame, PyObject** slots);
   bool walk(const FrameView& frame, PyObject** slots);
   bool check_with_calls(const FrameView& frame, PyObject** slots);
   bool check_apart(const FrameView& frame, PyObject** slots);

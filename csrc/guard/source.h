@@ -32,6 +32,7 @@ enum class Access : uint8_t {
   Proxied,         // the mapping that a mappingproxy shows
   Referent,        // what a weak reference leads to
   ContextValue,    // of a context variable; index 1: its own default counts
+  CachedResult,    // what a function of lru_cache holds; key: (key,), or (key, what counts if it holds nothing)
   TensorFact,      // what a tensor is beyond its metadata; index: enum TensorFact
   // add kinds here and one row in access_kinds.cpp
 };

@@ -201,6 +201,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   entry->is_broken = exit.plan.end.has_value();
   entry->rebinds = rebound_parameters(code);
   entry->may_run_again = traced->tracer->graph.is_pure();
+  entry->sets_modes = traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);
   entry->guards.finish();
   std::vector<PyObject*> slots(entry->guards.gathered());
@@ -269,48 +270,66 @@ bool find_cached(CodeCache* cache, const FrameView& view, PyObject* config, Foun
   return static_cast<bool>(found.entry);
 }
 
-bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found) {
-  const MemoryWatch memory;
-  CodeCache* cache = CodeCache::get(code);
-  if (!cache) return false;
-  if (find_cached(cache, view, config, found)) return true;
-  InterruptionsHeld until_the_end;  // what follows runs Python code of ours, and clears its errors
-  if (const char* mode = what_forbids_capture(code, view)) {
-    if (std::exchange(cache->told.passing, mode) != mode)
-      report_passing(code, config, Break{BreakReason::ActiveMode, mode});
-    return false;
-  }
-  const uint64_t seen = cache->changes();
-  const Ref its_owner = Ref::borrow(reinterpret_cast<PyObject*>(code));  // what follows runs Python code
+namespace {
+
+FrameAnswer no_entry() noexcept { return PyErr_Occurred() ? FrameAnswer::Raise : FrameAnswer::Plain; }
+
+// One thread captures it, while others wait for what comes of that.
+FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* config, FoundEntry& found,
+                            const MemoryWatch& memory) {
+  const uint64_t seen = cache.changes();
   apply_settings(config);
   const Deadline deadline = capture_deadline(config);
   const ConfigId id = config_id(config);
-  CaptureTurn turn(code, id);
-  for (bool is_news = cache->changes() != seen;; is_news = true) {
+  CaptureTurn turn(cache.code(), id);
+  for (bool is_news = cache.changes() != seen;; is_news = true) {
     // Another thread may have captured it, or found that it cannot be, meanwhile.
-    if (is_news && find_cached(cache, view, config, found)) return true;
-    const LookupResult missed = cache->miss(id);
+    if (is_news && find_cached(&cache, view, config, found)) return FrameAnswer::Entry;
+    const LookupResult missed = cache.miss(id);
     if (missed.outcome == LookupResult::Outcome::Uncaptured) {
-      report_skipped(code, config, *missed.skip, view);
-      return false;
+      report_skipped(cache.code(), config, *missed.skip, view);
+      return no_entry();
     }
     const Turn taken = [&] {
       InterruptionsLetIn while_waiting;
       return turn.take(deadline);
     }();
     if (taken == Turn::Mine || (taken == Turn::Never && asks_for_fullgraph(config))) break;
-    if (taken != Turn::Over) return false;
+    if (taken != Turn::Over) return no_entry();
   }
   // Where memory was refused, no guard is known to have failed, nor a setting to be what it seems.
-  if (memory.failed()) return false;
-  if (cache->entry_count(id)) report_recompile(code, config, *cache, view);
-  found.entry = capture(code, view, config);
-  if (!found.entry) return false;
+  if (memory.failed()) return no_entry();
+  if (cache.entry_count(id)) report_recompile(cache.code(), config, cache, view);
+  found.entry = capture(cache.code(), view, config);
+  if (!found.entry) return no_entry();
   found.entry->config = id;
   found.slots = found.room.reserve(found.entry->guards.gathered());
-  if (!found.entry->guards.check(view, found.slots)) return false;
-  try_to([&] { cache->add(found.entry); });  // or it is used this once
-  return true;
+  if (!found.entry->guards.check(view, found.slots)) return no_entry();
+  try_to([&] { cache.add(found.entry); });  // or it is used this once
+  return FrameAnswer::Entry;
+}
+
+}  // namespace
+
+FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found) {
+  const MemoryWatch memory;
+  CodeCache* cache = CodeCache::get(code);
+  if (!cache) return no_entry();
+  if (find_cached(cache, view, config, found)) return FrameAnswer::Entry;
+  const char* mode = what_forbids_capture(code, view);
+  if (mode && cache->told.passing == mode) return FrameAnswer::Apart;
+  // What runs as it is does so at once: all that follows takes longer than a small function.
+  const ConfigId id = reinterpret_cast<ConfigId>(config);
+  if (!mode && cache->skipped(id) && !asks_for_fullgraph(config)) {
+    cache->miss(id);
+    return FrameAnswer::Plain;
+  }
+  const InterruptionsHeld until_the_end;  // what follows runs Python code of ours, and clears its errors
+  const Ref its_owner = Ref::borrow(reinterpret_cast<PyObject*>(code));
+  if (!mode) return capture_in_turn(*cache, view, config, found, memory);
+  cache->told.passing = mode;
+  report_passing(code, config, Break{BreakReason::ActiveMode, mode});
+  return FrameAnswer::Apart;
 }
 
 void reset_runtime() {

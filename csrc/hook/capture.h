@@ -19,8 +19,16 @@ struct FoundEntry {
 };
 // The entry in the cache that fits the frame, if there is one.
 bool find_cached(CodeCache* cache, const FrameView& view, PyObject* config, FoundEntry& found);
-// The entry that fits the frame, captured if there is none. False: run the frame as it was, or a Python error is set.
-bool find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found);
+
+// What a frame is answered with.
+enum class FrameAnswer : uint8_t {
+  Entry,  // one that fits it
+  Plain,  // it runs as it was
+  Apart,  // it runs as it was, and nothing that it calls is captured: a mode is active that a capture would disturb
+  Raise,  // a Python error is set
+};
+// The entry that fits the frame, captured if there is none.
+FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found);
 
 // Drops all entries, records and counters.
 void reset_runtime();

@@ -58,7 +58,7 @@ PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) {
   return run_called_from_c(tracer, frame.function, frame.locals).release();
 }
 
-PyObject* answer(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
+PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
   if (installed_count == 0) {  // another hook, which is gone now, had kept ours
     hook_chain().leave_if_alone();
     return pass(thread, raw, throw_flag);
@@ -84,22 +84,20 @@ PyObject* answer(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag
     ModeScope nothing(kCaptureNothing);
     return pass(thread, raw, throw_flag);
   }
-  bool captured = false, is_forbidden = false;
+  FrameAnswer answer = FrameAnswer::Plain;
   Ref result;
   {
     const ThreadMode mode = thread_mode();
     ModeScope own_work({nullptr, mode.target, true});  // looking into it may run Python code
     const bool is_target = frame.code == mode.target;
     if (is_target || should_capture(frame)) {
-      const FrameView view{frame.function, frame.locals};
-      result = run_captured(frame.code, view, config, captured);
-      is_forbidden = !captured && what_forbids_capture(frame.code, view);
+      result = run_captured(frame.code, FrameView{frame.function, frame.locals}, config, answer);
     } else {
       clear_error();
     }
   }
-  if (captured || PyErr_Occurred()) return result.release();
-  if (is_forbidden) {  // nor is what it calls, such as the handler of a mode, in which that mode is off
+  if (answer == FrameAnswer::Entry || answer == FrameAnswer::Raise) return result.release();
+  if (answer == FrameAnswer::Apart) {
     ModeScope nothing(kCaptureNothing);
     return pass(thread, raw, throw_flag);
   }
@@ -112,15 +110,15 @@ PyObject* answer(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag
 PyObject* answer_without_stack(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
   constexpr size_t kStackForFrame = 64 * 1024;
   if (native_stack_left() < kStackForFrame) return PyErr_NoMemory();
-  return Tracer::current() ? answer(thread, raw, throw_flag) : pass(thread, raw, throw_flag);
+  return Tracer::current() ? answer_frame(thread, raw, throw_flag) : pass(thread, raw, throw_flag);
 }
 
 // The one function that CPython calls for a frame. Its level of the C stack stays until the frame has run.
 PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
   PyObject* result = nullptr;
-  auto work = [&]() noexcept { result = entry<answer>(thread, raw, throw_flag); };
+  auto work = [&]() noexcept { result = entry<answer_frame>(thread, raw, throw_flag); };
   if (native_stack_left() >= kStackForCapture) [[likely]]
-    result = answer(thread, raw, throw_flag);
+    result = answer_frame(thread, raw, throw_flag);
   else if (!run_on_another_stack(work))
     result = answer_without_stack(thread, raw, throw_flag);
   // An exception that is raised without memory may be lost on its way to a handler: CPython 3.11 then says SystemError.

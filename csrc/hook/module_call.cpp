@@ -35,10 +35,9 @@ bool is_empty(PyObject* value) noexcept {
 
 }  // namespace
 
-Ref module_forward(PyObject* bound_method) {
+Ref module_forward(PyObject* module, PyObject* call) {
   const ModuleMachinery& known = machinery();
-  PyObject* module = PyMethod_GET_SELF(bound_method);
-  if (!known.call || PyMethod_GET_FUNCTION(bound_method) != known.call.get()) return nullptr;
+  if (!known.call || call != known.call.get()) return nullptr;
   for (const Ref& hooks : known.hooks)
     if (!hooks || !is_empty(hooks.get())) return nullptr;
   for (const Ref& name : known.own_hooks) {

@@ -4,9 +4,9 @@
 
 namespace minidynamo {
 
-// For a bound nn.Module.__call__: the Python function that is the module's forward, to be called with the module as
-// first argument. Null Ref (no Python error) if the method is something else, or a hook is registered on the module or
+// If `call` is nn.Module.__call__: the Python function that is the module's forward, to be called with the module as
+// first argument. Null Ref (no Python error) if it is something else, or a hook is registered on the module or
 // globally.
-Ref module_forward(PyObject* bound_method);
+Ref module_forward(PyObject* module, PyObject* call);
 
 }  // namespace minidynamo

@@ -1,6 +1,6 @@
 // A call first tries the guards straight on its arguments: no frame, no hook, no dict on a hit. Where the arguments do
 // not lie in the order of the parameters, or no entry fits, the wrapped function is called with the hook installed, so
-// that CPython binds them.
+// that CPython binds them. A callable object is called as its class says at that time.
 #include "hook/optimized_function.h"
 
 #include <structmember.h>
@@ -13,6 +13,7 @@
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
 #include "python/out_of_memory.h"
+#include "python/type_version.h"
 #include "trace/rules.h"
 
 namespace minidynamo {
@@ -32,6 +33,11 @@ OptimizedFunction* as_optimized(PyObject* object) noexcept { return reinterpret_
 bool is_bound_as_given(const PyCodeObject* code, size_t count, PyObject* keyword_names) noexcept {
   return !keyword_names && count == static_cast<size_t>(code->co_argcount) && code->co_kwonlyargcount == 0 &&
          !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
+}
+
+PyObject* call_of_class(PyTypeObject* type) noexcept {
+  static PyObject* const name = interned("__call__");
+  return class_attribute(type, name);
 }
 
 PyObject* call_through_hook(OptimizedFunction* self, PyObject* function, PyObject* const* arguments, size_t flags,
@@ -66,11 +72,15 @@ PyObject* call_function(OptimizedFunction* self, PyObject* function, PyObject* c
 PyObject* call_optimized(OptimizedFunction* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
   PyObject* function = self->wrapped;
   Ref bound_function, bound_self;
-  if (Py_IS_TYPE(function, &PyMethod_Type)) {
-    bound_self = Ref::borrow(PyMethod_GET_SELF(function));
-    bound_function = module_forward(function);  // of nn.Module.__call__, where no hook has to run
-    if (!bound_function) bound_function = Ref::borrow(PyMethod_GET_FUNCTION(function));
-    function = bound_function.get();
+  if (!PyFunction_Check(function)) {
+    const bool is_method = Py_IS_TYPE(function, &PyMethod_Type);
+    PyObject* call = is_method ? PyMethod_GET_FUNCTION(function) : call_of_class(Py_TYPE(function));
+    if (call && (is_method || PyFunction_Check(call))) {
+      bound_self = Ref::borrow(is_method ? PyMethod_GET_SELF(function) : function);
+      bound_function = module_forward(bound_self.get(), call);  // of nn.Module.__call__, where no hook has to run
+      if (!bound_function) bound_function = Ref::borrow(call);
+      function = bound_function.get();
+    }
   }
   if (!bound_self && PyFunction_Check(function)) return call_function(self, function, arguments, flags, keyword_names);
   if (!bound_self || !PyFunction_Check(function))
@@ -150,7 +160,11 @@ PyMemberDef members[] = {
 };
 
 // By these torch.compile finds the function beneath, to compile that: one capture instead of two.
-PyObject* optimized_original(PyObject* self, void*) { return Ref::borrow(as_optimized(self)->wrapped).release(); }
+PyObject* optimized_original(PyObject* self, void*) {
+  PyObject* wrapped = as_optimized(self)->wrapped;
+  PyObject* call = PyFunction_Check(wrapped) || PyMethod_Check(wrapped) ? nullptr : call_of_class(Py_TYPE(wrapped));
+  return call && PyFunction_Check(call) ? PyMethod_New(call, wrapped) : Ref::borrow(wrapped).release();
+}
 PyObject* optimized_id(PyObject* self, void*) { return PyLong_FromVoidPtr(self); }
 
 PyGetSetDef properties[] = {

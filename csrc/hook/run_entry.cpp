@@ -7,6 +7,9 @@
 #include "hook/policy.h"
 #include "python/cached.h"
 #include "python/out_of_memory.h"
+#include "python/traceback.h"
+#include "tensor/thread_modes.h"
+#include "trace/known_types.h"
 
 namespace minidynamo {
 namespace {
@@ -67,20 +70,35 @@ int32_t graph_call_offset(PyCodeObject* residual) {
   return -1;
 }
 
+// Whether the error whose traceback this is comes out of the compiled function.
+bool is_from_graph(const CacheEntry& entry, PyObject* traceback) {
+  auto* innermost = reinterpret_cast<PyTracebackObject*>(traceback);
+  PyCodeObject* residual = entry.residual_function.code();
+  if (!entry.compiled || !innermost || innermost->tb_lasti != graph_call_offset(residual)) return false;
+  Ref frame_code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(innermost->tb_frame)));
+  return frame_code.is(reinterpret_cast<PyObject*>(residual));
+}
+
+// The lines of the program take the place of the residual code's first one in the traceback.
+void show_where(const CacheEntry& entry, PyObject* traceback) {
+  static constinit Imported program_lines{"minidynamo._failed_graph.program_lines"};
+  ModeScope nothing_else(kCaptureNothing);
+  Ref lines = Ref::steal(PyObject_CallFunctionObjArgs(program_lines, entry.graph_module.get(), traceback, nullptr));
+  if (lines) show_program_lines(traceback, lines.get());
+  clear_error();
+}
+
 // Whether the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
 // program's own error then, which it may handle. It is cleared, so that the frame can run as it was. Nothing has
-// happened yet: effects come after the graph.
-bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
-  if (!entry.compiled || !entry.may_run_again) return false;
+// happened yet: effects come after the graph. `modes` are those of before, if the graph changes them.
+bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::optional<ThreadModes>& modes) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   bool raises = false;
-  auto* innermost = reinterpret_cast<PyTracebackObject*>(traceback);
-  PyCodeObject* residual = entry.residual_function.code();
-  if (innermost && innermost->tb_lasti == graph_call_offset(residual)) {
-    Ref frame_code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(innermost->tb_frame)));
-    if (frame_code.is(reinterpret_cast<PyObject*>(residual)) &&
+  if (is_from_graph(entry, traceback)) {
+    if (modes) modes->restore();
+    if (entry.may_run_again &&
         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(PyExc_Exception))) {
       ModeScope nothing_else(kCaptureNothing);
       Ref forward = Ref::steal(PyObject_GetAttrString(entry.graph_module.get(), "forward"));
@@ -89,8 +107,10 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs) {
       clear_error();
     }
   }
+  if (!raises && is_from_graph(entry, traceback)) show_where(entry, traceback);
   if (raises) {
     Ref::steal(type), Ref::steal(value), Ref::steal(traceback);
+    if (modes) modes->restore();  // an inference mode that was open has ended with its graph's frame
     return true;
   }
   PyErr_Restore(type, value, traceback);
@@ -115,6 +135,8 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
     return Ref::steal(
         PyObject_Vectorcall(residual.callable(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
   };
+  std::optional<ThreadModes> modes;
+  if (entry->sets_modes) modes.emplace();
   Ref result;
   if (entry->is_broken) {
     HookInstalled hook;
@@ -126,7 +148,7 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
     ModeScope nothing_else(kCaptureNothing);
     result = call();
   }
-  if (!result && is_error_of_program(*entry, inputs.get())) captured = false;
+  if (!result && is_error_of_program(*entry, inputs.get(), modes)) captured = false;
   return result;
 }
 
@@ -136,22 +158,20 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
   std::vector<PyObject*> locals(code->co_nlocalsplus, nullptr);
   for (size_t i = 0; i < arguments.size(); ++i) locals[i] = arguments[i].get();
   FoundEntry found;
-  bool has_entry;
+  FrameAnswer answer;
   {
     ModeScope own_work(kCaptureNothing);
-    has_entry = find_entry(code, FrameView{function, locals.data()}, config, found);
+    answer = find_entry(code, FrameView{function, locals.data()}, config, found);
   }
-  if (has_entry) {
+  if (answer == FrameAnswer::Raise) return nullptr;
+  if (answer == FrameAnswer::Entry) {
     bool captured;
     Ref result = run_residual(found.entry, function, found.slots, run, captured, &arguments);
     if (captured) return result;
-  } else if (PyErr_Occurred()) {
-    return nullptr;
   }
-  // Where nothing may be captured, the hook is to find that out for this frame, and for what it calls.
-  const bool is_forbidden = what_forbids_capture(code, FrameView{function, locals.data()});
+  // The hook is to answer the same for this frame, and for what it calls.
   HookInstalled hook;
-  ModeScope what_it_calls({config, is_forbidden ? code : nullptr});
+  ModeScope what_it_calls({config, answer == FrameAnswer::Apart ? code : nullptr});
   locals.resize(arguments.size());
   run.starting = code;
   run.its_arguments = std::move(arguments);
@@ -210,10 +230,14 @@ Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool
   return find_cached(cache, view, config, found) ? run_entry(found, view.function, captured) : Ref();
 }
 
-Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured) {
-  captured = false;
+Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, FrameAnswer& answer) {
   FoundEntry found;
-  return find_entry(code, view, config, found) ? run_entry(found, view.function, captured) : Ref();
+  answer = find_entry(code, view, config, found);
+  if (answer != FrameAnswer::Entry) return nullptr;
+  bool captured;
+  Ref result = run_entry(found, view.function, captured);
+  if (!captured) answer = PyErr_Occurred() ? FrameAnswer::Raise : FrameAnswer::Plain;
+  return result;
 }
 
 }  // namespace minidynamo

@@ -6,6 +6,7 @@
 // hold no frame twice.
 #pragma once
 #include "cache/code_cache.h"
+#include "hook/capture.h"
 #include "hook/runtime.h"
 #include "python/eval_frame.h"
 
@@ -13,8 +14,9 @@ namespace minidynamo {
 
 // Looks for an entry that fits and runs it. `captured` false: none does, and nothing ran.
 Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured);
-// The same, capturing the frame if no entry fits. `captured` false without a Python error: run the frame as it was.
-Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured);
+// The same, capturing the frame if no entry fits. The result is the frame's if the answer is Entry (it may be an error)
+// or Raise.
+Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, FrameAnswer& answer);
 
 // For the frame hook: if the frame is a resume function's that runs as it is, it has its arguments, and nothing else is
 // to keep them alive.

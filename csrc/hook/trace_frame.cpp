@@ -49,7 +49,7 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   Source* own_globals =
       tracer.guards.child(tracer.guards.function(view.function), Access::Attribute, globals_name, -1, globals);
   tracer.guards.add(own_globals, GuardKind::Names, GuardOrigin{code, code->co_firstlineno});
-  tracer.outside.know(globals, own_globals);
+  tracer.outside.know_namespace(globals, own_globals);
 
   if (tracer.memory.failed()) throw_out_of_memory();
   bool planned = false;

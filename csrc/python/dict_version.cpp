@@ -98,6 +98,7 @@ bool compares_natively(PyObject* object) noexcept {
       if (!compares_natively(PyTuple_GET_ITEM(object, i))) return false;
     return true;
   }
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !std::strcmp(type->tp_name, "torch.device")) return true;
   return type->tp_richcompare == nullptr || type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 

@@ -3,6 +3,7 @@
 #include <frameobject.h>
 
 #include <algorithm>
+#include <utility>
 
 #define Py_BUILD_CORE
 #undef HAVE_STD_ATOMIC
@@ -26,6 +27,33 @@ Ref make_traceback_frame(PyCodeObject* code, PyObject* globals) {
 void move_traceback_frame(PyObject* frame, int32_t offset) noexcept {
   _PyInterpreterFrame* inner = reinterpret_cast<PyFrameObject*>(frame)->f_frame;
   inner->prev_instr = _PyCode_CODE(inner->f_code) + std::max(offset, 0) / 2;
+}
+
+void show_program_lines(PyObject* traceback, PyObject* lines) {
+  auto* residual = reinterpret_cast<PyTracebackObject*>(traceback);
+  const Py_ssize_t count = PyList_Check(lines) ? PyList_GET_SIZE(lines) : 0;
+  Ref next = residual->tb_next ? Ref::borrow(reinterpret_cast<PyObject*>(residual->tb_next)) : Ref::none();
+  Ref names = Ref::made(PyDict_New());
+  for (Py_ssize_t i = count; next && --i > 0;) {
+    const char *file, *function;
+    int line;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(lines, i), "sis", &file, &line, &function)) break;
+    Ref code = Ref::steal(reinterpret_cast<PyObject*>(PyCode_NewEmpty(file, function, line)));
+    Ref frame = code ? make_traceback_frame(reinterpret_cast<PyCodeObject*>(code.get()), names.get()) : Ref();
+    next = frame ? Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii", next.get(),
+                                                    frame.get(), 0, line))
+                 : Ref();
+  }
+  PyObject* first = count ? PyTuple_GetItem(PyList_GET_ITEM(lines, 0), 1) : nullptr;
+  const long line = first ? PyLong_AsLong(first) : -1;
+  if (next && line > 0 && !PyErr_Occurred()) {
+    residual->tb_lineno = static_cast<int>(line);
+    residual->tb_lasti = -1;  // no part of that line is pointed to
+    PyObject* behind = next.is(Py_None) ? nullptr : next.release();
+    Ref::steal(
+        reinterpret_cast<PyObject*>(std::exchange(residual->tb_next, reinterpret_cast<PyTracebackObject*>(behind))));
+  }
+  clear_error();
 }
 
 void add_traceback(PyObject* frame, int32_t offset, int32_t line) {

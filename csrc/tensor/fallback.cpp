@@ -33,6 +33,19 @@ void collect(const c10::IValue& value, Tensors& tensors) {
   }
 }
 
+// Whether two tensors share some of their memory, but not element by element. Memory with gaps is taken for apart, as
+// operators take it.
+bool overlap_in_part(const at::Tensor& one, const at::Tensor& other) {
+  const c10::TensorImpl *a = one.unsafeGetTensorImpl(), *b = other.unsafeGetTensorImpl();
+  if (a == b || a->numel() == 0 || b->numel() == 0) return false;
+  if (!a->unsafe_storage() || !same_storage(a->unsafe_storage(), b->unsafe_storage())) return false;
+  if (!a->is_non_overlapping_and_dense() || !b->is_non_overlapping_and_dense()) return false;
+  auto begin = [](const c10::TensorImpl* impl) { return impl->storage_offset() * int64_t(impl->itemsize()); };
+  auto end = [&](const c10::TensorImpl* impl) { return begin(impl) + impl->numel() * int64_t(impl->itemsize()); };
+  if (begin(a) == begin(b) && end(a) == end(b)) return a->strides() != b->strides();
+  return begin(a) < end(b) && begin(b) < end(a);
+}
+
 // A number inside a tensor that C++ made during this very call (a Python scalar, an operator's own constant): the
 // program cannot hold it, so it is part of the operator.
 bool is_constant(const at::Tensor& tensor) {
@@ -130,6 +143,7 @@ class Call {
     if (!any_fake_ && !observer_) return run_for_real();
     if (any_unknown_real_ && observer_) replace_reals();
     refuse_writes_to_reals();
+    refuse_partial_overlap();
     if (observer_) tell_of_effects();
     if (info_.composite) return op_.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack_);
     if (info_.rule == OperatorRule::RunOnFakes) return run_for_real();
@@ -257,6 +271,19 @@ class Call {
     });
   }
 
+  // Most kernels raise when they run, and meta kernels do not look; a compiled graph may do neither.
+  void refuse_partial_overlap() {
+    if (info_.changes_layout) return;
+    for (const size_t index : info_.written_arguments) {
+      const c10::IValue& written = arguments()[index];
+      if (!written.isTensor() || !written.toTensor().defined()) continue;
+      for (const c10::IValue& other : arguments())
+        if (other.isTensor() && other.toTensor().defined() && overlap_in_part(written.toTensor(), other.toTensor()))
+          refuse(FakeProblem::NoImplementation,
+                 c10::str(info_.name, " writes to a part of the memory of another argument"));
+    }
+  }
+
   void tell_of_effects() {
     bool& impure = impure_ = info_.random;
     // Nobody can see a write to a tensor that an operator made for its own use.
@@ -307,12 +334,19 @@ class Call {
     }
   }
 
+  void check_dtypes() const {
+    for (const at::Tensor* tensor : tensors_)
+      TORCH_CHECK(!tensor->defined() || tensor->scalar_type() == tensors_.front()->scalar_type(), info_.name,
+                  " of tensors of several dtypes");
+  }
+
   std::shared_ptr<const MetadataResult> metadata() {
     MemoKey key;
     const bool remember = info_.builtin && !info_.changes_layout && key.build(info_, arguments(), tensors_);
     if (remember) {
       if (auto known = find_in_memo(key)) return known;
     }
+    if (info_.rule == OperatorRule::OneDtype) check_dtypes();
     MetaOutcome outcome = run_meta_kernel(op_, info_, arguments(), tensors_);
     auto result = std::make_shared<const MetadataResult>(std::move(outcome.result));
     if (remember && !outcome.changed_arguments) add_to_memo(key, result);

@@ -103,8 +103,8 @@ TensorTraceScope::~TensorTraceScope() {
   PyErr_Fetch(&type, &value, &traceback);
   drop_operator_reports();
   exchange_observer(saved->observer);
-  // Casts of fake weights must not outlive the trace; real ones are cast again when needed.
-  at::autocast::clear_cache();
+  // Casts of fake weights are forgotten, but not with the program's own: inside of its autocast they go when that ends.
+  if (saved->autocast_nesting == 0) at::autocast::clear_cache();
   at::ThreadLocalState::setThreadLocalState(saved->thread_state);
   at::autocast::set_autocast_cache_enabled(saved->autocast_cache);
   for (int nesting = autocast_nesting(); nesting != saved->autocast_nesting;) {

@@ -1,8 +1,10 @@
 #include "trace/abstract_classes.h"
 
 #include "python/out_of_memory.h"
+#include "trace/attributes.h"
 #include "trace/known_types.h"
 #include "trace/shown_type.h"
+#include "trace/special.h"
 
 namespace minidynamo {
 
@@ -58,9 +60,50 @@ void guard_is_no_subclass(Tracer& tracer, PyTypeObject* type, PyObject* classes)
   }
 }
 
+namespace {
+
+// What CPython keeps for an abstract class lies beneath an attribute that the program can take away.
+void guard_registry(Tracer& tracer, PyObject* abstract_class) {
+  static PyObject* const name = interned("_abc_impl");
+  if (PyType_Check(abstract_class)) lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(abstract_class), name);
+}
+
+// A class that the trace makes is abstract if it inherits methods that are: asked for here first, with guards.
+bool look_for_abstract_methods(Tracer& tracer, PyTypeObject* made) {
+  static PyObject* const names_name = interned("__abstractmethods__");
+  static PyObject* const mark_name = interned("__isabstractmethod__");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(made->tp_bases); ++i) {
+    PyObject* base = PyTuple_GET_ITEM(made->tp_bases, i);
+    if (tracer.classes.has(base)) continue;
+    Ref names = load_attribute(tracer, base, names_name);
+    if (!names && (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError))) return false;
+    clear_error();
+    Ref each = names ? Ref::steal(PySequence_Tuple(names.get())) : Ref::made(PyTuple_New(0));
+    for (Py_ssize_t k = 0; each && k < PyTuple_GET_SIZE(each.get()); ++k) {
+      PyObject* name = PyTuple_GET_ITEM(each.get(), k);
+      Ref method = PyUnicode_Check(name) ? lookup_in_class(tracer, made, name) : Ref();
+      if (method) load_attribute(tracer, method.get(), mark_name);
+      if (tracer.broken()) return false;
+      clear_error();
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 namespace special {
 
+Ref abc_init(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  PyObject* made = arguments.values.empty() ? nullptr : arguments.values[0].get();
+  if (made && PyType_Check(made) && tracer.classes.has(made) &&
+      !look_for_abstract_methods(tracer, reinterpret_cast<PyTypeObject*>(made)))
+    return nullptr;
+  return change_class(tracer, callable, arguments);
+}
+
 Ref abc_subclasscheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!arguments.values.empty()) guard_registry(tracer, arguments.values[0].get());
   Ref is = call_natively(tracer, callable, arguments);
   if (is.is(Py_False) && PyType_Check(arguments.values[0].get()) && PyType_Check(arguments.values[1].get()))
     guard_answer(tracer, reinterpret_cast<PyTypeObject*>(arguments.values[1].get()), arguments.values[0].get());
@@ -70,6 +113,7 @@ Ref abc_subclasscheck(Tracer& tracer, PyObject* callable, const Arguments& argum
 Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.size() != 2 || arguments.keyword_names || !PyType_Check(arguments.values[0].get()))
     return call_natively(tracer, callable, arguments);
+  guard_registry(tracer, arguments.values[0].get());
   PyObject* object = arguments.values[1].get();
   if (PyTypeObject* shown = shown_type(object)) {
     const Ref classes[] = {arguments.values[0], Ref::borrow(reinterpret_cast<PyObject*>(shown))};

@@ -134,7 +134,11 @@ Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyOb
   PyObject* owner = source ? source->value.get() : object;  // what it stands for has the attributes
   Ref raw =
       Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, owner, reinterpret_cast<PyObject*>(Py_TYPE(object))));
-  if (!raw || tracer.broken() || !source) return raw;
+  if (tracer.broken() || !source) return raw;
+  if (!raw) {  // an empty slot
+    tracer.guards.add_missing(source, Access::Attribute, name, -1, tracer.origin());
+    return nullptr;
+  }
   return enter_child(tracer, object, Access::Attribute, name, raw.get());
 }
 
@@ -424,7 +428,12 @@ Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
     PyObject* mro = type->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
       PyObject* base = PyTuple_GET_ITEM(mro, i);
-      if (const AttributeWrite* write = tracer.effects.pending(base, name)) return write->value;
+      if (const AttributeWrite* write = tracer.effects.pending(base, name)) {
+        if (i > 0) guard_bases(tracer, type);  // the classes before it have to stay without the name
+        for (Py_ssize_t before = 0; before < i; ++before)
+          guard_has_not_itself(tracer, reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, before)), name);
+        return write->value;
+      }
       if (PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(base)->tp_dict, name)) break;
     }
   }
@@ -704,7 +713,7 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
   }
   if (PyModule_Check(object)) {  // its namespace, which its functions know as their globals
     PyObject* globals = PyModule_GetDict(object);
-    tracer.outside.source_or_pin(tracer, globals);
+    if (!tracer.outside.namespace_source(tracer, globals)) return false;
     if (!value) {
       Ref present = load_from_python_module(tracer, object, name);
       if (!present) return false;
@@ -776,6 +785,8 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
     const bool is_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
     Ref present = is_slot ? load_native_attribute(tracer, object, name, descriptor.get())
                           : load_from_instance(tracer, object, name);
+    if (!present && is_slot && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
+      PyErr_SetObject(PyExc_AttributeError, name);  // all that CPython says of an empty one
     if (!present) return PyErr_Occurred() ? false : static_cast<bool>(attribute_error(object, name));
   }
   const bool goes_to_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
@@ -791,12 +802,11 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* globals = frame.globals.get();
   if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(frame.builtins.get()))
     return tracer.give_up(BreakReason::UnsupportedObject, "the names of a module are no plain dict");
-  if (tracer.outside.replacement_of(globals))
-    return tracer.give_up(BreakReason::FrameIntrospection, "the names of a module are used as a dict");
+  Source* source = tracer.outside.namespace_source(tracer, globals);
+  if (!source) return nullptr;
   if (const AttributeWrite* write = tracer.effects.pending(globals, name)) {
     if (write->value) return write->value;
   } else {
-    Source* source = tracer.outside.source_or_pin(tracer, globals);
     PyObject* raw = PyDict_GetItemWithError(globals, name);
     if (raw) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, name, -1, raw));
     if (PyErr_Occurred()) return nullptr;
@@ -811,13 +821,8 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
 Ref load_builtin(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* builtins = frame.builtins.get();
   if (const AttributeWrite* write = tracer.effects.pending(builtins, name)) return write->value;
-  if (tracer.outside.replacement_of(builtins))
-    return tracer.give_up(BreakReason::FrameIntrospection, "the builtins are used as a dict");
-  Source* source = tracer.outside.source_of(builtins);
-  if (!source) {
-    source = tracer.guards.pinned(builtins, "builtins");
-    tracer.outside.know(builtins, source);
-  }
+  Source* source = tracer.outside.namespace_source(tracer, builtins, "builtins");
+  if (!source) return nullptr;
   PyObject* raw = PyDict_GetItemWithError(builtins, name);
   if (raw) return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, name, -1, raw));
   if (!PyErr_Occurred()) tracer.guards.add_missing(source, Access::DictItem, name, -1, tracer.origin());

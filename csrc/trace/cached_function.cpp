@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "python/dict_version.h"
+#include "python/lru_cache.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "trace/attributes.h"
@@ -131,18 +132,102 @@ bool log_containers(Tracer& tracer) {
   return true;
 }
 
-}  // namespace
-
-PyTypeObject* lru_cache_type() {
-  static constinit ImportedType type{"functools._lru_cache_wrapper"};
-  return type;
+// The key of a call of a function behind a cache, if all that it is made of are constants that C code compares; null
+// otherwise: then the cache is not looked into.
+Ref constant_key(PyObject* callable, const Arguments& arguments, PyObject* positional, PyObject* keywords) {
+  for (const Ref& value : arguments.values)
+    if (!is_constant(value.get()) || !compares_natively(value.get())) return nullptr;
+  Ref key = lru_cache_key(callable, positional, keywords);
+  clear_error();
+  return key;
 }
+
+// What a guarded look into the cache leads to: what it holds, or what it is to hold.
+Source* cached_source(Tracer& tracer, PyObject* callable, const Ref& key, PyObject* fallback, PyObject* value) {
+  Source* function = tracer.outside.source_or_pin(tracer, callable);
+  Ref look = Ref::made(fallback ? PyTuple_Pack(2, key.get(), fallback) : PyTuple_Pack(1, key.get()));
+  if (!function) return clear_error(), nullptr;
+  return tracer.guards.child(function, Access::CachedResult, look.get(), 0, value);
+}
+
+// An argument that cannot be a key. False: a Python error is set, as functools sets it.
+bool are_hashable(const Arguments& arguments) {
+  for (const Ref& value : arguments.values)
+    if (value.type()->tp_hash == PyObject_HashNotImplemented) return PyObject_Hash(value.get()) != -1;
+  return true;
+}
+
+// One call of a function behind a cache that was there before the trace.
+class CachedCall {
+ public:
+  CachedCall(Tracer& tracer, PyObject* callable, const Arguments& arguments)
+      : tracer_(tracer),
+        callable_(callable),
+        positional_(arguments.positional()),
+        keywords_(arguments.keywords()),
+        key_(constant_key(callable, arguments, positional_.get(), keywords_.get())) {}
+
+  // What the cache has, or will have by then. Null without a break: nothing.
+  Ref find() {
+    if (!key_) return nullptr;
+    Ref result;
+    if (PyObject* made = tracer_.effects.cached_by_trace(callable_, key_.get())) {
+      result = Ref::borrow(made);
+    } else {
+      PyObject* kept;
+      if (find_in_lru_cache(callable_, key_.get(), kept) != Lookup::Found) return nullptr;
+      Source* source = cached_source(tracer_, callable_, key_, nullptr, kept);
+      result = source ? tracer_.outside.enter(tracer_, source) : Ref();
+    }
+    if (!result) return nullptr;
+    const auto made = static_cast<Py_ssize_t>(tracer_.effects.cached_by_trace(callable_));
+    if (made && lru_cache_overflows(callable_, made))
+      return tracer_.give_up(BreakReason::CachedEffect, "a cached function may have forgotten what it gave");
+    tracer_.effects.call_later(later(), tracer_.effects.end());
+    return result;
+  }
+
+  // The function was traced beneath, and gave this; it has to be called with effects `from` on. False: a break.
+  bool keep(PyObject* result, size_t from) {
+    if (key_ && is_constant(result)) {
+      if (Source* source = cached_source(tracer_, callable_, key_, result, result))
+        tracer_.guards.add(source, GuardKind::Constant, tracer_.origin());
+    } else if (key_) {  // when it is there, it can be used
+      Source* function = tracer_.outside.source_or_pin(tracer_, callable_);
+      Ref look = Ref::made(PyTuple_Pack(1, key_.get()));
+      if (function) tracer_.guards.add_missing(function, Access::CachedResult, look.get(), 0, tracer_.origin());
+    }
+    clear_error();
+    if (!is_constant(result) && !is_guarded_by_identity(result)) {
+      tracer_.give_up(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
+      return false;
+    }
+    if (key_) tracer_.effects.will_be_cached(callable_, key_, Ref::borrow(result));
+    tracer_.effects.call_later(later(), from);
+    return true;
+  }
+
+ private:
+  Tracer& tracer_;
+  PyObject* callable_;
+  Ref positional_, keywords_, key_;
+
+  LaterCall later() const { return {Ref::borrow(callable_), positional_, keywords_}; }
+};
+
+}  // namespace
 
 Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (is_typing_cache(callable)) return call_typing_cache(tracer, callable, arguments);
-  static PyObject* const wrapped_name = interned("__wrapped__");
   const bool is_cache = Py_IS_TYPE(callable, lru_cache_type());
   const bool is_outside = tracer.outside.source_of(callable) != nullptr;
+  if (is_cache && !are_hashable(arguments)) return nullptr;
+  std::optional<CachedCall> cached;
+  if (is_cache && is_outside && !has_fake(arguments)) {
+    Ref known = cached.emplace(tracer, callable, arguments).find();
+    if (known || tracer.given_up() || PyErr_Occurred()) return known;
+  }
+  static PyObject* const wrapped_name = interned("__wrapped__");
   Ref wrapped = load_attribute(tracer, callable, wrapped_name);
   if (!wrapped) return nullptr;
   if (is_outside) tracer.outside.source_or_pin(tracer, wrapped.get());
@@ -156,16 +241,12 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   if (!result || !is_outside) return result;
   if (tracer.effects.changes() != changes || containers.have_changed())
     return tracer.give_up(BreakReason::CachedEffect, "a cached function changes what it did not make");
-  if (!is_cache || has_fake(arguments)) return result;
-  if (!is_constant(result.get()) && !is_guarded_by_identity(result.get()))
-    return tracer.give_up(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
-  Ref positional = arguments.positional(), keywords = arguments.keywords();
+  if (!cached) return result;
   std::vector<Ref> seen = reads.values();
   seen.insert(seen.end(), arguments.values.begin(), arguments.values.end());
   if (!are_settled(tracer, seen) || (containers.were_used() && !log_containers(tracer)))
     return tracer.give_up(BreakReason::CachedEffect, "a cached function looks at an object that the call made");
-  tracer.effects.call_later({Ref::borrow(callable), std::move(positional), std::move(keywords)}, from);
-  return result;
+  return cached->keep(result.get(), from) ? result : nullptr;
 }
 
 }  // namespace minidynamo

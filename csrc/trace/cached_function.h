@@ -8,7 +8,6 @@
 
 namespace minidynamo {
 
-PyTypeObject* lru_cache_type();
 // Also of other wrappers that are known by a `__wrapped__`.
 Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 

@@ -91,7 +91,7 @@ void guard_code(Tracer& tracer, PyObject* function) {
   PyObject* globals = PyFunction_GET_GLOBALS(function);
   Source* names = tracer.guards.child(source, Access::Attribute, globals_name, -1, globals);
   tracer.guards.add(names, GuardKind::Names, tracer.origin());
-  if (!tracer.outside.source_of(globals)) tracer.outside.know(globals, names);
+  tracer.outside.know_namespace(globals, names);
 }
 
 enum class Bound : uint8_t { Yes, WrongArguments, Failed };
@@ -330,12 +330,18 @@ PyObject* bound_self(PyObject* callable) noexcept {
   return PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
 }
 
-// Whether a class's attribute is a static or class method of a function.
-bool wraps(PyObject* attribute, PyObject* function) {
-  if (!Py_IS_TYPE(attribute, &PyStaticMethod_Type) && !Py_IS_TYPE(attribute, &PyClassMethod_Type)) return false;
-  const Ref wrapped = native_attribute(attribute, "__func__");
-  clear_error();
-  return wrapped.is(function);
+// Whether a class's attribute is a function, or a static or class method, property or partial of it.
+bool leads_to(PyObject* attribute, PyObject* function) {
+  if (attribute == function) return true;
+  auto holds_as = [&](const char* name) {
+    const Ref held = native_attribute(attribute, name);
+    clear_error();
+    return held.is(function);
+  };
+  if (Py_IS_TYPE(attribute, &PyStaticMethod_Type) || Py_IS_TYPE(attribute, &PyClassMethod_Type))
+    return holds_as("__func__");
+  if (PyObject_TypeCheck(attribute, &PyProperty_Type)) return holds_as("fget") || holds_as("fset") || holds_as("fdel");
+  return Py_IS_TYPE(attribute, known_types()->partial) && holds_as("func");
 }
 
 // Whether C code may have found `function` where the trace can guard it: in the class of its first argument.
@@ -352,7 +358,7 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
     if (!type) continue;
     for (PyObject* name : {object->func_name, code->co_name}) {
       Ref found = lookup_in_class(tracer, type, name);
-      if (found) {
+      if (found && leads_to(found.get(), function)) {
         tracer.outside.source_or_pin(tracer, function);
         return true;
       }
@@ -363,7 +369,7 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
   for (PyTypeObject* type : candidates)
     for (PyObject* name : type ? special_method_names() : std::vector<PyObject*>()) {
       PyObject* raw = class_attribute(type, name);
-      if (!raw || (raw != function && !wraps(raw, function))) continue;
+      if (!raw || !leads_to(raw, function)) continue;
       if (!lookup_in_class(tracer, type, name)) return false;
       tracer.outside.source_or_pin(tracer, function);
       return true;

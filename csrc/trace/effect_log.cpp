@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 
 const AttributeWrite* EffectLog::pending(PyObject* object, PyObject* name) const {
@@ -26,6 +28,7 @@ void EffectLog::write(PyObject* object, PyObject* name, PyObject* value) {
     auto& earlier = std::get<AttributeWrite>(effects_[last->second]);
     const bool was_forgotten = !earlier.value && value;  // deleted and set again: a dict forgets the place
     if (last->second >= barrier_ && !was_forgotten) {
+      if (!value && take_back_setting(object, name, last->second)) return;
       earlier.value = Ref::borrow(value);
       return;
     }
@@ -33,6 +36,19 @@ void EffectLog::write(PyObject* object, PyObject* name, PyObject* value) {
   }
   by_object_[object].push_back(effects_.size());
   effects_.emplace_back(AttributeWrite{Ref::borrow(object), Ref::borrow(name), Ref::borrow(value)});
+}
+
+// Deleted, set and deleted again: the first deletion stands. False: there is none.
+bool EffectLog::take_back_setting(PyObject* object, PyObject* name, size_t& last) {
+  std::vector<size_t>& places = by_object_[object];
+  const auto setting = std::find(places.begin(), places.end(), last);
+  const auto deletion = std::find_if(std::make_reverse_iterator(setting), places.rend(),
+                                     [&](size_t place) { return write_at(place).name.is(name); });
+  if (deletion == places.rend() || write_at(*deletion).value) return false;
+  last = *deletion;
+  effects_[*setting] = std::monostate();
+  places.erase(setting);
+  return true;
 }
 
 std::vector<AttributeWrite> EffectLog::take_writes(PyObject* object) {
@@ -94,6 +110,23 @@ void EffectLog::call_later(LaterCall call, size_t from) {
     if (std::holds_alternative<LaterCall>(effects_[place])) effects_[place] = std::monostate();
   effects_.emplace_back(std::move(call));
   barrier_ = effects_.size();
+}
+
+PyObject* EffectLog::cached_by_trace(PyObject* function, PyObject* key) const noexcept {
+  const auto of_function = cached_.find(function);
+  if (of_function == cached_.end()) return nullptr;
+  const auto [first, last] = of_function->second.equal_range(PyObject_Hash(key));
+  for (auto known = first; known != last; ++known) {
+    const int is_same = PyObject_RichCompareBool(known->second.first.get(), key, Py_EQ);
+    if (is_same > 0) return known->second.second.get();
+    if (is_same < 0) clear_error();
+  }
+  return nullptr;
+}
+
+size_t EffectLog::cached_by_trace(PyObject* function) const noexcept {
+  const auto of_function = cached_.find(function);
+  return of_function == cached_.end() ? 0 : of_function->second.size();
 }
 
 }  // namespace minidynamo

@@ -85,6 +85,13 @@ class EffectLog {
   size_t end() const noexcept { return effects_.size(); }
   // A call takes the place of those that it makes itself, which came since `from`; nothing else may have come since.
   void call_later(LaterCall call, size_t from);
+  // What the cache of a function comes to hold by a call of it.
+  void will_be_cached(PyObject* function, Ref key, Ref result) {
+    const Py_hash_t hash = PyObject_Hash(key.get());
+    cached_[function].emplace(hash, std::pair(std::move(key), std::move(result)));
+  }
+  PyObject* cached_by_trace(PyObject* function, PyObject* key) const noexcept;  // null: none
+  size_t cached_by_trace(PyObject* function) const noexcept;
   bool has_calls() const noexcept { return barrier_ > 0; }
   void change_content(ContentChange change) { effects_.emplace_back(std::move(change)); }
 
@@ -126,6 +133,8 @@ class EffectLog {
   std::unordered_map<PyObject*, std::vector<size_t>> sets_;       // by context variable
   std::unordered_map<PyObject*, size_t> set_of_token_;
   std::unordered_map<PyObject*, LaterCall> from_caches_;
+  // By function and hash: keys, which are constants, and results.
+  std::unordered_map<PyObject*, std::unordered_multimap<Py_hash_t, std::pair<Ref, Ref>>> cached_;
   std::unordered_map<PyObject*, size_t> advances_;
   size_t changes_ = 0;
   size_t barrier_ = 0;  // behind the last call
@@ -133,6 +142,7 @@ class EffectLog {
   int watching_ = 0;
   mutable std::vector<Ref> read_;
 
+  bool take_back_setting(PyObject* object, PyObject* name, size_t& last);
   const AttributeWrite& write_at(size_t place) const { return std::get<AttributeWrite>(effects_[place]); }
   void note_read(const Ref& value) const {
     if (watching_ && value) read_.push_back(value);

@@ -71,6 +71,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::RESUME:
         break;
       case Op::POP_TOP:
+        let_go_of_stack(tracer, frame, frame.stack_depth() - 1);
         frame.pop();
         break;
       case Op::PUSH_NULL:
@@ -112,8 +113,8 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::STORE_GLOBAL: {
         Ref stored = frame.pop();
-        tracer.outside.source_or_pin(tracer, frame.globals.get());
-        tracer.effects.write(frame.globals.get(), name_at(frame, arg), stored.get());
+        ok = tracer.outside.namespace_source(tracer, frame.globals.get());
+        if (ok) tracer.effects.write(frame.globals.get(), name_at(frame, arg), stored.get());
         break;
       }
       case Op::DELETE_GLOBAL:

@@ -67,7 +67,14 @@ Ref text_of_exception(Tracer& tracer, PyObject* exception, const char* method_na
   Ref name = Ref::made(PyUnicode_InternFromString(method_name));
   Ref method = lookup_in_class(tracer, Py_TYPE(exception), name.get());
   if (!method) return nullptr;
-  if (PyFunction_Check(method.get())) return call(tracer, method.get(), {Ref::borrow(exception)});
+  if (PyFunction_Check(method.get())) {
+    Ref text = call(tracer, method.get(), {Ref::borrow(exception)});
+    if (text && !PyUnicode_Check(text.get())) {
+      PyErr_Format(PyExc_TypeError, "%s returned non-string (type %.200s)", method_name, text.type()->tp_name);
+      return nullptr;
+    }
+    return text;
+  }
   Ref copy = Py_IS_TYPE(method.get(), &PyWrapperDescr_Type) ? copy_with_entered_parts(tracer, exception) : Ref();
   if (tracer.broken()) return nullptr;
   if (!copy) return clear_error(), use_opaque(tracer, exception), nullptr;

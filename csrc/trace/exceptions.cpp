@@ -6,6 +6,7 @@
 #include "python/traceback.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
+#include "trace/object_end.h"
 #include "trace/operations.h"
 
 namespace minidynamo {
@@ -52,6 +53,7 @@ Ref take_error() {
 bool enter_handler(Tracer& tracer, Frame& frame) {
   const ExceptionRegion* region = frame.prepared->bytecode.region_at(frame.instruction);
   if (!region) return false;
+  let_go_of_stack(tracer, frame, region->depth);
   frame.shrink_stack(region->depth);
   if (region->push_lasti) frame.push(Ref::made(PyLong_FromLong(frame.current().offset / 2)));  // in code units
   Ref exception = take_error();

@@ -12,11 +12,8 @@ Ref imported_module(Tracer& tracer, const std::string& name) {
   Ref key = Ref::made(PyUnicode_InternFromString(name.c_str()));
   PyObject* module = PyDict_GetItemWithError(modules, key.get());
   if (!module || module == Py_None) return nullptr;
-  Source* source = tracer.outside.source_of(modules);
-  if (!source) {
-    source = tracer.guards.pinned(modules, "sys.modules");
-    tracer.outside.know(modules, source);
-  }
+  Source* source = tracer.outside.namespace_source(tracer, modules, "sys.modules");
+  if (!source) return nullptr;
   return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, key.get(), -1, module));
 }
 
@@ -80,8 +77,8 @@ Ref import_from(Tracer& tracer, PyObject* module, PyObject* name) {
   clear_error();
   const char* package = PyModule_GetName(module);
   if (package) value = imported_module(tracer, std::string(package) + "." + PyUnicode_AsUTF8(name));
-  clear_error();
   if (value || tracer.broken()) return value;
+  clear_error();
   PyErr_Format(PyExc_ImportError, "cannot import name %R from %R", name, module);
   return nullptr;
 }

@@ -43,7 +43,8 @@ Ref typing_caller(Tracer& tracer, PyObject*, const Arguments& arguments) {
   for (; frame && depth > 0; --depth) frame = frame->caller;
   if (!frame) return tracer.give_up(BreakReason::FrameIntrospection, "the frame stack is read");
   static PyObject* const name = interned("__name__");
-  Source* globals = tracer.outside.source_or_pin(tracer, frame->globals.get());
+  Source* globals = tracer.outside.namespace_source(tracer, frame->globals.get());
+  if (!globals) return nullptr;
   PyObject* raw = PyDict_GetItemWithError(frame->globals.get(), name);
   if (raw) return tracer.outside.enter(tracer, tracer.guards.child(globals, Access::DictItem, name, -1, raw));
   tracer.guards.add_missing(globals, Access::DictItem, name, -1, tracer.origin());

@@ -92,6 +92,18 @@ void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
   tracer.object_is_let_go = true;
 }
 
+void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth) {
+  if (!tracer.may_break || !frame.is_of_resume_function()) return;
+  for (size_t slot = frame.prepared->locals_count + depth; slot < frame.stack_top; ++slot) {
+    PyObject* object = frame.slots[slot].get();
+    const Source* source = object ? tracer.outside.source_of(object) : nullptr;
+    PyObject* original = source ? source->value.get() : object;  // itself, if nothing has touched it
+    if (!original || !PyGen_CheckExact(original) || is_in_slot(frame, object, slot)) continue;
+    tracer.force_break_at = tracer.executed + 1;
+    tracer.object_is_let_go = true;
+  }
+}
+
 bool let_go_of_item(Tracer& tracer, PyObject* container, PyObject* key) {
   if (!tracer.may_break) return true;
   Ref item;

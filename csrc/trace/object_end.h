@@ -18,6 +18,10 @@ bool end_may_be_seen(PyObject* object);
 // lets go of them on purpose, by `del`, or by None in a resume function, whose locals may be all that holds them.
 void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too);
 
+// What stands above `depth` on a resume function's stack is about to go: a generator from before the trace, which a
+// loop has begun and leaves by `break` or by an exception, ends there.
+void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth);
+
 // An item is about to be deleted from a list or dict. False: the trace ends here, so that CPython deletes it after all
 // that came before.
 bool let_go_of_item(Tracer& tracer, PyObject* container, PyObject* key);

@@ -3,8 +3,11 @@
 // frame hook.
 #include "trace/operations.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 
+#include "python/mapping_proxy.h"
 #include "python/native_contents.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
@@ -122,7 +125,9 @@ void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
     for (PyObject* item : native_contents(object).items) tell_apart(tracer, item, visited);
     return;
   }
-  if (PyObject* behind = identity_behind(object); behind && !tracer.outside.source_of(object))
+  // What an outside weak reference leads to has entered with it.
+  PyObject* behind = identity_behind(object);
+  if (behind && (PyWeakref_Check(object) || !tracer.outside.source_of(object)))
     return tell_apart(tracer, behind, visited);
   if (Source * source; is_outside_instance(tracer, object, source)) tell_from_others(tracer, object, source);
 }
@@ -285,34 +290,64 @@ bool expose(Tracer& tracer, PyObject* object) {
 
 namespace {
 
+// C types of which the text is made of a value, or of names. Any other may show an address.
+bool is_shown_by_value(PyTypeObject* base) noexcept {
+  while (base->tp_base && base->tp_base->tp_repr == base->tp_repr && base->tp_base->tp_str == base->tp_str)
+    base = base->tp_base;
+  for (PyTypeObject* type : {&PySuper_Type, &PyLong_Type, &PyBool_Type, &PyFloat_Type, &PyComplex_Type, &PyUnicode_Type,
+                             &PyBytes_Type, &PyByteArray_Type, &PyRange_Type, &PyType_Type, &PyModule_Type,
+                             Py_TYPE(Py_None), Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented)})
+    if (base == type) return true;
+  const std::string_view name = base->tp_name;
+  for (const char* prefix : {"datetime.", "decimal.", "numpy."})
+    if (name.starts_with(prefix)) return name != "numpy.ndarray";
+  for (const char* known :
+       {"re.Pattern", "array.array", "torch.dtype", "torch.device", "torch.layout", "torch.memory_format",
+        "torch.qscheme", "torch.finfo", "torch.iinfo", "itertools.count", "hash.hash"})
+    if (name == known) return true;
+  return false;
+}
+
+// The objects that the text of one is made of, besides names; false: it is not made of others.
+bool add_shown_parts(PyObject* object, std::vector<Ref>& parts) {
+  auto add_attributes = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      parts.push_back(native_attribute(object, name));
+      if (!parts.back()) clear_error(), parts.back() = Ref::none();
+    }
+    return true;
+  };
+  PyTypeObject* base = native_base(Py_TYPE(object));
+  const std::string_view name = base->tp_name;
+  const bool is_container = PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) ||
+                            PyAnySet_Check(object) || base == known_types()->deque;
+  if (is_container) {
+    for (PyObject* item : native_contents(object).items) parts.push_back(Ref::borrow(item));
+    return name != "collections.defaultdict" || add_attributes({"default_factory"});
+  }
+  if (base == &PySlice_Type) return add_attributes({"start", "stop", "step"});
+  if (base == &PyStaticMethod_Type || base == &PyClassMethod_Type) return add_attributes({"__func__"});
+  if (base == known_types()->partial) return add_attributes({"func", "args", "keywords"});
+  if (base == &PyDictKeys_Type || base == &PyDictValues_Type || base == &PyDictItems_Type)
+    return add_attributes({"mapping"});
+  if (base == &Py_GenericAliasType || name == "types.UnionType") return add_attributes({"__args__"});
+  if (name == "types.SimpleNamespace") return add_attributes({"__dict__"});
+  if (base == &PyDictProxy_Type) return parts.push_back(Ref::borrow(proxied_mapping(object))), true;
+  if (PyExceptionInstance_Check(object))
+    return parts.push_back(Ref::borrow(reinterpret_cast<PyBaseExceptionObject*>(object)->args)), true;
+  return false;
+}
+
 bool shows_address(PyObject* object, Visited& visited) {
-  PyTypeObject* type = Py_TYPE(object);
   NestingLevel level;
   if (level.is_too_deep()) return true;
-  if (PyTuple_Check(object) || PyList_Check(object)) {
-    if (!visited.add(object)) return false;
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      if (shows_address(PySequence_Fast_GET_ITEM(object, i), visited)) return true;
-    return false;
-  }
   // A Python class's own __repr__ is traced, and says what it says.
-  const bool is_container = PyDict_Check(object) || PyAnySet_Check(object) || native_base(type) == known_types()->deque;
-  if (is_container && type->tp_repr == native_base(type)->tp_repr) {
-    if (!visited.add(object)) return false;
-    for (PyObject* item : native_contents(object).items)
-      if (shows_address(item, visited)) return true;
-    return false;
-  }
-  if (Py_IS_TYPE(object, &PyStaticMethod_Type) || Py_IS_TYPE(object, &PyClassMethod_Type)) {
-    const Ref wrapped = native_attribute(object, "__func__");
-    clear_error();
-    return !wrapped || shows_address(wrapped.get(), visited);
-  }
-  if (PyExceptionInstance_Check(object))
-    return shows_address(reinterpret_cast<PyBaseExceptionObject*>(object)->args, visited);
-  return (type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str) ||
-         PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object) || PyCode_Check(object) ||
-         PyGen_Check(object) || PyCell_Check(object) || PyWeakref_Check(object);
+  PyTypeObject *type = Py_TYPE(object), *base = native_base(type);
+  if (type->tp_repr != base->tp_repr || type->tp_str != base->tp_str || is_shown_by_value(base)) return false;
+  std::vector<Ref> parts;
+  if (!add_shown_parts(object, parts)) return true;
+  return visited.add(object) &&
+         std::any_of(parts.begin(), parts.end(), [&](const Ref& part) { return shows_address(part.get(), visited); });
 }
 
 }  // namespace
@@ -425,6 +460,8 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   guard_special_methods(tracer, left);
   guard_special_methods(tracer, right);
   if (identity_behind(left) || identity_behind(right)) {  // bound methods, weak references
+    for (PyObject* side : {left, right})
+      if (PyWeakref_Check(side) && identity_behind(side)) guard_special_methods(tracer, identity_behind(side));
     tell_apart(tracer, left);
     tell_apart(tracer, right);
   }

@@ -156,15 +156,22 @@ Source* Outside::source_or_pin(Tracer& tracer, PyObject* object) {
       clear_error();
   } else if (PyFunction_Check(object)) {
     text = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
-  } else if (PyDict_Check(object)) {
-    text = "G";
   } else {
     text = Py_TYPE(object)->tp_name;
   }
   Source* source = tracer.guards.pinned(object, text);
   know(object, source);
-  if (!is_guarded_by_identity(object) && !PyDict_Check(object)) pinned_types_.insert(Py_TYPE(object));
+  if (!is_guarded_by_identity(object)) pinned_types_.insert(Py_TYPE(object));
   return source;
+}
+
+Source* Outside::namespace_source(Tracer& tracer, PyObject* names, const char* text) {
+  if (replacement_of(names)) {
+    tracer.give_up(BreakReason::FrameIntrospection, "the names of a module are used as a dict");
+    return nullptr;
+  }
+  if (!source_of(names)) know_namespace(names, tracer.guards.pinned(names, text));
+  return source_of(names);
 }
 
 PyObject* Outside::replacement_of(PyObject* outside_object) const noexcept {

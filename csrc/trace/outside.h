@@ -48,6 +48,12 @@ class Outside {
   Source* source_of(PyObject* object) const noexcept;
   // As above; an identity-guarded object may also be pinned on the spot (classes, functions, modules).
   Source* source_or_pin(Tracer& tracer, PyObject* object);
+  // The dict of a module's names, of the builtins or of the imported modules, which is read and written name by name;
+  // as an object it is opaque from here on. Null, with the trace given up, where it is used as a dict already.
+  Source* namespace_source(Tracer& tracer, PyObject* names, const char* text = "G");
+  void know_namespace(PyObject* names, Source* source) {
+    if (!replacement_of(names)) know(names, source), opaque_.insert(names);
+  }
   void know(PyObject* object, Source* source) { sources_.emplace(object, source); }
   // The fake or stand-in for an outside object; null if it has none.
   PyObject* replacement_of(PyObject* outside_object) const noexcept;

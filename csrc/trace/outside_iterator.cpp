@@ -13,14 +13,19 @@ struct OutsideIterator {
   Source* source;
   PyObject* inner;  // an in-trace enumerate or zip over other outside iterators; null: items come from the source
   Py_ssize_t taken;
-  DictWalk walk;  // for the items taken so far, where they come from a dict
+  Py_ssize_t taken_by_whole;  // of these, by an enumerate or zip that it is part of
+  DictWalk walk;              // for the items taken so far, where they come from a dict
   bool ended, is_part;
 };
 
 OutsideIterator* as_iterator(PyObject* object) noexcept { return reinterpret_cast<OutsideIterator*>(object); }
 
+// How many enumerates or zips are asking their parts.
+thread_local int wholes_at_work = 0;
+
 void note_advance(Tracer& tracer, OutsideIterator* iterator) {
   ++iterator->taken;
+  if (iterator->is_part && wholes_at_work) ++iterator->taken_by_whole;
   tracer.effects.advance(reinterpret_cast<PyObject*>(iterator));
 }
 
@@ -38,7 +43,9 @@ PyObject* iterator_next(PyObject* self) {
     return entered && tracer->outside.fill_if_stand_in(*tracer, entered.get()) ? entered.release() : nullptr;
   }
   if (!call_next || iterator->ended) return nullptr;
+  ++wholes_at_work;
   Ref item = next_item(*tracer, iterator->inner);
+  --wholes_at_work;
   if (!item && PyErr_Occurred()) return nullptr;
   note_advance(*tracer, iterator);
   iterator->ended = !item;
@@ -136,7 +143,7 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
   made->tracer = &tracer;
   made->source = source;
   made->inner = inner.release();
-  made->taken = 0;
+  made->taken = made->taken_by_whole = 0;
   made->walk = {};
   made->ended = made->is_part = false;
   return object;
@@ -181,8 +188,12 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
   return nullptr;
 }
 
-Py_ssize_t items_taken(PyObject* iterator) noexcept { return as_iterator(iterator)->taken; }
+Py_ssize_t items_taken(PyObject* iterator) noexcept {
+  return as_iterator(iterator)->taken - as_iterator(iterator)->taken_by_whole;
+}
 
-bool is_part_of_another(PyObject* iterator) noexcept { return as_iterator(iterator)->is_part; }
+bool is_moved_by_another(PyObject* iterator) noexcept {
+  return as_iterator(iterator)->is_part && items_taken(iterator) == 0;
+}
 
 }  // namespace minidynamo

@@ -24,7 +24,7 @@ Source* take_next_source(Tracer& tracer, PyObject* iterator, bool& call_next);
 
 // How far the original has to be moved.
 Py_ssize_t items_taken(PyObject* iterator) noexcept;
-// It moves with the enumerate() or zip() that owns it.
-bool is_part_of_another(PyObject* iterator) noexcept;
+// It moves only with the enumerate() or zip() that it is part of.
+bool is_moved_by_another(PyObject* iterator) noexcept;
 
 }  // namespace minidynamo

@@ -9,6 +9,7 @@
 
 #include "guard/constants.h"
 #include "python/bound_method.h"
+#include "python/lru_cache.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "trace/abstract_classes.h"

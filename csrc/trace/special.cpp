@@ -275,6 +275,8 @@ Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
 Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const attribute_name_name = interned("attrname");
   static PyObject* const function_name = interned("func");
+  static PyObject* const lock_name = interned("lock");
+  static constinit ImportedType lock_type{"_thread.RLock"};
   if (arguments.values.size() < 2 || arguments.values[1].is(Py_None)) return call_function(tracer, callable, arguments);
   PyObject* property = argument(arguments, 0);
   PyObject* instance = argument(arguments, 1);
@@ -283,6 +285,9 @@ Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arg
   if (!name) return nullptr;
   Ref cached = load_from_instance(tracer, instance, name.get());
   if (cached || PyErr_Occurred()) return cached;
+  Ref lock = load_attribute(tracer, property, lock_name);
+  if (!lock) return nullptr;
+  if (!Py_IS_TYPE(lock.get(), lock_type)) return call_function(tracer, callable, arguments);
   Ref function = load_attribute(tracer, property, function_name);
   Ref value = function ? call(tracer, function.get(), {Ref::borrow(instance)}) : Ref();
   return value && store_in_instance(tracer, instance, name.get(), value.get()) ? value : Ref();

@@ -42,6 +42,7 @@ SPECIAL(handled_exception);
 SPECIAL(build_class);
 SPECIAL(initialize_own);
 SPECIAL(native_new);
+SPECIAL(abc_init);
 SPECIAL(change_class);
 #undef SPECIAL
 

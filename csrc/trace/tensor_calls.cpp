@@ -316,7 +316,9 @@ Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& ar
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   if (has_fake(arguments)) return tracer.give_up(BreakReason::DataDependent, target_text(target) + " with a tensor");
   tracer.modes.note(target, arguments.positional().get());
-  Ref result = execute(tracer, NodeKind::CallFunction, target, arguments);
+  // The casts that are kept by now may be the program's own.
+  static constinit Imported forget_casts{"torch.clear_autocast_cache"};
+  Ref result = target == forget_casts ? Ref::none() : execute(tracer, NodeKind::CallFunction, target, arguments);
   if (tracer.broken()) return nullptr;
   if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   if (!record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true)) return nullptr;

@@ -20,35 +20,31 @@ import contextlib
 import copy
 import dataclasses
 import faulthandler
+import itertools
+import os
 import pathlib
 import random
 import re
-import subprocess
 import sys
+import tempfile
 import time
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import differential
+import model_programs
 import torch
 
 import minidynamo
 from minidynamo import backends
 
-MOST_CHANGES = 400  # of a program; what lies deeper is left out
 MOST_DEPTH = 6
+MOST_DEPTH_OF_MODEL = 16
 SECONDS_PER_RUN = 20
+END = "= end"
 
-OPEN: dict[str, str] = {  # changes (ends of names) of which the difference is known, and not mended yet
-    "f: as doubles": "an operator that fails inside torch's own modules loses the program's lines from the traceback",
-    ".<__class__>: __call__ set": "a wrapped module is called as its class did when it was wrapped, as torch.compile has it",
-    "type(f): __call__ set": "the same",
-}
-EXEMPT: dict[str, str] = {  # programs that are not changed, with the reason
-    "mode_autocast_module": "the cache of casts ends with each graph, so that low-precision gradients are summed otherwise",
-    "effect_order_cached": "a cache that was filled before the first capture is not asked (docs/effects.md)",
-}
+EXEMPT: dict[str, str] = {}  # programs that are not changed, with the reason
 
 Apply = Callable[[], object]  # makes the change
 
@@ -64,6 +60,7 @@ class World:
     program: types.ModuleType
     arguments: list[Any]
     keywords: dict[str, Any]
+    is_model: bool = False
 
     @property
     def function(self) -> types.FunctionType:
@@ -116,7 +113,7 @@ def places(world: World) -> Iterator[Place]:
     while queue:
         place, depth = queue.popleft()
         yield place
-        if depth < MOST_DEPTH and id(place.value) not in seen:
+        if depth < (MOST_DEPTH_OF_MODEL if world.is_model else MOST_DEPTH) and id(place.value) not in seen:
             seen.add(id(place.value))
             queue.extend((inner, depth + 1) for inner in held_by(place))
 
@@ -147,6 +144,8 @@ def held_by(place: Place) -> Iterator[Place]:
     owner, path = place.value, place.path
     if isinstance(owner, (torch.Tensor, types.ModuleType)) or differential._torch_internal(owner):
         return
+    if type(owner).__module__ == "typing":  # one for all loads of a program
+        return
     if isinstance(owner, types.FunctionType):
         yield from _held_by_function(path, owner)
         return
@@ -165,8 +164,8 @@ def held_by(place: Place) -> Iterator[Place]:
             yield Place(
                 f"{path}[{key!r}]" if differential._constant(key) else f"{path}.value({type(key).__name__})",
                 value,
-                lambda new, key=key: dict.__setitem__(owner, key, new),
-                lambda key=key: dict.pop(owner, key),
+                lambda new, key=key: _plain(owner).__setitem__(owner, key, new),
+                lambda key=key: _plain(owner).pop(owner, key),
             )
     elif isinstance(owner, (list, collections.deque)):
         for index, value in enumerate(owner):
@@ -192,6 +191,11 @@ def held_by(place: Place) -> Iterator[Place]:
         for name in (slots,) if isinstance(slots, str) else slots:
             if name not in ("__dict__", "__weakref__") and hasattr(owner, name):
                 yield _attribute(path, owner, name, getattr(owner, name))
+
+
+def _plain(dictionary: dict[Any, Any]) -> Any:
+    """Its class without what a subclass written in Python adds. The methods of dict would leave an OrderedDict inconsistent."""
+    return collections.OrderedDict if isinstance(dictionary, collections.OrderedDict) else dict
 
 
 def _attribute(path: str, owner: Any, name: str, value: Any) -> Place:
@@ -245,8 +249,9 @@ def changes(world: World) -> Iterator[Change]:
     for place in found:
         for what, apply in _changes_at(place, found):
             yield Change(f"{place.path}: {what}", apply)
-    yield from _aliases(found)
-    yield from _shadowed_builtins(world)
+    yield from _aliases(found, with_containers=not world.is_model)
+    if world.function.__module__ == "__program__":
+        yield from _shadowed_builtins(world)
 
 
 def _changes_at(place: Place, others: list[Place]) -> Iterator[tuple[str, Apply]]:
@@ -392,11 +397,11 @@ def _in_place(value: Any) -> Iterator[tuple[str, Apply]]:
     elif isinstance(value, collections.deque):
         yield "an element more", lambda: collections.deque.append(value, 1)
     elif isinstance(value, dict):
-        yield "a key more", lambda: dict.__setitem__(value, "added", 1)
+        yield "a key more", lambda: _plain(value).__setitem__(value, "added", 1)
         if len(value) > 1:
             yield "its first key moved to the end", lambda: _move_first(value)
         if value:
-            yield "emptied", lambda: dict.clear(value)
+            yield "emptied", lambda: _plain(value).clear(value)
     elif isinstance(value, set):
         yield "an element more", lambda: set.add(value, "added")
         if value:
@@ -413,9 +418,12 @@ def _in_place(value: Any) -> Iterator[tuple[str, Apply]]:
         yield "a forward hook", lambda: value.register_forward_hook(lambda module, args, output: None)
         yield "a forward hook that changes", lambda: value.register_forward_hook(_doubled)
         yield "a forward pre-hook", lambda: value.register_forward_pre_hook(lambda module, args: None)
+        yield "a backward hook", lambda: value.register_full_backward_hook(lambda module, before, after: None)
+        yield "a backward hook that changes", lambda: value.register_full_backward_hook(_halved_gradients)
         yield "the other mode", lambda: value.train(not value.training)
         yield "as doubles", lambda: value.double()
-    if type(value).__module__ == "__program__" and hasattr(value, "__dict__") and not isinstance(value, type):
+    is_own = type(value).__module__ == "__program__" or isinstance(value, torch.nn.Module)
+    if is_own and hasattr(value, "__dict__") and not isinstance(value, type):
         yield "an attribute more", lambda: object.__setattr__(value, "added", 1)
         yield "a class derived from its own", lambda: object.__setattr__(value, "__class__", _derived(type(value)))
         yield "another __dict__", lambda: object.__setattr__(value, "__dict__", dict(value.__dict__))
@@ -467,23 +475,28 @@ def _doubled(module: torch.nn.Module, args: Any, output: Any) -> Any:
     return output * 2 if isinstance(output, torch.Tensor) else output
 
 
+def _halved_gradients(module: torch.nn.Module, before: Any, after: Any) -> Any:
+    return tuple(gradient / 2 if isinstance(gradient, torch.Tensor) else gradient for gradient in before)
+
+
 def _no_grad(action: Apply) -> None:
     with torch.no_grad():
         action()
 
 
 def _move_first(dictionary: dict[Any, Any]) -> None:
-    key = next(iter(dict.__iter__(dictionary)))
-    dict.__setitem__(dictionary, key, dict.pop(dictionary, key))
+    kind = _plain(dictionary)
+    key = next(iter(kind.__iter__(dictionary)))
+    kind.__setitem__(dictionary, key, kind.pop(dictionary, key))
 
 
-def _aliases(found: list[Place]) -> Iterator[Change]:
+def _aliases(found: list[Place], with_containers: bool) -> Iterator[Change]:
     """One object in two places, and tensors that overlap."""
+    kinds = (torch.Tensor, list, dict, set) if with_containers else (torch.Tensor, torch.nn.Module)
     mutable = [
         place
         for place in found
-        if place.replace is not None
-        and (isinstance(place.value, (torch.Tensor, list, dict, set)) or type(place.value).__module__ == "__program__")
+        if place.replace is not None and (isinstance(place.value, kinds) or type(place.value).__module__ == "__program__")
     ]
     for index, first in enumerate(mutable):
         for second in mutable[index + 1 :]:
@@ -565,6 +578,7 @@ class Run:
 
     path: pathlib.Path
     exact: bool = True
+    is_model: bool = False
 
     def observe(self, wrap: Callable[[Any], Any], change: str | None) -> differential.Observation:
         mode = MODES.get(change.removeprefix("mode: ")) if change and change.startswith("mode: ") else None
@@ -585,7 +599,7 @@ class Run:
                     if mode is not None:
                         around = mode()
                     else:
-                        self._apply(World(program, arguments, keywords), change)
+                        self._apply(World(program, arguments, keywords, self.is_model), change)
                 with around:
                     call(f"call {index}", target, arguments, keywords)
         return differential.Observation(portrait.lines, portrait.tensors)
@@ -604,37 +618,68 @@ class Run:
         with differential._loaded(self.path) as program:
             calls = getattr(program, "calls", [program.inputs] * 2)
             keywords = program.keywords() if hasattr(program, "keywords") else {}
-            found = [change.name for change in changes(World(program, list(calls[0]()), keywords))]
-        unique = list(dict.fromkeys(found))
-        return [*(f"mode: {name}" for name in MODES), *unique[:MOST_CHANGES]]
+            found = [change.name for change in changes(World(program, list(calls[0]()), keywords, self.is_model))]
+        return [*(f"mode: {name}" for name in MODES), *dict.fromkeys(found)]
 
     def differences(self, change: str, backend: str) -> list[str]:
         """What is not as it is eagerly after the change, for a person; empty where nothing is."""
-        try:
-            expected = self.observe(lambda target: target, change)
-        except Exception:  # what comes after the calls (backward passes, removing hooks) fails eagerly too: nothing to compare with
+        expected = self._observe_eagerly(change)
+        if expected is None:
             return []
         minidynamo.reset()
         with minidynamo.config.patch(recompile_limit=64):
             actual = self.observe(lambda target: minidynamo.compile(target, backend=backends.resolve(backend)), change)
         minidynamo.reset()
-        for observation in (expected, actual):  # addresses in texts of exceptions
-            observation.lines[:] = [re.sub(r"0x[0-9a-f]+", "0x...", line) for line in observation.lines]
-        return differential.differences(expected, actual, exact=self.exact)
+        actual = _without_addresses(actual)
+        found = differential.differences(expected, actual, exact=self.exact)
+        if not found:
+            return []
+        # What is only so the first time in a process (a warning), or each time otherwise (memory that nobody wrote to).
+        again = self._observe_eagerly(change)
+        if again is None or differential.differences(expected, again, exact=True):
+            return differential.differences(again, actual, exact=self.exact) if again and again.lines != expected.lines else []
+        return found
+
+    def _observe_eagerly(self, change: str) -> differential.Observation | None:
+        """None: it has no end, or what comes after the calls fails (backward passes, removing hooks): nothing to compare with."""
+        try:
+            with differential.bounded(SECONDS_PER_RUN):
+                return _without_addresses(self.observe(lambda target: target, change))
+        except (Exception, differential.Hang):
+            return None
 
 
-def findings(path: pathlib.Path, backend: str, share: int = 1, seed: int = 0) -> Iterator[tuple[str, list[str]]]:
-    """The changes of a program (one in `share`, chosen by `seed`), each with what differs after it: nothing where all is well."""
-    run = Run(path, exact=backend == "eager")
-    chooser = random.Random(f"{seed} {path.stem}")
-    for name in run.names():
-        if not name.endswith(tuple(OPEN)) and (share == 1 or chooser.randrange(share) == 0):
-            yield name, finding(run, name, backend)
+def _without_addresses(observation: differential.Observation) -> differential.Observation:
+    lines = [re.sub(r"0x[0-9a-f]+", "0x...", line) for line in observation.lines]  # in texts of exceptions
+    return differential.Observation(lines, observation.tensors)
+
+
+def chosen(run: Run, share: int = 1, seed: int = 0, most: int | None = None) -> list[str]:
+    """The changes of a program, or one in `share`, or `most` of them and of each kind as many as of the others, chosen by `seed`."""
+    chooser = random.Random(f"{seed} {run.path.stem}")
+    names = [name for name in run.names() if share == 1 or chooser.randrange(share) == 0]
+    if most is None or len(names) <= most:
+        return names
+    kinds: dict[str, list[str]] = {}
+    for name in chooser.sample(names, len(names)):
+        kind = name.rpartition(": ")[2]
+        kinds.setdefault(" ".join(kind.split()[:2]) if kind.startswith(("is ", "a view of")) else kind, []).append(name)
+    in_turn = itertools.chain.from_iterable(itertools.zip_longest(*kinds.values()))
+    return [name for name in in_turn if name is not None][:most]
+
+
+def findings(
+    path: pathlib.Path, backend: str, share: int = 1, seed: int = 0, most: int | None = None, is_model: bool = False
+) -> Iterator[tuple[str, list[str]]]:
+    """The changes of a program, each with what differs after it: nothing where all is well."""
+    run = Run(path, backend == "eager", is_model)
+    for name in chosen(run, share, seed, most):
+        yield name, finding(run, name, backend)
 
 
 def finding(run: Run, name: str, backend: str) -> list[str]:
     try:
-        with differential.bounded(SECONDS_PER_RUN):
+        with differential.bounded(2 * SECONDS_PER_RUN):
             different = run.differences(name, backend)
     except (Exception, differential.Hang) as error:
         different = [f"{type(error).__name__}: {error}"]
@@ -647,52 +692,101 @@ def main() -> int:
     parser.add_argument("--backend", default="eager")
     parser.add_argument("--share", type=int, default=1, help="every n-th change only")
     parser.add_argument("--seed", type=int, default=0, help="which ones of the share")
+    parser.add_argument("--part", default="1/1", help="k/n: every n-th program, from the k-th on")
+    parser.add_argument("--log", type=pathlib.Path, help="a folder for what is found, a file a program; programs that have one are done")
+    parser.add_argument("--models", action="store_true", help="the models of model_programs.py in place of the programs")
+    parser.add_argument("--most", type=int, help="no more changes of each than this, of all kinds")
     parser.add_argument("--program", type=pathlib.Path, help="one program, in this process")
     parser.add_argument("--change", help="one change of that program")
     options = parser.parse_args()
     torch.set_num_threads(1)
     minidynamo.config.mirror = True
     if options.program:
-        faulthandler.enable()
-        found = 0
-        if options.change:
-            run = Run(options.program, exact=options.backend == "eager")
-            each: Any = [(options.change, finding(run, options.change, options.backend))]
-        else:
-            each = findings(options.program, options.backend, options.share, options.seed)
-        for name, different in each:
-            print(f"@ {name}", flush=True)
-            if different:
-                found += 1
-                print("! " + "\n  ".join(different).replace("\n", "\n  "), flush=True)
-        return 1 if found else 0
-    return _all_programs(options)
+        return _one_program(options.program, options, skipped=0)
+    if options.log:
+        return _all_programs(options)
+    with tempfile.TemporaryDirectory() as folder:
+        options.log = pathlib.Path(folder)
+        return _all_programs(options)
+
+
+def _one_program(path: pathlib.Path, options: argparse.Namespace, skipped: int) -> int:
+    """Prints each change but the first `skipped`, what differs after it, and a last line."""
+    faulthandler.enable()
+    run = Run(path, options.backend == "eager", options.models)
+    found = 0
+    for name in [options.change] if options.change else chosen(run, options.share, options.seed, options.most)[skipped:]:
+        print(f"@ {name}", flush=True)
+        faulthandler.dump_traceback_later(4 * SECONDS_PER_RUN, exit=True)  # in C code that no signal ends
+        different = finding(run, name, options.backend)
+        faulthandler.cancel_dump_traceback_later()
+        if different:
+            found += 1
+            print("! " + "\n".join(different).replace("\n", "\n  "), flush=True)
+    print(END, flush=True)
+    return 1 if found else 0
 
 
 def _all_programs(options: argparse.Namespace) -> int:
     """A process for each program, so that a crash is one finding."""
+    options.log.mkdir(parents=True, exist_ok=True)
+    part, parts = map(int, options.part.split("/"))
     began, tried, found = time.monotonic(), 0, 0
-    for path in sorted(differential.PROGRAMS.rglob("*.py")):
+    paths = model_programs.write_programs(options.log / "programs") if options.models else sorted(differential.PROGRAMS.rglob("*.py"))
+    for path in paths[part - 1 :: parts]:
         header = differential.Header.read(path)
-        if options.only not in path.stem or (header.backends and options.backend not in header.backends):
+        if options.only not in path.stem or (header.backends and options.backend not in header.backends) or path.stem in EXEMPT:
             continue
-        command = [sys.executable, __file__, "--program", str(path), "--backend", options.backend]
-        command += ["--share", str(options.share), "--seed", str(options.seed)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        log = options.log / f"{path.stem}.txt"
+        if not log.exists():
+            _in_processes(path, log, options)
         change = ""
-        for line in done.stdout.splitlines():
+        for line in log.read_text().splitlines():
             if line.startswith("@ "):
                 change, tried = line[2:], tried + 1
             elif line.startswith("! "):
                 found += 1
                 print(f"{path.stem}: {change}\n    {line[2:]}", flush=True)
-            else:
+            elif line != END:
                 print(f"  {line}", flush=True)
-        if done.returncode not in (0, 1):
-            found += 1
-            print(f"{path.stem}: {change}\n    the process ended with {done.returncode}\n{done.stderr[-2000:]}", flush=True)
     print(f"{tried} changes in {time.monotonic() - began:.0f} s, {found} with a difference")
     return 1 if found else 0
+
+
+def _in_processes(path: pathlib.Path, log: pathlib.Path, options: argparse.Namespace) -> None:
+    """All changes of a program in one fork of this process, and in one more after each crash, from the next change on."""
+    unfinished = log.with_suffix(".unfinished")
+    unfinished.write_text("")
+    while END not in (lines := unfinished.read_text().splitlines()):
+        child = os.fork()
+        if not child:
+            file = os.open(unfinished, os.O_WRONLY | os.O_APPEND)
+            os.dup2(file, 1)
+            os.dup2(file, 2)
+            try:
+                _one_program(path, options, skipped=sum(line.startswith("@ ") for line in lines))
+            except BaseException as error:  # of the program itself: nothing comes after it
+                print(f"! {type(error).__name__}: {error}\n{END}", flush=True)
+            finally:
+                os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status and not _crashes_eagerly(path, unfinished.read_text(), options):
+            with unfinished.open("a") as output:
+                output.write(f"\n! the process ended with {status}\n")
+    unfinished.rename(log)
+
+
+def _crashes_eagerly(path: pathlib.Path, log: str, options: argparse.Namespace) -> bool:
+    """Whether the last change of the log brings CPython itself down (a `split` of an exception group that gives None)."""
+    change = [line[2:] for line in log.splitlines() if line.startswith("@ ")][-1:]
+    child = os.fork()
+    if not child:
+        try:
+            with differential.bounded(SECONDS_PER_RUN):
+                Run(path, is_model=options.models).observe(lambda target: target, change[0] if change else None)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) < 0
 
 
 if __name__ == "__main__":

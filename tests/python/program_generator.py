@@ -1,268 +1,48 @@
-"""Writes programs: a hypothesis strategy whose examples are Python source in the form that differential.py runs.
+"""Writes programs as source in the form that differential.py runs: program_grammar.py says what they are made of.
 
-The grammar is a set of tables of templates. A hole in a template stands for a value, a name or a target of some kind; the
-writer fills it with draws and keeps track of which names are bound to which kind. Forms of a hole:
-
-    <vec>    an expression of that kind; <^vec> the same, where no name may be bound (`:=`)
-    <*vec>   the same, inside something that runs later, never or many times
-    <vec!>   a name that can be read        <vec~>   a name of this function that may be bound anew (for `+=`)
-    <vec=>   a target: an old or a new name <vec+>   a new name
-    <vec->   a name of this block, unbound by the template
-    <k:int>  a variable of the template itself, known in its <*...> holes and, for a loop, in its body
-
-Kinds: tensors `vec` of (2,), `three` of (3,), `mat` of (2, 2) and `num` of (); `int`, `float`, `bool`, `str`; `cond`, a bool
-or a tensor; containers `ints`, `deque`, `whole` (a set), `table` (str to int), `tensors` (a list of vec), `pair` (vec, int);
-`box`, an instance; `gives_vec`, `gives_int`, functions; `makes`, a generator function, and `walk`, an iterator over ints.
-
-Programs end: loops are bounded, nothing calls itself but `down`, and the writer counts how often a statement may run. They
-are deterministic, and what they do not say is as small as can be: a draw of zeros is the empty program.
+The writer fills the grammar's templates with draws from a generator of random numbers, keeps track of which names are bound
+to which kind, and counts how often a statement may run. The same number gives the same program.
 A line on which a graph break is expected ends in `# breaks`.
 """
 
 import contextlib
 import dataclasses
 import functools
+import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-import hypothesis.strategies as st
-
-import minidynamo
+from program_grammar import (
+    BINDINGS,
+    BREAKING_STATEMENTS,
+    BREAKING_VALUES,
+    CAUGHT,
+    CHANGES,
+    CLASS_BODIES,
+    CONTAINERS,
+    DEFINITIONS,
+    ENDINGS,
+    FOR_HEADERS,
+    GLOBALS,
+    IMPORTS,
+    IN_PLACE,
+    LETTERS,
+    LITERALS,
+    MATCHED,
+    OBJECTS,
+    TALKS,
+    TENSOR_CHANGES,
+    TENSOR_CONDITIONS,
+    VALUES,
+    WITH_HEADERS,
+    YIELDS,
+)
 
 T = TypeVar("T")
 
 COST_LIMIT = 400  # statements that one function may run, about
 BREAKS = "  # breaks"
-
-LETTERS = {
-    "vec": "v", "three": "w", "mat": "m", "num": "s", "int": "n", "float": "r", "bool": "b", "str": "t", "ints": "l",
-    "deque": "q", "whole": "u", "table": "d", "tensors": "ts", "pair": "p", "box": "o", "walk": "it",
-    "gives_vec": "g", "gives_int": "h", "makes": "gen",
-}
-
-
-def templates(text: str) -> list[str]:
-    """A table: templates stand apart by more than one space."""
-    return re.split(r"\s{2,}", text.strip())
-
-
-LITERALS = {
-    "vec": ["torch.tensor([0.5, -1.0])", "torch.ones(2)", "torch.zeros(2)"],
-    "three": ["torch.ones(3)", "torch.tensor([1.0, 0.25, -2.0])"],
-    "mat": ["torch.eye(2)", "torch.ones(2, 2)", "torch.tensor([[0.5, -1.0], [2.0, 0.0]])"],
-    "num": ["torch.tensor(0.5)", "torch.tensor(-2.0)"],
-    "int": ["0", "1", "2", "3", "5", "-1"],
-    "float": ["0.5", "-1.5", "2.0"],
-    "bool": ["True", "False"],
-    "str": ["'a'", "'b'", "'ef'", "''"],
-    "ints": ["[1, 2]", "[]", "[3, 0, 2]", "[-1]"],
-    "deque": ["collections.deque([1, 2])"],
-    "whole": ["{1, 2}", "set()"],
-    "table": ["{'a': 1}", "{'b': 2, 'a': 0}", "{}"],
-    "tensors": ["[torch.ones(2), torch.zeros(2)]"],
-    "pair": ["(torch.ones(2), 1)"],
-    "box": ["Box(torch.ones(2))"],
-}
-
-VALUES = {
-    "vec": templates("""
-        torch.sin(<vec>)   <vec>.cos()   <vec> + <vec>   <vec> - <num>   <vec> * <float>   <vec> * <int>   <mat> @ <vec>
-        <vec>.clamp(-1, 1)   <vec>.tanh()   <mat>[0]   <mat>[:, 1]   <mat>.sum(0)   <mat>.diagonal()   <three>[1:]
-        torch.where(<vec> > 0, <vec>, <vec>)   torch.stack([<num>, <num>])   <vec>.flip(0)   <vec>.view(2)
-        <vec>.detach()   <vec>.clone()   <vec>.clone().mul_(<float>)   <box!>.tensor   <box!>.nested[1]['k']
-        <tensors!>[0]   <tensors!>[-1]   <pair!>[0]   <box!>.scaled(<float>)   <box!>.scaled(by=<int>)   <box!>.step()
-        (<*vec> if <cond> else <*vec>)   sum([<*vec> for <k:int> in <^ints>[:3]], <vec>)   down(<int> % 3, <vec>)
-        functools.reduce(torch.add, <tensors>, <vec>)   next(<*vec> for <k:int> in [1, 2])   <mat>.view(4)[::3]
-        functools.reduce(lambda <a:vec>, <b:vec>: <*vec>, <tensors>[:3], <vec>)   torch.cat([<vec>[:1], <vec>[1:]])
-        <gives_vec!>()   <gives_vec!>(<int>)   (<vec+> := <vec>)   max(<tensors>[:3], key=lambda <a:vec>: <*int>)
-    """),
-    "three": templates("""
-        <three>.sin()   <three> * <float>   torch.cat([<vec>, <num>.reshape(1)])   torch.arange(3) * <num>
-    """),
-    "mat": templates("""
-        <mat> + <mat>   <mat> @ <mat>   <mat>.t()   <mat>.tanh()   torch.outer(<vec>, <vec>)   <mat> * <num>
-        <mat> * <vec>   torch.stack([<vec>, <vec>])   <mat>.clone()   <vec>.expand(2, 2)
-        <vec>.unsqueeze(0) + <vec>.unsqueeze(1)
-    """),
-    "num": templates("""
-        <vec>.sum()   <vec>[0]   <vec> @ <vec>   <mat>.mean()   <num> * <float>   <mat>[0, 1]   <vec>.max()
-        <num>.tanh()   <three>.sum()   <num> + <int>   <num> - <num>   <vec>[<int> % 2]
-    """),
-    "int": templates("""
-        <int> + 1   (<int> + <int>) % 9   <int> - <int>   <int> * <int> % 7   <int> // <int>   -<int>   len(<ints>)
-        <ints!>[0]   <ints!>[<int>]   <table!>.get('a', 0)   <table!>['b']   sum(<ints>)   max(<ints>, default=0)
-        len(str(<vec>.shape))   <mat>.shape[0]   <vec>.dim()   <box!>.count   <box!>.doubled   <box!>.nested[0][0]
-        <box!>.shared   len(<deque!>)   sum(<*int> for <k:int> in <^ints>[:3])   sum(numbers(<int>))   next(<walk!>, 0)
-        <gives_int!>()   <gives_int!>(<int>)   (<int+> := <int>)   (<*int> if <cond> else <*int>)   <pair!>[1]
-        int(<bool>)   len(<str>)   int(torch.is_grad_enabled())   sorted(<ints>)[0]   sum(<makes!>())   TOTAL
-        len(<box!>.items)   getattr(<box!>, 'extra_count', <int>)   <ints!>.count(<int>)   len(HISTORY)
-        min(<int>, <int>)
-    """),
-    "float": templates("""
-        <float> * 0.5   float(<int>)   <int> / 2   math.sin(<float>)   -<float>   round(<float>, 1)   <float> + <int>
-    """),
-    "bool": templates("""
-        <int> > <int>   <int> == <int>   <int> in <ints>   'a' in <table!>   not <ints>   <ints!> is <ints!>
-        <vec!> is <vec!>   0 < <int> < 3   <vec>.shape[0] == 2   isinstance(<int>, int)   <bool> and <*bool>
-        <bool> or <*bool>   not <bool>   <str> < <str>   <vec>.requires_grad   len(<ints>) > 2
-        hasattr(<box!>, 'extra')   any(<*bool> for <k:int> in <^ints>[:3])   <ints!> == <ints!>
-        <box!>.tensor is <vec!>   <int> in <whole!>
-    """),
-    "str": templates("""
-        <str> + 'c'   f'{<int!>}-{<str!>}'   str(<int>)   <str>.upper()   <str>[:2]   'n%d' % <int>
-        type(<vec>).__name__   '-'.join(str(<*int>) for <k:int> in <^ints>[:3])   f'{<float!>:.2f}'
-        ('y' if <bool> else <*str>)
-    """),
-    "ints": templates("""
-        <ints> + [<int>]   [<*int> for <k:int> in <^ints>[:3]]   [<*int> for <k:int> in <^ints>[:3] if <*bool>]
-        list(range(<int> % 4))   sorted(<ints>, reverse=<bool>)   sorted(<ints>, key=lambda <k:int>: <*int>)
-        <ints>[1:]   list(<ints>)   list(map(lambda <k:int>: <*int>, <ints>[:3]))   [*<ints>, <int>]   <box!>.items
-        list(<table!>.values())   list(<deque!>)   sorted(<whole!>)   list(reversed(<ints>))   list(<makes!>())
-        [<*int> for <k:str> in <table!>]   [<k> + 1 for <k:int> in <^ints>]   list(itertools.islice(<walk!>, 2))
-        list(numbers(<int>))   (<*ints> if <cond> else <*ints>)
-    """),
-    "deque": ["collections.deque(<ints>)", "collections.deque(<ints>, maxlen=2)"],
-    "whole": ["{<int>, <int>}", "set(<ints>)", "<whole> | {<int>}", "{<*int> for <k:int> in <^ints>[:3]}"],
-    "table": templates("""
-        {'a': <int>, 'c': <int>}   dict(<table!>)   {**<table!>, 'b': <int>}
-        {<*str>: <*int> for <k:int> in <^ints>[:3]}
-    """),
-    "tensors": templates("""
-        [<vec>, <vec>]   [<*vec> for <k:int> in range(2)]   <tensors> + [<vec>]   list(<mat>)   [*<mat>.unbind(1)]
-    """),
-    "pair": ["(<vec>, <int>)"],
-    "box": ["Box(<vec>)", "Box(<vec>, <ints>)"],
-}
-
-# Values that no graph can hold: the trace ends there.
-BREAKING_VALUES = {
-    "vec": templates("""
-        apart(<vec>)   <vec> * <num>.item()   torch.tensor(<vec>.tolist())
-        max(<tensors>, key=lambda <a:vec>: <a>.sum())
-    """),
-    "int": ["int(<num>.clamp(-3, 3).item())", "apart(<int>)", "(print(<int>) or <int>)"],
-    "float": ["<num>.item()", "<vec>.tolist()[0]"],
-    "bool": ["bool(<num> > 0)", "(<vec> > 0).any().item()", "<vec>.tolist()[0] > 0"],
-    "str": ["('+' if <num> > 0 else '-')"],
-    "ints": ["[int(<a>) for <a:float> in <^vec>.clamp(-3, 3).tolist()]"],
-    "num": ["torch.tensor(<num>.item())"],
-}
-TENSOR_CONDITIONS = templates("""
-    <num> > 0   (<vec> > 0).any()   <vec>[0] < <vec>[1]   not <num> > 0   <bool> and <num> < <float>
-    <num> > 0 or <*bool>
-""")
-
-BINDINGS = ["<vec=> = <vec>"] * 6 + ["<int=> = <int>"] * 4 + templates("""
-    <mat=> = <mat>   <num=> = <num>   <three=> = <three>   <float=> = <float>   <bool=> = <bool>   <str=> = <str>
-    <ints=> = <ints>   <ints=> = <ints!>   <vec=> = <vec!>   <deque=> = <deque>   <whole=> = <whole>
-    <table=> = <table>   <table=> = <table!>   <tensors=> = <tensors>   <pair=> = <pair>   <box=> = Box(<vec>)
-    <box=> = <box!>   <int~> += <int>   <str~> += <str>   del <vec->   del <int->   <int=>, *<ints=> = <ints>
-    <vec=>, <int=> = <pair>   *<tensors=>, <vec=> = <mat>   (<vec=>, <int=>), <int=> = <pair>, <int>
-    <vec=> = <vec=> = <vec>   <vec=>, <vec=> = <tensors>   <gives_vec+> = lambda <k:int>=<int>: <*vec>
-    <gives_int+> = lambda <k:int>=<int>: <*int>   <walk+> = iter(<ints>)   <walk+> = numbers(<int>)
-    <walk+> = <makes!>()   <walk+> = (<*int> for <k:int> in <^ints>[:3])   <walk+> = map(lambda <k:int>: <*int>, <ints>)
-""")
-IN_PLACE = templates("""
-    <vec~> += <vec>   <vec!>.mul_(<float>)   <vec!>.add_(<vec>)   <vec!>[0] = <num>   <vec!>[<int> % 2] = <float>
-    <mat!>[1] = <vec>   <mat!>[:, 0] += <vec>   <mat!>.t_()   <vec!>.copy_(<vec>)   <vec!>.zero_()
-    <box!>.tensor.add_(1)   <box!>.tensor[1] = <float>   <tensors!>[0].neg_()   <box!>.tensor *= <float>
-    torch.cos(<vec>, out=<vec!>)
-""")
-CONTAINERS = templates("""
-    <ints!>.append(<int>)   <ints!>[0] = <int>   <ints!>.pop()   <ints!>.insert(0, <int>)
-    <ints!>.extend([<int>, <int>])   <ints!>.sort()   <ints!>.reverse()   del <ints!>[0]   <ints!>[1:] = [<int>]
-    <ints!>.clear()   <ints~> += [<int>]   <ints!>.remove(<int>)   <table!>['a'] = <int>   <table!>[<str>] = <int>
-    <table!>['a'] += <int>   <table!>.clear()   <table!>.pop('b', None)   del <table!>['a']   <table!>.update(c=<int>)
-    <int=> = <table!>.setdefault('d', <int>)   <deque!>.append(<int>)   <deque!>.appendleft(<int>)   <deque!>.rotate(1)
-    <int=> = <deque!>.popleft()   <int=> = <ints!>.pop(0)   <whole!>.add(<int>)   <whole!>.discard(<int>)
-    <tensors!>.append(<vec>)   <tensors!>[0] = <vec>   <vec=> = <tensors!>.pop()
-""")
-OBJECTS = templates("""
-    <box!>.count = <int>   <box!>.count += <int>   <box!>.doubled = <int>   <box!>.tensor = <vec>   <box!>.extra = <vec>
-    del <box!>.extra   <box!>.items.append(<int>)   <box!>.nested[0][0] = <int>   <box!>.nested[1]['k'] = <vec>
-    <box!>.items = <ints>   setattr(<box!>, 'extra_count', <int>)   <box!>.tensor, <box!>.count = <vec>, <int>
-    Box.shared = <int>
-""")
-GLOBALS = templates("""
-    TOTAL += <int>   TOTAL = <int>   HISTORY.append(<int>)   HISTORY[0] = <int>   CACHE[<str>] = <vec>
-    CACHE.pop('a', None)
-""")
-BREAKING_STATEMENTS = [
-    *("print(<int>)", "print(<str>, <int>)", "<float=> = <num>.item()", "<int=> = apart(<int>)", "<vec=> = apart(<vec>)"),
-    *("change_apart(<ints!>)", "<box!>.count = int(<vec>.sum().clamp(-3, 3).item())", "print(<box!>.count, <ints!>)"),
-    *(["minidynamo.graph_break()"] * 3 if hasattr(minidynamo, "graph_break") else []),
-]
-ENDINGS = ["if <cond>:\n    raise Problem(<int>)", "assert <cond>, <str>", "if <cond>:\n    return <result>"]
-
-FOR_HEADERS = templates("""
-    for <k:int> in range(<int> % 4):   for <k:int> in <ints!>:   for <i:int>, <k:int> in enumerate(<ints!>):   for <k:int> in <ints>[:3]:
-    for <k:str>, <i:int> in <table!>.items():   for <k:int>, <a:vec> in zip(<ints>[:3], <tensors>):
-    for <a:vec> in <tensors!>:   for <a:vec> in <mat>:   for <k:int> in sorted(<whole!>):   for <k:int> in <deque!>:
-    for <k:int> in numbers(<int>):   for <k:int> in <makes!>():   for <k:int>, <i:int> in zip(<walk!>, range(3)):
-    for <k:int> in reversed(<ints>):
-""")
-WITH_HEADERS = templates("""
-    with torch.no_grad():   with Noted(<ints!>):   with noted(<ints!>) as <k:int>:   with torch.enable_grad():
-    with contextlib.suppress(Problem, IndexError):   with Noted(<ints!>), torch.no_grad():
-    with noted(<box!>.items) as <k:int>:
-""")
-CAUGHT = ["Problem", "(IndexError, KeyError)", "ZeroDivisionError", "Exception", "(Problem, ValueError)", "LookupError"]
-
-# Module-level definitions; a program has those that it names.
-IMPORTS = ["collections", "contextlib", "functools", "itertools", "math", "torch", "minidynamo"]
-DEFINITIONS = {
-    "TOTAL": "TOTAL = 3",
-    "HISTORY": "HISTORY = [1, 2]",
-    "CACHE": "CACHE = {}",
-    "Problem": "class Problem(Exception):\n    pass",
-    "Noted": """class Noted:
-    def __init__(self, log):
-        self.log = log
-
-    def __enter__(self):
-        self.log.append(7)
-
-    def __exit__(self, kind, error, where):
-        self.log.append(8 if kind is None else 9)""",
-    "noted": """@contextlib.contextmanager
-def noted(log):
-    log.append(4)
-    try:
-        yield len(log)
-    finally:
-        log.append(6)""",
-    "apart": """@minidynamo.disable
-def apart(value):
-    HISTORY.append(len(HISTORY))
-    return value + 1""",
-    "change_apart": "@minidynamo.disable\ndef change_apart(log):\n    log.append(len(log))",
-    "numbers": "def numbers(count):\n    for k in range(count % 4):\n        yield k * 2",
-    "down": "def down(count, t):\n    return t if count <= 0 else down(count - 1, t.sin())",
-    "Box": """class Box:
-    shared = 1
-
-    def __init__(self, tensor, items=(2, 1)):
-        self.tensor = tensor
-        self.items = items if isinstance(items, list) else list(items)
-        self.count = 2
-        self.nested = [[1, 2], {"k": tensor}]
-
-    @property
-    def doubled(self):
-        return self.count * 2
-
-    @doubled.setter
-    def doubled(self, value):
-        self.count = value // 2
-
-    def scaled(self, by):
-        return self.tensor * by
-
-    def step(self):
-        self.count += 1
-        return self.tensor + self.count""",
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -273,16 +53,35 @@ class Program:
     statements: int
 
 
+PARAMETERS = {"x": "vec", "y": "mat", "items": "ints", "table": "table", "box": "box", "leaf": "leaf"}
+# How a helper takes what follows its first argument.
+FORMS = ("plain", "plain", "named", "more", "keywords")
+
+
+@dataclasses.dataclass(frozen=True)
+class Signature:
+    parameters: dict[str, str]  # names, and kinds
+    result: str
+    form: str  # one of FORMS
+
+    @property
+    def text(self) -> str:
+        first, *others = self.parameters
+        if self.form == "named":
+            return ", ".join([first, "/", *(["*", *others] if others else ())])
+        return ", ".join([*self.parameters, *{"more": ["*more"], "keywords": ["**keywords"]}.get(self.form, [])])
+
+
 @dataclasses.dataclass(frozen=True)
 class Hole:
     tag: str
     kind: str
     form: str  # one of "", "!", "~", "=", "+", "-", "binder", "bound"
-    prefix: str  # "", "^" or "*"
+    prefix: str  # "", "^", "*" or "%"
     bare: bool  # stands alone between brackets or commas, so that it needs none of its own
 
 
-HOLE = re.compile(r"<([*^]?)(\w+)(?::(\w+))?([!~=+-]?)>")
+HOLE = re.compile(r"<([*^%]?)(\w+)(?::(\w+))?([!~=+-]?)>")
 
 
 @functools.cache
@@ -316,11 +115,6 @@ def bracketed(text: str) -> str:
     return text
 
 
-@functools.cache
-def below(count: int) -> st.SearchStrategy[int]:
-    return st.integers(0, count - 1)
-
-
 class Scope:
     """The names of one function while it is written.
 
@@ -340,7 +134,7 @@ class Scope:
         self.result = result
         self.loops = 0
         self.in_except = False
-        self.writes_global = False
+        self.writes_global: set[str] = set()
 
     def bind(self, name: str, kind: str) -> None:
         self.own[name] = kind
@@ -357,27 +151,33 @@ class Scope:
         return [name for name in self.assignable(kind) if self.fresh and name in self.fresh[-1]]
 
 
-class Writer:
-    """Writes one program. Draws everything that it decides; 0 is always the simplest."""
+CALLS_METHODS = re.compile(r"leaf|Leaf|Base|gives_|<makes|<walk|<talk|<box!>\.\w+\(")
 
-    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
-        self.draw = draw
-        self.differentiable = self.chance(4)
+
+class Writer:
+    """Writes one program. Draws everything that it decides."""
+
+    def __init__(self, numbers: random.Random) -> None:
+        self.numbers = numbers
+        self.differentiable = self.chance(3)
+        self.careless = self.chance(3)  # changes in place what autograd may have saved
         self.unbroken = self.chance(10)  # nothing that is known to end a graph
         self.functions: list[str] = []
-        self.signatures: dict[str, tuple[list[str], str]] = {}
+        self.classes = ["Leaf"]  # of the module, that classes may derive from
+        self.signatures: dict[str, Signature] = {}
         self.costs: dict[str, int] = {}
         self.scope = Scope({}, {}, None)
         self.names = 0
         self.statements = 0
         self.inner = 0
+        self.in_method = False  # what is being written may be a method of a leaf, so that it must not call one
         self.nesting = 0  # functions being written
         self.times = 1  # how often what is being written runs, at most
         self.cost = 0
         self.breaks = False
 
     def below(self, count: int) -> int:
-        return int(self.draw(below(count)))
+        return int(self.numbers.random() * count)
 
     def chance(self, one_in: int) -> bool:
         return self.below(one_in) == one_in - 1
@@ -399,17 +199,23 @@ class Writer:
         names = self.scope.readable(kind)
         if kind == "ints":
             names.append("HISTORY")
+        if kind == "leaf_class":
+            names += self.classes
         if kind in ("gives_vec", "gives_int", "makes"):  # the rest of the budget must allow the call
             names = [name for name in names if self.costs.get(name, 1) * self.times < COST_LIMIT]
         return names
 
-    def usable(self, templates: Sequence[str]) -> list[str]:
-        found = []
-        for template in templates:
-            _, needed = parsed(template)
-            if all(self.candidates(form, kind) for form, kind in needed) and not (self.inner and ":=" in template):
-                found.append(template)
-        return found
+    def is_usable(self, template: str) -> bool:
+        if (self.inner and ":=" in template) or (self.in_method and CALLS_METHODS.search(template)):
+            return False
+        return all(self.candidates(form, kind) for form, kind in parsed(template)[1])
+
+    def one_of(self, templates: Sequence[str], otherwise: Sequence[str] = ()) -> str:
+        """One of the templates for which all names are there."""
+        for _ in range(5):
+            if self.is_usable(template := self.choose(templates)):
+                return template
+        return self.choose([one for one in templates if self.is_usable(one)] or otherwise)
 
     def fill(self, template: str, depth: int = 2, bound: dict[str, str] | None = None) -> str:
         """The template with its holes filled. `bound` receives the template's own variables, by kind."""
@@ -442,23 +248,24 @@ class Writer:
         if kind == "result":
             text = self.result()
         elif hole.prefix:
-            with self.inside(own if hole.prefix == "*" else {}):
+            with self.inside({} if hole.prefix == "^" else own, in_method=hole.prefix == "%"):
                 text = self.value(kind, depth - 1)
         else:
             text = self.value(kind, depth - 1)
         return text if hole.bare else bracketed(text)
 
     @contextlib.contextmanager
-    def inside(self, own: dict[str, str]) -> Iterator[None]:
-        """Within a lambda, a comprehension or a branch of an expression, with its variables."""
-        seen = self.scope.seen
+    def inside(self, own: dict[str, str], in_method: bool = False) -> Iterator[None]:
+        """Within a lambda, a method, a comprehension or a branch of an expression, with its variables."""
+        seen, was_in_method = self.scope.seen, self.in_method
         self.scope.seen = {**seen, **own}
+        self.in_method |= in_method
         self.inner += 1
         self.times *= 4
         yield
         self.times //= 4
         self.inner -= 1
-        self.scope.seen = seen
+        self.scope.seen, self.in_method = seen, was_in_method
 
     # Expressions
 
@@ -466,7 +273,7 @@ class Writer:
         if kind == "cond":
             if not self.unbroken and self.chance(3):
                 self.breaks = True
-                return self.fill(self.choose(self.usable(TENSOR_CONDITIONS)), depth)
+                return self.fill(self.one_of(TENSOR_CONDITIONS), depth)
             kind = "bool"
         form = self.below(14) if depth > 0 else 0
         if form <= (0 if kind == "bool" else 4):
@@ -474,14 +281,14 @@ class Writer:
             return self.choose([*names, self.choose(LITERALS[kind])] if names else LITERALS[kind])
         if form == 13 and kind in BREAKING_VALUES and not self.unbroken:
             self.breaks = True
-            return self.fill(self.choose(self.usable(BREAKING_VALUES[kind])), depth)
-        if form == 12 and kind in ("vec", "int", "ints"):
+            return self.fill(self.one_of(BREAKING_VALUES[kind]), depth)
+        if form == 12 and kind in ("vec", "int", "ints") and not self.in_method:
             return self.call(kind, depth)
-        return self.fill(self.choose(self.usable(VALUES[kind])), depth)
+        return self.fill(self.one_of(VALUES[kind]), depth)
 
     def call(self, kind: str, depth: int) -> str:
         """A call of a helper function: one that there is, or one written for it."""
-        known = [name for name, (_, result) in self.signatures.items() if result == kind]
+        known = [name for name, signature in self.signatures.items() if signature.result == kind]
         known = [name for name in known if self.costs[name] * self.times < COST_LIMIT]
         if self.nesting < 3 and len(self.signatures) < 4 and self.times < 20:
             known.append("")
@@ -489,8 +296,16 @@ class Writer:
             return self.choose(LITERALS[kind])
         name = self.choose(known) or self.helper(kind)
         self.cost += self.costs[name] * self.times
-        parameters = self.signatures[name][0]
-        arguments = [self.value(parameter, depth - 1) for parameter in parameters]
+        signature = self.signatures[name]
+        arguments = []
+        named = False
+        for number, (parameter, its_kind) in enumerate(signature.parameters.items()):
+            named |= number > 0 and (signature.form == "named" or (signature.form == "plain" and self.chance(5)))
+            value = self.value(its_kind, depth - 1)
+            arguments.append(f"{parameter}={value}" if named else value)
+        more = {"more": ["*(1, 2)", "0", "*items"], "keywords": ["**{'a': 1}", "b=2", "**table"]}.get(signature.form)
+        if more is not None and self.nesting == 1 and self.chance(2):
+            arguments.append(self.choose(more))
         return f"{name}({', '.join(arguments)})"
 
     def result(self) -> str:
@@ -499,6 +314,7 @@ class Writer:
         if self.nesting > 1:
             return ""  # a generator function's
         kinds = ["vec", "mat", "num", "int", "ints", "table", "float", "tensors", "three", "box", "str", "whole", "deque", "pair"]
+        kinds += ["leaf", "wrap", "point", "loose", "bool", "colour"]
         values = []
         for _ in range(1 + self.below(4)):
             kind = self.choose(kinds)
@@ -508,7 +324,7 @@ class Writer:
 
     # Functions
 
-    def function(self, name: str, parameters: dict[str, str], scope: Scope, length: int, ends: Sequence[str] = ()) -> list[str]:
+    def function(self, name: str, signature: str, scope: Scope, length: int, ends: Sequence[str] = ()) -> list[str]:
         """A definition. `ends` are templates written after the body, in the order given, each after a part of it."""
         outer = self.scope, self.times, self.cost, self.breaks, self.inner, self.statements
         self.scope, self.times, self.cost, self.inner = scope, 1, 0, 0
@@ -516,41 +332,58 @@ class Writer:
         body: list[str] = []
         for end in ends or ("return <result>",):
             body += self.block(length, may_be_empty=True)
-            body += self.simple(end)
+            body += self.simple(self.one_of([end], ["yield <int>"]))
         if scope.writes_global:
-            body.insert(0, "global TOTAL")
+            body.insert(0, f"global {', '.join(sorted(scope.writes_global))}")
         self.nesting -= 1
         self.costs[name] = self.cost + 1
         self.scope, self.times, self.cost, self.breaks, self.inner, _ = outer
-        signature = ", ".join(f"{parameter}{'' if kind != 'default' else '=1'}" for parameter, kind in parameters.items())
         return [f"def {name}({signature}):", *indented(body)]
 
     def helper(self, result: str) -> str:
         """Writes a function at module level; returns its name."""
-        kinds = [self.choose(("vec", "int", "ints", "box")) for _ in range(self.below(3))]
-        kinds = [result, *kinds]
+        kinds = [result, *(self.choose(("vec", "int", "ints", "box", "leaf")) for _ in range(self.below(3)))]
         parameters = {self.new(kind): kind for kind in kinds}
         name = f"helper{len(self.signatures)}"
-        self.signatures[name] = (kinds, "none yet")  # it must not call itself
-        self.functions.append("\n".join(self.function(name, parameters, Scope(dict(parameters), {}, result), 3)))
-        self.signatures[name] = (kinds, result)
+        signature = Signature(parameters, "none yet", self.choose(FORMS))  # it must not call itself
+        self.signatures[name] = signature
+        scope = Scope(dict(parameters), {}, result)
+        if signature.form == "more":
+            scope.seen = {"more": "ints"}
+        if signature.form == "keywords":
+            scope.seen = {"keywords": "table"}
+        self.functions.append("\n".join(self.function(name, signature.text, scope, 3)))
+        self.signatures[name] = dataclasses.replace(signature, result=result)
         return name
 
     def closure(self) -> list[str]:
         kind = self.choose(("gives_vec", "gives_int", "makes"))
         scope = self.scope
         shared = {n: k for n, k in scope.own.items() if k in ("vec", "int", "ints") and n not in scope.fixed and self.chance(3)}
-        parameters = {} if kind == "makes" else {self.new("int"): "default"}
-        own = {**shared, **dict.fromkeys(parameters, "int")}
+        parameters = {} if kind == "makes" else {self.new("int"): "int"}
         result = {"gives_vec": "vec", "gives_int": "int", "makes": None}[kind]
-        ends = ["yield <int>"] * (1 + self.below(3)) if kind == "makes" else ()
+        ends = [self.choose(YIELDS) for _ in range(1 + self.below(3))] if kind == "makes" else ()
         name = self.new(kind)
-        inner = Scope(own, {n: k for n, k in {**scope.seen, **scope.own}.items() if n not in shared}, result)
-        lines = self.function(name, parameters, inner, 2, ends)
+        inner = Scope({**shared, **parameters}, {n: k for n, k in {**scope.seen, **scope.own}.items() if n not in shared}, result)
+        lines = self.function(name, ", ".join(f"{parameter}=1" for parameter in parameters), inner, 2, ends)
         if shared:
             lines.insert(1, f"    nonlocal {', '.join(shared)}")
         scope.bind(name, kind)
         return lines
+
+    def class_statement(self) -> list[str]:
+        name = self.new("leaf_class")
+        lines = []
+        base = self.choose(self.candidates("!", "leaf_class"))
+        for template in self.numbers.sample(CLASS_BODIES, 1 + self.below(3)):
+            with self.inside({}, in_method=True):
+                lines += [*self.fill(template, 2 if self.nesting else 1).split("\n"), ""]
+            self.statements += 1
+        if self.nesting == 0:
+            self.classes.append(name)
+        else:
+            self.scope.bind(name, "leaf_class")
+        return [f"class {name}({base}):", *indented(lines[:-1])]
 
     # Statements
 
@@ -566,8 +399,8 @@ class Writer:
             lines += self.statement()
         elif not scope.fresh:
             scope.fresh.append(set())
-        while self.statements < 40 and self.cost < COST_LIMIT and (more := self.draw(next_statement(self, length))):
-            lines += more
+        while self.statements < 40 and self.cost < COST_LIMIT and self.below(length + 1):
+            lines += self.statement()
         if not may_be_empty:
             scope.fresh.pop()
             if not self.chance(16):  # else some may be unbound where they are read
@@ -589,16 +422,16 @@ class Writer:
         table = self.choose(STATEMENTS)
         if isinstance(table, str):
             if len(self.scope.fresh) > 3 or self.statements > 40:
-                return self.simple(self.choose(self.usable(BINDINGS)))
+                return self.simple(self.one_of(BINDINGS))
             lines: list[str] = getattr(self, table)()
             return lines
         # Changes in place of what autograd saved would end the program early.
-        if (table is IN_PLACE and self.differentiable) or (table is BREAKING_STATEMENTS and self.unbroken):
+        if (table is IN_PLACE and self.differentiable and not self.careless) or (table is BREAKING_STATEMENTS and self.unbroken):
             table = BINDINGS
-        template = self.choose(self.usable(table) or self.usable(BINDINGS))
+        template = self.one_of(table, ["<vec=> = <vec>"])
         lines = self.simple(template)
-        if template.startswith("TOTAL"):
-            self.scope.writes_global = True
+        if written := re.match(r"([A-Z]{2,}) \+?= ", template):
+            self.scope.writes_global.add(written[1])
         if table is BREAKING_STATEMENTS and BREAKS not in lines[0]:
             lines[0] += BREAKS
         return lines
@@ -613,7 +446,7 @@ class Writer:
 
     def for_loop(self) -> list[str]:
         bound: dict[str, str] = {}
-        header = self.simple(self.choose(self.usable(FOR_HEADERS)), bound)
+        header = self.simple(self.one_of(FOR_HEADERS), bound)
         over = re.search(r"(?: in |enumerate\()((?:l|ts|items|HISTORY)\d*)\)?:", header[0])
         if over is None:
             return self.loop(header, [], bound)
@@ -647,7 +480,7 @@ class Writer:
         """break or continue, or in an except block raise; else any way to end a function."""
         words = ["break", "continue"] * (self.scope.loops > 0) + ["raise"] * self.scope.in_except
         if not words:
-            return self.simple(self.choose(ENDINGS))
+            return self.simple(self.one_of(ENDINGS))
         return self.simple(f"if <cond>:\n    {self.choose(words)}")
 
     def try_block(self) -> list[str]:
@@ -655,9 +488,9 @@ class Writer:
         lines = ["try:", *indented(self.block(2))]
         form = self.below(4)  # except, except and else, all, finally
         if form < 3:
-            error = f"error{self.names}"
+            error = self.new("error")
             was_in_except, scope.in_except = scope.in_except, True
-            handler = self.block(1)
+            handler = self.block(1, own={error: "error"})
             scope.in_except = was_in_except
             if self.chance(4):
                 handler += self.simple(f"raise Problem(<int>) from {error}")
@@ -670,7 +503,7 @@ class Writer:
 
     def with_block(self) -> list[str]:
         bound: dict[str, str] = {}
-        header = self.simple(self.choose(self.usable(WITH_HEADERS)), bound)
+        header = self.simple(self.one_of(WITH_HEADERS), bound)
         return [*header, *indented(self.block(2, own=bound))]
 
     def swap(self) -> list[str]:
@@ -682,40 +515,68 @@ class Writer:
         return self.simple(f"{first}, {second} = {second}, {first}")
 
     def matched(self) -> list[str]:
-        number, rest = self.new("int"), self.new("ints")
-        lines = [*self.simple("match <ints>:"), f"    case [{number}, *{rest}]:"]
-        lines += indented(indented(self.block(1, own={number: "int", rest: "ints"})))
-        return [*lines, "    case _:", *indented(indented(self.block(1)))]
+        subject = self.one_of(list(MATCHED))
+        lines = self.simple(f"match {subject}:")
+        for pattern in self.numbers.sample(MATCHED[subject], 1 + self.below(3)):
+            bound: dict[str, str] = {}
+            lines += indented(self.simple(f"case {pattern}:", bound))
+            lines += indented(indented(self.block(1, own=bound)))
+        if self.chance(2):
+            lines += ["    case _:", *indented(indented(self.block(1)))]
+        return lines
 
     # The whole
 
-    def inputs(self, number: int) -> str:
-        tensors = [f"torch.tensor({values})" for values in ("[0.5, -1.0]", "[-2.0, 0.25]", "[3.0, 1.5]")[number:]]
-        lists = ["[1, 2]", "[4, 0, 1]", "[]", "[2, 3]"][number:]
+    def inputs(self) -> str:
+        tensors = [f"torch.tensor({values})" for values in ("[0.5, -1.0]", "[-2.0, 0.25]", "[3.0, 1.5]")]
         lines = [
             f"x = {self.choose(tensors)}",
             f"y = torch.tensor([[1.0, 0.5], [-0.5, 2.0]]{', requires_grad=True' if self.differentiable else ''})",
-            f"items = {self.choose(lists)}",
+            f"items = {self.choose(['[1, 2]', '[4, 0, 1]', '[]', '[2, 3]'])}",
             f"table = {self.choose(LITERALS['table'])}",
             f"box = Box({self.choose(['x', *tensors])}{self.choose(['', ', items'])})",
-            "return x, y, items, table, box",
+            f"leaf = {self.choose(self.classes)}({self.choose(['x', 'y[0]', *tensors])})",
+            f"KEPT[:] = {', '.join(PARAMETERS)}",
+            "return tuple(KEPT)",
         ]
-        return "\n".join([f"def {'inputs' if number == 0 else 'other_inputs'}():", *indented(lines)])
+        return "\n".join(["def inputs():", *indented(lines)])
+
+    def changed_inputs(self, number: int, defined: set[str]) -> str:
+        """A function that changes one thing or several, in new arguments or in those of the call before, and returns them."""
+        names = ", ".join(PARAMETERS)
+        lines = [f"{names} = {self.choose(['inputs()', 'inputs()', 'KEPT'])}"]
+        written = set()
+        for _ in range(1 + self.below(2)):
+            table = TENSOR_CHANGES if self.chance(4) else CHANGES
+            change = self.choose(table)
+            while not needed_by(change) <= defined:
+                change = self.choose(table)
+            lines += ["with contextlib.suppress(Exception):", f"    {change}"]
+            written |= needed_by(change) & {change.split(" = ")[0]}
+        if written:
+            lines.insert(0, f"global {', '.join(sorted(written))}")
+        lines += [f"KEPT[:] = {names}", "return tuple(KEPT)"]
+        return "\n".join([f"def changed{number}():", *indented(lines)])
 
     def program(self) -> Program:
-        parameters = {"x": "vec", "y": "mat", "items": "ints", "table": "table", "box": "box"}
-        f = "\n".join(self.function("f", parameters, Scope(dict(parameters), {}, None), 20))
-        inputs = [self.inputs(0), self.inputs(1)]
-        calls = self.choose(["inputs, other_inputs", "inputs, inputs, other_inputs", "inputs, other_inputs, inputs"])
-        parts = [*self.functions, f, *inputs]
-        return Program("\n\n\n".join([definitions("\n".join(parts)), *parts, f"calls = [{calls}]"]) + "\n", self.statements)
+        while self.chance(4):
+            self.functions.append("\n".join(self.class_statement()))
+        f = "\n".join(self.function("f", ", ".join(PARAMETERS), Scope(dict(PARAMETERS), {}, None), 20))
+        parts = [*self.functions, f, self.inputs()]
+        defined = defined_in("\n".join(parts))
+        calls = ["inputs"]
+        for number in range(1 + self.below(3)):
+            calls += ["inputs"] * self.chance(3) + [f"changed{number}"]
+            parts.append(self.changed_inputs(number, defined))
+        calls += ["inputs"] * self.chance(2)
+        return Program("\n\n\n".join([definitions("\n".join(parts)), *parts, f"calls = [{', '.join(calls)}]"]) + "\n", self.statements)
 
 
 # What a statement may be: a table of templates or a method of the writer, as often as it is to appear.
 STATEMENTS: list[Any] = [
-    *([BINDINGS] * 8 + [BREAKING_STATEMENTS] * 6 + [CONTAINERS] * 4 + [OBJECTS] * 3 + [IN_PLACE] * 3 + [GLOBALS] * 2),
+    *([BINDINGS] * 8 + [BREAKING_STATEMENTS] * 6 + [CONTAINERS] * 4 + [OBJECTS] * 5 + [IN_PLACE] * 4 + [GLOBALS] * 2 + [TALKS] * 2),
     *(["condition"] * 3 + ["for_loop"] * 3 + ["leave", "while_loop", "try_block", "with_block"] * 2),
-    *("closure", "swap", "matched"),
+    *("closure", "closure", "swap", "matched", "class_statement"),
 ]
 
 
@@ -723,24 +584,29 @@ def indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def definitions(text: str) -> str:
-    """The imports and module-level definitions that a text needs, and those that they need."""
+@functools.cache
+def needed_by(text: str) -> set[str]:
+    return DEFINITIONS.keys() & re.findall(r"\w+", text)
+
+
+def defined_in(text: str) -> set[str]:
+    """The module-level definitions that a text needs, and those that they need."""
     chosen: set[str] = set()
     wanted = set(re.findall(r"\w+", text))
     while more := wanted & DEFINITIONS.keys() - chosen:
         chosen |= more
         wanted |= {word for name in more for word in re.findall(r"\w+", DEFINITIONS[name])}
-    imports = "\n".join(f"import {module}" for module in IMPORTS if module in wanted)
-    return "\n\n\n".join([imports, *(source for name, source in DEFINITIONS.items() if name in chosen)])
+    return chosen
 
 
-@st.composite
-def next_statement(draw: Callable[[st.SearchStrategy[Any]], Any], writer: Writer, length: int) -> list[str]:
-    """A statement, or no line at the end of a block. Decision and statement are one draw, so that shrinking drops both."""
-    return writer.statement() if draw(below(length + 1)) else []
+def definitions(text: str) -> str:
+    """The imports and module-level definitions for a text."""
+    chosen = defined_in(text)
+    held = [source for name, source in DEFINITIONS.items() if name in chosen]
+    wanted = re.findall(r"\w+", "\n".join([text, *held]))
+    return "\n\n\n".join(["\n".join(f"import {module}" for module in IMPORTS if module in wanted), *held])
 
 
-@st.composite
-def programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Program:
-    """Programs with `f(x, y, items, table, box)`, its helpers, and two or three calls."""
-    return Writer(draw).program()
+def program(number: int) -> Program:
+    """The program of that number: `f(x, y, items, table, box, leaf)`, its helpers, and two to seven calls."""
+    return Writer(random.Random(number)).program()

@@ -7,6 +7,7 @@ from typing import Any
 
 import differential
 import guard_mutation
+import model_programs
 import pytest
 
 import minidynamo
@@ -21,6 +22,23 @@ def test_changes_of_a_program(path: pathlib.Path) -> None:
     backend = "eager" if header.backends is None or "eager" in header.backends else header.backends[0]
     for name, different in guard_mutation.findings(path, backend, SHARE):
         assert not different, f"after {name}:\n" + "\n".join(different)
+
+
+@pytest.mark.parametrize("name", ["attention", "lstm", "gpt2"])
+def test_changes_of_a_model(name: str, tmp_path: pathlib.Path) -> None:
+    """A few of each. All kinds: `python tests/python/guard_mutation.py --models --most 300`."""
+    if name in model_programs.LAYERS:
+        pytest.importorskip("transformers", reason="the demo and test extras install transformers")
+    (path,) = [path for path in model_programs.write_programs(tmp_path) if path.stem == name]
+    for change, different in guard_mutation.findings(path, "eager", most=8, seed=SHARE, is_model=True):
+        assert not different, f"after {change}:\n" + "\n".join(different)
+
+
+def test_overlapping_inputs_are_among_the_changes(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "two.py"
+    path.write_text("import torch\n\ndef f(x, y):\n    return x.add_(y)\n\ndef inputs():\n    return torch.ones(2), torch.ones(2)\n")
+    names = guard_mutation.Run(path).names()
+    assert {"arguments[1]: is arguments[0]", "arguments[1]: a view of arguments[0]"} <= set(names)
 
 
 BAKED = """# graphs: 1

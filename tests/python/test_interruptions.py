@@ -167,6 +167,47 @@ for f in (endless, recursive):
     assert out == "True\nTrue\n"
 
 
+@pytest.mark.parametrize("handler", ["function", "method", "callable object"])
+def test_a_handler_raises_in_a_backend(handler: str) -> None:
+    """What it raises is the program's, whatever its class: no failure of the backend."""
+    make = {"function": "raising", "method": "Handler().method", "callable object": "Handler()"}[handler]
+    out = _run(f"""
+class Late(Exception):
+    pass
+
+def raising(number, frame):
+    raise Late("the alarm")
+
+class Handler:
+    def method(self, number, frame):
+        raise Late("the alarm")
+    __call__ = method
+
+signal.signal(signal.SIGALRM, {make})
+attempts = 0
+
+def backend(graph_module, example_inputs):
+    global attempts
+    attempts += 1
+    if attempts == 1:
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        while True:
+            time.sleep(0.001)
+    return graph_module.forward
+
+@minidynamo.optimize(backend)
+def f(x):
+    return x + 1
+
+try:
+    f(x)
+except Late as error:
+    print(error, "chained" if error.__cause__ else "")
+print(f(x)[0].item(), attempts, minidynamo.debug.uncaptured())
+""")
+    assert out.split("\n")[:2] == ["the alarm ", "2.0 2 []"]
+
+
 def test_a_backend_is_interrupted() -> None:
     """Ctrl-C in a backend is no failure of the backend, and a later call captures."""
     out = _run("""

@@ -163,6 +163,40 @@ def test_training_steps(name: str, backend: str) -> None:
     assert minidynamo.stats()["graphs"] == 1
 
 
+RECURRENT: dict[str, tuple[type[nn.Module], dict[str, Any]]] = {
+    "lstm": (nn.LSTM, {}),
+    "lstm_of_projections": (nn.LSTM, {"proj_size": 2}),
+    "lstm_bidirectional": (nn.LSTM, {"num_layers": 2, "bidirectional": True, "batch_first": True}),
+    "gru": (nn.GRU, {"num_layers": 2}),
+    "rnn": (nn.RNN, {}),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("needs_gradient", [False, True], ids=["data", "activations"])
+@pytest.mark.parametrize("name", RECURRENT)
+def test_training_of_recurrent_layers(name: str, needs_gradient: bool, backend: str) -> None:
+    """In single precision, in which torch takes other kernels; with inputs that need gradients or do not, which matters too."""
+    if backend == "inductor" and name != "lstm":
+        pytest.skip("one is enough: what differs is in AOTAutograd")
+    cls, settings = RECURRENT[name]
+    torch.manual_seed(0)
+    module = cls(3, 4, **settings)
+    twin = copy.deepcopy(module)
+    optimized = minidynamo.compile(module, backend=backend, fullgraph=True)
+    for step in range(2):
+        xs = [seeded(5, 2, 3, seed=step).requires_grad_(needs_gradient) for _ in range(2)]
+        results = [flat(each(x)) for each, x in zip((twin, optimized), xs)]
+        for result in results:
+            sum((tensor.square().mean() for tensor in result), torch.zeros(())).backward()
+        for index, (expected, actual) in enumerate(zip(*results, strict=True)):
+            close(expected, actual, backend, f"step {step}, result {index}")
+        for (path, theirs), ours in zip(twin.named_parameters(), module.parameters()):
+            close(theirs.grad, ours.grad, backend, f"step {step}, gradient of {path}")
+        if needs_gradient:
+            close(xs[0].grad, xs[1].grad, backend, f"step {step}, gradient of the input")
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", CASES)
 def test_evaluation(name: str, backend: str) -> None:

@@ -48,8 +48,9 @@ def f(x):
 }
 
 
-@pytest.mark.parametrize("action", ["always", "default", "error", "ignore"])
-@pytest.mark.parametrize("backend", ["eager"])
+@pytest.mark.parametrize(
+    "action,backend", [(action, "eager") for action in ("always", "default", "error", "ignore")] + [("always", "aot_eager")]
+)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_as_eager(function, backend, action, tmp_path):
     texts = []

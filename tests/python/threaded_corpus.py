@@ -50,22 +50,11 @@ class Run:
 
     def observe(self, wrap: Callable[[Any], Any]) -> differential.Observation:
         portrait = differential.Portrait(True)
+        call = differential.Caller(portrait, str(self.path))
         target = wrap(self.program.f)
         for index, (arguments, keywords) in enumerate(self.calls):
-            name = f"call {index}"
-            try:
-                result = target(*arguments, **keywords)
-            except Exception as error:
-                differential._draw_exception(portrait, f"{name} result", error, str(self.path))
-            else:
-                portrait.draw(f"{name} result", result)
-                differential._backward(portrait, result)
-            portrait.draw(f"{name} arguments", arguments)
-            portrait.draw(f"{name} keywords", keywords)
-        differential._draw_program(portrait, self.program)
-        for leaf_path, leaf in portrait.leaves:
-            if leaf.grad is not None:
-                portrait.draw(f"gradient of {leaf_path}", leaf.grad)
+            call(f"call {index}", target, arguments, keywords)
+        call.draw_the_rest(self.program)
         return differential.Observation(portrait.lines, portrait.tensors)
 
 

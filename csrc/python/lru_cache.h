@@ -1,0 +1,21 @@
+// What a function behind functools.lru_cache has in its cache, looked at without asking it: that would count as a call,
+// or be one.
+#pragma once
+#include "python/dict_version.h"
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// The class of such functions; null with a Python error set if it cannot be had.
+PyTypeObject* lru_cache_type();
+
+// The key that a call has in the cache, as functools makes it. Null with a Python error set on failure.
+Ref lru_cache_key(PyObject* function, PyObject* positional, PyObject* keywords);
+
+// What is there under a key of which all parts compare natively (compares_natively); borrowed.
+Lookup find_in_lru_cache(PyObject* function, PyObject* key, PyObject*& result) noexcept;
+
+// Whether results have to make room when `more` come.
+bool lru_cache_overflows(PyObject* function, Py_ssize_t more) noexcept;
+
+}  // namespace minidynamo

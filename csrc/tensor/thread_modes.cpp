@@ -1,0 +1,44 @@
+#include "tensor/thread_modes.h"
+
+#include <ATen/ThreadLocalState.h>
+#include <ATen/autocast_mode.h>
+
+#include <array>
+
+namespace minidynamo {
+namespace {
+
+constexpr auto& kDevices = at::autocast::_AUTOCAST_SUPPORTED_DEVICES;
+
+int autocast_nesting() {
+  const int nesting = at::autocast::increment_nesting() - 1;
+  at::autocast::decrement_nesting();
+  return nesting;
+}
+
+}  // namespace
+
+struct ThreadModes::Saved {
+  at::ThreadLocalState state;  // grad mode, inference mode, on which devices autocast acts
+  int nesting = autocast_nesting();
+  bool keeps_casts = at::autocast::is_autocast_cache_enabled();
+  std::array<at::ScalarType, kDevices.size()> dtypes{};
+};
+
+ThreadModes::ThreadModes() : saved_(std::make_unique<Saved>()) {
+  for (size_t i = 0; i < kDevices.size(); ++i) saved_->dtypes[i] = at::autocast::get_autocast_dtype(kDevices[i]);
+}
+
+ThreadModes::~ThreadModes() = default;
+
+void ThreadModes::restore() const {
+  at::ThreadLocalState::setThreadLocalState(saved_->state);
+  at::autocast::set_autocast_cache_enabled(saved_->keeps_casts);
+  for (size_t i = 0; i < kDevices.size(); ++i) at::autocast::set_autocast_dtype(kDevices[i], saved_->dtypes[i]);
+  const int left_open = autocast_nesting() - saved_->nesting;
+  for (int i = 0; i < left_open; ++i) at::autocast::decrement_nesting();
+  for (int i = left_open; i < 0; ++i) at::autocast::increment_nesting();
+  if (left_open > 0 && saved_->nesting == 0) at::autocast::clear_cache();
+}
+
+}  // namespace minidynamo

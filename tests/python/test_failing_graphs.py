@@ -1,0 +1,127 @@
+"""A graph that raises: the program's lines are in the traceback wherever the operator stood, and the thread's modes are as before."""
+
+import pathlib
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import minidynamo
+
+
+class Block(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Conv1d(2, 2, 1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x).relu_()
+
+
+def in_library(block: Block, x: torch.Tensor) -> torch.Tensor:
+    x.add_(1)
+    return block(x) + 1
+
+
+def in_place(block: Block, x: torch.Tensor) -> torch.Tensor:
+    x.add_(1)
+    x.add_(
+        block.layers[1].weight,
+    )
+    return x
+
+
+def pure(block: Block, x: torch.Tensor) -> torch.Tensor:
+    return block.layers[1](x)
+
+
+def modes() -> tuple[Any, ...]:
+    return torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cpu"), torch.is_autocast_cache_enabled()
+
+
+def lines_of(call: Callable[..., Any], *args: Any) -> list[tuple[str, str]]:
+    try:
+        call(*args)
+    except RuntimeError as error:
+        own = (pathlib.Path(__file__).parent, pathlib.Path(torch.__file__).parent / "nn")
+        return [
+            (frame.name, frame.line or "")
+            for frame in traceback.extract_tb(error.__traceback__)
+            if any(pathlib.Path(frame.filename).is_relative_to(folder) for folder in own)
+        ][1:]
+    raise AssertionError("no error")
+
+
+@pytest.mark.parametrize("function", [in_library, in_place, pure])
+def test_lines(function: Callable[..., Any]) -> None:
+    optimized = minidynamo.compile(function, backend="eager")
+    optimized(Block(), torch.ones(2, 2, 1))
+    doubles = Block().double()
+    doubles.layers[1].weight.data = torch.ones(3, 2, 1, dtype=torch.float64)
+    expected = lines_of(function, doubles, torch.ones(2, 2, 1))
+    assert lines_of(optimized, doubles, torch.ones(2, 2, 1)) == expected and len(expected) > 0
+
+
+def no_grad() -> Any:
+    return torch.no_grad()
+
+
+def autocast() -> Any:
+    return torch.autocast("cpu", dtype=torch.bfloat16)
+
+
+def inference() -> Any:
+    return torch.inference_mode()
+
+
+@pytest.mark.parametrize("writes", [False, True])
+@pytest.mark.parametrize("breaks", [False, True])
+@pytest.mark.parametrize("enter", [no_grad, autocast, inference])
+def test_modes(enter: Callable[[], Any], breaks: bool, writes: bool) -> None:
+    def f(x: torch.Tensor, w: torch.Tensor) -> Any:
+        seen = []
+        y = x + 1
+        if writes:
+            y.mul_(2)
+        try:
+            with enter():
+                if breaks:
+                    minidynamo.graph_break()
+                seen.append(torch.nn.functional.conv1d(y, w))
+        except RuntimeError:
+            seen.append(modes())
+        return seen, modes()
+
+    optimized = minidynamo.compile(f, backend="eager")
+    before = modes()
+    x, w = torch.ones(1, 2, 1), torch.ones(2, 2, 1)
+    optimized(x, w)
+    assert modes() == before
+    if writes and not breaks:  # it cannot be run again: docs/effects.md
+        with pytest.raises(RuntimeError):
+            optimized(x, w.double())
+    else:
+        assert optimized(x, w.double()) == f(x, w.double())
+    assert modes() == before
+
+
+def test_casts_that_autocast_keeps_outlive_a_capture() -> None:
+    """A weight is cast once in an autocast, before and behind a graph break: its gradient is summed in bfloat16."""
+
+    def f(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = x @ w
+            minidynamo.graph_break()
+            return (y @ w).float()
+
+    torch.manual_seed(0)
+    x, start = torch.randn(2, 2), torch.randn(2, 2)
+    optimized = minidynamo.compile(f, backend="eager")
+    gradients = []
+    for call in (f, optimized, optimized):
+        w = start.clone().requires_grad_()
+        call(x, w).sum().backward()
+        gradients.append(w.grad)
+    assert torch.equal(gradients[0], gradients[1]) and torch.equal(gradients[0], gradients[2])
