@@ -411,7 +411,7 @@ def _innermost(target: Any) -> Any:
     return target
 
 
-def _as_function(target: Any) -> Callable[..., Any]:
+def _as_function(target: Callable[..., Any]) -> Callable[..., Any]:
     """What calls `target` by a Python function: there must be a frame to capture."""
     if isinstance(type(target).__call__, types.FunctionType):
         return target

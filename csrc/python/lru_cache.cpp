@@ -37,6 +37,8 @@ PyTypeObject* lru_cache_type() {
   return type.type();
 }
 
+PyObject* function_behind_lru_cache(PyObject* function) noexcept { return look_at(function)->function; }
+
 Ref lru_cache_key(PyObject* function, PyObject* positional, PyObject* keywords) {
   const CachedFunction* cached = look_at(function);
   const Py_ssize_t given = PyTuple_GET_SIZE(positional);

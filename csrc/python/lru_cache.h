@@ -9,6 +9,9 @@ namespace minidynamo {
 // The class of such functions; null with a Python error set if it cannot be had.
 PyTypeObject* lru_cache_type();
 
+// The function behind the cache, whatever its `__wrapped__` says; borrowed.
+PyObject* function_behind_lru_cache(PyObject* function) noexcept;
+
 // The key that a call has in the cache, as functools makes it. Null with a Python error set on failure.
 Ref lru_cache_key(PyObject* function, PyObject* positional, PyObject* keywords);
 

@@ -230,6 +230,8 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   static PyObject* const wrapped_name = interned("__wrapped__");
   Ref wrapped = load_attribute(tracer, callable, wrapped_name);
   if (!wrapped) return nullptr;
+  if (is_cache && !wrapped.is(function_behind_lru_cache(callable)))
+    return tracer.give_up(BreakReason::CachedEffect, "the function behind a cache is not what its __wrapped__ says");
   if (is_outside) tracer.outside.source_or_pin(tracer, wrapped.get());
 
   const EffectLog::Reads reads(tracer.effects);
