@@ -11,6 +11,7 @@
 #include "hook/optimized_function.h"
 #include "hook/report.h"
 #include "hook/torch_compile.h"
+#include "python/out_of_memory.h"
 #include "python/thread_exit.h"
 #include "tensor/tensor_bindings.h"
 #include "trace/user_rules.h"
@@ -97,6 +98,8 @@ PYBIND11_MODULE(_C, module) {
   stop_threads_at_exit();
   bind_tensor(module.ptr());
   find_torch_compile();
+  if (py::object torch = py::module_::import("torch"); py::hasattr(torch, "OutOfMemoryError"))
+    is_also_out_of_memory(torch.attr("OutOfMemoryError").ptr());
   PyTypeObject* optimized = optimized_function_type();
   if (!optimized) throw py::error_already_set();
   module.add_object("OptimizedFunction", py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(optimized)));

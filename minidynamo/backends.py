@@ -171,7 +171,7 @@ def _compile(
             compiled = compiler(graph_module, list(example_inputs), **settings)
         if not callable(compiled):
             raise TypeError(f"a backend must return a callable, this one returned {_described(compiled)}")
-    except BackendCompilerFailed:
+    except (BackendCompilerFailed, MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:
         if _is_of_signal_handler(error):

@@ -4,6 +4,7 @@
 
 #include "bytecode/instruction.h"
 #include "bytecode/stack_depth.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -12,7 +13,7 @@ std::string text_of(PyObject* str) {
   Py_ssize_t size = 0;
   const char* text = str && PyUnicode_Check(str) ? PyUnicode_AsUTF8AndSize(str, &size) : nullptr;
   if (!text) {  // lone surrogates
-    PyErr_Clear();
+    clear_error();
     return "?";
   }
   return {text, static_cast<size_t>(size)};
@@ -38,7 +39,7 @@ std::string const_text(PyObject* object) {
   if (!has_safe_repr(object)) return std::string("<") + Py_TYPE(object)->tp_name + ">";
   Ref repr = Ref::steal(PyObject_Repr(object));
   if (!repr) {  // an int with more digits than CPython converts
-    PyErr_Clear();
+    clear_error();
     return std::string("<") + Py_TYPE(object)->tp_name + ">";
   }
   std::string text = text_of(repr.get());

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <new>
 
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 namespace {
 
@@ -24,7 +26,7 @@ BurialPaused::BurialPaused() noexcept { ++burials_paused; }
 BurialPaused::~BurialPaused() {
   --burials_paused;
   CacheRegistry& registry = CacheRegistry::instance();
-  if (!registry.put_aside_.empty()) registry.bury({});
+  if (registry.put_aside_) registry.bury();
 }
 
 CodeCache* CodeCache::find(PyCodeObject* code) noexcept {
@@ -34,15 +36,21 @@ CodeCache* CodeCache::find(PyCodeObject* code) noexcept {
 CodeCache* CodeCache::get(PyCodeObject* code) {
   if (CodeCache* cache = find(code)) return cache;
   auto* cache = new CodeCache(code);
-  if (!CacheRegistry::slot().set(code, cache)) {
+  if (!try_to([&] { CacheRegistry::instance().caches_.insert(cache); })) {
     delete cache;
-    return nullptr;
+    throw_out_of_memory();
   }
-  CacheRegistry::instance().caches_.insert(cache);
-  return cache;
+  if (CacheRegistry::slot().set(code, cache)) return cache;
+  CacheRegistry::free_cache(cache);
+  return nullptr;
 }
 
-CodeCache::~CodeCache() { CacheRegistry::instance().bury(std::exchange(entries_, {})); }
+CodeCache::~CodeCache() {
+  CacheRegistry& registry = CacheRegistry::instance();
+  for (std::shared_ptr<CacheEntry>& entry : entries_) registry.put_aside(std::move(entry));
+  entries_.clear();
+  registry.bury();
+}
 
 std::shared_ptr<CacheEntry> CodeCache::find_hit(ConfigId config, const FrameView& frame, GatheredSlots& room,
                                                 PyObject**& slots) {
@@ -100,15 +108,16 @@ const std::vector<std::string>& CodeCache::explain_miss(ConfigId config, const F
 bool CodeCache::add(std::shared_ptr<CacheEntry> entry) {
   CacheRegistry& registry = CacheRegistry::instance();
   if (entry_count(entry->config) >= registry.recompile_limit) return false;
+  // All that needs memory comes first.
+  entries_.reserve(entries_.size() + 1);
+  entry->guards.when_object_dies([added = entry.get()] {
+    if (added->cache) added->cache->remove(added);
+  });
   ++registry.statistics.entries_added;
   registry.statistics.guards_added += entry->guards.guard_count();
   entry->cache = this;
-  CacheEntry* added = entry.get();
   entries_.insert(entries_.begin(), std::move(entry));
   ++changes_;
-  added->guards.when_object_dies([added] {
-    if (added->cache) added->cache->remove(added);
-  });
   return true;
 }
 
@@ -117,9 +126,10 @@ void CodeCache::remove(const CacheEntry* entry) noexcept {
                             [entry](const std::shared_ptr<CacheEntry>& held) { return held.get() == entry; });
   if (found == entries_.end()) return;
   ++changes_;
-  std::vector<std::shared_ptr<CacheEntry>> dead = {std::move(*found)};
+  CacheRegistry& registry = CacheRegistry::instance();
+  registry.put_aside(std::move(*found));
   entries_.erase(found);
-  CacheRegistry::instance().bury(std::move(dead));
+  registry.bury();
 }
 
 void CodeCache::skip(SkipMark mark) {
@@ -164,40 +174,40 @@ void CacheRegistry::free_cache(void* data) noexcept {
 void CacheRegistry::reset() noexcept {
   statistics = {};
   // Emptied first, destroyed at the end: destruction may free code objects, and with them caches.
-  std::vector<std::shared_ptr<CacheEntry>> doomed;
   for (CodeCache* cache : caches_) {
-    std::move(cache->entries_.begin(), cache->entries_.end(), std::back_inserter(doomed));
+    for (std::shared_ptr<CacheEntry>& entry : cache->entries_) put_aside(std::move(entry));
     cache->entries_.clear();
     cache->skips_.clear();
     cache->last_miss_.clear();
     cache->told = {};
     ++cache->changes_;
   }
-  bury(std::move(doomed));
+  bury();
 }
 
 void CacheRegistry::forget(ConfigId config) noexcept {
-  std::vector<std::shared_ptr<CacheEntry>> doomed;
   for (CodeCache* cache : caches_) {
     for (std::shared_ptr<CacheEntry>& entry : cache->entries_)
-      if (entry->config == config) doomed.push_back(std::move(entry));
+      if (entry->config == config) put_aside(std::move(entry));
     std::erase(cache->entries_, nullptr);
     std::erase_if(cache->skips_, [config](const SkipMark& mark) { return mark.config == config; });
     ++cache->changes_;
   }
-  bury(std::move(doomed));
+  bury();
 }
 
-void CacheRegistry::bury(std::vector<std::shared_ptr<CacheEntry>> dead) noexcept {
-  for (std::shared_ptr<CacheEntry>& entry : dead) {
-    entry->cache = nullptr;
-    put_aside_.push_back(std::move(entry));
-  }
+void CacheRegistry::put_aside(std::shared_ptr<CacheEntry> dead) noexcept {
+  dead->cache = nullptr;
+  dead->next_dead = std::move(put_aside_);
+  put_aside_ = std::move(dead);
+}
+
+void CacheRegistry::bury() noexcept {
   if (burials_paused) return;
   // In the middle of something, perhaps of raising an error.
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  while (!put_aside_.empty()) std::exchange(put_aside_, {}).clear();
+  while (std::shared_ptr<CacheEntry> next = std::move(put_aside_)) put_aside_ = std::move(next->next_dead);
   PyErr_Restore(type, value, traceback);
 }
 

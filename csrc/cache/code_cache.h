@@ -43,6 +43,7 @@ struct CacheEntry {
   std::string source;          // the residual plan as Python source
   uint64_t hits = 0;
   class CodeCache* cache = nullptr;  // that it is in
+  std::shared_ptr<CacheEntry> next_dead;
 };
 
 // Room for what a check gathers, on the caller's stack if it is little.
@@ -166,9 +167,10 @@ class CacheRegistry {
   friend class CodeCache;
   friend class BurialPaused;
   std::unordered_set<CodeCache*> caches_;
-  std::vector<std::shared_ptr<CacheEntry>> put_aside_;  // dead entries
+  std::shared_ptr<CacheEntry> put_aside_;  // dead entries, a list, since burying may need no memory
 
-  void bury(std::vector<std::shared_ptr<CacheEntry>> dead) noexcept;
+  void put_aside(std::shared_ptr<CacheEntry> dead) noexcept;
+  void bury() noexcept;  // what was put aside, unless a scope forbids it now
   static CodeSlot& slot() noexcept;
   static void free_cache(void* data) noexcept;
 };

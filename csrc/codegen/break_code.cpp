@@ -129,7 +129,7 @@ class BreakWriter {
       code_.emit(Op::PUSH_NULL);
       code_.load_constant(drop_traceback_callable());
       code_.emit(Op::LOAD_FAST, exception_);
-      const Ref count = Ref::steal(PyLong_FromUnsignedLong(end_.raised->traceback_entries));
+      const Ref count = Ref::made(PyLong_FromUnsignedLong(end_.raised->traceback_entries));
       code_.load_constant(count.get());
       code_.emit(Op::CALL, 2);
       code_.emit(Op::POP_TOP);
@@ -214,7 +214,7 @@ class BreakWriter {
     const CodeBuilder::Label jump = code_.make_label();
     if (end_.next && end_.jump) {
       code_.emit(Op::COPY, 1);
-      code_.load_constant(Ref::steal(PyLong_FromLong(0)).get());
+      code_.load_constant(Ref::made(PyLong_FromLong(0)).get());
       code_.emit(Op::BINARY_SUBSCR);
       code_.emit_jump(Op::POP_JUMP_IF_TRUE, jump);
       unpack_after_flag(*end_.next);

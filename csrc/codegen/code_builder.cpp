@@ -1,11 +1,12 @@
 #include "codegen/code_builder.h"
 
 #include "python/code_object.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 
 Ref tuple_from(const std::vector<Ref>& items) {
-  Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; tuple && i < items.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
   return tuple;
@@ -26,7 +27,7 @@ std::string variable_name(PyObject* object) {
   if (PyFunction_Check(object)) text = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(object)->func_name);
   if (PyModule_Check(object)) text = PyModule_GetName(object);
   if (PyCode_Check(object)) text = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(object)->co_name);
-  PyErr_Clear();
+  clear_error();
   return text ? text : "object";
 }
 
@@ -46,7 +47,7 @@ int32_t CodeBuilder::variable(const std::string& name, PyObject* object, bool we
   const auto [entry, is_new] = variable_indices_.try_emplace(object, static_cast<int32_t>(variables_.size()));
   if (is_new) {
     variables_.push_back({Ref::borrow(object), weak});
-    variable_names_.push_back(Ref::steal(PyUnicode_InternFromString(name.c_str())));
+    variable_names_.push_back(Ref::made(PyUnicode_InternFromString(name.c_str())));
     failed_ |= !variable_names_.back();
   }
   return entry->second;  // counted from the first free variable until the code is assembled
@@ -77,7 +78,7 @@ int32_t CodeBuilder::name(PyObject* text) {
 }
 
 int32_t CodeBuilder::add_local(const std::string& text) {
-  locals_.push_back(Ref::steal(PyUnicode_InternFromString(text.c_str())));
+  locals_.push_back(Ref::made(PyUnicode_InternFromString(text.c_str())));
   failed_ |= !locals_.back();
   return static_cast<int32_t>(locals_.size() - 1);
 }

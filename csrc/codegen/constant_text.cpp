@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 namespace {
 
@@ -13,7 +15,7 @@ std::optional<std::string> text_at_depth(PyObject* object, int depth);
 std::optional<std::string> repr_text(PyObject* object) {
   const Ref repr = Ref::steal(PyObject_Repr(object));
   if (!repr) {  // an int with more digits than CPython converts
-    PyErr_Clear();
+    clear_error();
     return std::nullopt;
   }
   return utf8_text(repr.get());
@@ -47,9 +49,9 @@ std::optional<std::string> type_text(PyTypeObject* type) {
     constexpr const char* kBuiltins = "builtins.";
     return std::strncmp(name, kBuiltins, std::strlen(kBuiltins)) == 0 ? name + std::strlen(kBuiltins) : name;
   }
-  const Ref key = Ref::steal(PyUnicode_InternFromString("__module__"));
+  const Ref key = Ref::made(PyUnicode_InternFromString("__module__"));
   PyObject* module = key ? PyDict_GetItemWithError(type->tp_dict, key.get()) : nullptr;
-  PyErr_Clear();
+  clear_error();
   return dotted(module, reinterpret_cast<PyHeapTypeObject*>(type)->ht_qualname);
 }
 
@@ -58,7 +60,7 @@ std::optional<std::string> builtin_text(PyObject* builtin) {
   const char* name = reinterpret_cast<PyCFunctionObject*>(builtin)->m_ml->ml_name;
   std::optional<std::string> owner;
   if (!self || PyModule_Check(self)) {
-    const Ref text = Ref::steal(PyUnicode_FromString(name));
+    const Ref text = Ref::made(PyUnicode_FromString(name));
     return dotted(reinterpret_cast<PyCFunctionObject*>(builtin)->m_module, text.get());
   }
   if (PyType_Check(self)) owner = type_text(reinterpret_cast<PyTypeObject*>(self));
@@ -94,7 +96,7 @@ std::optional<std::string> text_at_depth(PyObject* object, int depth) {
   }
   if (PyModule_Check(object)) {
     const char* name = PyModule_GetName(object);
-    if (!name) PyErr_Clear();
+    if (!name) clear_error();
     return name ? std::optional<std::string>(name) : std::nullopt;
   }
   return std::nullopt;
@@ -106,7 +108,7 @@ std::string utf8_text(PyObject* str) {
   Py_ssize_t size = 0;
   const char* text = str && PyUnicode_Check(str) ? PyUnicode_AsUTF8AndSize(str, &size) : nullptr;
   if (!text) {
-    PyErr_Clear();
+    clear_error();
     return "?";
   }
   return {text, static_cast<size_t>(size)};

@@ -9,6 +9,7 @@
 #include "codegen/rebuild.h"
 #include "guard/access_kinds.h"
 #include "guard/constants.h"
+#include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
@@ -91,7 +92,7 @@ class EffectPlanner {
     PyObject* iterator = advance.iterator.get();
     if (is_moved_by_another(iterator)) return true;
     values_.is_written_to(iterator);
-    Ref number = Ref::steal(PyLong_FromSsize_t(items_taken(iterator)));
+    Ref number = Ref::made(PyLong_FromSsize_t(items_taken(iterator)));
     values_.keep_alive(number);
     return values_.effect(advance_iterator_callable(), {iterator, number.get()});
   }
@@ -110,7 +111,7 @@ class EffectPlanner {
     PyObject *name, *value;
     while (own && PyDict_Next(own.get(), &position, &name, &value))
       if (!values_.effect("builtins.object.__setattr__", {object, name, value})) return false;
-    PyErr_Clear();
+    clear_error();
     return true;
   }
 
@@ -126,7 +127,7 @@ class EffectPlanner {
 
   PyObject* method(PyTypeObject* base, const char* name) {
     Ref found = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), name));
-    PyErr_Clear();
+    clear_error();
     values_.keep_alive(found);
     return found.get();
   }
@@ -150,7 +151,7 @@ class EffectPlanner {
         if (!values_.effect(set_item, {object, key, value})) return false;
         continue;
       }
-      Ref hash = Ref::steal(PyLong_FromSsize_t(hashes[key]));
+      Ref hash = Ref::made(PyLong_FromSsize_t(hashes[key]));
       values_.keep_alive(hash);
       if (!values_.effect(set_hashed_item_callable(), {object, key, value, hash.get()})) return false;
     }
@@ -158,7 +159,7 @@ class EffectPlanner {
   }
 
   Ref list_of(std::span<const Ref> items) {
-    Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+    Ref list = Ref::made(PyList_New(static_cast<Py_ssize_t>(items.size())));
     for (size_t i = 0; i < items.size(); ++i)
       PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
     values_.keep_alive(list);
@@ -167,7 +168,7 @@ class EffectPlanner {
 
   // object[:] = content
   bool plan_new_content(PyObject* object, Ref content) {
-    Ref everything = Ref::steal(PySlice_New(nullptr, nullptr, nullptr));
+    Ref everything = Ref::made(PySlice_New(nullptr, nullptr, nullptr));
     values_.keep_alive(everything);
     values_.keep_alive(content);
     return values_.effect(method(native_base(Py_TYPE(object)), "__setitem__"),

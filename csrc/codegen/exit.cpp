@@ -8,6 +8,7 @@
 #include "codegen/effect_planner.h"
 #include "codegen/resume.h"
 #include "codegen/value_planner.h"
+#include "python/out_of_memory.h"
 #include "trace/frame_readers.h"
 #include "trace/known_types.h"
 
@@ -375,7 +376,7 @@ class BreakPlanner {
   const ResumeFunction* resume_at(size_t i, ResumePlace place) {
     const OriginalPosition& at = places_[i];
     const ResumeFunction* resume = resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place));
-    PyErr_Clear();
+    clear_error();
     return resume;
   }
 
@@ -391,7 +392,7 @@ class BreakPlanner {
   // The same place in a resume function, as RERAISE wants it.
   static Ref raising_instruction(const ResumeFunction& resume, int32_t original) {
     const PreparedCode* own = prepare(resume.code);
-    return Ref::steal(PyLong_FromLong(own->bytecode.instructions[original + resume.prologue].offset / 2));
+    return Ref::made(PyLong_FromLong(own->bytecode.instructions[original + resume.prologue].offset / 2));
   }
 };
 
@@ -443,14 +444,14 @@ bool leave_modes_in_graph(Tracer& tracer) {
   static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
   const int nesting = tracer.modes.autocast_nesting();
   for (int i = 0; i < std::abs(nesting); ++i)
-    if (!record(nesting > 0 ? decrement : increment, Ref::steal(PyTuple_New(0)))) return false;
+    if (!record(nesting > 0 ? decrement : increment, Ref::made(PyTuple_New(0)))) return false;
   for (const TorchModes::Change& change : tracer.modes.changes()) {
-    Ref value = Ref::steal(PyTuple_Pack(1, change.before.get()));
+    Ref value = Ref::made(PyTuple_Pack(1, change.before.get()));
     if (!record(change.setter, Ref::steal(PySequence_Concat(change.prefix.get(), value.get())))) return false;
   }
   const auto& contexts = tracer.modes.inference();
   for (auto open = contexts.rbegin(); open != contexts.rend(); ++open)
-    if (!record(exit, Ref::steal(PyTuple_Pack(1, open->context.get())))) return false;
+    if (!record(exit, Ref::made(PyTuple_Pack(1, open->context.get())))) return false;
   return true;
 }
 
@@ -490,7 +491,7 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
     return false;
   }
   if (!leave_modes_in_graph(tracer)) {
-    PyErr_Clear();
+    clear_error();
     refusal = "a mode of torch cannot be left in the graph";
     return false;
   }

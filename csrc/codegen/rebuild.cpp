@@ -7,6 +7,7 @@
 
 #include "guard/constants.h"
 #include "python/native_contents.h"
+#include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "trace/known_types.h"
@@ -52,14 +53,14 @@ bool put_into_set(PyObject* set, PyObject* items) {
 }
 
 Ref items_of(const std::vector<PyObject*>& items) {
-  Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  Ref list = Ref::made(PyList_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; list && i < items.size(); ++i)
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Ref::borrow(items[i]).release());
   return list;
 }
 
 Ref pairs_of(const NativeContents& contents) {
-  Ref dict = Ref::steal(PyDict_New());
+  Ref dict = Ref::made(PyDict_New());
   for (size_t i = 0; dict && i < contents.hashes.size(); ++i)
     if (_PyDict_SetItem_KnownHash(dict.get(), contents.items[2 * i], contents.items[2 * i + 1], contents.hashes[i]) < 0)
       return nullptr;
@@ -86,7 +87,7 @@ bool fill_parts(PyObject* instance, PyObject* items, PyObject* attributes) {
   return true;
 }
 
-PyObject* fill_instance(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* fill_instance(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 3 || !PyDict_Check(arguments[2])) {
     PyErr_SetString(PyExc_TypeError, "fill_instance(instance, items, attributes)");
     return nullptr;
@@ -95,7 +96,7 @@ PyObject* fill_instance(PyObject*, PyObject* const* arguments, Py_ssize_t count)
   Py_RETURN_NONE;
 }
 
-PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 3 || !PyType_Check(arguments[0])) {
     PyErr_SetString(PyExc_TypeError, "rebuild_instance(class, items, attributes)");
     return nullptr;
@@ -103,22 +104,22 @@ PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
   PyTypeObject* base = native_base(type);
   const bool is_made_with_value = is_immutable_base(base) && base != &PyFrozenSet_Type;
-  Ref given = Ref::steal(is_made_with_value ? PyTuple_Pack(1, arguments[1]) : PyTuple_New(0));
+  Ref given = Ref::made(is_made_with_value ? PyTuple_Pack(1, arguments[1]) : PyTuple_New(0));
   Ref instance = Ref::steal(base->tp_new(type, given.get(), nullptr));
   if (!instance || !fill_parts(instance.get(), arguments[1], arguments[2])) return nullptr;
   return instance.release();
 }
 
-PyObject* rebuild_tuple(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* rebuild_tuple(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2 || !PyType_Check(arguments[0])) {
     PyErr_SetString(PyExc_TypeError, "rebuild_tuple(class, items)");
     return nullptr;
   }
-  Ref packed = Ref::steal(PyTuple_Pack(1, arguments[1]));
+  Ref packed = Ref::made(PyTuple_Pack(1, arguments[1]));
   return PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(arguments[0]), packed.get(), nullptr);
 }
 
-PyObject* make_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* make_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   PyObject* globals = count == 2 && PyModule_Check(arguments[1]) ? PyModule_GetDict(arguments[1]) : arguments[1];
   if (count != 2 || !PyCode_Check(arguments[0]) || !PyDict_Check(globals)) {
     PyErr_SetString(PyExc_TypeError, "make_function(code, globals)");
@@ -127,12 +128,12 @@ PyObject* make_function(PyObject*, PyObject* const* arguments, Py_ssize_t count)
   return PyFunction_New(arguments[0], globals);
 }
 
-PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 11) {
     PyErr_SetString(PyExc_TypeError, "rebuild_function takes 11 arguments");
     return nullptr;
   }
-  Ref made = Ref::steal(PyFunction_New(arguments[0], arguments[1]));
+  Ref made = Ref::made(PyFunction_New(arguments[0], arguments[1]));
   if (!made) return nullptr;
   auto set = [&](const char* name, PyObject* value) { return PyObject_SetAttrString(made.get(), name, value) == 0; };
   auto* function = reinterpret_cast<PyFunctionObject*>(made.get());
@@ -146,13 +147,13 @@ PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   return ok ? made.release() : nullptr;
 }
 
-PyObject* rebuild_partial(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* rebuild_partial(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 4) {
     PyErr_SetString(PyExc_TypeError, "rebuild_partial(func, args, keywords, dict)");
     return nullptr;
   }
   static constinit Imported partial{"functools.partial"};
-  Ref function = Ref::steal(PyTuple_Pack(1, arguments[0]));
+  Ref function = Ref::made(PyTuple_Pack(1, arguments[0]));
   Ref positional = Ref::steal(PySequence_Concat(function.get(), arguments[1]));
   Ref made = positional ? Ref::steal(PyObject_Call(partial, positional.get(), arguments[2])) : Ref();
   if (made && arguments[3] != Py_None && PyObject_SetAttrString(made.get(), "__dict__", arguments[3]) < 0)
@@ -160,7 +161,7 @@ PyObject* rebuild_partial(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   return made.release();
 }
 
-PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count < 7 || count > 8 || !PyExceptionClass_Check(arguments[0]) || !PyTuple_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "rebuild_exception takes 7 or 8 arguments");
     return nullptr;
@@ -170,7 +171,7 @@ PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t co
   // Without __init__, which has run in the trace, and may have been given something else than `args` by now. Groups
   // have what they hold from the moment they are made.
   const bool is_group = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
-  Ref given = is_group ? Ref::borrow(arguments[1]) : Ref::steal(PyTuple_New(0));
+  Ref given = is_group ? Ref::borrow(arguments[1]) : Ref::made(PyTuple_New(0));
   Ref made = Ref::steal(base->tp_new(type, given.get(), nullptr));
   if (!made) return nullptr;
   PyObject** own_args = &reinterpret_cast<PyBaseExceptionObject*>(made.get())->args;
@@ -189,14 +190,14 @@ PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t co
   return made.release();
 }
 
-PyObject* bind(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* bind(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   descrgetfunc get = count == 2 ? Py_TYPE(arguments[0])->tp_descr_get : nullptr;
   if (get) return get(arguments[0], arguments[1], reinterpret_cast<PyObject*>(Py_TYPE(arguments[1])));
   PyErr_SetString(PyExc_TypeError, "bind(descriptor, object)");
   return nullptr;
 }
 
-PyObject* rebuild_object(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* rebuild_object(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2 || !PyTuple_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "rebuild_object(callable, args)");
     return nullptr;
@@ -204,14 +205,14 @@ PyObject* rebuild_object(PyObject*, PyObject* const* arguments, Py_ssize_t count
   return PyObject_Call(arguments[0], arguments[1], nullptr);
 }
 
-PyObject* call_with(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* call_with(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count == 3 && PyTuple_Check(arguments[1]))
     return PyObject_Call(arguments[0], arguments[1], arguments[2] == Py_None ? nullptr : arguments[2]);
   PyErr_SetString(PyExc_TypeError, "call_with(callable, args, kwargs or None)");
   return nullptr;
 }
 
-PyObject* native_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* native_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   getiterfunc iter = count == 1 ? native_base(Py_TYPE(arguments[0]))->tp_iter : nullptr;
   if (iter) return iter(arguments[0]);
   PyErr_SetString(PyExc_TypeError, "native_iterator(iterable)");
@@ -236,22 +237,22 @@ bool add_hashed(PyObject* dict, PyObject* const* keys, PyObject* const* values, 
 
 PyObject* const* tuple_items(PyObject* tuple) { return reinterpret_cast<PyTupleObject*>(tuple)->ob_item; }
 
-PyObject* rebuild_hashed(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* rebuild_hashed(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 3 || !PyTuple_Check(arguments[0]) || !PyTuple_Check(arguments[2])) {
     PyErr_SetString(PyExc_TypeError, "rebuild_hashed(keys, values or None, hashes)");
     return nullptr;
   }
   const bool is_dict = arguments[1] != Py_None;
-  Ref dict = Ref::steal(PyDict_New());
+  Ref dict = Ref::made(PyDict_New());
   if (!dict ||
       !add_hashed(dict.get(), tuple_items(arguments[0]), is_dict ? tuple_items(arguments[1]) : nullptr, arguments[2]))
     return nullptr;
   if (is_dict) return dict.release();
-  Ref set = Ref::steal(PySet_New(nullptr));
+  Ref set = Ref::made(PySet_New(nullptr));
   return set && _PySet_Update(set.get(), dict.get()) == 0 ? set.release() : nullptr;
 }
 
-PyObject* set_like(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* set_like(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 1 || !PyAnySet_Check(arguments[0])) {
     PyErr_SetString(PyExc_TypeError, "set_like(set)");
     return nullptr;
@@ -259,7 +260,7 @@ PyObject* set_like(PyObject*, PyObject* const* arguments, Py_ssize_t count) noex
   return set_with_table_of(arguments[0]).release();
 }
 
-PyObject* make_set_like(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* make_set_like(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2 || !PySet_Check(arguments[0]) || !PySet_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "make_set_like(set, other set)");
     return nullptr;
@@ -268,7 +269,7 @@ PyObject* make_set_like(PyObject*, PyObject* const* arguments, Py_ssize_t count)
   Py_RETURN_NONE;
 }
 
-PyObject* set_hashed_item(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* set_hashed_item(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 4 || !PyDict_Check(arguments[0])) {
     PyErr_SetString(PyExc_TypeError, "set_hashed_item(dict, key, value, hash)");
     return nullptr;
@@ -278,7 +279,7 @@ PyObject* set_hashed_item(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   Py_RETURN_NONE;
 }
 
-PyObject* set_state(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* set_state(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2) {
     PyErr_SetString(PyExc_TypeError, "set_state(object, state)");
     return nullptr;
@@ -286,7 +287,7 @@ PyObject* set_state(PyObject*, PyObject* const* arguments, Py_ssize_t count) noe
   return PyObject_CallMethod(arguments[0], "__setstate__", "(O)", arguments[1]);
 }
 
-PyObject* rebuild_generator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* rebuild_generator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 5 || !PyTuple_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "rebuild_generator(function, args, started, name, qualname)");
     return nullptr;
@@ -300,7 +301,7 @@ PyObject* rebuild_generator(PyObject*, PyObject* const* arguments, Py_ssize_t co
   return suspended ? made.release() : nullptr;
 }
 
-PyObject* advance_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* advance_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2 || !PyIter_Check(arguments[0]) || !PyLong_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "advance_iterator(iterator, count)");
     return nullptr;
@@ -312,7 +313,7 @@ PyObject* advance_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   Py_RETURN_NONE;
 }
 
-PyObject* advanced_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* advanced_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   Ref made = count == 2 ? Ref::steal(PyObject_GetIter(arguments[0])) : Ref();
   if (!made) return nullptr;
   PyObject* const advance[] = {made.get(), arguments[1]};
@@ -320,7 +321,7 @@ PyObject* advanced_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t co
   return done ? made.release() : nullptr;
 }
 
-PyObject* stale_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* stale_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 1 || !(PyDictViewSet_Check(arguments[0]) || PyDictValues_Check(arguments[0]))) {
     PyErr_SetString(PyExc_TypeError, "stale_iterator(view of a dict)");
     return nullptr;
@@ -332,7 +333,7 @@ PyObject* stale_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count
   return PyDict_DelItem(dict, key.get()) == 0 ? made.release() : nullptr;
 }
 
-PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count) noexcept {
+PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2 || !PyExceptionInstance_Check(arguments[0]) || !PyLong_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "drop_traceback(exception, count)");
     return nullptr;
@@ -347,9 +348,9 @@ PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count
 
 template <_PyCFunctionFast function>
 PyObject* callable(const char* name) {
-  static PyMethodDef definition = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
+  static PyMethodDef definition = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<function>)),
                                    METH_FASTCALL, nullptr};
-  static constinit CachedObject object{[](const char*) { return Ref::steal(PyCFunction_New(&definition, nullptr)); }};
+  static constinit CachedObject object{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
   return object;
 }
 
@@ -405,7 +406,7 @@ Ref exception_attributes(PyObject* exception) {
     if (base != reinterpret_cast<PyTypeObject*>(PyExc_OSError)) continue;
     if (Ref written = Ref::steal(PyObject_GetAttrString(exception, "characters_written")))  // a number, if any
       PyDict_SetItemString(attributes.get(), "characters_written", written.get());
-    PyErr_Clear();
+    clear_error();
   }
   return attributes;
 }
@@ -426,14 +427,14 @@ Ref instance_parts(PyObject* instance) {
     items = plain_value(instance);
   } else if (base == known_types()->deque) {
     Ref list = items_of(native_contents(instance).items), limit = native_attribute(instance, "maxlen");
-    items = list && limit ? Ref::steal(PyTuple_Pack(2, list.get(), limit.get())) : Ref();
+    items = list && limit ? Ref::made(PyTuple_Pack(2, list.get(), limit.get())) : Ref();
   } else if (base == known_types()->default_dict) {
     Ref content = pairs_of(native_contents(instance)), factory = native_attribute(instance, "default_factory");
-    items = content && factory ? Ref::steal(PyTuple_Pack(2, factory.get(), content.get())) : Ref();
+    items = content && factory ? Ref::made(PyTuple_Pack(2, factory.get(), content.get())) : Ref();
   } else if (base != &PyBaseObject_Type && base != known_types()->simple_namespace) {
     items = pairs_of(native_contents(instance));
   }
-  Ref attributes = Ref::steal(PyDict_New());
+  Ref attributes = Ref::made(PyDict_New());
   if (type->tp_dictoffset) {
     Ref own = Ref::steal(PyObject_GenericGetDict(instance, nullptr));
     if (!own || PyDict_Update(attributes.get(), own.get()) < 0) return nullptr;
@@ -442,14 +443,14 @@ Ref instance_parts(PyObject* instance) {
   const bool ok = each_slot(type, [&](PyObject* name, PyObject* descriptor) {
     Ref value = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, instance, reinterpret_cast<PyObject*>(type)));
     if (!value) {
-      PyErr_Clear();  // an empty slot
+      clear_error();  // an empty slot
       return true;
     }
     const bool is_hidden = class_attribute(type, name) != descriptor || PyDict_Contains(attributes.get(), name) != 0;
     return !is_hidden && PyDict_SetItem(attributes.get(), name, value.get()) == 0;
   });
   if (!ok || !items) return nullptr;
-  return Ref::steal(PyTuple_Pack(2, items.get(), attributes.get()));
+  return Ref::made(PyTuple_Pack(2, items.get(), attributes.get()));
 }
 
 }  // namespace minidynamo

@@ -57,7 +57,7 @@ class ResidualCode {
       for (const ValueId id : schedule_.live_to_drop) {
         code_.load_constant(Py_None);
         emit(Op::LOAD_FAST, kLive);
-        code_.load_constant(Ref::steal(PyLong_FromUnsignedLong(plan_.steps[id].index)).get());
+        code_.load_constant(Ref::made(PyLong_FromUnsignedLong(plan_.steps[id].index)).get());
         emit(Op::STORE_SUBSCR);
       }
       for (const ValueId id : schedule_.locals_to_drop) emit(Op::DELETE_FAST, locals_[id]);
@@ -104,7 +104,7 @@ class ResidualCode {
         break;
       case Kind::Live:
         emit(Op::LOAD_FAST, kLive);
-        code_.load_constant(Ref::steal(PyLong_FromUnsignedLong(step.index)).get());
+        code_.load_constant(Ref::made(PyLong_FromUnsignedLong(step.index)).get());
         emit(Op::BINARY_SUBSCR);
         break;
       case Kind::Output:

@@ -112,7 +112,7 @@ class ResumeCode {
       const char* const texts[] = {"", ".stack", ".handled", ".callee", ".arguments"};
       std::string text = texts[static_cast<size_t>(parameter.kind)];
       if (parameter.kind == ParameterKind::Stack) text += std::to_string(parameter.index);
-      add(Ref::steal(PyUnicode_InternFromString(text.c_str())).get(), kFastLocal);
+      add(Ref::made(PyUnicode_InternFromString(text.c_str())).get(), kFastLocal);
     }
     for (const bool cells : {false, true})
       for (int32_t local = 0; local < original_.locals_count; ++local) {
@@ -294,9 +294,10 @@ CodeSlot& own_slot() noexcept {
 ResumeTable* table_of(PyCodeObject* original) {
   if (void* known = table_slot().get(original)) return static_cast<ResumeTable*>(known);
   auto made = std::make_unique<ResumeTable>(ResumeTable{original, {}});
-  if (!table_slot().set(original, made.get())) return nullptr;
   registry().tables.insert(made.get());
-  return made.release();
+  if (table_slot().set(original, made.get())) return made.release();
+  registry().tables.erase(made.get());
+  return nullptr;
 }
 
 }  // namespace
@@ -318,15 +319,15 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
   Ref code = made->original ? ResumeCode(original, place, passed, *made).assemble_code() : Ref();
   if (!code) return nullptr;
   const int32_t offset = original.bytecode.instructions[place.instruction].offset;
-  made->name = Ref::steal(PyUnicode_FromFormat("__minidynamo_resume_at_%d_%ld", offset, registry().count++));
+  made->name = Ref::made(PyUnicode_FromFormat("__minidynamo_resume_at_%d_%ld", offset, registry().count++));
   made->code = reinterpret_cast<PyCodeObject*>(code.get());
   // Making it allocates, so another thread may have come first, or a reset: what the table holds now is what counts.
   table = made->name ? table_of(original.code()) : nullptr;
   if (!table) return nullptr;
   Ref& known = table->codes[{place, passed}];
   if (known) return find_resume_function(reinterpret_cast<PyCodeObject*>(known.get()));
-  if (!own_slot().set(made->code, made.get())) return nullptr;
   note_prologue(made->code, made->prologue);
+  if (!own_slot().set(made->code, made.get())) return nullptr;
   known = std::move(code);
   return made.release();
 }

@@ -10,6 +10,7 @@
 #include "codegen/resume.h"
 #include "codegen/schedule.h"
 #include "python/code_object.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -25,7 +26,7 @@ class SourceWriter {
 
   std::string write() {
     if (!make_schedule(plan_, schedule_)) {
-      PyErr_Clear();
+      clear_error();
       return "# not a well-formed plan\n";
     }
     if (plan_.calls_graph) line(graph_call());

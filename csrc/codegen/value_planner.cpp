@@ -6,6 +6,7 @@
 #include "python/mapping_proxy.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
+#include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "tensor/tensor_facts.h"
@@ -222,31 +223,30 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (reinterpret_cast<PyObject*>(type) == union_type) {
     static constinit Imported join{"functools.reduce"};
     static constinit Imported unite{"operator.or_"};
-    Ref members = Ref::steal(PyObject_GetAttrString(object, "__args__"));
+    Ref members = Ref::made(PyObject_GetAttrString(object, "__args__"));
     keep_alive_.push_back(members);
     const ValueId step = value_of(members.get());
     return step == kNoValue ? kNoValue : add({PlanStep::Kind::Call, Ref::borrow(join), 0, {constant(unite), step}});
   }
   if (type == &PyDictProxy_Type) return call(reinterpret_cast<PyObject*>(type), {proxied_mapping(object)});
   if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
-    Ref function = Ref::steal(PyObject_GetAttrString(object, "__func__"));
+    Ref function = Ref::made(PyObject_GetAttrString(object, "__func__"));
     keep_alive_.push_back(function);
     return call(reinterpret_cast<PyObject*>(type), {function.get()});
   }
   if (type == &PySuper_Type) {
-    Ref after = Ref::steal(PyObject_GetAttrString(object, "__thisclass__"));
-    Ref self = Ref::steal(PyObject_GetAttrString(object, "__self__"));
+    Ref after = Ref::made(PyObject_GetAttrString(object, "__thisclass__"));
+    Ref self = Ref::made(PyObject_GetAttrString(object, "__self__"));
     return call(reinterpret_cast<PyObject*>(&PySuper_Type), {after.get(), self.get()});
   }
   if (type == known_types()->deque) {
-    Ref items = Ref::steal(PySequence_List(object)), limit = Ref::steal(PyObject_GetAttrString(object, "maxlen"));
+    Ref items = Ref::made(PySequence_List(object)), limit = Ref::made(PyObject_GetAttrString(object, "maxlen"));
     keep_alive_.push_back(items);
     keep_alive_.push_back(limit);
     return call(reinterpret_cast<PyObject*>(type), {items.get(), limit.get()});
   }
   if (type == known_types()->default_dict) {
-    Ref items = Ref::steal(PyDict_Copy(object)),
-        factory = Ref::steal(PyObject_GetAttrString(object, "default_factory"));
+    Ref items = Ref::made(PyDict_Copy(object)), factory = Ref::made(PyObject_GetAttrString(object, "default_factory"));
     keep_alive_.push_back(items);
     keep_alive_.push_back(factory);
     return call(reinterpret_cast<PyObject*>(type), {factory.get(), items.get()});
@@ -307,7 +307,7 @@ bool ValuePlanner::fill(PyObject* object) {
   }
   Ref parts = instance_parts(object);
   if (!parts) {
-    PyErr_Clear();
+    clear_error();
     return refuse(std::string("an instance of ") + type->tp_name) != kNoValue;
   }
   keep_alive_.push_back(parts);
@@ -399,7 +399,7 @@ ValueId ValuePlanner::sequence_of_constants(PyObject* object) {
     if (!is_constant(item) || values_.count(item) || tracer_.outside.source_of(item) || holds_identity(item))
       return kNoValue;
   }
-  Ref items = Ref::steal(PyList_AsTuple(object));
+  Ref items = Ref::made(PyList_AsTuple(object));
   return add(
       {PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyList_Type)), 0, {constant(items.get())}});
 }
@@ -427,13 +427,13 @@ ValueId ValuePlanner::hashed(const std::vector<Ref>& keys, const std::vector<Ref
   for (const Py_hash_t hash : hashes)
     if (!seen.insert(hash).second) return refuse("keys of one hash leave the trace");  // these would be compared
   auto tuple = [](const std::vector<Ref>& items) {
-    Ref made = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+    Ref made = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
     for (size_t i = 0; i < items.size(); ++i)
       PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
     return made;
   };
   std::vector<Ref> numbers;
-  for (const Py_hash_t hash : hashes) numbers.push_back(Ref::steal(PyLong_FromSsize_t(hash)));
+  for (const Py_hash_t hash : hashes) numbers.push_back(Ref::made(PyLong_FromSsize_t(hash)));
   Ref key_tuple = tuple(keys), value_tuple = values ? tuple(*values) : Ref::none(), hash_tuple = tuple(numbers);
   for (const Ref& kept : {key_tuple, value_tuple, hash_tuple}) keep_alive_.push_back(kept);
   return call(rebuild_hashed_callable(), {key_tuple.get(), value_tuple.get(), hash_tuple.get()});
@@ -559,7 +559,7 @@ ValueId ValuePlanner::partial(PyObject* object) {
 }
 
 ValueId ValuePlanner::named_tuple(PyObject* object) {
-  Ref items = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(object)));
+  Ref items = Ref::made(PyTuple_New(PyTuple_GET_SIZE(object)));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
     PyTuple_SET_ITEM(items.get(), i, Ref::borrow(PyTuple_GET_ITEM(object, i)).release());
   keep_alive_.push_back(items);
@@ -571,13 +571,13 @@ ValueId ValuePlanner::property(PyObject* object) {
   const char* const names[] = {"fget", "fset", "fdel", "__doc__"};
   for (int i = 0; i < 4; ++i) {
     parts[i] = Ref::steal(PyObject_GetAttrString(object, names[i]));
-    if (!parts[i]) return PyErr_Clear(), refuse("a property");
+    if (!parts[i]) return clear_error(), refuse("a property");
     keep_alive_.push_back(parts[i]);
   }
   PyObject* type = reinterpret_cast<PyObject*>(&PyProperty_Type);
   // The getter's own text is found again; then a copy with another getter takes that one's.
   Ref text = parts[0].is(Py_None) ? Ref() : Ref::steal(PyObject_GetAttrString(parts[0].get(), "__doc__"));
-  PyErr_Clear();
+  clear_error();
   if (text.is(parts[3].get())) return call(type, {parts[0].get(), parts[1].get(), parts[2].get()});
   return call(type, {parts[0].get(), parts[1].get(), parts[2].get(), parts[3].get()});
 }
@@ -586,7 +586,7 @@ ValueId ValuePlanner::property(PyObject* object) {
 ValueId ValuePlanner::instance(PyObject* object) {
   Ref parts = instance_parts(object);  // (items or None, attributes)
   if (!parts) {
-    PyErr_Clear();
+    clear_error();
     return refuse(std::string("an instance of ") + Py_TYPE(object)->tp_name);
   }
   keep_alive_.push_back(parts);
@@ -598,7 +598,7 @@ ValueId ValuePlanner::exception(PyObject* object) {
   auto* raised = reinterpret_cast<PyBaseExceptionObject*>(object);
   Ref attributes = exception_attributes(object);
   if (!attributes) {
-    PyErr_Clear();
+    clear_error();
     return refuse(std::string("a ") + Py_TYPE(object)->tp_name);
   }
   Ref cause = Ref::steal(PyException_GetCause(object)), context = Ref::steal(PyException_GetContext(object)),
@@ -614,7 +614,7 @@ ValueId ValuePlanner::exception(PyObject* object) {
   if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup))) {
     // What it holds is apart from its args, which may be a list that has changed since, or what a subclass takes.
     auto* group = reinterpret_cast<PyBaseExceptionGroupObject*>(object);
-    Ref parts = Ref::steal(PyTuple_Pack(2, group->msg, group->excs));
+    Ref parts = Ref::made(PyTuple_Pack(2, group->msg, group->excs));
     keep_alive_.push_back(parts);
     return call(rebuild_exception_callable(), {type, parts.get(), attributes.get(), part(cause), part(context),
                                                suppress, part(traceback), raised->args});
@@ -629,7 +629,7 @@ ValueId ValuePlanner::reduced(PyObject* object) {
   Ref parts = Ref::steal(PyObject_CallMethod(object, "__reduce_ex__", "i", 2));
   const Py_ssize_t count = parts && PyTuple_Check(parts.get()) ? PyTuple_GET_SIZE(parts.get()) : 0;
   if (count < 2 || count > 3 || !PyTuple_Check(PyTuple_GET_ITEM(parts.get(), 1))) {
-    PyErr_Clear();
+    clear_error();
     return refuse(what);
   }
   PyObject* callable = PyTuple_GET_ITEM(parts.get(), 0);
@@ -660,7 +660,7 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
   const ValueId view = call(view_method(Py_TYPE(object)).get(), {at.dict});
   if (view != kNoValue && at.is_stale)
     return add({PlanStep::Kind::Call, Ref::borrow(stale_iterator_callable()), 0, {view}});
-  const ValueId given = constant(Ref::steal(PyLong_FromSsize_t(at.given)).get());
+  const ValueId given = constant(Ref::made(PyLong_FromSsize_t(at.given)).get());
   return view == kNoValue ? kNoValue
                           : add({PlanStep::Kind::Call, Ref::borrow(advanced_iterator_callable()), 0, {view, given}});
 }
@@ -678,7 +678,7 @@ ValueId ValuePlanner::generator(PyObject* object) {
   const ResumePlace place{started ? ResumePlace::Kind::Suspended : ResumePlace::Kind::NotStarted, at.instruction};
   const ResumeFunction* resume = resume_function(*at.prepared, place, passed_locals(*frame, at, place));
   if (!resume) {
-    PyErr_Clear();
+    clear_error();
     return refuse("a generator");
   }
   std::vector<ValueId> arguments;

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <memory>
 
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 #include "tensor/fake.h"
 
 namespace minidynamo {
@@ -40,9 +42,9 @@ bool find_all(ArgumentTypes& types) {
 // NumPy's scalar base class if somebody imported NumPy; borrowed, null without a Python error otherwise.
 PyTypeObject* numpy_generic() noexcept {
   PyObject* modules = PyImport_GetModuleDict();
-  PyObject* numpy = modules ? PyDict_GetItemString(modules, "numpy") : nullptr;
+  PyObject* numpy = modules ? named_item(modules, "numpy") : nullptr;
   if (!numpy || !PyModule_Check(numpy)) return nullptr;
-  PyObject* generic = PyDict_GetItemString(PyModule_GetDict(numpy), "generic");
+  PyObject* generic = named_item(PyModule_GetDict(numpy), "generic");
   return generic && PyType_Check(generic) ? reinterpret_cast<PyTypeObject*>(generic) : nullptr;
 }
 
@@ -110,8 +112,8 @@ Ref as_constant(PyObject* object) {
     return is_number(item.get()) || PyUnicode_CheckExact(item.get()) ? item : Ref();
   }
   if (PyLong_Check(object)) return Ref::steal(PyLong_Type.tp_as_number->nb_int(object));
-  if (PyFloat_Check(object)) return Ref::steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(object)));
-  if (PyUnicode_Check(object)) return Ref::steal(PyUnicode_FromObject(object));
+  if (PyFloat_Check(object)) return Ref::made(PyFloat_FromDouble(PyFloat_AS_DOUBLE(object)));
+  if (PyUnicode_Check(object)) return Ref::made(PyUnicode_FromObject(object));
   return nullptr;
 }
 
@@ -129,7 +131,7 @@ ConstantForm constant_form(PyObject* constant) noexcept {
   }
   const ArgumentTypes* known = argument_types();
   if (!known) {
-    PyErr_Clear();
+    clear_error();
     return ConstantForm::Object;
   }
   if (type == known->dtype || type == known->device || type == known->memory_format || type == known->layout) {
@@ -142,7 +144,7 @@ ConstantForm constant_form(PyObject* constant) noexcept {
     // A combination of flags has no name of its own.
     Ref name = Ref::steal(PyObject_GetAttrString(constant, "name"));
     if (name && PyUnicode_Check(name.get()) && PyUnicode_IsIdentifier(name.get())) return ConstantForm::Named;
-    PyErr_Clear();
+    clear_error();
   }
   return ConstantForm::Object;
 }

@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "graph/constant.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 #include "tensor/fake.h"
 
 namespace minidynamo {
@@ -28,7 +30,7 @@ void name_argument(const Ref& where, PyObject* target) {
   Ref owned_type = Ref::steal(type), owned_value = Ref::steal(value), owned_traceback = Ref::steal(traceback);
   Ref name = PyUnicode_Check(target) ? Ref::borrow(target) : Ref::steal(PyObject_GetAttrString(target, "__name__"));
   if (!name) {
-    PyErr_Clear();
+    clear_error();
     name = Ref::steal(PyObject_Repr(target));
   }
   if (!name || !where) return;  // another error is set, which is as good
@@ -38,12 +40,12 @@ void name_argument(const Ref& where, PyObject* target) {
 
 // Tuple subclasses that the standard library and torch define in C: time.struct_time, torch.return_types.max.
 bool is_struct_sequence(PyTypeObject* type) noexcept {
-  return type->tp_dict && PyDict_GetItemString(type->tp_dict, "n_sequence_fields") != nullptr;
+  return type->tp_dict && named_item(type->tp_dict, "n_sequence_fields") != nullptr;
 }
 
 bool is_named_tuple(PyTypeObject* type) noexcept {
   Ref fields = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_fields"));
-  if (!fields) PyErr_Clear();
+  if (!fields) clear_error();
   return fields && PyTuple_CheckExact(fields.get());
 }
 
@@ -106,7 +108,7 @@ NodeId Graph::producer(PyObject* fake) const noexcept {
 NodeId Graph::add_placeholder(const std::string& name, Ref fake) {
   const NodeId id = static_cast<NodeId>(nodes_.size());
   Node node{NodeKind::Placeholder};
-  node.target = Ref::steal(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+  node.target = Ref::made(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
   if (!node.target) return kNoNode;
   producers_.insert_or_assign(fake.get(), id);
   node.example = std::move(fake);
@@ -121,7 +123,7 @@ NodeId Graph::add_call(NodeKind kind, Ref target, PyObject* args, PyObject* kwar
   node.args.resize(count);
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (argument_of(PyTuple_GET_ITEM(args, i), node.args[i])) continue;
-    name_argument(Ref::steal(PyUnicode_FromFormat("argument %zd", i + 1)), target.get());
+    name_argument(Ref::made(PyUnicode_FromFormat("argument %zd", i + 1)), target.get());
     return kNoNode;
   }
   if (kind == NodeKind::CallMethod && (count == 0 || node.args[0].kind != Argument::Kind::Node)) {
@@ -136,7 +138,7 @@ NodeId Graph::add_call(NodeKind kind, Ref target, PyObject* args, PyObject* kwar
     while (PyDict_Next(kwargs, &position, &name, &value)) {
       auto& [key, argument] = node.kwargs.emplace_back(Ref::borrow(name), Argument{Argument::Kind::Constant});
       if (check_keyword(key.get()) && argument_of(value, argument)) continue;
-      name_argument(Ref::steal(PyUnicode_FromFormat("argument %S", key.get())), target.get());
+      name_argument(Ref::made(PyUnicode_FromFormat("argument %S", key.get())), target.get());
       return kNoNode;
     }
   }
@@ -282,7 +284,7 @@ bool Graph::produce(PyObject* result, NodeId node, const std::shared_ptr<const C
   }
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) {
     PyObject* element = PySequence_Fast_GET_ITEM(result, i);
-    Ref index = Ref::steal(PyLong_FromSsize_t(i));
+    Ref index = Ref::made(PyLong_FromSsize_t(i));
     if (!index || !produce_element(index.get(), element, node, site)) return false;
   }
   return true;

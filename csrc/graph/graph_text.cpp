@@ -1,5 +1,6 @@
 // The graph as text, for people and for golden tests. One line per node.
 #include "graph/graph.h"
+#include "python/out_of_memory.h"
 #include "tensor/fake.h"
 
 namespace minidynamo {
@@ -8,7 +9,7 @@ namespace {
 std::string utf8(const Ref& unicode) {
   const char* characters = unicode ? PyUnicode_AsUTF8(unicode.get()) : nullptr;
   if (characters) return characters;
-  PyErr_Clear();
+  clear_error();
   return "?";
 }
 
@@ -18,7 +19,7 @@ std::string repr_of(PyObject* object) { return utf8(Ref::steal(PyObject_Repr(obj
 std::string attribute_text(PyObject* object, const char* name) {
   Ref value = Ref::steal(PyObject_GetAttrString(object, name));
   if (value) return string_of(value.get());
-  PyErr_Clear();
+  clear_error();
   return "";
 }
 
@@ -87,7 +88,7 @@ std::string example_text(PyObject* example) {
     std::string device = attribute_text(example, "device");
     Ref shape = Ref::steal(PyObject_GetAttrString(example, "shape"));
     Ref sizes = shape ? Ref::steal(PySequence_List(shape.get())) : Ref();
-    if (!sizes) PyErr_Clear();
+    if (!sizes) clear_error();
     std::string text = dtype.starts_with("torch.") ? dtype.substr(6) : dtype;
     text += sizes ? repr_of(sizes.get()) : "[?]";
     if (device != "cpu") text += '@' + device;

@@ -26,7 +26,7 @@ Ref StackTraces::piece(const CallSite& site) {
   const char* format = PyUnicode_GET_LENGTH(stripped.get()) > 0 ? "  File \"%U\", line %d, in %U\n    %U\n"
                                                                 : "  File \"%U\", line %d, in %U\n";
   found->second =
-      Ref::steal(PyUnicode_FromFormat(format, site.code->co_filename, site.line, site.code->co_name, stripped.get()));
+      Ref::made(PyUnicode_FromFormat(format, site.code->co_filename, site.line, site.code->co_name, stripped.get()));
   return found->second;
 }
 
@@ -36,14 +36,14 @@ Ref StackTraces::of(const std::shared_ptr<const CallSite>& site) {
   std::vector<const CallSite*> chain;
   for (const CallSite* at = site.get(); at; at = at->caller.get()) chain.push_back(at);
   std::reverse(chain.begin(), chain.end());
-  Ref pieces = Ref::steal(PyList_New(static_cast<Py_ssize_t>(chain.size())));
+  Ref pieces = Ref::made(PyList_New(static_cast<Py_ssize_t>(chain.size())));
   if (!pieces) return nullptr;
   for (size_t i = 0; i < chain.size(); ++i) {
     Ref text = piece(*chain[i]);
     if (!text) return nullptr;
     PyList_SET_ITEM(pieces.get(), static_cast<Py_ssize_t>(i), text.release());
   }
-  Ref empty = Ref::steal(PyUnicode_FromString(""));
+  Ref empty = Ref::made(PyUnicode_FromString(""));
   if (empty) whole_[site.get()] = Ref::steal(PyUnicode_Join(empty.get(), pieces.get()));
   return whole_[site.get()];
 }
@@ -74,7 +74,7 @@ Ref TensorMetadata::of(PyObject* tensor) {
   Ref dtype = Ref::steal(PyObject_GetAttr(tensor, dtype_name));
   Ref requires_grad = Ref::steal(PyObject_GetAttr(tensor, requires_grad_name));
   Ref stride = Ref::steal(PyObject_CallMethodNoArgs(tensor, stride_name));
-  Ref qparams = Ref::steal(PyDict_New());
+  Ref qparams = Ref::made(PyDict_New());
   if (!shape || !dtype || !requires_grad || !stride || !qparams) return nullptr;
   Ref memory_format = Ref::none();
   const Py_ssize_t dimensions = PySequence_Size(shape.get());

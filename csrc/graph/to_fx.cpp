@@ -11,6 +11,7 @@
 #include "graph/constant.h"
 #include "graph/graph.h"
 #include "graph/node_metadata.h"
+#include "python/out_of_memory.h"
 #include "tensor/fake.h"
 
 namespace minidynamo {
@@ -30,7 +31,7 @@ Ref call(PyObject* callable, std::initializer_list<PyObject*> arguments) {
   return Ref::steal(PyObject_Vectorcall(callable, arguments.begin(), arguments.size(), nullptr));
 }
 
-Ref text(const char* characters) { return Ref::steal(PyUnicode_FromString(characters)); }
+Ref text(const char* characters) { return Ref::made(PyUnicode_FromString(characters)); }
 
 // L['self'].layers[0].weight -> l_self_layers_0_weight
 std::string identifier(const std::string& source) {
@@ -108,8 +109,8 @@ bool Exporter::load() {
          (is_from_torch_ = import_attribute("torch.fx.graph", "_is_from_torch")) &&
          (in_place_operators_ = import_attribute("torch.fx.graph", "inplace_methods")) &&
          (partial_ = import_attribute("functools", "partial")) && (call_function_ = text("call_function")) &&
-         (call_method_ = text("call_method")) && (empty_tuple_ = Ref::steal(PyTuple_New(0))) &&
-         (empty_dict_ = Ref::steal(PyDict_New())) && (attributes_ = Ref::steal(PyDict_New())) &&
+         (call_method_ = text("call_method")) && (empty_tuple_ = Ref::made(PyTuple_New(0))) &&
+         (empty_dict_ = Ref::made(PyDict_New())) && (attributes_ = Ref::made(PyDict_New())) &&
          (key_example_ = text("example_value")) && (key_tensor_ = text("tensor_meta")) &&
          (key_stack_ = text("stack_trace")) && (key_source_ = text("source_fn_stack"));
 }
@@ -130,7 +131,7 @@ Ref Exporter::add_node(PyObject* op, PyObject* target, PyObject* candidate, PyOb
 // The node that reads an object which has no source of its own from the module.
 Ref Exporter::add_attribute(PyObject* object) {
   if (auto found = attribute_nodes_.find(object); found != attribute_nodes_.end()) return found->second;
-  Ref name = Ref::steal(PyUnicode_FromFormat("constant_%zd", PyDict_GET_SIZE(attributes_.get())));
+  Ref name = Ref::made(PyUnicode_FromFormat("constant_%zd", PyDict_GET_SIZE(attributes_.get())));
   Ref op = text("get_attr");
   if (!name || !op || PyDict_SetItem(attributes_.get(), name.get(), object) < 0) return nullptr;
   Ref node = add_node(op.get(), name.get(), name.get(), empty_tuple_.get(), empty_dict_.get());
@@ -152,10 +153,10 @@ Ref Exporter::argument(const Argument& argument, bool only_literals) {
       Ref start = this->argument(argument.items[0], only_literals);
       Ref stop = start ? this->argument(argument.items[1], only_literals) : Ref();
       Ref step = stop ? this->argument(argument.items[2], only_literals) : Ref();
-      return step ? Ref::steal(PySlice_New(start.get(), stop.get(), step.get())) : Ref();
+      return step ? Ref::made(PySlice_New(start.get(), stop.get(), step.get())) : Ref();
     }
     case Argument::Kind::Dict: {
-      Ref dict = Ref::steal(PyDict_New());
+      Ref dict = Ref::made(PyDict_New());
       for (size_t i = 0; dict && i < argument.items.size(); ++i) {
         Ref value = this->argument(argument.items[i], true);
         PyObject* key = PyTuple_GET_ITEM(argument.constant.get(), static_cast<Py_ssize_t>(i));
@@ -166,7 +167,7 @@ Ref Exporter::argument(const Argument& argument, bool only_literals) {
     case Argument::Kind::Tuple:
     case Argument::Kind::List: {
       const bool named = argument.kind == Argument::Kind::Tuple && argument.constant;
-      Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(argument.items.size())));
+      Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(argument.items.size())));
       for (size_t i = 0; tuple && i < argument.items.size(); ++i) {
         Ref item = this->argument(argument.items[i], only_literals || named);
         if (!item) return nullptr;
@@ -187,13 +188,13 @@ bool Exporter::reachable(PyObject* callable) {
   Ref name = call(qualified_name_.get(), {callable});
   Ref from_torch = name ? call(is_from_torch_.get(), {callable}) : Ref();
   if (!from_torch) {
-    PyErr_Clear();
+    clear_error();
     return false;
   }
   if (!from_torch.is(Py_True)) {
     // Any name will do for a global of the generated function, but torch.fx asks a lambda for its source.
     Ref own_name = attribute(callable, "__name__");
-    PyErr_Clear();
+    clear_error();
     return own_name && PyUnicode_Check(own_name.get()) &&
            PyUnicode_CompareWithASCIIString(own_name.get(), "<lambda>") != 0;
   }
@@ -204,7 +205,7 @@ bool Exporter::reachable(PyObject* callable) {
     object = Ref::steal(PyObject_GetAttr(object.get(), PyList_GET_ITEM(parts.get(), i)));
   }
   const bool same = object && PyObject_RichCompareBool(object.get(), callable, Py_EQ) == 1;
-  PyErr_Clear();
+  clear_error();
   return same;
 }
 
@@ -228,10 +229,10 @@ const Exporter::Target* Exporter::target_of(PyObject* callable) {
     if (is_definition > 0) target.callable = attribute(callable, "_opoverload");
     if (is_definition < 0 || !target.callable) return nullptr;
   }
-  PyErr_Clear();
+  clear_error();
   target.candidate = Ref::steal(PyObject_CallMethod(fx_graph_.get(), "_target_to_str", "O", target.callable.get()));
   const char* name = target.candidate ? PyUnicode_AsUTF8(target.candidate.get()) : nullptr;
-  if (!name) PyErr_Clear();
+  if (!name) clear_error();
   if (!name || !PyUnicode_IsIdentifier(target.candidate.get())) {
     // No name at all, or one like sin.default or <lambda>.
     target.candidate = text(identifier(name ? name : Py_TYPE(callable)->tp_name).c_str());
@@ -278,13 +279,13 @@ bool Exporter::add_call(NodeId id) {
   }
   if (!candidate || !callable || (!is_method && !target)) return false;
 
-  Ref args = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(node.args.size())));
+  Ref args = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(node.args.size())));
   for (size_t i = 0; args && i < node.args.size(); ++i) {
     Ref value = argument(node.args[i], false);
     if (!value) return false;
     PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), value.release());
   }
-  Ref kwargs = node.kwargs.empty() ? empty_dict_ : Ref::steal(PyDict_New());
+  Ref kwargs = node.kwargs.empty() ? empty_dict_ : Ref::made(PyDict_New());
   if (!args || !kwargs) return false;
   for (const auto& [name, value] : node.kwargs) {
     Ref exported = argument(value, false);
@@ -307,13 +308,13 @@ bool Exporter::set_meta(PyObject* fx_node, const Node& node) {
     if (Ref record = tensor_metadata_.of(node.example.get())) {
       if (!set(key_tensor_, record)) return false;
     } else {
-      PyErr_Clear();
+      clear_error();
     }
   }
   if (node.kind == NodeKind::Placeholder) return true;
   Ref name = attribute(fx_node, "name");
-  Ref entry = name ? Ref::steal(PyTuple_Pack(2, name.get(), node.target.get())) : Ref();
-  Ref stack = entry ? Ref::steal(PyList_New(1)) : Ref();
+  Ref entry = name ? Ref::made(PyTuple_Pack(2, name.get(), node.target.get())) : Ref();
+  Ref stack = entry ? Ref::made(PyList_New(1)) : Ref();
   if (!stack) return false;
   PyList_SET_ITEM(stack.get(), 0, entry.release());
   return set(key_source_, stack) && (!node.site || set(key_stack_, stack_traces_.of(node.site)));
@@ -326,7 +327,7 @@ Ref Exporter::module_of(const std::string& name) {
     const CallSite* root = node.site.get();
     while (root->caller) root = root->caller.get();
     Ref fields = attribute(fx_graph_.get(), "_co_fields");
-    Ref line = Ref::steal(PyLong_FromLong(root->code->co_firstlineno));
+    Ref line = Ref::made(PyLong_FromLong(root->code->co_firstlineno));
     if (!fields || !line || PyDict_SetItemString(fields.get(), "co_name", root->code->co_name) < 0 ||
         PyDict_SetItemString(fields.get(), "co_filename", root->code->co_filename) < 0 ||
         PyDict_SetItemString(fields.get(), "co_firstlineno", line.get()) < 0) {
@@ -353,7 +354,7 @@ Ref Exporter::run(const std::vector<NodeId>& outputs, const std::string& name) {
   for (NodeId id = 0; id < nodes.size(); ++id) {
     if (nodes[id].used && nodes[id].kind != NodeKind::Placeholder && !add_call(id)) return nullptr;
   }
-  Ref results = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
+  Ref results = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
   for (size_t i = 0; results && i < outputs.size(); ++i) {
     if (outputs[i] >= nodes_.size() || !nodes_[outputs[i]]) {
       PyErr_SetString(PyExc_ValueError, "an output of the graph is not among its used nodes");
@@ -362,9 +363,9 @@ Ref Exporter::run(const std::vector<NodeId>& outputs, const std::string& name) {
     PyTuple_SET_ITEM(results.get(), static_cast<Py_ssize_t>(i), Ref(nodes_[outputs[i]]).release());
   }
   Ref output = text("output");
-  Ref args = results && output ? Ref::steal(PyTuple_Pack(1, results.get())) : Ref();
+  Ref args = results && output ? Ref::made(PyTuple_Pack(1, results.get())) : Ref();
   if (!args || !add_node(output.get(), output.get(), output.get(), args.get(), empty_dict_.get())) return nullptr;
-  Ref length = Ref::steal(PyLong_FromSsize_t(length_));
+  Ref length = Ref::made(PyLong_FromSsize_t(length_));
   if (!length || PyObject_SetAttrString(fx_graph_.get(), "_len", length.get()) < 0) return nullptr;
   return module_of(name);
 }

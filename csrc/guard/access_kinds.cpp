@@ -11,6 +11,7 @@
 #include "python/lru_cache.h"
 #include "python/mapping_proxy.h"
 #include "python/native_contents.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/tensor_facts.h"
 
@@ -53,7 +54,7 @@ Lookup scan_dict(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject*& value
       continue;
     }
     int equal = PyObject_RichCompareBool(stored, key, Py_EQ);
-    if (equal < 0) PyErr_Clear();
+    if (equal < 0) clear_error();
     if (equal > 0) {
       value = stored_value;
       return Lookup::Found;
@@ -86,7 +87,7 @@ Lookup fetch_attribute_slowly(const AccessStep& step, Reached parent, Reached& r
   if (parent.inline_attributes) return found(result, nullptr);
   CollectorPaused nothing_else_runs;
   owned = native_attribute(parent.object, step.key);
-  if (!owned) PyErr_Clear();
+  if (!owned) clear_error();
   return found(result, owned.get());
 }
 
@@ -122,7 +123,7 @@ Lookup fetch_attribute(AccessStep& step, Reached parent, Reached& result, Ref& o
 
 Lookup fetch_call_result_slowly(const AccessStep&, Reached parent, Reached& result, Ref& owned) noexcept {
   owned = Ref::steal(PyObject_CallNoArgs(parent.object));
-  if (!owned) PyErr_Clear();
+  if (!owned) clear_error();
   return found(result, owned.get());
 }
 // Called before the walk.
@@ -169,7 +170,7 @@ Lookup fetch_index_slowly(const AccessStep& step, Reached parent, Reached& resul
     if (!deque) return Lookup::Undecided;
     CollectorPaused nothing_else_runs;
     owned = Ref::steal(deque->tp_as_sequence->sq_item(sequence, step.index));
-    if (!owned) PyErr_Clear();
+    if (!owned) clear_error();
     return found(result, owned.get());
   }
   return Lookup::Undecided;
@@ -234,7 +235,7 @@ Lookup fetch_iterator_part_slowly(const AccessStep& step, Reached parent, Reache
     return Lookup::Undecided;
   CollectorPaused nothing_else_runs;
   const Ref parts = Ref::steal(PyObject_CallMethod(parent.object, "__reduce__", nullptr));
-  PyErr_Clear();
+  clear_error();
   PyObject* made_from = parts && PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) == 2
                             ? PyTuple_GET_ITEM(parts.get(), 1)
                             : nullptr;
@@ -411,7 +412,7 @@ Py_hash_t key_hash(PyObject* key) noexcept {
   if (!key) return 0;
   Py_hash_t hash = PyObject_Hash(key);
   if (hash != -1) return hash;
-  PyErr_Clear();
+  clear_error();
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "python/numpy_scalar.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -36,7 +37,7 @@ bool same_bits(double a, double b) noexcept { return std::bit_cast<uint64_t>(a) 
 // Only for types whose comparison is C code of CPython's or torch's own.
 bool natively_equal(PyObject* a, PyObject* b) noexcept {
   int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (equal < 0) PyErr_Clear();
+  if (equal < 0) clear_error();
   return equal > 0;
 }
 
@@ -67,7 +68,7 @@ bool parts_equal(PyObject* a, PyObject* b) noexcept {
     Ref left = Ref::steal(PyObject_GetAttrString(a, name));
     Ref right = Ref::steal(PyObject_GetAttrString(b, name));
     if (!left || !right) {
-      PyErr_Clear();
+      clear_error();
       return false;
     }
     if (!constants_equal(left.get(), right.get())) return false;
@@ -118,7 +119,7 @@ bool consists_of(PyObject* object, bool (*is_leaf)(PyObject*) noexcept) noexcept
 std::string repr_text(PyObject* object) {
   Ref repr = Ref::steal(PyObject_Repr(object));
   if (!repr) {
-    PyErr_Clear();
+    clear_error();
     return "?";
   }
   constexpr size_t kLongest = 400;
@@ -166,18 +167,18 @@ Ref plain_value(PyObject* object) {
   if (PyLong_Check(object))
     value = Ref::steal(_PyLong_Copy(reinterpret_cast<PyLongObject*>(object)));
   else if (PyUnicode_Check(object))
-    value = Ref::steal(PyUnicode_FromObject(object));
+    value = Ref::made(PyUnicode_FromObject(object));
   else if (PyFloat_Check(object))
-    value = Ref::steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(object)));
+    value = Ref::made(PyFloat_FromDouble(PyFloat_AS_DOUBLE(object)));
   else if (PyBytes_Check(object))
-    value = Ref::steal(PyBytes_FromStringAndSize(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object)));
+    value = Ref::made(PyBytes_FromStringAndSize(PyBytes_AS_STRING(object), PyBytes_GET_SIZE(object)));
   else if (PyByteArray_Check(object))
-    value = Ref::steal(PyBytes_FromStringAndSize(PyByteArray_AS_STRING(object), PyByteArray_GET_SIZE(object)));
+    value = Ref::made(PyBytes_FromStringAndSize(PyByteArray_AS_STRING(object), PyByteArray_GET_SIZE(object)));
   else if (PyComplex_Check(object))
     value = Ref::steal(PyComplex_FromCComplex(reinterpret_cast<PyComplexObject*>(object)->cval));
   else if (is_numpy_scalar(object))
     value = numpy_bits(object);
-  if (!value) PyErr_Clear();
+  if (!value) clear_error();
   return value;
 }
 
@@ -200,7 +201,7 @@ bool has_plain_value(PyObject* object, PyObject* value) noexcept {
   }
   const Ref equal =
       Ref::steal(type->tp_richcompare(value, object, Py_EQ));  // the builtin's own, whatever the subclass has
-  if (!equal) PyErr_Clear();
+  if (!equal) clear_error();
   return equal.is(Py_True);
 }
 
@@ -210,7 +211,7 @@ std::string string_text(PyObject* string) {
   Ref bytes = Ref::steal(PyUnicode_AsEncodedString(string, "utf-8", "backslashreplace"));
   char* data = nullptr;
   if (!bytes || PyBytes_AsStringAndSize(bytes.get(), &data, &length) < 0) {
-    PyErr_Clear();
+    clear_error();
     return "?";
   }
   return std::string(data, static_cast<size_t>(length));
@@ -234,7 +235,7 @@ std::string object_text(PyObject* object) {
   if (PyModule_Check(object)) {
     Ref name = Ref::steal(PyModule_GetNameObject(object));
     if (name) return string_text(name.get());
-    PyErr_Clear();
+    clear_error();
   }
   if (PyCode_Check(object)) return "<code " + string_text(reinterpret_cast<PyCodeObject*>(object)->co_qualname) + ">";
   return "<" + object_text(reinterpret_cast<PyObject*>(Py_TYPE(object))) + " object>";

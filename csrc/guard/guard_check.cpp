@@ -5,6 +5,7 @@
 
 #include "guard/guard_program.h"
 #include "python/collector.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 
 namespace minidynamo {
@@ -12,7 +13,7 @@ namespace {
 
 // A constant that is the very object seen last needs no comparison: the check keeps it alive, so its address is its
 // own. The one before is let go of when the walk is over, if it may hold something else.
-bool passes(Check& check, Reached object, std::vector<Ref>& let_go_later) noexcept {
+bool passes(Check& check, Reached object, std::vector<Ref>& let_go_later) {
   if (!check.passed) return holds(check, object);
   if (check.passed.is(object.object)) return true;
   if (!holds(check, object)) return false;
@@ -32,7 +33,7 @@ class Walk {
         frame_(frame),
         slots_(slots) {}
 
-  bool run() noexcept {
+  bool run() {
     for (uint32_t root : program_.roots_) {
       Node& node = nodes_[root];
       PyObject* value = nullptr;
@@ -57,21 +58,21 @@ class Walk {
   }
 
   // Checks begin..end of a node.
-  bool pass(const Node& node, uint32_t begin, uint32_t end, Reached value) noexcept {
+  bool pass(const Node& node, uint32_t begin, uint32_t end, Reached value) {
     Check* checks = checks_ + node.first_check;
     for (uint32_t i = begin; i < end; ++i)
       if (!passes(checks[i], value, program_.fresh_)) return false;
     return true;
   }
 
-  bool pass_volatile(const Node& node, Reached value) noexcept {
+  bool pass_volatile(const Node& node, Reached value) {
     const Check* checks = checks_ + node.first_check;
     for (uint32_t i = node.stable_checks + node.versioned_checks; i < node.checks; ++i)
       if (!holds(checks[i], value)) return false;
     return true;
   }
 
-  bool visit(uint32_t index, Reached value) noexcept {
+  bool visit(uint32_t index, Reached value) {
     Node& node = nodes_[index];
     node.last = value.object;
     if (!pass(node, 0, node.stable_checks, value) || !pass_volatile(node, value)) return refuse(index);
@@ -79,14 +80,14 @@ class Walk {
   }
 
   // As visit(), of an object that passed before and is proven to be the same: its stable checks hold.
-  bool revisit(uint32_t index) noexcept {
+  bool revisit(uint32_t index) {
     const Node& node = nodes_[index];
     const Reached value{node.last, false};
     if (!pass_volatile(node, value)) return refuse(index);
     return node.leaf || descend(index, value);
   }
 
-  bool descend(uint32_t index, Reached value) noexcept {
+  bool descend(uint32_t index, Reached value) {
     const Node& node = nodes_[index];
     if (node.slot >= 0) {
       slots_[node.slot] = value.object;
@@ -98,7 +99,7 @@ class Walk {
     return true;
   }
 
-  bool visit_child(uint32_t index, Reached parent) noexcept {
+  bool visit_child(uint32_t index, Reached parent) {
     Node& child = nodes_[index];
     Reached result;
     Ref owned;
@@ -129,7 +130,7 @@ class Walk {
     return true;
   }
 
-  bool visit_versioned(uint32_t index, Reached value) noexcept {
+  bool visit_versioned(uint32_t index, Reached value) {
     Node& node = nodes_[index];
     const uint32_t first = node.first_child;
     uint64_t version = version_of(node, value);
@@ -166,7 +167,7 @@ class Walk {
 };
 
 // One node by itself, reached from the root without stamps: what failed last time is likely to fail again.
-bool GuardProgram::passes_alone(uint32_t index, const FrameView& frame, Reached& result) noexcept {
+bool GuardProgram::passes_alone(uint32_t index, const FrameView& frame, Reached& result) {
   Node& node = nodes_[index];
   Lookup lookup;
   if (parents_[index] == kNoParent) {
@@ -191,7 +192,7 @@ bool GuardProgram::has_no_dict_yet(uint32_t slot) const noexcept {
                      [&](const auto& made) { return made.first == slot; });
 }
 
-bool GuardProgram::are_distinct(PyObject* const* slots) noexcept {
+bool GuardProgram::are_distinct(PyObject* const* slots) {
   if (distinct_.empty() || std::equal(slots_.begin(), slots_.end(), slots)) return true;
   for (const std::vector<uint32_t>& group : distinct_) {
     distinct_scratch_.clear();
@@ -203,7 +204,7 @@ bool GuardProgram::are_distinct(PyObject* const* slots) noexcept {
   return true;
 }
 
-bool GuardProgram::are_apart() noexcept {
+bool GuardProgram::are_apart() {
   for (ApartGroup& group : groups_apart_) {
     bool is_as_before = true;
     for (size_t i = 0; i < group.nodes.size(); ++i) is_as_before &= nodes_[group.nodes[i]].last == group.passed[i];
@@ -225,12 +226,12 @@ bool GuardProgram::shares_storages(PyObject* const* slots) noexcept {
   return sharing_->matches(sharing_scratch_.data());
 }
 
-bool GuardProgram::make_gathered_dicts(PyObject** slots) noexcept {
+bool GuardProgram::make_gathered_dicts(PyObject** slots) {
   CollectorPaused nothing_else_runs;
   for (auto [slot, instance] : dicts_to_make_) {
     Ref dict = Ref::steal(PyObject_GenericGetDict(instance, nullptr));
     if (!dict) {
-      PyErr_Clear();
+      clear_error();
       return false;
     }
     slots[slot] = dict.get();  // the instance owns it from now on
@@ -240,14 +241,14 @@ bool GuardProgram::make_gathered_dicts(PyObject** slots) noexcept {
 
 // Functions that tell a state of the process may run Python code, or let another thread run: nothing has been looked at
 // yet.
-std::vector<Ref> GuardProgram::call_functions() const noexcept {
+std::vector<Ref> GuardProgram::call_functions() const {
   std::vector<Ref> results;
   results.reserve(calls_.size());
   for (uint32_t call : calls_) {
     PyObject* key = steps_[parents_[call]].key;
     const Ref function = Py_REFCNT(key) > 0 ? Ref::borrow(key) : Ref();  // null: it dies at this moment
     results.push_back(function ? Ref::steal(PyObject_CallNoArgs(function.get())) : Ref());
-    PyErr_Clear();
+    clear_error();
   }
   return results;
 }
@@ -259,37 +260,45 @@ void GuardProgram::drop_owned() noexcept {
   const std::vector<Ref> doomed = std::exchange(fresh_, {});
 }
 
-bool GuardProgram::check(const FrameView& frame, PyObject** slots) noexcept {
+bool GuardProgram::check(const FrameView& frame, PyObject** slots) {
   if (is_dead_) return false;
   if (!calls_.empty()) return check_with_calls(frame, slots);
   while (!walking_ && !fresh_.empty()) drop_owned();
   if (walking_) return check_apart(frame, slots);
-  walking_ = true;
-  const bool passed = walk(frame, slots);
-  walking_ = false;
+  const bool passed = walk_alone(frame, slots);
   if (!passed || slots_.empty()) let_go();
   return passed;
 }
 
-bool GuardProgram::check_with_calls(const FrameView& frame, PyObject** slots) noexcept {
+bool GuardProgram::walk_alone(const FrameView& frame, PyObject** slots) {
+  // Also where it ends for lack of memory.
+  const struct Walking {
+    bool& is_on;
+    explicit Walking(bool& flag) noexcept : is_on(flag) { is_on = true; }
+    ~Walking() { is_on = false; }
+  } walking(walking_);
+  return walk(frame, slots);
+}
+
+bool GuardProgram::check_with_calls(const FrameView& frame, PyObject** slots) {
   if (walking_) return check_apart(frame, slots);
   std::vector<Ref> results = call_functions();
   if (is_dead_) return false;  // by what they ran
   while (!walking_ && !fresh_.empty()) drop_owned();
   if (walking_) return check_apart(frame, slots);  // what ran let another thread begin
-  walking_ = true;
   for (size_t i = 0; i < results.size(); ++i) steps_[calls_[i]].key = results[i].get();
-  const bool passed = walk(frame, slots);
-  for (size_t i = 0; i < results.size(); ++i) {
-    steps_[calls_[i]].key = nullptr;
-    fresh_.push_back(std::move(results[i]));
-  }
-  walking_ = false;
+  bool passed = false;
+  const bool is_walked = try_to([&] {
+    passed = walk_alone(frame, slots);
+    fresh_.insert(fresh_.end(), std::make_move_iterator(results.begin()), std::make_move_iterator(results.end()));
+  });
+  for (uint32_t call : calls_) steps_[call].key = nullptr;
+  if (!is_walked) return false;
   if (!passed || slots_.empty()) let_go();
   return passed;
 }
 
-bool GuardProgram::walk(const FrameView& frame, PyObject** slots) noexcept {
+bool GuardProgram::walk(const FrameView& frame, PyObject** slots) {
   if (!impossible_.empty()) return false;
   dicts_to_make_.clear();
   if (suspect_torch_state_ && !torch_state_->matches()) return false;
@@ -316,7 +325,7 @@ bool GuardProgram::walk(const FrameView& frame, PyObject** slots) noexcept {
   return true;
 }
 
-bool GuardProgram::check_apart(const FrameView& frame, PyObject** slots) noexcept {
+bool GuardProgram::check_apart(const FrameView& frame, PyObject** slots) {
   CollectorPaused nothing_else_runs;
   Everything all;
   if (first_failure(frame, all)) return false;
@@ -325,7 +334,7 @@ bool GuardProgram::check_apart(const FrameView& frame, PyObject** slots) noexcep
     const Reached found = all.reached[index];
     Ref value = found.inline_attributes ? Ref::steal(PyObject_GenericGetDict(found.object, nullptr))
                                         : Ref::borrow(found.object);
-    if (!value) return PyErr_Clear(), false;
+    if (!value) return clear_error(), false;
     slots[nodes_[index].slot] = value.get();
     apart_.push_back(std::move(value));
   }

@@ -4,6 +4,7 @@
 
 #include "guard/constants.h"
 #include "python/collector.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/weak_hold.h"
 
@@ -22,7 +23,7 @@ void remember_identity(Check& check, PyObject* object) {
     check.expected = Ref::steal(PyWeakref_NewRef(object, nullptr));
     check.form = kWeak;
     if (check.expected) return;
-    PyErr_Clear();
+    clear_error();
   }
   check.expected = Ref::borrow(object);
   check.form = kStrong;
@@ -118,7 +119,7 @@ bool has_mortal_parts(PyObject* object) noexcept {
 Ref without_mortal_parts(PyObject* object) {
   if (!has_mortal_parts(object)) return Ref::borrow(object);
   if (!PyTuple_CheckExact(object)) return stand_for(object);
-  Ref copy = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(object)));
+  Ref copy = Ref::made(PyTuple_New(PyTuple_GET_SIZE(object)));
   for (Py_ssize_t i = 0; copy && i < PyTuple_GET_SIZE(object); ++i) {
     Ref part = without_mortal_parts(PyTuple_GET_ITEM(object, i));
     if (!part) return nullptr;
@@ -161,7 +162,7 @@ bool prepare_constant(Check& check, Reached seen) {
   if (PyTuple_CheckExact(seen.object) && has_mortal_parts(seen.object)) {
     check.expected = without_mortal_parts(seen.object);
     check.form = kByParts;
-    if (!check.expected) PyErr_Clear();
+    if (!check.expected) clear_error();
     return static_cast<bool>(check.expected);
   }
   check.expected = check.passed = Ref::borrow(seen.object);
@@ -249,7 +250,7 @@ Py_ssize_t length_as(uint8_t form, Reached object) noexcept {
       if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE) return -1;
       CollectorPaused nothing_else_runs;
       Py_ssize_t size = PyObject_Size(o);
-      if (size < 0) PyErr_Clear();
+      if (size < 0) clear_error();
       return size;
     }
   }
@@ -282,7 +283,7 @@ std::string length_failure(const Check& check, const std::string& path, Reached 
 using ItemVisitor = AttributeVisitor;  // bool (*)(void* state, PyObject* key, PyObject* value or null)
 
 // Calls visit for each key in the order in which Python code iterates; false if visit says so or it is no dict.
-bool visit_keys(Reached object, ItemVisitor visit, void* state) noexcept {
+bool visit_keys(Reached object, ItemVisitor visit, void* state) {
   PyObject* dict = object.object;
   if (object.inline_attributes) return visit_inline_attributes(dict, visit, state);
   if (!PyDict_Check(dict)) return false;
@@ -295,7 +296,7 @@ bool visit_keys(Reached object, ItemVisitor visit, void* state) noexcept {
       if (!visit(state, key.get(), nullptr)) return false;
     }
     if (!PyErr_Occurred()) return true;
-    PyErr_Clear();
+    clear_error();
     return false;
   }
   Py_ssize_t at = 0;
@@ -306,7 +307,7 @@ bool visit_keys(Reached object, ItemVisitor visit, void* state) noexcept {
 }
 
 // Calls visit for each element of a set in the order of iteration; false if visit says so or it is no set.
-bool visit_set(Reached object, ItemVisitor visit, void* state) noexcept {
+bool visit_set(Reached object, ItemVisitor visit, void* state) {
   if (object.inline_attributes || !PyAnySet_Check(object.object)) return false;
   Py_ssize_t at = 0;
   PyObject* item;
@@ -334,19 +335,19 @@ bool collect_next(void* state, PyObject* item, PyObject*) {
   return true;
 }
 
-using Visit = bool (*)(Reached, ItemVisitor, void*) noexcept;
+using Visit = bool (*)(Reached, ItemVisitor, void*);
 
 bool prepare_items(Check& check, Reached seen, Visit visit) {
   std::vector<Ref> items;
   if (!visit(seen, collect_next, &items)) return false;
-  check.expected = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  check.expected = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
   if (!check.expected) {
-    PyErr_Clear();
+    clear_error();
     return false;
   }
   for (size_t i = 0; i < items.size(); ++i) {
     Ref stood_for = can_be_held_weakly(items[i].get()) ? stand_for(items[i].get()) : Ref();
-    PyErr_Clear();
+    clear_error();
     PyTuple_SET_ITEM(check.expected.get(), static_cast<Py_ssize_t>(i), (stood_for ? stood_for : items[i]).release());
   }
   return true;
@@ -422,7 +423,7 @@ std::string set_items_failure(const Check& check, const std::string& path, Reach
 // What a class led to, to be compared by identity and not kept alive: a tuple of weak references where there can be
 // some, with NotImplemented for what was absent.
 Ref remembered_objects(const std::vector<PyObject*>& objects) {
-  Ref all = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
+  Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
   for (size_t i = 0; all && i < objects.size(); ++i) {
     PyObject* object = objects[i] ? objects[i] : Py_NotImplemented;
     const bool is_permanent =
@@ -430,11 +431,11 @@ Ref remembered_objects(const std::vector<PyObject*>& objects) {
     Ref kept;
     if (!is_permanent && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
       kept = Ref::steal(PyWeakref_NewRef(object, nullptr));
-    PyErr_Clear();
+    clear_error();
     if (!kept) kept = Ref::borrow(object);
     PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), kept.release());
   }
-  PyErr_Clear();
+  clear_error();
   return all;
 }
 bool is_remembered_at(PyObject* all, size_t i, PyObject* object) noexcept {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "guard/constants.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -302,7 +303,7 @@ void GuardProgram::hold_key(Source& source, uint32_t node) {
       weak_keys_.push_back({node, std::move(reference)});
       return;
     }
-    PyErr_Clear();
+    clear_error();
   }
   keys_.push_back(std::move(source.key));
 }

@@ -88,7 +88,7 @@ class GuardProgram {
 
   // Gathers `slots` if all guards hold; they are alive until `let_go` or the next check, but only while nothing else
   // runs.
-  bool check(const FrameView& frame, PyObject** slots) noexcept;
+  bool check(const FrameView& frame, PyObject** slots);
   void let_go() noexcept {
     if (!fresh_.empty() || !apart_.empty()) drop_owned();
   }
@@ -150,10 +150,11 @@ class GuardProgram {
   void hold_key(Source& source, uint32_t node);
   void die();
 
-  bool walk(const FrameView& frame, PyObject** slots) noexcept;
-  bool check_with_calls(const FrameView& frame, PyObject** slots) noexcept;
-  bool check_apart(const FrameView& frame, PyObject** slots) noexcept;
-  std::vector<Ref> call_functions() const noexcept;
+  bool walk_alone(const FrameView& frame, PyObject** slots);
+  bool walk(const FrameView& frame, PyObject** slots);
+  bool check_with_calls(const FrameView& frame, PyObject** slots);
+  bool check_apart(const FrameView& frame, PyObject** slots);
+  std::vector<Ref> call_functions() const;
   void drop_owned() noexcept;
   struct Everything {  // what a slow walk reached, by node
     std::vector<Reached> reached;
@@ -161,12 +162,12 @@ class GuardProgram {
   };
   std::optional<Failure> first_failure(const FrameView& frame, Everything& all) const;
 
-  bool passes_alone(uint32_t node, const FrameView& frame, Reached& result) noexcept;
-  bool are_distinct(PyObject* const* slots) noexcept;
-  bool are_apart() noexcept;
+  bool passes_alone(uint32_t node, const FrameView& frame, Reached& result);
+  bool are_distinct(PyObject* const* slots);
+  bool are_apart();
   bool shares_storages(PyObject* const* slots) noexcept;
   bool has_no_dict_yet(uint32_t slot) const noexcept;
-  bool make_gathered_dicts(PyObject** slots) noexcept;
+  bool make_gathered_dicts(PyObject** slots);
 
   std::string path_of(uint32_t node, bool absent = false) const;
   std::vector<uint32_t> gathering_nodes() const;  // by slot

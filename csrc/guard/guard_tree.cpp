@@ -1,6 +1,7 @@
 // The public face: a builder until finish(), a program afterwards.
 #include "guard/guard_program.h"
 #include "guard/mirror.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 
@@ -87,8 +88,10 @@ void GuardTree::when_object_dies(std::function<void()> told) {
 
 bool GuardTree::check(const FrameView& frame, PyObject** slots) noexcept {
   if (!state_->program) return false;
-  const bool holds = state_->program->check(frame, slots);
-  if (mirror_mode != Mirror::Off) [[unlikely]]
+  const MemoryWatch memory;
+  bool holds = false;
+  try_to([&] { holds = state_->program->check(frame, slots); });
+  if (mirror_mode != Mirror::Off && !memory.failed()) [[unlikely]]
     mirror_check(*state_->program, frame, holds);
   return holds;
 }

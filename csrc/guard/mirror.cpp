@@ -5,6 +5,7 @@
 
 #include "guard/guard_program.h"
 #include "python/interruptions.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -18,8 +19,10 @@ std::vector<std::string>& recorded() {
 
 void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds) noexcept {
   const InterruptionsHeld meanwhile;  // the slow check may run what the fast one does not
-  const std::optional<Failure> failure = program.first_failure(frame);
-  if (!failure == holds) return;
+  const MemoryWatch memory;
+  std::optional<Failure> failure;
+  try_to([&] { failure = program.first_failure(frame); });
+  if (memory.failed() || !failure == holds) return;
   std::string text = holds
                          ? "the fast check passes, and the slow one says: " + program.failure_text(*failure)
                          : "the fast check fails, and by the slow one all guards hold: " +

@@ -14,6 +14,7 @@
 #include "python/cached.h"
 #include "python/error_text.h"
 #include "python/interruptions.h"
+#include "python/out_of_memory.h"
 #include "python/thread_switches.h"
 #include "trace/known_types.h"
 #include "trace/rules.h"
@@ -42,7 +43,7 @@ void apply_settings(PyObject* config) {
     runtime().limits = {PyLong_AsLong(PyTuple_GET_ITEM(limits.get(), 0)),
                         PyLong_AsSize_t(PyTuple_GET_ITEM(limits.get(), 1)),
                         static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(limits.get(), 2))), runtime().stress.on};
-  PyErr_Clear();
+  clear_error();
 }
 
 // A number for a code object that is the same in every process, and another one for every seed.
@@ -60,13 +61,13 @@ long force_break_at(PyCodeObject* code, PyObject* config) {
   if (stress.break_every) return 1 + static_cast<long>(stable_hash(code, stress.seed) % stress.break_every);
   Ref at = Ref::steal(PyObject_GetAttrString(config, "force_break_at"));
   const long number = at && PyLong_Check(at.get()) ? PyLong_AsLong(at.get()) : 0;
-  PyErr_Clear();
+  clear_error();
   return find_resume_function(code) ? 0 : number;
 }
 
 // The real tensors that the graph is to be compiled for.
 Ref example_inputs(const Exit& exit) {
-  Ref inputs = Ref::steal(PyList_New(0));
+  Ref inputs = Ref::made(PyList_New(0));
   for (Source* source : exit.inputs)
     if (!inputs || PyList_Append(inputs.get(), source->value.get()) < 0) return nullptr;
   return inputs;
@@ -122,7 +123,11 @@ std::vector<bool> rebound_parameters(PyCodeObject* code) {
 
 }  // namespace
 
-std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config, bool is_second) {
+namespace {
+
+// `is_second`: what the first capture had learnt did not hold any more at its end.
+std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& view, PyObject* config, bool is_second,
+                                         const MemoryWatch& memory) {
   InterruptionsHeld until_the_end;
   Statistics& statistics = runtime().statistics;
   const unsigned long switches = thread_switches();
@@ -130,7 +135,8 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   const bool fullgraph = asks_for_fullgraph(config);
   if (!known_types()) return nullptr;
   auto refuse = [&](BreakReason reason, std::string detail) -> std::shared_ptr<CacheEntry> {
-    PyErr_Clear();
+    clear_error();
+    if (memory.failed()) return nullptr;
     const Uncaptured record = report_uncaptured(code, config, Break{reason, std::move(detail)});
     if (fullgraph) raise_unsupported(record);
     return nullptr;
@@ -149,7 +155,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   Break why;
   std::unique_ptr<TracedFrame> traced = trace(code, view, {!fullgraph, force_break_at(code, config)}, why);
   statistics.evaluate += watch.lap();
-  if (!traced && PyErr_Occurred()) return nullptr;
+  if (!traced && (PyErr_Occurred() || memory.failed())) return nullptr;
   if (!traced) {
     const Uncaptured record = report_uncaptured(code, config, why);
     if (fullgraph) raise_unsupported(record);
@@ -204,7 +210,7 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   // A trace changes nothing, so what it learnt must hold right after it.
   if (!holds) {
     // Unless another thread has changed something meanwhile. Once more, then.
-    if (!is_second && thread_switches() != switches) return capture(code, view, config, true);
+    if (!is_second && thread_switches() != switches) return capture_once(code, view, config, true, memory);
     return refuse(BreakReason::GuardsFail, entry->guards.explain_failure(view));
   }
   statistics.guards += static_cast<long>(entry->guards.guard_count());
@@ -213,9 +219,28 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
   return entry;
 }
 
+}  // namespace
+
+std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config) {
+  const MemoryWatch memory;
+  std::shared_ptr<CacheEntry> entry;
+  try_to([&] { entry = capture_once(code, view, config, false, memory); });
+  look_at_error();
+  if (!memory.failed()) return entry;
+  // A guard or a node that was left out would be missing for good.
+  entry.reset();
+  PyObject *type, *value, *traceback;  // of the backend, or what waited for the end of the trace
+  PyErr_Fetch(&type, &value, &traceback);
+  try_to([&] { report_passing(code, config, Break{BreakReason::OutOfMemory, ""}); });
+  const bool must_raise = !type && asks_for_fullgraph(config);
+  PyErr_Restore(type, value, traceback);
+  if (must_raise) PyErr_NoMemory();
+  return nullptr;
+}
+
 namespace {
 
-PyObject* config_died(PyObject*, PyObject* reference) noexcept {
+PyObject* config_died(PyObject*, PyObject* reference) {
   auto& configs = runtime().configs;
   for (auto known = configs.begin(); known != configs.end(); ++known) {
     if (!known->second.is(reference)) continue;
@@ -231,13 +256,11 @@ PyObject* config_died(PyObject*, PyObject* reference) noexcept {
 }  // namespace
 
 ConfigId config_id(PyObject* config) {
-  Ref& known = runtime().configs[config];
-  if (!known) {
-    static PyMethodDef definition = {"config_died", config_died, METH_O, nullptr};
+  if (!runtime().configs.count(config)) {
+    static PyMethodDef definition = {"config_died", entry<config_died>, METH_O, nullptr};
     static constinit CachedObject callback{
-        [](const char*) { return Ref::steal(PyCFunction_New(&definition, nullptr)); }};
-    known = Ref::steal(PyWeakref_NewRef(config, callback));
-    if (!known) PyErr_Clear(), known = Ref::borrow(config);
+        [](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
+    runtime().configs.emplace(config, Ref::made(PyWeakref_NewRef(config, callback)));
   }
   return reinterpret_cast<ConfigId>(config);
 }
@@ -252,7 +275,8 @@ namespace {
 FrameAnswer no_entry() noexcept { return PyErr_Occurred() ? FrameAnswer::Raise : FrameAnswer::Plain; }
 
 // One thread captures it, while others wait for what comes of that.
-FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* config, FoundEntry& found) {
+FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* config, FoundEntry& found,
+                            const MemoryWatch& memory) {
   const uint64_t seen = cache.changes();
   apply_settings(config);
   const Deadline deadline = capture_deadline(config);
@@ -273,19 +297,22 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
     if (taken == Turn::Mine || (taken == Turn::Never && asks_for_fullgraph(config))) break;
     if (taken != Turn::Over) return no_entry();
   }
+  // Where memory was refused, no guard is known to have failed, nor a setting to be what it seems.
+  if (memory.failed()) return no_entry();
   if (cache.entry_count(id)) report_recompile(cache.code(), config, cache, view);
   found.entry = capture(cache.code(), view, config);
   if (!found.entry) return no_entry();
   found.entry->config = id;
   found.slots = found.room.reserve(found.entry->guards.gathered());
   if (!found.entry->guards.check(view, found.slots)) return no_entry();
-  cache.add(found.entry);
+  try_to([&] { cache.add(found.entry); });  // or it is used this once
   return FrameAnswer::Entry;
 }
 
 }  // namespace
 
 FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found) {
+  const MemoryWatch memory;
   CodeCache* cache = CodeCache::get(code);
   if (!cache) return no_entry();
   if (find_cached(cache, view, config, found)) return FrameAnswer::Entry;
@@ -300,7 +327,7 @@ FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* conf
   }
   const InterruptionsHeld until_the_end;  // what follows runs Python code of ours, and clears its errors
   const Ref its_owner = Ref::borrow(reinterpret_cast<PyObject*>(code));
-  if (!mode) return capture_in_turn(*cache, view, config, found);
+  if (!mode) return capture_in_turn(*cache, view, config, found, memory);
   cache->told.passing = mode;
   report_passing(code, config, Break{BreakReason::ActiveMode, mode});
   return FrameAnswer::Apart;

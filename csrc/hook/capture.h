@@ -6,10 +6,8 @@
 namespace minidynamo {
 
 // `view` is the frame as it was called. Null: run the frame as it was, or, if a Python error is set, that is the
-// frame's result (Unsupported under fullgraph, BackendCompilerFailed). `is_second`: what the first capture had learnt
-// did not hold any more at its end.
-std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config,
-                                    bool is_second = false);
+// frame's result (Unsupported under fullgraph, BackendCompilerFailed).
+std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config);
 
 // The id under which entries of a configuration are kept; they go when it dies.
 ConfigId config_id(PyObject* config);

@@ -7,6 +7,7 @@
 #include "python/code_object.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
+#include "python/out_of_memory.h"
 #include "trace/calls.h"
 #include "trace/known_types.h"
 #include "trace/user_rules.h"
@@ -28,6 +29,7 @@ PyObject* meta_kernel_wrapper = nullptr;
 void find_meta_kernel_wrapper() {
   static bool looked = false;
   if (looked) return;
+  const MemoryWatch memory;
   Ref disable = import_object("torch._compile._disable_dynamo");
   if (disable && PyFunction_Check(disable.get())) {
     PyObject* consts = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(disable.get()))->co_consts;
@@ -35,13 +37,13 @@ void find_meta_kernel_wrapper() {
       if (PyCode_Check(PyTuple_GET_ITEM(consts, i)))
         meta_kernel_wrapper = Ref::borrow(PyTuple_GET_ITEM(consts, i)).release();
   }
-  PyErr_Clear();
-  looked = true;  // a second thread that comes in the middle looks too
+  clear_error();
+  looked = !memory.failed();  // a second thread that comes in the middle looks too
 }
 
 // That wrapper imports all of TorchDynamo to keep it out of the kernel. There is nothing to keep out here: the kernel
 // is called directly. Null Ref without a Python error: the frame is something else.
-Ref run_unwrapped_meta_kernel(const InterpreterFrame& frame) noexcept {
+Ref run_unwrapped_meta_kernel(const InterpreterFrame& frame) {
   if (reinterpret_cast<PyObject*>(frame.code) != meta_kernel_wrapper || !frame.is_call) return nullptr;
   Ref names = Ref::steal(PyCode_GetFreevars(frame.code));
   PyObject* closure = PyFunction_GET_CLOSURE(frame.function);
@@ -52,11 +54,11 @@ Ref run_unwrapped_meta_kernel(const InterpreterFrame& frame) noexcept {
 }
 
 // A Python frame that C code called in the middle of a trace.
-PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) noexcept {
+PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) {
   return run_called_from_c(tracer, frame.function, frame.locals).release();
 }
 
-PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
+PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
   if (installed_count == 0) {  // another hook, which is gone now, had kept ours
     hook_chain().leave_if_alone();
     return pass(thread, raw, throw_flag);
@@ -91,7 +93,7 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
     if (is_target || should_capture(frame)) {
       result = run_captured(frame.code, FrameView{frame.function, frame.locals}, config, answer);
     } else {
-      PyErr_Clear();
+      clear_error();
     }
   }
   if (answer == FrameAnswer::Entry || answer == FrameAnswer::Raise) return result.release();
@@ -105,34 +107,39 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
 }
 
 // Where there is no memory for another stack either. Too little for a capture may be enough for the frame.
-PyObject* answer_without_stack(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
+PyObject* answer_without_stack(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
   constexpr size_t kStackForFrame = 64 * 1024;
   if (native_stack_left() < kStackForFrame) return PyErr_NoMemory();
   return Tracer::current() ? answer_frame(thread, raw, throw_flag) : pass(thread, raw, throw_flag);
 }
 
 // The one function that CPython calls for a frame. Its level of the C stack stays until the frame has run.
-PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
-  if (native_stack_left() >= kStackForCapture) [[likely]]
-    return answer_frame(thread, raw, throw_flag);
+PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
   PyObject* result = nullptr;
-  auto work = [&]() noexcept { result = answer_frame(thread, raw, throw_flag); };
-  return run_on_another_stack(work) ? result : answer_without_stack(thread, raw, throw_flag);
+  auto work = [&]() noexcept { result = entry<answer_frame>(thread, raw, throw_flag); };
+  if (native_stack_left() >= kStackForCapture) [[likely]]
+    result = answer_frame(thread, raw, throw_flag);
+  else if (!run_on_another_stack(work))
+    result = answer_without_stack(thread, raw, throw_flag);
+  // An exception that is raised without memory may be lost on its way to a handler: CPython 3.11 then says SystemError.
+  if (!result && !PyErr_Occurred()) [[unlikely]]
+    PyErr_NoMemory();
+  return result;
 }
 
 }  // namespace
 
 HookChain& hook_chain() noexcept {
-  static HookChain chain(frame_hook);
+  static HookChain chain(entry<frame_hook>);
   return chain;
 }
 
 bool is_other_hook_installed(PyThreadState* thread) noexcept {
   const EvalFrame hook = hook_of(thread);
-  return hook && hook != frame_hook;
+  return hook && hook != entry<frame_hook>;
 }
 
-HookInstalled::HookInstalled() noexcept {
+HookInstalled::HookInstalled() {
   find_meta_kernel_wrapper();
   ++installed_count;
   hook_chain().join();
@@ -144,7 +151,7 @@ HookInstalled::~HookInstalled() {
 
 const char* hook_owner() noexcept {
   const EvalFrame now = installed_eval_frame();
-  return now == frame_hook ? "minidynamo" : now == evaluate_frame_of_cpython() ? "CPython" : "another tool";
+  return now == entry<frame_hook> ? "minidynamo" : now == evaluate_frame_of_cpython() ? "CPython" : "another tool";
 }
 
 void set_global_capture(PyObject* config) {

@@ -7,7 +7,7 @@ namespace minidynamo {
 // While one lives, the hook is installed (counted: scopes nest, and threads share it).
 class HookInstalled {
  public:
-  HookInstalled() noexcept;
+  HookInstalled();
   ~HookInstalled();
   HookInstalled(const HookInstalled&) = delete;
   HookInstalled& operator=(const HookInstalled&) = delete;

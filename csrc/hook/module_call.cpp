@@ -24,7 +24,7 @@ const ModuleMachinery& machinery() {
       made->hooks.push_back(import_object(path));
     for (const char* name :
          {"_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_compiled_call_impl"})
-      made->own_hooks.push_back(Ref::steal(PyUnicode_InternFromString(name)));
+      made->own_hooks.push_back(Ref::made(PyUnicode_InternFromString(name)));
     return made;
   });
 }

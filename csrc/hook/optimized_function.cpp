@@ -12,6 +12,7 @@
 #include "python/cached.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "trace/rules.h"
 
@@ -91,8 +92,7 @@ PyObject* call_optimized(OptimizedFunction* self, PyObject* const* arguments, si
   return call_function(self, function, with_self.data(), PyVectorcall_NARGS(flags) + 1, keyword_names);
 }
 
-PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags,
-                               PyObject* keyword_names) noexcept {
+PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
   OptimizedFunction* self = as_optimized(object);
   auto call_plainly = [&] { return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names); };
   PyThreadState* thread = PyThreadState_Get();
@@ -101,7 +101,7 @@ PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, siz
   if (native_stack_left() >= kStackForCapture) [[likely]]
     return call_optimized(self, arguments, flags, keyword_names);
   PyObject* result = nullptr;
-  auto work = [&]() noexcept { result = call_optimized(self, arguments, flags, keyword_names); };
+  auto work = [&]() noexcept { result = entry<call_optimized>(self, arguments, flags, keyword_names); };
   return run_on_another_stack(work) ? result : call_plainly();
 }
 
@@ -116,7 +116,7 @@ PyObject* optimized_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   Ref object = Ref::steal(type->tp_alloc(type, 0));
   if (!object) return nullptr;
   OptimizedFunction* self = as_optimized(object.get());
-  self->vectorcall = optimized_vectorcall;
+  self->vectorcall = entry<optimized_vectorcall>;
   self->wrapped = Ref::borrow(wrapped).release();
   self->config = Ref::borrow(config).release();
   return object.release();
@@ -168,8 +168,8 @@ PyObject* optimized_original(PyObject* self, void*) {
 PyObject* optimized_id(PyObject* self, void*) { return PyLong_FromVoidPtr(self); }
 
 PyGetSetDef properties[] = {
-    {"_torchdynamo_orig_callable", optimized_original, nullptr, nullptr, nullptr},
-    {"_torchdynamo_wrapper_id", optimized_id, nullptr, nullptr, nullptr},
+    {"_torchdynamo_orig_callable", entry<optimized_original>, nullptr, nullptr, nullptr},
+    {"_torchdynamo_wrapper_id", entry<optimized_id>, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
@@ -180,7 +180,7 @@ constexpr PyTypeObject make_type() {
   type.tp_doc = "OptimizedFunction(function, config)\n--\n\nA callable that captures and compiles calls of a function.";
   type.tp_basicsize = sizeof(OptimizedFunction);
   type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
-  type.tp_new = optimized_new;
+  type.tp_new = entry<optimized_new>;
   type.tp_dealloc = optimized_dealloc;
   type.tp_traverse = optimized_traverse;
   type.tp_clear = optimized_clear;
@@ -188,8 +188,8 @@ constexpr PyTypeObject make_type() {
   type.tp_vectorcall_offset = offsetof(OptimizedFunction, vectorcall);
   type.tp_dictoffset = offsetof(OptimizedFunction, dict);
   type.tp_weaklistoffset = offsetof(OptimizedFunction, weakrefs);
-  type.tp_descr_get = optimized_get;
-  type.tp_repr = optimized_repr;
+  type.tp_descr_get = entry<optimized_get>;
+  type.tp_repr = entry<optimized_repr>;
   type.tp_members = members;
   type.tp_getset = properties;
   return type;
@@ -200,7 +200,7 @@ constexpr PyTypeObject make_type() {
 PyTypeObject* optimized_function_type() {
   static constinit PyTypeObject type = make_type();
   if (!(type.tp_flags & Py_TPFLAGS_READY)) {
-    if (!make_ready(type)) return nullptr;
+    make_ready(type);
     trace_through_wrapped(&type);
   }
   return &type;

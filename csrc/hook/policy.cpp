@@ -2,6 +2,8 @@
 
 #include "hook/runtime.h"
 #include "python/dict_version.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 #include "tensor/active_modes.h"
 #include "tensor/fake.h"
 #include "trace/code_origin.h"
@@ -63,8 +65,8 @@ bool is_tensor_or_module(PyObject* object) noexcept {
 
 // Of a module that was imported; null if there is none.
 PyObject* global_of(const char* module_name, const char* name) noexcept {
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), module_name);
-  return module && PyModule_Check(module) ? PyDict_GetItemString(PyModule_GetDict(module), name) : nullptr;
+  PyObject* module = named_item(PyImport_GetModuleDict(), module_name);
+  return module && PyModule_Check(module) ? named_item(PyModule_GetDict(module), name) : nullptr;
 }
 
 // What torch.fx passes in place of tensors while it traces a function.
@@ -99,7 +101,7 @@ bool is_of_user(const InterpreterFrame& frame) {
   PyObject* module = name ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
   if (!module || !PyModule_Check(module)) return false;
   Ref file = Ref::steal(PyModule_GetFilenameObject(module));
-  PyErr_Clear();  // an interactive session's has none
+  clear_error();  // an interactive session's has none
   return !file || code_origin(file.get()) == CodeOrigin::User;
 }
 
@@ -108,6 +110,7 @@ bool is_of_user(const InterpreterFrame& frame) {
 bool should_capture(const InterpreterFrame& frame) {
   if (!frame.is_call || (frame.code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))) return false;
   if (runtime().stress.on) return code_origin(frame.code->co_filename) != CodeOrigin::Minidynamo;
+  known_types();  // or there is no memory to look for them
   return any_parameter_reaches(frame.code, frame.locals, is_tensor_or_module) && is_of_user(frame) &&
          !kept_out(frame.function);
 }

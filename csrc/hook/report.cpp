@@ -1,6 +1,7 @@
 #include "hook/report.h"
 
 #include "codegen/resume.h"
+#include "python/out_of_memory.h"
 #include "trace/known_types.h"
 
 namespace minidynamo {
@@ -9,26 +10,26 @@ namespace {
 bool flag(PyObject* config, const char* name) {
   Ref value = Ref::steal(PyObject_GetAttrString(config, name));
   const bool is_set = value && PyObject_IsTrue(value.get()) == 1;
-  PyErr_Clear();
+  clear_error();
   return is_set;
 }
 
 bool is_logged(PyObject* config, const char* topic) {
   Ref topics = Ref::steal(PyObject_GetAttrString(config, "logs"));
-  Ref name = Ref::steal(PyUnicode_FromString(topic));
+  Ref name = Ref::made(PyUnicode_FromString(topic));
   const bool logged = topics && PySet_Contains(topics.get(), name.get()) == 1;
-  PyErr_Clear();
+  clear_error();
   return logged;
 }
 
 void log(PyObject* config, const char* topic, const std::string& text) {
   Ref done = Ref::steal(PyObject_CallMethod(config, "log", "ss", topic, text.c_str()));
-  PyErr_Clear();
+  clear_error();
 }
 
 Ref weak_reference(PyCodeObject* code) {
   Ref reference = Ref::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(code), nullptr));
-  PyErr_Clear();
+  clear_error();
   return reference;
 }
 
@@ -79,7 +80,7 @@ void log_record(PyObject* config, const Uncaptured& record) {
   if (!is_logged(config, "breaks")) return;
   Ref text = in_words("log_text", record);
   if (text && PyUnicode_Check(text.get())) log(config, "breaks", PyUnicode_AsUTF8(text.get()));
-  PyErr_Clear();
+  clear_error();
 }
 
 // What the program asked for itself, or was told already.
@@ -107,14 +108,14 @@ void say(const char* function, const Uncaptured& record, Ref argument) {
   Ref say = import_object((std::string("minidynamo._breaks.") + function).c_str());
   Ref facts = say && argument ? to_dict(record) : Ref();
   if (facts) Ref::steal(PyObject_CallFunctionObjArgs(say.get(), facts.get(), argument.get(), nullptr));
-  PyErr_Clear();
+  clear_error();
 }
 
 // A list of (kind of guard, message), one for each entry, the latest first.
 Ref refusals(CodeCache& cache, ConfigId config, const FrameView& view) {
   // Messages show values: other code may run, and change the cache.
   const std::vector<std::shared_ptr<CacheEntry>> entries(cache.entries().begin(), cache.entries().end());
-  Ref list = Ref::steal(PyList_New(0));
+  Ref list = Ref::made(PyList_New(0));
   for (const std::shared_ptr<CacheEntry>& entry : entries) {
     if (entry->config != config) continue;
     const GuardTree::Refusal why = entry->guards.refusal(view);
@@ -183,7 +184,7 @@ Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& 
   // many.
   if (!entries && thread_mode().target != code) return made;
   if (is_no_news(why.reason) || !may_warn(config) || std::exchange(cache->told.uncaptured, true)) return made;
-  say("say_uncaptured", made, Ref::steal(PyLong_FromSize_t(entries)));
+  say("say_uncaptured", made, Ref::made(PyLong_FromSize_t(entries)));
   return made;
 }
 

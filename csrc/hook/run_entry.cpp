@@ -6,6 +6,7 @@
 #include "hook/frame_hook.h"
 #include "hook/policy.h"
 #include "python/cached.h"
+#include "python/out_of_memory.h"
 #include "python/traceback.h"
 #include "tensor/thread_modes.h"
 #include "trace/known_types.h"
@@ -50,8 +51,8 @@ Handed take_arguments(const CacheEntry& entry, PyObject* const* slots) {
   const uint32_t gathered = entry.uses_live ? entry.guards.gathered() : 0;
   for (uint32_t i = 0; i < entry.graph_inputs; ++i) (void)Ref::borrow(slots[i]).release();
   for (uint32_t i = 0; i < gathered; ++i) (void)Ref::borrow(slots[i]).release();
-  Handed made{Ref::steal(PyTuple_New(entry.graph_inputs)),
-              entry.uses_live ? Ref::steal(PyList_New(gathered)) : Ref::none()};
+  Handed made{Ref::made(PyTuple_New(entry.graph_inputs)),
+              entry.uses_live ? Ref::made(PyList_New(gathered)) : Ref::none()};
   if (!made.inputs || !made.live) {
     for (uint32_t i = 0; i < entry.graph_inputs; ++i) Ref::steal(slots[i]);
     for (uint32_t i = 0; i < gathered; ++i) Ref::steal(slots[i]);
@@ -84,7 +85,7 @@ void show_where(const CacheEntry& entry, PyObject* traceback) {
   ModeScope nothing_else(kCaptureNothing);
   Ref lines = Ref::steal(PyObject_CallFunctionObjArgs(program_lines, entry.graph_module.get(), traceback, nullptr));
   if (lines) show_program_lines(traceback, lines.get());
-  PyErr_Clear();
+  clear_error();
 }
 
 // Whether the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
@@ -104,7 +105,7 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::o
       Ref forward = Ref::steal(PyObject_GetAttrString(entry.graph_module.get(), "forward"));
       Ref result = forward ? Ref::steal(PyObject_CallObject(forward.get(), inputs)) : Ref();
       raises = forward && !result;
-      PyErr_Clear();
+      clear_error();
     }
   }
   if (raises) {
@@ -213,11 +214,14 @@ Ref put_aside(const InterpreterFrame& frame) {
   if (!run || !run->residual || frame.caller_code != run->residual || !frame.is_call || !frame.is_tail_call ||
       (frame.code->co_flags & CO_GENERATOR) || !find_resume_function(frame.code))
     return nullptr;
+  std::vector<Ref> arguments;
+  arguments.reserve(frame.code->co_argcount);
+  for (int32_t i = 0; i < frame.code->co_argcount; ++i) arguments.push_back(Ref::borrow(frame.locals[i]));
+  Ref mark = Ref::borrow(put_aside_mark());
   run->residual = nullptr;
   run->next_function = Ref::borrow(frame.function);
-  run->next_arguments.reserve(frame.code->co_argcount);
-  for (int32_t i = 0; i < frame.code->co_argcount; ++i) run->next_arguments.push_back(Ref::borrow(frame.locals[i]));
-  return Ref::borrow(put_aside_mark());
+  run->next_arguments = std::move(arguments);
+  return mark;
 }
 
 Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured) {

@@ -1,6 +1,7 @@
 #include "hook/torch_compile.h"
 
 #include "hook/hook_chain.h"
+#include "python/out_of_memory.h"
 #include "trace/known_types.h"
 
 namespace minidynamo {
@@ -14,7 +15,7 @@ Ref callback() noexcept { return Ref::steal(PyCFunction_GET_FUNCTION(get_callbac
 
 void set(PyObject* value) noexcept {
   Ref previous = Ref::steal(PyObject_CallOneArg(set_callback, value));
-  if (!previous) PyErr_Clear();
+  if (!previous) clear_error();
 }
 
 }  // namespace
@@ -22,7 +23,7 @@ void set(PyObject* value) noexcept {
 void find_torch_compile() {
   Ref get = import_object("torch._C._dynamo.eval_frame.get_eval_frame_callback");
   Ref set = get ? import_object("torch._C._dynamo.eval_frame.set_eval_frame") : Ref();
-  PyErr_Clear();
+  clear_error();
   if (!set || !PyCFunction_Check(get.get()) || PyCFunction_GET_FLAGS(get.get()) != METH_NOARGS) return;
   get_callback = get.release();
   set_callback = set.release();

@@ -7,6 +7,7 @@
 #include "hook/runtime.h"
 #include "python/collector.h"
 #include "python/error_text.h"
+#include "python/out_of_memory.h"
 #include "trace/evaluate.h"
 #include "trace/exceptions.h"
 #include "trace/rules.h"
@@ -22,11 +23,11 @@ struct Cut {
 };
 
 // Traces the frame. True if `exit` is planned; otherwise the tracer is given up, or `cut` refused.
-bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at, Cut* cut) {
+bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at, Cut* cut) {
   const PreparedCode* prepared = prepare(code);
   if (!prepared) {
     traced.tracer->give_up(BreakReason::Internal, "the code object cannot be decoded");
-    PyErr_Clear();
+    clear_error();
     return false;
   }
   load_rules();
@@ -50,6 +51,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
   tracer.guards.add(own_globals, GuardKind::Names, GuardOrigin{code, code->co_firstlineno});
   tracer.outside.know_namespace(globals, own_globals);
 
+  if (tracer.memory.failed()) throw_out_of_memory();
   bool planned = false;
   tracer.force_break_at = force_break_at;
   if (cut) {
@@ -66,7 +68,7 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
       tracer.give_up_exception(take_error_text());
   }
   result.reset();
-  PyErr_Clear();
+  clear_error();
   {
     Tracer::Native native(tracer);
     tracer.modes.close_inference();
@@ -76,11 +78,22 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
   return planned && !tracer.given_up();
 }
 
+// The same, where memory may end at any moment.
+bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at, Cut* cut) {
+  bool planned = false;
+  try_to([&] { planned = attempt_once(traced, code, view, force_break_at, cut); });
+  if (!traced.tracer->memory.failed()) return planned;
+  traced.tracer->run_out_of_memory();
+  PyErr_Clear();
+  return false;
+}
+
 // Whether going on behind the place makes sense: the reason lies there, not in the pipeline.
 bool is_about_a_place(BreakReason reason) noexcept {
   switch (reason) {
     case BreakReason::Internal:
     case BreakReason::Interrupted:
+    case BreakReason::OutOfMemory:
     case BreakReason::GuardsFail:
     case BreakReason::GraphExport:
     case BreakReason::Codegen:
@@ -90,6 +103,11 @@ bool is_about_a_place(BreakReason reason) noexcept {
     default:
       return true;
   }
+}
+
+// Whether the next trace of the same may do.
+bool is_passing(BreakReason reason) noexcept {
+  return reason == BreakReason::Interrupted || reason == BreakReason::OutOfMemory;
 }
 
 // Whether cutting the code in two is an advance already.
@@ -127,7 +145,7 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     if (attempt(*next, code, view, 0, &cut)) return next;
     if (note_classes(*next)) return nullptr;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
-    if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Interrupted) {
+    if (next->tracer->given_up() && is_passing(next->tracer->why().reason)) {
       why = next->tracer->why();
       return nullptr;
     }
@@ -144,7 +162,7 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
   for (;;) {
     std::optional<long> class_made_at;
     auto traced = trace_within(limits, code, view, request, why, class_made_at);
-    if (traced || why.reason == BreakReason::Interrupted || !class_made_at ||
+    if (traced || is_passing(why.reason) || !class_made_at ||
         (!request.may_break && why.reason != BreakReason::UnsupportedResult))
       return traced;
     // A class cannot be made again by residual code: the statement that defines it has to run in Python.

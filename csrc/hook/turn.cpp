@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 
 bool Activity::is_free() const noexcept { return depth_ == 0 || process_ != getpid(); }
@@ -69,18 +72,18 @@ thread_local int own_captures = 0;
 
 // torch.compile's lock (an RLock), if anybody may use it; null without a Python error otherwise.
 Ref find_torch_lock() {
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._dynamo.convert_frame");
+  PyObject* module = named_item(PyImport_GetModuleDict(), "torch._dynamo.convert_frame");
   Ref lock = module && PyModule_Check(module)
-                 ? Ref::borrow(PyDict_GetItemString(PyModule_GetDict(module), "compile_lock"))  // not there yet: null
+                 ? Ref::borrow(named_item(PyModule_GetDict(module), "compile_lock"))  // not there yet: null
                  : Ref();
-  PyErr_Clear();
+  clear_error();
   return lock;
 }
 
 bool holds_torch_lock() {
   const Ref lock = find_torch_lock();
   Ref is_own = lock ? Ref::steal(PyObject_CallMethod(lock.get(), "_is_owned", nullptr)) : Ref();
-  PyErr_Clear();
+  clear_error();
   return is_own.is(Py_True);
 }
 
@@ -92,7 +95,7 @@ PyObject* held_torch_lock = nullptr;
 Deadline capture_deadline(PyObject* config) {
   Ref seconds = Ref::steal(PyObject_GetAttrString(config, "capture_wait"));
   const double wanted = seconds ? PyFloat_AsDouble(seconds.get()) : 0;
-  PyErr_Clear();
+  clear_error();
   constexpr double kLongest = 1e7;
   return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                 std::chrono::duration<double>(std::clamp(wanted, 0.0, kLongest)));
@@ -129,7 +132,7 @@ Turn BackendTurn::take(Deadline deadline) {
   if (backend.is_free()) {
     if (Ref left_behind = Ref::steal(std::exchange(held_torch_lock, nullptr))) {
       Ref::steal(PyObject_CallMethod(left_behind.get(), "_at_fork_reinit", nullptr));
-      PyErr_Clear();
+      clear_error();
     }
   }
   torch_lock_ = find_torch_lock();
@@ -160,7 +163,7 @@ BackendTurn::~BackendTurn() {
   }
   if (torch_lock_) {
     Ref::steal(PyObject_CallMethod(torch_lock_.get(), "release", nullptr));
-    PyErr_Clear();
+    clear_error();
   }
   PyErr_Restore(type, value, traceback);
 }

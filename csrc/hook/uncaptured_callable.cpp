@@ -4,6 +4,7 @@
 
 #include "hook/runtime.h"
 #include "python/cached.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -15,7 +16,7 @@ struct UncapturedCallable {
 
 UncapturedCallable* as_uncaptured(PyObject* object) noexcept { return reinterpret_cast<UncapturedCallable*>(object); }
 
-PyObject* call_uncaptured(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) noexcept {
+PyObject* call_uncaptured(PyObject* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
   ModeScope nothing(kCaptureNothing);
   return PyObject_Vectorcall(as_uncaptured(self)->wrapped, arguments, flags, keyword_names);
 }
@@ -23,7 +24,7 @@ PyObject* call_uncaptured(PyObject* self, PyObject* const* arguments, size_t fla
 PyObject* uncaptured_getattr(PyObject* self, PyObject* name) {
   PyObject* own = PyObject_GenericGetAttr(self, name);
   if (own || !PyErr_ExceptionMatches(PyExc_AttributeError)) return own;
-  PyErr_Clear();
+  clear_error();
   return PyObject_GetAttr(as_uncaptured(self)->wrapped, name);
 }
 
@@ -58,7 +59,7 @@ constexpr PyTypeObject make_uncaptured_type() {
   type.tp_clear = uncaptured_clear;
   type.tp_call = PyVectorcall_Call;
   type.tp_vectorcall_offset = offsetof(UncapturedCallable, vectorcall);
-  type.tp_getattro = uncaptured_getattr;
+  type.tp_getattro = entry<uncaptured_getattr>;
   type.tp_members = uncaptured_members;
   return type;
 }
@@ -68,13 +69,13 @@ constexpr PyTypeObject make_uncaptured_type() {
 Ref uncaptured_callable(PyObject* callable) {
   if (PyCFunction_Check(callable)) return Ref::borrow(callable);
   static constinit PyTypeObject type = make_uncaptured_type();
-  if (!make_ready(type)) return nullptr;
-  UncapturedCallable* made = PyObject_GC_New(UncapturedCallable, &type);
-  if (!made) return nullptr;
-  made->vectorcall = call_uncaptured;
+  make_ready(type);
+  Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_GC_New(UncapturedCallable, &type)));
+  UncapturedCallable* made = as_uncaptured(object.get());
+  made->vectorcall = entry<call_uncaptured>;
   made->wrapped = Ref::borrow(callable).release();
   PyObject_GC_Track(made);
-  return Ref::steal(reinterpret_cast<PyObject*>(made));
+  return object;
 }
 
 }  // namespace minidynamo

@@ -1,5 +1,8 @@
 #include "python/bound_method.h"
 
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 
 bool is_bound_native_method(PyObject* object) noexcept {
@@ -12,7 +15,7 @@ bool is_bound_native_method(PyObject* object) noexcept {
 Ref bound_self_of(PyObject* method) noexcept {
   if (PyCFunction_Check(method)) return Ref::borrow(PyCFunction_GET_SELF(method));
   Ref self = Ref::steal(PyObject_GetAttrString(method, "__self__"));
-  PyErr_Clear();
+  clear_error();
   return self;
 }
 
@@ -22,21 +25,21 @@ PyObject* descriptor_behind(PyObject* method) noexcept {
     PyObject* mro = Py_TYPE(PyCFunction_GET_SELF(method))->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
       PyObject* found =
-          PyDict_GetItemString(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict, definition->ml_name);
+          named_item(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict, definition->ml_name);
       if (found && Py_IS_TYPE(found, &PyMethodDescr_Type) &&
           reinterpret_cast<PyMethodDescrObject*>(found)->d_method == definition)
         return found;
     }
-    PyErr_Clear();
+    clear_error();
     return nullptr;
   }
   Ref owner = Ref::steal(PyObject_GetAttrString(method, "__objclass__"));
   Ref name = Ref::steal(PyObject_GetAttrString(method, "__name__"));
-  PyErr_Clear();
+  clear_error();
   PyObject* found = owner && name && PyType_Check(owner.get())
                         ? PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(owner.get())->tp_dict, name.get())
                         : nullptr;
-  PyErr_Clear();
+  clear_error();
   return found;
 }
 

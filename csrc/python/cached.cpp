@@ -4,10 +4,10 @@
 
 namespace minidynamo {
 
-bool make_ready(PyTypeObject& type) noexcept {
-  if (type.tp_flags & Py_TPFLAGS_READY) return true;
+void make_ready(PyTypeObject& type) {
+  if (type.tp_flags & Py_TPFLAGS_READY) return;
   CollectorPaused nothing_else_runs;
-  return PyType_Ready(&type) == 0;
+  if (PyType_Ready(&type) < 0) throw_out_of_memory();
 }
 
 }  // namespace minidynamo

@@ -10,11 +10,13 @@
 #pragma once
 #include <memory>
 
+#include "python/out_of_memory.h"
 #include "python/ref.h"
 
 namespace minidynamo {
 
-// One object. Null with a Python error set if it cannot be had: then it is asked for again next time.
+// One object. Null with a Python error set if it cannot be had: then it is asked for again next time. For want of
+// memory std::bad_alloc is thrown.
 class CachedObject {
  public:
   using Make = Ref (*)(const char* what);
@@ -33,19 +35,20 @@ class CachedObject {
 
   PyObject* fill() {
     Ref made = make_(what_);
+    if (!made && is_out_of_memory()) throw_out_of_memory();
     if (!object_)
       object_ = made.release();
     else if (!made)
-      PyErr_Clear();  // the other thread had more luck
+      clear_error();  // the other thread had more luck
     return object_;
   }
 };
 
-// Makes a class that is defined in C ready, in one go: no other thread sees it half made. False with a Python error
-// set.
-bool make_ready(PyTypeObject& type) noexcept;
+// Makes a class that is defined in C ready, in one go: no other thread sees it half made. Throws std::bad_alloc.
+void make_ready(PyTypeObject& type);
 
-// A structure. `make` gives a std::unique_ptr<T>; a null one is not remembered.
+// A structure. `make` gives a std::unique_ptr<T>; a null one is not remembered, nor one from whose making memory was
+// refused: std::bad_alloc is thrown.
 template <class T>
 class Cached {
  public:
@@ -56,7 +59,9 @@ class Cached {
   template <class Make>
   T* get(Make make) {
     if (value_) return value_;
+    const MemoryWatch memory;
     std::unique_ptr<T> made = make();
+    if (memory.failed()) throw_out_of_memory();
     if (!value_) value_ = made.release();
     return value_;
   }

@@ -1,12 +1,14 @@
 // CPython 3.11's co_extra: an array of user pointers per code object, with one free function per user.
 #include "python/code_extra.h"
 
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 
 void* CodeSlot::get(PyCodeObject* code) const noexcept {
   void* data = nullptr;
   if (index_ < 0) return nullptr;
-  if (_PyCode_GetExtra(reinterpret_cast<PyObject*>(code), index_, &data) < 0) PyErr_Clear();
+  if (_PyCode_GetExtra(reinterpret_cast<PyObject*>(code), index_, &data) < 0) clear_error();
   return data;
 }
 

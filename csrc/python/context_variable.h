@@ -1,5 +1,6 @@
 // Values of context variables, read without running code.
 #pragma once
+#include "python/out_of_memory.h"
 #include "python/ref.h"
 
 namespace minidynamo {
@@ -9,7 +10,7 @@ namespace minidynamo {
 inline PyObject* context_value(PyObject* variable, bool with_default) noexcept {
   PyObject* value = nullptr;
   // Any object that is no value of the variable serves to tell that there is none.
-  if (PyContextVar_Get(variable, with_default ? nullptr : variable, &value) < 0) PyErr_Clear();
+  if (PyContextVar_Get(variable, with_default ? nullptr : variable, &value) < 0) clear_error();
   if (value != variable || with_default) return value;
   Py_DECREF(value);
   return nullptr;

@@ -11,6 +11,8 @@
 
 #include <cstring>
 
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 namespace {
 
@@ -42,7 +44,7 @@ int same_key(PyObject* stored, PyObject* key) noexcept {
   if (PyUnicode_CheckExact(stored) && PyUnicode_CheckExact(key)) return same_string(stored, key);
   if (!compares_natively(stored) || !compares_natively(key)) return -1;
   int equal = PyObject_RichCompareBool(stored, key, Py_EQ);
-  if (equal < 0) PyErr_Clear();
+  if (equal < 0) clear_error();
   return equal;
 }
 

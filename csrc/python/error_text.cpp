@@ -1,5 +1,7 @@
 #include "python/error_text.h"
 
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 
 namespace {
@@ -34,6 +36,7 @@ void add_name_context(PyObject* name) noexcept {
 }
 
 TakenError take_error_parts() {
+  look_at_error();
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
@@ -44,7 +47,7 @@ TakenError take_error_parts() {
     error.message = message;
     error.has_message = true;
   }
-  PyErr_Clear();
+  clear_error();
   return error;
 }
 

@@ -49,7 +49,7 @@ void begin() noexcept {
   PyThreadState* thread = PyThreadState_Get();
   hold.is_main = _PyRuntime.main_thread == PyThread_get_thread_ident();
   if (hold.is_main) _PyRuntime.main_thread = kNoThread;
-  hold.stand_in = PyThreadState_New(thread->interp);
+  hold.stand_in = _PyThreadState_Prealloc(thread->interp);  // PyThreadState_New crashes without memory
   if (!hold.stand_in) return;
   hold.stand_in_id = hold.stand_in->id;
   hold.stand_in->async_exc = std::exchange(thread->async_exc, nullptr);

@@ -1,5 +1,7 @@
 #include "python/iterators.h"
 
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 namespace {
 
@@ -61,7 +63,7 @@ Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk) noexcept {
                                                                     static_cast<unsigned long>(index) *
                                                                         static_cast<unsigned long>(over->step))))
                      : Ref();
-    if (!number) PyErr_Clear();
+    if (!number) clear_error();
     return number;
   }
   if (!is_dict_iterator(Py_TYPE(iterator))) return nullptr;
@@ -74,7 +76,9 @@ Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk) noexcept {
     if (!over->dict || !PyDict_Next(over->dict, &walk->position, &key, &value)) return nullptr;
   if (Py_IS_TYPE(iterator, &PyDictIterKey_Type)) return Ref::borrow(key);
   if (Py_IS_TYPE(iterator, &PyDictIterValue_Type)) return Ref::borrow(value);
-  return Ref::steal(PyTuple_Pack(2, key, value));
+  Ref item = Ref::steal(PyTuple_Pack(2, key, value));
+  if (!item) clear_error();
+  return item;
 }
 
 PyObject* iterated_container(PyObject* iterator) noexcept {

@@ -3,6 +3,7 @@
 #include "python/lent_function.h"
 
 #include "python/cached.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -12,8 +13,8 @@ PyFunctionObject* as_function(const Ref& function) noexcept {
 }
 
 // What a function has as globals that nobody lends it any.
-PyObject* no_names() noexcept {
-  static constinit CachedObject names{[](const char*) { return Ref::steal(PyDict_New()); }};
+PyObject* no_names() {
+  static constinit CachedObject names{[](const char*) { return Ref::made(PyDict_New()); }};
   return names;
 }
 
@@ -26,13 +27,14 @@ Ref exchange(PyObject*& member, PyObject* object) noexcept {
 
 LentFunction::LentFunction(Ref code, const std::vector<Variable>& variables) {
   if (!code) return;
+  no_names();  // which the end of a loan needs
   if (!variables.empty()) {
-    closure_ = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(variables.size())));
+    closure_ = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(variables.size())));
     if (!closure_) return;
   }
   for (size_t i = 0; i < variables.size(); ++i) {
     const Variable& variable = variables[i];
-    Ref cell = Ref::steal(PyCell_New(variable.weak ? nullptr : variable.object.get()));
+    Ref cell = Ref::made(PyCell_New(variable.weak ? nullptr : variable.object.get()));
     if (!cell) return;
     PyTuple_SET_ITEM(closure_.get(), static_cast<Py_ssize_t>(i), Ref(cell).release());
     if (!variable.weak) continue;
@@ -57,7 +59,7 @@ std::vector<Ref> LentFunction::empty_cells() const noexcept {
   for (const WeakCell& lent : weak_cells_) {
     Ref object = Ref::steal(PyCell_GET(lent.cell.get()));
     PyCell_SET(lent.cell.get(), nullptr);
-    if (object && Py_REFCNT(object.get()) == 1) last_holds.push_back(std::move(object));
+    if (object && Py_REFCNT(object.get()) == 1) try_to([&] { last_holds.push_back(std::move(object)); });
   }
   return last_holds;
 }
@@ -69,7 +71,7 @@ LentFunction::Loan::Loan(LentFunction& function, PyObject* owner) noexcept : fun
     made = Ref::steal(PyFunction_New(function.code_.get(), whose->func_globals));
     if (made && function.closure_) PyFunction_SetClosure(made.get(), function.closure_.get());
     if (!made) {
-      PyErr_Clear();
+      clear_error();
       return;
     }
   }
@@ -101,7 +103,7 @@ LentFunction::Loan::~Loan() {
 
 Ref LentFunction::to_function(PyObject* globals) const {
   if (!fill_cells()) return nullptr;
-  Ref made = Ref::steal(PyFunction_New(code_.get(), globals));
+  Ref made = Ref::made(PyFunction_New(code_.get(), globals));
   if (made && closure_) PyFunction_SetClosure(made.get(), closure_.get());
   return made;
 }

@@ -1,6 +1,7 @@
 #include "python/lru_cache.h"
 
 #include "python/cached.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -46,8 +47,7 @@ Ref lru_cache_key(PyObject* function, PyObject* positional, PyObject* keywords) 
   if (!cached->typed && !named && given == 1 && (PyUnicode_CheckExact(first) || PyLong_CheckExact(first)))
     return Ref::borrow(first);
   const Py_ssize_t size = given + (named ? 1 + 2 * named : 0) + (cached->typed ? given + named : 0);
-  Ref key = Ref::steal(PyTuple_New(size));
-  if (!key) return nullptr;
+  Ref key = Ref::made(PyTuple_New(size));
   Py_ssize_t at = 0;
   auto add = [&](PyObject* part) { PyTuple_SET_ITEM(key.get(), at++, Ref::borrow(part).release()); };
   auto each_named = [&](auto use) {
@@ -70,7 +70,7 @@ Lookup find_in_lru_cache(PyObject* function, PyObject* key, PyObject*& result) n
   const CachedFunction* cached = look_at(function);
   if (!cached->cache || cached->most == 0) return Lookup::Absent;
   const Py_hash_t hash = PyObject_Hash(key);
-  if (hash == -1) return PyErr_Clear(), Lookup::Undecided;
+  if (hash == -1) return clear_error(), Lookup::Undecided;
   uint32_t hint = 0;
   const Lookup lookup = dict_item(cached->cache, key, hash, hint, result);
   if (lookup == Lookup::Found && cached->most > 0) result = reinterpret_cast<Link*>(result)->result;

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 
 namespace minidynamo {
@@ -26,7 +27,7 @@ std::vector<PyObject*> iterated(PyObject* container) {
     if (!item) break;
     items.push_back(item.get());
   }
-  PyErr_Clear();
+  clear_error();
   return items;
 }
 
@@ -61,7 +62,7 @@ PyObject* native_descriptor(PyTypeObject* type, PyObject* name) noexcept {
     PyObject* own = PyDict_GetItemWithError(base->tp_dict, name);
     if (own && is_native_descriptor(own)) return own;
   }
-  PyErr_Clear();
+  clear_error();
   return nullptr;
 }
 
@@ -91,7 +92,7 @@ Py_ssize_t native_size(PyObject* container) noexcept {
   if (PyAnySet_Check(container)) return PySet_GET_SIZE(container);
   const PySequenceMethods* methods = native_base(Py_TYPE(container))->tp_as_sequence;
   const Py_ssize_t size = methods && methods->sq_length ? methods->sq_length(container) : -1;
-  if (size < 0) PyErr_Clear();
+  if (size < 0) clear_error();
   return size;
 }
 
@@ -104,7 +105,7 @@ Ref native_attribute(PyObject* object, PyObject* name) {
 }
 
 Ref native_attribute(PyObject* object, const char* name) {
-  Ref key = Ref::steal(PyUnicode_InternFromString(name));
+  Ref key = Ref::made(PyUnicode_InternFromString(name));
   return key ? native_attribute(object, key.get()) : Ref();
 }
 

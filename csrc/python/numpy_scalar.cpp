@@ -1,14 +1,17 @@
 #include "python/numpy_scalar.h"
 
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 namespace {
 
 // Looked up again until NumPy is there; never released.
 PyTypeObject* numpy_type(const char* name) noexcept {
   PyObject* modules = PyImport_GetModuleDict();
-  PyObject* numpy = modules ? PyDict_GetItemString(modules, "numpy") : nullptr;
-  PyObject* type = numpy && PyModule_Check(numpy) ? PyDict_GetItemString(PyModule_GetDict(numpy), name) : nullptr;
-  PyErr_Clear();
+  PyObject* numpy = modules ? named_item(modules, "numpy") : nullptr;
+  PyObject* type = numpy && PyModule_Check(numpy) ? named_item(PyModule_GetDict(numpy), name) : nullptr;
+  clear_error();
   return reinterpret_cast<PyTypeObject*>(type && PyType_Check(type) ? Ref::borrow(type).release() : nullptr);
 }
 
@@ -43,11 +46,12 @@ Ref python_number(PyObject* scalar) {
 Ref numpy_bits(PyObject* scalar) noexcept {
   Py_buffer view;
   if (PyObject_GetBuffer(scalar, &view, PyBUF_SIMPLE) < 0) {
-    PyErr_Clear();
+    clear_error();
     return nullptr;
   }
   Ref bits = Ref::steal(PyBytes_FromStringAndSize(static_cast<const char*>(view.buf), view.len));
   PyBuffer_Release(&view);
+  if (!bits) clear_error();
   return bits;
 }
 

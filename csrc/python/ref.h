@@ -2,7 +2,7 @@
 //
 // Convention for everything in csrc/: a function that can fail in the CPython sense returns a null Ref (or false, or
 // -1) with the Python error set; a plain PyObject* parameter or result is borrowed. C++ exceptions are not used for
-// Python errors and never cross a C boundary.
+// Python errors, but for one: where memory ends, std::bad_alloc is thrown (out_of_memory.h). None crosses a C boundary.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -12,6 +12,8 @@
 #include <utility>
 
 namespace minidynamo {
+
+[[noreturn]] void throw_out_of_memory();
 
 class Ref {
  public:
@@ -30,6 +32,12 @@ class Ref {
     Ref ref;
     ref.object_ = object;
     return ref;
+  }
+  // Takes over an object that was made, which only a lack of memory can have prevented: never null.
+  static Ref made(PyObject* object) {
+    if (!object) [[unlikely]]
+      throw_out_of_memory();
+    return steal(object);
   }
   // Adds a reference of its own to an object that somebody else owns; null stays null.
   static Ref borrow(PyObject* object) noexcept {
@@ -55,7 +63,7 @@ class Ref {
 };
 
 // A name as the interpreter keeps it, for good; for static variables.
-inline PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
+inline PyObject* interned(const char* text) { return Ref::made(PyUnicode_InternFromString(text)).release(); }
 
 }  // namespace minidynamo
 

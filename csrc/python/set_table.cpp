@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 namespace {
 
@@ -46,14 +48,14 @@ Ref set_with_table_of(PyObject* set) {
 }
 
 bool is_table_in_order(PyObject* set) {
-  Ref filled = Ref::steal(PySet_New(nullptr));
-  Ref items = Ref::steal(PyList_New(0));
+  Ref filled = Ref::made(PySet_New(nullptr));
+  Ref items = Ref::made(PyList_New(0));
   Py_ssize_t position = 0;
   PyObject* item;
   Py_hash_t hash;
   while (_PySet_NextEntry(set, &position, &item, &hash))
-    if (!items || PyList_Append(items.get(), item) < 0) return PyErr_Clear(), false;
-  if (!filled || !items || _PySet_Update(filled.get(), items.get()) < 0) return PyErr_Clear(), false;
+    if (!items || PyList_Append(items.get(), item) < 0) return clear_error(), false;
+  if (!filled || !items || _PySet_Update(filled.get(), items.get()) < 0) return clear_error(), false;
   if (PyFrozenSet_Check(set)) filled = Ref::steal(PyFrozenSet_New(filled.get()));
   return filled && have_same_table(filled.get(), set);
 }

@@ -8,6 +8,8 @@
 #define Py_BUILD_CORE
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_frame.h>
+
+#include "python/out_of_memory.h"
 #undef Py_BUILD_CORE
 
 namespace minidynamo {
@@ -17,7 +19,7 @@ Ref make_traceback_frame(PyCodeObject* code, PyObject* globals) {
   PyErr_Fetch(&type, &value, &traceback);
   Ref frame = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
   if (frame) reinterpret_cast<PyFrameObject*>(frame.get())->f_frame->stacktop = 0;
-  PyErr_Clear();
+  clear_error();
   PyErr_Restore(type, value, traceback);
   return frame;
 }
@@ -31,8 +33,8 @@ void show_program_lines(PyObject* traceback, PyObject* lines) {
   auto* residual = reinterpret_cast<PyTracebackObject*>(traceback);
   const Py_ssize_t count = PyList_Check(lines) ? PyList_GET_SIZE(lines) : 0;
   Ref next = residual->tb_next ? Ref::borrow(reinterpret_cast<PyObject*>(residual->tb_next)) : Ref::none();
-  Ref names = Ref::steal(PyDict_New());
-  for (Py_ssize_t i = count; next && names && --i > 0;) {
+  Ref names = Ref::made(PyDict_New());
+  for (Py_ssize_t i = count; next && --i > 0;) {
     const char *file, *function;
     int line;
     if (!PyArg_ParseTuple(PyList_GET_ITEM(lines, i), "sis", &file, &line, &function)) break;
@@ -51,7 +53,7 @@ void show_program_lines(PyObject* traceback, PyObject* lines) {
     Ref::steal(
         reinterpret_cast<PyObject*>(std::exchange(residual->tb_next, reinterpret_cast<PyTracebackObject*>(behind))));
   }
-  PyErr_Clear();
+  clear_error();
 }
 
 void add_traceback(PyObject* frame, int32_t offset, int32_t line) {
@@ -60,7 +62,7 @@ void add_traceback(PyObject* frame, int32_t offset, int32_t line) {
   Ref next = Ref::steal(traceback);
   Ref entry = Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii",
                                                next ? next.get() : Py_None, frame, std::max(offset, 0), line));
-  PyErr_Clear();
+  clear_error();
   PyErr_Restore(type, value, entry ? entry.release() : next.release());
 }
 

@@ -2,6 +2,7 @@
 #include "python/type_version.h"
 
 #include "python/cached.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 
@@ -11,7 +12,9 @@ bool is_python_class(PyTypeObject* type) noexcept {
                                           return Ref::steal(PyObject_CallFunction(maker, "s(){}", name));
                                         },
                                         "Example"};
-  if (type->tp_dealloc != example.type()->tp_dealloc) return false;
+  PyTypeObject* of_statement = nullptr;
+  try_to([&] { of_statement = example.type(); });
+  if (!of_statement || type->tp_dealloc != of_statement->tp_dealloc) return false;
   // C code that makes a class from a spec without a tp_dealloc of its own is given this one. A spec's class keeps its
   // name in a string of its own, which a class statement's does not.
   return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || !reinterpret_cast<PyHeapTypeObject*>(type)->_ht_tpname;
@@ -19,7 +22,7 @@ bool is_python_class(PyTypeObject* type) noexcept {
 
 PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept {
   PyObject* found = _PyType_Lookup(type, name);
-  if (!found) PyErr_Clear();
+  if (!found) clear_error();
   return found;
 }
 

@@ -1,19 +1,23 @@
 #include "python/weak_hold.h"
 
 #include "python/cached.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
 
 constexpr const char* kCapsuleName = "minidynamo.DeathWatch";
 
-PyTypeObject* standing_type() noexcept {
+PyTypeObject* type_of_standing = nullptr;  // once it is made
+
+PyTypeObject* standing_type() {
   static PyType_Slot slots[] = {{0, nullptr}};
   static PyType_Spec spec = {"minidynamo._C.HeldWeakly", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   static constinit CachedObject type{[](const char*) {
     return Ref::steal(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&_PyWeakref_RefType)));
   }};
-  return type.type();
+  return type_of_standing = type.type();
 }
 
 }  // namespace
@@ -29,7 +33,7 @@ Ref stand_for(PyObject* object) {
   return type ? Ref::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(type), object)) : Ref();
 }
 
-bool stands_for_object(PyObject* object) noexcept { return Py_IS_TYPE(object, standing_type()); }
+bool stands_for_object(PyObject* object) noexcept { return Py_IS_TYPE(object, type_of_standing); }
 
 PyObject* object_stood_for(PyObject* stands_for) noexcept {
   PyObject* object = PyWeakref_GET_OBJECT(stands_for);
@@ -37,18 +41,17 @@ PyObject* object_stood_for(PyObject* stands_for) noexcept {
 }
 
 PyObject* owner_of_names(PyObject* globals) noexcept {
-  PyObject* name = PyDict_GetItemString(globals, "__name__");
+  PyObject* name = named_item(globals, "__name__");
   PyObject* module =
       name && PyUnicode_CheckExact(name) ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
-  PyErr_Clear();
+  clear_error();
   return module && PyModule_Check(module) && PyModule_GetDict(module) == globals ? module : globals;
 }
 
 DeathWatch::DeathWatch(std::function<void()> on_death) : on_death_(std::move(on_death)) {
-  static PyMethodDef definition = {"object_died", object_died, METH_O, nullptr};
-  capsule_ = Ref::steal(PyCapsule_New(this, kCapsuleName, nullptr));
-  if (capsule_) callback_ = Ref::steal(PyCFunction_New(&definition, capsule_.get()));
-  PyErr_Clear();
+  static PyMethodDef definition = {"object_died", entry<object_died>, METH_O, nullptr};
+  capsule_ = Ref::made(PyCapsule_New(this, kCapsuleName, nullptr));
+  callback_ = Ref::made(PyCFunction_New(&definition, capsule_.get()));
 }
 
 DeathWatch::~DeathWatch() {
@@ -59,16 +62,12 @@ DeathWatch::~DeathWatch() {
 bool DeathWatch::watch(PyObject* object) {
   if (!callback_ || !can_be_held_weakly(object)) return false;
   if (!watched_.insert(object).second) return true;
-  Ref reference = Ref::steal(PyWeakref_NewRef(object, callback_.get()));
-  if (!reference) {
-    PyErr_Clear();
-    return false;
-  }
+  Ref reference = Ref::made(PyWeakref_NewRef(object, callback_.get()));
   references_.push_back(std::move(reference));
   return true;
 }
 
-PyObject* DeathWatch::object_died(PyObject* capsule, PyObject*) noexcept {
+PyObject* DeathWatch::object_died(PyObject* capsule, PyObject*) {
   Ref hold = Ref::borrow(capsule);
   if (PyCapsule_GetContext(capsule)) Py_RETURN_NONE;
   auto* watch = static_cast<DeathWatch*>(PyCapsule_GetPointer(capsule, kCapsuleName));

@@ -41,7 +41,7 @@ class DeathWatch {
   std::vector<Ref> references_;
   std::unordered_set<PyObject*> watched_;
 
-  static PyObject* object_died(PyObject* capsule, PyObject* reference) noexcept;
+  static PyObject* object_died(PyObject* capsule, PyObject* reference);
 };
 
 }  // namespace minidynamo

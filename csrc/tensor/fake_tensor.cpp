@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/functions/basic_ops.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
+#include "python/out_of_memory.h"
 #include "tensor/fake.h"
 
 namespace minidynamo {
@@ -164,6 +165,8 @@ void set_python_error_from_exception() noexcept {
     PyErr_SetString(PyExc_TypeError, error.what_without_backtrace());
   } catch (const c10::Error& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    set_error_from_exception();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (...) {
@@ -187,7 +190,7 @@ bool is_fake_data_error(PyObject* exception) noexcept {
   // The second is how Tensor.new_tensor() and Tensor.new() fail: they construct by the tensor's dispatch key.
   const bool answer = message.find(kNoData) != std::string_view::npos ||
                       message.find("DispatchKey Fake doesn't correspond to a device") != std::string_view::npos;
-  if (!text || !characters) PyErr_Clear();
+  if (!text || !characters) clear_error();
   PyErr_Restore(type, value, traceback);
   return answer;
 }

@@ -6,6 +6,7 @@
 // for it.
 //
 // Usually runs without the GIL (torch's bindings release it), so Python is touched on the rare paths only.
+#include "python/out_of_memory.h"
 #include "tensor/composite_overrides.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/memo.h"
@@ -202,6 +203,7 @@ class Call {
       return new_fake(FakeLayout::of(real), static_cast<int64_t>(real.storage().nbytes()), real.device());
     pybind11::gil_scoped_acquire gil;
     const Ref object = Ref::steal(THPVariable_Wrap(real));
+    if (!object) throw_python_error();
     PyObject* fake = observer_->fake_for_real(object.get());
     if (!fake) {
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_NotImplementedError, "a tensor that the trace does not know");
@@ -410,6 +412,10 @@ void fake_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
     call.run();
   } catch (const CannotFake& failure) {
     call.refuse(failure.problem, failure.reason);
+  } catch (const std::bad_alloc&) {  // torch would make a RuntimeError of it
+    pybind11::gil_scoped_acquire gil;
+    set_error_from_exception();
+    throw_python_error();
   }
 }
 

@@ -3,6 +3,7 @@
 // Storage offsets are left out on purpose: slices of one buffer are the same input to a graph.
 #include "tensor/metadata.h"
 
+#include "python/out_of_memory.h"
 #include "tensor/fake_tensor.h"
 
 namespace minidynamo {
@@ -31,7 +32,7 @@ std::string class_text(PyTypeObject* type) {
   const Ref module = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
   const Ref name = Ref::steal(PyType_GetQualName(type));
   if (!module || !name || !PyUnicode_Check(module.get())) {
-    PyErr_Clear();
+    clear_error();
     return type->tp_name;
   }
   return c10::str(PyUnicode_AsUTF8(module.get()), ".", PyUnicode_AsUTF8(name.get()));

@@ -65,8 +65,8 @@ OperatorReport describe_call(const c10::OperatorHandle& op, c10::ArrayRef<c10::I
     const c10::Argument& argument = schema.arguments()[i];
     if (!argument.kwarg_only() && !is_default(argument, arguments[i])) positional = i + 1;
   }
-  report.args = checked(Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(positional))));
-  report.kwargs = checked(Ref::steal(PyDict_New()));
+  report.args = checked(Ref::made(PyTuple_New(static_cast<Py_ssize_t>(positional))));
+  report.kwargs = checked(Ref::made(PyDict_New()));
   for (size_t i = 0; i < arguments.size(); ++i) {
     const c10::Argument& argument = schema.arguments()[i];
     if (i < positional) {
@@ -82,7 +82,7 @@ OperatorReport describe_call(const c10::OperatorHandle& op, c10::ArrayRef<c10::I
   } else if (results.empty()) {
     report.result = Ref::none();
   } else {
-    report.result = checked(Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(results.size()))));
+    report.result = checked(Ref::made(PyTuple_New(static_cast<Py_ssize_t>(results.size()))));
     for (size_t i = 0; i < results.size(); ++i) {
       Ref value = checked(to_python(results[i], schema.returns()[i].real_type()));
       PyTuple_SET_ITEM(report.result.get(), static_cast<Py_ssize_t>(i), value.release());

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "python/cached.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -14,8 +16,9 @@ thread_local int depth = 0;
 // What stands for the message's pattern in the filters: asked by whichever thread warns.
 PyObject* matches_here(PyObject*, PyObject*) { return PyBool_FromLong(depth > 0); }
 
-PyMethodDef matcher_methods[] = {{"match", matches_here, METH_O, "Whether this thread executes an operator on fakes."},
-                                 {nullptr, nullptr, 0, nullptr}};
+PyMethodDef matcher_methods[] = {
+    {"match", entry<matches_here>, METH_O, "Whether this thread executes an operator on fakes."},
+    {nullptr, nullptr, 0, nullptr}};
 
 constexpr PyTypeObject make_matcher_type() {
   PyTypeObject made = {PyVarObject_HEAD_INIT(nullptr, 0)};
@@ -26,18 +29,18 @@ constexpr PyTypeObject make_matcher_type() {
   return made;
 }
 
-// Null with a Python error set if it cannot be made ready.
 PyTypeObject* matcher_type() {
   static constinit PyTypeObject type = make_matcher_type();
   if (type.tp_flags & Py_TPFLAGS_READY) return &type;
   type.tp_new = PyType_GenericNew;
-  return make_ready(type) ? &type : nullptr;
+  make_ready(type);
+  return &type;
 }
 
 Ref filters_of_process() {
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "warnings");
+  PyObject* module = named_item(PyImport_GetModuleDict(), "warnings");
   Ref filters = module ? Ref::steal(PyObject_GetAttrString(module, "filters")) : Ref();
-  PyErr_Clear();
+  clear_error();
   return filters && PyList_CheckExact(filters.get()) ? filters : Ref();
 }
 
@@ -53,7 +56,7 @@ bool pattern_matches(PyObject* pattern, PyObject* text) {
   if (PyUnicode_CheckExact(pattern)) return PyUnicode_Check(text) && PyUnicode_Compare(pattern, text) == 0;
   const Ref found = Ref::steal(PyObject_CallMethod(pattern, "match", "O", text));
   const bool matches = found && PyObject_IsTrue(found.get()) == 1;
-  PyErr_Clear();
+  clear_error();
   return matches;
 }
 
@@ -62,12 +65,12 @@ bool pattern_matches(PyObject* pattern, PyObject* text) {
 OperatorWarnings::OperatorWarnings(As as) : filters_(filters_of_process()) {
   static constinit CachedObject error{make_entry, "error"};
   static constinit CachedObject ignore{make_entry, "ignore"};
+  entry_ = Ref::borrow(as == As::Ignored ? ignore.get() : error.get());
+  if (!entry_) clear_error();
+  if (entry_ && filters_ && PyList_Insert(filters_.get(), 0, entry_.get()) < 0) throw_out_of_memory();
   warn_always_ = c10::WarningUtils::get_warnAlways();
   if (as == As::Errors) c10::WarningUtils::set_warnAlways(true);
   ++depth;
-  entry_ = Ref::borrow(as == As::Ignored ? ignore.get() : error.get());
-  if (!entry_) PyErr_Clear();
-  if (entry_ && filters_ && PyList_Insert(filters_.get(), 0, entry_.get()) < 0) PyErr_Clear();
 }
 
 OperatorWarnings::~OperatorWarnings() {
@@ -78,7 +81,11 @@ OperatorWarnings::~OperatorWarnings() {
   PyErr_Fetch(&type, &value, &traceback);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters_.get()); ++i) {
     if (PyList_GET_ITEM(filters_.get(), i) != entry_.get()) continue;
-    if (PyList_SetSlice(filters_.get(), i, i + 1, nullptr) < 0) PyErr_Clear();
+    if (PyList_SetSlice(filters_.get(), i, i + 1, nullptr) == 0) break;
+    clear_error();
+    // A list that has no memory to become shorter: one that is there twice changes nothing.
+    if (i + 1 < PyList_GET_SIZE(filters_.get()))
+      PyList_SetItem(filters_.get(), i, Ref::borrow(PyList_GET_ITEM(filters_.get(), i + 1)).release());
     break;
   }
   PyErr_Restore(type, value, traceback);
@@ -87,7 +94,7 @@ OperatorWarnings::~OperatorWarnings() {
 bool is_warning_ignored(PyObject* warning, PyObject* module_name, long line) {
   const Ref filters = filters_of_process();
   const Ref text = Ref::steal(PyObject_Str(warning));
-  if (!filters || !text) return PyErr_Clear(), false;
+  if (!filters || !text) return clear_error(), false;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters.get()); ++i) {
     const Ref entry = Ref::borrow(PyList_GET_ITEM(filters.get(), i));
     if (!PyTuple_CheckExact(entry.get()) || PyTuple_GET_SIZE(entry.get()) != 5) continue;
@@ -95,12 +102,12 @@ bool is_warning_ignored(PyObject* warning, PyObject* module_name, long line) {
     if (Py_IS_TYPE(parts[1], matcher_type())) continue;
     const int of_category = PyObject_IsInstance(warning, parts[2]);
     const long wanted_line = PyLong_Check(parts[4]) ? PyLong_AsLong(parts[4]) : 0;
-    PyErr_Clear();
+    clear_error();
     if (of_category != 1 || (wanted_line && wanted_line != line) || !pattern_matches(parts[1], text.get()) ||
         !pattern_matches(parts[3], module_name))
       continue;
     const char* action = PyUnicode_Check(parts[0]) ? PyUnicode_AsUTF8(parts[0]) : nullptr;
-    PyErr_Clear();
+    clear_error();
     return action && std::string_view(action) == "ignore";
   }
   return false;

@@ -18,7 +18,7 @@ class RecordingObserver final : public OperatorObserver {
   RecordingObserver(bool accept_reals, bool report) : accept_reals_(accept_reals), report_(report) {}
 
   bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override {
-    const Ref entry = Ref::steal(PyTuple_Pack(4, target, args, kwargs, result));
+    const Ref entry = Ref::made(PyTuple_Pack(4, target, args, kwargs, result));
     return entry && PyList_Append(calls_.ptr(), entry.get()) == 0;
   }
   bool recording_call() const noexcept override { return !report_; }

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "python/cached.h"
+#include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "tensor/fake_tensor.h"
 
@@ -55,17 +56,26 @@ const char* tensor_fact_text(TensorFact fact) noexcept {
   return "?";
 }
 
+namespace {
+
+Ref number(PyObject* made) noexcept {
+  if (!made) clear_error();
+  return Ref::steal(made);
+}
+
+}  // namespace
+
 Ref tensor_fact(PyObject* object, TensorFact fact) noexcept {
   if (!is_tensor(object)) return nullptr;
   const at::Tensor& tensor = THPVariable_Unpack(object);
   const torch::autograd::AutogradMeta* meta = autograd_meta(tensor);
   switch (fact) {
     case TensorFact::StorageOffset:
-      return Ref::steal(PyLong_FromLongLong(tensor.unsafeGetTensorImpl()->storage_offset()));
+      return number(PyLong_FromLongLong(tensor.unsafeGetTensorImpl()->storage_offset()));
     case TensorFact::IsView:
       return Ref::boolean(is_view(tensor));
     case TensorFact::OutputNumber:
-      return Ref::steal(PyLong_FromLong(meta ? meta->output_nr_ : 0));
+      return number(PyLong_FromLong(meta ? meta->output_nr_ : 0));
     case TensorFact::RetainsGradient:
       return Ref::boolean(meta && meta->retains_grad_);
     case TensorFact::BackwardHooks:

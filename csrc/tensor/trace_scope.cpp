@@ -10,6 +10,8 @@
 #include <ATen/record_function.h>
 
 #include "python/cached.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 #include "python/thread_switches.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/float32_precision.h"
@@ -28,7 +30,7 @@ Ref default_device_namespace() {
                                              return module ? Ref::borrow(PyModule_GetDict(module.get())) : Ref();
                                            },
                                            "torch.utils._device"};
-  if (!dictionary.get()) PyErr_Clear();
+  if (!dictionary.get()) clear_error();
   return Ref::borrow(dictionary);
 }
 
@@ -43,7 +45,7 @@ void restore_default_dtype(c10::ScalarType dtype) {
     done = Ref::steal(PyObject_CallMethod(module.get(), "set_default_dtype", "O", torch::getTHPDtype(dtype)));
   }
   if (!done) {
-    PyErr_Clear();
+    clear_error();
     c10::set_default_dtype(c10::scalarTypeToTypeMeta(dtype));
   }
 }
@@ -65,20 +67,20 @@ struct TensorTraceScope::Saved {
 
 TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
   // An enclosing trace hears of its operators before this one begins.
-  if (observer && !flush_operator_reports()) PyErr_Clear();
+  if (observer && !flush_operator_reports()) clear_error();
   install_fake_fallback();
   const at::Context& context = at::globalContext();
   const Ref devices = default_device_namespace();
-  saved_ =
-      new Saved{.modes = {},
-                .observer = exchange_observer(&new_observer),
-                .default_dtype = c10::get_default_dtype_as_scalartype(),
-                .deterministic = context.deterministicAlgorithms(),
-                .deterministic_warn_only = context.deterministicAlgorithmsWarnOnly(),
-                .deterministic_fill = context.deterministicFillUninitializedMemory(),
-                .precisions = Float32Precisions::now(),
-                .default_device = Ref::borrow(devices ? PyDict_GetItemString(devices.get(), kDefaultDevice) : nullptr),
-                .thread_switches = thread_switches()};
+  saved_ = new Saved{.modes = {},
+                     .observer = observer,
+                     .default_dtype = c10::get_default_dtype_as_scalartype(),
+                     .deterministic = context.deterministicAlgorithms(),
+                     .deterministic_warn_only = context.deterministicAlgorithmsWarnOnly(),
+                     .deterministic_fill = context.deterministicFillUninitializedMemory(),
+                     .precisions = Float32Precisions::now(),
+                     .default_device = Ref::borrow(devices ? named_item(devices.get(), kDefaultDevice) : nullptr),
+                     .thread_switches = thread_switches()};
+  exchange_observer(&new_observer);
   // A profiler would look at the data of fakes, and count what the program never did.
   at::enableRecordFunction(false);
   c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, true);
@@ -105,11 +107,11 @@ TensorTraceScope::~TensorTraceScope() {
     }
     if (!Float32Precisions::now().identical(saved->precisions)) saved->precisions.restore();
     restore_default_dtype(saved->default_dtype);
-    const Ref devices = default_device_namespace();
-    if (devices && saved->default_device &&
-        PyDict_GetItemString(devices.get(), kDefaultDevice) != saved->default_device.get() &&
+    Ref devices;
+    try_to([&] { devices = default_device_namespace(); });
+    if (devices && saved->default_device && named_item(devices.get(), kDefaultDevice) != saved->default_device.get() &&
         PyDict_SetItemString(devices.get(), kDefaultDevice, saved->default_device.get()) < 0) {
-      PyErr_Clear();
+      clear_error();
     }
   }
   PyErr_Restore(type, value, traceback);

@@ -1,5 +1,6 @@
 #include "trace/abstract_classes.h"
 
+#include "python/out_of_memory.h"
 #include "trace/attributes.h"
 #include "trace/known_types.h"
 #include "trace/shown_type.h"
@@ -34,12 +35,12 @@ PyObject* is_subclass_now(PyObject* self, PyObject*) {
 }
 
 void guard_answer(Tracer& tracer, PyTypeObject* type, PyObject* abstract_class) {
-  static PyMethodDef question = {"is_subclass_now", is_subclass_now, METH_NOARGS, nullptr};
+  static PyMethodDef question = {"is_subclass_now", entry<is_subclass_now>, METH_NOARGS, nullptr};
   Ref token = Ref::steal(PyObject_CallNoArgs(cache_token()));
-  Ref seen = Ref::steal(PyList_New(1));
+  Ref seen = Ref::made(PyList_New(1));
   PyList_SET_ITEM(seen.get(), 0, token.release());
-  Ref state = Ref::steal(PyTuple_Pack(3, abstract_class, type, seen.get()));
-  Ref asked = Ref::steal(PyCFunction_New(&question, state.get()));
+  Ref state = Ref::made(PyTuple_Pack(3, abstract_class, type, seen.get()));
+  Ref asked = Ref::made(PyCFunction_New(&question, state.get()));
   const std::string text = std::string("is_subclass[") + type->tp_name + ", " +
                            reinterpret_cast<PyTypeObject*>(abstract_class)->tp_name + "]";
   Source* source = tracer.guards.kept(asked.get(), text);
@@ -76,14 +77,14 @@ bool look_for_abstract_methods(Tracer& tracer, PyTypeObject* made) {
     if (tracer.classes.has(base)) continue;
     Ref names = load_attribute(tracer, base, names_name);
     if (!names && (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError))) return false;
-    PyErr_Clear();
-    Ref each = names ? Ref::steal(PySequence_Tuple(names.get())) : Ref::steal(PyTuple_New(0));
+    clear_error();
+    Ref each = names ? Ref::steal(PySequence_Tuple(names.get())) : Ref::made(PyTuple_New(0));
     for (Py_ssize_t k = 0; each && k < PyTuple_GET_SIZE(each.get()); ++k) {
       PyObject* name = PyTuple_GET_ITEM(each.get(), k);
       Ref method = PyUnicode_Check(name) ? lookup_in_class(tracer, made, name) : Ref();
       if (method) load_attribute(tracer, method.get(), mark_name);
       if (tracer.broken()) return false;
-      PyErr_Clear();
+      clear_error();
     }
   }
   return true;

@@ -10,6 +10,7 @@
 #include "python/dict_version.h"
 #include "python/error_text.h"
 #include "python/native_contents.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "trace/calls.h"
 #include "trace/generic_alias.h"
@@ -95,7 +96,7 @@ StandIn* own_dict_in_use(Tracer& tracer, PyObject* object) {
 
 // C types whose getters and members tell only what guards can ask again: they run no Python code, change nothing, and
 // give the same object while nothing has changed. Any other C type is not known.
-bool has_known_attributes(PyTypeObject* type) noexcept {
+bool has_known_attributes(PyTypeObject* type) {
   static constinit Cached<std::unordered_set<PyTypeObject*>> cache;
   const std::unordered_set<PyTypeObject*>& known = *cache.get([] {
     auto found = std::make_unique<std::unordered_set<PyTypeObject*>>(std::initializer_list<PyTypeObject*>{
@@ -114,7 +115,7 @@ bool has_known_attributes(PyTypeObject* type) noexcept {
 }
 
 // C types of descriptors that only make a bound method of the object, or take an item of a tuple.
-bool binds_only(PyTypeObject* kind) noexcept {
+bool binds_only(PyTypeObject* kind) {
   static constinit ImportedType tuple_getter{"_collections._tuplegetter"};
   static constinit ImportedType cached{"functools._lru_cache_wrapper"};
   return kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type || kind == &PyClassMethodDescr_Type ||
@@ -168,7 +169,7 @@ Ref bind_to_class(Tracer& tracer, PyObject* descriptor, PyObject* owner) {
 Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name) {
   PyTypeObject* kind = Py_TYPE(descriptor);
   guard_special_methods(tracer, descriptor);  // its class may have no __get__ yet
-  if (PyFunction_Check(descriptor)) return Ref::steal(PyMethod_New(descriptor, object));
+  if (PyFunction_Check(descriptor)) return Ref::made(PyMethod_New(descriptor, object));
   if (kind == &PyProperty_Type || PyType_IsSubtype(kind, &PyProperty_Type)) {
     Ref getter = descriptor_part(tracer, descriptor, "fget");
     if (!getter) return nullptr;
@@ -183,7 +184,7 @@ Ref invoke_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, Py
     PyObject* owner = PyType_Check(object) ? object : reinterpret_cast<PyObject*>(Py_TYPE(object));
     return Py_TYPE(function.get())->tp_descr_get && !PyFunction_Check(function.get())
                ? bind_to_class(tracer, function.get(), owner)
-               : Ref::steal(PyMethod_New(function.get(), owner));
+               : Ref::made(PyMethod_New(function.get(), owner));
   }
   if (kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type) {
     static PyObject* const dict_name = interned("__dict__");
@@ -336,12 +337,12 @@ Ref find_in_module(Tracer& tracer, PyObject* module, PyObject* name) {
   }
   if (value || (PyErr_Occurred() && !attribute_is_missing(tracer))) return value;
   static PyObject* const getattr_name = interned("__getattr__");
-  PyErr_Clear();
+  clear_error();
   if (Ref fallback = load_from_instance(tracer, module, getattr_name))
     return call(tracer, fallback.get(), {Ref::borrow(name)});
   if (PyErr_Occurred()) return nullptr;
   const char* module_name = PyModule_GetName(module);
-  PyErr_Clear();
+  clear_error();
   PyErr_Format(PyExc_AttributeError, "module '%s' has no attribute '%U'", module_name ? module_name : "?", name);
   return nullptr;
 }
@@ -525,7 +526,7 @@ bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     source = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, own_dict ? own_dict : object);
     there = Ref::borrow(instance_attribute(object, name));
   }
-  PyErr_Clear();
+  clear_error();
   PyObject* key = access == Access::CellContents ? nullptr : name;
   if (there)
     tracer.guards.add(tracer.guards.child(source, access, key, -1, there.get()), GuardKind::Present, tracer.origin());
@@ -609,7 +610,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   if (!PyErr_Occurred()) attribute_error(object, name);
   if (!may_be_overridden || !attribute_is_missing(tracer)) return nullptr;
   if (is_like_module) {
-    PyErr_Clear();
+    clear_error();
     lookup_in_class(tracer, type, getattr_name);
     bool found = false;
     value = load_from_module_tables(tracer, object, name, found);

@@ -4,6 +4,7 @@
 
 #include "python/dict_version.h"
 #include "python/lru_cache.h"
+#include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "trace/attributes.h"
 #include "trace/known_types.h"
@@ -15,7 +16,7 @@ namespace {
 // typing's caches of types made of types: what they hold can be told from what they would make by identity alone.
 bool is_typing_cache(PyObject* callable) {
   Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
-  PyErr_Clear();
+  clear_error();
   return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "typing");
 }
 
@@ -111,7 +112,7 @@ bool are_settled(Tracer& tracer, const std::vector<Ref>& objects) {
 
 Ref copy_of(PyObject* container) {
   if (PyList_CheckExact(container)) return Ref::steal(PyList_GetSlice(container, 0, PyList_GET_SIZE(container)));
-  if (PyDict_CheckExact(container)) return Ref::steal(PyDict_Copy(container));
+  if (PyDict_CheckExact(container)) return Ref::made(PyDict_Copy(container));
   if (PySet_CheckExact(container)) return set_with_table_of(container);
   return nullptr;
 }
@@ -122,7 +123,7 @@ bool log_containers(Tracer& tracer) {
     if (!stand_in.filled || !differs_from_snapshot(stand_in)) continue;
     Ref content = copy_of(stand_in.object.get());
     std::vector<Ref> now = elements_of(stand_in.object.get());
-    if (!content || !are_settled(tracer, now)) return PyErr_Clear(), false;
+    if (!content || !are_settled(tracer, now)) return clear_error(), false;
     tracer.effects.change_content({&stand_in, std::move(stand_in.snapshot), std::move(content)});
     stand_in.snapshot = std::move(now);
     stand_in.version = PyDict_CheckExact(stand_in.object.get()) ? dict_version(stand_in.object.get()) : 0;
@@ -137,7 +138,7 @@ Ref constant_key(PyObject* callable, const Arguments& arguments, PyObject* posit
   for (const Ref& value : arguments.values)
     if (!is_constant(value.get()) || !compares_natively(value.get())) return nullptr;
   Ref key = lru_cache_key(callable, positional, keywords);
-  PyErr_Clear();
+  clear_error();
   return key;
 }
 
@@ -168,7 +169,7 @@ class CachedCall {
     } else {
       PyObject* kept;
       if (find_in_lru_cache(callable_, key_.get(), kept) != Lookup::Found) return nullptr;
-      Ref look = Ref::steal(PyTuple_Pack(1, key_.get()));
+      Ref look = Ref::made(PyTuple_Pack(1, key_.get()));
       if (look) result = tracer_.outside.enter(tracer_, source(look, kept));
     }
     if (!result) return nullptr;
@@ -182,13 +183,13 @@ class CachedCall {
   // The function was traced beneath, and gave this; it has to be called with effects `from` on. False: a break.
   bool keep(PyObject* result, size_t from) {
     if (key_ && is_constant(result)) {
-      if (Ref look = Ref::steal(PyTuple_Pack(2, key_.get(), result)))
-        tracer_.guards.add(source(look, result), GuardKind::Constant, tracer_.origin());
+      Ref look = Ref::made(PyTuple_Pack(2, key_.get(), result));
+      tracer_.guards.add(source(look, result), GuardKind::Constant, tracer_.origin());
     } else if (key_) {  // when it is there, it can be used
-      if (Ref look = Ref::steal(PyTuple_Pack(1, key_.get())))
-        tracer_.guards.add_missing(function_, Access::CachedResult, look.get(), 0, tracer_.origin());
+      Ref look = Ref::made(PyTuple_Pack(1, key_.get()));
+      tracer_.guards.add_missing(function_, Access::CachedResult, look.get(), 0, tracer_.origin());
     }
-    PyErr_Clear();
+    clear_error();
     if (!is_constant(result) && !is_guarded_by_identity(result)) {
       tracer_.give_up(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
       return false;

@@ -24,7 +24,7 @@ Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
   if (!PyTuple_CheckExact(positional.get())) {
     Ref iterator = iterator_of(tracer, positional.get());
     if (!iterator) return nullptr;
-    Ref list = Ref::steal(PyList_New(0));
+    Ref list = Ref::made(PyList_New(0));
     for (; list;) {
       Ref item = next_item(tracer, iterator.get());
       if (!item) break;
@@ -40,7 +40,7 @@ Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
 
 Ref make_function(Tracer& tracer, Frame& frame, int32_t flags) {
   Ref code = frame.pop();
-  Ref made = Ref::steal(PyFunction_New(code.get(), frame.globals.get()));
+  Ref made = Ref::made(PyFunction_New(code.get(), frame.globals.get()));
   if (!made) return nullptr;
   auto* function = reinterpret_cast<PyFunctionObject*>(made.get());
   if (flags & 0x08) function->func_closure = frame.pop().release();

@@ -10,6 +10,7 @@
 #include "python/dict_version.h"
 #include "python/native_contents.h"
 #include "python/numpy_scalar.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/class_statement.h"
@@ -46,12 +47,12 @@ std::string callable_name(PyObject* callable) {
     Ref name = Ref::steal(PyObject_GetAttrString(callable, attribute));
     if (name && PyUnicode_Check(name.get())) {
       Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
-      PyErr_Clear();
+      clear_error();
       std::string prefix =
           module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) + std::string(".") : "";
       return prefix + PyUnicode_AsUTF8(name.get());
     }
-    PyErr_Clear();
+    clear_error();
   }
   return Py_TYPE(callable)->tp_name;
 }
@@ -107,14 +108,14 @@ Bound bind_arguments(Tracer& tracer, PyFunctionObject* function, const Arguments
   if (given > positional && rest_slot < 0) return Bound::WrongArguments;
   for (int32_t i = 0; i < std::min(given, positional); ++i) frame.local(i) = arguments.values[i];
   if (rest_slot >= 0) {
-    Ref rest = Ref::steal(PyTuple_New(std::max(0, given - positional)));
+    Ref rest = Ref::made(PyTuple_New(std::max(0, given - positional)));
     for (int32_t i = positional; i < given; ++i) {
       if (!tracer.outside.fill_if_stand_in(tracer, arguments.values[i].get())) return Bound::Failed;
       PyTuple_SET_ITEM(rest.get(), i - positional, Ref(arguments.values[i]).release());
     }
     frame.local(rest_slot) = std::move(rest);
   }
-  if (keywords_slot >= 0) frame.local(keywords_slot) = Ref::steal(PyDict_New());
+  if (keywords_slot >= 0) frame.local(keywords_slot) = Ref::made(PyDict_New());
   PyObject* names = frame.prepared->bytecode.localsplus_names.get();
   for (size_t k = 0; k < arguments.keyword_count(); ++k) {
     PyObject* keyword = PyTuple_GET_ITEM(arguments.keyword_names, k);
@@ -250,7 +251,7 @@ Ref call_partial(Tracer& tracer, PyObject* partial, const Arguments& arguments) 
   Source* source = tracer.outside.source_of(partial);
   const char* const names[] = {"func", "args", "keywords"};
   for (int i = 0; i < 3; ++i) {
-    Ref name = Ref::steal(PyUnicode_InternFromString(names[i]));
+    Ref name = Ref::made(PyUnicode_InternFromString(names[i]));
     Ref raw = Ref::steal(PyObject_GetAttr(partial, name.get()));
     if (!raw) return nullptr;
     parts[i] =
@@ -260,7 +261,7 @@ Ref call_partial(Tracer& tracer, PyObject* partial, const Arguments& arguments) 
   }
   Ref given = arguments.positional();
   Ref positional = Ref::steal(PySequence_Concat(parts[1].get(), given.get()));
-  Ref keywords = Ref::steal(PyDict_Copy(parts[2].get()));
+  Ref keywords = Ref::made(PyDict_Copy(parts[2].get()));
   Ref given_keywords = arguments.keywords();
   if (!positional || !keywords || (given_keywords && PyDict_Update(keywords.get(), given_keywords.get()) < 0))
     return nullptr;
@@ -334,7 +335,7 @@ bool leads_to(PyObject* attribute, PyObject* function) {
   if (attribute == function) return true;
   auto holds_as = [&](const char* name) {
     const Ref held = native_attribute(attribute, name);
-    PyErr_Clear();
+    clear_error();
     return held.is(function);
   };
   if (Py_IS_TYPE(attribute, &PyStaticMethod_Type) || Py_IS_TYPE(attribute, &PyClassMethod_Type))
@@ -434,14 +435,14 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
 
 Ref Arguments::positional() const {
   const auto count = static_cast<Py_ssize_t>(positional_count());
-  Ref tuple = Ref::steal(PyTuple_New(count));
+  Ref tuple = Ref::made(PyTuple_New(count));
   for (Py_ssize_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Ref(values[i]).release());
   return tuple;
 }
 
 Ref Arguments::keywords() const {
   if (!keyword_count()) return nullptr;
-  Ref dict = Ref::steal(PyDict_New());
+  Ref dict = Ref::made(PyDict_New());
   for (size_t i = 0; i < keyword_count(); ++i)
     PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(keyword_names, i), values[positional_count() + i].get());
   return dict;
@@ -537,7 +538,7 @@ Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwar
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) values.push_back(Ref::borrow(PyTuple_GET_ITEM(args, i)));
   Ref names;
   if (kwargs && PyDict_GET_SIZE(kwargs)) {
-    names = Ref::steal(PyTuple_New(PyDict_GET_SIZE(kwargs)));
+    names = Ref::made(PyTuple_New(PyDict_GET_SIZE(kwargs)));
     Py_ssize_t position = 0, index = 0;
     PyObject *key, *value;
     while (PyDict_Next(kwargs, &position, &key, &value)) {
@@ -595,7 +596,7 @@ Ref run_called_from_c(Tracer& tracer, PyObject* callable, PyObject* const* slots
   if (!prepared) return nullptr;
   tracer.classes.notice();
   if (!guard_callback(tracer, callable, slots)) {
-    if (PyErr_Occurred() && !tracer.broken()) PyErr_Clear();
+    if (PyErr_Occurred() && !tracer.broken()) clear_error();
     return tracer.give_up(BreakReason::UnknownCallback, callable_name(callable) + " was called by native code");
   }
   guard_code(tracer, callable);

@@ -4,6 +4,7 @@
 #include "trace/class_statement.h"
 
 #include "python/error_text.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/evaluate.h"
@@ -18,14 +19,14 @@ namespace {
 // An attribute that may be missing: null Ref without a Python error.
 Ref load_optional(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref found = load_attribute(tracer, object, name);
-  if (!found && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
+  if (!found && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError)) clear_error();
   return found;
 }
 
 // The bases with those replaced that stand for others (__mro_entries__); `given` itself if there are none.
 Ref resolve_bases(Tracer& tracer, const Ref& given) {
   static PyObject* const entries_name = interned("__mro_entries__");
-  Ref bases = Ref::steal(PyList_New(0));
+  Ref bases = Ref::made(PyList_New(0));
   bool changed = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given.get()); ++i) {
     PyObject* base = PyTuple_GET_ITEM(given.get(), i);
@@ -49,7 +50,7 @@ Ref resolve_bases(Tracer& tracer, const Ref& given) {
 
 Ref call_with_keywords(Tracer& tracer, PyObject* callable, std::initializer_list<PyObject*> positional,
                        PyObject* keywords) {
-  Ref arguments = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
+  Ref arguments = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
   Py_ssize_t i = 0;
   for (PyObject* argument : positional) PyTuple_SET_ITEM(arguments.get(), i++, Ref::borrow(argument).release());
   return call_with(tracer, callable, arguments.get(), keywords);
@@ -58,9 +59,9 @@ Ref call_with_keywords(Tracer& tracer, PyObject* callable, std::initializer_list
 // The namespace that a class body fills.
 Ref prepare_namespace(Tracer& tracer, PyObject* metaclass, PyObject* name, PyObject* bases, PyObject* keywords) {
   static PyObject* const prepare_name = interned("__prepare__");
-  if (metaclass == reinterpret_cast<PyObject*>(&PyType_Type)) return Ref::steal(PyDict_New());
+  if (metaclass == reinterpret_cast<PyObject*>(&PyType_Type)) return Ref::made(PyDict_New());
   Ref prepare = load_optional(tracer, metaclass, prepare_name);
-  if (!prepare) return PyErr_Occurred() ? Ref() : Ref::steal(PyDict_New());
+  if (!prepare) return PyErr_Occurred() ? Ref() : Ref::made(PyDict_New());
   Ref made = call_with_keywords(tracer, prepare.get(), {name, bases}, keywords);
   if (!made) return nullptr;
   if (!PyMapping_Check(made.get())) {
@@ -92,7 +93,7 @@ bool is_own_dict(Tracer& tracer, PyObject* mapping) noexcept {
 Ref find_name(Tracer& tracer, PyObject* mapping, PyObject* name) {
   if (is_own_dict(tracer, mapping)) return Ref::borrow(PyDict_GetItemWithError(mapping, name));
   Ref found = subscript(tracer, mapping, name);
-  if (!found && !tracer.broken() && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
+  if (!found && !tracer.broken() && PyErr_ExceptionMatches(PyExc_KeyError)) clear_error();
   return found;
 }
 
@@ -179,7 +180,7 @@ bool setup_annotations(Tracer& tracer, Frame& frame) {
   static PyObject* const name = interned("__annotations__");
   Ref present = find_name(tracer, frame.locals_mapping.get(), name);
   if (present || PyErr_Occurred()) return static_cast<bool>(present);
-  Ref annotations = Ref::steal(PyDict_New());
+  Ref annotations = Ref::made(PyDict_New());
   return store_name(tracer, frame, name, annotations.get());
 }
 
@@ -209,10 +210,10 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
     metaclass = winner;
   }
   if (!expose(tracer, arguments.values[2].get())) return nullptr;
-  Ref members = Ref::steal(PyDict_Copy(arguments.values[2].get()));
+  Ref members = Ref::made(PyDict_Copy(arguments.values[2].get()));
   if (!members || !look_ahead(tracer, metaclass, bases, members.get()) || !set_module(tracer, members.get()))
     return nullptr;
-  Ref positional = Ref::steal(PyTuple_Pack(3, arguments.values[0].get(), bases, members.get()));
+  Ref positional = Ref::made(PyTuple_Pack(3, arguments.values[0].get(), bases, members.get()));
   auto* first = reinterpret_cast<PyTypeObject*>(
       PyTuple_GET_SIZE(bases) ? PyTuple_GET_ITEM(bases, 0) : reinterpret_cast<PyObject*>(&PyBaseObject_Type));
   MadeClasses::Making making(tracer.classes,
@@ -234,7 +235,7 @@ Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
     return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
   PyObject* body = arguments.values[0].get();
   PyObject* name = arguments.values[1].get();
-  Ref given = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(count) - 2));
+  Ref given = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(count) - 2));
   for (size_t i = 2; i < count; ++i)
     PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i) - 2, Ref(arguments.values[i]).release());
   Ref bases = resolve_bases(tracer, given);

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "python/cached.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -23,11 +25,11 @@ const std::vector<Directory>& known_directories() {
                                                           {"torch", CodeOrigin::Torch},
                                                           {"os", CodeOrigin::StandardLibrary}};
     for (const auto& [name, origin] : modules) {
-      Ref module = Ref::borrow(PyDict_GetItemString(PyImport_GetModuleDict(), name));
+      Ref module = Ref::borrow(named_item(PyImport_GetModuleDict(), name));
       Ref file = module ? Ref::steal(PyObject_GetAttrString(module.get(), "__file__")) : Ref();
       const char* path = file && PyUnicode_Check(file.get()) ? PyUnicode_AsUTF8(file.get()) : nullptr;
       if (path) found->push_back({std::string(path, std::string_view(path).rfind('/') + 1), origin});
-      PyErr_Clear();
+      clear_error();
     }
     return found;
   });
@@ -38,7 +40,7 @@ const std::vector<Directory>& known_directories() {
 CodeOrigin code_origin(PyObject* filename) noexcept {
   const char* text = PyUnicode_AsUTF8(filename);
   if (!text) {
-    PyErr_Clear();
+    clear_error();
     return CodeOrigin::User;
   }
   const std::string_view path = text;

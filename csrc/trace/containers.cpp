@@ -10,7 +10,7 @@
 namespace minidynamo {
 Ref build_sequence(Tracer& tracer, Frame& frame, int32_t count, bool is_tuple) {
   bool ok = true;
-  Ref built = Ref::steal(is_tuple ? PyTuple_New(count) : PyList_New(count));
+  Ref built = Ref::made(is_tuple ? PyTuple_New(count) : PyList_New(count));
   for (int32_t i = count - 1; i >= 0; --i) {
     Ref item = frame.pop();
     if (!tracer.outside.fill_if_stand_in(tracer, item.get())) ok = false;
@@ -24,7 +24,7 @@ Ref build_sequence(Tracer& tracer, Frame& frame, int32_t count, bool is_tuple) {
 
 Ref build_set(Tracer& tracer, Frame& frame, int32_t count) {
   bool ok = true;
-  Ref built = Ref::steal(PySet_New(nullptr));
+  Ref built = Ref::made(PySet_New(nullptr));
   for (int32_t i = count; i > 0 && ok; --i) {
     guard_as_key(tracer, built.get(), frame.top(i).get());
     ok = PySet_Add(built.get(), frame.top(i).get()) == 0 && !tracer.broken();
@@ -35,7 +35,7 @@ Ref build_set(Tracer& tracer, Frame& frame, int32_t count) {
 
 Ref build_map(Tracer& tracer, Frame& frame, int32_t count) {
   bool ok = true;
-  Ref built = Ref::steal(PyDict_New());
+  Ref built = Ref::made(PyDict_New());
   for (int32_t i = count; i > 0 && ok; --i) {
     guard_as_key(tracer, built.get(), frame.top(2 * i).get());
     ok = tracer.outside.fill_if_stand_in(tracer, frame.top(2 * i - 1).get()) &&
@@ -48,7 +48,7 @@ Ref build_map(Tracer& tracer, Frame& frame, int32_t count) {
 Ref build_const_key_map(Tracer& tracer, Frame& frame, int32_t count) {
   bool ok = true;
   Ref keys = frame.pop();
-  Ref built = Ref::steal(PyDict_New());
+  Ref built = Ref::made(PyDict_New());
   for (int32_t i = 0; i < count && ok; ++i) {
     PyObject* item = frame.top(count - i).get();
     ok = tracer.outside.fill_if_stand_in(tracer, item) &&
@@ -61,7 +61,7 @@ Ref build_const_key_map(Tracer& tracer, Frame& frame, int32_t count) {
 Ref build_string(Frame& frame, int32_t count) {
   std::vector<PyObject*> parts(count);
   for (int32_t i = 0; i < count; ++i) parts[i] = frame.top(count - i).get();
-  Ref empty = Ref::steal(PyUnicode_New(0, 0));
+  Ref empty = Ref::made(PyUnicode_New(0, 0));
   Ref joined = Ref::steal(_PyUnicode_JoinArray(empty.get(), parts.data(), count));
   for (int32_t i = 0; i < count; ++i) frame.pop();
   return joined;
@@ -115,7 +115,7 @@ bool unpack(Tracer& tracer, Frame& frame, PyObject* iterable, int32_t before, in
                    count);
       return false;
     }
-    Ref rest = Ref::steal(PyList_New(0));
+    Ref rest = Ref::made(PyList_New(0));
     for (int32_t i = before; i < count - after; ++i)
       if (PyList_Append(rest.get(), items[i].get()) < 0) return false;
     for (int32_t i = count - 1; i >= count - after; --i) frame.push(std::move(items[i]));

@@ -2,6 +2,7 @@
 
 #include "python/cached.h"
 #include "python/context_variable.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 
@@ -18,7 +19,7 @@ PyTypeObject* token_type() {
     PyTypeObject made = {PyVarObject_HEAD_INIT(nullptr, 0)};
     made.tp_name = "minidynamo.context_token";
     made.tp_basicsize = sizeof(PyObject);
-    made.tp_getattro = read_token;
+    made.tp_getattro = entry<read_token>;
     made.tp_flags = Py_TPFLAGS_DEFAULT;
     return made;
   }();
@@ -60,8 +61,8 @@ Ref context_variable_get(Tracer& tracer, PyObject*, const Arguments& arguments) 
 
 Ref context_variable_set(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!variable_of(tracer, arguments, 2, 2)) return nullptr;
-  Ref token = Ref::steal(_PyObject_New(token_type()));
-  if (token) tracer.effects.set_context({arguments.values[0], arguments.values[1], token});
+  Ref token = Ref::made(_PyObject_New(token_type()));
+  tracer.effects.set_context({arguments.values[0], arguments.values[1], token});
   return token;
 }
 

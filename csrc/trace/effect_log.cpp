@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "python/out_of_memory.h"
+
 namespace minidynamo {
 
 const AttributeWrite* EffectLog::pending(PyObject* object, PyObject* name) const {
@@ -117,7 +119,7 @@ PyObject* EffectLog::cached_by_trace(PyObject* function, PyObject* key) const no
   for (auto known = first; known != last; ++known) {
     const int is_same = PyObject_RichCompareBool(known->second.first.get(), key, Py_EQ);
     if (is_same > 0) return known->second.second.get();
-    if (is_same < 0) PyErr_Clear();
+    if (is_same < 0) clear_error();
   }
   return nullptr;
 }

@@ -18,6 +18,7 @@
 #include "trace/object_end.h"
 #include "trace/operations.h"
 #include "trace/outside_iterator.h"
+#include "trace/scoped_value.h"
 #include "trace/variables.h"
 
 namespace minidynamo {
@@ -25,12 +26,7 @@ namespace minidynamo {
 Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
   const Bytecode& bytecode = frame.prepared->bytecode;
   const Instruction* const code = bytecode.instructions.data();
-  Frame* const previous = std::exchange(tracer.frame, &frame);
-  struct Restore {
-    Tracer& tracer;
-    Frame* previous;
-    ~Restore() { tracer.frame = previous; }
-  } restore{tracer, previous};
+  const ScopedValue<Frame*> innermost{tracer.frame, &frame};
 
   for (;;) {
     const Instruction& now = code[frame.instruction];
@@ -152,7 +148,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
           break;
         }
         frame.forget_untouched(arg);
-        frame.local(arg) = Ref::steal(PyCell_New(initial.get()));
+        frame.local(arg) = Ref::made(PyCell_New(initial.get()));
         break;
       }
       case Op::COPY_FREE_VARS:
@@ -282,7 +278,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::BUILD_SLICE: {
         Ref step = arg == 3 ? frame.pop() : Ref(), stop = frame.pop(), start = frame.pop();
-        result(Ref::steal(PySlice_New(start.get(), stop.get(), step.get())));
+        result(Ref::made(PySlice_New(start.get(), stop.get(), step.get())));
         break;
       }
       case Op::FORMAT_VALUE: {

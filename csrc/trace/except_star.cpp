@@ -3,6 +3,7 @@
 #include "trace/except_star.h"
 
 #include "python/handled_exception.h"
+#include "python/out_of_memory.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
 #include "trace/containers.h"
@@ -66,7 +67,7 @@ bool split(Tracer& tracer, PyObject* exception, PyObject* type, Ref& match, Ref&
     if (is_group(exception)) {
       match = Ref::borrow(exception);
     } else {
-      Ref alone = Ref::steal(PyTuple_Pack(1, exception));
+      Ref alone = Ref::made(PyTuple_Pack(1, exception));
       match = group_of(alone.get());
     }
     return static_cast<bool>(match);
@@ -116,7 +117,7 @@ Ref derive(Tracer& tracer, PyObject* original, PyObject* exceptions) {
   Ref notes = Ref::steal(PyObject_GetAttr(original, notes_name));
   if (!notes) {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
-    PyErr_Clear();
+    clear_error();
   } else if (PySequence_Check(notes.get())) {
     Ref copy = Ref::steal(PySequence_List(notes.get()));
     if (!copy || PyObject_SetAttr(made.get(), notes_name, copy.get()) < 0) return nullptr;
@@ -127,7 +128,7 @@ Ref derive(Tracer& tracer, PyObject* original, PyObject* exceptions) {
 // What of a group is among the leaves: an exception of it, or a group; None: nothing. Null: an error.
 Ref project(Tracer& tracer, PyObject* exception, const std::unordered_set<PyObject*>& leaves) {
   if (!is_group(exception)) return leaves.count(exception) ? Ref::borrow(exception) : Ref::none();
-  Ref kept = Ref::steal(PyList_New(0));
+  Ref kept = Ref::made(PyList_New(0));
   PyObject* held = exceptions_of(exception);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i) {
     Ref part = project(tracer, PyTuple_GET_ITEM(held, i), leaves);
@@ -155,7 +156,7 @@ Ref exception_to_raise(Tracer& tracer, PyObject* original, PyObject* raised) {
   if (!is_group(original)) return Ref::borrow(PyList_GET_ITEM(raised, 0));  // one clause at most has run
   if (any_outside || !guard_group(tracer, original))
     return tracer.give_up(BreakReason::ExceptStar, "an exception group from before the trace is put together");
-  Ref added = Ref::steal(PyList_New(0));
+  Ref added = Ref::made(PyList_New(0));
   std::unordered_set<PyObject*> leaves;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(raised); ++i) {
     PyObject* one = PyList_GET_ITEM(raised, i);
@@ -201,8 +202,8 @@ Ref special::exception_group_split(Tracer& tracer, PyObject* callable, const Arg
     if (tracer.broken()) return nullptr;
     return call_natively(tracer, callable, arguments);
   }
-  Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
-  Ref method = Ref::steal(PyObject_GetAttr(PyExc_BaseExceptionGroup, name.get()));
+  Ref name = Ref::made(PyObject_GetAttrString(callable, "__name__"));
+  Ref method = Ref::made(PyObject_GetAttr(PyExc_BaseExceptionGroup, name.get()));
   return call_natively(tracer, method.get(), arguments);
 }
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
@@ -16,7 +17,7 @@ namespace {
 
 // The value of an attribute that C code of the exception's own class keeps; null Ref without error if it is not that.
 Ref native_part(Tracer& tracer, PyObject* exception, const char* name) {
-  Ref key = Ref::steal(PyUnicode_InternFromString(name));
+  Ref key = Ref::made(PyUnicode_InternFromString(name));
   PyObject* descriptor = class_attribute(Py_TYPE(exception), key.get());
   const bool is_native = descriptor &&
                          (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) || Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) &&
@@ -37,7 +38,7 @@ Ref copy_with_entered_parts(Tracer& tracer, PyObject* exception) {
     if (!expose(tracer, PyTuple_GET_ITEM(args.get(), i)) || shows_address(PyTuple_GET_ITEM(args.get(), i)))
       return nullptr;
   const bool is_group = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
-  Ref given = is_group ? args : Ref::steal(PyTuple_New(0));
+  Ref given = is_group ? args : Ref::made(PyTuple_New(0));
   Ref copy = Ref::steal(base->tp_new(type, given.get(), nullptr));
   if (!copy) return nullptr;
   PyObject** own_args = &reinterpret_cast<PyBaseExceptionObject*>(copy.get())->args;
@@ -63,7 +64,7 @@ bool is_exception_from_outside(Tracer& tracer, PyObject* object) noexcept {
 }
 
 Ref text_of_exception(Tracer& tracer, PyObject* exception, const char* method_name) {
-  Ref name = Ref::steal(PyUnicode_InternFromString(method_name));
+  Ref name = Ref::made(PyUnicode_InternFromString(method_name));
   Ref method = lookup_in_class(tracer, Py_TYPE(exception), name.get());
   if (!method) return nullptr;
   if (PyFunction_Check(method.get())) {
@@ -76,7 +77,7 @@ Ref text_of_exception(Tracer& tracer, PyObject* exception, const char* method_na
   }
   Ref copy = Py_IS_TYPE(method.get(), &PyWrapperDescr_Type) ? copy_with_entered_parts(tracer, exception) : Ref();
   if (tracer.broken()) return nullptr;
-  if (!copy) return PyErr_Clear(), use_opaque(tracer, exception), nullptr;
+  if (!copy) return clear_error(), use_opaque(tracer, exception), nullptr;
   return call_natively(tracer, method.get(), Arguments{std::span<const Ref>(&copy, 1)});
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "python/out_of_memory.h"
 #include "python/traceback.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
@@ -12,14 +13,14 @@ namespace minidynamo {
 namespace {
 
 Ref load_special(Tracer& tracer, PyObject* object, const char* name, const char* protocol) {
-  Ref interned = Ref::steal(PyUnicode_InternFromString(name));
+  Ref interned = Ref::made(PyUnicode_InternFromString(name));
   Ref found = lookup_in_class(tracer, Py_TYPE(object), interned.get());
   if (!found) {
     if (!PyErr_Occurred())
       PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %s", Py_TYPE(object)->tp_name, protocol);
     return nullptr;
   }
-  if (PyFunction_Check(found.get())) return Ref::steal(PyMethod_New(found.get(), object));
+  if (PyFunction_Check(found.get())) return Ref::made(PyMethod_New(found.get(), object));
   descrgetfunc get = Py_TYPE(found.get())->tp_descr_get;
   if (!get) return found;
   Ref bound = Ref::steal(get(found.get(), object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
@@ -54,7 +55,7 @@ bool enter_handler(Tracer& tracer, Frame& frame) {
   if (!region) return false;
   let_go_of_stack(tracer, frame, region->depth);
   frame.shrink_stack(region->depth);
-  if (region->push_lasti) frame.push(Ref::steal(PyLong_FromLong(frame.current().offset / 2)));  // in code units
+  if (region->push_lasti) frame.push(Ref::made(PyLong_FromLong(frame.current().offset / 2)));  // in code units
   Ref exception = take_error();
   if (is_fake_data_error(exception.get()))
     return tracer.give_up(BreakReason::DataDependent, "native code needs the data of a tensor") != nullptr;
@@ -114,6 +115,10 @@ void raise_exception(Tracer& tracer, Ref exception, Ref cause) {
 bool handle_error(Tracer& tracer, Frame& frame) {
   // `raise` alone and the end of a finally clause go on with an exception that has this frame in its traceback.
   const Instruction& now = frame.current();
+  // A lack of memory is the process's, at this moment: a handler in the program would be traced for every later call.
+  if (now.op == Op::RAISE_VARARGS && now.arg > 0 && is_out_of_memory()) tracer.note_own_memory_error();
+  look_at_error();
+  if (tracer.memory.failed()) return tracer.run_out_of_memory(), false;
   const bool is_reraised = now.op == Op::RERAISE || (now.op == Op::RAISE_VARARGS && now.arg == 0);
   // An exception begins at the innermost instruction; those that it passes through have begun before.
   if (is_reraised ? tracer.raised_at < 0 : tracer.raised_at < frame.started_at) tracer.note_raise(frame);

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "python/code_extra.h"
+#include "python/out_of_memory.h"
 
 namespace minidynamo {
 namespace {
@@ -38,9 +39,10 @@ const PreparedCode* prepare(PyCodeObject* code) {
   made->stack_size = code->co_stacksize;
   // Decoding allocates, so a finalizer or another thread may have come first: then its result stays.
   if (const void* known = prepared_slot().get(code)) return static_cast<const PreparedCode*>(known);
-  if (!prepared_slot().set(code, made.get())) return nullptr;
   prepared_codes().insert(made.get());
-  return made.release();
+  if (prepared_slot().set(code, made.get())) return made.release();
+  prepared_codes().erase(made.get());
+  return nullptr;
 }
 
 const Liveness& PreparedCode::liveness() const {
@@ -60,8 +62,8 @@ int32_t PreparedCode::first_instruction() const noexcept {
 }
 
 void note_prologue(PyCodeObject* code, int32_t length) {
-  if (prepare(code)) static_cast<PreparedCode*>(prepared_slot().get(code))->prologue = length;
-  PyErr_Clear();
+  if (!prepare(code)) throw_out_of_memory();
+  static_cast<PreparedCode*>(prepared_slot().get(code))->prologue = length;
 }
 
 void forget_prepared_codes() noexcept {

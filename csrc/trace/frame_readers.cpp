@@ -4,6 +4,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 #include "trace/code_origin.h"
 #include "trace/known_types.h"
 #include "trace/rules.h"
@@ -15,7 +17,7 @@ constexpr int kDepth = 3;  // functions that call functions that read the stack
 
 std::string_view text_of(PyObject* name) noexcept {
   const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  if (!text) PyErr_Clear();
+  if (!text) clear_error();
   return text ? text : "";
 }
 
@@ -35,7 +37,7 @@ bool reads_lines_only(PyObject* globals, PyCodeObject* code) noexcept {
   static constexpr std::string_view kModules[] = {"logging",     "warnings", "typing",    "collections", "enum",
                                                   "dataclasses", "abc",      "functools", "string",      "random"};
   static constexpr std::string_view kTracebacks[] = {"extract_stack", "format_stack", "print_stack"};
-  const std::string_view module = text_of(PyDict_GetItemString(globals, "__name__"));
+  const std::string_view module = text_of(named_item(globals, "__name__"));
   if (module == "traceback") return is_one_of(text_of(code->co_name), kTracebacks);
   if (module.starts_with("torch.")) return module != "torch._jit_internal" && !module.starts_with("torch.jit");
   return module == "torch" || is_one_of(module, kModules);
@@ -45,13 +47,13 @@ bool reads_lines_only(PyObject* globals, PyCodeObject* code) noexcept {
 PyObject* value_of(PyObject* globals, PyObject* builtins, PyObject* name) noexcept {
   PyObject* value = PyDict_GetItemWithError(globals, name);
   if (!value && PyDict_Check(builtins)) value = PyDict_GetItemWithError(builtins, name);
-  PyErr_Clear();
+  clear_error();
   return value;
 }
 
 PyObject* attribute_of_module(PyObject* module, PyObject* name) noexcept {
   PyObject* value = PyDict_GetItemWithError(PyModule_GetDict(module), name);
-  PyErr_Clear();
+  clear_error();
   return value;
 }
 
@@ -139,8 +141,7 @@ bool code_names_reader(const Frame& frame) {
 
 FrameUse frame_use(PyObject* callable, Py_ssize_t arguments) {
   while (callable && Py_IS_TYPE(callable, known_types()->partial)) {
-    Ref inner = Ref::steal(PyObject_GetAttrString(callable, "func"));
-    PyErr_Clear();
+    Ref inner = Ref::made(PyObject_GetAttrString(callable, "func"));
     callable = inner.get();  // the partial owns it
     arguments = -1;
   }

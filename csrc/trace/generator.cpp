@@ -2,6 +2,7 @@
 
 #include "python/cached.h"
 #include "python/handled_exception.h"
+#include "python/out_of_memory.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
 #include "trace/evaluate.h"
@@ -29,6 +30,29 @@ void finish(GeneratorObject* generator) noexcept {
   delete std::exchange(generator->handled, nullptr);
 }
 
+// While one lives, the generator's frame is the innermost one.
+class Running {
+ public:
+  Running(Tracer& tracer, GeneratorObject& generator) noexcept : tracer_(tracer), generator_(generator) {
+    generator.frame->caller = tracer.frame;
+    generator.handled->push();
+    generator.running = true;
+    ++tracer.depth;
+  }
+  ~Running() {
+    generator_.started = true;
+    --tracer_.depth;
+    generator_.running = false;
+    generator_.handled->pop();
+    generator_.frame->caller = nullptr;
+  }
+  Running(const Running&) = delete;
+
+ private:
+  Tracer& tracer_;
+  GeneratorObject& generator_;
+};
+
 // Runs on to the next yield. Null Ref without error: `returned` is set.
 Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) {
   Tracer* tracer = Tracer::current();
@@ -48,25 +72,19 @@ Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) 
     return tracer->give_up(BreakReason::DepthLimit, "calls are nested deeper than config allows");
   Ref keep_alive = Ref::borrow(reinterpret_cast<PyObject*>(generator));
   Frame& frame = *generator->frame;
-  frame.caller = tracer->frame;
-  generator->handled->push();
-  generator->running = true;
-  ++tracer->depth;
   Ref value;
   Outcome outcome;
-  if (throwing) {
-    chain_to_handled();
-    outcome = run_throwing(*tracer, frame, value);
-  } else {
-    frame.push(std::move(sent));
-    ++frame.instruction;
-    outcome = run(*tracer, frame, value);
+  {
+    const Running running(*tracer, *generator);
+    if (throwing) {
+      chain_to_handled();
+      outcome = run_throwing(*tracer, frame, value);
+    } else {
+      frame.push(std::move(sent));
+      ++frame.instruction;
+      outcome = run(*tracer, frame, value);
+    }
   }
-  generator->started = true;
-  --tracer->depth;
-  generator->running = false;
-  generator->handled->pop();
-  frame.caller = nullptr;
   if (outcome == Outcome::Yielded) return value;
   finish(generator);
   if (outcome == Outcome::Returned) {
@@ -146,7 +164,7 @@ PyObject* generator_close(PyObject* self, PyObject*) {
   }
   if (!returned) {
     if (!PyErr_ExceptionMatches(PyExc_GeneratorExit) && !PyErr_ExceptionMatches(PyExc_StopIteration)) return nullptr;
-    PyErr_Clear();
+    clear_error();
   }
   Py_RETURN_NONE;
 }
@@ -163,7 +181,7 @@ void close_when_dropped(PyObject* self) {
   Py_SET_REFCNT(self, 1);  // alive for the call
   Ref closed = Ref::steal(generator_close(self, nullptr));
   if (!closed && !tracer->broken()) {
-    PyErr_Clear();
+    clear_error();
     tracer->give_up(BreakReason::GeneratorFinalizer, "a generator raised while it was being dropped");
   }
   Py_SET_REFCNT(self, 0);
@@ -179,9 +197,9 @@ void generator_dealloc(PyObject* self) {
 }
 
 PyMethodDef generator_methods[] = {
-    {"send", generator_send, METH_O, nullptr},
-    {"throw", generator_throw, METH_VARARGS, nullptr},
-    {"close", generator_close, METH_NOARGS, nullptr},
+    {"send", entry<generator_send>, METH_O, nullptr},
+    {"throw", entry<generator_throw>, METH_VARARGS, nullptr},
+    {"close", entry<generator_close>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -217,12 +235,12 @@ int set_generator_name(PyObject*, PyObject*, void*) {
 }
 
 PyGetSetDef generator_attributes[] = {
-    {"__name__", generator_name, set_generator_name, nullptr, nullptr},
-    {"__qualname__", generator_qualname, set_generator_name, nullptr, nullptr},
-    {"gi_code", generator_code, nullptr, nullptr, nullptr},
-    {"gi_running", generator_running, nullptr, nullptr, nullptr},
-    {"gi_suspended", generator_suspended, nullptr, nullptr, nullptr},
-    {"gi_yieldfrom", generator_awaited, nullptr, nullptr, nullptr},
+    {"__name__", entry<generator_name>, entry<set_generator_name>, nullptr, nullptr},
+    {"__qualname__", entry<generator_qualname>, entry<set_generator_name>, nullptr, nullptr},
+    {"gi_code", entry<generator_code>, nullptr, nullptr, nullptr},
+    {"gi_running", entry<generator_running>, nullptr, nullptr, nullptr},
+    {"gi_suspended", entry<generator_suspended>, nullptr, nullptr, nullptr},
+    {"gi_yieldfrom", entry<generator_awaited>, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
@@ -233,7 +251,7 @@ PyTypeObject make_generator_type() {
   type.tp_dealloc = generator_dealloc;
   type.tp_flags = Py_TPFLAGS_DEFAULT;
   type.tp_iter = PyObject_SelfIter;
-  type.tp_iternext = generator_next;
+  type.tp_iternext = entry<generator_next>;
   type.tp_methods = generator_methods;
   type.tp_getset = generator_attributes;
   return type;
@@ -244,8 +262,9 @@ PyTypeObject generator_type = make_generator_type();
 }  // namespace
 
 Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
-  if (!make_ready(generator_type)) return nullptr;
-  Ref object = Ref::steal(reinterpret_cast<PyObject*>(PyObject_New(GeneratorObject, &generator_type)));
+  make_ready(generator_type);
+  auto handled = std::make_unique<HandledEntry>();
+  Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(GeneratorObject, &generator_type)));
   GeneratorObject* generator = as_generator(object.get());
   frame->caller = nullptr;
   frame->called_directly = false;
@@ -254,7 +273,7 @@ Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
   generator->qualname = Ref::borrow(maker->func_qualname).release();
   generator->code = Ref::borrow(maker->func_code).release();
   generator->frame = frame.release();
-  generator->handled = new HandledEntry;
+  generator->handled = handled.release();
   generator->tracer = &tracer;
   generator->started = generator->running = false;
   return object;
@@ -317,7 +336,7 @@ Ref throw_into_delegate(Tracer& tracer, PyObject* inner, Ref& returned, bool& is
     is_over = !tracer.broken() && !PyErr_ExceptionMatches(PyExc_AttributeError);
     if (is_over && is_exit)  // CPython says so on stderr, and goes on
       return tracer.give_up(BreakReason::GeneratorFinalizer, "an iterator's close() cannot be looked up");
-    if (!is_over && !tracer.broken()) PyErr_Clear(), restore();
+    if (!is_over && !tracer.broken()) clear_error(), restore();
     return nullptr;
   }
   if (is_exit) {

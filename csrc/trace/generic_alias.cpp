@@ -2,6 +2,7 @@
 #include "trace/generic_alias.h"
 
 #include "guard/constants.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/known_types.h"
@@ -52,7 +53,7 @@ void pin_parts(Tracer& tracer, PyObject* object) {
     PyObject* argument = PyTuple_GET_ITEM(arguments.get(), i);
     if (!PyList_CheckExact(argument) && !PyTuple_CheckExact(argument)) pin(tracer, argument);
   }
-  PyErr_Clear();
+  clear_error();
 }
 
 Ref load_from_alias_or_union(Tracer& tracer, PyObject* object, PyObject* name) {
@@ -75,14 +76,14 @@ Ref generic_alias_call(Tracer& tracer, PyObject* alias, const Arguments& argumen
   static PyObject* const origin_name = interned("__origin__");
   Ref origin = Ref::steal(PyObject_GetAttr(alias, origin_name));
   if (!origin || !PyType_Check(origin.get()))
-    return PyErr_Clear(), tracer.give_up(BreakReason::UnknownFunction, "a generic alias of no class is called");
+    return clear_error(), tracer.give_up(BreakReason::UnknownFunction, "a generic alias of no class is called");
   tracer.outside.source_or_pin(tracer, origin.get());
   Ref made = call(tracer, origin.get(), Arguments{arguments.values, arguments.keyword_names});
   if (!made || !PyType_HasFeature(made.type(), Py_TPFLAGS_HEAPTYPE)) return made;
   if (store_attribute(tracer, made.get(), class_name, alias)) return made;
   if (tracer.broken() || (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)))
     return nullptr;
-  PyErr_Clear();
+  clear_error();
   return made;
 }
 

@@ -1,5 +1,6 @@
 #include "trace/imports.h"
 
+#include "python/out_of_memory.h"
 #include "trace/attributes.h"
 
 namespace minidynamo {
@@ -8,7 +9,7 @@ namespace {
 // The module of that full name, if it is imported.
 Ref imported_module(Tracer& tracer, const std::string& name) {
   PyObject* modules = PyImport_GetModuleDict();
-  Ref key = Ref::steal(PyUnicode_InternFromString(name.c_str()));
+  Ref key = Ref::made(PyUnicode_InternFromString(name.c_str()));
   PyObject* module = PyDict_GetItemWithError(modules, key.get());
   if (!module || module == Py_None) return nullptr;
   Source* source = tracer.outside.namespace_source(tracer, modules, "sys.modules");
@@ -22,7 +23,7 @@ bool has_submodules(Tracer& tracer, PyObject* module, const std::string& full, P
   if (!PyTuple_Check(names) || !PyModule_Check(module)) return true;
   auto has = [&](PyObject* name) {
     const bool found = static_cast<bool>(load_attribute(tracer, module, name));
-    if (!tracer.broken()) PyErr_Clear();
+    if (!tracer.broken()) clear_error();
     return found;
   };
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
@@ -39,7 +40,7 @@ std::string absolute_name(Tracer& tracer, Frame& frame, const std::string& name,
   static PyObject* const package_name = interned("__package__");
   Ref package = load_global(tracer, frame, package_name);
   if (!package || !PyUnicode_Check(package.get())) {
-    PyErr_Clear();
+    clear_error();
     return "";
   }
   std::string base = PyUnicode_AsUTF8(package.get());
@@ -73,11 +74,11 @@ Ref import_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* names, P
 Ref import_from(Tracer& tracer, PyObject* module, PyObject* name) {
   Ref value = load_attribute(tracer, module, name);
   if (value || tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
-  PyErr_Clear();
+  clear_error();
   const char* package = PyModule_GetName(module);
   if (package) value = imported_module(tracer, std::string(package) + "." + PyUnicode_AsUTF8(name));
   if (value || tracer.broken()) return value;
-  PyErr_Clear();
+  clear_error();
   PyErr_Format(PyExc_ImportError, "cannot import name %R from %R", name, module);
   return nullptr;
 }

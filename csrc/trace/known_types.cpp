@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 #include "trace/tracer.h"
 
 namespace minidynamo {
@@ -34,13 +36,13 @@ Ref import_object(const char* dotted_path) {
   // Nearly always all of it is there already, and asking the import system for what is no module is slow.
   PyObject* modules = PyImport_GetModuleDict();
   Ref known = prefixes([&](const std::string& name, size_t end) {
-    Ref module = Ref::borrow(PyDict_GetItemString(modules, name.c_str()));
+    Ref module = Ref::borrow(named_item(modules, name.c_str()));
     return module && !module.is(Py_None) ? attribute_at(std::move(module), path, end) : Ref();
   });
-  PyErr_Clear();
+  clear_error();
   if (known) return known;
   Ref imported = prefixes([&](const std::string& name, size_t end) {
-    PyErr_Clear();
+    clear_error();
     Ref module = Ref::steal(PyImport_ImportModule(name.c_str()));
     return module ? attribute_at(std::move(module), path, end) : Ref();
   });
@@ -53,9 +55,9 @@ Ref import_loaded(const char* dotted_path) {
   PyObject* modules = PyImport_GetModuleDict();
   Ref found;
   for (size_t end = path.rfind('.'); !found && end != std::string::npos && end > 0; end = path.rfind('.', end - 1))
-    if (PyObject* module = PyDict_GetItemString(modules, path.substr(0, end).c_str()); module && PyModule_Check(module))
+    if (PyObject* module = named_item(modules, path.substr(0, end).c_str()); module && PyModule_Check(module))
       found = attribute_at(Ref::borrow(module), path, end);
-  PyErr_Clear();
+  clear_error();
   return found;
 }
 

@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include "python/dict_version.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/known_types.h"
@@ -16,7 +18,7 @@ bool identity_is_only_a_key(const Tracer& tracer) {
   // one model's own.
   static constexpr std::string_view kModules[] = {"copy", "dataclasses", "json.encoder", "reprlib", "torch._tensor"};
   PyObject* globals = tracer.frame ? tracer.frame->globals.get() : nullptr;
-  PyObject* name = globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : nullptr;
+  PyObject* name = globals && PyDict_Check(globals) ? named_item(globals, "__name__") : nullptr;
   const char* text = name && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : nullptr;
   return text && std::find(std::begin(kModules), std::end(kModules), std::string_view(text)) != std::end(kModules);
 }
@@ -36,7 +38,7 @@ Ref thread_identity(Tracer& tracer, PyObject* callable, const Arguments& argumen
 Ref typing_caller(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const bool has_depth = arguments.values.size() == 1 && !arguments.keyword_names;
   long depth = has_depth && PyLong_CheckExact(arguments.values[0].get()) ? PyLong_AsLong(arguments.values[0].get()) : 1;
-  PyErr_Clear();
+  clear_error();
   const Frame* frame = arguments.values.size() == has_depth ? tracer.frame : nullptr;
   for (; frame && depth > 0; --depth) frame = frame->caller;
   if (!frame) return tracer.give_up(BreakReason::FrameIntrospection, "the frame stack is read");
@@ -46,7 +48,7 @@ Ref typing_caller(Tracer& tracer, PyObject*, const Arguments& arguments) {
   PyObject* raw = PyDict_GetItemWithError(frame->globals.get(), name);
   if (raw) return tracer.outside.enter(tracer, tracer.guards.child(globals, Access::DictItem, name, -1, raw));
   tracer.guards.add_missing(globals, Access::DictItem, name, -1, tracer.origin());
-  return Ref::steal(PyUnicode_FromString("__main__"));
+  return Ref::made(PyUnicode_FromString("__main__"));
 }
 
 Ref file_system_path(Tracer& tracer, PyObject* callable, const Arguments& arguments) {

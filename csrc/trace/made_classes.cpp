@@ -1,5 +1,6 @@
 #include "trace/made_classes.h"
 
+#include "python/out_of_memory.h"
 #include "python/subclasses.h"
 #include "trace/attributes.h"
 #include "trace/tracer.h"
@@ -20,7 +21,7 @@ MadeClasses::Making::Making(MadeClasses& classes, PyTypeObject* base, PyObject* 
       outer_(std::exchange(classes.making_, this)) {}
 
 MadeClasses::Making::~Making() {
-  classes_.notice();
+  try_to([&] { classes_.notice(); });
   classes_.making_ = outer_;
 }
 

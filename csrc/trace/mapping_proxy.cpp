@@ -42,7 +42,7 @@ Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
   Source* own = tracer.guards.child(tracer.outside.source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1,
                                     type->tp_dict);
   tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());
-  Ref made = Ref::steal(PyDict_New());
+  Ref made = Ref::made(PyDict_New());
   tracer.own_dicts.emplace(made.get(), Ref::borrow(object));
   tracer.kept_for_identity.push_back(made);
   tracer.effects.write_class(object, name, made.get());

@@ -1,5 +1,6 @@
 #include "trace/match.h"
 
+#include "python/out_of_memory.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
 #include "trace/known_types.h"
@@ -11,8 +12,8 @@ namespace minidynamo {
 Ref match_keys(Tracer& tracer, PyObject* subject, PyObject* keys) {
   static PyObject* const get_name = interned("get");
   const Py_ssize_t count = PyTuple_GET_SIZE(keys);
-  Ref seen = Ref::steal(PySet_New(nullptr));
-  Ref values = Ref::steal(PyTuple_New(count));
+  Ref seen = Ref::made(PySet_New(nullptr));
+  Ref values = Ref::made(PyTuple_New(count));
   Ref get = load_attribute(tracer, subject, get_name);
   if (!get) return nullptr;
   Ref missing = Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
@@ -43,9 +44,9 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
   Ref matches = special::builtin_isinstance(tracer, isinstance, Arguments{operands});
   if (!matches || matches.is(Py_False)) return matches ? Ref::none() : Ref();
 
-  Ref found = Ref::steal(PyList_New(0));
+  Ref found = Ref::made(PyList_New(0));
   // An attribute that is missing means "no match"; any other error is an error.
-  Ref seen = Ref::steal(PySet_New(nullptr));
+  Ref seen = Ref::made(PySet_New(nullptr));
   auto bind = [&](PyObject* given) -> int {
     if (!PyUnicode_CheckExact(given)) {
       PyErr_Format(PyExc_TypeError, "__match_args__ elements must be strings (got %s)", Py_TYPE(given)->tp_name);
@@ -64,7 +65,7 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
     Ref value = load_attribute(tracer, subject, name.get());
     if (value) return PyList_Append(found.get(), value.get()) < 0 ? -1 : 1;
     if (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
-    PyErr_Clear();
+    clear_error();
     return 0;
   };
   if (positional > 0) {
@@ -72,8 +73,8 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
     bool matches_self = false;
     if (!match_args) {
       if (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
-      PyErr_Clear();
-      match_args = Ref::steal(PyTuple_New(0));
+      clear_error();
+      match_args = Ref::made(PyTuple_New(0));
       matches_self = PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type), _Py_TPFLAGS_MATCH_SELF);
     }
     if (!PyTuple_CheckExact(match_args.get())) {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "python/bound_method.h"
+#include "python/out_of_memory.h"
 #include "trace/known_types.h"
 
 namespace minidynamo {
@@ -15,7 +16,7 @@ struct CallbackObject {
 
 CallbackObject* as_callback(PyObject* object) noexcept { return reinterpret_cast<CallbackObject*>(object); }
 
-PyObject* callback_call(PyObject* self, PyObject* args, PyObject* kwargs) noexcept {
+PyObject* callback_call(PyObject* self, PyObject* args, PyObject* kwargs) {
   Tracer* tracer = Tracer::current();
   if (!tracer) {
     PyErr_SetString(PyExc_RuntimeError, "minidynamo: a callback of a trace was called after it");
@@ -35,7 +36,7 @@ PyTypeObject* callback_type() {
     made.tp_name = "minidynamo.native_callback";
     made.tp_basicsize = sizeof(CallbackObject);
     made.tp_dealloc = callback_dealloc;
-    made.tp_call = callback_call;
+    made.tp_call = entry<callback_call>;
     made.tp_flags = Py_TPFLAGS_DEFAULT;
     return made;
   }();
@@ -65,7 +66,7 @@ struct Place {
   const char* keyword;  // null: by position only
 };
 
-const Place* place_in(PyObject* callable) noexcept {
+const Place* place_in(PyObject* callable) {
   static constinit Cached<std::unordered_map<const void*, Place>> cached;
   const auto& places = *cached.get([] {
     const std::pair<const char*, Place> known[] = {
@@ -82,7 +83,7 @@ const Place* place_in(PyObject* callable) noexcept {
     auto found = std::make_unique<std::unordered_map<const void*, Place>>();
     for (const auto& [path, place] : known) {
       if (Ref object = import_object(path)) found->emplace(definition_of(object.release()), place);
-      PyErr_Clear();
+      clear_error();
     }
     return found;
   });
@@ -105,10 +106,9 @@ Arguments with_callback(PyObject* callable, const Arguments& arguments, std::vec
   const Ref& given = arguments.values[index];
   if (!Py_TYPE(given.get())->tp_call || comes_back(given.get())) return arguments;
   room.assign(arguments.values.begin(), arguments.values.end());
-  CallbackObject* callback = PyObject_New(CallbackObject, callback_type());
-  if (!callback) return arguments;
-  callback->callable = room[index].release();
-  room[index] = Ref::steal(reinterpret_cast<PyObject*>(callback));
+  Ref callback = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(CallbackObject, callback_type())));
+  as_callback(callback.get())->callable = room[index].release();
+  room[index] = std::move(callback);
   return Arguments{room, arguments.keyword_names, arguments.is_direct};
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "python/numpy_scalar.h"
+#include "python/out_of_memory.h"
 #include "trace/known_types.h"
 
 namespace minidynamo {
@@ -17,7 +18,7 @@ bool is_python_number(PyObject* object) noexcept {
 // numpy.errstate in which every warning that is on by default is an error.
 Ref strict_errors() {
   Ref type = import_object("numpy.errstate");
-  Ref nothing = Ref::steal(PyTuple_New(0));
+  Ref nothing = Ref::made(PyTuple_New(0));
   Ref settings = Ref::steal(
       Py_BuildValue("{s:s,s:s,s:s,s:s}", "divide", "raise", "over", "raise", "invalid", "raise", "under", "ignore"));
   return type && settings ? Ref::steal(PyObject_Call(type.get(), nothing.get(), settings.get())) : Ref();
@@ -34,10 +35,10 @@ Ref compute_with_scalars(Tracer& tracer, const std::function<Ref()>& compute) {
   PyObject *error, *value, *traceback;
   PyErr_Fetch(&error, &value, &traceback);
   Ref left = Ref::steal(PyObject_CallMethod(state.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-  PyErr_Clear();
+  clear_error();
   PyErr_Restore(error, value, traceback);
   if (result || !PyErr_ExceptionMatches(PyExc_FloatingPointError)) return result;
-  PyErr_Clear();
+  clear_error();
   return tracer.give_up(BreakReason::Warning, "NumPy warns about an operation on scalars");
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "python/dict_version.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "trace/generator.h"
 #include "trace/outside.h"
@@ -11,7 +12,7 @@ namespace minidynamo {
 namespace {
 
 // Whether the object dies loudly, if this is its end.
-bool has_witness(PyObject* object) noexcept {
+bool has_witness(PyObject* object) {
   static PyObject* const del_name = interned("__del__");
   PyTypeObject* type = Py_TYPE(object);
   if (is_tensor(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
@@ -20,7 +21,7 @@ bool has_witness(PyObject* object) noexcept {
   return PyType_SUPPORTS_WEAKREFS(type) && *PyObject_GET_WEAKREFS_LISTPTR(object);
 }
 
-bool has_witnesses(PyObject* object) noexcept {
+bool has_witnesses(PyObject* object) {
   if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object)) return has_witness(object);
   constexpr Py_ssize_t kLookedAt = 16;
   const Py_ssize_t count = std::min(PySequence_Fast_GET_SIZE(object), kLookedAt);
@@ -29,7 +30,7 @@ bool has_witnesses(PyObject* object) noexcept {
   return false;
 }
 
-bool may_be_seen(PyObject* object, int depth) noexcept {
+bool may_be_seen(PyObject* object, int depth) {
   if (is_tensor(object) || PyType_Check(object) || PyModule_Check(object)) return false;
   if (has_witness(object) || PyMemoryView_Check(object) || is_traced_generator(object)) return true;
   constexpr int kDeepest = 3;
@@ -76,7 +77,7 @@ bool is_in_slot(const Frame& frame, PyObject* object, size_t but) noexcept {
 
 }  // namespace
 
-bool end_may_be_seen(PyObject* object) noexcept { return may_be_seen(object, 0); }
+bool end_may_be_seen(PyObject* object) { return may_be_seen(object, 0); }
 
 void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
   PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : frame.local(index).get();
@@ -110,7 +111,7 @@ bool let_go_of_item(Tracer& tracer, PyObject* container, PyObject* key) {
     item = Ref::steal(PyObject_GetItem(container, key));
   else if (PyDict_CheckExact(container) && is_plain_key(key))
     item = Ref::borrow(PyDict_GetItemWithError(container, key));
-  PyErr_Clear();  // the deletion will say it
+  clear_error();  // the deletion will say it
   if (!item || !has_witnesses(item.get()) || is_in_slot(*tracer.frame, item.get(), kNoSlot)) return true;
   return tracer.give_up(BreakReason::Finalizer, "an object is deleted whose end can be seen") != nullptr;
 }

@@ -11,6 +11,7 @@
 #include "python/native_contents.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
@@ -199,7 +200,7 @@ void guard_different(Tracer& tracer, PyObject* left, PyObject* right) {
 // A method of the class that is Python code; null Ref without error if there is none.
 Ref python_method(Tracer& tracer, PyObject* object, const char* name) {
   if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) return nullptr;
-  Ref key = Ref::steal(PyUnicode_InternFromString(name));
+  Ref key = Ref::made(PyUnicode_InternFromString(name));
   Ref method = lookup_in_class(tracer, Py_TYPE(object), key.get());
   return method && PyFunction_Check(method.get()) ? method : Ref();
 }
@@ -219,7 +220,7 @@ Ref tensor_index(Tracer& tracer, PyObject* key) {
   if (is_fake(key) || is_constant(key)) return Ref::borrow(key);
   if (!expose(tracer, key)) return nullptr;
   if (PyTuple_CheckExact(key)) {
-    Ref indices = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(key)));
+    Ref indices = Ref::made(PyTuple_New(PyTuple_GET_SIZE(key)));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
       Ref index = tensor_index(tracer, PyTuple_GET_ITEM(key, i));
       if (!index) return nullptr;
@@ -234,7 +235,7 @@ Ref tensor_index(Tracer& tracer, PyObject* key) {
       parts[i] = tensor_index(tracer, i == 0 ? slice->start : i == 1 ? slice->stop : slice->step);
       if (!parts[i]) return nullptr;
     }
-    return Ref::steal(PySlice_New(parts[0].get(), parts[1].get(), parts[2].get()));
+    return Ref::made(PySlice_New(parts[0].get(), parts[1].get(), parts[2].get()));
   }
   if (PyLong_Check(key) || !Py_TYPE(key)->tp_as_number || !Py_TYPE(key)->tp_as_number->nb_index)
     return Ref::borrow(key);
@@ -312,7 +313,7 @@ bool add_shown_parts(PyObject* object, std::vector<Ref>& parts) {
   auto add_attributes = [&](std::initializer_list<const char*> names) {
     for (const char* name : names) {
       parts.push_back(native_attribute(object, name));
-      if (!parts.back()) PyErr_Clear(), parts.back() = Ref::none();
+      if (!parts.back()) clear_error(), parts.back() = Ref::none();
     }
     return true;
   };
@@ -527,7 +528,7 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
       bool found = false;
       Ref value = tracer.outside.dict_item(tracer, *stand_in, key, found);
       if (!found && !PyErr_Occurred()) {
-        Ref wrapped = Ref::steal(PyTuple_Pack(1, key));
+        Ref wrapped = Ref::made(PyTuple_Pack(1, key));
         PyErr_SetObject(PyExc_KeyError, wrapped.get());
       }
       return value;
@@ -535,7 +536,7 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
     if (PyList_CheckExact(container) && PyLong_CheckExact(key)) {
       const Py_ssize_t length = tracer.outside.length(tracer, *stand_in);
       Py_ssize_t index = PyLong_AsSsize_t(key);
-      if (index == -1 && PyErr_Occurred()) PyErr_Clear(), index = length;
+      if (index == -1 && PyErr_Occurred()) clear_error(), index = length;
       if (index < 0) index += length;
       if (index >= 0 && index < length) return tracer.outside.sequence_item(tracer, *stand_in, index);
       PyErr_SetString(PyExc_IndexError, "list index out of range");
@@ -585,27 +586,27 @@ Ref checked_length(Ref given) {
     return nullptr;
   }
   const Py_ssize_t size = PyNumber_AsSsize_t(given.get(), PyExc_OverflowError);
-  return size < 0 ? Ref() : Ref::steal(PyLong_FromSsize_t(size));
+  return size < 0 ? Ref() : Ref::made(PyLong_FromSsize_t(size));
 }
 
 }  // namespace
 
 Ref length(Tracer& tracer, PyObject* object) {
   StandIn* stand_in = tracer.outside.stand_in(object);
-  if (stand_in && !stand_in->filled) return Ref::steal(PyLong_FromSsize_t(tracer.outside.length(tracer, *stand_in)));
+  if (stand_in && !stand_in->filled) return Ref::made(PyLong_FromSsize_t(tracer.outside.length(tracer, *stand_in)));
   if (!is_fake(object)) {
     if (Ref method = python_method(tracer, object, "__len__"))
       return checked_length(call(tracer, method.get(), {Ref::borrow(object)}));
     if (tracer.broken() || !expose(tracer, object)) return nullptr;
   }
   const Py_ssize_t size = PyObject_Size(object);
-  return size < 0 || tracer.broken() ? Ref() : Ref::steal(PyLong_FromSsize_t(size));
+  return size < 0 || tracer.broken() ? Ref() : Ref::made(PyLong_FromSsize_t(size));
 }
 
 Ref iterator_of(Tracer& tracer, PyObject* iterable) {
   if (is_fake(iterable)) {
     Ref self = Ref::borrow(iterable);
-    Ref name = Ref::steal(PyUnicode_InternFromString("unbind"));
+    Ref name = Ref::made(PyUnicode_InternFromString("unbind"));
     Ref parts = record_call(tracer, NodeKind::CallMethod, name.get(), Arguments{std::span<const Ref>(&self, 1)});
     return parts ? Ref::steal(PyObject_GetIter(parts.get())) : Ref();
   }
@@ -641,7 +642,7 @@ Ref next_or_stop(Tracer& tracer, PyObject* iterator) {
 
 Ref next_item(Tracer& tracer, PyObject* iterator) {
   Ref item = next_or_stop(tracer, iterator);
-  if (!item && !tracer.broken() && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_StopIteration)) PyErr_Clear();
+  if (!item && !tracer.broken() && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_StopIteration)) clear_error();
   return item;
 }
 

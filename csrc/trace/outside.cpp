@@ -6,9 +6,11 @@
 #include "guard/constants.h"
 #include "python/bound_method.h"
 #include "python/dict_version.h"
+#include "python/named_item.h"
 #include "python/native_contents.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
+#include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
@@ -50,7 +52,7 @@ PyTypeObject* container_base(PyTypeObject* type) noexcept {
 
 // A tuple with names that C code made (sys.version_info), of nothing but constants.
 bool is_record_of_constants(PyObject* object) {
-  if (!PyDict_GetItemString(Py_TYPE(object)->tp_dict, "n_sequence_fields")) return PyErr_Clear(), false;
+  if (!named_item(Py_TYPE(object)->tp_dict, "n_sequence_fields")) return clear_error(), false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
     if (!is_constant(PyTuple_GET_ITEM(object, i))) return false;
   return true;
@@ -151,7 +153,7 @@ Source* Outside::source_or_pin(Tracer& tracer, PyObject* object) {
     if (name)
       text = name;
     else
-      PyErr_Clear();
+      clear_error();
   } else if (PyFunction_Check(object)) {
     text = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
   } else {
@@ -222,7 +224,7 @@ Ref Outside::enter(Tracer& tracer, Source* source) {
         enter(tracer, tracer.guards.child(source, Access::Attribute, function_name, -1, PyMethod_GET_FUNCTION(raw)));
     Ref self = enter(tracer, tracer.guards.child(source, Access::Attribute, self_name, -1, PyMethod_GET_SELF(raw)));
     if (!function || !self) return nullptr;
-    Ref bound = Ref::steal(PyMethod_New(function.get(), self.get()));
+    Ref bound = Ref::made(PyMethod_New(function.get(), self.get()));
     replacements_.emplace(raw, bound);
     know(bound.get(), source);
     return bound;
@@ -258,7 +260,7 @@ namespace {
 // Such a match asks the bytearray for its bytes when it is asked for them.
 bool is_match_in_bytearray(PyObject* match) {
   Ref searched = native_attribute(match, "string");
-  if (!searched) PyErr_Clear();
+  if (!searched) clear_error();
   return searched && PyByteArray_Check(searched.get());
 }
 
@@ -299,14 +301,14 @@ Ref Outside::enter_holder(Tracer& tracer, Source* source, const char* held_name,
                           const std::function<Ref(PyObject*)>& make) {
   PyObject* raw = source->value.get();
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
-  Ref name = Ref::steal(PyUnicode_InternFromString(held_name));
+  Ref name = Ref::made(PyUnicode_InternFromString(held_name));
   Ref held = native_attribute(raw, name.get());
   Ref entered =
       held ? enter(tracer, tracer.guards.child(source, Access::Attribute, name.get(), -1, held.get())) : Ref();
   if (!entered) return nullptr;
   Ref made = is_opaque(entered.get()) || !fill_if_stand_in(tracer, entered.get()) ? Ref() : make(entered.get());
   if (tracer.broken()) return nullptr;
-  PyErr_Clear();
+  clear_error();
   if (!made) return enter_opaque(tracer, source);
   replacements_.emplace(raw, made);
   know(made.get(), source);
@@ -315,11 +317,11 @@ Ref Outside::enter_holder(Tracer& tracer, Source* source, const char* held_name,
 
 // An attribute of a holder that must be the same at the next call.
 void Outside::guard_part(Tracer& tracer, Source* source, const char* name, GuardKind kind) {
-  Ref key = Ref::steal(PyUnicode_InternFromString(name));
+  Ref key = Ref::made(PyUnicode_InternFromString(name));
   Ref part = native_attribute(source->value.get(), key.get());
   if (part)
     tracer.guards.add(tracer.guards.child(source, Access::Attribute, key.get(), -1, part.get()), kind, tracer.origin());
-  PyErr_Clear();
+  clear_error();
 }
 
 Ref Outside::enter_bound_native(Tracer& tracer, Source* source) {
@@ -353,7 +355,7 @@ Ref Outside::enter_tensor(Tracer& tracer, Source* source) {
   if (is_fake(raw)) return tracer.give_up(BreakReason::FakeInput, "an input is a fake tensor of another trace");
   Ref fake = is_plain_tensor_class(Py_TYPE(raw)) ? make_fake(raw) : Ref();
   if (!fake) {
-    PyErr_Clear();
+    clear_error();
     return enter_opaque(tracer, source);
   }
   tracer.guards.add(source, GuardKind::Tensor, tracer.origin());
@@ -376,7 +378,7 @@ Ref Outside::enter_tuple(Tracer& tracer, Source* source) {
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   tracer.guards.add(source, GuardKind::Length, tracer.origin());
   const Py_ssize_t count = PyTuple_GET_SIZE(raw);
-  Ref items = Ref::steal(PyTuple_New(count));
+  Ref items = Ref::made(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
     Ref item = enter(
         tracer, tracer.guards.child(source, Access::Index, nullptr, static_cast<int32_t>(i), PyTuple_GET_ITEM(raw, i)));
@@ -390,7 +392,7 @@ Ref Outside::enter_tuple(Tracer& tracer, Source* source) {
     return Ref::borrow(raw);
   }
   if (type != &PyTuple_Type) {
-    Ref arguments = Ref::steal(PyTuple_Pack(1, items.get()));
+    Ref arguments = Ref::made(PyTuple_Pack(1, items.get()));
     items = Ref::steal(PyTuple_Type.tp_new(type, arguments.get(), nullptr));
     if (!items) return nullptr;
   }
@@ -404,23 +406,23 @@ Ref Outside::enter_container(Tracer& tracer, Source* source) {
   PyTypeObject* type = Py_TYPE(raw);
   PyTypeObject* base = container_base(type);
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
-  Ref nothing = Ref::steal(PyTuple_New(0));
+  Ref nothing = Ref::made(PyTuple_New(0));
   Ref object = Ref::steal(base->tp_new(type, nothing.get(), nullptr));
   if (!object) return nullptr;
   auto attribute = [&](const char* name) {
-    Ref key = Ref::steal(PyUnicode_InternFromString(name));
+    Ref key = Ref::made(PyUnicode_InternFromString(name));
     Ref value = native_attribute(raw, key.get());
     return value ? enter(tracer, tracer.guards.child(source, Access::Attribute, key.get(), -1, value.get())) : Ref();
   };
   if (base == known_types()->deque) {
     Ref limit = attribute("maxlen");
     if (!limit) return nullptr;
-    Ref arguments = Ref::steal(PyTuple_Pack(2, nothing.get(), limit.get()));
+    Ref arguments = Ref::made(PyTuple_Pack(2, nothing.get(), limit.get()));
     if (base->tp_init(object.get(), arguments.get(), nullptr) < 0) return nullptr;
   } else if (base == known_types()->default_dict) {
     Ref factory = attribute("default_factory");
     if (!factory) return nullptr;
-    Ref arguments = Ref::steal(PyTuple_Pack(1, factory.get()));
+    Ref arguments = Ref::made(PyTuple_Pack(1, factory.get()));
     if (base->tp_init(object.get(), arguments.get(), nullptr) < 0) return nullptr;
   }
   stand_ins_.push_back({Ref::borrow(raw), object, source});
@@ -465,7 +467,7 @@ bool Outside::fill(Tracer& tracer, StandIn& stand_in) {
       if (base == &PyList_Type) {
         if (PyList_Append(object, item.get()) < 0) return false;
       } else {
-        Ref one = Ref::steal(PyTuple_Pack(1, item.get()));
+        Ref one = Ref::made(PyTuple_Pack(1, item.get()));
         Ref done = Ref::steal(base->tp_as_sequence->sq_inplace_concat(object, one.get()));
         if (!done) return false;
       }

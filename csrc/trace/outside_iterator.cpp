@@ -2,6 +2,7 @@
 
 #include "python/cached.h"
 #include "python/iterators.h"
+#include "python/out_of_memory.h"
 #include "trace/operations.h"
 
 namespace minidynamo {
@@ -63,7 +64,7 @@ PyTypeObject make_iterator_type(const char* name) {
   type.tp_dealloc = iterator_dealloc;
   type.tp_flags = Py_TPFLAGS_DEFAULT;
   type.tp_iter = PyObject_SelfIter;
-  type.tp_iternext = iterator_next;
+  type.tp_iternext = entry<iterator_next>;
   return type;
 }
 
@@ -86,8 +87,8 @@ IteratorType iterator_types[] = {
 PyTypeObject* type_for(PyTypeObject* original) noexcept {
   for (IteratorType& known : iterator_types) {
     if (known.original != original) continue;
-    const bool ready = make_ready(known.type);
-    return ready ? &known.type : nullptr;
+    make_ready(known.type);
+    return &known.type;
   }
   PyErr_Format(PyExc_TypeError, "minidynamo: a %s cannot be followed", original->tp_name);
   return nullptr;
@@ -97,7 +98,7 @@ PyTypeObject* type_for(PyTypeObject* original) noexcept {
 Ref reduce(PyObject* iterator) {
   if (!Py_IS_TYPE(iterator, &PyEnum_Type) && !Py_IS_TYPE(iterator, &PyZip_Type)) return nullptr;
   Ref parts = Ref::steal(PyObject_CallMethod(iterator, "__reduce__", nullptr));
-  PyErr_Clear();
+  clear_error();
   return parts && PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) == 2 ? parts : Ref();
 }
 
@@ -125,7 +126,7 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
   Ref inner;
   if (Ref parts = reduce(raw)) {
     PyObject* arguments = PyTuple_GET_ITEM(parts.get(), 1);
-    Ref entered = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(arguments)));
+    Ref entered = Ref::made(PyTuple_New(PyTuple_GET_SIZE(arguments)));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
       Source* part = tracer.guards.child(source, Access::IteratorPart, nullptr, static_cast<int32_t>(i),
                                          PyTuple_GET_ITEM(arguments, i));
@@ -137,7 +138,7 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
     inner = Ref::steal(PyObject_Call(PyTuple_GET_ITEM(parts.get(), 0), entered.get(), nullptr));
     if (!inner) return nullptr;
   }
-  Ref object = Ref::steal(reinterpret_cast<PyObject*>(PyObject_New(OutsideIterator, type)));
+  Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(OutsideIterator, type)));
   OutsideIterator* made = as_iterator(object.get());
   made->tracer = &tracer;
   made->source = source;
@@ -148,7 +149,7 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
   return object;
 }
 
-bool is_outside_iterator(PyObject* object) noexcept { return Py_TYPE(object)->tp_iternext == iterator_next; }
+bool is_outside_iterator(PyObject* object) noexcept { return Py_TYPE(object)->tp_iternext == entry<iterator_next>; }
 
 PyTypeObject* type_of_original(PyObject* iterator) noexcept {
   return Py_TYPE(as_iterator(iterator)->source->value.get());

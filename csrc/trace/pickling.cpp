@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/known_types.h"
@@ -15,7 +17,7 @@ namespace {
 // An attribute; null Ref without a Python error if there is none.
 Ref attribute_if_any(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref value = load_attribute(tracer, object, name);
-  if (!value && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
+  if (!value && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError)) clear_error();
   return value;
 }
 
@@ -26,7 +28,7 @@ Ref mangled(PyObject* name, PyTypeObject* owner) {
   std::string_view class_name = owner->tp_name;
   while (class_name.starts_with('_')) class_name.remove_prefix(1);
   if (class_name.empty()) return Ref::borrow(name);
-  return Ref::steal(PyUnicode_FromFormat("_%s%U", std::string(class_name).c_str(), name));
+  return Ref::made(PyUnicode_FromFormat("_%s%U", std::string(class_name).c_str(), name));
 }
 
 // The names of the slots that a class and its bases declare, as copyreg lists them; it keeps its list in the class,
@@ -36,13 +38,13 @@ Ref slot_names(Tracer& tracer, PyTypeObject* type) {
   static PyObject* const slots_name = interned("__slots__");
   PyObject* known = PyDict_GetItemWithError(type->tp_dict, known_name);
   if (known && PyList_CheckExact(known)) return Ref::steal(PyList_AsTuple(known));
-  Ref names = Ref::steal(PyList_New(0));
+  Ref names = Ref::made(PyList_New(0));
   PyObject* mro = type->tp_mro;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
     Ref slots = Ref::borrow(PyDict_GetItemWithError(base->tp_dict, slots_name));
     if (!slots) continue;
-    Ref declared = PyUnicode_Check(slots.get()) ? Ref::steal(PyTuple_Pack(1, slots.get()))
+    Ref declared = PyUnicode_Check(slots.get()) ? Ref::made(PyTuple_Pack(1, slots.get()))
                                                 : Ref::steal(PySequence_Tuple(slots.get()));
     if (!declared) return nullptr;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(declared.get()); ++k) {
@@ -89,7 +91,7 @@ Ref state_of(Tracer& tracer, PyObject* object, bool is_all) {
     if (!state || !expose(tracer, state.get())) return nullptr;
     if (PyDict_GET_SIZE(state.get()) == 0) state = Ref::none();
   }
-  Ref slots = Ref::steal(PyDict_New());
+  Ref slots = Ref::made(PyDict_New());
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
     PyObject* name = PyTuple_GET_ITEM(names.get(), i);
     Ref value = attribute_if_any(tracer, object, name);
@@ -97,11 +99,11 @@ Ref state_of(Tracer& tracer, PyObject* object, bool is_all) {
     if (tracer.broken()) return nullptr;
     if (value && (!expose(tracer, value.get()) || PyDict_SetItem(slots.get(), name, value.get()) < 0)) return nullptr;
   }
-  return PyDict_GET_SIZE(slots.get()) ? Ref::steal(PyTuple_Pack(2, state.get(), slots.get())) : state;
+  return PyDict_GET_SIZE(slots.get()) ? Ref::made(PyTuple_Pack(2, state.get(), slots.get())) : state;
 }
 
 bool is_of_object(PyObject* method, const char* name) {
-  return method && method == PyDict_GetItemString(PyBaseObject_Type.tp_dict, name);
+  return method && method == named_item(PyBaseObject_Type.tp_dict, name);
 }
 
 // What __new__ is to get beside the class: a tuple, and a dict or null.
@@ -151,9 +153,9 @@ Ref reduce_to_new(Tracer& tracer, PyObject* object) {
   const bool has_keywords = given.keywords && PyDict_GET_SIZE(given.keywords.get()) > 0;
   PyObject* maker = has_keywords ? new_object_ex : new_object;
   tracer.outside.source_or_pin(tracer, maker);
-  Ref class_only = Ref::steal(PyTuple_Pack(1, type)), arguments;
+  Ref class_only = Ref::made(PyTuple_Pack(1, type)), arguments;
   if (has_keywords)
-    arguments = Ref::steal(PyTuple_Pack(3, type, given.positional.get(), given.keywords.get()));
+    arguments = Ref::made(PyTuple_Pack(3, type, given.positional.get(), given.keywords.get()));
   else
     arguments = given.positional ? Ref::steal(PySequence_Concat(class_only.get(), given.positional.get())) : class_only;
 
@@ -169,7 +171,7 @@ Ref reduce_to_new(Tracer& tracer, PyObject* object) {
   Ref list_items = !state ? Ref() : is_list ? items_iterator(tracer, object) : Ref::none();
   Ref dict_items = !list_items ? Ref() : is_dict ? items_iterator(tracer, object) : Ref::none();
   if (!dict_items) return nullptr;
-  return Ref::steal(PyTuple_Pack(5, maker, arguments.get(), state.get(), list_items.get(), dict_items.get()));
+  return Ref::made(PyTuple_Pack(5, maker, arguments.get(), state.get(), list_items.get(), dict_items.get()));
 }
 
 // What the C classes of containers answer for themselves.

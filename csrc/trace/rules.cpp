@@ -10,6 +10,8 @@
 #include "guard/constants.h"
 #include "python/bound_method.h"
 #include "python/lru_cache.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 #include "trace/abstract_classes.h"
 #include "trace/attributes.h"
 #include "trace/cached_function.h"
@@ -77,6 +79,7 @@ class RuleTable {
   // the middle. It looks too, and finds the same.
   void resolve() {
     std::vector<Found> found;
+    const MemoryWatch memory;
     const Py_ssize_t modules = PyDict_GET_SIZE(PyImport_GetModuleDict());
     {
       // Looking at modules may run their Python code, which is none of the trace's business.
@@ -86,14 +89,16 @@ class RuleTable {
       for (const bool wildcards : {true, false})  // single names after, so that they win
         for (const RuleLine& line : rule_lines())
           if (line.path.ends_with(".*") == wildcards && !resolved_.count(&line)) look_for(line, found);
-      PyErr_Clear();
+      clear_error();
     }
+    if (memory.failed()) throw_out_of_memory();
     for (Found& row : found) {
-      if (!resolved_.insert(row.line).second) continue;  // another thread was faster
+      if (resolved_.count(row.line)) continue;  // another thread was faster
       for (Ref& object : row.objects) {
         rules_[definition_of(object.get())] = &row.line->rule;
         kept_.push_back(std::move(object));
       }
+      resolved_.insert(row.line);
     }
     modules_seen_ = modules;
   }
@@ -116,7 +121,7 @@ class RuleTable {
                     : Ref::steal(PyObject_Dir(object.get()));
     for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(names.get()); ++i) {
       Ref member = Ref::steal(PyObject_GetAttr(object.get(), PyList_GET_ITEM(names.get(), i)));
-      PyErr_Clear();
+      clear_error();
       if (!member) continue;
       const bool is_c = PyCFunction_Check(member.get()) || Py_IS_TYPE(member.get(), &PyMethodDescr_Type) ||
                         Py_IS_TYPE(member.get(), &PyWrapperDescr_Type);
@@ -125,7 +130,7 @@ class RuleTable {
                              (line.rule.kind == Rule::Kind::Leaf || line.rule.kind == Rule::Kind::TensorMethod);
       if (is_c || is_python) row.objects.push_back(std::move(member));
     }
-    PyErr_Clear();
+    clear_error();
     found.push_back(std::move(row));
   }
 
@@ -133,18 +138,17 @@ class RuleTable {
   static Ref find_imported(std::string_view path) {
     PyObject* modules = PyImport_GetModuleDict();
     for (size_t end = path.size(); end != std::string_view::npos && end > 0; end = path.rfind('.', end - 1)) {
-      Ref object = Ref::borrow(PyDict_GetItemString(modules, std::string(path.substr(0, end)).c_str()));
+      Ref object = Ref::borrow(named_item(modules, std::string(path.substr(0, end)).c_str()));
       if (!object) continue;
       for (size_t start = end; object && start < path.size();) {
         const size_t stop = std::min(path.find('.', start + 1), path.size());
         const std::string name(path.substr(start + 1, stop - start - 1));
         // A module's __getattr__ may import what the program never asked for.
-        object = PyModule_Check(object.get())
-                     ? Ref::borrow(PyDict_GetItemString(PyModule_GetDict(object.get()), name.c_str()))
-                     : Ref::steal(PyObject_GetAttrString(object.get(), name.c_str()));
+        object = PyModule_Check(object.get()) ? Ref::borrow(named_item(PyModule_GetDict(object.get()), name.c_str()))
+                                              : Ref::steal(PyObject_GetAttrString(object.get(), name.c_str()));
         start = stop;
       }
-      PyErr_Clear();
+      clear_error();
       return object;
     }
     return nullptr;
@@ -186,9 +190,11 @@ const Rule* rule_for_type(PyTypeObject* type) {
 
 }  // namespace
 
+static const std::unordered_set<PyTypeObject*>& plain_builtin_types();
+
 void load_rules() {
   find_rule(Py_None);
-  is_plain_builtin_type(&PyList_Type);
+  plain_builtin_types();
 }
 
 const Rule* find_rule(PyObject* callable) {
@@ -208,7 +214,7 @@ std::string state_name(PyObject* callable, PyObject* arguments) {
     Ref part = Ref::steal(PyObject_GetAttrString(callable, attribute));
     const char* name = part && PyUnicode_Check(part.get()) ? PyUnicode_AsUTF8(part.get()) : nullptr;
     if (name) text += (text.empty() ? "" : ".") + std::string(name);
-    PyErr_Clear();
+    clear_error();
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
     Ref shown = Ref::steal(PyObject_Repr(PyTuple_GET_ITEM(arguments, i)));
@@ -233,7 +239,7 @@ Ref read_state(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     return tracer.give_up(BreakReason::UnknownFunction, "a state of the process is an object");
   Ref asked = Ref::borrow(callable);
   if (PyTuple_GET_SIZE(given.get())) {
-    Ref all = Ref::steal(PyTuple_Pack(1, callable));
+    Ref all = Ref::made(PyTuple_Pack(1, callable));
     all = Ref::steal(PySequence_Concat(all.get(), given.get()));
     asked = Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(known_types()->partial), all.get()));
   }
@@ -287,14 +293,14 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
                               std::string("what a tensor's ") +
                                   (own_name ? PyUnicode_AsUTF8(own_name.get()) : "method") + "() does is not known");
       if (arguments.positional_count() && is_fake(arguments.values[0].get()) && !PyCFunction_Check(callable)) {
-        Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
+        Ref name = Ref::made(PyObject_GetAttrString(callable, "__name__"));
         return record_call(tracer, NodeKind::CallMethod, name.get(), arguments);
       }
       if (PyObject* self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
           self && is_fake(self)) {
         std::vector<Ref> values = {Ref::borrow(self)};
         values.insert(values.end(), arguments.values.begin(), arguments.values.end());
-        Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
+        Ref name = Ref::made(PyObject_GetAttrString(callable, "__name__"));
         return record_call(tracer, NodeKind::CallMethod, name.get(), Arguments{values, arguments.keyword_names});
       }
       return record_call(tracer, NodeKind::CallFunction, callable, arguments);
@@ -319,9 +325,9 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
   return nullptr;
 }
 
-bool is_plain_builtin_type(PyTypeObject* type) noexcept {
+static const std::unordered_set<PyTypeObject*>& plain_builtin_types() {
   static constinit Cached<std::unordered_set<PyTypeObject*>> types;
-  const auto& plain_types = *types.get([] {
+  return *types.get([] {
     auto found = std::make_unique<std::unordered_set<PyTypeObject*>>();
     std::unordered_set<PyTypeObject*>& plain = *found;
     plain = {
@@ -370,26 +376,30 @@ bool is_plain_builtin_type(PyTypeObject* type) noexcept {
                              "_struct.Struct"}) {
       Ref type_object = import_object(path);
       if (type_object) plain.insert(reinterpret_cast<PyTypeObject*>(type_object.release()));
-      PyErr_Clear();
+      clear_error();
     }
     for (PyObject* example : {PyList_New(0), PyDict_New(), PySet_New(nullptr), PyTuple_New(0),
                               PyUnicode_FromString("ab"), PyUnicode_FromString("\u00e9"), PyBytes_FromString("ab"),
                               PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "i", 1)}) {
-      Ref container = Ref::steal(example);
-      Ref iterator = Ref::steal(PyObject_GetIter(container.get()));
+      Ref container = Ref::made(example);
+      Ref iterator = Ref::made(PyObject_GetIter(container.get()));
       plain.insert(iterator.type());
     }
-    Ref dict = Ref::steal(PyDict_New());
-    Ref empty_list = Ref::steal(PyList_New(0));
-    Ref backwards = Ref::steal(PyObject_CallMethod(empty_list.get(), "__reversed__", nullptr));
+    Ref dict = Ref::made(PyDict_New());
+    Ref empty_list = Ref::made(PyList_New(0));
+    Ref backwards = Ref::made(PyObject_CallMethod(empty_list.get(), "__reversed__", nullptr));
     plain.insert(backwards.type());
     for (const char* view : {"values", "items"}) {
-      Ref items = Ref::steal(PyObject_CallMethod(dict.get(), view, nullptr));
-      Ref iterator = Ref::steal(PyObject_GetIter(items.get()));
+      Ref items = Ref::made(PyObject_CallMethod(dict.get(), view, nullptr));
+      Ref iterator = Ref::made(PyObject_GetIter(items.get()));
       plain.insert(iterator.type());
     }
     return found;
   });
+}
+
+bool is_plain_builtin_type(PyTypeObject* type) noexcept {
+  const std::unordered_set<PyTypeObject*>& plain_types = plain_builtin_types();  // load_rules() has made them
   const bool is_exception = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
   return plain_types.count(type) > 0 || (is_exception && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE));
 }

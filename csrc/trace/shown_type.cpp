@@ -1,5 +1,6 @@
 #include "trace/shown_type.h"
 
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "trace/generator.h"
 #include "trace/outside_iterator.h"
@@ -10,12 +11,12 @@ namespace {
 // What the stand-in's own class defines, if it does.
 PyObject* own_method(PyObject* object, PyObject* name) noexcept {
   PyObject* found = PyDict_GetItemWithError(Py_TYPE(object)->tp_dict, name);
-  PyErr_Clear();
+  clear_error();
   return found;
 }
 
 std::nullptr_t give_up(Tracer& tracer, PyObject* object, PyObject* name) {
-  Ref text = Ref::steal(PyUnicode_FromFormat("'%U' of a %s that a trace follows", name, Py_TYPE(object)->tp_name));
+  Ref text = Ref::made(PyUnicode_FromFormat("'%U' of a %s that a trace follows", name, Py_TYPE(object)->tp_name));
   return tracer.give_up(BreakReason::OpaqueObject, PyUnicode_AsUTF8(text.get()));
 }
 

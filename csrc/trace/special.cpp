@@ -4,6 +4,7 @@
 
 #include "guard/constants.h"
 #include "python/nesting.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/tensor_facts.h"
 #include "trace/abstract_classes.h"
@@ -154,7 +155,7 @@ Ref builtin_getattr(Tracer& tracer, PyObject* callable, const Arguments& argumen
   Ref value = load(tracer, argument(arguments, 0), argument(arguments, 1));
   if (value || tracer.broken() || arguments.values.size() == 2 || !PyErr_ExceptionMatches(PyExc_AttributeError))
     return value;
-  PyErr_Clear();
+  clear_error();
   return arguments.values[2];
 }
 
@@ -164,7 +165,7 @@ Ref builtin_hasattr(Tracer& tracer, PyObject* callable, const Arguments& argumen
   if (tracer.broken()) return nullptr;
   if (value) return Ref::boolean(true);
   if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
-  PyErr_Clear();
+  clear_error();
   return Ref::boolean(false);
 }
 
@@ -191,7 +192,7 @@ Ref builtin_next(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   if (item || tracer.broken()) return item;
   if (PyErr_Occurred() && (arguments.values.size() == 1 || !PyErr_ExceptionMatches(PyExc_StopIteration)))
     return nullptr;
-  PyErr_Clear();
+  clear_error();
   if (arguments.values.size() == 2) return arguments.values[1];
   PyErr_SetNone(PyExc_StopIteration);
   return nullptr;
@@ -199,7 +200,7 @@ Ref builtin_next(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 
 Ref builtin_sum(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 2)) return call_natively(tracer, callable, arguments);
-  Ref total = arguments.values.size() == 2 ? arguments.values[1] : Ref::steal(PyLong_FromLong(0));
+  Ref total = arguments.values.size() == 2 ? arguments.values[1] : Ref::made(PyLong_FromLong(0));
   if (PyUnicode_Check(total.get()) || PyBytes_Check(total.get()) || PyByteArray_Check(total.get()))
     return call_natively(tracer, callable, arguments);
   Ref iterator = iterator_of(tracer, argument(arguments, 0));
@@ -232,7 +233,7 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
   if (Source* source = tracer.outside.source_of(object)) {  // of the object that it stands for, and of no other
-    Ref number = Ref::steal(PyLong_FromVoidPtr(source->value.get()));
+    Ref number = Ref::made(PyLong_FromVoidPtr(source->value.get()));
     if (identity_is_only_a_key(tracer)) {  // then it matters only which objects are different
       tracer.outside.told_apart(source);
       tracer.identities.insert(number);
@@ -244,7 +245,7 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (is_constant(object) && !is_fake(object)) return call_natively(tracer, callable, arguments);
   // Good for telling objects apart inside the trace (copy.deepcopy's memo); it may not leave it.
   tracer.kept_for_identity.push_back(Ref::borrow(object));
-  Ref address = Ref::steal(PyLong_FromVoidPtr(object));
+  Ref address = Ref::made(PyLong_FromVoidPtr(object));
   tracer.identities.insert(address);
   return address;
 }
@@ -262,7 +263,7 @@ Ref operator_is_not(Tracer& tracer, PyObject* callable, const Arguments& argumen
 
 Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return tracer.give_up(BreakReason::FrameIntrospection, "vars() is called");
-  Ref name = Ref::steal(PyUnicode_InternFromString("__dict__"));
+  Ref name = Ref::made(PyUnicode_InternFromString("__dict__"));
   Ref dict = load_attribute(tracer, argument(arguments, 0), name.get());
   if (!dict && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
     PyErr_SetString(PyExc_TypeError, "vars() argument must have __dict__ attribute");
@@ -297,7 +298,7 @@ Ref attribute_getter_call(Tracer& tracer, PyObject* getter, const Arguments& arg
   Ref reduced = Ref::steal(PyObject_CallMethod(getter, "__reduce__", nullptr));  // (attrgetter, paths)
   if (!reduced) return nullptr;
   PyObject* paths = PyTuple_GET_ITEM(reduced.get(), 1);
-  Ref values = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(paths)));
+  Ref values = Ref::made(PyTuple_New(PyTuple_GET_SIZE(paths)));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(paths); ++i) {
     Ref names = Ref::steal(PyObject_CallMethod(PyTuple_GET_ITEM(paths, i), "split", "s", "."));
     Ref value = arguments.values[0];
@@ -325,7 +326,7 @@ Ref method_caller_call(Tracer& tracer, PyObject* caller, const Arguments& argume
     return method ? call_with(tracer, method.get(), parts, keywords.get()) : Ref();
   }
   Ref method = load(tracer, argument(arguments, 0), PyTuple_GET_ITEM(parts, 0));
-  Ref rest = Ref::steal(PyTuple_GetSlice(parts, 1, PyTuple_GET_SIZE(parts)));
+  Ref rest = Ref::made(PyTuple_GetSlice(parts, 1, PyTuple_GET_SIZE(parts)));
   return method ? call_with(tracer, method.get(), rest.get(), nullptr) : Ref();
 }
 

@@ -6,11 +6,13 @@
 
 #include "python/error_text.h"
 #include "python/nesting.h"
+#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/operator_warnings.h"
 #include "trace/attributes.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
+#include "trace/scoped_value.h"
 #include "trace/tensor_names.h"
 
 namespace minidynamo {
@@ -19,7 +21,7 @@ namespace {
 std::string target_text(PyObject* target) {
   if (PyUnicode_Check(target)) return PyUnicode_AsUTF8(target);
   Ref name = Ref::steal(PyObject_GetAttrString(target, "__name__"));
-  PyErr_Clear();
+  clear_error();
   return name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : Py_TYPE(target)->tp_name;
 }
 
@@ -59,7 +61,7 @@ Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   const Ref text = Ref::steal(PyObject_Str(value));
   PyObject* globals = tracer.frame ? tracer.frame->globals.get() : nullptr;
   PyObject* module = globals && PyDict_Check(globals) ? PyDict_GetItemWithError(globals, module_name) : nullptr;
-  PyErr_Clear();
+  clear_error();
   const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   const std::string message = words ? words : "?";
   const bool is_ignored = is_warning_ignored(value, module ? module : Py_None, tracer.frame ? tracer.frame->line() : 0);
@@ -68,7 +70,7 @@ Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   if (given->count(message) && !tracer.take_impure()) {
     Ref result = run(OperatorWarnings::As::ErrorsIfNotGivenYet);
     if (result || tracer.broken() || !PyErr_ExceptionMatches(PyExc_Warning)) return result;
-    PyErr_Clear();
+    clear_error();
   }
   given->insert(message);
   return tracer.give_up(BreakReason::Warning, target_text(target) + " warns: " + message.substr(0, 200));
@@ -174,7 +176,7 @@ Ref plain_result(Tracer& tracer, PyObject* target, const Arguments& arguments, R
   static PyObject* const own_name = interned("__name__");
   Ref module = PyUnicode_Check(target) ? Ref() : Ref::steal(PyObject_GetAttr(target, module_name));
   Ref name = PyUnicode_Check(target) ? Ref::borrow(target) : Ref::steal(PyObject_GetAttr(target, own_name));
-  PyErr_Clear();
+  clear_error();
   if (module && PyUnicode_Check(module.get()) && PyUnicode_Compare(module.get(), operator_module) == 0) {
     for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
     return tracer.broken() ? Ref() : result;
@@ -262,11 +264,13 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
 Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   flush_operator_reports();
   std::unordered_map<Ref, Ref> own_tensors;
-  auto* const of_caller = std::exchange(tracer.tensors_of_opaque_call, &own_tensors);
-  Ref result = execute(tracer, NodeKind::CallFunction, target, arguments);
-  if (result && is_tensor(result.get()) && !is_fake(result.get()))
-    result = Ref::borrow(tracer.fake_for_real(result.get()));
-  tracer.tensors_of_opaque_call = of_caller;
+  Ref result;
+  {
+    const ScopedValue<std::unordered_map<Ref, Ref>*> own{tracer.tensors_of_opaque_call, &own_tensors};
+    result = execute(tracer, NodeKind::CallFunction, target, arguments);
+    if (result && is_tensor(result.get()) && !is_fake(result.get()))
+      result = Ref::borrow(tracer.fake_for_real(result.get()));
+  }
   if (tracer.broken()) return nullptr;
   if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   if (!has_fake(result.get()) && !is_plain_result(result.get()))
@@ -278,7 +282,7 @@ Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& argume
 
 Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands) {
   static constinit Imported module{"operator"};
-  Ref function = Ref::steal(PyObject_GetAttrString(module, operator_name));
+  Ref function = Ref::made(PyObject_GetAttrString(module, operator_name));
   std::vector<Ref> values;
   for (PyObject* operand : operands) values.push_back(Ref::borrow(operand));
   return record_call(tracer, NodeKind::CallFunction, function.get(), Arguments{values});
@@ -327,7 +331,7 @@ Ref load_base(Tracer& tracer, PyObject* tensor, PyObject* name) {
   if (!is_view) return nullptr;
   if (is_view.is(Py_False)) return Ref::none();
   Ref base = tracer.outside.source_of(tensor) ? Ref() : Ref::steal(PyObject_GetAttr(tensor, name));
-  PyErr_Clear();
+  clear_error();
   if (base && is_fake(base.get()) && tracer.graph.producer(base.get()) != kNoNode) {
     if (!tracer.outside.source_of(base.get())) return base;
     Ref base_is_view = load_tensor_fact(tracer, base.get(), TensorFact::IsView);
@@ -417,7 +421,7 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
     return nullptr;
   }
   PyTypeObject* kind = Py_TYPE(attribute.get());
-  if (PyFunction_Check(attribute.get())) return Ref::steal(PyMethod_New(attribute.get(), tensor));
+  if (PyFunction_Check(attribute.get())) return Ref::made(PyMethod_New(attribute.get(), tensor));
   if (kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type)
     return Ref::steal(kind->tp_descr_get(attribute.get(), tensor, reinterpret_cast<PyObject*>(Py_TYPE(tensor))));
   if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tensor)));

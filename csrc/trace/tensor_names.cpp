@@ -15,6 +15,7 @@ TensorName make(const char* name, How how, TensorFact fact) { return {name, how,
 
 const TensorName kNames[] = {
 #define TENSOR_NAME(name, how, ...) make(name, How::how __VA_OPT__(, ) __VA_ARGS__),
+#include "python/out_of_memory.h"
 #include "trace/tensor_names.def"
 #undef TENSOR_NAME
 };
@@ -22,7 +23,7 @@ const TensorName kNames[] = {
 std::string_view text_of(PyObject* name) {
   Py_ssize_t size = 0;
   const char* text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &size) : nullptr;
-  if (!text) PyErr_Clear();
+  if (!text) clear_error();
   return {text ? text : "", static_cast<size_t>(size)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "python/out_of_memory.h"
 #include "trace/known_types.h"
 
 namespace minidynamo {
@@ -38,14 +39,14 @@ void TorchModes::note(PyObject* setter, PyObject* arguments) {
   nesting_ += (setter == increment) - (setter == decrement);
   for (const Accessors& row : accessors()) {
     if (row.setter_object != setter) continue;
-    Ref prefix = Ref::steal(PyTuple_GetSlice(arguments, 0, PyTuple_GET_SIZE(arguments) - 1));
+    Ref prefix = Ref::made(PyTuple_GetSlice(arguments, 0, PyTuple_GET_SIZE(arguments) - 1));
     const bool known = std::any_of(settings_.begin(), settings_.end(), [&](const Setting& setting) {
       return setting.setter == setter && PyObject_RichCompareBool(setting.prefix.get(), prefix.get(), Py_EQ) == 1;
     });
     if (known) return;
     Ref before = Ref::steal(PyObject_CallObject(row.getter_object, prefix.get()));
     if (before) settings_.push_back({setter, row.getter_object, std::move(prefix), std::move(before)});
-    PyErr_Clear();
+    clear_error();
     return;
   }
 }
@@ -58,7 +59,7 @@ void TorchModes::close_inference() {
   static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
   for (; !inference_.empty(); inference_.pop_back())
     Ref::steal(PyObject_CallOneArg(exit, inference_.back().context.get()));
-  PyErr_Clear();
+  clear_error();
 }
 
 bool TorchModes::has_set(PyObject* getter, PyObject* arguments) const {
@@ -71,7 +72,7 @@ std::vector<TorchModes::Change> TorchModes::changes() const {
   std::vector<Change> found;
   for (const Setting& setting : settings_) {
     Ref now = Ref::steal(PyObject_CallObject(setting.getter, setting.prefix.get()));
-    PyErr_Clear();
+    clear_error();
     if (now && !now.is(setting.before.get())) found.push_back({setting.setter, setting.prefix, setting.before, now});
   }
   return found;

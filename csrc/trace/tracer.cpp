@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "python/interruptions.h"
+#include "python/out_of_memory.h"
 #include "trace/code_origin.h"
 #include "trace/frame_readers.h"
 #include "trace/operations.h"
@@ -85,7 +86,10 @@ Tracer::Tracer(const TraceLimits& given, GuardTree& tree)
     : guards(tree), limits(given), next_look(std::min(kLookEvery, given.instructions + 1)) {
   ++running_tracers;
 }
-Tracer::~Tracer() { --running_tracers; }
+Tracer::~Tracer() {
+  --running_tracers;
+  if (own_memory_error_) is_raised_by_program(nullptr);
+}
 
 bool Tracer::any_running() noexcept { return running_tracers > 0; }
 
@@ -95,6 +99,9 @@ TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exc
 TracerActivation::~TracerActivation() { current_tracer = previous_; }
 
 bool Tracer::keeps_going() noexcept {
+  const auto give_up = [this](BreakReason reason, const char* detail) noexcept {
+    if (!try_to([&] { this->give_up(reason, detail); })) run_out_of_memory();
+  };
   next_look = std::min(executed + kLookEvery, std::max(executed, limits.instructions) + 1);
   if (executed > limits.instructions) {
     give_up(BreakReason::InstructionLimit, "the trace executed more instructions than config allows");
@@ -129,19 +136,34 @@ void Tracer::note_raise(Frame& at) {
 
 void Tracer::give_up_exception(std::string text) {
   if (broken()) return;
-  PyErr_Clear();
+  clear_error();
   raised.detail = "the call ends with " + std::move(text);
   broken_ = std::move(raised);
 }
 
 std::nullptr_t Tracer::give_up(BreakReason why, std::string detail) {
   if (!broken()) {  // the first reason is the one that matters
-    PyErr_Clear();
+    clear_error();
     broken_ = make_break(why, std::move(detail), frame, limits);
   }
   // Whatever C code lies between sees an error and returns; nothing looks at what it is.
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "minidynamo: the trace was given up");
   return nullptr;
+}
+
+void Tracer::note_own_memory_error() noexcept {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  own_memory_error_ = Ref::borrow(value);
+  is_raised_by_program(value);
+  PyErr_Restore(type, value, traceback);
+}
+
+void Tracer::run_out_of_memory() noexcept {
+  if (broken_ && broken_->reason == BreakReason::OutOfMemory) return;
+  broken_ = Break{BreakReason::OutOfMemory, "", nullptr, 0, -1, -1, "", {}};
+  if (!PyErr_Occurred()) PyErr_NoMemory();
 }
 
 void Tracer::end_here(Frame& innermost) {
@@ -160,26 +182,34 @@ GuardOrigin Tracer::origin() const noexcept {
 
 bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept {
   if (broken()) return false;
-  const NodeId node = graph.add_call(NodeKind::CallFunction, Ref::borrow(target), args, kwargs, result, take_impure(),
-                                     frame ? frame->call_site() : nullptr);
-  if (node != kNoNode) return true;
-  give_up(BreakReason::GraphArgument, "an operator's argument cannot stand in a graph");
-  return false;
+  NodeId node = kNoNode;
+  const bool had_memory = try_to([&] {
+    node = graph.add_call(NodeKind::CallFunction, Ref::borrow(target), args, kwargs, result, take_impure(),
+                          frame ? frame->call_site() : nullptr);
+    if (node == kNoNode) give_up(BreakReason::GraphArgument, "an operator's argument cannot stand in a graph");
+  });
+  if (!had_memory) run_out_of_memory();
+  return had_memory && node != kNoNode;
 }
 
 PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
-  if (PyObject* fake = outside.replacement_of(real)) return fake;
-  if (tensors_of_opaque_call) {
-    Ref& fake = (*tensors_of_opaque_call)[Ref::borrow(real)];
-    if (!fake) fake = make_fake(real);
-    return fake.get();
-  }
-  return give_up(BreakReason::UnknownTensor,
-                 "an operation uses a tensor that was reached in a way the trace cannot see");
+  PyObject* found = nullptr;
+  const bool had_memory = try_to([&] {
+    found = outside.replacement_of(real);
+    if (!found && tensors_of_opaque_call) {
+      Ref& fake = (*tensors_of_opaque_call)[Ref::borrow(real)];
+      if (!fake) fake = make_fake(real);
+      found = fake.get();
+    } else if (!found) {
+      give_up(BreakReason::UnknownTensor, "an operation uses a tensor that was reached in a way the trace cannot see");
+    }
+  });
+  if (!had_memory) run_out_of_memory();
+  return found;
 }
 
 void Tracer::cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept {
-  give_up(reason_for(problem), operator_name + ": " + reason);
+  if (!try_to([&] { give_up(reason_for(problem), operator_name + ": " + reason); })) run_out_of_memory();
 }
 
 }  // namespace minidynamo

@@ -15,6 +15,7 @@
 
 #include "graph/graph.h"
 #include "guard/source.h"
+#include "python/out_of_memory.h"
 #include "python/ref.h"
 #include "tensor/fake.h"
 #include "trace/break_reason.h"
@@ -102,6 +103,7 @@ class Tracer final : public OperatorObserver {
   std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
   std::unordered_set<const void*> written_storages;  // of fakes: what operators wrote to so far
   double propagate_seconds = 0;                      // spent in executing recorded calls on fakes
+  const MemoryWatch memory;                          // of the whole trace
 
   // False: the trace is given up, since it has become too long, or something has waited too long for its end.
   bool keeps_going() noexcept;
@@ -114,6 +116,11 @@ class Tracer final : public OperatorObserver {
   bool broken() const noexcept { return stopped_ || broken_.has_value(); }
   bool given_up() const noexcept { return broken_.has_value(); }
   const Break& why() const noexcept { return *broken_; }
+  // The current Python error is a MemoryError that the program raises.
+  void note_own_memory_error() noexcept;
+  // Memory was refused, somewhere in the trace: what was seen since is no sign of what the program does. Allocates
+  // nothing.
+  void run_out_of_memory() noexcept;
   // At `stop`: plans the exit, then unwinds like give_up().
   void end_here(Frame& innermost);
   GuardOrigin origin() const noexcept;
@@ -144,6 +151,7 @@ class Tracer final : public OperatorObserver {
  private:
   friend class TracerActivation;
   std::optional<Break> broken_;
+  Ref own_memory_error_;
   bool stopped_ = false;
   bool has_left_prologue_ = false;
   int native_ = 0;

@@ -8,6 +8,8 @@
 #include <unordered_set>
 
 #include "python/bound_method.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
 #include "trace/code_origin.h"
 #include "trace/known_types.h"
 #include "trace/operations.h"
@@ -21,7 +23,7 @@ PyObject* mark_of(PyObject* function, PyObject* name) noexcept {
   PyObject* dict = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
   if (!dict) return nullptr;
   PyObject* value = PyDict_GetItemWithError(dict, name);
-  if (!value) PyErr_Clear();
+  if (!value) clear_error();
   return value;
 }
 
@@ -31,7 +33,7 @@ std::string qualified_name(PyObject* function) {
     Ref part = Ref::steal(PyObject_GetAttrString(function, attribute));
     const char* name = part && PyUnicode_Check(part.get()) ? PyUnicode_AsUTF8(part.get()) : nullptr;
     if (name) text += (text.empty() ? "" : ".") + std::string(name);
-    PyErr_Clear();
+    clear_error();
   }
   return text.empty() ? Py_TYPE(function)->tp_name : text;
 }
@@ -48,22 +50,22 @@ struct CallableRules {
   Ref allowed_by_torch;  // the ids that torch.compiler.allow_in_graph collects: a set or a dict; null until it is used
 };
 
-CallableRules& callable_rules() noexcept {
+CallableRules& callable_rules() {
   static auto* const instance = new CallableRules;  // holds references: not destroyed after the interpreter
   return *instance;
 }
 
 // Called when a function with a rule dies: its address may be another one's soon.
-PyObject* forget_dead(PyObject*, PyObject* weak_reference) noexcept {
+PyObject* forget_dead(PyObject*, PyObject* weak_reference) {
   std::erase_if(callable_rules().rules, [&](const auto& row) { return row.second.keeper.is(weak_reference); });
   return Ref::none().release();
 }
 
 Ref weak_reference(PyObject* callable) {
-  static PyMethodDef definition = {"forget_dead", forget_dead, METH_O, nullptr};
-  static constinit CachedObject callback{[](const char*) { return Ref::steal(PyCFunction_New(&definition, nullptr)); }};
+  static PyMethodDef definition = {"forget_dead", entry<forget_dead>, METH_O, nullptr};
+  static constinit CachedObject callback{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
   Ref reference = Ref::steal(PyWeakref_NewRef(callable, callback));
-  PyErr_Clear();
+  clear_error();
   return reference;
 }
 
@@ -110,12 +112,12 @@ const Rule* rule_of(UserRule rule) noexcept {
   return rule == UserRule::AllowInGraph ? &allowed : &constant;
 }
 
-bool is_allowed_by_torch(PyObject* callable) noexcept {
+bool is_allowed_by_torch(PyObject* callable) {
   PyObject* ids = callable_rules().allowed_by_torch.get();
   if (!ids || PyObject_Size(ids) <= 0) return false;
-  Ref id = Ref::steal(PyLong_FromVoidPtr(callable));
+  Ref id = Ref::made(PyLong_FromVoidPtr(callable));
   const bool found = id && PySequence_Contains(ids, id.get()) == 1;
-  PyErr_Clear();
+  clear_error();
   return found;
 }
 
@@ -131,7 +133,7 @@ struct CodeRules {
   Ref torch_wrapper;     // the code of what torch._compile._disable_dynamo returns
 };
 
-CodeRules& code_rules() noexcept {
+CodeRules& code_rules() {
   static auto* const instance = new CodeRules;
   return *instance;
 }
@@ -144,7 +146,7 @@ bool lies_below(std::string_view path, std::string_view directory) noexcept {
 // The module's directories, if it is a package, or its file.
 std::vector<std::string> places_of(const std::string& module_name) {
   std::vector<std::string> places;
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), module_name.c_str());
+  PyObject* module = named_item(PyImport_GetModuleDict(), module_name.c_str());
   if (!module || !PyModule_Check(module)) return places;
   auto add = [&](PyObject* text) {
     const char* place = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
@@ -152,13 +154,13 @@ std::vector<std::string> places_of(const std::string& module_name) {
   };
   // Not by attribute: a module's __getattr__ is code of the program.
   PyObject* namespace_dict = PyModule_GetDict(module);
-  if (PyObject* path = PyDict_GetItemString(namespace_dict, "__path__")) {
+  if (PyObject* path = named_item(namespace_dict, "__path__")) {
     Ref items = Ref::steal(PySequence_List(path));
     for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) add(PyList_GET_ITEM(items.get(), i));
   } else {
-    add(PyDict_GetItemString(namespace_dict, "__file__"));
+    add(named_item(namespace_dict, "__file__"));
   }
-  PyErr_Clear();
+  clear_error();
   return places;
 }
 
@@ -179,7 +181,7 @@ bool matches(const SkipRule& rule, const std::string& path) {
 bool is_skipped_file(PyObject* filename) {
   const char* text = PyUnicode_AsUTF8(filename);
   if (!text) {
-    PyErr_Clear();
+    clear_error();
     return false;
   }
   std::string path = text;
@@ -199,12 +201,12 @@ bool is_skipped_file(PyObject* filename) {
 // user's around them: whose they are, an id says.
 enum class TorchWrapper : uint8_t { None, Compiles, Disables };
 
-TorchWrapper torch_wrapper(PyObject* function) noexcept {
+TorchWrapper torch_wrapper(PyObject* function) {
   static PyObject* const disables = interned("_torchdynamo_disable");
   static PyObject* const wrapper_id = interned("_torchdynamo_wrapper_id");
   PyObject* owner = mark_of(function, wrapper_id);
   const bool is_own = owner && PyLong_Check(owner) && PyLong_AsVoidPtr(owner) == function;
-  PyErr_Clear();
+  clear_error();
   if (mark_of(function, disables) == Py_True) return !owner || is_own ? TorchWrapper::Disables : TorchWrapper::None;
   return is_own ? TorchWrapper::Compiles : TorchWrapper::None;
 }
@@ -215,10 +217,10 @@ bool is_disabled_inside_torch(PyObject* function) {
 }
 
 std::string disabled_detail(PyObject* function, const char* reason_mark) {
-  Ref name = Ref::steal(PyUnicode_InternFromString(reason_mark));
+  Ref name = Ref::made(PyUnicode_InternFromString(reason_mark));
   PyObject* reason = mark_of(function, name.get());
   const char* text = reason && PyUnicode_Check(reason) ? PyUnicode_AsUTF8(reason) : nullptr;
-  PyErr_Clear();
+  clear_error();
   return qualified_name(function) + " is disabled" + (text ? std::string(": ") + text : std::string());
 }
 
@@ -232,7 +234,7 @@ void add_user_rule(PyObject* callable, UserRule rule) {
 
 bool remove_user_rule(PyObject* callable) noexcept { return callable_rules().rules.erase(definition_of(callable)) > 0; }
 
-const Rule* find_user_rule(PyObject* callable) noexcept {
+const Rule* find_user_rule(PyObject* callable) {
   static PyObject* const constant_mark = interned("_dynamo_marked_constant");
   const CallableRules& known = callable_rules();
   if (!known.rules.empty())
@@ -243,17 +245,17 @@ const Rule* find_user_rule(PyObject* callable) noexcept {
   return known.allowed_by_torch && is_allowed_by_torch(callable) ? rule_of(UserRule::AllowInGraph) : nullptr;
 }
 
-void look_for_torch_marks() noexcept {
+void look_for_torch_marks() {
   CallableRules& known = callable_rules();
   if (!known.allowed_by_torch) {
-    PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._dynamo.trace_rules");
-    PyObject* ids = module ? PyDict_GetItemString(PyModule_GetDict(module), "_allowed_callable_ids") : nullptr;
+    PyObject* module = named_item(PyImport_GetModuleDict(), "torch._dynamo.trace_rules");
+    PyObject* ids = module ? named_item(PyModule_GetDict(module), "_allowed_callable_ids") : nullptr;
     // Asked for, the set is made; later additions go to the same one.
     if (ids) known.allowed_by_torch = Ref::steal(PyObject_CallNoArgs(ids));
   }
   if (!code_rules().torch_wrapper) {
-    PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._compile");
-    PyObject* disable = module ? PyDict_GetItemString(PyModule_GetDict(module), "_disable_dynamo") : nullptr;
+    PyObject* module = named_item(PyImport_GetModuleDict(), "torch._compile");
+    PyObject* disable = module ? named_item(PyModule_GetDict(module), "_disable_dynamo") : nullptr;
     if (disable && PyFunction_Check(disable)) {
       PyObject* consts = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(disable))->co_consts;
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(consts); ++i)
@@ -261,7 +263,7 @@ void look_for_torch_marks() noexcept {
           code_rules().torch_wrapper = Ref::borrow(PyTuple_GET_ITEM(consts, i));
     }
   }
-  PyErr_Clear();
+  clear_error();
 }
 
 void keep_code_out(PyCodeObject* code) { code_rules().codes.insert(Ref::borrow(reinterpret_cast<PyObject*>(code))); }
@@ -309,13 +311,13 @@ std::optional<KeptOut> kept_out(PyObject* function) {
     return KeptOut{BreakReason::DisabledFunction, disabled_detail(function, "_torchdynamo_disable_msg")};
   if (is_skipped_code(code)) {
     const char* file = PyUnicode_AsUTF8(code->co_filename);
-    PyErr_Clear();
+    clear_error();
     return KeptOut{BreakReason::SkippedFile, qualified_name(function) + " lies in " + (file ? file : "?")};
   }
   return std::nullopt;
 }
 
-bool runs_disabled(PyObject* function) noexcept {
+bool runs_disabled(PyObject* function) {
   static PyObject* const recursive = interned("_torchdynamo_disable_recursive");
   const TorchWrapper wrapper = torch_wrapper(function);
   return wrapper == TorchWrapper::Compiles ||

@@ -23,9 +23,9 @@ void add_user_rule(PyObject* callable, UserRule rule);
 bool remove_user_rule(PyObject* callable) noexcept;
 
 // The rule that the user or a mark of torch.compiler gives a callable; null if there is none.
-const Rule* find_user_rule(PyObject* callable) noexcept;
+const Rule* find_user_rule(PyObject* callable);
 // To be called when modules may have been imported.
-void look_for_torch_marks() noexcept;
+void look_for_torch_marks();
 
 // Functions with this code are neither captured nor traced into; what they call may be.
 void keep_code_out(PyCodeObject* code);
@@ -50,6 +50,6 @@ std::optional<KeptOut> kept_out(PyObject* function);
 
 // Whether everything that a call of the function does is to run uncaptured (torch.compiler.disable; minidynamo.disable
 // sees to that itself).
-bool runs_disabled(PyObject* function) noexcept;
+bool runs_disabled(PyObject* function);
 
 }  // namespace minidynamo
