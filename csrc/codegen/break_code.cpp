@@ -175,9 +175,9 @@ class BreakWriter {
         code_.bind(matched);
         break;
       }
-      case Argument::Kind::Tuple:
+      case Argument::Kind::List:
         for (const Argument& item : argument.items) push_argument(item);
-        code_.emit(Op::BUILD_TUPLE, static_cast<int32_t>(argument.items.size()));
+        code_.emit(Op::BUILD_LIST, static_cast<int32_t>(argument.items.size()));
         break;
     }
   }

@@ -10,7 +10,9 @@
 #include "codegen/value_planner.h"
 #include "python/out_of_memory.h"
 #include "trace/frame_readers.h"
+#include "trace/generator.h"
 #include "trace/known_types.h"
+#include "trace/object_end.h"
 
 namespace minidynamo {
 namespace {
@@ -175,7 +177,8 @@ class BreakPlanner {
     }
     for (int32_t i = 0; i < stack_inputs(now); ++i)  // a local that holds one of them stays alive
       if (PyObject* operand = frame.slots[frame.stack_top - 1 - i].get()) values_.expect(operand);
-    if (!plan_ways(end, frame, place, now) || !plan_instruction(end, frame, place, now)) return false;
+    if (!plan_ways(end, frame, place, now) || !plan_instruction(end, frame, place, now) || !plan_held(end, now))
+      return false;
     std::set_difference(on_stacks_.begin(), on_stacks_.end(), in_variables_.begin(), in_variables_.end(),
                         std::back_inserter(end.only_on_stack));
     return true;
@@ -191,6 +194,7 @@ class BreakPlanner {
   std::vector<PyObject*> handled_;  // by frame: the exception that it is handling (None: none)
   std::vector<Ref> keep_alive_;
   std::set<ValueId> on_stacks_, in_variables_;
+  std::optional<size_t> handler_;  // the frame whose handler the exception enters that the instruction may raise
 
   bool refuse(const char* what) {
     values_.refuse(what);
@@ -245,12 +249,49 @@ class BreakPlanner {
     for (size_t i = frames_.size(); i-- > 0;) {
       const ExceptionRegion* region = places_[i].prepared->bytecode.region_at(places_[i].instruction);
       if (!region) continue;
+      handler_ = i;
       end.raised.emplace();
       end.raised->traceback_entries = static_cast<uint32_t>(i);
       return continuation({ResumePlace::Kind::Before, region->target}, i, layout(places_[i]).before(region->target),
                           region->depth, *end.raised, region);
     }
     return true;
+  }
+
+  // What only the frames hold dies after the instruction, when an exception leaves them: a stack's values as it does,
+  // those of variables with its traceback.
+  bool plan_held(PlanBreak& end, const Instruction& now) {
+    for (size_t i = 0; i < frames_.size(); ++i) {
+      Frame& frame = *frames_[i];
+      const auto locals = static_cast<size_t>(frame.prepared->locals_count);
+      const size_t operands = i + 1 == frames_.size() ? static_cast<size_t>(stack_inputs(now)) : 0;
+      for (size_t slot = 0; slot + operands < frame.stack_top; ++slot) {
+        PyObject* object = held_by_slot(frame, slot);
+        if (!object || !end_may_be_seen(object)) continue;
+        const bool is_local = slot < locals;
+        if (is_local && handler_ && i > *handler_) return refuse("a traceback keeps an object whose end can be seen");
+        const ValueId value = values_.slot_value(frame, static_cast<int32_t>(slot));
+        if (value == kNoValue) return false;
+        end.held.push_back(value);
+        (is_local ? in_variables_ : on_stacks_).insert(value);
+      }
+    }
+    return true;
+  }
+
+  // What was there before the call is held by others too, unless a resume function was given it.
+  PyObject* held_by_slot(const Frame& frame, size_t slot) const {
+    PyObject* object = frame.slots[slot].get();
+    const bool is_untouched = (slot < frame.untouched.size() && frame.untouched[slot].raw) ||
+                              std::any_of(frame.untouched_stack.begin(), frame.untouched_stack.end(),
+                                          [&](const Frame::UntouchedSlot& waiting) { return waiting.slot == slot; });
+    const Source* source = object && !is_untouched ? tracer_.outside.source_of(object) : nullptr;
+    if (is_untouched || source) {
+      if (frame.caller || !frame.is_of_resume_function()) return nullptr;
+      return source ? source->value.get() : object ? object : frame.untouched[slot].raw;
+    }
+    const bool has_ended = object && is_traced_generator(object) && !frame_of_generator(object);  // or it runs
+    return has_ended ? nullptr : object;
   }
 
   bool plan_instruction(PlanBreak& end, Frame& frame, const OriginalPosition& place, const Instruction& now) {
@@ -303,7 +344,8 @@ class BreakPlanner {
     std::vector<Argument> inner;  // what the frame outside passes on
     for (size_t i = last + 1; i-- > 0;) {
       const bool is_last = i == last;
-      const ResumePlace at = is_last ? place : ResumePlace{ResumePlace::Kind::InCall, places_[i].instruction};
+      ResumePlace at = is_last ? place : ResumePlace{ResumePlace::Kind::InCall, places_[i].instruction};
+      at.is_callee = i > 0;
       const std::vector<SlotKind>& slots = is_last ? stack : layout(places_[i]).before(places_[i].instruction);
       const ResumeFunction* resume = resume_at(i, at);
       if (!resume) return refuse("a resume function cannot be made");
@@ -334,7 +376,7 @@ class BreakPlanner {
         way.arguments = std::move(arguments);
       } else {
         inner = {{Argument::Kind::Function, 0, nullptr, {}, new_function(i, *resume)},
-                 {Argument::Kind::Tuple, 0, nullptr, std::move(arguments)}};
+                 {Argument::Kind::List, 0, nullptr, std::move(arguments)}};
       }
     }
     return true;
@@ -398,6 +440,11 @@ class BreakPlanner {
 
 constexpr const char* kUnrelatedStorages =
     "a tensor is written to whose storage another input shares, and they are no views of one tensor";
+
+// What the program has let go of lives until all effects are there.
+void let_go_of_outside(const Tracer& tracer, PlanBreak& end, ValuePlanner& values) {
+  for (Source* source : tracer.let_go) end.let_go.push_back(values.live(source));
+}
 
 // Plans by `attempt` until no new cycle among the objects is met.
 template <typename Attempt>
@@ -466,7 +513,8 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
     define_inference_contexts(tracer, values);
     exit.plan.result = values.value_of(result);
     return exit.plan.result != kNoValue && values.fill_cycles() && plan_effects(tracer, values) &&
-           values.fill_cycles() && values.set_states() && set_modes_again(tracer, values);
+           values.fill_cycles() && values.set_states() && set_modes_again(tracer, values) &&
+           values.generators_are_held();
   });
   if (!planned) return tracer.give_up(BreakReason::UnsupportedResult, values.refusal()) != nullptr;
   if (!leave_modes_in_graph(tracer))
@@ -482,9 +530,10 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
   values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
   const bool planned = plan_with_cycles(values, [&] {
     define_inference_contexts(tracer, values);
-    return BreakPlanner(tracer, innermost, must_advance, exit, values).plan() && values.fill_cycles() &&
-           plan_effects(tracer, values) && values.fill_cycles() && values.set_states() &&
-           set_modes_again(tracer, values) && values.watched_are_held();
+    if (!BreakPlanner(tracer, innermost, must_advance, exit, values).plan()) return false;
+    let_go_of_outside(tracer, *exit.plan.end, values);
+    return values.fill_cycles() && plan_effects(tracer, values) && values.fill_cycles() && values.set_states() &&
+           set_modes_again(tracer, values) && values.watched_are_held() && values.generators_are_held();
   });
   if (!planned) {
     refusal = values.refusal();

@@ -59,7 +59,7 @@ struct PlanBreak {
   };
   // An argument of a resume function.
   struct Argument {
-    enum class Kind : uint8_t { Value, Result, Exception, Constant, Tuple, Match, Function };
+    enum class Kind : uint8_t { Value, Result, Exception, Constant, List, Match, Function };
     Kind kind;
     uint32_t index = 0;  // Value: ValueId; Result: of the instruction; Match: the second
                          // result, if not None, else the value
@@ -80,6 +80,8 @@ struct PlanBreak {
   Ref argument;                      // the name that the instruction's argument stands for; null: it has none
   Ref keyword_names;                 // of a CALL
   std::vector<ValueId> operands;     // kNoValue: a null
+  std::vector<ValueId> let_go;       // objects from before that end here, behind all other steps
+  std::vector<ValueId> held;         // objects whose end may be seen: alive while the instruction runs
   ValueId handled = kNoValue;        // the exception being handled
   std::optional<Continuation> next, jump, raised;
   // What only value stacks hold: gone once an exception leaves the frames, whose variables its traceback keeps.
@@ -99,6 +101,7 @@ template <class Use>
 void each_value(const PlanBreak& end, Use&& use) {
   for (const ValueId operand : end.operands)
     if (operand != kNoValue) use(operand);
+  for (const ValueId value : end.held) use(value);
   if (end.handled != kNoValue) use(end.handled);
   for (const auto* way : {&end.next, &end.jump, &end.raised})
     if (*way) each_value((*way)->arguments, use);

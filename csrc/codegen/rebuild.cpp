@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "guard/constants.h"
+#include "python/iterators.h"
 #include "python/native_contents.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
@@ -313,24 +314,15 @@ PyObject* advance_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   Py_RETURN_NONE;
 }
 
-PyObject* advanced_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  Ref made = count == 2 ? Ref::steal(PyObject_GetIter(arguments[0])) : Ref();
-  if (!made) return nullptr;
-  PyObject* const advance[] = {made.get(), arguments[1]};
-  Ref done = Ref::steal(advance_iterator(nullptr, advance, 2));
-  return done ? made.release() : nullptr;
-}
-
-PyObject* stale_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  if (count != 1 || !(PyDictViewSet_Check(arguments[0]) || PyDictValues_Check(arguments[0]))) {
-    PyErr_SetString(PyExc_TypeError, "stale_iterator(view of a dict)");
-    return nullptr;
-  }
-  auto* dict = reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(arguments[0])->dv_dict);
-  Ref key = Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
-  if (!key || PyDict_SetItem(dict, key.get(), Py_None) < 0) return nullptr;
+PyObject* placed_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  Py_ssize_t place[3];
+  const bool is_view = count == 4 && (PyDictViewSet_Check(arguments[0]) || PyDictValues_Check(arguments[0]));
+  if (!is_view) PyErr_SetString(PyExc_TypeError, "placed_iterator(view of a dict, passed, size, left)");
+  for (int i = 0; is_view && i < 3; ++i) place[i] = PyLong_AsSsize_t(arguments[i + 1]);
+  if (PyErr_Occurred()) return nullptr;
   Ref made = Ref::steal(PyObject_GetIter(arguments[0]));
-  return PyDict_DelItem(dict, key.get()) == 0 ? made.release() : nullptr;
+  if (made) place_dict_iterator(made.get(), place[0], place[1], place[2]);
+  return made.release();
 }
 
 PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
@@ -374,8 +366,7 @@ PyObject* set_hashed_item_callable() { return callable<set_hashed_item>("set_has
 PyObject* set_state_callable() { return callable<set_state>("set_state"); }
 PyObject* rebuild_generator_callable() { return callable<rebuild_generator>("rebuild_generator"); }
 PyObject* advance_iterator_callable() { return callable<advance_iterator>("advance_iterator"); }
-PyObject* advanced_iterator_callable() { return callable<advanced_iterator>("advanced_iterator"); }
-PyObject* stale_iterator_callable() { return callable<stale_iterator>("stale_iterator"); }
+PyObject* placed_iterator_callable() { return callable<placed_iterator>("placed_iterator"); }
 PyObject* drop_traceback_callable() { return callable<drop_traceback>("drop_traceback"); }
 
 bool is_rebuildable(PyTypeObject* type) noexcept {

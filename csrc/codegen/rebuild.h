@@ -27,10 +27,10 @@ PyObject* set_hashed_item_callable();  // (dict, key, value, hash)
 PyObject* set_state_callable();        // (object, state): object.__setstate__(state)
 // (resume function, args, started, name, qualname): if it has started, run up to where it was suspended
 PyObject* rebuild_generator_callable();
-PyObject* advance_iterator_callable();   // (iterator, count): drops that many items
-PyObject* advanced_iterator_callable();  // (iterable, count): an iterator over it, that many items on
-PyObject* stale_iterator_callable();     // (view of a dict): an iterator to which the dict has changed its size
-PyObject* drop_traceback_callable();     // (exception, count): takes the outermost entries off its traceback
+PyObject* advance_iterator_callable();  // (iterator, count): drops that many items
+// (view of a dict, items behind, size of the dict, steps before it): an iterator that stands there.
+PyObject* placed_iterator_callable();
+PyObject* drop_traceback_callable();  // (exception, count): takes the outermost entries off its traceback
 
 // Whether instances of the class can be taken apart and made again by the above: Python classes over object and the
 // builtin containers, numbers and strings.

@@ -50,7 +50,7 @@ class ResumeCode {
     bytecode_.filename = code_.filename;
     bytecode_.name = code_.name;  // what looks at the stack sees the function
     bytecode_.qualname = code_.qualname;
-    bytecode_.argcount = static_cast<int32_t>(made_.parameters.size());
+    bytecode_.argcount = place_.is_callee ? 1 : static_cast<int32_t>(made_.parameters.size());
     // Made anew whenever residual code goes on, as a nested function is: its code is guarded where it is an argument.
     bytecode_.flags = (code_.flags & ~(CO_VARARGS | CO_VARKEYWORDS)) | CO_NESTED;
     bytecode_.first_line = code_.first_line;
@@ -109,11 +109,12 @@ class ResumeCode {
         if (!is_free(parameter.index)) made_.local_of[parameter.index] = local;
         continue;
       }
-      const char* const texts[] = {"", ".stack", ".handled", ".callee", ".arguments"};
+      const char* const texts[] = {"", ".stack", ".handled", ".callee", ".its_arguments"};
       std::string text = texts[static_cast<size_t>(parameter.kind)];
       if (parameter.kind == ParameterKind::Stack) text += std::to_string(parameter.index);
       add(Ref::made(PyUnicode_InternFromString(text.c_str())).get(), kFastLocal);
     }
+    if (place_.is_callee && local_names_.empty()) add(interned(".arguments"), kFastLocal);
     for (const bool cells : {false, true})
       for (int32_t local = 0; local < original_.locals_count; ++local) {
         const bool is_cell = (code_.localsplus_kinds[local] & (kFastLocal | kFastCell)) == kFastCell;
@@ -147,6 +148,7 @@ class ResumeCode {
       if (place_.kind == PlaceKind::Suspended) emit(Op::POP_TOP);
     }
     if (place_.kind != PlaceKind::NotStarted) emit(Op::RESUME);
+    if (place_.is_callee) empty_arguments();
     for (size_t i = 0; i < made_.parameters.size(); ++i)
       if (made_.parameters[i].kind == ParameterKind::Local) restore_cell(i, made_.parameters[i].index);
     restore_stack();
@@ -158,7 +160,7 @@ class ResumeCode {
         emit(Op::PUSH_NULL);
         take(made_.parameters.size() - 2);
         take(made_.parameters.size() - 1);
-        emit(Op::CALL_FUNCTION_EX, 0);
+        emit(Op::CALL, 1);
         cover(here() - 1);
         emit(Op::JUMP, 0, place_.instruction + 1);
         break;
@@ -171,6 +173,18 @@ class ResumeCode {
         emit(Op::JUMP, 0, place_.instruction + 1);
         break;
     }
+  }
+
+  // Their list comes where the first of them belongs: super() looks there.
+  void empty_arguments() {
+    const auto count = static_cast<int32_t>(made_.parameters.size());
+    emit(Op::LOAD_FAST, 0);
+    emit(Op::COPY, 1);
+    emit(Op::UNPACK_SEQUENCE, count);
+    for (int32_t i = 0; i < count; ++i) emit(Op::STORE_FAST, i);
+    for (int i = 0; i < 2; ++i) emit(Op::LOAD_CONST, none());
+    emit(Op::BUILD_SLICE, 2);
+    emit(Op::DELETE_SUBSCR);
   }
 
   // With the instructions around it that CPython looks at to find what a generator waits for in `yield from`.
@@ -366,7 +380,7 @@ OriginalPosition original_position(const Frame& frame) {
   if (!resume) return {frame.prepared, frame.instruction};
   const auto* original = prepare(reinterpret_cast<PyCodeObject*>(original_of(*resume).get()));
   if (frame.instruction >= resume->prologue) return {original, frame.instruction - resume->prologue, resume};
-  const bool is_call = resume->place.kind == PlaceKind::InCall && frame.current().op == Op::CALL_FUNCTION_EX;
+  const bool is_call = resume->place.kind == PlaceKind::InCall && frame.current().op == Op::CALL;
   return {original, resume->place.instruction, resume, is_call, true};
 }
 

@@ -5,6 +5,10 @@
 // cannot be read any more only those are passed that keep alive what was there before. Cells are passed as cell
 // objects; a free variable's too, so that a resume function needs no closure. Breaks in a resume function's frame
 // resume the original again, so places are always the original's.
+//
+// What is passed is held by nothing else from then on, as in the original's frame: the end of an object may be seen.
+// The hook sees to that for what residual code calls last (put_aside in hook/run_entry.h); a frame that called another
+// one gets that one's arguments in a list.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,6 +29,7 @@ struct ResumePlace {
   };
   Kind kind = Kind::Before;
   int32_t instruction = 0;
+  bool is_callee = false;  // another resume function calls it, with its arguments in one list, which it empties
   auto operator<=>(const ResumePlace&) const = default;
 };
 
@@ -34,7 +39,7 @@ struct ResumeParameter {
     Stack,     // index: slot of the value stack
     Handled,   // the exception being handled
     Callee,    // InCall: the resume function of the frame called
-    Arguments  // InCall: its arguments, a tuple
+    Arguments  // InCall: the list of its arguments
   };
   Kind kind;
   int32_t index = 0;

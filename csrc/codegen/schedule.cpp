@@ -88,7 +88,10 @@ class Scheduler {
     used_in_break_.assign(count, false);
     schedule_.output_uses.assign(plan_.output_count, 0);
     if (plan_.result != kNoValue) ++uses_[plan_.result];
-    if (plan_.end) each_value(*plan_.end, [&](ValueId value) { use_in_break(value); });
+    if (plan_.end) {
+      each_value(*plan_.end, [&](ValueId value) { use_in_break(value); });
+      for (const ValueId value : plan_.end->let_go) ++uses_[value];
+    }
     for (size_t id = count; id-- > 0;) {
       const PlanStep& step = plan_.steps[id];
       if (uses_[id] == 0 && !is_effect(step.kind)) continue;

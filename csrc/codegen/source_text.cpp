@@ -165,9 +165,9 @@ class SourceWriter {
         return "r1 if r1 is not None else " + use(argument.index);
       case ArgumentKind::Function:
         return utf8_text(argument.function.name.get());
-      case ArgumentKind::Tuple:
+      case ArgumentKind::List:
         for (const PlanBreak::Argument& item : argument.items) items += argument_text(item, depth + 1) + ", ";
-        return "(" + items + ")";
+        return "[" + items.substr(0, items.size() - 2) + "]";
     }
     return "";
   }

@@ -378,6 +378,13 @@ bool ValuePlanner::watched_are_held() {
   return true;
 }
 
+bool ValuePlanner::generators_are_held() {
+  for (PyObject* generator : tracer_.generators)
+    if (runs_when_dropped(generator) && !is_planned(generator))
+      return refuse("a generator that is suspended inside of try is dropped") != kNoValue;
+  return true;
+}
+
 // Made by setting the variable, after what the trace set it to before.
 ValueId ValuePlanner::context_token(PyObject* token) {
   static constinit Imported set_variable{"contextvars.ContextVar.set"};
@@ -655,14 +662,14 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
   if (is_written && tracer_.effects.has_calls())
     return refuse("an iterator over a dict that changed outlives a call of a cached function");
   if (!at.dict) return reduced(object);
-  // The dict first, as it is now; an iterator that has to notice a change is made one that does.
+  // The dict first, as it is now.
   if (is_written && written_.insert(stand_in).second && !(write_now && write_now(*stand_in))) return kNoValue;
   const ValueId view = call(view_method(Py_TYPE(object)).get(), {at.dict});
-  if (view != kNoValue && at.is_stale)
-    return add({PlanStep::Kind::Call, Ref::borrow(stale_iterator_callable()), 0, {view}});
-  const ValueId given = constant(Ref::made(PyLong_FromSsize_t(at.given)).get());
-  return view == kNoValue ? kNoValue
-                          : add({PlanStep::Kind::Call, Ref::borrow(advanced_iterator_callable()), 0, {view, given}});
+  if (view == kNoValue) return kNoValue;
+  std::vector<ValueId> operands = {view};
+  for (const Py_ssize_t number : {at.passed, at.size, at.left})
+    operands.push_back(constant(Ref::made(PyLong_FromSsize_t(number)).get()));
+  return add({PlanStep::Kind::Call, Ref::borrow(placed_iterator_callable()), 0, std::move(operands)});
 }
 
 ValueId ValuePlanner::dict_view(PyObject* object) {

@@ -72,6 +72,8 @@ class ValuePlanner {
   // Whether what weak references with callbacks refer to is held by something else as well; it would die in the middle
   // of residual code otherwise, as it would have before, had the trace not kept it alive. For breaks, at the end.
   bool watched_are_held();
+  // Whether each generator whose end would run code leaves the trace: what only the trace holds would never end.
+  bool generators_are_held();
 
   void keep_alive(Ref object) { keep_alive_.push_back(std::move(object)); }
 

@@ -199,7 +199,8 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   statistics.codegen += watch.lap();
 
   entry->is_broken = exit.plan.end.has_value();
-  entry->rebinds = rebound_parameters(code);
+  entry->rebinds = entry->is_broken ? rebound_parameters(code) : traced->tracer->bound_at_return;
+  if (!entry->is_broken) entry->rebinds.flip();
   entry->may_run_again = traced->tracer->graph.is_pure();
   entry->sets_modes = traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);

@@ -28,12 +28,24 @@ bool is_dict_iterator(PyTypeObject* type) noexcept {
   return type == &PyDictIterKey_Type || type == &PyDictIterValue_Type || type == &PyDictIterItem_Type;
 }
 
+bool is_stale_dict_iterator(PyObject* iterator) noexcept {
+  auto* over = reinterpret_cast<DictIterator*>(iterator);
+  return over->dict && over->used != PyDict_GET_SIZE(over->dict);
+}
+
 DictIteration look_at_dict_iterator(PyObject* iterator) noexcept {
   auto* over = reinterpret_cast<DictIterator*>(iterator);
   if (!over->dict) return {};
-  const Py_ssize_t size = PyDict_GET_SIZE(over->dict);
-  const bool is_stale = over->used != size;
-  return {over->dict, (is_stale ? over->used : size) - over->left, is_stale};
+  Py_ssize_t passed = 0, position = 0;
+  while (PyDict_Next(over->dict, &position, nullptr, nullptr) && position <= over->position) ++passed;
+  return {over->dict, passed, over->used, over->left};
+}
+
+void place_dict_iterator(PyObject* iterator, Py_ssize_t passed, Py_ssize_t size, Py_ssize_t left) noexcept {
+  auto* over = reinterpret_cast<DictIterator*>(iterator);
+  while (passed > 0 && PyDict_Next(over->dict, &over->position, nullptr, nullptr)) --passed;
+  over->used = size;
+  over->left = left;
 }
 
 bool can_peek(PyTypeObject* type) noexcept {

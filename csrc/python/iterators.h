@@ -13,15 +13,19 @@ struct DictWalk {
 // What the iterator gives after `ahead` other items; null Ref without a Python error if it ends before. A walk that is
 // given is gone on with, and left behind that item.
 Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk = nullptr) noexcept;
-// Of an iterator over a dict: the dict (null if it is exhausted), how many items it has given, and whether the dict has
-// changed its size since.
+// Where an iterator over a dict stands.
 struct DictIteration {
-  PyObject* dict = nullptr;
-  Py_ssize_t given = 0;
-  bool is_stale = false;
+  PyObject* dict = nullptr;  // null if it is exhausted
+  Py_ssize_t passed = 0;     // items of the dict as it is now that lie behind
+  Py_ssize_t size = 0;       // that the dict is to have at the next step
+  Py_ssize_t left = 0;       // steps that it believes to have before it
 };
 bool is_dict_iterator(PyTypeObject* type) noexcept;
+// Whether the dict has changed its size since: the next step is an error.
+bool is_stale_dict_iterator(PyObject* iterator) noexcept;
 DictIteration look_at_dict_iterator(PyObject* iterator) noexcept;
+// A new iterator over a dict of equal items put there.
+void place_dict_iterator(PyObject* iterator, Py_ssize_t passed, Py_ssize_t size, Py_ssize_t left) noexcept;
 
 // The list or dict that an iterator walks over; null for other iterators and exhausted ones.
 PyObject* iterated_container(PyObject* iterator) noexcept;

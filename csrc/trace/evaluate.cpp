@@ -444,6 +444,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
 
       case Op::RETURN_VALUE:
         value = frame.pop();
+        if (frame.is_root && frame.is_of_resume_function()) note_return(tracer, frame);
         return Outcome::Returned;
       case Op::RETURN_GENERATOR:
         value.reset();
@@ -564,9 +565,10 @@ Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame) {
   Ref value;
   const Outcome outcome = run(tracer, *frame, value);
   --tracer.depth;
-  if (outcome == Outcome::Failed) return nullptr;
   if (outcome == Outcome::Yielded) return make_generator(tracer, std::move(frame));
-  return value;
+  frame.reset();
+  drop_unused_functions(tracer);
+  return outcome == Outcome::Failed ? Ref() : value;
 }
 
 }  // namespace minidynamo

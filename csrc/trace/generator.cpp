@@ -169,13 +169,16 @@ PyObject* generator_close(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
+bool stands_in_region(const GeneratorObject* generator) {
+  return generator->frame && generator->started && !generator->running &&
+         generator->frame->prepared->bytecode.region_at(generator->frame->instruction);
+}
+
 // A generator that is dropped inside try or with runs the rest of that block, as CPython's does.
 void close_when_dropped(PyObject* self) {
   GeneratorObject* generator = as_generator(self);
   Tracer* tracer = Tracer::current();
-  if (!generator->frame || !generator->started || generator->running || tracer != generator->tracer ||
-      tracer->broken() || !generator->frame->prepared->bytecode.region_at(generator->frame->instruction))
-    return;
+  if (!stands_in_region(generator) || tracer != generator->tracer || tracer->broken()) return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Py_SET_REFCNT(self, 1);  // alive for the call
@@ -190,6 +193,7 @@ void close_when_dropped(PyObject* self) {
 
 void generator_dealloc(PyObject* self) {
   close_when_dropped(self);
+  if (Tracer* tracer = Tracer::current(); tracer == as_generator(self)->tracer) tracer->generators.erase(self);
   finish(as_generator(self));
   for (PyObject* part : {as_generator(self)->name, as_generator(self)->qualname, as_generator(self)->code})
     Ref::steal(part);
@@ -275,6 +279,7 @@ Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
   generator->frame = frame.release();
   generator->handled = handled.release();
   generator->tracer = &tracer;
+  tracer.generators.insert(object.get());
   generator->started = generator->running = false;
   return object;
 }
@@ -284,6 +289,8 @@ PyTypeObject* traced_generator_type() noexcept { return &generator_type; }
 Frame* frame_of_generator(PyObject* object) noexcept {
   return as_generator(object)->running ? nullptr : as_generator(object)->frame;
 }
+
+bool runs_when_dropped(PyObject* generator) noexcept { return stands_in_region(as_generator(generator)); }
 
 bool is_traced_generator(PyObject* object) noexcept { return Py_IS_TYPE(object, &generator_type); }
 

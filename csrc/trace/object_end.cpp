@@ -5,6 +5,7 @@
 #include "python/dict_version.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "trace/evaluate.h"
 #include "trace/generator.h"
 #include "trace/outside.h"
 
@@ -82,12 +83,13 @@ bool end_may_be_seen(PyObject* object) { return may_be_seen(object, 0); }
 void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
   PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : frame.local(index).get();
   if (!object || !tracer.may_break) return;
-  const Source* source = frame.has_untouched(index) ? nullptr : tracer.outside.source_of(object);
+  Source* source = frame.has_untouched(index) ? nullptr : tracer.outside.source_of(object);
   const bool is_outside = source || frame.has_untouched(index);
   if (source) object = source->value.get();
   if (is_outside ? !of_outside_too : Py_REFCNT(object) > 1) return;
   if (!has_witnesses(object)) return;
   if (is_in_slot(frame, object, static_cast<size_t>(index))) return;
+  if (is_outside) tracer.let_go.push_back(source ? source : source_of_untouched(tracer, frame, index));
   tracer.force_break_at = tracer.executed + 1;
   tracer.object_is_let_go = true;
 }
@@ -96,11 +98,40 @@ void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth) {
   if (!tracer.may_break || !frame.is_of_resume_function()) return;
   for (size_t slot = frame.prepared->locals_count + depth; slot < frame.stack_top; ++slot) {
     PyObject* object = frame.slots[slot].get();
-    const Source* source = object ? tracer.outside.source_of(object) : nullptr;
-    PyObject* original = source ? source->value.get() : object;  // itself, if nothing has touched it
+    Source* source = object ? tracer.outside.source_of(object) : nullptr;
+    for (const Frame::UntouchedSlot& waiting : frame.untouched_stack)
+      if (waiting.slot == slot) source = waiting.source;
+    PyObject* original = source ? source->value.get() : object;
     if (!original || !PyGen_CheckExact(original) || is_in_slot(frame, object, slot)) continue;
+    if (source) tracer.let_go.push_back(source);
     tracer.force_break_at = tracer.executed + 1;
     tracer.object_is_let_go = true;
+  }
+}
+
+void note_return(Tracer& tracer, const Frame& root) {
+  tracer.bound_at_return.assign(root.code()->co_argcount, false);
+  const auto is_bound = [&](const Source* source) {
+    if (source && source->access == Access::Local && static_cast<size_t>(source->index) < tracer.bound_at_return.size())
+      tracer.bound_at_return[source->index] = true;
+  };
+  for (size_t slot = 0; slot < root.stack_top; ++slot) {
+    if (slot < root.untouched.size() && root.untouched[slot].raw && slot < tracer.bound_at_return.size())
+      tracer.bound_at_return[slot] = true;
+    if (PyObject* object = root.slots[slot].get()) is_bound(tracer.outside.source_of(object));
+  }
+  for (const Frame::UntouchedSlot& waiting : root.untouched_stack) is_bound(waiting.source);
+}
+
+void drop_unused_functions(Tracer& tracer) {
+  while (!tracer.generators.empty()) {
+    std::vector<Ref> unused;
+    for (auto at = tracer.made_functions.begin(); at != tracer.made_functions.end();) {
+      const auto next = std::next(at);
+      if (Py_REFCNT(at->get()) == 1) unused.push_back(std::move(tracer.made_functions.extract(at).value()));
+      at = next;
+    }
+    if (unused.empty()) return;
   }
 }
 
@@ -112,7 +143,14 @@ bool let_go_of_item(Tracer& tracer, PyObject* container, PyObject* key) {
   else if (PyDict_CheckExact(container) && is_plain_key(key))
     item = Ref::borrow(PyDict_GetItemWithError(container, key));
   clear_error();  // the deletion will say it
-  if (!item || !has_witnesses(item.get()) || is_in_slot(*tracer.frame, item.get(), kNoSlot)) return true;
+  if (!item) return true;
+  const bool is_slice = PyList_CheckExact(container) && PySlice_Check(key);  // `item` is a list of those that go
+  const auto dies = [&](PyObject* object) {
+    return has_witnesses(object) && !is_in_slot(*tracer.frame, object, kNoSlot);
+  };
+  PyObject** const items = is_slice ? PySequence_Fast_ITEMS(item.get()) : nullptr;
+  const bool ends = is_slice ? std::any_of(items, items + PyList_GET_SIZE(item.get()), dies) : dies(item.get());
+  if (!ends) return true;
   return tracer.give_up(BreakReason::Finalizer, "an object is deleted whose end can be seen") != nullptr;
 }
 

@@ -22,6 +22,13 @@ void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too);
 // loop has begun and leaves by `break` or by an exception, ends there.
 void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth);
 
+// The root frame, a resume function's, is about to return.
+void note_return(Tracer& tracer, const Frame& root);
+
+// A frame has ended. What functions were made in it goes with it, unless something holds them: their closures may hold
+// a generator.
+void drop_unused_functions(Tracer& tracer);
+
 // An item is about to be deleted from a list or dict. False: the trace ends here, so that CPython deletes it after all
 // that came before.
 bool let_go_of_item(Tracer& tracer, PyObject* container, PyObject* key);

@@ -107,7 +107,7 @@ bool is_enumerate(PyObject* iterator) noexcept { return Py_IS_TYPE(iterator, &Py
 }  // namespace
 
 bool can_follow_iterator(PyObject* iterator) {
-  if (is_dict_iterator(Py_TYPE(iterator))) return !look_at_dict_iterator(iterator).is_stale;
+  if (is_dict_iterator(Py_TYPE(iterator))) return !is_stale_dict_iterator(iterator);
   if (can_peek(Py_TYPE(iterator))) return true;
   Ref parts = reduce(iterator);
   if (!parts) return false;

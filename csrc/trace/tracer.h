@@ -79,8 +79,13 @@ class Tracer final : public OperatorObserver {
   long next_look;                          // from this one on, what may go on for ever calls keeps_going()
   std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
   int depth = 0;
-  long force_break_at = 0;        // a break is to come at this instruction, counted as `executed`; 0: none
-  bool may_break = true;          // false: all of the frame or nothing
+  long force_break_at = 0;                   // a break is to come at this instruction, counted as `executed`; 0: none
+  bool may_break = true;                     // false: all of the frame or nothing
+  std::unordered_set<PyObject*> generators;  // that the trace has made and that are alive
+  // Objects from before that die where the trace breaks, after all effects: by then nothing else may hold them.
+  std::vector<Source*> let_go;
+  // Of a resume function's parameters, those that are bound when it returns: they live until then.
+  std::vector<bool> bound_at_return;
   bool object_is_let_go = false;  // the break is to come because the program deleted what it will see the end of
   // Whether nothing has begun yet that could be broken; then the next instruction is asked.
   bool delay_forced_break(const Frame& at) noexcept;
