@@ -439,7 +439,7 @@ class BreakPlanner {
 };
 
 constexpr const char* kUnrelatedStorages =
-    "a tensor is written to whose storage another input shares, and they are no views of one tensor";
+    "a tensor is written to whose memory another input shares, no view of the same tensor, or several of its elements";
 
 // What the program has let go of lives until all effects are there.
 void let_go_of_outside(const Tracer& tracer, PlanBreak& end, ValuePlanner& values) {

@@ -755,11 +755,11 @@ bool ValuePlanner::gather(std::vector<Source*>& inputs) {
   for (const Node& node : tracer_.graph.nodes())
     if (node.used && node.kind == NodeKind::Placeholder)
       written[node.input] = tracer_.written_storages.count(storage_of_fake(node.example.get())) > 0;
-  if (slots.size() > 1 && std::find(written.begin(), written.end(), true) != written.end()) {
+  if (std::find(written.begin(), written.end(), true) != written.end()) {
     std::vector<PyObject*> tensors;
     for (Source* source : inputs) tensors.push_back(source->value.get());
     if (!StorageSharing::can_be_written(tensors, written)) return false;
-    tracer_.guards.storages(slots, std::move(written));
+    if (slots.size() > 1) tracer_.guards.storages(slots, std::move(written));
   }
   tracer_.guards.distinct(std::move(slots));
   if (tracer_.outside.all_told_apart().size() > 1) {

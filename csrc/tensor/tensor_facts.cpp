@@ -1,5 +1,7 @@
 #include "tensor/tensor_facts.h"
 
+#include <ATen/MemoryOverlap.h>
+
 #include <algorithm>
 #include <string>
 #include <unordered_set>
@@ -152,6 +154,8 @@ StorageSharing StorageSharing::of(const std::vector<PyObject*>& tensors, const s
 }
 
 bool StorageSharing::can_be_written(const std::vector<PyObject*>& tensors, const std::vector<bool>& written) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (written[i] && at::has_internal_overlap(THPVariable_Unpack(tensors[i])) == at::MemOverlap::Yes) return false;
   auto root = [&](uint32_t i) -> const c10::TensorImpl* {
     const at::Tensor& tensor = THPVariable_Unpack(tensors[i]);
     return is_view(tensor) ? tensor._base().unsafeGetTensorImpl() : tensor.unsafeGetTensorImpl();

@@ -45,8 +45,8 @@ class StorageSharing {
   bool matches(PyObject* const* tensors) noexcept;               // the fast check
   bool matches_slowly(PyObject* const* tensors) const noexcept;  // the same the plain way
   size_t size() const noexcept { return groups_.size(); }
-  // Whether autograd sees those that share one as views of one tensor. Of others no backend can tell how a write to one
-  // looks from the next.
+  // Whether each element of what is written has a place of its own, and autograd sees those that share a storage as
+  // views of one tensor. Of others no backend can tell how a write to one looks from the next.
   static bool can_be_written(const std::vector<PyObject*>& tensors, const std::vector<bool>& written);
   // Positions that share a storage with a written tensor, group by group.
   std::vector<std::vector<uint32_t>> groups() const;

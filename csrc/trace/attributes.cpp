@@ -71,19 +71,26 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
   Ref entered = tracer.outside.enter(tracer, source);
   if (!entered) return nullptr;
   // Attributes that the trace has written are in the dict from now on.
-  for (const AttributeWrite& write : tracer.effects.take_writes(object)) {
-    PyObject* descriptor = class_attribute(Py_TYPE(object), write.name.get());
-    if (descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {  // a slot
-      tracer.effects.write(object, write.name.get(), write.value.get());
-      continue;
+  const auto apply = [&](const std::vector<AttributeWrite>& writes) {
+    for (const AttributeWrite& write : writes) {
+      PyObject* descriptor = class_attribute(Py_TYPE(object), write.name.get());
+      if (descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {  // a slot
+        tracer.effects.write(object, write.name.get(), write.value.get());
+        continue;
+      }
+      if (write.value && !tracer.outside.fill_if_stand_in(tracer, write.value.get())) return false;
+      const int status = write.value ? PyDict_SetItem(entered.get(), write.name.get(), write.value.get())
+                                     : PyDict_DelItem(entered.get(), write.name.get());
+      if (status < 0) return false;
     }
-    if (!tracer.outside.fill_if_stand_in(tracer, entered.get())) return nullptr;
-    if (write.value && !tracer.outside.fill_if_stand_in(tracer, write.value.get())) return nullptr;
-    const int status = write.value ? PyDict_SetItem(entered.get(), write.name.get(), write.value.get())
-                                   : PyDict_DelItem(entered.get(), write.name.get());
-    if (status < 0) return nullptr;
-  }
-  return entered;
+    return true;
+  };
+  const EffectLog::TakenWrites written = tracer.effects.take_writes(object);
+  if (written.logged.empty() && written.removed.empty()) return entered;
+  if (!tracer.outside.fill_if_stand_in(tracer, entered.get()) || !apply(written.logged)) return nullptr;
+  if (StandIn* stand_in = tracer.outside.stand_in(entered.get()); stand_in && !written.logged.empty())
+    accept_changes(*stand_in);
+  return apply(written.removed) ? entered : Ref();
 }
 
 // The filled stand-in of an outside object's __dict__, if the program uses the dict as such.
@@ -126,6 +133,9 @@ bool binds_only(PyTypeObject* kind) {
 // Reads a C-implemented attribute (slot or getset) of an object.
 Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* descriptor) {
   Source* source = tracer.outside.source_of(object);
+  const bool is_class = PyType_Check(object) && is_mutable_class(reinterpret_cast<PyTypeObject*>(object));
+  if (!source && is_class && !tracer.classes.has(object) && has_known_attributes(PyDescr_TYPE(descriptor)))
+    source = tracer.outside.source_or_pin(tracer, object);  // a class found by one of its objects
   if (const AttributeWrite* write = source ? tracer.effects.pending(object, name) : nullptr)
     return write->value ? write->value : attribute_error(object, name);
   if (source && !has_known_attributes(PyDescr_TYPE(descriptor)))

@@ -122,12 +122,9 @@ bool log_containers(Tracer& tracer) {
   for (StandIn& stand_in : tracer.outside.stand_ins()) {
     if (!stand_in.filled || !differs_from_snapshot(stand_in)) continue;
     Ref content = copy_of(stand_in.object.get());
-    std::vector<Ref> now = elements_of(stand_in.object.get());
-    if (!content || !are_settled(tracer, now)) return clear_error(), false;
+    if (!content || !are_settled(tracer, elements_of(stand_in.object.get()))) return clear_error(), false;
     tracer.effects.change_content({&stand_in, std::move(stand_in.snapshot), std::move(content)});
-    stand_in.snapshot = std::move(now);
-    stand_in.version = PyDict_CheckExact(stand_in.object.get()) ? dict_version(stand_in.object.get()) : 0;
-    stand_in.changed_before = true;
+    accept_changes(stand_in);
   }
   return true;
 }

@@ -51,14 +51,16 @@ bool EffectLog::take_back_setting(PyObject* object, PyObject* name, size_t& last
   return true;
 }
 
-std::vector<AttributeWrite> EffectLog::take_writes(PyObject* object) {
-  std::vector<AttributeWrite> taken;
+EffectLog::TakenWrites EffectLog::take_writes(PyObject* object) {
+  TakenWrites taken;
   const auto found = by_object_.find(object);
   if (found == by_object_.end()) return taken;
   for (const size_t place : found->second) {
-    taken.push_back(write_at(place));
-    last_write_.erase({object, taken.back().name.get()});
-    if (place >= barrier_) effects_[place] = std::monostate();  // a call in between has to see the others
+    const bool is_logged = place < barrier_;
+    std::vector<AttributeWrite>& own = is_logged ? taken.logged : taken.removed;
+    own.push_back(write_at(place));
+    last_write_.erase({object, own.back().name.get()});
+    if (!is_logged) effects_[place] = std::monostate();
   }
   by_object_.erase(found);
   return taken;

@@ -68,8 +68,12 @@ class EffectLog {
     write(type, name, value);
   }
   bool writes_classes() const noexcept { return writes_classes_; }
-  // Those of one object, oldest first, which are no longer pending then.
-  std::vector<AttributeWrite> take_writes(PyObject* object);
+  // Those of one object, oldest first, which are no longer pending then. Those that a later call has to see are in the
+  // log still.
+  struct TakenWrites {
+    std::vector<AttributeWrite> logged, removed;
+  };
+  TakenWrites take_writes(PyObject* object);
 
   // Context variables.
   void set_context(ContextSet set);

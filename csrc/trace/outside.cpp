@@ -133,6 +133,13 @@ bool differs_from_snapshot(const StandIn& stand_in) {
   return differs;
 }
 
+void accept_changes(StandIn& stand_in) {
+  PyObject* object = stand_in.object.get();
+  stand_in.snapshot = elements_of(object);
+  stand_in.version = PyDict_CheckExact(object) ? dict_version(object) : 0;
+  stand_in.changed_before = true;
+}
+
 bool may_have_been_changed(const StandIn& stand_in) noexcept {
   PyObject* object = stand_in.object.get();
   return !PyDict_Check(object) || PyODict_Check(object) || stand_in.version != dict_version(object);

@@ -36,6 +36,8 @@ std::vector<Ref> elements_of(PyObject* container);
 // Whether a filled one holds anything else than its snapshot.
 bool differs_from_snapshot(const StandIn& stand_in);
 
+// The effect log has what a filled one holds now.
+void accept_changes(StandIn& stand_in);
 // Whether a filled one may have been changed at some time, even if it holds again what it held.
 bool may_have_been_changed(const StandIn& stand_in) noexcept;
 
