@@ -12,16 +12,15 @@ using Continuation = PlanBreak::Continuation;
 
 class BreakWriter {
  public:
-  BreakWriter(CodeBuilder& code, const PlanBreak& end, PyObject* globals, const std::function<void(ValueId)>& push,
-              const std::function<int32_t(ValueId)>& local_of)
-      : code_(code), end_(end), globals_(globals), push_(push), local_of_(local_of) {}
+  BreakWriter(CodeBuilder& code, const PlanBreak& end, PyObject* globals, const ResidualValues& values)
+      : code_(code), end_(end), globals_(globals), values_(values) {}
 
   void write() {
     code_.at(end_.frames[0].position);
     if (end_.instruction.op == Op::NOP) {
       go_on(*end_.next);
     } else if (end_.frames.size() == 1) {
-      run_here([this](size_t operand) { push_(end_.operands[operand]); }, [this] { push_(end_.handled); },
+      run_here([this](size_t operand) { values_.push(end_.operands[operand]); }, [this] { values_.push(end_.handled); },
                [this](const Continuation& way, const std::vector<int32_t>&) { go_on(way); });
     } else {
       run_in_chain();
@@ -32,8 +31,7 @@ class BreakWriter {
   CodeBuilder& code_;
   const PlanBreak& end_;
   PyObject* const globals_;
-  const std::function<void(ValueId)>& push_;
-  const std::function<int32_t(ValueId)>& local_of_;
+  const ResidualValues& values_;
   std::vector<int32_t> results_;  // locals
   int32_t exception_ = -1;        // local
 
@@ -53,6 +51,7 @@ class BreakWriter {
     }
     for (size_t i = 0; i < end_.operands.size(); ++i)
       end_.operands[i] == kNoValue ? code_.emit(Op::PUSH_NULL) : push_operand(i);
+    if (end_.frames.size() == 1) forget_moved();
     code_.bind(start);
     emit_instruction(jump);
     code_.bind(stop);
@@ -78,6 +77,10 @@ class BreakWriter {
     code_.emit(Op::RERAISE, 0);
   }
 
+  void forget_moved() {
+    for (const ValueId id : end_.moved) values_.forget(id);
+  }
+
   bool empties_stacks() const { return !end_.raised && !end_.only_on_stack.empty(); }
 
   // The exception leaves this frame, which its traceback keeps.
@@ -85,7 +88,7 @@ class BreakWriter {
     if (!empties_stacks()) return;
     forget(kLive);
     for (const ValueId id : end_.only_on_stack)
-      if (const int32_t local = local_of_(id); local >= 0) forget(local);
+      if (const int32_t local = values_.local_of(id); local >= 0) forget(local);
   }
 
   void forget(int32_t local) {
@@ -142,7 +145,7 @@ class BreakWriter {
     code_.emit(Op::PUSH_NULL);
     push_function(way.function);
     for (const Argument& argument : way.arguments) push_argument(argument);
-    if (frame_is_kept && local_of_(kNoValue) == kLive) empty_live();
+    if (frame_is_kept && values_.has_live) empty_live();
     for (int32_t local = 0; frame_is_kept && local < code_.locals(); ++local) forget(local);
     code_.emit(Op::CALL, static_cast<int32_t>(way.arguments.size()));
     code_.emit(Op::RETURN_VALUE);
@@ -151,7 +154,7 @@ class BreakWriter {
   void push_argument(const Argument& argument) {
     switch (argument.kind) {
       case Argument::Kind::Value:
-        push_(argument.index);
+        values_.push(argument.index);
         break;
       case Argument::Kind::Result:
         code_.emit(Op::LOAD_FAST, results_[argument.index]);
@@ -171,7 +174,7 @@ class BreakWriter {
         code_.emit(Op::COPY, 1);
         code_.emit_jump(Op::POP_JUMP_IF_NOT_NONE, matched);
         code_.emit(Op::POP_TOP);
-        push_(argument.index);
+        values_.push(argument.index);
         code_.bind(matched);
         break;
       }
@@ -206,8 +209,9 @@ class BreakWriter {
     code_.emit(Op::PUSH_NULL);
     int32_t count = push_chain() - 1;
     for (const ValueId operand : end_.operands)
-      if (operand != kNoValue) push_(operand), ++count;
-    if (end_.handled != kNoValue) push_(end_.handled), ++count;
+      if (operand != kNoValue) values_.push(operand), ++count;
+    if (end_.handled != kNoValue) values_.push(end_.handled), ++count;
+    forget_moved();
     code_.bind(start);
     code_.emit(Op::CALL, count);
     code_.bind(stop);
@@ -279,7 +283,7 @@ class BreakWriter {
 
   void run_innermost(CodeBuilder& code, int32_t parameters) {
     const bool flags_way = end_.next && end_.jump;
-    BreakWriter inner(code, end_, globals_, push_, local_of_);
+    BreakWriter inner(code, end_, globals_, values_);
     int32_t next = 0;
     inner.run_here([&](size_t) { code.emit(Op::LOAD_FAST, next++); }, [&] { code.emit(Op::LOAD_FAST, parameters - 1); },
                    [&](const Continuation& way, const std::vector<int32_t>& results) {
@@ -294,9 +298,8 @@ class BreakWriter {
 
 }  // namespace
 
-void write_break(CodeBuilder& code, const PlanBreak& end, PyObject* globals, const std::function<void(ValueId)>& push,
-                 const std::function<int32_t(ValueId)>& local_of) {
-  BreakWriter(code, end, globals, push, local_of).write();
+void write_break(CodeBuilder& code, const PlanBreak& end, PyObject* globals, const ResidualValues& values) {
+  BreakWriter(code, end, globals, values).write();
 }
 
 }  // namespace minidynamo

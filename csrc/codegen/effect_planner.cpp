@@ -117,12 +117,24 @@ class EffectPlanner {
 
   using Elements = std::vector<Ref>;
 
-  // Whether a dict still has all its keys in their order, perhaps with new ones behind them.
-  static bool keeps_keys(const Elements& before, const Elements& now) {
-    if (now.size() < before.size()) return false;
-    for (size_t i = 0; i < before.size(); i += 2)
-      if (!before[i].is(now[i].get())) return false;
-    return true;
+  // Deletes the keys that are gone, or stand behind others now: an iterator of the program's may stand at one that
+  // stays. What is left of `before` is what `now` begins with.
+  bool plan_deletions(PyObject* object, Elements& before, const Elements& now, PyTypeObject* base) {
+    Elements left;
+    std::vector<PyObject*> gone;
+    for (size_t i = 0; i < before.size(); i += 2) {
+      if (left.size() < now.size() && before[i].is(now[left.size()].get()))
+        left.insert(left.end(), {before[i], before[i + 1]});
+      else
+        gone.push_back(before[i].get());
+    }
+    const bool clears = left.empty() || !std::all_of(gone.begin(), gone.end(), ValuePlanner::hashes_natively);
+    before = clears && !gone.empty() ? Elements() : std::move(left);
+    if (clears) return gone.empty() || values_.effect(method(base, "clear"), {object});
+    PyObject* delete_item = method(base, "__delitem__");
+    return std::all_of(gone.begin(), gone.end(), [&](PyObject* key) {
+      return values_.effect(delete_item, {object, key});
+    });
   }
 
   PyObject* method(PyTypeObject* base, const char* name) {
@@ -189,8 +201,8 @@ class EffectPlanner {
       return plan_new_content(object, list_of(now));
     }
     if (PyDict_Check(object)) {
-      if (keeps_keys(before, now)) return plan_dict_items(object, shown, before, now, base);
-      return values_.effect(method(base, "clear"), {object}) && plan_dict_items(object, shown, {}, now, base);
+      Elements left = before;
+      return plan_deletions(object, left, now, base) && plan_dict_items(object, shown, left, now, base);
     }
     if (PySet_Check(object)) {
       if (values_.is_template(shown)) {

@@ -181,6 +181,7 @@ class BreakPlanner {
       return false;
     std::set_difference(on_stacks_.begin(), on_stacks_.end(), in_variables_.begin(), in_variables_.end(),
                         std::back_inserter(end.only_on_stack));
+    move_operands(end, frame, now);
     return true;
   }
 
@@ -277,6 +278,23 @@ class BreakPlanner {
       }
     }
     return true;
+  }
+
+  // An operand lies on the stack alone. A variable of the frame that it is raised from would close a circle with it,
+  // and keep what ends with it.
+  void move_operands(PlanBreak& end, const Frame& frame, const Instruction& now) {
+    std::set<ValueId> needed(end.held.begin(), end.held.end());
+    if (end.handled != kNoValue) needed.insert(end.handled);
+    for (const auto* way : {&end.next, &end.jump, &end.raised})
+      if (*way) each_value((*way)->arguments, [&](ValueId value) { needed.insert(value); });
+    const bool raises = now.op == Op::RAISE_VARARGS || now.op == Op::RERAISE;
+    const size_t count = end.operands.size();
+    for (size_t i = 0; i < count; ++i) {
+      const ValueId value = end.operands[i];
+      if (value == kNoValue || needed.count(value)) continue;
+      PyObject* object = frame.slots[frame.stack_top - count + i].get();
+      if (raises || (object && end_may_be_seen(object))) end.moved.push_back(value);
+    }
   }
 
   // What was there before the call is held by others too, unless a resume function was given it.

@@ -80,6 +80,7 @@ struct PlanBreak {
   Ref argument;                      // the name that the instruction's argument stands for; null: it has none
   Ref keyword_names;                 // of a CALL
   std::vector<ValueId> operands;     // kNoValue: a null
+  std::vector<ValueId> moved;        // operands that nothing but the stack is to hold
   std::vector<ValueId> let_go;       // objects from before that end here, behind all other steps
   std::vector<ValueId> held;         // objects whose end may be seen: alive while the instruction runs
   ValueId handled = kNoValue;        // the exception being handled

@@ -54,16 +54,11 @@ class ResidualCode {
       }
     }
     if (plan_.end) {
-      for (const ValueId id : schedule_.live_to_drop) {
-        code_.load_constant(Py_None);
-        emit(Op::LOAD_FAST, kLive);
-        code_.load_constant(Ref::made(PyLong_FromUnsignedLong(plan_.steps[id].index)).get());
-        emit(Op::STORE_SUBSCR);
-      }
+      for (const ValueId id : schedule_.live_to_drop) drop_live(id);
       for (const ValueId id : schedule_.locals_to_drop) emit(Op::DELETE_FAST, locals_[id]);
-      write_break(
-          code_, *plan_.end, globals_, [this](ValueId id) { push(id); },
-          [this](ValueId id) { return id == kNoValue ? list_of_live() : locals_[id]; });
+      write_break(code_, *plan_.end, globals_,
+                  {[this](ValueId id) { push(id); }, [this](ValueId id) { return locals_[id]; },
+                   [this](ValueId id) { forget(id); }, has_live()});
       return;
     }
     if (plan_.result == kNoValue) {
@@ -74,10 +69,23 @@ class ResidualCode {
     emit(Op::RETURN_VALUE);
   }
 
-  int32_t list_of_live() const {
-    const bool is_used = std::any_of(plan_.steps.begin(), plan_.steps.end(),
-                                     [](const PlanStep& step) { return step.kind == Kind::Live; });
-    return is_used ? kLive : -1;
+  void drop_live(ValueId id) {
+    code_.load_constant(Py_None);
+    emit(Op::LOAD_FAST, kLive);
+    code_.load_constant(Ref::made(PyLong_FromUnsignedLong(plan_.steps[id].index)).get());
+    emit(Op::STORE_SUBSCR);
+  }
+
+  void forget(ValueId id) {
+    if (plan_.steps[id].kind == Kind::Live) drop_live(id);
+    if (locals_[id] < 0) return;
+    code_.load_constant(Py_None);
+    emit(Op::STORE_FAST, locals_[id]);
+  }
+
+  bool has_live() const {
+    return std::any_of(plan_.steps.begin(), plan_.steps.end(),
+                       [](const PlanStep& step) { return step.kind == Kind::Live; });
   }
 
   void push(ValueId id) {
