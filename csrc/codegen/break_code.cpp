@@ -266,7 +266,7 @@ class BreakWriter {
       if (end_.handled != kNoValue) ++count, code.add_local("handled");
       if (i < last) {
         code.emit(Op::PUSH_NULL);
-        for (int32_t local = 0; local < count; ++local) code.emit(Op::LOAD_FAST, local);
+        for (int32_t local = 0; local < count; ++local) move_local(code, local);
         code.emit(Op::CALL, count - 1);
         code.emit(Op::RETURN_VALUE);
       } else {
@@ -281,11 +281,17 @@ class BreakWriter {
     return last;
   }
 
+  // A traceback keeps the frame: its variables hold nothing that lies on the stack.
+  static void move_local(CodeBuilder& code, int32_t local) {
+    code.emit(Op::LOAD_FAST, local);
+    code.emit(Op::DELETE_FAST, local);
+  }
+
   void run_innermost(CodeBuilder& code, int32_t parameters) {
     const bool flags_way = end_.next && end_.jump;
     BreakWriter inner(code, end_, globals_, values_);
     int32_t next = 0;
-    inner.run_here([&](size_t) { code.emit(Op::LOAD_FAST, next++); }, [&] { code.emit(Op::LOAD_FAST, parameters - 1); },
+    inner.run_here([&](size_t) { move_local(code, next++); }, [&] { move_local(code, parameters - 1); },
                    [&](const Continuation& way, const std::vector<int32_t>& results) {
                      if (flags_way) code.load_constant(&way == &*end_.jump ? Py_True : Py_False);
                      for (uint32_t i = 0; i < way.results; ++i) code.emit(Op::LOAD_FAST, results[i]);

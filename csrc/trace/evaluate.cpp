@@ -566,6 +566,7 @@ Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame) {
   const Outcome outcome = run(tracer, *frame, value);
   --tracer.depth;
   if (outcome == Outcome::Yielded) return make_generator(tracer, std::move(frame));
+  if (outcome == Outcome::Failed && !tracer.broken() && !frame->is_root) note_exception_leaves(tracer, *frame);
   frame.reset();
   drop_unused_functions(tracer);
   return outcome == Outcome::Failed ? Ref() : value;

@@ -123,6 +123,16 @@ void note_return(Tracer& tracer, const Frame& root) {
   for (const Frame::UntouchedSlot& waiting : root.untouched_stack) is_bound(waiting.source);
 }
 
+void note_exception_leaves(Tracer& tracer, const Frame& frame) {
+  for (int32_t local = 0; local < frame.prepared->locals_count; ++local) {
+    PyObject* object = frame.slots[local].get();
+    if (object && PyCell_Check(object)) object = PyCell_GET(object);
+    if (!object || tracer.outside.source_of(object) || !end_may_be_seen(object)) continue;
+    tracer.give_up(BreakReason::Finalizer, "a traceback keeps an object whose end can be seen");
+    return;
+  }
+}
+
 void drop_unused_functions(Tracer& tracer) {
   while (!tracer.generators.empty()) {
     std::vector<Ref> unused;

@@ -156,3 +156,19 @@ def test_a_storage_that_is_replaced():
     x.data = y.data  # the same objects, another storage
     expected = (y + 1) * 2
     assert torch.equal(captured(x, y), expected)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_written_input_whose_elements_overlap(backend):
+    """AOTAutograd cannot write to what expand() gives, not even to a column that has its memory for itself."""
+
+    def f(x):
+        x[:, 0] += 1
+        return x.sum()
+
+    captured = minidynamo.compile(f, backend=backend)
+    for make in (lambda: torch.ones(2, 2), lambda: torch.ones(2, 1).expand(2, 2), lambda: torch.ones(2, 2)):
+        expected, actual = make(), make()
+        assert torch.equal(captured(actual), f(expected)) and torch.equal(actual, expected)
+    (entry,) = minidynamo.debug.cache_entries(captured)
+    assert entry.hits == 1
