@@ -305,7 +305,7 @@ class BreakPlanner {
                                           [&](const Frame::UntouchedSlot& waiting) { return waiting.slot == slot; });
     const Source* source = object && !is_untouched ? tracer_.outside.source_of(object) : nullptr;
     if (is_untouched || source) {
-      if (frame.caller || !frame.is_of_resume_function()) return nullptr;
+      if (!frame.is_of_resume_function()) return nullptr;
       return source ? source->value.get() : object ? object : frame.untouched[slot].raw;
     }
     const bool has_ended = object && is_traced_generator(object) && !frame_of_generator(object);  // or it runs

@@ -123,14 +123,18 @@ void note_return(Tracer& tracer, const Frame& root) {
   for (const Frame::UntouchedSlot& waiting : root.untouched_stack) is_bound(waiting.source);
 }
 
-void note_exception_leaves(Tracer& tracer, const Frame& frame) {
-  for (int32_t local = 0; local < frame.prepared->locals_count; ++local) {
+void note_exception_leaves(Tracer& tracer, Frame& frame) {
+  let_go_of_stack(tracer, frame, 0);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  bool is_kept = false;
+  for (int32_t local = 0; local < frame.prepared->locals_count && !is_kept; ++local) {
     PyObject* object = frame.slots[local].get();
     if (object && PyCell_Check(object)) object = PyCell_GET(object);
-    if (!object || tracer.outside.source_of(object) || !end_may_be_seen(object)) continue;
-    tracer.give_up(BreakReason::Finalizer, "a traceback keeps an object whose end can be seen");
-    return;
+    is_kept = object && !tracer.outside.source_of(object) && end_may_be_seen(object);
   }
+  PyErr_Restore(type, value, traceback);
+  if (is_kept) tracer.give_up(BreakReason::Finalizer, "a traceback keeps an object whose end can be seen");
 }
 
 void drop_unused_functions(Tracer& tracer) {

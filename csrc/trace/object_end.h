@@ -26,7 +26,7 @@ void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth);
 void note_return(Tracer& tracer, const Frame& root);
 
 // An exception leaves an inlined frame, whose variables its traceback keeps alive. The trace ends if that may be seen.
-void note_exception_leaves(Tracer& tracer, const Frame& frame);
+void note_exception_leaves(Tracer& tracer, Frame& frame);
 
 // A frame has ended. What functions were made in it goes with it, unless something holds them: their closures may hold
 // a generator.
