@@ -192,7 +192,8 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
     Ref positional = arguments.positional();  // CPython's own message
     return Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
   }
-  if (tracer.executed >= tracer.limits.classes_until)
+  const long now = tracer.executed;  // a metaclass's __getattribute__ is traced below, before the class is made
+  if (now >= tracer.limits.classes_until)
     return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
   PyObject* bases = arguments.values[1].get();
   PyTypeObject* winner = _PyType_CalculateMetaclass(metaclass, bases);
@@ -218,7 +219,7 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
       PyTuple_GET_SIZE(bases) ? PyTuple_GET_ITEM(bases, 0) : reinterpret_cast<PyObject*>(&PyBaseObject_Type));
   MadeClasses::Making making(tracer.classes,
                              PyType_Check(reinterpret_cast<PyObject*>(first)) ? first : &PyBaseObject_Type,
-                             arguments.values[0].get(), tracer.executed);
+                             arguments.values[0].get(), now);
   Ref made = Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
   return tracer.broken() ? Ref() : made;
 }

@@ -635,9 +635,11 @@ class Run:
         if not found:
             return []
         # What is only so the first time in a process (a warning), or each time otherwise (memory that nobody wrote to).
-        again = self._observe_eagerly(change)
-        if again is None or differential.differences(expected, again, exact=True):
-            return differential.differences(again, actual, exact=self.exact) if again and again.lines != expected.lines else []
+        for value in (float("nan"), 1e30, 0.0):
+            _litter(value)
+            again = self._observe_eagerly(change)
+            if again is None or differential.differences(expected, again, exact=True):
+                return differential.differences(again, actual, exact=self.exact) if again and again.lines != expected.lines else []
         return found
 
     def _observe_eagerly(self, change: str) -> differential.Observation | None:
@@ -647,6 +649,12 @@ class Run:
                 return _without_addresses(self.observe(lambda target: target, change))
         except (Exception, differential.Hang):
             return None
+
+
+def _litter(value: float) -> None:
+    """Leaves a value in memory that is free, where a tensor that is not filled, or a kernel that reads beyond one, finds it."""
+    held = [torch.full((size,), value) for size in range(1, 65) for _ in range(8)]
+    del held
 
 
 def _without_addresses(observation: differential.Observation) -> differential.Observation:

@@ -9,6 +9,7 @@ import differential
 import guard_mutation
 import model_programs
 import pytest
+import torch
 
 import minidynamo
 
@@ -79,3 +80,14 @@ def test_a_change_that_is_not_guarded_is_found(tmp_path: pathlib.Path, monkeypat
     monkeypatch.setattr(minidynamo, "compile", remembering)
     found = {name for name, different in guard_mutation.findings(path, "eager") if different}
     assert {"arguments[1]['k']: another int", "globals['FACTOR']: another float", "globals['BOX'].items[0]: another int"} <= found
+
+
+def test_memory_that_nobody_wrote_to_is_no_difference(tmp_path: pathlib.Path) -> None:
+    """As with kernels of torch that read beyond a tensor of unusual strides (batch_norm of its running mean)."""
+    path = tmp_path / "unwritten.py"
+    path.write_text("import torch\n\ndef f(x):\n    return x * torch.empty(5)\n\ndef inputs():\n    return (torch.ones(5),)\n")
+    run = guard_mutation.Run(path)
+    for _ in range(5):
+        held = [torch.rand(5) for _ in range(20)]
+        del held
+        assert not guard_mutation.finding(run, "mode: no_grad", "eager")
