@@ -91,3 +91,12 @@ def test_memory_that_nobody_wrote_to_is_no_difference(tmp_path: pathlib.Path) ->
         held = [torch.rand(5) for _ in range(20)]
         del held
         assert not guard_mutation.finding(run, "mode: no_grad", "eager")
+
+
+def test_depth_of_an_endless_recursion_is_compared_roughly() -> None:
+    def seen(depth: int) -> str:
+        lines = ["call 0 result: raises RecursionError: maximum recursion depth exceeded", "traceback f:1" + " > g:2" * depth]
+        return guard_mutation._comparable(differential.Observation(lines, [])).lines[1]
+
+    assert seen(994) == seen(995) == "traceback f:1 > g:2 about 1000 times"
+    assert seen(500) != seen(995)
