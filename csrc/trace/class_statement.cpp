@@ -193,8 +193,7 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
     return Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
   }
   const long now = tracer.executed;  // a metaclass's __getattribute__ is traced below, before the class is made
-  if (now >= tracer.limits.classes_until)
-    return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
+  if (now >= tracer.limits.classes_until) return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
   PyObject* bases = arguments.values[1].get();
   PyTypeObject* winner = _PyType_CalculateMetaclass(metaclass, bases);
   if (!winner) return nullptr;

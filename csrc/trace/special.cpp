@@ -81,11 +81,13 @@ Ref done(bool ok) { return ok ? Ref::none() : Ref(); }
 
 }  // namespace
 
-// True, but for torch's own call of a module: it asks so as to leave out its handler of exceptions where code is captured,
-// and with it the hooks that are to run after an exception too (always_call=True). Here a handler is traced like all else.
+// True, but for torch's own call of a module: it asks so as to leave out its handler of exceptions where code is
+// captured, and with it the hooks that are to run after an exception too (always_call=True). Here a handler is traced
+// like all else.
 Ref is_compiling(Tracer& tracer, PyObject*, const Arguments&) {
   PyCodeObject* asks = tracer.frame ? tracer.frame->code() : nullptr;
-  const bool is_call_of_module = asks && PyUnicode_CompareWithASCIIString(asks->co_qualname, "Module._call_impl") == 0 &&
+  const bool is_call_of_module = asks &&
+                                 PyUnicode_CompareWithASCIIString(asks->co_qualname, "Module._call_impl") == 0 &&
                                  code_origin(asks->co_filename) == CodeOrigin::TorchModules;
   return Ref::boolean(!is_call_of_module);
 }

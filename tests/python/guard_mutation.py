@@ -369,9 +369,7 @@ def _another_result(function: types.FunctionType) -> Any:
 
 
 def _copied_function(function: types.FunctionType) -> types.FunctionType:
-    made = types.FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
+    made = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     made.__kwdefaults__ = function.__kwdefaults__
     made.__dict__.update(function.__dict__)
     return made
@@ -430,8 +428,9 @@ def _in_place(value: Any) -> Iterator[tuple[str, Apply]]:
         for name in [name for name, item in vars(type(value)).items() if isinstance(item, types.FunctionType)][:4]:
             if not name.startswith("__"):
                 method = getattr(value, name)
-                yield f"a method {name} of its own", lambda name=name, method=method: object.__setattr__(
-                    value, name, lambda *args, **kwargs: method(*args, **kwargs)
+                yield (
+                    f"a method {name} of its own",
+                    lambda name=name, method=method: object.__setattr__(value, name, lambda *args, **kwargs: method(*args, **kwargs)),
                 )
 
 
