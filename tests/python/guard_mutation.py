@@ -434,7 +434,7 @@ def _in_place(value: Any) -> Iterator[tuple[str, Apply]]:
                 )
 
 
-SPECIAL_METHODS: dict[str, Callable[..., Any]] = {
+SPECIAL_METHODS: dict[str, Any] = {
     "__bool__": lambda self: False,
     "__len__": lambda self: 0,
     "__eq__": lambda self, other: True,
@@ -454,6 +454,30 @@ SPECIAL_METHODS: dict[str, Callable[..., Any]] = {
     "__init__": lambda self, *args, **kwargs: None,
     "__enter__": lambda self: self,
     "__instancecheck__": lambda self, other: True,
+    "__subclasscheck__": lambda self, other: True,
+    "__subclasshook__": classmethod(lambda cls, other: True),
+    "__torch_function__": classmethod(lambda cls, function, types, args=(), kwargs=None: 1),
+    "__class_getitem__": classmethod(lambda cls, item: 1),
+    "__class__": property(lambda self: int),
+    "__get__": lambda self, owner, kind=None: 1,
+    "__set__": lambda self, owner, value: None,
+    "__set_name__": lambda self, owner, name: setattr(owner, "named", 1),
+    "__delattr__": lambda self, name: None,
+    "__exit__": lambda self, *args: True,
+    "__next__": lambda self: 1,
+    "__missing__": lambda self, key: 1,
+    "__setitem__": lambda self, key, value: None,
+    "__repr__": lambda self: "changed",
+    "__format__": lambda self, form: "changed",
+    "__float__": lambda self: 2.0,
+    "__mul__": lambda self, other: other,
+    "__iadd__": lambda self, other: self,
+    "__neg__": lambda self: 1,
+    "__ne__": lambda self, other: True,
+    "__gt__": lambda self, other: True,
+    "__copy__": lambda self: self,
+    "__deepcopy__": lambda self, memo: self,
+    "__reduce_ex__": lambda self, protocol: (int, (3,)),
 }
 
 
