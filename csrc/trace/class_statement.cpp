@@ -8,6 +8,7 @@
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/evaluate.h"
+#include "trace/object_end.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
 #include "trace/special.h"
@@ -273,8 +274,13 @@ Ref native_new(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const Arguments own{arguments.values.subspan(1), arguments.keyword_names};
   PyObject* first = own.positional_count() ? own.values[0].get() : nullptr;
   if (owner != reinterpret_cast<PyObject*>(&PyType_Type) || !first || !PyType_Check(first) ||
-      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(first), &PyType_Type))
+      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(first), &PyType_Type)) {
+    auto* type = first && PyType_Check(first) ? reinterpret_cast<PyTypeObject*>(first) : nullptr;
+    if (type && has_finalizer(tracer, type))
+      return tracer.give_up(BreakReason::Finalizer,
+                            std::string("an instance of ") + type->tp_name + " has a finalizer");
     return apply_rule(tracer, pure, callable, own);
+  }
   return make_class(tracer, reinterpret_cast<PyTypeObject*>(first),
                     Arguments{own.values.subspan(1), own.keyword_names});
 }
