@@ -637,12 +637,23 @@ class Run:
                 return
 
     def names(self) -> list[str]:
-        """The changes that there are."""
+        """The changes that there are, but those of what all loads of the program share (lists that a class of a library has): a change
+        of that would stay."""
+        with self._world() as world:
+            held = {place.path: place.value for place in places(world)}
+        if "torch.library" in self.path.read_text():  # which the two loads of a program would both want to define
+            held.clear()
+        with self._world() as world:
+            shared = {place.path for place in places(world) if _is_shared(place.value, held.get(place.path))}
+            found = [change.name for change in changes(world) if not _is_within(change.name.rpartition(": ")[0], shared)]
+        return [*(f"mode: {name}" for name in MODES), *dict.fromkeys(found)]
+
+    @contextlib.contextmanager
+    def _world(self) -> Iterator[World]:
         with differential._loaded(self.path) as program:
             calls = getattr(program, "calls", [program.inputs] * 2)
             keywords = program.keywords() if hasattr(program, "keywords") else {}
-            found = [change.name for change in changes(World(program, list(calls[0]()), keywords, self.is_model))]
-        return [*(f"mode: {name}" for name in MODES), *dict.fromkeys(found)]
+            yield World(program, list(calls[0]()), keywords, self.is_model)
 
     def differences(self, change: str, backend: str) -> list[str]:
         """What is not as it is eagerly after the change, for a person; empty where nothing is."""
@@ -672,6 +683,15 @@ class Run:
                 return _comparable(self.observe(lambda target: target, change))
         except (Exception, differential.Hang):
             return None
+
+
+def _is_shared(value: Any, before: Any) -> bool:
+    return value is before and (isinstance(value, (list, dict, set, collections.deque)) or type(value).__module__ == "__program__")
+
+
+def _is_within(path: str, outer: set[str]) -> bool:
+    """Whether a path is one of the others, or leads on from one."""
+    return any(path[:end] in outer for end in range(1, len(path) + 1) if end == len(path) or path[end] in ".[")
 
 
 def _litter(value: float) -> None:

@@ -100,3 +100,17 @@ def test_depth_of_an_endless_recursion_is_compared_roughly() -> None:
 
     assert seen(994) == seen(995) == "traceback f:1 > g:2 about 1000 times"
     assert seen(500) != seen(995)
+
+
+def test_what_loads_share_is_not_changed(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change would stay, and the runs that are compared would begin differently."""
+    monkeypatch.setattr(torch.nn.Linear, "plan", {"names": ["a"]}, raising=False)
+    path = tmp_path / "shared.py"
+    path.write_text(
+        "import torch\n\nPLAN = dict(torch.nn.Linear.plan)\nOWN = {'names': ['a']}\n\n"
+        "def f(x):\n    return x + len(PLAN) + len(OWN)\n\ndef inputs():\n    return (torch.ones(5),)\n"
+    )
+    names = guard_mutation.Run(path).names()
+    assert "globals['OWN']['names']: an element more" in names
+    assert "globals['PLAN']: a key more" in names
+    assert not [name for name in names if name.startswith("globals['PLAN']['names']")]
