@@ -703,7 +703,7 @@ def _litter(value: float) -> None:
 def _comparable(observation: differential.Observation) -> differential.Observation:
     lines = [re.sub(r"0x[0-9a-f]+", "0x...", line) for line in observation.lines]  # in texts of exceptions
     if any("raises RecursionError" in line for line in lines):  # how far it goes may differ by a frame or two
-        lines = [re.sub(r"(.{1,80}?)\1{99,}", _about_as_often, line) for line in lines]
+        lines = [re.sub(r"(.{1,80}?)\1{99,}( > .*)?", _about_as_often, line) for line in lines]  # and where it ends
     return differential.Observation(lines, observation.tensors)
 
 

@@ -100,6 +100,9 @@ def test_depth_of_an_endless_recursion_is_compared_roughly() -> None:
 
     assert seen(994) == seen(995) == "traceback f:1 > g:2 about 1000 times"
     assert seen(500) != seen(995)
+    assert guard_mutation._comparable(differential.Observation(["raises RecursionError", "f:1" + " > g:2" * 994 + " > g:1"], [])).lines[
+        1
+    ] == ("f:1 > g:2 about 1000 times")
 
 
 def test_what_loads_share_is_not_changed(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
