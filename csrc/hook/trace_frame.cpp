@@ -166,7 +166,8 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
         (!request.may_break && why.reason != BreakReason::UnsupportedResult))
       return traced;
     // A class cannot be made again by residual code: the statement that defines it has to run in Python.
-    limits.classes_until = *class_made_at;
+    // One that is made all the same, though its statement was to be a break: none may be made from the beginning on.
+    limits.classes_until = *class_made_at < limits.classes_until ? *class_made_at : 0;
   }
 }
 

@@ -62,10 +62,12 @@ void guard_is_no_subclass(Tracer& tracer, PyTypeObject* type, PyObject* classes)
 
 namespace {
 
-// What CPython keeps for an abstract class lies beneath an attribute that the program can take away.
-void guard_registry(Tracer& tracer, PyObject* abstract_class) {
-  static PyObject* const name = interned("_abc_impl");
-  if (PyType_Check(abstract_class)) lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(abstract_class), name);
+// What CPython keeps for an abstract class lies beneath an attribute that the program can take away; and before it
+// looks there, and where it does not find the answer, it calls what lies beneath two others, which the program can set.
+void guard_what_decides(Tracer& tracer, PyObject* abstract_class) {
+  static PyObject* const names[] = {interned("_abc_impl"), interned("__subclasscheck__"), interned("__subclasshook__")};
+  if (!PyType_Check(abstract_class)) return;
+  for (PyObject* name : names) lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(abstract_class), name);
 }
 
 // A class that the trace makes is abstract if it inherits methods that are: asked for here first, with guards.
@@ -103,7 +105,7 @@ Ref abc_init(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 }
 
 Ref abc_subclasscheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (!arguments.values.empty()) guard_registry(tracer, arguments.values[0].get());
+  if (!arguments.values.empty()) guard_what_decides(tracer, arguments.values[0].get());
   Ref is = call_natively(tracer, callable, arguments);
   if (is.is(Py_False) && PyType_Check(arguments.values[0].get()) && PyType_Check(arguments.values[1].get()))
     guard_answer(tracer, reinterpret_cast<PyTypeObject*>(arguments.values[1].get()), arguments.values[0].get());
@@ -113,7 +115,7 @@ Ref abc_subclasscheck(Tracer& tracer, PyObject* callable, const Arguments& argum
 Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.size() != 2 || arguments.keyword_names || !PyType_Check(arguments.values[0].get()))
     return call_natively(tracer, callable, arguments);
-  guard_registry(tracer, arguments.values[0].get());
+  guard_what_decides(tracer, arguments.values[0].get());
   PyObject* object = arguments.values[1].get();
   if (PyTypeObject* shown = shown_type(object)) {
     const Ref classes[] = {arguments.values[0], Ref::borrow(reinterpret_cast<PyObject*>(shown))};

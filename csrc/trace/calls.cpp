@@ -20,6 +20,7 @@
 #include "trace/known_types.h"
 #include "trace/native_callback.h"
 #include "trace/numpy_scalars.h"
+#include "trace/object_end.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
 #include "trace/shown_type.h"
@@ -382,8 +383,7 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
 Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   static PyObject* const new_name = interned("__new__");
   static PyObject* const init_name = interned("__init__");
-  static PyObject* const del_name = interned("__del__");
-  if (lookup_in_class(tracer, type, del_name))
+  if (has_finalizer(tracer, type))
     return tracer.give_up(BreakReason::Finalizer, std::string("an instance of ") + type->tp_name + " has a finalizer");
   const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
   if (!is_metaclass && !is_safe_native_base(native_base(type)))

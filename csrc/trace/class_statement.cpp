@@ -8,6 +8,7 @@
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/evaluate.h"
+#include "trace/object_end.h"
 #include "trace/operations.h"
 #include "trace/rules.h"
 #include "trace/special.h"
@@ -192,8 +193,8 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
     Ref positional = arguments.positional();  // CPython's own message
     return Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
   }
-  if (tracer.executed >= tracer.limits.classes_until)
-    return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
+  const long now = tracer.executed;  // a metaclass's __getattribute__ is traced below, before the class is made
+  if (now >= tracer.limits.classes_until) return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
   PyObject* bases = arguments.values[1].get();
   PyTypeObject* winner = _PyType_CalculateMetaclass(metaclass, bases);
   if (!winner) return nullptr;
@@ -218,7 +219,7 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
       PyTuple_GET_SIZE(bases) ? PyTuple_GET_ITEM(bases, 0) : reinterpret_cast<PyObject*>(&PyBaseObject_Type));
   MadeClasses::Making making(tracer.classes,
                              PyType_Check(reinterpret_cast<PyObject*>(first)) ? first : &PyBaseObject_Type,
-                             arguments.values[0].get(), tracer.executed);
+                             arguments.values[0].get(), now);
   Ref made = Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
   return tracer.broken() ? Ref() : made;
 }
@@ -273,8 +274,13 @@ Ref native_new(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const Arguments own{arguments.values.subspan(1), arguments.keyword_names};
   PyObject* first = own.positional_count() ? own.values[0].get() : nullptr;
   if (owner != reinterpret_cast<PyObject*>(&PyType_Type) || !first || !PyType_Check(first) ||
-      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(first), &PyType_Type))
+      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(first), &PyType_Type)) {
+    auto* type = first && PyType_Check(first) ? reinterpret_cast<PyTypeObject*>(first) : nullptr;
+    if (type && has_finalizer(tracer, type))
+      return tracer.give_up(BreakReason::Finalizer,
+                            std::string("an instance of ") + type->tp_name + " has a finalizer");
     return apply_rule(tracer, pure, callable, own);
+  }
   return make_class(tracer, reinterpret_cast<PyTypeObject*>(first),
                     Arguments{own.values.subspan(1), own.keyword_names});
 }

@@ -9,6 +9,7 @@
 #include "python/type_version.h"
 #include "trace/attributes.h"
 #include "trace/calls.h"
+#include "trace/object_end.h"
 #include "trace/operations.h"
 #include "trace/tensor_calls.h"
 
@@ -31,6 +32,7 @@ Ref copy_with_entered_parts(Tracer& tracer, PyObject* exception) {
   if (Ref override = lookup_in_class(tracer, type, getattribute_name); override && PyFunction_Check(override.get()))
     return nullptr;
   PyTypeObject* base = native_base(type);
+  if (has_finalizer(tracer, type)) return nullptr;
   Ref args = native_part(tracer, exception, "args");
   if (!args || !PyTuple_Check(args.get())) return nullptr;
   if (has_fake(args.get())) return tracer.give_up(BreakReason::TensorToText, "a tensor is turned into text");

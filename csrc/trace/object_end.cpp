@@ -5,6 +5,7 @@
 #include "python/dict_version.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "trace/attributes.h"
 #include "trace/evaluate.h"
 #include "trace/generator.h"
 #include "trace/outside.h"
@@ -77,6 +78,11 @@ bool is_in_slot(const Frame& frame, PyObject* object, size_t but) noexcept {
 }
 
 }  // namespace
+
+bool has_finalizer(Tracer& tracer, PyTypeObject* type) {
+  static PyObject* const del_name = interned("__del__");
+  return is_python_class(type) && lookup_in_class(tracer, type, del_name);
+}
 
 bool end_may_be_seen(PyObject* object) { return may_be_seen(object, 0); }
 

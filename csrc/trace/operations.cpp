@@ -23,6 +23,7 @@
 #include "trace/outside_iterator.h"
 #include "trace/rules.h"
 #include "trace/tensor_calls.h"
+#include "trace/tensor_index.h"
 
 namespace minidynamo {
 namespace {
@@ -214,34 +215,6 @@ Ref python_class_getitem(Tracer& tracer, PyObject* container) {
 }
 
 Ref checked(Tracer& tracer, PyObject* result) { return adopt_result(tracer, Ref::steal(result)); }
-
-// A key of a tensor: objects with __index__ become the ints that they stand for.
-Ref tensor_index(Tracer& tracer, PyObject* key) {
-  if (is_fake(key) || is_constant(key)) return Ref::borrow(key);
-  if (!expose(tracer, key)) return nullptr;
-  if (PyTuple_CheckExact(key)) {
-    Ref indices = Ref::made(PyTuple_New(PyTuple_GET_SIZE(key)));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
-      Ref index = tensor_index(tracer, PyTuple_GET_ITEM(key, i));
-      if (!index) return nullptr;
-      PyTuple_SET_ITEM(indices.get(), i, index.release());
-    }
-    return indices;
-  }
-  if (PySlice_Check(key)) {
-    auto* slice = reinterpret_cast<PySliceObject*>(key);
-    Ref parts[3];
-    for (int i = 0; i < 3; ++i) {
-      parts[i] = tensor_index(tracer, i == 0 ? slice->start : i == 1 ? slice->stop : slice->step);
-      if (!parts[i]) return nullptr;
-    }
-    return Ref::made(PySlice_New(parts[0].get(), parts[1].get(), parts[2].get()));
-  }
-  if (PyLong_Check(key) || !Py_TYPE(key)->tp_as_number || !Py_TYPE(key)->tp_as_number->nb_index)
-    return Ref::borrow(key);
-  guard_special_methods(tracer, key);
-  return adopt_result(tracer, Ref::steal(PyNumber_Index(key)));
-}
 
 // torch takes NumPy's numbers for Python's.
 Ref number_beside_tensor(PyObject* object) {

@@ -17,6 +17,7 @@
 #include "trace/generic_alias.h"
 #include "trace/known_types.h"
 #include "trace/mapping_proxy.h"
+#include "trace/object_end.h"
 #include "trace/outside_iterator.h"
 #include "trace/special_methods.h"
 #include "trace/tensor_calls.h"
@@ -382,6 +383,7 @@ Ref Outside::enter_tuple(Tracer& tracer, Source* source) {
   }
   if (type != &PyTuple_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !is_record_of_constants(raw))
     return enter_opaque(tracer, source);
+  if (has_finalizer(tracer, type)) return enter_opaque(tracer, source);
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   tracer.guards.add(source, GuardKind::Length, tracer.origin());
   const Py_ssize_t count = PyTuple_GET_SIZE(raw);
@@ -412,6 +414,7 @@ Ref Outside::enter_container(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   PyTypeObject* type = Py_TYPE(raw);
   PyTypeObject* base = container_base(type);
+  if (has_finalizer(tracer, type)) return enter_opaque(tracer, source);
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   Ref nothing = Ref::made(PyTuple_New(0));
   Ref object = Ref::steal(base->tp_new(type, nothing.get(), nullptr));

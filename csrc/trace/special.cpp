@@ -9,6 +9,7 @@
 #include "tensor/tensor_facts.h"
 #include "trace/abstract_classes.h"
 #include "trace/attributes.h"
+#include "trace/code_origin.h"
 #include "trace/exception_text.h"
 #include "trace/known_types.h"
 #include "trace/library.h"
@@ -80,7 +81,16 @@ Ref done(bool ok) { return ok ? Ref::none() : Ref(); }
 
 }  // namespace
 
-Ref always_true(Tracer&, PyObject*, const Arguments&) { return Ref::boolean(true); }
+// True, but for torch's own call of a module: it asks so as to leave out its handler of exceptions where code is
+// captured, and with it the hooks that are to run after an exception too (always_call=True). Here a handler is traced
+// like all else.
+Ref is_compiling(Tracer& tracer, PyObject*, const Arguments&) {
+  PyCodeObject* asks = tracer.frame ? tracer.frame->code() : nullptr;
+  const bool is_call_of_module = asks &&
+                                 PyUnicode_CompareWithASCIIString(asks->co_qualname, "Module._call_impl") == 0 &&
+                                 code_origin(asks->co_filename) == CodeOrigin::TorchModules;
+  return Ref::boolean(!is_call_of_module);
+}
 
 Ref builtin_issubclass(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (takes(arguments, 2, 2)) guard_class_check(tracer, argument(arguments, 0), argument(arguments, 1));

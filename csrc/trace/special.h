@@ -6,7 +6,7 @@
 namespace minidynamo::special {
 
 #define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
-SPECIAL(always_true);
+SPECIAL(is_compiling);
 SPECIAL(builtin_isinstance);
 SPECIAL(builtin_issubclass);
 SPECIAL(builtin_len);

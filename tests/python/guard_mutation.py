@@ -369,9 +369,7 @@ def _another_result(function: types.FunctionType) -> Any:
 
 
 def _copied_function(function: types.FunctionType) -> types.FunctionType:
-    made = types.FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
+    made = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     made.__kwdefaults__ = function.__kwdefaults__
     made.__dict__.update(function.__dict__)
     return made
@@ -430,12 +428,13 @@ def _in_place(value: Any) -> Iterator[tuple[str, Apply]]:
         for name in [name for name, item in vars(type(value)).items() if isinstance(item, types.FunctionType)][:4]:
             if not name.startswith("__"):
                 method = getattr(value, name)
-                yield f"a method {name} of its own", lambda name=name, method=method: object.__setattr__(
-                    value, name, lambda *args, **kwargs: method(*args, **kwargs)
+                yield (
+                    f"a method {name} of its own",
+                    lambda name=name, method=method: object.__setattr__(value, name, lambda *args, **kwargs: method(*args, **kwargs)),
                 )
 
 
-SPECIAL_METHODS: dict[str, Callable[..., Any]] = {
+SPECIAL_METHODS: dict[str, Any] = {
     "__bool__": lambda self: False,
     "__len__": lambda self: 0,
     "__eq__": lambda self, other: True,
@@ -455,6 +454,30 @@ SPECIAL_METHODS: dict[str, Callable[..., Any]] = {
     "__init__": lambda self, *args, **kwargs: None,
     "__enter__": lambda self: self,
     "__instancecheck__": lambda self, other: True,
+    "__subclasscheck__": lambda self, other: True,
+    "__subclasshook__": classmethod(lambda cls, other: True),
+    "__torch_function__": classmethod(lambda cls, function, types, args=(), kwargs=None: 1),
+    "__class_getitem__": classmethod(lambda cls, item: 1),
+    "__class__": property(lambda self: int),
+    "__get__": lambda self, owner, kind=None: 1,
+    "__set__": lambda self, owner, value: None,
+    "__set_name__": lambda self, owner, name: setattr(owner, "named", 1),
+    "__delattr__": lambda self, name: None,
+    "__exit__": lambda self, *args: True,
+    "__next__": lambda self: 1,
+    "__missing__": lambda self, key: 1,
+    "__setitem__": lambda self, key, value: None,
+    "__repr__": lambda self: "changed",
+    "__format__": lambda self, form: "changed",
+    "__float__": lambda self: 2.0,
+    "__mul__": lambda self, other: other,
+    "__iadd__": lambda self, other: self,
+    "__neg__": lambda self: 1,
+    "__ne__": lambda self, other: True,
+    "__gt__": lambda self, other: True,
+    "__copy__": lambda self: self,
+    "__deepcopy__": lambda self, memo: self,
+    "__reduce_ex__": lambda self, protocol: (int, (3,)),
 }
 
 
@@ -614,12 +637,23 @@ class Run:
                 return
 
     def names(self) -> list[str]:
-        """The changes that there are."""
+        """The changes that there are, but those of what all loads of the program share (lists that a class of a library has): a change
+        of that would stay."""
+        with self._world() as world:
+            held = {place.path: place.value for place in places(world)}
+        if "torch.library" in self.path.read_text():  # which the two loads of a program would both want to define
+            held.clear()
+        with self._world() as world:
+            shared = {place.path for place in places(world) if _is_shared(place.value, held.get(place.path))}
+            found = [change.name for change in changes(world) if not _is_within(change.name.rpartition(": ")[0], shared)]
+        return [*(f"mode: {name}" for name in MODES), *dict.fromkeys(found)]
+
+    @contextlib.contextmanager
+    def _world(self) -> Iterator[World]:
         with differential._loaded(self.path) as program:
             calls = getattr(program, "calls", [program.inputs] * 2)
             keywords = program.keywords() if hasattr(program, "keywords") else {}
-            found = [change.name for change in changes(World(program, list(calls[0]()), keywords, self.is_model))]
-        return [*(f"mode: {name}" for name in MODES), *dict.fromkeys(found)]
+            yield World(program, list(calls[0]()), keywords, self.is_model)
 
     def differences(self, change: str, backend: str) -> list[str]:
         """What is not as it is eagerly after the change, for a person; empty where nothing is."""
@@ -630,28 +664,51 @@ class Run:
         with minidynamo.config.patch(recompile_limit=64):
             actual = self.observe(lambda target: minidynamo.compile(target, backend=backends.resolve(backend)), change)
         minidynamo.reset()
-        actual = _without_addresses(actual)
+        actual = _comparable(actual)
         found = differential.differences(expected, actual, exact=self.exact)
         if not found:
             return []
         # What is only so the first time in a process (a warning), or each time otherwise (memory that nobody wrote to).
-        again = self._observe_eagerly(change)
-        if again is None or differential.differences(expected, again, exact=True):
-            return differential.differences(again, actual, exact=self.exact) if again and again.lines != expected.lines else []
+        for value in (float("nan"), 1e30, 0.0):
+            _litter(value)
+            again = self._observe_eagerly(change)
+            if again is None or differential.differences(expected, again, exact=True):
+                return differential.differences(again, actual, exact=self.exact) if again and again.lines != expected.lines else []
         return found
 
     def _observe_eagerly(self, change: str) -> differential.Observation | None:
         """None: it has no end, or what comes after the calls fails (backward passes, removing hooks): nothing to compare with."""
         try:
             with differential.bounded(SECONDS_PER_RUN):
-                return _without_addresses(self.observe(lambda target: target, change))
+                return _comparable(self.observe(lambda target: target, change))
         except (Exception, differential.Hang):
             return None
 
 
-def _without_addresses(observation: differential.Observation) -> differential.Observation:
+def _is_shared(value: Any, before: Any) -> bool:
+    return value is before and (isinstance(value, (list, dict, set, collections.deque)) or type(value).__module__ == "__program__")
+
+
+def _is_within(path: str, outer: set[str]) -> bool:
+    """Whether a path is one of the others, or leads on from one."""
+    return any(path[:end] in outer for end in range(1, len(path) + 1) if end == len(path) or path[end] in ".[")
+
+
+def _litter(value: float) -> None:
+    """Leaves a value in memory that is free, where a tensor that is not filled, or a kernel that reads beyond one, finds it."""
+    held = [torch.full((size,), value) for size in range(1, 65) for _ in range(8)]
+    del held
+
+
+def _comparable(observation: differential.Observation) -> differential.Observation:
     lines = [re.sub(r"0x[0-9a-f]+", "0x...", line) for line in observation.lines]  # in texts of exceptions
+    if any("raises RecursionError" in line for line in lines):  # how far it goes may differ by a frame or two
+        lines = [re.sub(r"(.{1,80}?)\1{99,}( > .*)?", _about_as_often, line) for line in lines]  # and where it ends
     return differential.Observation(lines, observation.tensors)
+
+
+def _about_as_often(repeated: re.Match[str]) -> str:
+    return f"{repeated[1]} about {50 * round(len(repeated[0]) / len(repeated[1]) / 50)} times"
 
 
 def chosen(run: Run, share: int = 1, seed: int = 0, most: int | None = None) -> list[str]:

@@ -9,6 +9,7 @@ import differential
 import guard_mutation
 import model_programs
 import pytest
+import torch
 
 import minidynamo
 
@@ -79,3 +80,40 @@ def test_a_change_that_is_not_guarded_is_found(tmp_path: pathlib.Path, monkeypat
     monkeypatch.setattr(minidynamo, "compile", remembering)
     found = {name for name, different in guard_mutation.findings(path, "eager") if different}
     assert {"arguments[1]['k']: another int", "globals['FACTOR']: another float", "globals['BOX'].items[0]: another int"} <= found
+
+
+def test_memory_that_nobody_wrote_to_is_no_difference(tmp_path: pathlib.Path) -> None:
+    """As with kernels of torch that read beyond a tensor of unusual strides (batch_norm of its running mean)."""
+    path = tmp_path / "unwritten.py"
+    path.write_text("import torch\n\ndef f(x):\n    return x * torch.empty(5)\n\ndef inputs():\n    return (torch.ones(5),)\n")
+    run = guard_mutation.Run(path)
+    for _ in range(5):
+        held = [torch.rand(5) for _ in range(20)]
+        del held
+        assert not guard_mutation.finding(run, "mode: no_grad", "eager")
+
+
+def test_depth_of_an_endless_recursion_is_compared_roughly() -> None:
+    def seen(depth: int) -> str:
+        lines = ["call 0 result: raises RecursionError: maximum recursion depth exceeded", "traceback f:1" + " > g:2" * depth]
+        return guard_mutation._comparable(differential.Observation(lines, [])).lines[1]
+
+    assert seen(994) == seen(995) == "traceback f:1 > g:2 about 1000 times"
+    assert seen(500) != seen(995)
+    assert guard_mutation._comparable(differential.Observation(["raises RecursionError", "f:1" + " > g:2" * 994 + " > g:1"], [])).lines[
+        1
+    ] == ("f:1 > g:2 about 1000 times")
+
+
+def test_what_loads_share_is_not_changed(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change would stay, and the runs that are compared would begin differently."""
+    monkeypatch.setattr(torch.nn.Linear, "plan", {"names": ["a"]}, raising=False)
+    path = tmp_path / "shared.py"
+    path.write_text(
+        "import torch\n\nPLAN = dict(torch.nn.Linear.plan)\nOWN = {'names': ['a']}\n\n"
+        "def f(x):\n    return x + len(PLAN) + len(OWN)\n\ndef inputs():\n    return (torch.ones(5),)\n"
+    )
+    names = guard_mutation.Run(path).names()
+    assert "globals['OWN']['names']: an element more" in names
+    assert "globals['PLAN']: a key more" in names
+    assert not [name for name in names if name.startswith("globals['PLAN']['names']")]
