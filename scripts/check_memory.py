@@ -29,7 +29,8 @@ FORBIDDEN = {
     r"\bPyDict_GetItemString\(": "named_item() says if memory was refused",
     r"\bPyThreadState_New\(": "it crashes without memory; _PyThreadState_Prealloc does not",
     r"\{\"\w+\", (?!entry<|nullptr)\w+, METH_": "what CPython calls is an entry<...>",
-    r"\.(?:tp_new|tp_call|tp_iternext|tp_getattro|tp_repr|tp_descr_get) = (?!entry<|PyVectorcall_Call|PyType_GenericNew)": "what CPython calls is an entry<...>",
+    r"\.(?:tp_new|tp_call|tp_iternext|tp_getattro|tp_repr|tp_descr_get) = "
+    r"(?!entry<|PyVectorcall_Call|PyType_GenericNew)": "what CPython calls is an entry<...>",
 }
 OWN = {"python/out_of_memory.cpp", "python/out_of_memory.h", "hook/capture.cpp", "hook/trace_frame.cpp"}  # may clear errors themselves
 

@@ -1,8 +1,6 @@
 # graphs: 0
 """A loop over a generator is left by an exception: what the generator has left to do comes before any handler."""
 
-import torch
-
 LOG = []
 
 

@@ -11,6 +11,7 @@ Python's allocators fail by `_testcapi.set_nomemory`; `operator new` by `failing
     python tests/python/out_of_memory.py [--native] [--cold] [--case NAME] [--step N] [--stride N] [--only K] [--all-from-there]
 """
 
+import _testcapi
 import argparse
 import ctypes
 import dataclasses
@@ -24,7 +25,6 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import _testcapi
 import torch
 import torch.fx.graph_module
 
@@ -57,7 +57,9 @@ def fresh(function: Any) -> Any:
     """A function with the same code and no code object in common."""
     code = function.__code__
     nested = tuple(
-        fresh(types.FunctionType(c, {}, closure=tuple(types.CellType() for _ in c.co_freevars))).__code__ if isinstance(c, types.CodeType) else c
+        fresh(types.FunctionType(c, {}, closure=tuple(types.CellType() for _ in c.co_freevars))).__code__
+        if isinstance(c, types.CodeType)
+        else c
         for c in code.co_consts
     )
     copy = types.FunctionType(
@@ -144,7 +146,7 @@ def closures() -> Made:
             x = function(x)
         log.append(count)
         order = sorted([3, 1, 2], key=lambda v: -v)
-        return x, step, order, list(map(lambda v: v + 1, order)), max(order, key=lambda v: v % 3), rest
+        return x, step, order, list(map(abs, order)), max(order, key=lambda v: v % 3), rest
 
     return program, [(torch.ones(2), [], 5, "rest") for _ in range(2)]
 
@@ -165,7 +167,7 @@ def generators() -> Made:
         second = walk.send(first + 1)
         walk.close()
         squares = {i: i * i for i in range(3)}
-        return first + second, [p for p in pieces(x)][-1], squares, sum(v for v in squares.values())
+        return first + second, list(pieces(x))[-1], squares, sum(v for v in squares.values())
 
     return program, [(torch.ones(2), []) for _ in range(2)]
 
@@ -532,7 +534,7 @@ def search_calls(memory: Any) -> int:
 def warm_up(cases: Iterable[str]) -> None:
     """So that what is made once in a process is there."""
     for case in cases:
-        function, calls = CASES[case]()
+        function, _ = CASES[case]()
         for _ in range(2):
             captured = minidynamo.optimize(backend)(fresh(function))
             for args in CASES[case]()[1]:

@@ -13,7 +13,7 @@ import minidynamo
 
 _HERE = pathlib.Path(__file__).parent
 _FULL = bool(os.environ.get("MINIDYNAMO_FULL"))
-_CASES = "containers attributes classes closures generators breaks recompiles exceptions modules".split()
+_CASES = ["containers", "attributes", "classes", "closures", "generators", "breaks", "recompiles", "exceptions", "modules"]
 
 
 def _search(*arguments: object, **environment: str) -> None:
