@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 
 LOG = []
+KEPT = []  # arguments of earlier calls end when whoever called lets go of them
 
 
 class Plain:
@@ -43,7 +44,8 @@ def f(x, pair, items, plain):
 
 def inputs():
     x = torch.ones(2)
-    return x, Pair(x + 1), Items([3, 4]), Plain(5)
+    KEPT.append((x, Pair(x + 1), Items([3, 4]), Plain(5)))
+    return KEPT[-1]
 
 
 def with_finalizers():
