@@ -190,14 +190,14 @@ TEST_CASE("the kinds of a resume function's arguments", "[break_code]") {
                {{Argument::Kind::Value, value},
                 {Argument::Kind::Result, 0},
                 constant(str("constant")),
-                {Argument::Kind::Tuple,
+                {Argument::Kind::List,
                  0,
                  nullptr,
-                 {{Argument::Kind::Value, value}, constant(integer(5)), {Argument::Kind::Tuple, 0, nullptr, {}}}}},
+                 {{Argument::Kind::Value, value}, constant(integer(5)), {Argument::Kind::List, 0, nullptr, {}}}}},
                1);
   CHECK(broken.outcome() ==
         "'next returned' [('callee', (), {}, [('outer', 101, 'program')], None), "
-        "('next', 'value', 0, 'constant', ('value', 5, ()), None)]");
+        "('next', 'value', 0, 'constant', ['value', 5, []], None)]");
 }
 
 TEST_CASE("without an instruction only the resume function is called", "[break_code]") {

@@ -117,16 +117,24 @@ TEST_CASE("where an iterator over a dict stands", "[iterators]") {
     for (Py_ssize_t given = 0; given <= 3; ++given) {
       const DictIteration at = look_at_dict_iterator(iterator);
       CHECK(at.dict == program["d"]);
-      CHECK(at.given == given);
-      CHECK_FALSE(at.is_stale);
+      CHECK(at.passed == given);
+      CHECK(at.size == 3);
+      CHECK(at.left == 3 - given);
+      CHECK_FALSE(is_stale_dict_iterator(iterator));
       program.run("next(it, None)");
     }
     CHECK_FALSE(look_at_dict_iterator(iterator).dict);  // it has noticed its end
     program.run("it = iter(other." + std::string(view) + "())\nnext(it)\nother['d'] = 4");
     const DictIteration stale = look_at_dict_iterator(program["it"]);
     CHECK(stale.dict == program["other"]);
-    CHECK(stale.given == 1);
-    CHECK(stale.is_stale);
+    CHECK(stale.passed == 1);
+    CHECK(stale.size == 3);
+    CHECK(stale.left == 2);
+    CHECK(is_stale_dict_iterator(program["it"]));
+    program.run("placed = iter(other." + std::string(view) + "())\ndel other['a']");
+    place_dict_iterator(program["placed"], 1, 3, 2);
+    CHECK_FALSE(is_stale_dict_iterator(program["placed"]));
+    CHECK(program.text("[item for item in placed]") == program.text("list(other." + std::string(view) + "())[1:]"));
   }
   Program others("");
   for (const char* expression : {"iter([1])", "{}.keys()", "reversed({1: 2})", "iter({1})"}) {

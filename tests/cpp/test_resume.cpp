@@ -373,9 +373,10 @@ std::optional<Continuation> continue_from(const std::vector<ObservedFrame>& fram
     const bool in_call = i > 0;
     if (in_call != (frames[i].stack.size() < layout_at(place).size())) return {};  // in a PRECALL
     if (!in_call && place.instruction > 0 && bytecode.instructions[place.instruction - 1].op == Op::KW_NAMES) return {};
+    const bool is_callee = i + 1 < frames.size();
+    const ResumePlace::Kind kind = in_call ? ResumePlace::Kind::InCall : ResumePlace::Kind::Before;
     const ResumeFunction* resume =
-        resume_at(*place.prepared, {in_call ? ResumePlace::Kind::InCall : ResumePlace::Kind::Before, place.instruction},
-                  bound_in(frames[i]));
+        resume_at(*place.prepared, {kind, place.instruction, is_callee}, bound_in(frames[i]));
     if (!resume) PyErr_Print();
     REQUIRE(resume);
     Ref arguments = Ref::steal(PyList_New(0));
@@ -388,7 +389,7 @@ std::optional<Continuation> continue_from(const std::vector<ObservedFrame>& fram
       PyList_Append(arguments.get(), argument.get());
     }
     made.function = function_of(*resume, PyFunction_GET_GLOBALS(frames[i].function));
-    made.arguments = Ref::steal(PyList_AsTuple(arguments.get()));
+    made.arguments = is_callee ? arguments : Ref::steal(PyList_AsTuple(arguments.get()));
     handled = handled_outside(place, handled);
   }
   made.handled = handled;
@@ -792,11 +793,11 @@ TEST_CASE("a resume function's frame stands in the original", "[resume]") {
 
 TEST_CASE("the call in a prologue raises where the original's call does", "[resume]") {
   Program program(
-      "def g():\n"
+      "def g(arguments):\n"
       "    raise ValueError('from g')\n"
       "def f(x):\n"
       "    try:\n"
-      "        x = g()\n"
+      "        x = g([])\n"
       "    except ValueError as error:\n"
       "        return str(error), error.__traceback__.tb_lineno, "
       "error.__traceback__.tb_next.tb_frame.f_code.co_name\n");
@@ -805,7 +806,7 @@ TEST_CASE("the call in a prologue raises where the original's call does", "[resu
                                          std::vector<bool>(f->locals_count, true));
   REQUIRE(made);
   REQUIRE(made->parameters.size() == 2);  // `x` is written before it is read
-  const Ref result = call(*made, program.names(), {program["g"], Ref::steal(PyTuple_New(0)).get()});
+  const Ref result = call(*made, program.names(), {program["g"], Ref::steal(PyList_New(0)).get()});
   program.set("result", checked(Ref(result).release()).get());
   CHECK(program.text("result") == "('from g', 5, 'g')");
   forget();
