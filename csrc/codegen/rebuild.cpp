@@ -325,6 +325,18 @@ PyObject* placed_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t coun
   return made.release();
 }
 
+PyObject* placed_list_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2 || !PyList_Check(arguments[0])) {
+    PyErr_SetString(PyExc_TypeError, "placed_list_iterator(list, index)");
+    return nullptr;
+  }
+  const Py_ssize_t index = PyLong_AsSsize_t(arguments[1]);
+  if (index < 0) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_ValueError, "index %zd", index);
+  Ref made = Ref::steal(PyList_Type.tp_iter(arguments[0]));  // a subclass may have an __iter__ of its own
+  if (made) place_list_iterator(made.get(), index);
+  return made.release();
+}
+
 PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2 || !PyExceptionInstance_Check(arguments[0]) || !PyLong_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "drop_traceback(exception, count)");
@@ -367,6 +379,7 @@ PyObject* set_state_callable() { return callable<set_state>("set_state"); }
 PyObject* rebuild_generator_callable() { return callable<rebuild_generator>("rebuild_generator"); }
 PyObject* advance_iterator_callable() { return callable<advance_iterator>("advance_iterator"); }
 PyObject* placed_iterator_callable() { return callable<placed_iterator>("placed_iterator"); }
+PyObject* placed_list_iterator_callable() { return callable<placed_list_iterator>("placed_list_iterator"); }
 PyObject* drop_traceback_callable() { return callable<drop_traceback>("drop_traceback"); }
 
 bool is_rebuildable(PyTypeObject* type) noexcept {

@@ -28,8 +28,9 @@ PyObject* set_state_callable();        // (object, state): object.__setstate__(s
 // (resume function, args, started, name, qualname): if it has started, run up to where it was suspended
 PyObject* rebuild_generator_callable();
 PyObject* advance_iterator_callable();  // (iterator, count): drops that many items
-// (view of a dict, items behind, size of the dict, steps before it): an iterator that stands there.
+// (view of a dict, items behind, size of the dict, steps before it), (list, index): an iterator that stands there.
 PyObject* placed_iterator_callable();
+PyObject* placed_list_iterator_callable();
 PyObject* drop_traceback_callable();  // (exception, count): takes the outermost entries off its traceback
 
 // Whether instances of the class can be taken apart and made again by the above: Python classes over object and the

@@ -257,6 +257,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     return call(reinterpret_cast<PyObject*>(&PyByteArray_Type), {bytes.get()});
   }
   if (is_dict_iterator(type)) return dict_iterator(object);
+  if (type == &PyListIter_Type && iterated_container(object)) return list_iterator(object);
   if (is_plain_builtin_type(type)) return reduced(object);
   return refuse(std::string("a ") + type->tp_name + " leaves the trace");
 }
@@ -652,6 +653,13 @@ ValueId ValuePlanner::reduced(PyObject* object) {
   if (made != kNoValue && count == 3 && PyTuple_GET_ITEM(parts.get(), 2) != Py_None)
     states_.emplace_back(object, PyTuple_GET_ITEM(parts.get(), 2));
   return made;
+}
+
+// Put where it stood: it may be behind the end of a list that has become shorter.
+ValueId ValuePlanner::list_iterator(PyObject* object) {
+  const Ref index = Ref::made(PyLong_FromSsize_t(list_iterator_index(object)));
+  keep_alive(index);
+  return call(placed_list_iterator_callable(), {iterated_container(object), index.get()});
 }
 
 // Made over the dict again, so that it notices changes of its size.

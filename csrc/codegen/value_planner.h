@@ -124,6 +124,7 @@ class ValuePlanner {
   ValueId exception(PyObject* object);
   ValueId reduced(PyObject* object);
   ValueId dict_iterator(PyObject* object);
+  ValueId list_iterator(PyObject* object);
   ValueId dict_view(PyObject* object);
   ValueId generator(PyObject* object);
 };

@@ -48,6 +48,14 @@ void place_dict_iterator(PyObject* iterator, Py_ssize_t passed, Py_ssize_t size,
   over->left = left;
 }
 
+Py_ssize_t list_iterator_index(PyObject* iterator) noexcept {
+  return reinterpret_cast<SequenceIterator*>(iterator)->index;
+}
+
+void place_list_iterator(PyObject* iterator, Py_ssize_t index) noexcept {
+  reinterpret_cast<SequenceIterator*>(iterator)->index = index;
+}
+
 bool can_peek(PyTypeObject* type) noexcept {
   return type == &PyListIter_Type || type == &PyTupleIter_Type || type == &PyRangeIter_Type || is_dict_iterator(type);
 }

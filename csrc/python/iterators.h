@@ -27,6 +27,11 @@ DictIteration look_at_dict_iterator(PyObject* iterator) noexcept;
 // A new iterator over a dict of equal items put there.
 void place_dict_iterator(PyObject* iterator, Py_ssize_t passed, Py_ssize_t size, Py_ssize_t left) noexcept;
 
+// Where a forward iterator over a list stands, which may be behind the list's end; a new one put there. (__setstate__
+// does not go behind the end, though the list may grow.)
+Py_ssize_t list_iterator_index(PyObject* iterator) noexcept;
+void place_list_iterator(PyObject* iterator, Py_ssize_t index) noexcept;
+
 // The list or dict that an iterator walks over; null for other iterators and exhausted ones.
 PyObject* iterated_container(PyObject* iterator) noexcept;
 
