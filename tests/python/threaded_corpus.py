@@ -28,6 +28,7 @@ LEFT_OUT = {
     "effect_thread_local": "a threading.local that the loading thread filled",
     "threading_local_read": "a threading.local that the loading thread filled",
     "recompile_context_and_reference": "context variables that its inputs set for the thread that makes them",
+    "mode_autocast_module": "another thread's end of autocast empties the process's cache of casts: gradients round otherwise, eagerly too",
     "typing_cache_cleared": "clears the caches of typing, which all threads share",
 }
 
