@@ -37,7 +37,7 @@ const std::vector<Directory>& known_directories() {
 
 }  // namespace
 
-CodeOrigin code_origin(PyObject* filename) noexcept {
+CodeOrigin code_origin(PyObject* filename) {
   const char* text = PyUnicode_AsUTF8(filename);
   if (!text) {
     clear_error();
@@ -56,7 +56,7 @@ CodeOrigin code_origin(PyObject* filename) noexcept {
   return CodeOrigin::User;
 }
 
-bool is_library_code(PyCodeObject* code) noexcept {
+bool is_library_code(PyCodeObject* code) {
   const CodeOrigin origin = code_origin(code->co_filename);
   return origin != CodeOrigin::User && origin != CodeOrigin::TorchModules;
 }

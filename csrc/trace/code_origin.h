@@ -8,10 +8,10 @@ enum class CodeOrigin : uint8_t { User, StandardLibrary, Torch, TorchModules, Mi
 
 // TorchModules: files below torch/nn/. Code without a file (exec, a REPL) is the user's, frozen modules are the
 // standard library's, what torch.fx generates is torch's.
-CodeOrigin code_origin(PyObject* filename) noexcept;
+CodeOrigin code_origin(PyObject* filename);
 
 // Code that a user neither wrote nor thinks of as part of the model: the standard library, minidynamo, and torch
 // without torch.nn. A graph break inside it belongs at the user's call of it.
-bool is_library_code(PyCodeObject* code) noexcept;
+bool is_library_code(PyCodeObject* code);
 
 }  // namespace minidynamo
