@@ -86,14 +86,9 @@ class BreakWriter {
   // The exception leaves this frame, which its traceback keeps.
   void empty_stacks() {
     if (!empties_stacks()) return;
-    forget(kLive);
+    code_.forget_local(kLive);
     for (const ValueId id : end_.only_on_stack)
-      if (const int32_t local = values_.local_of(id); local >= 0) forget(local);
-  }
-
-  void forget(int32_t local) {
-    code_.load_constant(Py_None);
-    code_.emit(Op::STORE_FAST, local);
+      if (const int32_t local = values_.local_of(id); local >= 0) code_.forget_local(local);
   }
 
   // The caller still holds the list.
@@ -146,7 +141,7 @@ class BreakWriter {
     push_function(way.function);
     for (const Argument& argument : way.arguments) push_argument(argument);
     if (frame_is_kept && values_.has_live) empty_live();
-    for (int32_t local = 0; frame_is_kept && local < code_.locals(); ++local) forget(local);
+    for (int32_t local = 0; frame_is_kept && local < code_.locals(); ++local) code_.forget_local(local);
     code_.emit(Op::CALL, static_cast<int32_t>(way.arguments.size()));
     code_.emit(Op::RETURN_VALUE);
   }

@@ -7,7 +7,7 @@ namespace minidynamo {
 
 Ref tuple_from(const std::vector<Ref>& items) {
   Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-  for (size_t i = 0; tuple && i < items.size(); ++i)
+  for (size_t i = 0; i < items.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
   return tuple;
 }

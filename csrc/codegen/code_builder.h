@@ -35,6 +35,10 @@ class CodeBuilder {
   int32_t constant(PyObject* object);
   int32_t name(PyObject* text);
   int32_t add_local(const std::string& text);
+  void forget_local(int32_t local) {  // it holds None then
+    load_constant(Py_None);
+    emit(Op::STORE_FAST, local);
+  }
   int32_t locals() const noexcept { return static_cast<int32_t>(locals_.size()); }
 
   // Instructions put before others afterwards; labels move along.

@@ -50,7 +50,7 @@ std::optional<std::string> type_text(PyTypeObject* type) {
     return std::strncmp(name, kBuiltins, std::strlen(kBuiltins)) == 0 ? name + std::strlen(kBuiltins) : name;
   }
   const Ref key = Ref::made(PyUnicode_InternFromString("__module__"));
-  PyObject* module = key ? PyDict_GetItemWithError(type->tp_dict, key.get()) : nullptr;
+  PyObject* module = PyDict_GetItemWithError(type->tp_dict, key.get());
   clear_error();
   return dotted(module, reinterpret_cast<PyHeapTypeObject*>(type)->ht_qualname);
 }

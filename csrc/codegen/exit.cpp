@@ -283,10 +283,8 @@ class BreakPlanner {
   // An operand lies on the stack alone. A variable of the frame that it is raised from would close a circle with it,
   // and keep what ends with it.
   void move_operands(PlanBreak& end, const Frame& frame, const Instruction& now) {
-    std::set<ValueId> needed(end.held.begin(), end.held.end());
-    if (end.handled != kNoValue) needed.insert(end.handled);
-    for (const auto* way : {&end.next, &end.jump, &end.raised})
-      if (*way) each_value((*way)->arguments, [&](ValueId value) { needed.insert(value); });
+    std::set<ValueId> needed;
+    each_value_but_operands(end, [&](ValueId value) { needed.insert(value); });
     const bool raises = now.op == Op::RAISE_VARARGS || now.op == Op::RERAISE;
     const size_t count = end.operands.size();
     for (size_t i = 0; i < count; ++i) {
@@ -300,9 +298,7 @@ class BreakPlanner {
   // What was there before the call is held by others too, unless a resume function was given it.
   PyObject* held_by_slot(const Frame& frame, size_t slot) const {
     PyObject* object = frame.slots[slot].get();
-    const bool is_untouched = (slot < frame.untouched.size() && frame.untouched[slot].raw) ||
-                              std::any_of(frame.untouched_stack.begin(), frame.untouched_stack.end(),
-                                          [&](const Frame::UntouchedSlot& waiting) { return waiting.slot == slot; });
+    const bool is_untouched = (slot < frame.untouched.size() && frame.untouched[slot].raw) || frame.untouched_in(slot);
     const Source* source = object && !is_untouched ? tracer_.outside.source_of(object) : nullptr;
     if (is_untouched || source) {
       if (!frame.is_of_resume_function()) return nullptr;

@@ -99,13 +99,17 @@ void each_value(const std::vector<PlanBreak::Argument>& arguments, Use&& use) {
   }
 }
 template <class Use>
-void each_value(const PlanBreak& end, Use&& use) {
-  for (const ValueId operand : end.operands)
-    if (operand != kNoValue) use(operand);
+void each_value_but_operands(const PlanBreak& end, Use&& use) {
   for (const ValueId value : end.held) use(value);
   if (end.handled != kNoValue) use(end.handled);
   for (const auto* way : {&end.next, &end.jump, &end.raised})
     if (*way) each_value((*way)->arguments, use);
+}
+template <class Use>
+void each_value(const PlanBreak& end, Use&& use) {
+  for (const ValueId operand : end.operands)
+    if (operand != kNoValue) use(operand);
+  each_value_but_operands(end, use);
 }
 
 struct Plan {

@@ -55,14 +55,14 @@ bool put_into_set(PyObject* set, PyObject* items) {
 
 Ref items_of(const std::vector<PyObject*>& items) {
   Ref list = Ref::made(PyList_New(static_cast<Py_ssize_t>(items.size())));
-  for (size_t i = 0; list && i < items.size(); ++i)
+  for (size_t i = 0; i < items.size(); ++i)
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Ref::borrow(items[i]).release());
   return list;
 }
 
 Ref pairs_of(const NativeContents& contents) {
   Ref dict = Ref::made(PyDict_New());
-  for (size_t i = 0; dict && i < contents.hashes.size(); ++i)
+  for (size_t i = 0; i < contents.hashes.size(); ++i)
     if (_PyDict_SetItem_KnownHash(dict.get(), contents.items[2 * i], contents.items[2 * i + 1], contents.hashes[i]) < 0)
       return nullptr;
   return dict;
@@ -135,7 +135,6 @@ PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t cou
     return nullptr;
   }
   Ref made = Ref::made(PyFunction_New(arguments[0], arguments[1]));
-  if (!made) return nullptr;
   auto set = [&](const char* name, PyObject* value) { return PyObject_SetAttrString(made.get(), name, value) == 0; };
   auto* function = reinterpret_cast<PyFunctionObject*>(made.get());
   if (arguments[5] != Py_None) function->func_closure = Ref::borrow(arguments[5]).release();
@@ -245,12 +244,11 @@ PyObject* rebuild_hashed(PyObject*, PyObject* const* arguments, Py_ssize_t count
   }
   const bool is_dict = arguments[1] != Py_None;
   Ref dict = Ref::made(PyDict_New());
-  if (!dict ||
-      !add_hashed(dict.get(), tuple_items(arguments[0]), is_dict ? tuple_items(arguments[1]) : nullptr, arguments[2]))
+  if (!add_hashed(dict.get(), tuple_items(arguments[0]), is_dict ? tuple_items(arguments[1]) : nullptr, arguments[2]))
     return nullptr;
   if (is_dict) return dict.release();
   Ref set = Ref::made(PySet_New(nullptr));
-  return set && _PySet_Update(set.get(), dict.get()) == 0 ? set.release() : nullptr;
+  return _PySet_Update(set.get(), dict.get()) == 0 ? set.release() : nullptr;
 }
 
 PyObject* set_like(PyObject*, PyObject* const* arguments, Py_ssize_t count) {

@@ -78,9 +78,7 @@ class ResidualCode {
 
   void forget(ValueId id) {
     if (plan_.steps[id].kind == Kind::Live) drop_live(id);
-    if (locals_[id] < 0) return;
-    code_.load_constant(Py_None);
-    emit(Op::STORE_FAST, locals_[id]);
+    if (locals_[id] >= 0) code_.forget_local(locals_[id]);
   }
 
   bool has_live() const {

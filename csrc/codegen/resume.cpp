@@ -336,7 +336,7 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
   made->name = Ref::made(PyUnicode_FromFormat("__minidynamo_resume_at_%d_%ld", offset, registry().count++));
   made->code = reinterpret_cast<PyCodeObject*>(code.get());
   // Making it allocates, so another thread may have come first, or a reset: what the table holds now is what counts.
-  table = made->name ? table_of(original.code()) : nullptr;
+  table = table_of(original.code());
   if (!table) return nullptr;
   Ref& known = table->codes[{place, passed}];
   if (known) return find_resume_function(reinterpret_cast<PyCodeObject*>(known.get()));

@@ -130,8 +130,7 @@ ValueId ValuePlanner::slot_value(Frame& frame, size_t slot) {
   const auto locals = static_cast<size_t>(frame.prepared->locals_count);
   if (slot < locals && frame.has_untouched(static_cast<int32_t>(slot)))
     return live(source_of_untouched(tracer_, frame, static_cast<int32_t>(slot)));
-  for (const Frame::UntouchedSlot& waiting : frame.untouched_stack)
-    if (waiting.slot == slot) return live(waiting.source);
+  if (const Frame::UntouchedSlot* waiting = frame.untouched_in(slot)) return live(waiting->source);
   return value_of(frame.slots[slot].get());
 }
 

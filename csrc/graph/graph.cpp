@@ -285,7 +285,7 @@ bool Graph::produce(PyObject* result, NodeId node, const std::shared_ptr<const C
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) {
     PyObject* element = PySequence_Fast_GET_ITEM(result, i);
     Ref index = Ref::made(PyLong_FromSsize_t(i));
-    if (!index || !produce_element(index.get(), element, node, site)) return false;
+    if (!produce_element(index.get(), element, node, site)) return false;
   }
   return true;
 }

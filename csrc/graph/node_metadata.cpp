@@ -37,14 +37,13 @@ Ref StackTraces::of(const std::shared_ptr<const CallSite>& site) {
   for (const CallSite* at = site.get(); at; at = at->caller.get()) chain.push_back(at);
   std::reverse(chain.begin(), chain.end());
   Ref pieces = Ref::made(PyList_New(static_cast<Py_ssize_t>(chain.size())));
-  if (!pieces) return nullptr;
   for (size_t i = 0; i < chain.size(); ++i) {
     Ref text = piece(*chain[i]);
     if (!text) return nullptr;
     PyList_SET_ITEM(pieces.get(), static_cast<Py_ssize_t>(i), text.release());
   }
   Ref empty = Ref::made(PyUnicode_FromString(""));
-  if (empty) whole_[site.get()] = Ref::steal(PyUnicode_Join(empty.get(), pieces.get()));
+  whole_[site.get()] = Ref::steal(PyUnicode_Join(empty.get(), pieces.get()));
   return whole_[site.get()];
 }
 
@@ -75,7 +74,7 @@ Ref TensorMetadata::of(PyObject* tensor) {
   Ref requires_grad = Ref::steal(PyObject_GetAttr(tensor, requires_grad_name));
   Ref stride = Ref::steal(PyObject_CallMethodNoArgs(tensor, stride_name));
   Ref qparams = Ref::made(PyDict_New());
-  if (!shape || !dtype || !requires_grad || !stride || !qparams) return nullptr;
+  if (!shape || !dtype || !requires_grad || !stride) return nullptr;
   Ref memory_format = Ref::none();
   const Py_ssize_t dimensions = PySequence_Size(shape.get());
   for (int i = 0; i < 3; ++i) {

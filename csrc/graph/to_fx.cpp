@@ -133,7 +133,7 @@ Ref Exporter::add_attribute(PyObject* object) {
   if (auto found = attribute_nodes_.find(object); found != attribute_nodes_.end()) return found->second;
   Ref name = Ref::made(PyUnicode_FromFormat("constant_%zd", PyDict_GET_SIZE(attributes_.get())));
   Ref op = text("get_attr");
-  if (!name || !op || PyDict_SetItem(attributes_.get(), name.get(), object) < 0) return nullptr;
+  if (!op || PyDict_SetItem(attributes_.get(), name.get(), object) < 0) return nullptr;
   Ref node = add_node(op.get(), name.get(), name.get(), empty_tuple_.get(), empty_dict_.get());
   if (node) attribute_nodes_.emplace(object, node);
   return node;
@@ -157,7 +157,7 @@ Ref Exporter::argument(const Argument& argument, bool only_literals) {
     }
     case Argument::Kind::Dict: {
       Ref dict = Ref::made(PyDict_New());
-      for (size_t i = 0; dict && i < argument.items.size(); ++i) {
+      for (size_t i = 0; i < argument.items.size(); ++i) {
         Ref value = this->argument(argument.items[i], true);
         PyObject* key = PyTuple_GET_ITEM(argument.constant.get(), static_cast<Py_ssize_t>(i));
         if (!value || PyDict_SetItem(dict.get(), key, value.get()) < 0) return nullptr;
@@ -168,12 +168,11 @@ Ref Exporter::argument(const Argument& argument, bool only_literals) {
     case Argument::Kind::List: {
       const bool named = argument.kind == Argument::Kind::Tuple && argument.constant;
       Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(argument.items.size())));
-      for (size_t i = 0; tuple && i < argument.items.size(); ++i) {
+      for (size_t i = 0; i < argument.items.size(); ++i) {
         Ref item = this->argument(argument.items[i], only_literals || named);
         if (!item) return nullptr;
         PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item.release());
       }
-      if (!tuple) return nullptr;
       if (named) return Ref::steal(PyObject_CallObject(argument.constant.get(), tuple.get()));
       return argument.kind == Argument::Kind::List ? Ref::steal(PySequence_List(tuple.get())) : tuple;
     }
@@ -280,13 +279,12 @@ bool Exporter::add_call(NodeId id) {
   if (!candidate || !callable || (!is_method && !target)) return false;
 
   Ref args = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(node.args.size())));
-  for (size_t i = 0; args && i < node.args.size(); ++i) {
+  for (size_t i = 0; i < node.args.size(); ++i) {
     Ref value = argument(node.args[i], false);
     if (!value) return false;
     PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), value.release());
   }
   Ref kwargs = node.kwargs.empty() ? empty_dict_ : Ref::made(PyDict_New());
-  if (!args || !kwargs) return false;
   for (const auto& [name, value] : node.kwargs) {
     Ref exported = argument(value, false);
     if (!exported || PyDict_SetItem(kwargs.get(), name.get(), exported.get()) < 0) return false;
@@ -328,7 +326,7 @@ Ref Exporter::module_of(const std::string& name) {
     while (root->caller) root = root->caller.get();
     Ref fields = attribute(fx_graph_.get(), "_co_fields");
     Ref line = Ref::made(PyLong_FromLong(root->code->co_firstlineno));
-    if (!fields || !line || PyDict_SetItemString(fields.get(), "co_name", root->code->co_name) < 0 ||
+    if (!fields || PyDict_SetItemString(fields.get(), "co_name", root->code->co_name) < 0 ||
         PyDict_SetItemString(fields.get(), "co_filename", root->code->co_filename) < 0 ||
         PyDict_SetItemString(fields.get(), "co_firstlineno", line.get()) < 0) {
       return nullptr;
@@ -355,7 +353,7 @@ Ref Exporter::run(const std::vector<NodeId>& outputs, const std::string& name) {
     if (nodes[id].used && nodes[id].kind != NodeKind::Placeholder && !add_call(id)) return nullptr;
   }
   Ref results = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
-  for (size_t i = 0; results && i < outputs.size(); ++i) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] >= nodes_.size() || !nodes_[outputs[i]]) {
       PyErr_SetString(PyExc_ValueError, "an output of the graph is not among its used nodes");
       return nullptr;
@@ -363,10 +361,10 @@ Ref Exporter::run(const std::vector<NodeId>& outputs, const std::string& name) {
     PyTuple_SET_ITEM(results.get(), static_cast<Py_ssize_t>(i), Ref(nodes_[outputs[i]]).release());
   }
   Ref output = text("output");
-  Ref args = results && output ? Ref::made(PyTuple_Pack(1, results.get())) : Ref();
+  Ref args = output ? Ref::made(PyTuple_Pack(1, results.get())) : Ref();
   if (!args || !add_node(output.get(), output.get(), output.get(), args.get(), empty_dict_.get())) return nullptr;
   Ref length = Ref::made(PyLong_FromSsize_t(length_));
-  if (!length || PyObject_SetAttrString(fx_graph_.get(), "_len", length.get()) < 0) return nullptr;
+  if (PyObject_SetAttrString(fx_graph_.get(), "_len", length.get()) < 0) return nullptr;
   return module_of(name);
 }
 

@@ -120,7 +120,7 @@ Ref without_mortal_parts(PyObject* object) {
   if (!has_mortal_parts(object)) return Ref::borrow(object);
   if (!PyTuple_CheckExact(object)) return stand_for(object);
   Ref copy = Ref::made(PyTuple_New(PyTuple_GET_SIZE(object)));
-  for (Py_ssize_t i = 0; copy && i < PyTuple_GET_SIZE(object); ++i) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
     Ref part = without_mortal_parts(PyTuple_GET_ITEM(object, i));
     if (!part) return nullptr;
     PyTuple_SET_ITEM(copy.get(), i, part.release());
@@ -424,7 +424,7 @@ std::string set_items_failure(const Check& check, const std::string& path, Reach
 // some, with NotImplemented for what was absent.
 Ref remembered_objects(const std::vector<PyObject*>& objects) {
   Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
-  for (size_t i = 0; all && i < objects.size(); ++i) {
+  for (size_t i = 0; i < objects.size(); ++i) {
     PyObject* object = objects[i] ? objects[i] : Py_NotImplemented;
     const bool is_permanent =
         PyType_Check(object) && !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);

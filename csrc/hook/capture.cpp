@@ -69,7 +69,7 @@ long force_break_at(PyCodeObject* code, PyObject* config) {
 Ref example_inputs(const Exit& exit) {
   Ref inputs = Ref::made(PyList_New(0));
   for (Source* source : exit.inputs)
-    if (!inputs || PyList_Append(inputs.get(), source->value.get()) < 0) return nullptr;
+    if (PyList_Append(inputs.get(), source->value.get()) < 0) return nullptr;
   return inputs;
 }
 
@@ -120,10 +120,6 @@ std::vector<bool> rebound_parameters(PyCodeObject* code) {
   }
   return rebound;
 }
-
-}  // namespace
-
-namespace {
 
 // `is_second`: what the first capture had learnt did not hold any more at its end.
 std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& view, PyObject* config, bool is_second,
@@ -199,8 +195,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   statistics.codegen += watch.lap();
 
   entry->is_broken = exit.plan.end.has_value();
-  entry->rebinds = entry->is_broken ? rebound_parameters(code) : traced->tracer->bound_at_return;
-  if (!entry->is_broken) entry->rebinds.flip();
+  entry->rebinds = entry->is_broken ? rebound_parameters(code) : traced->tracer->lost_at_return;
   entry->may_run_again = traced->tracer->graph.is_pure();
   entry->sets_modes = traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);

@@ -120,7 +120,7 @@ Ref refusals(CodeCache& cache, ConfigId config, const FrameView& view) {
     if (entry->config != config) continue;
     const GuardTree::Refusal why = entry->guards.refusal(view);
     Ref pair = Ref::steal(Py_BuildValue("(ss)", why.kind.c_str(), why.message.c_str()));
-    if (!list || !pair || PyList_Append(list.get(), pair.get()) < 0) return nullptr;
+    if (!pair || PyList_Append(list.get(), pair.get()) < 0) return nullptr;
   }
   return list;
 }

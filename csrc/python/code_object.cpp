@@ -65,7 +65,7 @@ Ref make_code(const CodeView& parts) {
   // CPython interns the string constants of a new code object inside the tuple it is given, and of every tuple within.
   // A constant may be the user's own object, so the real tuple is put in afterwards.
   Ref no_consts = Ref::made(PyTuple_New(0));
-  if (!instructions || !location_table || !exception_table || !kinds || !no_consts) return nullptr;
+  if (!instructions || !location_table || !exception_table || !kinds) return nullptr;
 
   _PyCodeConstructor constructor{};
   constructor.filename = parts.filename;

@@ -30,12 +30,10 @@ LentFunction::LentFunction(Ref code, const std::vector<Variable>& variables) {
   no_names();  // which the end of a loan needs
   if (!variables.empty()) {
     closure_ = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(variables.size())));
-    if (!closure_) return;
   }
   for (size_t i = 0; i < variables.size(); ++i) {
     const Variable& variable = variables[i];
     Ref cell = Ref::made(PyCell_New(variable.weak ? nullptr : variable.object.get()));
-    if (!cell) return;
     PyTuple_SET_ITEM(closure_.get(), static_cast<Py_ssize_t>(i), Ref(cell).release());
     if (!variable.weak) continue;
     Ref reference = Ref::steal(PyWeakref_NewRef(variable.object.get(), nullptr));
@@ -104,7 +102,7 @@ LentFunction::Loan::~Loan() {
 Ref LentFunction::to_function(PyObject* globals) const {
   if (!fill_cells()) return nullptr;
   Ref made = Ref::made(PyFunction_New(code_.get(), globals));
-  if (made && closure_) PyFunction_SetClosure(made.get(), closure_.get());
+  if (closure_) PyFunction_SetClosure(made.get(), closure_.get());
   return made;
 }
 

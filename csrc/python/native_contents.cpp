@@ -106,7 +106,7 @@ Ref native_attribute(PyObject* object, PyObject* name) {
 
 Ref native_attribute(PyObject* object, const char* name) {
   Ref key = Ref::made(PyUnicode_InternFromString(name));
-  return key ? native_attribute(object, key.get()) : Ref();
+  return native_attribute(object, key.get());
 }
 
 }  // namespace minidynamo

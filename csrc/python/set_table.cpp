@@ -54,8 +54,8 @@ bool is_table_in_order(PyObject* set) {
   PyObject* item;
   Py_hash_t hash;
   while (_PySet_NextEntry(set, &position, &item, &hash))
-    if (!items || PyList_Append(items.get(), item) < 0) return clear_error(), false;
-  if (!filled || !items || _PySet_Update(filled.get(), items.get()) < 0) return clear_error(), false;
+    if (PyList_Append(items.get(), item) < 0) return clear_error(), false;
+  if (_PySet_Update(filled.get(), items.get()) < 0) return clear_error(), false;
   if (PyFrozenSet_Check(set)) filled = Ref::steal(PyFrozenSet_New(filled.get()));
   return filled && have_same_table(filled.get(), set);
 }

@@ -19,7 +19,7 @@ class RecordingObserver final : public OperatorObserver {
 
   bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override {
     const Ref entry = Ref::made(PyTuple_Pack(4, target, args, kwargs, result));
-    return entry && PyList_Append(calls_.ptr(), entry.get()) == 0;
+    return PyList_Append(calls_.ptr(), entry.get()) == 0;
   }
   bool recording_call() const noexcept override { return !report_; }
   void operator_is_impure() noexcept override { ++impure_; }

@@ -167,7 +167,7 @@ class CachedCall {
       PyObject* kept;
       if (find_in_lru_cache(callable_, key_.get(), kept) != Lookup::Found) return nullptr;
       Ref look = Ref::made(PyTuple_Pack(1, key_.get()));
-      if (look) result = tracer_.outside.enter(tracer_, source(look, kept));
+      result = tracer_.outside.enter(tracer_, source(look, kept));
     }
     if (!result) return nullptr;
     const auto made = static_cast<Py_ssize_t>(tracer_.effects.cached_by_trace(callable_));

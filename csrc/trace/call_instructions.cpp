@@ -41,7 +41,6 @@ Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
 Ref make_function(Tracer& tracer, Frame& frame, int32_t flags) {
   Ref code = frame.pop();
   Ref made = Ref::made(PyFunction_New(code.get(), frame.globals.get()));
-  if (!made) return nullptr;
   auto* function = reinterpret_cast<PyFunctionObject*>(made.get());
   if (flags & 0x08) function->func_closure = frame.pop().release();
   if (flags & 0x04) function->func_annotations = frame.pop().release();

@@ -264,8 +264,7 @@ Ref call_partial(Tracer& tracer, PyObject* partial, const Arguments& arguments) 
   Ref positional = Ref::steal(PySequence_Concat(parts[1].get(), given.get()));
   Ref keywords = Ref::made(PyDict_Copy(parts[2].get()));
   Ref given_keywords = arguments.keywords();
-  if (!positional || !keywords || (given_keywords && PyDict_Update(keywords.get(), given_keywords.get()) < 0))
-    return nullptr;
+  if (!positional || (given_keywords && PyDict_Update(keywords.get(), given_keywords.get()) < 0)) return nullptr;
   return call_with(tracer, parts[0].get(), positional.get(), keywords.get(), arguments.is_direct);
 }
 
@@ -436,7 +435,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
 Ref Arguments::positional() const {
   const auto count = static_cast<Py_ssize_t>(positional_count());
   Ref tuple = Ref::made(PyTuple_New(count));
-  for (Py_ssize_t i = 0; tuple && i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Ref(values[i]).release());
+  for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Ref(values[i]).release());
   return tuple;
 }
 

@@ -212,8 +212,7 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
   }
   if (!expose(tracer, arguments.values[2].get())) return nullptr;
   Ref members = Ref::made(PyDict_Copy(arguments.values[2].get()));
-  if (!members || !look_ahead(tracer, metaclass, bases, members.get()) || !set_module(tracer, members.get()))
-    return nullptr;
+  if (!look_ahead(tracer, metaclass, bases, members.get()) || !set_module(tracer, members.get())) return nullptr;
   Ref positional = Ref::made(PyTuple_Pack(3, arguments.values[0].get(), bases, members.get()));
   auto* first = reinterpret_cast<PyTypeObject*>(
       PyTuple_GET_SIZE(bases) ? PyTuple_GET_ITEM(bases, 0) : reinterpret_cast<PyObject*>(&PyBaseObject_Type));

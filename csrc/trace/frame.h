@@ -90,6 +90,12 @@ struct Frame {
   void forget_untouched(int32_t index) noexcept {
     if (!untouched.empty()) untouched[index] = {};
   }
+  // What is waiting in a slot of the value stack; null: nothing is.
+  const UntouchedSlot* untouched_in(size_t slot) const noexcept {
+    for (const UntouchedSlot& waiting : untouched_stack)
+      if (waiting.slot == slot) return &waiting;
+    return nullptr;
+  }
   bool has_untouched(int32_t index) const noexcept { return !untouched.empty() && untouched[index].raw; }
   const Instruction& current() const noexcept { return prepared->bytecode.instructions[instruction]; }
   int32_t line() const noexcept { return current().position.line; }

@@ -105,8 +105,7 @@ void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth) {
   for (size_t slot = frame.prepared->locals_count + depth; slot < frame.stack_top; ++slot) {
     PyObject* object = frame.slots[slot].get();
     Source* source = object ? tracer.outside.source_of(object) : nullptr;
-    for (const Frame::UntouchedSlot& waiting : frame.untouched_stack)
-      if (waiting.slot == slot) source = waiting.source;
+    if (const Frame::UntouchedSlot* waiting = frame.untouched_in(slot)) source = waiting->source;
     PyObject* original = source ? source->value.get() : object;
     if (!original || !PyGen_CheckExact(original) || is_in_slot(frame, object, slot)) continue;
     if (source) tracer.let_go.push_back(source);
@@ -116,14 +115,14 @@ void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth) {
 }
 
 void note_return(Tracer& tracer, const Frame& root) {
-  tracer.bound_at_return.assign(root.code()->co_argcount, false);
+  std::vector<bool>& lost = tracer.lost_at_return;
+  lost.assign(root.code()->co_argcount, true);
   const auto is_bound = [&](const Source* source) {
-    if (source && source->access == Access::Local && static_cast<size_t>(source->index) < tracer.bound_at_return.size())
-      tracer.bound_at_return[source->index] = true;
+    if (source && source->access == Access::Local && static_cast<size_t>(source->index) < lost.size())
+      lost[source->index] = false;
   };
   for (size_t slot = 0; slot < root.stack_top; ++slot) {
-    if (slot < root.untouched.size() && root.untouched[slot].raw && slot < tracer.bound_at_return.size())
-      tracer.bound_at_return[slot] = true;
+    if (slot < root.untouched.size() && root.untouched[slot].raw && slot < lost.size()) lost[slot] = false;
     if (PyObject* object = root.slots[slot].get()) is_bound(tracer.outside.source_of(object));
   }
   for (const Frame::UntouchedSlot& waiting : root.untouched_stack) is_bound(waiting.source);

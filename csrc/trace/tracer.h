@@ -84,8 +84,8 @@ class Tracer final : public OperatorObserver {
   std::unordered_set<PyObject*> generators;  // that the trace has made and that are alive
   // Objects from before that die where the trace breaks, after all effects: by then nothing else may hold them.
   std::vector<Source*> let_go;
-  // Of a resume function's parameters, those that are bound when it returns: they live until then.
-  std::vector<bool> bound_at_return;
+  // By parameter of a resume function: whether it is unbound when that returns. The others live until then.
+  std::vector<bool> lost_at_return;
   bool object_is_let_go = false;  // the break is to come because the program deleted what it will see the end of
   // Whether nothing has begun yet that could be broken; then the next instruction is asked.
   bool delay_forced_break(const Frame& at) noexcept;

@@ -116,7 +116,7 @@ bool is_allowed_by_torch(PyObject* callable) {
   PyObject* ids = callable_rules().allowed_by_torch.get();
   if (!ids || PyObject_Size(ids) <= 0) return false;
   Ref id = Ref::made(PyLong_FromVoidPtr(callable));
-  const bool found = id && PySequence_Contains(ids, id.get()) == 1;
+  const bool found = PySequence_Contains(ids, id.get()) == 1;
   clear_error();
   return found;
 }
