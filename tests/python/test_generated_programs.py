@@ -230,6 +230,7 @@ def test_a_difference_is_seen(monkeypatch: pytest.MonkeyPatch, way: str) -> None
     def forgetful(target: Any, backend: Any) -> Any:
         return lambda items: target(list(items))
 
+    ready("eager")  # with the real one
     monkeypatch.setattr(minidynamo, "compile", forgetful)
     text = "KEPT = [[]]\n\ndef f(items):\n    items.append(3)\n\ndef inputs():\n    return KEPT\n\ncalls = [inputs, inputs]\n"
     failure = check(Program(text, 1), way)
