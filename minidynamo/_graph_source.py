@@ -1,14 +1,42 @@
-"""Lets go of a captured graph's generated source when the graph itself is gone.
+"""The Python source of a captured graph: generated when it is first asked for, by one thread, and gone with the graph.
 
-torch.fx keeps the source of every generated `forward` for tracebacks (its own table and a linecache entry), for as long as the
-process lives. A program that captures for days must not grow by it. Reads torch.fx's tables where they are as in torch 2.13
-and leaves them alone otherwise.
+torch.fx generates source with names that it keeps on the graph's own nodes meanwhile: two threads that generate the same
+graph's source at once would take each other's names. And it keeps the source of every generated `forward` for tracebacks
+(its own table and a linecache entry) for as long as the process lives; a program that captures for days must not grow by
+it. Reads torch.fx's tables where they are as in torch 2.13 and leaves them alone otherwise.
 """
 
 import linecache
+import os
+import threading
 import weakref
+from typing import Any
 
 import torch
+from torch.fx._lazy_graph_module import _LazyGraphModule
+
+_generating = threading.RLock()
+os.register_at_fork(after_in_child=_generating._at_fork_reinit)  # type: ignore[attr-defined]
+
+
+class CapturedGraphModule(_LazyGraphModule):
+    """A captured graph, which any thread may call, print or pickle."""
+
+    def real_recompile(self) -> None:
+        with _generating:
+            super().real_recompile()
+
+    def _real_recompile(self) -> Any:
+        with _generating:
+            return super()._real_recompile()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> torch.fx.GraphModule:
+        with _generating:
+            return super().__deepcopy__(memo)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, str]]:
+        with _generating:
+            return super().__reduce__()
 
 
 def forget_with(graph_module: torch.fx.GraphModule) -> None:

@@ -333,7 +333,7 @@ Ref Exporter::module_of(const std::string& name) {
     }
     break;
   }
-  Ref module_class = import_attribute("torch.fx._lazy_graph_module", "_LazyGraphModule");
+  Ref module_class = import_attribute("minidynamo._graph_source", "CapturedGraphModule");
   Ref class_name = module_class ? text("GraphModule") : Ref();
   if (!class_name) return nullptr;
   Ref module = call(module_class.get(), {attributes_.get(), fx_graph_.get(), class_name.get()});

@@ -438,6 +438,43 @@ def test_a_server_whose_first_requests_come_together() -> None:
     assert run_fresh(SERVER) == "done\n"
 
 
+GENERATED = (
+    TOGETHER
+    + """
+import copy, pickle
+sys.setswitchinterval(1e-6)
+graphs = []
+def keep(graph_module, inputs):
+    graphs.append(graph_module)  # its source is not generated yet
+    return lambda x: (f(x),)
+def f(x):
+    for _ in range(100):
+        x = x.sin().cos() * 2 + 1
+    return x
+x = torch.arange(4.0)
+ways = [
+    lambda g: g(x)[0],
+    lambda g: g.forward(x)[0],
+    lambda g: copy.deepcopy(g)(x)[0],
+    lambda g: (g.code, g(x)[0])[1],
+    lambda g: (pickle.dumps(g), g(x)[0])[1],
+]
+for n in range(40):
+    minidynamo.reset()
+    minidynamo.compile(f, backend=keep)(x)
+    fresh = graphs.pop()
+    assert type(fresh).__name__ == "GraphModule"
+    for result in together(8, lambda i: ways[(i + n) % len(ways)](fresh)):
+        assert torch.equal(result, f(x)), result
+print("done")
+"""
+)
+
+
+def test_the_source_of_a_graph_is_generated_by_one_thread() -> None:
+    assert run_fresh(GENERATED) == "done\n"
+
+
 HAMMER = (
     TOGETHER
     + """
