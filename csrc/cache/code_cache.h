@@ -37,6 +37,7 @@ struct CacheEntry {
   uint32_t graph_inputs = 0;   // the first gathered slots are the graph's inputs
   bool uses_live = false;      // the residual function also wants the tuple of everything gathered
   bool is_broken = false;      // the residual function runs an instruction and goes on with a resume function
+  bool frees_locals = false;   // the residual function lets go of what `rebinds` names, once the graph has run
   std::vector<bool> rebinds;   // by parameter of a resume function: whether it loses its value before the end
   bool may_run_again = false;  // the graph writes to nothing and draws no random numbers
   bool sets_modes = false;     // the graph changes modes of the thread, and puts them back at its end

@@ -114,6 +114,7 @@ void each_value(const PlanBreak& end, Use&& use) {
 
 struct Plan {
   bool calls_graph = true;    // false: nothing was recorded, no compiled function
+  bool frees_locals = false;  // behind the graph, by emptying the last item of `live`, which holds them
   std::string compiled_name;  // "__minidynamo_compiled_fn_0": a free variable of the residual function
   uint32_t output_count = 0;
   std::vector<PlanStep> steps;

@@ -54,7 +54,8 @@ class ResidualCode {
       }
     }
     if (plan_.end) {
-      for (const ValueId id : schedule_.live_to_drop) drop_live(id);
+      for (const ValueId id : schedule_.live_to_drop) drop_live(plan_.steps[id].index);
+      if (plan_.frees_locals) drop_live(-1);
       for (const ValueId id : schedule_.locals_to_drop) emit(Op::DELETE_FAST, locals_[id]);
       write_break(code_, *plan_.end, globals_,
                   {[this](ValueId id) { push(id); }, [this](ValueId id) { return locals_[id]; },
@@ -69,15 +70,15 @@ class ResidualCode {
     emit(Op::RETURN_VALUE);
   }
 
-  void drop_live(ValueId id) {
+  void drop_live(int64_t index) {
     code_.load_constant(Py_None);
     emit(Op::LOAD_FAST, kLive);
-    code_.load_constant(Ref::made(PyLong_FromUnsignedLong(plan_.steps[id].index)).get());
+    code_.load_constant(Ref::made(PyLong_FromLongLong(index)).get());
     emit(Op::STORE_SUBSCR);
   }
 
   void forget(ValueId id) {
-    if (plan_.steps[id].kind == Kind::Live) drop_live(id);
+    if (plan_.steps[id].kind == Kind::Live) drop_live(plan_.steps[id].index);
     if (locals_[id] >= 0) code_.forget_local(locals_[id]);
   }
 

@@ -35,6 +35,7 @@ class SourceWriter {
       if (schedule_.places[id] == Place::Statement) line(statement(id));
     }
     for (const ValueId id : schedule_.live_to_drop) line("live[" + std::to_string(plan_.steps[id].index) + "] = None");
+    if (plan_.frees_locals) line("live[-1] = None");
     for (const ValueId id : schedule_.locals_to_drop) line("del v" + std::to_string(id));
     if (plan_.end)
       write_break(*plan_.end);

@@ -185,17 +185,20 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     statistics.operators += static_cast<long>(traced->tracer->graph.call_count());
   }
   watch.lap();
+  entry->is_broken = exit.plan.end.has_value();
+  entry->rebinds = entry->is_broken ? rebound_parameters(code) : traced->tracer->lost_at_return;
+  entry->frees_locals = exit.plan.frees_locals =
+      entry->is_broken && exit.plan.calls_graph && find_resume_function(code) &&
+      std::find(entry->rebinds.begin(), entry->rebinds.end(), true) != entry->rebinds.end();
   entry->residual_function = residual_function(exit.plan, code, globals, compiled.get());
   if (!entry->residual_function) return refuse(BreakReason::Codegen, take_error_text());
   entry->source = to_source(exit.plan, code);
   entry->compiled = std::move(compiled);
   entry->graph_inputs = static_cast<uint32_t>(exit.inputs.size());
-  entry->uses_live = false;
+  entry->uses_live = exit.plan.frees_locals;
   for (const PlanStep& step : exit.plan.steps) entry->uses_live |= step.kind == PlanStep::Kind::Live;
   statistics.codegen += watch.lap();
 
-  entry->is_broken = exit.plan.end.has_value();
-  entry->rebinds = entry->is_broken ? rebound_parameters(code) : traced->tracer->lost_at_return;
   entry->may_run_again = traced->tracer->graph.is_pure();
   entry->sets_modes = traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);

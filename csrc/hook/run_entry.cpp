@@ -49,10 +49,10 @@ struct Handed {
 // lets go of what the guards found.
 Handed take_arguments(const CacheEntry& entry, PyObject* const* slots) {
   const uint32_t gathered = entry.uses_live ? entry.guards.gathered() : 0;
+  const uint32_t items = gathered + entry.frees_locals;
   for (uint32_t i = 0; i < entry.graph_inputs; ++i) (void)Ref::borrow(slots[i]).release();
   for (uint32_t i = 0; i < gathered; ++i) (void)Ref::borrow(slots[i]).release();
-  Handed made{Ref::made(PyTuple_New(entry.graph_inputs)),
-              entry.uses_live ? Ref::made(PyList_New(gathered)) : Ref::none()};
+  Handed made{Ref::made(PyTuple_New(entry.graph_inputs)), entry.uses_live ? Ref::made(PyList_New(items)) : Ref::none()};
   if (!made.inputs || !made.live) {
     for (uint32_t i = 0; i < entry.graph_inputs; ++i) Ref::steal(slots[i]);
     for (uint32_t i = 0; i < gathered; ++i) Ref::steal(slots[i]);
@@ -60,8 +60,45 @@ Handed take_arguments(const CacheEntry& entry, PyObject* const* slots) {
   }
   for (uint32_t i = 0; i < entry.graph_inputs; ++i) PyTuple_SET_ITEM(made.inputs.get(), i, slots[i]);
   for (uint32_t i = 0; i < gathered; ++i) PyList_SET_ITEM(made.live.get(), i, slots[i]);
+  if (entry.frees_locals) PyList_SET_ITEM(made.live.get(), gathered, Ref::none().release());
   return made;
 }
+
+// The variables of a resume function's frame that the program may have deleted when its captured part is over: nothing
+// but the residual code is to hold them then. A graph that fails leaves them to the frame, which runs as it was.
+class LocalsToLetGo {
+ public:
+  LocalsToLetGo(const CacheEntry& entry, std::vector<Ref>* locals) : entry_(entry), locals_(locals) {}
+
+  void hand_to(PyObject* live) {
+    if (!locals_ || (entry_.compiled && !entry_.frees_locals)) return;
+    if (entry_.frees_locals) {
+      Py_ssize_t count = 0;
+      each([&](Ref&) { ++count; });
+      Ref held = Ref::made(PyTuple_New(count));
+      each([&](Ref& local) { PyTuple_SET_ITEM(held.get(), --count, Ref(local).release()); });
+      PyList_SetItem(live, PyList_GET_SIZE(live) - 1, held.release());
+    }
+    each([](Ref& local) { local.reset(); });
+  }
+  // Only where the residual code came no further than its graph.
+  void take_back(PyObject* live) {
+    if (!locals_ || !entry_.frees_locals) return;
+    PyObject* held = PyList_GET_ITEM(live, PyList_GET_SIZE(live) - 1);
+    Py_ssize_t count = PyTuple_GET_SIZE(held);
+    each([&](Ref& local) { local = Ref::borrow(PyTuple_GET_ITEM(held, --count)); });
+  }
+
+ private:
+  template <class Act>
+  void each(Act&& act) {
+    for (size_t i = 0; i < locals_->size(); ++i)
+      if (i >= entry_.rebinds.size() || entry_.rebinds[i]) act((*locals_)[i]);
+  }
+
+  const CacheEntry& entry_;
+  std::vector<Ref>* locals_;  // null: CPython's frame has them
+};
 
 // Where residual code calls the compiled function: the only call of its kind.
 int32_t graph_call_offset(PyCodeObject* residual) {
@@ -129,8 +166,8 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
   captured = static_cast<bool>(residual);
   if (!captured) return nullptr;
   entry->guards.let_go();
-  for (size_t i = 0; locals && !entry->compiled && i < locals->size(); ++i)
-    if (i >= entry->rebinds.size() || entry->rebinds[i]) (*locals)[i].reset();
+  LocalsToLetGo let_go(*entry, locals);
+  let_go.hand_to(live.get());
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
     return Ref::steal(
@@ -150,6 +187,7 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
     result = call();
   }
   if (!result && is_error_of_program(*entry, inputs.get(), modes)) captured = false;
+  if (!captured) let_go.take_back(live.get());
   return result;
 }
 
