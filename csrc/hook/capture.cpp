@@ -308,12 +308,21 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   return FrameAnswer::Entry;
 }
 
+FrameAnswer leave_to_its_frame(CodeCache& cache, PyObject* config) {
+  static constexpr const char* kWhy = "the function holds an object with a finalizer, which ends in it";
+  if (std::exchange(cache.told.passing, kWhy) == kWhy) return FrameAnswer::Plain;
+  const InterruptionsHeld until_it_is_told;
+  report_passing(cache.code(), config, Break{BreakReason::Finalizer, kWhy});
+  return no_entry();
+}
+
 }  // namespace
 
 FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found) {
   const MemoryWatch memory;
   CodeCache* cache = CodeCache::get(code);
   if (!cache) return no_entry();
+  if (holds_last_of_finalized(code, view)) return leave_to_its_frame(*cache, config);
   if (find_cached(cache, view, config, found)) return FrameAnswer::Entry;
   const char* mode = what_forbids_capture(code, view);
   if (PyErr_Occurred()) return FrameAnswer::Raise;  // of a signal handler that ran meanwhile

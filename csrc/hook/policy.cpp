@@ -1,5 +1,9 @@
 #include "hook/policy.h"
 
+#include <algorithm>
+#include <span>
+
+#include "codegen/resume.h"
 #include "hook/runtime.h"
 #include "python/dict_version.h"
 #include "python/named_item.h"
@@ -105,6 +109,26 @@ bool is_of_user(const InterpreterFrame& frame) {
   return !file || code_origin(file.get()) == CodeOrigin::User;
 }
 
+bool has_finalizer_of_class(PyObject* object) noexcept {
+  const PyTypeObject* type = Py_TYPE(object);
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_finalize && !PyIter_Check(object);
+}
+
+// Whether one of the objects, or of those in a list that only they hold (the arguments of a frame that the resume
+// function goes on with), has a finalizer and no other holder.
+bool any_is_last_of_finalized(std::span<PyObject* const> objects) noexcept {
+  for (PyObject* object : objects) {
+    if (!object) continue;
+    if (PyList_CheckExact(object) && Py_REFCNT(object) == 1) {
+      PyObject** const items = PySequence_Fast_ITEMS(object);
+      if (any_is_last_of_finalized({items, static_cast<size_t>(PyList_GET_SIZE(object))})) return true;
+    }
+    if (has_finalizer_of_class(object) && Py_REFCNT(object) <= std::count(objects.begin(), objects.end(), object))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool should_capture(const InterpreterFrame& frame) {
@@ -119,6 +143,10 @@ const char* what_forbids_capture(PyCodeObject* code, const FrameView& view) {
   if (const char* mode = active_mode()) return mode;
   if (is_fx_tracing() && any_parameter_reaches(code, view.locals, is_proxy)) return "torch.fx is tracing";
   return nullptr;
+}
+
+bool holds_last_of_finalized(PyCodeObject* code, const FrameView& view) noexcept {
+  return find_resume_function(code) && any_is_last_of_finalized({view.locals, static_cast<size_t>(code->co_argcount)});
 }
 
 }  // namespace minidynamo

@@ -13,4 +13,9 @@ bool should_capture(const InterpreterFrame& frame);
 // looks at every operation. Null: nothing does.
 const char* what_forbids_capture(PyCodeObject* code, const FrameView& view);
 
+// Whether a resume function's frame alone holds an object with a finalizer, which the program made before it. A trace
+// keeps what it meets until its effects are there, and would have it end too late; the frame runs as it is, what it
+// calls is captured. Not iterators: a loop ends those, which a trace sees.
+bool holds_last_of_finalized(PyCodeObject* code, const FrameView& view) noexcept;
+
 }  // namespace minidynamo

@@ -1,6 +1,7 @@
 // The Python surface of csrc/tensor/ for tests and debugging: nothing here is part of the public API.
 #include "tensor/tensor_bindings.h"
 
+#include "python/out_of_memory.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/metadata.h"
 #include "tensor/python_patches.h"
@@ -18,8 +19,12 @@ class RecordingObserver final : public OperatorObserver {
   RecordingObserver(bool accept_reals, bool report) : accept_reals_(accept_reals), report_(report) {}
 
   bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override {
-    const Ref entry = Ref::made(PyTuple_Pack(4, target, args, kwargs, result));
-    return PyList_Append(calls_.ptr(), entry.get()) == 0;
+    const bool had_memory = try_to([&] {
+      const Ref entry = Ref::made(PyTuple_Pack(4, target, args, kwargs, result));
+      if (PyList_Append(calls_.ptr(), entry.get()) < 0) throw_out_of_memory();
+    });
+    if (!had_memory) PyErr_NoMemory();
+    return had_memory;
   }
   bool recording_call() const noexcept override { return !report_; }
   void operator_is_impure() noexcept override { ++impure_; }
@@ -34,7 +39,7 @@ class RecordingObserver final : public OperatorObserver {
     return PyDict_GetItemWithError(fakes_.ptr(), real);
   }
   void cannot_fake(const std::string& operator_name, FakeProblem, const std::string& reason) noexcept override {
-    PyErr_SetString(PyExc_NotImplementedError, (operator_name + ": " + reason).c_str());
+    try_to([&] { PyErr_SetString(PyExc_NotImplementedError, (operator_name + ": " + reason).c_str()); });
   }
 
   py::list calls_;

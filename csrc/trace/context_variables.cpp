@@ -40,7 +40,7 @@ Source* variable_of(Tracer& tracer, const Arguments& arguments, size_t least, si
 
 }  // namespace
 
-bool is_context_token(PyObject* object) noexcept { return Py_IS_TYPE(object, token_type()); }
+bool is_context_token(PyObject* object) { return Py_IS_TYPE(object, token_type()); }
 
 namespace special {
 

@@ -6,7 +6,7 @@
 namespace minidynamo {
 
 // What set() gives in a trace. Its Token is made when the variable is really set.
-bool is_context_token(PyObject* object) noexcept;
+bool is_context_token(PyObject* object);
 
 namespace special {
 Ref context_variable_get(Tracer& tracer, PyObject* callable, const Arguments& arguments);

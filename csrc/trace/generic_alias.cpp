@@ -43,9 +43,7 @@ void pin(Tracer& tracer, PyObject* object) {
 
 }  // namespace
 
-bool is_generic_alias_or_union(PyTypeObject* type) noexcept {
-  return type == &Py_GenericAliasType || type == union_type();
-}
+bool is_generic_alias_or_union(PyTypeObject* type) { return type == &Py_GenericAliasType || type == union_type(); }
 
 void pin_parts(Tracer& tracer, PyObject* object) {
   Ref arguments = arguments_of(object);

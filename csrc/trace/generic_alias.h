@@ -5,7 +5,7 @@
 
 namespace minidynamo {
 
-bool is_generic_alias_or_union(PyTypeObject* type) noexcept;
+bool is_generic_alias_or_union(PyTypeObject* type);
 
 // An outside one has been guarded by identity: what C code may take out of it is known from then on.
 void pin_parts(Tracer& tracer, PyObject* object);

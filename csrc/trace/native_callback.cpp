@@ -45,7 +45,7 @@ PyTypeObject* callback_type() {
 }
 
 // What comes back by itself, or runs no code of its own when it is called.
-bool comes_back(PyObject* object) noexcept {
+bool comes_back(PyObject* object) {
   if (PyMethod_Check(object)) return comes_back(PyMethod_GET_FUNCTION(object));
   // What functools.cmp_to_key makes only holds what it is called with, and compares by a function that comes back.
   return PyFunction_Check(object) || object == Py_None || is_native_callback(object) ||
@@ -54,7 +54,7 @@ bool comes_back(PyObject* object) noexcept {
 
 }  // namespace
 
-bool is_native_callback(PyObject* object) noexcept { return Py_IS_TYPE(object, callback_type()); }
+bool is_native_callback(PyObject* object) { return Py_IS_TYPE(object, callback_type()); }
 
 PyObject* behind_callback(PyObject* callback) noexcept { return as_callback(callback)->callable; }
 

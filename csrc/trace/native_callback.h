@@ -10,7 +10,7 @@ namespace minidynamo {
 // the values. Out of memory: a Python error is set.
 Arguments with_callback(PyObject* callable, const Arguments& arguments, std::vector<Ref>& room);
 
-bool is_native_callback(PyObject* object) noexcept;
+bool is_native_callback(PyObject* object);
 PyObject* behind_callback(PyObject* callback) noexcept;
 
 }  // namespace minidynamo

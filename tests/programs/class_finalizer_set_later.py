@@ -1,4 +1,4 @@
-# graphs: 6
+# graphs: 2
 """Classes whose instances the call makes, takes and copies get a finalizer between two calls: it runs as often as eagerly."""
 
 import copy

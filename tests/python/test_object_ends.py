@@ -1,0 +1,127 @@
+"""Objects with a finalizer end where they end eagerly, whatever held them last."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import minidynamo
+
+EVENTS: list[str] = []
+
+
+class Ending:
+    number = 2
+
+    def __del__(self) -> None:
+        EVENTS.append("end")
+
+    def me(self) -> "Ending":
+        return self
+
+
+class Holder:
+    held: Any = None
+
+
+HOLDER = Holder()
+
+
+def _two(_: Ending) -> int:
+    return 2
+
+
+BODIES = {
+    "operand_of_a_call": "x = x * _two(Ending())",
+    "attribute_read": "x = x * Ending().number",
+    "method_called": "x = x * Ending().me().number",
+    "expression_statement": "Ending()",
+    "operand_of_isinstance": "x = x + isinstance(Ending(), Ending)",
+    "operand_of_is": "x = x if Ending() is None else x + 1",
+    "item_popped": "b = [Ending()]; EVENTS.append('mid'); b.pop()",
+    "list_cleared": "b = [Ending()]; b.clear()",
+    "item_replaced": "b = [Ending()]; b[0] = 1",
+    "item_deleted": "b = {1: Ending()}; del b[1]",
+    "attribute_replaced": "h = Holder(); h.held = Ending(); h.held = None",
+    "global_attribute_replaced": "HOLDER.held = Ending(); HOLDER.held = None",
+    "holder_deleted": "h = Holder(); h.held = Ending(); del h",
+    "variable_replaced": "a, b = Ending(), 1; a = b",
+    "variable_replaced_by_another": "a = Ending(); a = Ending()",
+    "variable_of_a_loop": "for a in [Ending(), Ending()]: x = x + 1",
+    "variable_lives_on": "a = Ending(); EVENTS.append('mid')",
+    "tuple_replaced": "t = (Ending(), 1); t = None",
+    "comprehension": "x = x * len([Ending() for _ in range(2)])",
+    "argument": "def inner(a):\n    EVENTS.append('in'); return 1\nx = x * inner(Ending())",
+    "variable_of_a_call": "def inner():\n    a = Ending(); EVENTS.append('in'); return 1\nx = x * inner()",
+    "variable_of_a_call_in_a_call": "def a():\n    def b():\n        c = Ending(); EVENTS.append('in')\n    b(); EVENTS.append('out')\na()",
+    "argument_of_an_exception": "try: raise ValueError(Ending())\nexcept ValueError: EVENTS.append('handled')",
+    "exception_passes": "def inner():\n    a = Ending(); [].pop()\ntry: inner()\nexcept IndexError: EVENTS.append('handled')",
+    "in_a_closure": "a = Ending(); g = lambda: a; EVENTS.append(str(g().number)); del g; del a",
+    "named_in_an_expression": "x = x * (a := Ending()).me().number; EVENTS.append('mid'); a = 1",
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
+def test_ends_where_it_ends_eagerly(body: str) -> None:
+    lines = "\n".join(f"    {line}" for line in body.split("\n"))
+    exec(f"def f(x):\n{lines}\n    EVENTS.append('after')\n    return x + 1", globals(), scope := {})
+    f: Callable[..., torch.Tensor] = scope["f"]
+
+    def run(function: Callable[..., torch.Tensor]) -> tuple[list[float], list[str]]:
+        EVENTS.clear()
+        return function(torch.arange(2.0)).tolist(), list(EVENTS)
+
+    expected = run(f)
+    captured = minidynamo.compile(f, backend="eager")
+    for _ in range(3):
+        assert run(captured) == expected
+
+
+def test_it_is_said_why() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        a = Ending()
+        return y * a.number
+
+    minidynamo.compile(f, backend="eager")(torch.ones(2))
+    reasons = [record.reason for record in minidynamo.debug.uncaptured()]
+    assert "finalizer" in reasons
+
+
+def test_what_it_calls_is_captured() -> None:
+    graphs = []
+
+    def backend(graph_module: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+        graphs.append(graph_module)
+        return graph_module.forward
+
+    def inner(x: torch.Tensor) -> torch.Tensor:
+        return x.sin() + 1
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        ending = Ending()
+        return inner(x) * ending.number
+
+    captured = minidynamo.compile(f, backend=backend)
+    for _ in range(2):
+        assert torch.equal(captured(torch.ones(2)), f(torch.ones(2)))
+    assert len(graphs) == 1
+
+
+def test_an_object_that_others_hold_does_not_keep_from_capture() -> None:
+    graphs = []
+
+    def backend(graph_module: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+        graphs.append(graph_module)
+        return graph_module.forward
+
+    def f(x: torch.Tensor, ending: Ending) -> torch.Tensor:
+        print(end="", file=io.StringIO())
+        return x.sin() * ending.number
+
+    ending = Ending()
+    captured = minidynamo.compile(f, backend=backend)
+    assert torch.equal(captured(torch.ones(2), ending), f(torch.ones(2), ending))
+    assert len(graphs) == 1
