@@ -9,6 +9,7 @@
 #include "bytecode/exception_table.h"
 #include "bytecode/instruction.h"
 #include "bytecode/location_table.h"
+#include "bytecode/op_facts.h"
 #include "bytecode/opcodes.h"
 #include "bytecode/stack_depth.h"
 #include "python/code_object.h"
@@ -87,35 +88,15 @@ class Assembler {
 
   bool argument_is_valid(const Instruction& instruction) const noexcept {
     Py_ssize_t limit = INT32_MAX;
-    switch (instruction.op) {
-      case Op::LOAD_CONST:
-      case Op::KW_NAMES:
+    switch (operand(instruction.op)) {
+      case Operand::Const:
         limit = PyTuple_GET_SIZE(bytecode_.consts.get());
         break;
-      case Op::LOAD_FAST:
-      case Op::STORE_FAST:
-      case Op::DELETE_FAST:
-      case Op::MAKE_CELL:
-      case Op::LOAD_CLOSURE:
-      case Op::LOAD_DEREF:
-      case Op::STORE_DEREF:
-      case Op::DELETE_DEREF:
-      case Op::LOAD_CLASSDEREF:
-        limit = static_cast<Py_ssize_t>(bytecode_.localsplus_kinds.size());
-        break;
-      case Op::LOAD_GLOBAL:
-      case Op::LOAD_NAME:
-      case Op::STORE_NAME:
-      case Op::DELETE_NAME:
-      case Op::STORE_GLOBAL:
-      case Op::DELETE_GLOBAL:
-      case Op::LOAD_ATTR:
-      case Op::STORE_ATTR:
-      case Op::DELETE_ATTR:
-      case Op::LOAD_METHOD:
-      case Op::IMPORT_NAME:
-      case Op::IMPORT_FROM:
+      case Operand::Name:
         limit = PyTuple_GET_SIZE(bytecode_.names.get());
+        break;
+      case Operand::Local:
+        limit = static_cast<Py_ssize_t>(bytecode_.localsplus_kinds.size());
         break;
       default:
         break;

@@ -8,7 +8,7 @@ namespace minidynamo {
 
 const char* op_name(Op op) noexcept {
   static constexpr const char* kNames[] = {
-#define MINIDYNAMO_OP(name) #name,
+#define MINIDYNAMO_OP(name, ...) #name,
 #include "bytecode/ops.def"
 #undef MINIDYNAMO_OP
   };

@@ -15,7 +15,7 @@
 namespace minidynamo {
 
 enum class Op : uint8_t {
-#define MINIDYNAMO_OP(name) name,
+#define MINIDYNAMO_OP(name, ...) name,
 #include "bytecode/ops.def"
 #undef MINIDYNAMO_OP
 };
@@ -66,9 +66,6 @@ Bytecode decode(PyCodeObject* code);
 // Makes a code object (jump widths, inline caches, PRECALL, exception table, location table, stack depth).
 // Null Ref with a Python error set if the stack depths do not agree.
 Ref assemble(const Bytecode& bytecode);
-
-// How many values an instruction takes from and leaves on the stack; `jump` tells which of a conditional jump's ways.
-int stack_effect(const Instruction& instruction, bool jump) noexcept;
 
 // Text form, one line an instruction: index, offset, name, argument as text.
 std::string to_text(const Bytecode& bytecode);

@@ -1,27 +1,10 @@
 #include "bytecode/liveness.h"
 
-#include "bytecode/stack_depth.h"
+#include "bytecode/op_facts.h"
 #include "python/code_object.h"
 
 namespace minidynamo {
 namespace {
-
-// The local that an instruction reads (or asks whether it is bound); -1: none.
-int32_t read_local(const Instruction& instruction) noexcept {
-  switch (instruction.op) {
-    case Op::LOAD_FAST:
-    case Op::DELETE_FAST:
-    case Op::MAKE_CELL:
-    case Op::LOAD_CLOSURE:
-    case Op::LOAD_DEREF:
-    case Op::STORE_DEREF:
-    case Op::DELETE_DEREF:
-    case Op::LOAD_CLASSDEREF:
-      return instruction.arg;
-    default:
-      return -1;
-  }
-}
 
 // super() without arguments reads the first local and the cell of __class__, behind the compiler's back.
 bool uses_super(const Bytecode& bytecode, int32_t& class_cell) {
@@ -59,7 +42,7 @@ bool Liveness::after(int32_t instruction, int32_t local) const noexcept {
 bool Liveness::update(int32_t instruction) {
   const Instruction& now = bytecode_.instructions[instruction];
   const ExceptionRegion* region = bytecode_.region_at(instruction);
-  const int32_t read = read_local(now), written = now.op == Op::STORE_FAST ? now.arg : -1;
+  const int32_t read = local_read(now), written = local_written(now);
   bool changed = false;
   for (size_t word = 0; word < words_; ++word) {
     auto of = [&](int32_t other) { return bits_[other * words_ + word]; };

@@ -21,7 +21,7 @@ struct Opcode {
 };
 
 inline constexpr size_t kOpCount = 0
-#define MINIDYNAMO_OP(name) +1
+#define MINIDYNAMO_OP(...) +1
 #include "bytecode/ops.def"
 #undef MINIDYNAMO_OP
     ;

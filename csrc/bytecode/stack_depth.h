@@ -1,4 +1,4 @@
-// How deep the value stack gets: the effect of one instruction (stack_effect, instruction.h) followed along every path.
+// How deep the value stack gets: the effect of one instruction (stack_effect, op_facts.h) followed along every path.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -6,12 +6,6 @@
 #include "bytecode/instruction.h"
 
 namespace minidynamo {
-
-bool is_jump(Op op) noexcept;    // has a target
-bool ends_flow(Op op) noexcept;  // never goes on at the next instruction
-
-// How many slots from the top an instruction looks at, whether it takes them or not.
-int stack_inputs(const Instruction& instruction) noexcept;
 
 struct StackDepths {
   std::vector<int32_t> before;  // depth before each instruction; -1 for unreachable ones

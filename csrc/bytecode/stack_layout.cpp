@@ -2,36 +2,9 @@
 
 #include <algorithm>
 
-#include "bytecode/stack_depth.h"
+#include "bytecode/op_facts.h"
 
 namespace minidynamo {
-int32_t kept_operands(const Instruction& instruction, bool jump) noexcept {
-  switch (instruction.op) {
-    case Op::CHECK_EXC_MATCH:  // the class is replaced by the answer
-      return 1;
-    case Op::SEND:  // what the receiver returned replaces it
-      return jump ? 0 : 1;
-    case Op::GET_LEN:
-    case Op::MATCH_MAPPING:
-    case Op::MATCH_SEQUENCE:
-    case Op::MATCH_KEYS:
-    case Op::IMPORT_FROM:
-    case Op::FOR_ITER:
-    case Op::WITH_EXCEPT_START:
-    case Op::LIST_APPEND:
-    case Op::LIST_EXTEND:
-    case Op::SET_ADD:
-    case Op::SET_UPDATE:
-    case Op::MAP_ADD:
-    case Op::DICT_UPDATE:
-    case Op::DICT_MERGE: {
-      const int32_t inputs = stack_inputs(instruction);
-      return std::min(inputs, inputs + stack_effect(instruction, jump));
-    }
-    default:
-      return 0;
-  }
-}
 
 StackLayout::StackLayout(const Bytecode& bytecode)
     : bytecode_(bytecode), before_(bytecode.instructions.size()), reached_(bytecode.instructions.size(), false) {

@@ -17,9 +17,6 @@ enum class SlotKind : uint8_t {
   RaisingInstruction  // where a handler's exception came from, for RERAISE
 };
 
-// How many of its operands an instruction leaves where they are, below its results. (COPY and SWAP only move.)
-int32_t kept_operands(const Instruction& instruction, bool jump) noexcept;
-
 class StackLayout {
  public:
   explicit StackLayout(const Bytecode& bytecode);

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "bytecode/instruction.h"
-#include "bytecode/stack_depth.h"
+#include "bytecode/op_facts.h"
 #include "python/out_of_memory.h"
 
 namespace minidynamo {
@@ -66,75 +66,29 @@ const char* comparison(int32_t number) noexcept {
 
 std::string argument_text(const Bytecode& bytecode, const Instruction& instruction) {
   const int32_t arg = instruction.arg;
-  if (is_jump(instruction.op)) return "-> " + std::to_string(instruction.target);
-  switch (instruction.op) {
-    case Op::LOAD_CONST:
-    case Op::KW_NAMES:
-      return item_text(bytecode.consts, arg, const_text);
-    case Op::LOAD_FAST:
-    case Op::STORE_FAST:
-    case Op::DELETE_FAST:
-    case Op::MAKE_CELL:
-    case Op::LOAD_CLOSURE:
-    case Op::LOAD_DEREF:
-    case Op::STORE_DEREF:
-    case Op::DELETE_DEREF:
-    case Op::LOAD_CLASSDEREF:
-      return item_text(bytecode.localsplus_names, arg, text_of);
-    case Op::LOAD_GLOBAL:
-      return item_text(bytecode.names, arg, text_of) + (instruction.push_null ? " + null" : "");
-    case Op::LOAD_NAME:
-    case Op::STORE_NAME:
-    case Op::DELETE_NAME:
-    case Op::STORE_GLOBAL:
-    case Op::DELETE_GLOBAL:
-    case Op::LOAD_ATTR:
-    case Op::STORE_ATTR:
-    case Op::DELETE_ATTR:
-    case Op::LOAD_METHOD:
-    case Op::IMPORT_NAME:
-    case Op::IMPORT_FROM:
-      return item_text(bytecode.names, arg, text_of);
-    case Op::BINARY_OP:
-      return binary_operator(arg);
-    case Op::COMPARE_OP:
-      return comparison(arg);
-    case Op::IS_OP:
-      return arg ? "is not" : "is";
-    case Op::CONTAINS_OP:
-      return arg ? "not in" : "in";
-    case Op::RESUME:
-    case Op::COPY:
-    case Op::SWAP:
-    case Op::COPY_FREE_VARS:
-    case Op::BUILD_TUPLE:
-    case Op::BUILD_LIST:
-    case Op::BUILD_SET:
-    case Op::BUILD_MAP:
-    case Op::BUILD_CONST_KEY_MAP:
-    case Op::BUILD_STRING:
-    case Op::BUILD_SLICE:
-    case Op::FORMAT_VALUE:
-    case Op::LIST_APPEND:
-    case Op::LIST_EXTEND:
-    case Op::SET_ADD:
-    case Op::SET_UPDATE:
-    case Op::MAP_ADD:
-    case Op::DICT_UPDATE:
-    case Op::DICT_MERGE:
-    case Op::UNPACK_SEQUENCE:
-    case Op::UNPACK_EX:
-    case Op::MATCH_CLASS:
-    case Op::CALL:
-    case Op::CALL_FUNCTION_EX:
-    case Op::MAKE_FUNCTION:
-    case Op::GET_AWAITABLE:
-    case Op::RERAISE:
-    case Op::RAISE_VARARGS:
-      return std::to_string(arg);
-    default:
+  switch (operand(instruction.op)) {
+    case Operand::None:
       return {};
+    case Operand::Number:
+      return std::to_string(arg);
+    case Operand::Const:
+      return item_text(bytecode.consts, arg, const_text);
+    case Operand::Name:
+      return item_text(bytecode.names, arg, text_of) + (instruction.push_null ? " + null" : "");
+    case Operand::Local:
+      return item_text(bytecode.localsplus_names, arg, text_of);
+    case Operand::Target:
+      return "-> " + std::to_string(instruction.target);
+    case Operand::BinaryOperator:
+      return binary_operator(arg);
+    case Operand::Comparison:
+      return comparison(arg);
+    case Operand::Identity:
+      return arg ? "is not" : "is";
+    case Operand::Membership:
+      return arg ? "not in" : "in";
   }
+  return {};
 }
 
 }  // namespace

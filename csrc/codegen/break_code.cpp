@@ -1,6 +1,6 @@
 #include "codegen/break_code.h"
 
-#include "bytecode/stack_depth.h"
+#include "bytecode/op_facts.h"
 #include "codegen/rebuild.h"
 #include "python/weak_hold.h"
 

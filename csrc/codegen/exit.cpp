@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-#include "bytecode/stack_depth.h"
+#include "bytecode/op_facts.h"
 #include "codegen/effect_planner.h"
 #include "codegen/resume.h"
 #include "codegen/value_planner.h"
@@ -19,134 +19,6 @@ namespace {
 
 using Argument = PlanBreak::Argument;
 using Continuation = PlanBreak::Continuation;
-
-// Whether an instruction does the same in another code object, given its operands: it touches no local, and control
-// leaves it only by its results. One that nobody has thought about does not.
-bool runs_anywhere(const Instruction& instruction) noexcept {
-  switch (instruction.op) {
-    case Op::LOAD_GLOBAL:
-    case Op::STORE_GLOBAL:
-    case Op::DELETE_GLOBAL:
-    case Op::LOAD_BUILD_CLASS:
-    case Op::LOAD_ASSERTION_ERROR:
-    case Op::LOAD_ATTR:
-    case Op::LOAD_METHOD:
-    case Op::STORE_ATTR:
-    case Op::DELETE_ATTR:
-    case Op::UNARY_POSITIVE:
-    case Op::UNARY_NEGATIVE:
-    case Op::UNARY_NOT:
-    case Op::UNARY_INVERT:
-    case Op::BINARY_OP:
-    case Op::BINARY_SUBSCR:
-    case Op::STORE_SUBSCR:
-    case Op::DELETE_SUBSCR:
-    case Op::COMPARE_OP:
-    case Op::IS_OP:
-    case Op::CONTAINS_OP:
-    case Op::BUILD_TUPLE:
-    case Op::BUILD_LIST:
-    case Op::BUILD_SET:
-    case Op::BUILD_MAP:
-    case Op::BUILD_CONST_KEY_MAP:
-    case Op::BUILD_STRING:
-    case Op::BUILD_SLICE:
-    case Op::FORMAT_VALUE:
-    case Op::LIST_APPEND:
-    case Op::LIST_EXTEND:
-    case Op::LIST_TO_TUPLE:
-    case Op::SET_ADD:
-    case Op::SET_UPDATE:
-    case Op::MAP_ADD:
-    case Op::DICT_UPDATE:
-    case Op::DICT_MERGE:
-    case Op::UNPACK_SEQUENCE:
-    case Op::UNPACK_EX:
-    case Op::GET_ITER:
-    case Op::FOR_ITER:
-    case Op::GET_LEN:
-    case Op::MATCH_MAPPING:
-    case Op::MATCH_SEQUENCE:
-    case Op::MATCH_KEYS:
-    case Op::MATCH_CLASS:
-    case Op::POP_JUMP_IF_FALSE:
-    case Op::POP_JUMP_IF_TRUE:
-    case Op::POP_JUMP_IF_NONE:
-    case Op::POP_JUMP_IF_NOT_NONE:
-    case Op::JUMP_IF_FALSE_OR_POP:
-    case Op::JUMP_IF_TRUE_OR_POP:
-    case Op::CALL:
-    case Op::CALL_FUNCTION_EX:
-    case Op::MAKE_FUNCTION:
-    case Op::GET_YIELD_FROM_ITER:
-    case Op::BEFORE_WITH:
-    case Op::WITH_EXCEPT_START:
-    case Op::CHECK_EXC_MATCH:
-    case Op::CHECK_EG_MATCH:
-    case Op::PREP_RERAISE_STAR:
-    case Op::RERAISE:
-    case Op::RAISE_VARARGS:
-    case Op::IMPORT_NAME:
-    case Op::IMPORT_FROM:
-    case Op::PRINT_EXPR:
-      return true;
-    case Op::NOP:
-    case Op::RESUME:
-    case Op::POP_TOP:
-    case Op::PUSH_NULL:
-    case Op::COPY:
-    case Op::SWAP:
-    case Op::LOAD_CONST:
-    case Op::LOAD_FAST:
-    case Op::STORE_FAST:
-    case Op::DELETE_FAST:
-    case Op::LOAD_NAME:
-    case Op::STORE_NAME:
-    case Op::DELETE_NAME:
-    case Op::MAKE_CELL:
-    case Op::COPY_FREE_VARS:
-    case Op::LOAD_CLOSURE:
-    case Op::LOAD_DEREF:
-    case Op::STORE_DEREF:
-    case Op::DELETE_DEREF:
-    case Op::LOAD_CLASSDEREF:
-    case Op::JUMP:
-    case Op::KW_NAMES:
-    case Op::RETURN_VALUE:
-    case Op::RETURN_GENERATOR:
-    case Op::YIELD_VALUE:
-    case Op::ASYNC_GEN_WRAP:
-    case Op::SEND:
-    case Op::GET_AWAITABLE:
-    case Op::GET_AITER:
-    case Op::GET_ANEXT:
-    case Op::END_ASYNC_FOR:
-    case Op::BEFORE_ASYNC_WITH:
-    case Op::PUSH_EXC_INFO:
-    case Op::POP_EXCEPT:
-    case Op::IMPORT_STAR:
-    case Op::SETUP_ANNOTATIONS:
-      return false;
-  }
-  return false;
-}
-
-bool has_name(Op op) noexcept {
-  switch (op) {
-    case Op::LOAD_ATTR:
-    case Op::LOAD_METHOD:
-    case Op::STORE_ATTR:
-    case Op::DELETE_ATTR:
-    case Op::LOAD_GLOBAL:
-    case Op::STORE_GLOBAL:
-    case Op::DELETE_GLOBAL:
-    case Op::IMPORT_NAME:
-    case Op::IMPORT_FROM:
-      return true;
-    default:
-      return false;
-  }
-}
 
 class BreakPlanner {
  public:
@@ -164,7 +36,7 @@ class BreakPlanner {
     const OriginalPosition& place = places_.back();
     if (place.in_prologue && !place.in_prologue_call) return refuse("the frame has not reached its code yet");
     const Instruction& now = frame.current();
-    const bool runs = runs_anywhere(now) && frame_use_of_call(frame) == FrameUse::None;
+    const bool runs = runs_anywhere(now.op) && frame_use_of_call(frame) == FrameUse::None;
     if (!runs && must_advance_) return refuse("the instruction cannot run outside of its frame");
     for (size_t i = 0; i < frames_.size(); ++i)
       end.frames.push_back({Ref::borrow(reinterpret_cast<PyObject*>(places_[i].prepared->code())), frames_[i]->globals,
@@ -310,7 +182,8 @@ class BreakPlanner {
 
   bool plan_instruction(PlanBreak& end, Frame& frame, const OriginalPosition& place, const Instruction& now) {
     end.instruction = now;
-    if (has_name(now.op)) end.argument = Ref::borrow(PyTuple_GET_ITEM(frame.prepared->bytecode.names.get(), now.arg));
+    if (operand(now.op) == Operand::Name)
+      end.argument = Ref::borrow(PyTuple_GET_ITEM(frame.prepared->bytecode.names.get(), now.arg));
     end.keyword_names = frame.keyword_names;
     const std::vector<SlotKind>& stack = layout(place).before(place.instruction);
     const auto depth = static_cast<int32_t>(frame.stack_depth());

@@ -4,7 +4,7 @@
 #include <memory>
 #include <unordered_set>
 
-#include "bytecode/stack_depth.h"
+#include "bytecode/op_facts.h"
 #include "codegen/code_builder.h"
 #include "python/code_extra.h"
 #include "python/code_object.h"
@@ -14,24 +14,6 @@ namespace {
 
 using ParameterKind = ResumeParameter::Kind;
 using PlaceKind = ResumePlace::Kind;
-
-// Whether an instruction's argument is a fast local.
-bool names_local(Op op) noexcept {
-  switch (op) {
-    case Op::LOAD_FAST:
-    case Op::STORE_FAST:
-    case Op::DELETE_FAST:
-    case Op::MAKE_CELL:
-    case Op::LOAD_CLOSURE:
-    case Op::LOAD_DEREF:
-    case Op::STORE_DEREF:
-    case Op::DELETE_DEREF:
-    case Op::LOAD_CLASSDEREF:
-      return true;
-    default:
-      return false;
-  }
-}
 
 class ResumeCode {
  public:
@@ -254,7 +236,7 @@ class ResumeCode {
         bytecode_.instructions[i].target += made_.prologue;
     for (ExceptionRegion& region : bytecode_.regions) region.target += made_.prologue;
     for (Instruction instruction : code_.instructions) {
-      if (names_local(instruction.op)) instruction.arg = made_.local_of[instruction.arg];
+      if (operand(instruction.op) == Operand::Local) instruction.arg = made_.local_of[instruction.arg];
       if (instruction.target >= 0) instruction.target += made_.prologue;
       instruction.offset = -1;
       bytecode_.instructions.push_back(std::move(instruction));

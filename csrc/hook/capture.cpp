@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "bytecode/stack_depth.h"
+#include "bytecode/op_facts.h"
 #include "codegen/exit.h"
 #include "codegen/plan.h"
 #include "codegen/resume.h"

@@ -92,8 +92,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       }
       case Op::STORE_FAST:
-        if (frame.top().is(Py_None) || is_weakly_referenced(frame.local(arg).get()))
-          let_go(tracer, frame, arg, frame.top().is(Py_None) && frame.is_of_resume_function());
+        note_overwritten(tracer, frame, arg);
         store_fast(frame, arg);
         break;
       case Op::DELETE_FAST:

@@ -100,6 +100,16 @@ void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
   tracer.object_is_let_go = true;
 }
 
+void note_overwritten(Tracer& tracer, Frame& frame, int32_t index) {
+  PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : frame.local(index).get();
+  if (!object) return;
+  const bool is_none = frame.top().is(Py_None), is_resumed = frame.is_of_resume_function();
+  Source* source = is_resumed ? tracer.outside.source_of(object) : nullptr;
+  const bool is_generator = is_resumed && PyGen_CheckExact(source ? source->value.get() : object);
+  if (is_none || is_generator || is_weakly_referenced(object))
+    let_go(tracer, frame, index, is_resumed && (is_none || is_generator));
+}
+
 void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth) {
   if (!tracer.may_break || !frame.is_of_resume_function()) return;
   for (size_t slot = frame.prepared->locals_count + depth; slot < frame.stack_top; ++slot) {

@@ -19,8 +19,12 @@ bool end_may_be_seen(PyObject* object);
 
 // A local is about to lose its object: the trace may end behind this instruction. What the trace made counts if the
 // local alone holds it. Objects from before the trace are mostly held by others as well: they count where the program
-// lets go of them on purpose, by `del`, or by None in a resume function, whose locals may be all that holds them.
+// lets go of them on purpose, by `del`, or by None in a resume function, whose locals may be all that holds them; there
+// generators count in any case, which hardly anything else holds.
 void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too);
+
+// The same, of a local that is about to be given the value on the top of the stack.
+void note_overwritten(Tracer& tracer, Frame& frame, int32_t index);
 
 // What stands above `depth` on a resume function's stack is about to go: a generator from before the trace, which a
 // loop has begun and leaves by `break` or by an exception, ends there.

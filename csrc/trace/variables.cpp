@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bytecode/stack_depth.h"
+#include "bytecode/op_facts.h"
 #include "python/error_text.h"
 #include "python/type_version.h"
 #include "trace/attributes.h"

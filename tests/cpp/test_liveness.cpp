@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "bytecode/liveness.h"
+#include "bytecode/op_facts.h"
 #include "bytecode/stack_depth.h"
 #include "python/code_object.h"
 #include "test_code_support.h"

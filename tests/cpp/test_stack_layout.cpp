@@ -2,6 +2,7 @@
 // assembler computes.
 #include <map>
 
+#include "bytecode/op_facts.h"
 #include "bytecode/stack_depth.h"
 #include "bytecode/stack_layout.h"
 #include "frame_observer.h"

@@ -1,0 +1,86 @@
+#include "bytecode/op_facts.h"
+
+#include <array>
+#include <bit>
+
+namespace minidynamo {
+namespace {
+
+namespace traits {
+constexpr uint8_t Nothing = 0, ReadsLocal = 1, WritesLocal = 2, EndsFlow = 4, Anywhere = 8;
+}
+
+struct Facts {
+  Operand operand;
+  uint8_t traits;
+  bool has(uint8_t trait) const noexcept { return (traits & trait) != 0; }
+};
+
+const Facts& facts_of(Op op) noexcept {
+  using namespace traits;
+  static constexpr Facts kFacts[] = {
+#define MINIDYNAMO_OP(name, operand, inputs, outputs, kept, traits) {Operand::operand, traits},
+#include "bytecode/ops.def"
+#undef MINIDYNAMO_OP
+  };
+  return kFacts[static_cast<size_t>(op)];
+}
+
+constexpr int32_t bits(int32_t value) noexcept { return std::popcount(static_cast<uint32_t>(value)); }
+
+int32_t stack_outputs(const Instruction& instruction, bool jump) noexcept {
+  const int32_t arg = instruction.arg, null = instruction.push_null;
+  switch (instruction.op) {
+#define MINIDYNAMO_OP(name, operand, inputs, outputs, kept, traits) \
+  case Op::name:                                                    \
+    return outputs;
+#include "bytecode/ops.def"
+#undef MINIDYNAMO_OP
+  }
+  return 0;
+}
+
+}  // namespace
+
+Operand operand(Op op) noexcept { return facts_of(op).operand; }
+bool is_jump(Op op) noexcept { return operand(op) == Operand::Target; }
+bool ends_flow(Op op) noexcept { return facts_of(op).has(traits::EndsFlow); }
+bool runs_anywhere(Op op) noexcept { return facts_of(op).has(traits::Anywhere); }
+
+int32_t local_read(const Instruction& instruction) noexcept {
+  return facts_of(instruction.op).has(traits::ReadsLocal) ? instruction.arg : -1;
+}
+
+int32_t local_written(const Instruction& instruction) noexcept {
+  return facts_of(instruction.op).has(traits::WritesLocal) ? instruction.arg : -1;
+}
+
+int stack_inputs(const Instruction& instruction) noexcept {
+  const int32_t arg = instruction.arg;
+  switch (instruction.op) {
+#define MINIDYNAMO_OP(name, operand, inputs, outputs, kept, traits) \
+  case Op::name:                                                    \
+    return inputs;
+#include "bytecode/ops.def"
+#undef MINIDYNAMO_OP
+  }
+  return 0;
+}
+
+int stack_effect(const Instruction& instruction, bool jump) noexcept {
+  return stack_outputs(instruction, jump) - stack_inputs(instruction);
+}
+
+int32_t kept_operands(const Instruction& instruction, bool jump) noexcept {
+  const int32_t arg = instruction.arg;
+  switch (instruction.op) {
+#define MINIDYNAMO_OP(name, operand, inputs, outputs, kept, traits) \
+  case Op::name:                                                    \
+    return kept;
+#include "bytecode/ops.def"
+#undef MINIDYNAMO_OP
+  }
+  return 0;
+}
+
+}  // namespace minidynamo
