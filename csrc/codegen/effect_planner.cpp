@@ -34,6 +34,19 @@ class EffectPlanner {
     return plan_container_write(object, stand_in.snapshot, object);
   }
 
+  // A dict is written to before its time: what walks over it has to have moved by then.
+  bool plan_walks_over_dicts() {
+    for (const Effect& effect : tracer_.effects.effects()) {
+      const auto* advance = std::get_if<IteratorAdvance>(&effect);
+      PyTypeObject* type = advance ? type_of_original(advance->iterator.get()) : nullptr;
+      if (type == &PyEnum_Type || type == &PyZip_Type)
+        return refused("an iterator over a dict that changed is left behind, and an enumerate or a zip moves on");
+      const bool walks = type == &PyDictIterKey_Type || type == &PyDictIterValue_Type || type == &PyDictIterItem_Type;
+      if (walks && !plan_effect(*advance)) return false;
+    }
+    return true;
+  }
+
   bool plan() {
     for (const Effect& effect : tracer_.effects.effects())
       if (!std::visit([&](const auto& made) { return plan_effect(made); }, effect)) return false;
@@ -90,7 +103,7 @@ class EffectPlanner {
 
   bool plan_effect(const IteratorAdvance& advance) {
     PyObject* iterator = advance.iterator.get();
-    if (is_moved_by_another(iterator)) return true;
+    if (is_moved_by_another(iterator) || !values_.is_first_move(iterator)) return true;
     values_.is_written_to(iterator);
     Ref number = Ref::made(PyLong_FromSsize_t(items_taken(iterator)));
     values_.keep_alive(number);
@@ -231,7 +244,8 @@ class EffectPlanner {
 }  // namespace
 
 bool plan_container(Tracer& tracer, ValuePlanner& values, const StandIn& stand_in) {
-  return EffectPlanner(tracer, values).plan_container(stand_in);
+  EffectPlanner planner(tracer, values);
+  return planner.plan_walks_over_dicts() && planner.plan_container(stand_in);
 }
 
 bool plan_effects(Tracer& tracer, ValuePlanner& values) { return EffectPlanner(tracer, values).plan(); }

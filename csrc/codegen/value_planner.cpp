@@ -66,6 +66,7 @@ void ValuePlanner::start_again() {
   watched_.clear();
   states_.clear();
   written_.clear();
+  moved_.clear();
   written_objects_.clear();
 }
 

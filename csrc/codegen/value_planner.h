@@ -68,6 +68,8 @@ class ValuePlanner {
   // effects.
   std::function<bool(const StandIn&)> write_now;
   bool is_written(const StandIn& stand_in) const noexcept { return written_.count(&stand_in) > 0; }
+  // Whether an iterator from before the call has not been moved on yet; it is from now on.
+  bool is_first_move(PyObject* iterator) { return moved_.insert(iterator).second; }
 
   // Whether what weak references with callbacks refer to is held by something else as well; it would die in the middle
   // of residual code otherwise, as it would have before, had the trace not kept it alive. For breaks, at the end.
@@ -93,6 +95,7 @@ class ValuePlanner {
   std::vector<PyObject*> to_fill_;
   std::vector<std::pair<PyObject*, PyObject*>> states_;  // iterator, what its __setstate__ is to be given
   std::unordered_set<const StandIn*> written_;           // by write_now
+  std::unordered_set<PyObject*> moved_;                  // see is_first_move
   std::unordered_set<PyObject*> written_objects_;        // see is_written_to
   std::vector<std::pair<ValueId, ValueId>> watched_;     // weak reference with a callback, referent
   bool found_cycle_ = false;

@@ -210,6 +210,9 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
     }
     metaclass = winner;
   }
+  if (has_finalizer(tracer, metaclass))
+    return tracer.give_up(BreakReason::Finalizer,
+                          std::string("a class of ") + metaclass->tp_name + ", which has a finalizer, is made");
   if (!expose(tracer, arguments.values[2].get())) return nullptr;
   Ref members = Ref::made(PyDict_Copy(arguments.values[2].get()));
   if (!look_ahead(tracer, metaclass, bases, members.get()) || !set_module(tracer, members.get())) return nullptr;

@@ -20,6 +20,7 @@ import contextlib
 import copy
 import dataclasses
 import faulthandler
+import gc
 import itertools
 import os
 import pathlib
@@ -483,11 +484,7 @@ SPECIAL_METHODS: dict[str, Any] = {
 
 
 def _changes_of_class(kind: type) -> Iterator[tuple[str, Apply]]:
-    # A class, and an exception that was raised, stands in a circle of references, which ends when the collector comes.
-    in_circles = issubclass(kind, (type, BaseException))
     for name, method in SPECIAL_METHODS.items():
-        if name == "__del__" and in_circles:
-            continue
         yield f"{name} set", lambda name=name, method=method: type.__setattr__(kind, name, method)
     if kind.__bases__ != (object,) or "__slots__" not in vars(kind):
         mixin = type("Mixin", (), {"__len__": lambda self: 3, "added": 1})
@@ -615,6 +612,8 @@ class Run:
             target = wrap(program.f)
             calls = getattr(program, "calls", [program.inputs] * 2)
             differential._seed()
+            # What stands in a circle of references ends when the collector comes: as it was at first, and by the end.
+            ends_are_seen = change is not None and change.endswith("__del__ set")
             for index, make_inputs in enumerate([*calls, calls[0], calls[0]]):
                 try:
                     arguments = list(make_inputs())
@@ -624,12 +623,16 @@ class Run:
                     break
                 around: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
                 if index == len(calls) and change is not None:
+                    if ends_are_seen:
+                        gc.collect()
                     if mode is not None:
                         around = mode()
                     else:
                         self._apply(World(program, arguments, keywords, self.is_model), change)
                 with around:
                     call(f"call {index}", target, arguments, keywords)
+            if ends_are_seen:
+                gc.collect()
         return differential.Observation(portrait.lines, portrait.tensors)
 
     @staticmethod

@@ -125,3 +125,25 @@ def test_casts_that_autocast_keeps_outlive_a_capture() -> None:
         call(x, w).sum().backward()
         gradients.append(w.grad)
     assert torch.equal(gradients[0], gradients[1]) and torch.equal(gradients[0], gradients[2])
+
+
+def test_a_resumed_frame_has_its_variables_when_its_graph_fails() -> None:
+    """What the residual code would have let go of behind the graph is there for the frame that runs in its place."""
+
+    def f(x: torch.Tensor, index: Any) -> Any:
+        minidynamo.graph_break()
+        held = [index]
+        try:
+            y = x[index] + 1
+            minidynamo.graph_break()
+            y = y * 2
+        except IndexError as error:
+            y = f"{index.tolist()} {len(held)} {type(error).__name__}"
+        index = x = held = None
+        return y
+
+    captured = minidynamo.compile(f, backend="eager")
+    for numbers in ([0, 1], [2, 3], [7, 1], [1, 1], [9, 9]):
+        index = torch.tensor(numbers)
+        expected, got = f(torch.arange(4.0), index), captured(torch.arange(4.0), index)
+        assert torch.equal(expected, got) if isinstance(expected, torch.Tensor) else expected == got

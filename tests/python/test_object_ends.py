@@ -1,5 +1,6 @@
-"""Objects with a finalizer end where they end eagerly, whatever held them last."""
+"""Objects with a finalizer are made as often as eagerly, and end where they end eagerly, whatever held them last."""
 
+import gc
 import io
 from collections.abc import Callable
 from typing import Any
@@ -77,6 +78,48 @@ def test_ends_where_it_ends_eagerly(body: str) -> None:
     captured = minidynamo.compile(f, backend="eager")
     for _ in range(3):
         assert run(captured) == expected
+
+
+def test_classes_of_a_metaclass_with_a_finalizer_are_made_as_often() -> None:
+    class Ending(type):
+        def __del__(cls) -> None:
+            EVENTS.append("end")
+
+    class Base(metaclass=Ending):
+        scale = 3
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        class Derived(Base):
+            pass
+
+        return x * Derived.scale * type("Other", (Derived,), {}).scale
+
+    def ends(function: Callable[..., torch.Tensor]) -> int:
+        function(torch.ones(2))
+        gc.collect()
+        EVENTS.clear()
+        function(torch.ones(2))
+        gc.collect()
+        return len(EVENTS)
+
+    assert ends(f) == ends(minidynamo.compile(f, backend="eager")) == 2
+
+
+def test_dict_fromkeys_makes_an_object_with_a_finalizer() -> None:
+    class Items(dict):
+        def __del__(self) -> None:
+            EVENTS.append(f"end of {len(self)}")
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        x = x * len(Items.fromkeys("ab"))
+        EVENTS.append("after")
+        return x
+
+    captured = minidynamo.compile(f, backend="eager")
+    for _ in range(3):
+        EVENTS.clear()
+        assert torch.equal(captured(torch.ones(2)), torch.ones(2) * 2)
+        assert EVENTS == ["end of 2", "after"]
 
 
 def test_it_is_said_why() -> None:
