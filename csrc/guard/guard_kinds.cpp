@@ -2,8 +2,11 @@
 // with the paths (guard_program.cpp).
 #include "guard/guard_kinds.h"
 
+#include <algorithm>
+
 #include "guard/constants.h"
 #include "python/collector.h"
+#include "python/descriptor_parts.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/weak_hold.h"
@@ -14,7 +17,28 @@ namespace {
 // --- identity and exact type
 // ------------------------------------------------------------------------------------------
 
-enum IdentityForm : uint8_t { kStrong, kWeak };
+enum IdentityForm : uint8_t { kStrong, kWeak, kDescriptor };
+
+// Whether there are objects in nested tuples that are to be held weakly.
+bool has_mortal_parts(PyObject* object) noexcept {
+  if (!PyTuple_CheckExact(object)) return can_be_held_weakly(object) && !PyFrozenSet_Check(object);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (has_mortal_parts(PyTuple_GET_ITEM(object, i))) return true;
+  return false;
+}
+
+// The same with something that stands for each of these; null with a Python error set on failure.
+Ref without_mortal_parts(PyObject* object) {
+  if (!has_mortal_parts(object)) return Ref::borrow(object);
+  if (!PyTuple_CheckExact(object)) return stand_for(object);
+  Ref copy = Ref::made(PyTuple_New(PyTuple_GET_SIZE(object)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+    Ref part = without_mortal_parts(PyTuple_GET_ITEM(object, i));
+    if (!part) return nullptr;
+    PyTuple_SET_ITEM(copy.get(), i, part.release());
+  }
+  return copy;
+}
 
 // Remembers an object so that its address cannot be mistaken for another's later, without keeping it alive if possible.
 void remember_identity(Check& check, PyObject* object) {
@@ -42,19 +66,57 @@ std::string remembered_text(const Check& check) {
   return object == check.address ? object_text(object) : "<an object that is gone>";
 }
 
-bool prepare_identity(Check& check, Reached seen) {
-  if (seen.inline_attributes) return false;
-  remember_identity(check, seen.object);
+// A descriptor knows no weak references. Held for the sake of its identity it would keep its class, through the
+// functions that know it, and so the code that the entry hangs on. It is the same if it is of the same parts; what the
+// check expects is its type and these. False: it has none that die, and may be held.
+bool remember_descriptor(Check& check, PyObject* descriptor) {
+  const DescriptorParts found = DescriptorParts::of(descriptor);
+  const std::span<PyObject* const> parts = found.parts();
+  if (std::none_of(parts.begin(), parts.end(), can_be_held_weakly)) return false;
+  Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(parts.size()) + 1));
+  PyTuple_SET_ITEM(all.get(), 0, Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(descriptor))).release());
+  for (size_t i = 0; i < parts.size(); ++i)
+    PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i) + 1, Ref::borrow(parts[i]).release());
+  check.expected = without_mortal_parts(all.get());
+  check.form = kDescriptor;
+  if (!check.expected) clear_error();
+  return static_cast<bool>(check.expected);
+}
+
+bool is_remembered_descriptor(const Check& check, PyObject* object) noexcept {
+  PyObject* expected = check.expected.get();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != PyTuple_GET_ITEM(expected, 0)) return false;
+  const DescriptorParts found = DescriptorParts::of(object);
+  const std::span<PyObject* const> parts = found.parts();
+  if (static_cast<Py_ssize_t>(parts.size()) + 1 != PyTuple_GET_SIZE(expected)) return false;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    PyObject* part = PyTuple_GET_ITEM(expected, static_cast<Py_ssize_t>(i) + 1);
+    if ((stands_for_object(part) ? object_stood_for(part) : part) != parts[i]) return false;
+  }
   return true;
 }
+
+bool prepare_identity(Check& check, Reached seen) {
+  if (seen.inline_attributes) return false;
+  if (!remember_descriptor(check, seen.object)) remember_identity(check, seen.object);
+  return true;
+}
+// Another descriptor may come to lie at the address of one that nobody keeps.
+Stability identity_stability(const Check& check) noexcept {
+  return check.form == kDescriptor ? Stability::Volatile : Stability::Stable;
+}
 bool identity_holds(const Check& check, Reached object) noexcept {
-  return !object.inline_attributes && is_remembered(check, object.object);
+  if (object.inline_attributes) return false;
+  return check.form == kDescriptor ? is_remembered_descriptor(check, object.object)
+                                   : is_remembered(check, object.object);
 }
-std::string identity_text(const Check& check, const std::string& path) {
-  return path + " is " + remembered_text(check);
+std::string expected_text(const Check& check) {
+  if (check.form != kDescriptor) return remembered_text(check);
+  return "<" + object_text(PyTuple_GET_ITEM(check.expected.get(), 0)) + " object>";
 }
+std::string identity_text(const Check& check, const std::string& path) { return path + " is " + expected_text(check); }
 std::string identity_failure(const Check& check, const std::string& path, Reached object) {
-  std::string expected = remembered_text(check), seen = object_text(object.object);
+  std::string expected = expected_text(check), seen = object_text(object.object);
   if (expected == seen) expected += ", the one seen while capturing", seen = "another of this name";
   return path + ": expected " + expected + ", got " + seen;
 }
@@ -107,27 +169,6 @@ std::string exact_type_failure(const Check& check, const std::string& path, Reac
 
 enum ConstantForm : uint8_t { kByValue = 16, kByParts };  // above the forms of identity, which serves what has no value
 
-// Whether there are objects in nested tuples that are to be held weakly.
-bool has_mortal_parts(PyObject* object) noexcept {
-  if (!PyTuple_CheckExact(object)) return can_be_held_weakly(object) && !PyFrozenSet_Check(object);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-    if (has_mortal_parts(PyTuple_GET_ITEM(object, i))) return true;
-  return false;
-}
-
-// The same with something that stands for each of these; null with a Python error set on failure.
-Ref without_mortal_parts(PyObject* object) {
-  if (!has_mortal_parts(object)) return Ref::borrow(object);
-  if (!PyTuple_CheckExact(object)) return stand_for(object);
-  Ref copy = Ref::made(PyTuple_New(PyTuple_GET_SIZE(object)));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
-    Ref part = without_mortal_parts(PyTuple_GET_ITEM(object, i));
-    if (!part) return nullptr;
-    PyTuple_SET_ITEM(copy.get(), i, part.release());
-  }
-  return copy;
-}
-
 bool equals_parts(PyObject* expected, PyObject* object) noexcept {
   if (stands_for_object(expected)) return object_stood_for(expected) == object;
   if (!PyTuple_CheckExact(expected)) return constants_equal(expected, object);
@@ -154,6 +195,10 @@ void each_mortal_part(PyObject* expected, const std::function<void(PyObject*)>& 
   } else if (PyTuple_CheckExact(expected)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(expected); ++i) each_mortal_part(PyTuple_GET_ITEM(expected, i), use);
   }
+}
+
+Stability constant_stability(const Check& check) noexcept {
+  return check.form < kByValue ? identity_stability(check) : Stability::Stable;
 }
 
 bool prepare_constant(Check& check, Reached seen) {
@@ -554,11 +599,13 @@ struct Row {
 
 constexpr Row kRows[] = {
     // in the order of enum GuardKind
-    {GuardKind::Identity, "Identity", prepare_identity, always_stable, identity_holds, identity_text, identity_failure},
+    {GuardKind::Identity, "Identity", prepare_identity, identity_stability, identity_holds, identity_text,
+     identity_failure},
     {GuardKind::Names, "Names", prepare_names, always_stable, names_hold, names_text, names_failure},
     {GuardKind::ExactType, "ExactType", prepare_exact_type, exact_type_stability, exact_type_holds, exact_type_text,
      exact_type_failure},
-    {GuardKind::Constant, "Constant", prepare_constant, always_stable, constant_holds, constant_text, constant_failure},
+    {GuardKind::Constant, "Constant", prepare_constant, constant_stability, constant_holds, constant_text,
+     constant_failure},
     {GuardKind::Value, "Value", prepare_value, value_stability, value_holds, value_text, value_failure},
     {GuardKind::Length, "Length", prepare_length, length_stability, length_holds, length_text, length_failure},
     {GuardKind::DictKeys, "DictKeys", prepare_dict_keys, dict_keys_stability, dict_keys_hold, dict_keys_text,
@@ -587,7 +634,8 @@ bool prepare_check(Check& check, Reached seen) {
 void each_held_weakly(const Check& check, const std::function<void(PyObject*)>& use) {
   const bool wants_identity = check.kind == GuardKind::Identity || check.kind == GuardKind::ExactType ||
                               (check.kind == GuardKind::Constant && check.form < kByValue);
-  if (!wants_identity && check.expected) return each_mortal_part(check.expected.get(), use);
+  if (check.expected && (!wants_identity || check.form == kDescriptor))
+    return each_mortal_part(check.expected.get(), use);
   if (wants_identity && check.form == kWeak && remembered(check) == check.address) use(check.address);
 }
 

@@ -534,3 +534,77 @@ def test_finalizers_run_at_exit() -> None:
     plain, captured = output("plain"), output("captured")
     assert captured[: captured.index("end")] == plain[: plain.index("end")]
     assert sorted(captured) == sorted(plain)
+
+
+# What an entry that is given a class compares by identity, and cannot hold weakly, leads to the class.
+CLASSES = {
+    "plain": "k = 2",
+    "descriptor_super": "__init_subclass__ = classmethod(lambda cls: None)\n    k = 2",
+    "property_of_its_class": "k = property(lambda self: len(__class__.__name__))",
+    "static_method_of_its_class": "@staticmethod\n    def named(): return __class__.__name__\n    k = 2",
+    "class_method_of_its_class": "@classmethod\n    def named(cls): return __class__.__name__\n    k = 2",
+    "super_in_class_method": "def __init_subclass__(cls): super().__init_subclass__()\n    k = 2",
+}
+USES = {
+    "plain": "made.k",
+    "descriptor_super": "type('Derived', (made,), {}).k",
+    "property_of_its_class": "made().k",
+    "static_method_of_its_class": "len(made.named())",
+    "class_method_of_its_class": "len(made.named())",
+    "super_in_class_method": "type('Derived', (made,), {}).k",
+}
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_class_dies_that_is_made_in_each_call(kind: str) -> None:
+    source = f"""
+def f(x):
+    class made:
+        exec("")
+        {CLASSES[kind].replace(chr(10), chr(10) + "    ")}
+    kept.append(weakref.ref(made))
+    return x * {USES[kind]}
+"""
+    names: dict[str, Any] = {"weakref": weakref, "kept": []}
+    exec(source, names)
+    captured = minidynamo.compile(names["f"], backend="eager")
+    for _ in range(4):
+        assert torch.equal(captured(torch.ones(2)), names["f"](torch.ones(2)))
+    settle()
+    assert len(names["kept"]) == 8 and not any(reference() for reference in names["kept"])
+
+
+def test_a_class_with_slots_dies_that_is_made_in_each_call() -> None:
+    kept = []
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        class Made:
+            exec("")
+            __slots__ = ("__dict__", "size")
+
+        kept.append(weakref.ref(Made))
+        made = Made()
+        made.size = 3
+        made.__dict__["other"] = 4
+        return x * made.size + made.other
+
+    captured = minidynamo.compile(f, backend="eager")
+    for _ in range(4):
+        assert torch.equal(captured(torch.ones(2)), torch.full((2,), 7.0))
+    settle()
+    assert len(kept) == 4 and not any(reference() for reference in kept)
+
+
+def test_another_descriptor_at_the_same_place_is_seen() -> None:
+    class Box:
+        pass
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * Box.scale() + Box().shift
+
+    captured = minidynamo.compile(f, backend="eager")
+    for number in range(6):
+        Box.scale = Box.shift = None
+        Box.scale = staticmethod(lambda number=number: number)
+        Box.shift = property(lambda self, number=number: number)
+        assert torch.equal(captured(torch.ones(2)), torch.full((2,), 2.0 * number))
