@@ -120,8 +120,9 @@ bool any_is_last_of_finalized(std::span<PyObject* const> objects) noexcept {
   for (PyObject* object : objects) {
     if (!object) continue;
     if (PyList_CheckExact(object) && Py_REFCNT(object) == 1) {
-      PyObject** const items = PySequence_Fast_ITEMS(object);
-      if (any_is_last_of_finalized({items, static_cast<size_t>(PyList_GET_SIZE(object))})) return true;
+      constexpr Py_ssize_t kLookedAt = 64;  // at each call of a resume function
+      const auto count = static_cast<size_t>(std::min(PyList_GET_SIZE(object), kLookedAt));
+      if (any_is_last_of_finalized({PySequence_Fast_ITEMS(object), count})) return true;
     }
     if (has_finalizer_of_class(object) && Py_REFCNT(object) <= std::count(objects.begin(), objects.end(), object))
       return true;
