@@ -1,6 +1,5 @@
 #include "bytecode/op_facts.h"
 
-#include <array>
 #include <bit>
 
 namespace minidynamo {
@@ -28,16 +27,20 @@ const Facts& facts_of(Op op) noexcept {
 
 constexpr int32_t bits(int32_t value) noexcept { return std::popcount(static_cast<uint32_t>(value)); }
 
-int32_t stack_outputs(const Instruction& instruction, bool jump) noexcept {
+struct StackUse {
+  int32_t inputs, outputs, kept;
+};
+
+StackUse stack_use(const Instruction& instruction, bool jump) noexcept {
   const int32_t arg = instruction.arg, null = instruction.push_null;
   switch (instruction.op) {
 #define MINIDYNAMO_OP(name, operand, inputs, outputs, kept, traits) \
   case Op::name:                                                    \
-    return outputs;
+    return {inputs, outputs, kept};
 #include "bytecode/ops.def"
 #undef MINIDYNAMO_OP
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
@@ -55,32 +58,13 @@ int32_t local_written(const Instruction& instruction) noexcept {
   return facts_of(instruction.op).has(traits::WritesLocal) ? instruction.arg : -1;
 }
 
-int stack_inputs(const Instruction& instruction) noexcept {
-  const int32_t arg = instruction.arg;
-  switch (instruction.op) {
-#define MINIDYNAMO_OP(name, operand, inputs, outputs, kept, traits) \
-  case Op::name:                                                    \
-    return inputs;
-#include "bytecode/ops.def"
-#undef MINIDYNAMO_OP
-  }
-  return 0;
-}
+int stack_inputs(const Instruction& instruction) noexcept { return stack_use(instruction, false).inputs; }
 
 int stack_effect(const Instruction& instruction, bool jump) noexcept {
-  return stack_outputs(instruction, jump) - stack_inputs(instruction);
+  const StackUse use = stack_use(instruction, jump);
+  return use.outputs - use.inputs;
 }
 
-int32_t kept_operands(const Instruction& instruction, bool jump) noexcept {
-  const int32_t arg = instruction.arg;
-  switch (instruction.op) {
-#define MINIDYNAMO_OP(name, operand, inputs, outputs, kept, traits) \
-  case Op::name:                                                    \
-    return kept;
-#include "bytecode/ops.def"
-#undef MINIDYNAMO_OP
-  }
-  return 0;
-}
+int32_t kept_operands(const Instruction& instruction, bool jump) noexcept { return stack_use(instruction, jump).kept; }
 
 }  // namespace minidynamo

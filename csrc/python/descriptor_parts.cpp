@@ -6,22 +6,37 @@
 
 namespace minidynamo {
 
-void DescriptorParts::add_member(PyObject* descriptor, const char* name) noexcept {
-  for (const PyMemberDef* member = Py_TYPE(descriptor)->tp_members; member && member->name; ++member) {
-    if (std::strcmp(member->name, name) != 0) continue;
-    PyObject* part = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(descriptor) + member->offset);
-    parts_[count_++] = part ? part : Py_None;
-    return;
-  }
+namespace {
+
+// Where C code of a type keeps what it shows under a name.
+Py_ssize_t offset_of(const PyTypeObject& type, const char* name) noexcept {
+  const PyMemberDef* member = type.tp_members;
+  while (std::strcmp(member->name, name) != 0) ++member;
+  return member->offset;
+}
+
+// Asked for at each check of a guard.
+const Py_ssize_t kOfProperty[] = {offset_of(PyProperty_Type, "fget"), offset_of(PyProperty_Type, "fset"),
+                                  offset_of(PyProperty_Type, "fdel")};
+const Py_ssize_t kOfClassMethod = offset_of(PyClassMethod_Type, "__func__");
+const Py_ssize_t kOfStaticMethod = offset_of(PyStaticMethod_Type, "__func__");
+
+}  // namespace
+
+void DescriptorParts::add(PyObject* descriptor, Py_ssize_t offset) noexcept {
+  PyObject* part = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(descriptor) + offset);
+  parts_[count_++] = part ? part : Py_None;
 }
 
 DescriptorParts DescriptorParts::of(PyObject* descriptor) noexcept {
   DescriptorParts found;
   PyTypeObject* type = Py_TYPE(descriptor);
   if (type == &PyProperty_Type) {
-    for (const char* name : {"fget", "fset", "fdel"}) found.add_member(descriptor, name);
-  } else if (type == &PyClassMethod_Type || type == &PyStaticMethod_Type) {
-    found.add_member(descriptor, "__func__");
+    for (const Py_ssize_t offset : kOfProperty) found.add(descriptor, offset);
+  } else if (type == &PyClassMethod_Type) {
+    found.add(descriptor, kOfClassMethod);
+  } else if (type == &PyStaticMethod_Type) {
+    found.add(descriptor, kOfStaticMethod);
   } else if ((type == &PyMemberDescr_Type || type == &PyGetSetDescr_Type) &&
              PyType_HasFeature(PyDescr_TYPE(descriptor), Py_TPFLAGS_HEAPTYPE)) {
     found.parts_ = {reinterpret_cast<PyObject*>(PyDescr_TYPE(descriptor)), PyDescr_NAME(descriptor)};

@@ -19,7 +19,7 @@ class DescriptorParts {
   std::array<PyObject*, 3> parts_{};
   size_t count_ = 0;
 
-  void add_member(PyObject* descriptor, const char* name) noexcept;
+  void add(PyObject* descriptor, Py_ssize_t offset) noexcept;
 };
 
 }  // namespace minidynamo

@@ -377,16 +377,12 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
   return false;
 }
 
-Ref give_up_on_finalizer(Tracer& tracer, PyTypeObject* type) {
-  return tracer.give_up(BreakReason::Finalizer, std::string("an instance of ") + type->tp_name + " has a finalizer");
-}
-
 }  // namespace
 
 Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   static PyObject* const new_name = interned("__new__");
   static PyObject* const init_name = interned("__init__");
-  if (has_finalizer(tracer, type)) return give_up_on_finalizer(tracer, type);
+  if (refuses_finalizer(tracer, type)) return nullptr;
   const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
   if (!is_metaclass && !is_safe_native_base(native_base(type)))
     return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
@@ -561,8 +557,7 @@ Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
   if (PyErr_Occurred()) return nullptr;
   // A class method may make an instance itself: dict.fromkeys.
   if (PyObject* self = bound_self(callable); self && (PyCFunction_GET_FLAGS(callable) & METH_CLASS)) {
-    auto* type = reinterpret_cast<PyTypeObject*>(self);
-    if (has_finalizer(tracer, type)) return give_up_on_finalizer(tracer, type);
+    if (refuses_finalizer(tracer, reinterpret_cast<PyTypeObject*>(self))) return nullptr;
   }
   std::vector<PyObject*> values;
   values.reserve(arguments.values.size() + 1);

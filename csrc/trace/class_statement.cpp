@@ -278,9 +278,7 @@ Ref native_new(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (owner != reinterpret_cast<PyObject*>(&PyType_Type) || !first || !PyType_Check(first) ||
       !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(first), &PyType_Type)) {
     auto* type = first && PyType_Check(first) ? reinterpret_cast<PyTypeObject*>(first) : nullptr;
-    if (type && has_finalizer(tracer, type))
-      return tracer.give_up(BreakReason::Finalizer,
-                            std::string("an instance of ") + type->tp_name + " has a finalizer");
+    if (type && refuses_finalizer(tracer, type)) return nullptr;
     return apply_rule(tracer, pure, callable, own);
   }
   return make_class(tracer, reinterpret_cast<PyTypeObject*>(first),

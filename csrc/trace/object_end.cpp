@@ -84,6 +84,12 @@ bool has_finalizer(Tracer& tracer, PyTypeObject* type) {
   return is_python_class(type) && lookup_in_class(tracer, type, del_name);
 }
 
+bool refuses_finalizer(Tracer& tracer, PyTypeObject* type) {
+  if (!has_finalizer(tracer, type)) return false;
+  tracer.give_up(BreakReason::Finalizer, std::string("an instance of ") + type->tp_name + " has a finalizer");
+  return true;
+}
+
 bool end_may_be_seen(PyObject* object) { return may_be_seen(object, 0); }
 
 void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
