@@ -4,7 +4,7 @@
 
 #include "bytecode/instruction.h"
 #include "cache/code_cache.h"
-#include "codegen/resume.h"
+#include "emit/resume.h"
 #include "guard/mirror.h"
 #include "hook/capture.h"
 #include "hook/frame_hook.h"
@@ -14,7 +14,7 @@
 #include "python/out_of_memory.h"
 #include "python/thread_exit.h"
 #include "tensor/tensor_bindings.h"
-#include "trace/user_rules.h"
+#include "library/user_rules.h"
 
 namespace py = pybind11;
 using namespace minidynamo;

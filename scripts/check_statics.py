@@ -16,14 +16,14 @@ SOURCES = pathlib.Path(__file__).parent.parent / "csrc"
 
 # (file, what the declaration contains): why filling it does not let go of the GIL.
 KNOWN = {
-    ("trace/rules.cpp", "RuleLine> lines"): "a table of addresses and literals",
+    ("library/rules.cpp", "RuleLine> lines"): "a table of addresses and literals",
     ("bytecode/decode.cpp", "table = [] {"): "numbers of opcodes",
     ("cache/code_cache.cpp", "new (room) CacheRegistry"): "an empty structure",
     ("tensor/operator_info.cpp", "new OperatorTable()"): "the dispatcher is told whom to call, under its own lock",
     ("tensor/memo.cpp", "memo = [] {"): "an empty structure; kernels ask for it without the GIL too",
     ("tensor/fallback.cpp", "torch::Library* library"): "a kernel of C++ is registered with the dispatcher, under its own lock",
     ("tensor/composite_overrides.cpp", "installed = [] {"): "kernels of C++ are registered with the dispatcher",
-    ("codegen/rebuild.cpp", "PyMethodDef definition"): "addresses",
+    ("emit/rebuild.cpp", "PyMethodDef definition"): "addresses",
     ("tensor/float32_precision.h", "places = [&] {"): "addresses in a table of torch's",
 }
 

@@ -3,22 +3,22 @@
 #include <chrono>
 
 #include "bytecode/op_facts.h"
-#include "codegen/exit.h"
-#include "codegen/plan.h"
-#include "codegen/resume.h"
+#include "emit/plan.h"
+#include "emit/resume.h"
 #include "hook/policy.h"
 #include "hook/report.h"
 #include "hook/trace_frame.h"
 #include "hook/turn.h"
 #include "hook/uncaptured_callable.h"
+#include "library/rules.h"
+#include "library/user_rules.h"
+#include "plan/exit.h"
 #include "python/cached.h"
 #include "python/error_text.h"
 #include "python/interruptions.h"
 #include "python/out_of_memory.h"
 #include "python/thread_switches.h"
-#include "trace/known_types.h"
-#include "trace/rules.h"
-#include "trace/user_rules.h"
+#include "world/known_types.h"
 
 namespace minidynamo {
 namespace {

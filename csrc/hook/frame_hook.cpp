@@ -4,13 +4,13 @@
 #include "hook/policy.h"
 #include "hook/run_entry.h"
 #include "hook/torch_compile.h"
+#include "library/user_rules.h"
+#include "model/call.h"
 #include "python/code_object.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
 #include "python/out_of_memory.h"
-#include "trace/calls.h"
-#include "trace/known_types.h"
-#include "trace/user_rules.h"
+#include "world/known_types.h"
 
 namespace minidynamo {
 namespace {

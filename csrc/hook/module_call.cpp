@@ -2,7 +2,7 @@
 
 #include "python/dict_version.h"
 #include "python/type_version.h"
-#include "trace/known_types.h"
+#include "world/known_types.h"
 
 namespace minidynamo {
 namespace {

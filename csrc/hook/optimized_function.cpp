@@ -9,12 +9,12 @@
 #include "hook/module_call.h"
 #include "hook/run_entry.h"
 #include "hook/torch_compile.h"
+#include "library/rules.h"
 #include "python/cached.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
-#include "trace/rules.h"
 
 namespace minidynamo {
 namespace {

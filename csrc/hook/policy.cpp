@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <span>
 
-#include "codegen/resume.h"
+#include "emit/resume.h"
 #include "hook/runtime.h"
+#include "library/user_rules.h"
 #include "python/dict_version.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "tensor/active_modes.h"
 #include "tensor/fake.h"
-#include "trace/code_origin.h"
-#include "trace/known_types.h"
-#include "trace/user_rules.h"
+#include "world/code_origin.h"
+#include "world/known_types.h"
 
 namespace minidynamo {
 namespace {

@@ -1,8 +1,8 @@
 #include "hook/report.h"
 
-#include "codegen/resume.h"
+#include "emit/resume.h"
 #include "python/out_of_memory.h"
-#include "trace/known_types.h"
+#include "world/known_types.h"
 
 namespace minidynamo {
 namespace {

@@ -1,7 +1,7 @@
 #include "hook/run_entry.h"
 
 #include "bytecode/instruction.h"
-#include "codegen/resume.h"
+#include "emit/resume.h"
 #include "hook/capture.h"
 #include "hook/frame_hook.h"
 #include "hook/policy.h"
@@ -9,7 +9,7 @@
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
 #include "tensor/thread_modes.h"
-#include "trace/known_types.h"
+#include "world/known_types.h"
 
 namespace minidynamo {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "python/ref.h"
-#include "trace/tracer.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

@@ -2,7 +2,7 @@
 
 #include "hook/hook_chain.h"
 #include "python/out_of_memory.h"
-#include "trace/known_types.h"
+#include "world/known_types.h"
 
 namespace minidynamo {
 namespace {

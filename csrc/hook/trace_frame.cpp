@@ -5,12 +5,12 @@
 #include "cache/code_cache.h"
 #include "hook/frame_hook.h"
 #include "hook/runtime.h"
+#include "library/rules.h"
 #include "python/collector.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
-#include "trace/evaluate.h"
 #include "trace/exceptions.h"
-#include "trace/rules.h"
+#include "trace/interpreter.h"
 
 namespace minidynamo {
 namespace {

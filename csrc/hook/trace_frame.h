@@ -1,7 +1,7 @@
 // One frame traced: whole, or up to where it must end.
 #pragma once
-#include "codegen/exit.h"
-#include "trace/tracer.h"
+#include "plan/exit.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

@@ -1,7 +1,7 @@
 #include "trace/call_instructions.h"
 
-#include "trace/calls.h"
-#include "trace/operations.h"
+#include "model/call.h"
+#include "model/operator.h"
 
 namespace minidynamo {
 Ref call_instruction(Tracer& tracer, Frame& frame, int32_t count) {

@@ -1,6 +1,6 @@
 // The instructions that make calls and functions: from the value stack to calls.h.
 #pragma once
-#include "trace/tracer.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

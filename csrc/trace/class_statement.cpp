@@ -3,15 +3,15 @@
 // their own are a break.
 #include "trace/class_statement.h"
 
+#include "library/builtins.h"
+#include "library/rules.h"
+#include "model/attribute.h"
+#include "model/operator.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
-#include "trace/attributes.h"
-#include "trace/evaluate.h"
+#include "trace/interpreter.h"
 #include "trace/object_end.h"
-#include "trace/operations.h"
-#include "trace/rules.h"
-#include "trace/special.h"
 #include "trace/variables.h"
 
 namespace minidynamo {

@@ -1,6 +1,6 @@
 // Class statements: the builtin function __build_class__, the names in a class body, and type.__new__.
 #pragma once
-#include "trace/calls.h"
+#include "model/call.h"
 
 namespace minidynamo {
 

@@ -2,13 +2,13 @@
 // it may be Python code. A group from before the trace is not taken apart, since nothing guards what it holds.
 #include "trace/except_star.h"
 
+#include "library/builtins.h"
+#include "model/attribute.h"
+#include "model/call.h"
 #include "python/handled_exception.h"
 #include "python/out_of_memory.h"
-#include "trace/attributes.h"
-#include "trace/calls.h"
-#include "trace/containers.h"
+#include "trace/container_instructions.h"
 #include "trace/exceptions.h"
-#include "trace/special.h"
 
 namespace minidynamo {
 namespace {

@@ -2,12 +2,12 @@
 
 #include <utility>
 
+#include "model/attribute.h"
+#include "model/call.h"
+#include "model/operator.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
-#include "trace/attributes.h"
-#include "trace/calls.h"
 #include "trace/object_end.h"
-#include "trace/operations.h"
 
 namespace minidynamo {
 namespace {

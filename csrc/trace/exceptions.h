@@ -1,7 +1,7 @@
 // Raising and handling exceptions, and `with`. Exceptions in a trace are real ones, unwound by the code's exception
 // table.
 #pragma once
-#include "trace/tracer.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

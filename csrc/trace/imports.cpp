@@ -1,7 +1,7 @@
 #include "trace/imports.h"
 
+#include "model/attribute.h"
 #include "python/out_of_memory.h"
-#include "trace/attributes.h"
 
 namespace minidynamo {
 namespace {

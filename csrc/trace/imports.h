@@ -1,6 +1,6 @@
 // `import` of modules that are imported already.
 #pragma once
-#include "trace/tracer.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

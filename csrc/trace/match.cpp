@@ -1,11 +1,11 @@
 #include "trace/match.h"
 
+#include "library/builtins.h"
+#include "model/attribute.h"
+#include "model/call.h"
+#include "model/operator.h"
 #include "python/out_of_memory.h"
-#include "trace/attributes.h"
-#include "trace/calls.h"
-#include "trace/known_types.h"
-#include "trace/operations.h"
-#include "trace/special.h"
+#include "world/known_types.h"
 
 namespace minidynamo {
 

@@ -1,6 +1,6 @@
 // The matching half of `match` statements that CPython keeps inside its interpreter loop.
 #pragma once
-#include "trace/tracer.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "model/attribute.h"
+#include "model/generator.h"
 #include "python/dict_version.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
-#include "trace/attributes.h"
-#include "trace/evaluate.h"
-#include "trace/generator.h"
-#include "trace/outside.h"
+#include "trace/interpreter.h"
+#include "world/world.h"
 
 namespace minidynamo {
 namespace {

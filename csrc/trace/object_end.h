@@ -1,7 +1,7 @@
 // The ends of objects that the program may see: by a finalizer, a weak reference, a generator's finally. A trace keeps
 // alive what it meets, so where the program lets go of such an object, the trace ends.
 #pragma once
-#include "trace/tracer.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "bytecode/op_facts.h"
+#include "model/attribute.h"
 #include "python/error_text.h"
 #include "python/type_version.h"
-#include "trace/attributes.h"
-#include "trace/evaluate.h"
+#include "trace/interpreter.h"
 #include "trace/object_end.h"
 
 namespace minidynamo {

@@ -2,8 +2,8 @@
 // resume function is called with the right arguments. The oracle is the same Python code, run by CPython.
 #include <map>
 
-#include "codegen/plan.h"
-#include "codegen/rebuild.h"
+#include "emit/plan.h"
+#include "emit/rebuild.h"
 #include "python/code_object.h"
 #include "test_code_support.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bytecode/instruction.h"
-#include "codegen/plan.h"
+#include "emit/plan.h"
 #include "python/ref.h"
 
 namespace {

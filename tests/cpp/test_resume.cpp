@@ -5,8 +5,8 @@
 // tracebacks, and what it wrote down on its way.
 #include <optional>
 
-#include "codegen/rebuild.h"
-#include "codegen/resume.h"
+#include "emit/rebuild.h"
+#include "emit/resume.h"
 #include "frame_observer.h"
 #include "test_code_support.h"
 

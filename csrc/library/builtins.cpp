@@ -1,0 +1,468 @@
+#include "library/builtins.h"
+
+#include <cmath>
+
+#include "guard/constants.h"
+#include "library/abc.h"
+#include "library/standard_library.h"
+#include "model/attribute.h"
+#include "model/exception_text.h"
+#include "model/operator.h"
+#include "model/reported_type.h"
+#include "model/tensor_call.h"
+#include "python/nesting.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "tensor/tensor_facts.h"
+#include "world/code_origin.h"
+#include "world/known_types.h"
+
+namespace minidynamo::special {
+namespace {
+
+// Wrong numbers of arguments get CPython's own message.
+bool takes(const Arguments& arguments, size_t least, size_t most) {
+  return !arguments.keyword_names && arguments.values.size() >= least && arguments.values.size() <= most;
+}
+
+PyObject* argument(const Arguments& arguments, size_t index) { return arguments.values[index].get(); }
+
+// An attribute's name, interned, as the lookups by address want it.
+Ref attribute_name(PyObject* given) {
+  if (!PyUnicode_Check(given)) {
+    PyErr_Format(PyExc_TypeError, "attribute name must be string, not '%.200s'", Py_TYPE(given)->tp_name);
+    return nullptr;
+  }
+  PyObject* name = Ref::borrow(given).release();
+  PyUnicode_InternInPlace(&name);
+  return Ref::steal(name);
+}
+
+Ref load(Tracer& tracer, PyObject* object, PyObject* given_name) {
+  Ref name = attribute_name(given_name);
+  return name ? load_attribute(tracer, object, name.get()) : Ref();
+}
+
+// Whether an object's hash does not come from an address that may be another's at the next call.
+bool hashes_by_value(Tracer& tracer, PyObject* object, Visited& visited) {
+  if (PyFloat_Check(object) && std::isnan(PyFloat_AS_DOUBLE(object))) return false;
+  const bool is_nesting = PyTuple_CheckExact(object) || PyFrozenSet_CheckExact(object);
+  if (is_nesting && !visited.add(object)) return true;
+  if (!is_nesting && is_constant(object)) return true;
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!hashes_by_value(tracer, PyTuple_GET_ITEM(object, i), visited)) return false;
+    return true;
+  }
+  if (PyFrozenSet_CheckExact(object)) {
+    Py_ssize_t position = 0;
+    PyObject* item;
+    Py_hash_t hash;
+    while (_PySet_NextEntry(object, &position, &item, &hash))
+      if (!hashes_by_value(tracer, item, visited)) return false;
+    return true;
+  }
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_guarded_by_identity(object)) return tracer.outside.source_of(object) != nullptr;
+  if (!is_python_class(type)) return !type->tp_hash || type->tp_hash == PyObject_HashNotImplemented;
+  static PyObject* const hash_name = interned("__hash__");
+  PyObject* method = class_attribute(type, hash_name);
+  if (method && PyFunction_Check(method)) return true;  // traced: what it asks comes here in its turn
+  PyTypeObject* base = native_base(type);
+  return has_plain_instances(base) || type->tp_hash == PyObject_HashNotImplemented;
+}
+
+bool hashes_by_value(Tracer& tracer, PyObject* object) {
+  Visited visited;
+  return hashes_by_value(tracer, object, visited);
+}
+
+Ref done(bool ok) { return ok ? Ref::none() : Ref(); }
+
+}  // namespace
+
+// True, but for torch's own call of a module: it asks so as to leave out its handler of exceptions where code is
+// captured, and with it the hooks that are to run after an exception too (always_call=True). Here a handler is traced
+// like all else.
+Ref is_compiling(Tracer& tracer, PyObject*, const Arguments&) {
+  PyCodeObject* asks = tracer.frame ? tracer.frame->code() : nullptr;
+  const bool is_call_of_module = asks &&
+                                 PyUnicode_CompareWithASCIIString(asks->co_qualname, "Module._call_impl") == 0 &&
+                                 code_origin(asks->co_filename) == CodeOrigin::TorchModules;
+  return Ref::boolean(!is_call_of_module);
+}
+
+Ref builtin_issubclass(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (takes(arguments, 2, 2)) guard_class_check(tracer, argument(arguments, 0), argument(arguments, 1));
+  return call_natively(tracer, callable, arguments);
+}
+
+Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
+  PyObject* object = argument(arguments, 0);
+  PyObject* classes = argument(arguments, 1);
+  if (shown_type(object)) {
+    Ref is = is_shown_instance(tracer, object, classes);
+    if (is || PyErr_Occurred()) return is;
+  }
+  guard_class_check(tracer, object, classes);
+  // Plain classes are answered by the MRO.
+  if (Py_IS_TYPE(classes, &PyType_Type) && Py_TYPE(classes)->tp_call) {
+    if (PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(classes))) return Ref::boolean(true);
+  }
+  if (is_fake(object)) {
+    if (PyTuple_Check(classes)) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i) {
+        const Ref operands[] = {Ref::borrow(object), Ref::borrow(PyTuple_GET_ITEM(classes, i))};
+        Ref is = builtin_isinstance(tracer, callable, Arguments{operands});
+        if (!is.is(Py_False)) return is;
+      }
+      return Ref::boolean(false);
+    }
+    if (Py_IS_TYPE(classes, known_types()->tensor_type)) {  // torch.FloatTensor: asks for dtype and device
+      Ref alike = empty_tensor_like(object);
+      const int is = alike ? PyObject_IsInstance(alike.get(), classes) : -1;
+      return is < 0 ? Ref() : Ref::boolean(is);
+    }
+    if (PyType_Check(classes)) {  // nn.Parameter and nn.Buffer: also tensors that have a mark
+      static PyObject* const check_name = interned("__instancecheck__");
+      Ref check = lookup_in_class(tracer, Py_TYPE(classes), check_name);
+      if (!check && PyErr_Occurred()) return nullptr;
+      if (check && PyFunction_Check(check.get())) {
+        Ref is = call(tracer, check.get(), {Ref::borrow(classes), Ref::borrow(object)});
+        const int answer = is ? truth(tracer, is.get()) : -1;
+        return answer < 0 ? Ref() : Ref::boolean(answer);
+      }
+    }
+    Tracer::Native native(tracer);
+    const int is = PyObject_IsInstance(object, classes);
+    if (is == 0) guard_is_no_subclass(tracer, Py_TYPE(object), classes);
+    return is < 0 || tracer.broken() ? Ref() : Ref::boolean(is);
+  }
+  if (!expose(tracer, classes)) return nullptr;
+  const int is = PyObject_IsInstance(object, classes);
+  return is < 0 || tracer.broken() ? Ref() : Ref::boolean(is);
+}
+
+Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static constinit Imported repr{"builtins.repr"};
+  if (takes(arguments, 1, 1) && callable == repr && is_exception_from_outside(tracer, argument(arguments, 0)))
+    return text_of_exception(tracer, argument(arguments, 0), "__repr__");
+  for (const Ref& value : arguments.values) {
+    if (has_fake(value.get())) return tracer.give_up(BreakReason::TensorToText, "a tensor is turned into text");
+    if (!expose(tracer, value.get()) || !may_become_text(tracer, value.get())) return nullptr;
+  }
+  return call_natively(tracer, callable, arguments);
+}
+
+Ref builtin_len(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
+  return length(tracer, argument(arguments, 0));
+}
+
+Ref builtin_getattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 3)) return call_natively(tracer, callable, arguments);
+  Ref value = load(tracer, argument(arguments, 0), argument(arguments, 1));
+  if (value || tracer.broken() || arguments.values.size() == 2 || !PyErr_ExceptionMatches(PyExc_AttributeError))
+    return value;
+  clear_error();
+  return arguments.values[2];
+}
+
+Ref builtin_hasattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
+  Ref value = load(tracer, argument(arguments, 0), argument(arguments, 1));
+  if (tracer.broken()) return nullptr;
+  if (value) return Ref::boolean(true);
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+  clear_error();
+  return Ref::boolean(false);
+}
+
+Ref builtin_setattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 3, 3)) return call_natively(tracer, callable, arguments);
+  Ref name = attribute_name(argument(arguments, 1));
+  return done(name && store_attribute(tracer, argument(arguments, 0), name.get(), argument(arguments, 2)));
+}
+
+Ref builtin_delattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
+  Ref name = attribute_name(argument(arguments, 1));
+  return done(name && store_attribute(tracer, argument(arguments, 0), name.get(), nullptr));
+}
+
+Ref builtin_iter(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
+  return iterator_of(tracer, argument(arguments, 0));
+}
+
+Ref builtin_next(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 1, 2)) return call_natively(tracer, callable, arguments);
+  Ref item = next_or_stop(tracer, argument(arguments, 0));
+  if (item || tracer.broken()) return item;
+  if (PyErr_Occurred() && (arguments.values.size() == 1 || !PyErr_ExceptionMatches(PyExc_StopIteration)))
+    return nullptr;
+  clear_error();
+  if (arguments.values.size() == 2) return arguments.values[1];
+  PyErr_SetNone(PyExc_StopIteration);
+  return nullptr;
+}
+
+Ref builtin_sum(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 1, 2)) return call_natively(tracer, callable, arguments);
+  Ref total = arguments.values.size() == 2 ? arguments.values[1] : Ref::made(PyLong_FromLong(0));
+  if (PyUnicode_Check(total.get()) || PyBytes_Check(total.get()) || PyByteArray_Check(total.get()))
+    return call_natively(tracer, callable, arguments);
+  Ref iterator = iterator_of(tracer, argument(arguments, 0));
+  if (!iterator) return nullptr;
+  constexpr int kAdd = 0;
+  while (Ref item = next_item(tracer, iterator.get())) {
+    total = binary_operation(tracer, kAdd, total.get(), item.get());
+    if (!total) return nullptr;
+  }
+  return PyErr_Occurred() ? Ref() : total;
+}
+
+Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
+  PyObject* object = argument(arguments, 0);
+  guard_special_methods(tracer, object);
+  if (tracer.broken()) return nullptr;
+  Source* source = is_fake(object) ? nullptr : tracer.outside.source_of(object);
+  if (source && Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash) {  // its address: that of no other object
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    return call_natively(tracer, callable, Arguments{std::span(&source->value, 1)});
+  }
+  if (is_fake(object) || !hashes_by_value(tracer, object))
+    return tracer.give_up(is_fake(object) ? BreakReason::TensorIdentity : BreakReason::ObjectIdentity,
+                          "the hash of an object comes from its address");
+  return call_natively(tracer, callable, arguments);
+}
+
+Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
+  PyObject* object = argument(arguments, 0);
+  if (Source* source = tracer.outside.source_of(object)) {  // of the object that it stands for, and of no other
+    Ref number = Ref::made(PyLong_FromVoidPtr(source->value.get()));
+    if (identity_is_only_a_key(tracer)) {  // then it matters only which objects are different
+      tracer.outside.told_apart(source);
+      tracer.identities.insert(number);
+    } else {
+      tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    }
+    return number;
+  }
+  if (is_constant(object) && !is_fake(object)) return call_natively(tracer, callable, arguments);
+  // Good for telling objects apart inside the trace (copy.deepcopy's memo); it may not leave it.
+  tracer.kept_for_identity.push_back(Ref::borrow(object));
+  Ref address = Ref::made(PyLong_FromVoidPtr(object));
+  tracer.identities.insert(address);
+  return address;
+}
+
+Ref operator_is(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
+  return is_same(tracer, argument(arguments, 0), argument(arguments, 1));
+}
+
+Ref operator_is_not(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
+  Ref same = is_same(tracer, argument(arguments, 0), argument(arguments, 1));
+  return same ? Ref::boolean(same.is(Py_False)) : Ref();
+}
+
+Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1)) return tracer.give_up(BreakReason::FrameIntrospection, "vars() is called");
+  Ref name = Ref::made(PyUnicode_InternFromString("__dict__"));
+  Ref dict = load_attribute(tracer, argument(arguments, 0), name.get());
+  if (!dict && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
+    PyErr_SetString(PyExc_TypeError, "vars() argument must have __dict__ attribute");
+  return dict;
+}
+
+// functools.cached_property: the value in the instance, or a new one that is put there. Its lock is for threads, which
+// a trace has not.
+Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const attribute_name_name = interned("attrname");
+  static PyObject* const function_name = interned("func");
+  static PyObject* const lock_name = interned("lock");
+  static constinit ImportedType lock_type{"_thread.RLock"};
+  if (arguments.values.size() < 2 || arguments.values[1].is(Py_None)) return call_function(tracer, callable, arguments);
+  PyObject* property = argument(arguments, 0);
+  PyObject* instance = argument(arguments, 1);
+  Ref given_name = load_attribute(tracer, property, attribute_name_name);
+  Ref name = given_name ? attribute_name(given_name.get()) : Ref();
+  if (!name) return nullptr;
+  Ref cached = load_from_instance(tracer, instance, name.get());
+  if (cached || PyErr_Occurred()) return cached;
+  Ref lock = load_attribute(tracer, property, lock_name);
+  if (!lock) return nullptr;
+  if (!Py_IS_TYPE(lock.get(), lock_type)) return call_function(tracer, callable, arguments);
+  Ref function = load_attribute(tracer, property, function_name);
+  Ref value = function ? call(tracer, function.get(), {Ref::borrow(instance)}) : Ref();
+  return value && store_in_instance(tracer, instance, name.get(), value.get()) ? value : Ref();
+}
+
+Ref attribute_getter_call(Tracer& tracer, PyObject* getter, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1)) return call_natively(tracer, getter, arguments);
+  Ref reduced = Ref::steal(PyObject_CallMethod(getter, "__reduce__", nullptr));  // (attrgetter, paths)
+  if (!reduced) return nullptr;
+  PyObject* paths = PyTuple_GET_ITEM(reduced.get(), 1);
+  Ref values = Ref::made(PyTuple_New(PyTuple_GET_SIZE(paths)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(paths); ++i) {
+    Ref names = Ref::steal(PyObject_CallMethod(PyTuple_GET_ITEM(paths, i), "split", "s", "."));
+    Ref value = arguments.values[0];
+    for (Py_ssize_t k = 0; value && names && k < PyList_GET_SIZE(names.get()); ++k)
+      value = load(tracer, value.get(), PyList_GET_ITEM(names.get(), k));
+    if (!value || !names) return nullptr;
+    if (PyTuple_GET_SIZE(paths) == 1) return value;
+    if (!expose(tracer, value.get())) return nullptr;
+    PyTuple_SET_ITEM(values.get(), i, value.release());
+  }
+  return values;
+}
+
+Ref method_caller_call(Tracer& tracer, PyObject* caller, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1)) return call_natively(tracer, caller, arguments);
+  Ref reduced = Ref::steal(
+      PyObject_CallMethod(caller, "__reduce__", nullptr));  // (methodcaller, (name, *args)), or with a partial
+  if (!reduced) return nullptr;
+  PyObject* parts = PyTuple_GET_ITEM(reduced.get(), 1);
+  if (PyObject* made_by = PyTuple_GET_ITEM(reduced.get(), 0); Py_IS_TYPE(made_by, known_types()->partial)) {
+    Ref name = Ref::steal(PyObject_GetAttrString(made_by, "args")),
+        keywords = Ref::steal(PyObject_GetAttrString(made_by, "keywords"));
+    if (!name || !keywords) return nullptr;
+    Ref method = load(tracer, argument(arguments, 0), PyTuple_GET_ITEM(name.get(), 0));
+    return method ? call_with(tracer, method.get(), parts, keywords.get()) : Ref();
+  }
+  Ref method = load(tracer, argument(arguments, 0), PyTuple_GET_ITEM(parts, 0));
+  Ref rest = Ref::made(PyTuple_GetSlice(parts, 1, PyTuple_GET_SIZE(parts)));
+  return method ? call_with(tracer, method.get(), rest.get(), nullptr) : Ref();
+}
+
+namespace {
+
+// The get() of a dict, or of a proxy of one, that the trace has looked into only for some keys asks for one more.
+Ref get_item(Tracer& tracer, PyObject* method, const Arguments& arguments) {
+  if (takes(arguments, 2, 3)) guard_as_key(tracer, argument(arguments, 0), argument(arguments, 1));
+  StandIn* stand_in = takes(arguments, 2, 3) ? tracer.outside.stand_in(argument(arguments, 0)) : nullptr;
+  if (stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) &&
+      is_plain_key(argument(arguments, 1))) {
+    bool found = false;
+    Ref value = tracer.outside.dict_item(tracer, *stand_in, argument(arguments, 1), found);
+    if (found || PyErr_Occurred()) return value;
+    return arguments.values.size() == 3 ? arguments.values[2] : Ref::none();
+  }
+  return call_natively(tracer, method, arguments);
+}
+
+}  // namespace
+
+Ref dict_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static constinit Imported get{"builtins.dict.get"};
+  return get_item(tracer, get, arguments);
+}
+
+Ref mapping_proxy_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static constinit Imported get{"types.MappingProxyType.get"};
+  return get_item(tracer, get, arguments);
+}
+
+// As the method itself, without its lock.
+Ref logger_is_enabled_for(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const names[] = {interned("disabled"), interned("manager"), interned("disable"),
+                                    interned("getEffectiveLevel"), interned("_cache")};
+  if (!takes(arguments, 2, 2)) return call_function(tracer, callable, arguments);
+  PyObject* logger = argument(arguments, 0);
+  PyObject* level = argument(arguments, 1);
+  Ref disabled = load_attribute(tracer, logger, names[0]);
+  const int is_disabled = disabled ? truth(tracer, disabled.get()) : -1;
+  if (is_disabled != 0) return is_disabled < 0 ? Ref() : Ref::boolean(false);
+  Ref cache = load_attribute(tracer, logger, names[4]);
+  const int is_cached = cache ? contains(tracer, cache.get(), level) : -1;
+  if (is_cached != 0) return is_cached < 0 ? Ref() : subscript(tracer, cache.get(), level);
+  Ref manager = load_attribute(tracer, logger, names[1]);
+  Ref limit = manager ? load_attribute(tracer, manager.get(), names[2]) : Ref();
+  Ref above = limit ? compare(tracer, Py_GE, limit.get(), level) : Ref();
+  const int is_above = above ? truth(tracer, above.get()) : -1;
+  Ref enabled = is_above == 1 ? Ref::boolean(false) : Ref();
+  if (is_above == 0) {
+    Ref effective = load_attribute(tracer, logger, names[3]);
+    Ref own_level = effective ? call(tracer, effective.get(), Arguments{}) : Ref();
+    if (own_level) enabled = compare(tracer, Py_GE, level, own_level.get());
+  }
+  return enabled && store_subscript(tracer, cache.get(), level, enabled.get()) ? enabled : Ref();
+}
+
+// The classes of the MRO in a new list, for a metaclass that has no say.
+Ref type_mro(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 1, 1) || !PyType_Check(argument(arguments, 0)))
+    return call_natively(tracer, callable, arguments);
+  static PyObject* const mro_name = interned("__mro__");
+  Ref classes = load_attribute(tracer, argument(arguments, 0), mro_name);
+  return classes ? Ref::steal(PySequence_List(classes.get())) : Ref();
+}
+
+// f.__call__(...): a call of f.
+Ref call_itself(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.positional_count() == 0) return call_natively(tracer, callable, arguments);
+  return call(tracer, argument(arguments, 0), Arguments{arguments.values.subspan(1), arguments.keyword_names});
+}
+
+Ref type_call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.positional_count() == 0 || !PyType_Check(argument(arguments, 0)))
+    return call_natively(tracer, callable, arguments);
+  return instantiate(tracer, reinterpret_cast<PyTypeObject*>(argument(arguments, 0)),
+                     Arguments{arguments.values.subspan(1), arguments.keyword_names});
+}
+
+// The context that entering makes is a value of the graph, which leaving uses.
+Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static constinit Imported enter{"torch.autograd.grad_mode._enter_inference_mode"};
+  static PyObject* const mode_name = interned("mode");
+  static PyObject* const context_name = interned("_inference_mode_context");
+  PyObject* self = argument(arguments, 0);
+  if (tracer.outside.source_of(self))
+    return tracer.give_up(BreakReason::OutsideContext, "an inference_mode made before the call is entered");
+  const Ref mode = load_attribute(tracer, self, mode_name);
+  if (!mode) return nullptr;
+  Ref context = record_state_change(tracer, enter, Arguments{std::span<const Ref>(&mode, 1)});
+  if (!context) return nullptr;
+  tracer.graph.stand_for(context.get(), static_cast<NodeId>(tracer.graph.nodes().size() - 1));
+  tracer.modes.note_inference(context, mode);
+  return done(PyObject_GenericSetAttr(self, context_name, context.get()) == 0);
+}
+
+Ref inference_mode_exit(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
+  static PyObject* const context_name = interned("_inference_mode_context");
+  const Ref context = load_attribute(tracer, argument(arguments, 0), context_name);
+  if (!context) return nullptr;
+  if (!tracer.modes.leave_inference(context.get()))
+    return tracer.give_up(BreakReason::OutsideContext, "an inference_mode entered before the trace is left");
+  return done(static_cast<bool>(record_state_change(tracer, exit, Arguments{std::span<const Ref>(&context, 1)})));
+}
+
+Ref object_setattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 3, 3) || is_fake(argument(arguments, 0)) || PyType_Check(argument(arguments, 0)))
+    return tracer.give_up(BreakReason::OutsideAttributeWrite, "object.__setattr__ on a tensor or a class");
+  (void)callable;
+  Ref name = attribute_name(argument(arguments, 1));
+  return done(name && store_in_instance(tracer, argument(arguments, 0), name.get(), argument(arguments, 2)));
+}
+
+Ref object_delattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 2) || is_fake(argument(arguments, 0)) || PyType_Check(argument(arguments, 0)))
+    return tracer.give_up(BreakReason::OutsideAttributeWrite, "object.__delattr__ on a tensor or a class");
+  (void)callable;
+  Ref name = attribute_name(argument(arguments, 1));
+  return done(name && store_in_instance(tracer, argument(arguments, 0), name.get(), nullptr));
+}
+
+Ref object_getattribute(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
+  Ref name = attribute_name(argument(arguments, 1));
+  return name ? load_attribute_generically(tracer, argument(arguments, 0), name.get()) : Ref();
+}
+
+}  // namespace minidynamo::special

@@ -1,0 +1,49 @@
+// Handlers of rules of kind Special: builtins that look at structure, attributes or state, which only the tracer sees
+// whole.
+#pragma once
+#include "model/call.h"
+
+namespace minidynamo::special {
+
+#define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
+SPECIAL(is_compiling);
+SPECIAL(builtin_isinstance);
+SPECIAL(builtin_issubclass);
+SPECIAL(builtin_len);
+SPECIAL(builtin_getattr);
+SPECIAL(builtin_hasattr);
+SPECIAL(builtin_setattr);
+SPECIAL(builtin_delattr);
+SPECIAL(builtin_iter);
+SPECIAL(builtin_next);
+SPECIAL(builtin_sum);
+SPECIAL(builtin_hash);
+SPECIAL(builtin_id);
+SPECIAL(operator_is);
+SPECIAL(operator_is_not);
+SPECIAL(builtin_text);
+SPECIAL(builtin_vars);
+SPECIAL(method_caller_call);
+SPECIAL(dict_get);
+SPECIAL(mapping_proxy_get);
+SPECIAL(logger_is_enabled_for);
+SPECIAL(type_call);
+SPECIAL(type_mro);
+SPECIAL(call_itself);
+SPECIAL(cached_property_get);
+SPECIAL(attribute_getter_call);
+SPECIAL(inference_mode_enter);
+SPECIAL(inference_mode_exit);
+SPECIAL(object_setattr);
+SPECIAL(object_delattr);
+SPECIAL(object_getattribute);
+SPECIAL(exception_group_split);
+SPECIAL(handled_exception);
+SPECIAL(build_class);
+SPECIAL(initialize_own);
+SPECIAL(native_new);
+SPECIAL(abc_init);
+SPECIAL(change_class);
+#undef SPECIAL
+
+}  // namespace minidynamo::special

@@ -1,0 +1,248 @@
+#include "library/functools.h"
+
+#include <algorithm>
+
+#include "model/attribute.h"
+#include "model/tensor_call.h"
+#include "python/dict_version.h"
+#include "python/lru_cache.h"
+#include "python/out_of_memory.h"
+#include "python/set_table.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+namespace {
+
+// typing's caches of types made of types: what they hold can be told from what they would make by identity alone.
+bool is_typing_cache(PyObject* callable) {
+  Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
+  clear_error();
+  return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "typing");
+}
+
+bool holds_made_class(const Tracer& tracer, PyObject* object) {
+  if (!tracer.classes.any()) return false;
+  if (tracer.classes.has(object)) return true;
+  if (PyTuple_Check(object))
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (holds_made_class(tracer, PyTuple_GET_ITEM(object, i))) return true;
+  return false;
+}
+
+// Whether an object was there before the trace, or is a constant.
+bool is_of_the_world(Tracer& tracer, PyObject* object) {
+  if (is_constant(object) || tracer.outside.source_of(object)) return true;
+  if (PyType_Check(object)) return !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object), Py_TPFLAGS_HEAPTYPE);
+  if (!PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (!is_of_the_world(tracer, PyTuple_GET_ITEM(object, i))) return false;
+  return true;
+}
+
+// What native code looks into must be the very object at the next call too.
+void pin_down(Tracer& tracer, PyObject* object) {
+  if (is_constant(object)) return;
+  Source* source = tracer.outside.source_of(object);
+  if (source && source->access != Access::Pinned) tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  if (!PyTuple_CheckExact(object)) return;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) pin_down(tracer, PyTuple_GET_ITEM(object, i));
+}
+
+Ref call_typing_cache(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  for (const Ref& value : arguments.values)
+    if (holds_made_class(tracer, value.get()))
+      return tracer.give_up(BreakReason::ClassDefinition, "a class of the function's own goes into a cache of typing");
+  for (const Ref& value : arguments.values)
+    if (!is_of_the_world(tracer, value.get()))
+      return tracer.give_up(BreakReason::CachedEffect, "an object that the call made goes into a cache of typing");
+  for (const Ref& value : arguments.values) pin_down(tracer, value.get());
+  Tracer::Native native(tracer);
+  Ref cached = call_natively(tracer, callable, arguments);
+  if (cached && !is_constant(cached.get()) && !tracer.outside.source_of(cached.get())) {
+    tracer.outside.source_or_pin(tracer, cached.get());
+    tracer.effects.came_from_cache(cached.get(), {Ref::borrow(callable), arguments.positional(), arguments.keywords()});
+  }
+  return cached;
+}
+
+// What the filled stand-ins hold at a time.
+class ContainerStates {
+ public:
+  explicit ContainerStates(Outside& outside) : outside_(outside), uses_(outside.stand_in_uses()) {
+    for (const StandIn& stand_in : outside.stand_ins())
+      if (stand_in.filled && differs_from_snapshot(stand_in))
+        changed_.emplace(&stand_in, elements_of(stand_in.object.get()));
+  }
+
+  // Whether anything has looked into a stand-in since.
+  bool were_used() const noexcept { return outside_.stand_in_uses() != uses_; }
+
+  bool have_changed() const {
+    if (!were_used()) return false;
+    return std::any_of(outside_.stand_ins().begin(), outside_.stand_ins().end(), [&](const StandIn& stand_in) {
+      const auto earlier = changed_.find(&stand_in);
+      if (earlier == changed_.end()) return stand_in.filled && differs_from_snapshot(stand_in);
+      const std::vector<Ref> now = elements_of(stand_in.object.get());
+      return !std::equal(now.begin(), now.end(), earlier->second.begin(), earlier->second.end(),
+                         [](const Ref& a, const Ref& b) { return a.is(b.get()); });
+    });
+  }
+
+ private:
+  Outside& outside_;
+  const size_t uses_;
+  std::unordered_map<const StandIn*, std::vector<Ref>> changed_;
+};
+
+// Whether an object will be the same whenever the residual code gets to it: what the trace made may change until its
+// end, and is made again as it is then.
+bool is_settled(Tracer& tracer, PyObject* object) {
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!is_settled(tracer, PyTuple_GET_ITEM(object, i))) return false;
+    return true;
+  }
+  return is_constant(object) || is_guarded_by_identity(object) || tracer.outside.source_of(object);
+}
+
+bool are_settled(Tracer& tracer, const std::vector<Ref>& objects) {
+  return std::all_of(objects.begin(), objects.end(),
+                     [&](const Ref& object) { return is_settled(tracer, object.get()); });
+}
+
+Ref copy_of(PyObject* container) {
+  if (PyList_CheckExact(container)) return Ref::steal(PyList_GetSlice(container, 0, PyList_GET_SIZE(container)));
+  if (PyDict_CheckExact(container)) return Ref::made(PyDict_Copy(container));
+  if (PySet_CheckExact(container)) return set_with_table_of(container);
+  return nullptr;
+}
+
+// Puts what containers have become into the log, for a call that may look at them. False: that cannot be had.
+bool log_containers(Tracer& tracer) {
+  for (StandIn& stand_in : tracer.outside.stand_ins()) {
+    if (!stand_in.filled || !differs_from_snapshot(stand_in)) continue;
+    Ref content = copy_of(stand_in.object.get());
+    if (!content || !are_settled(tracer, elements_of(stand_in.object.get()))) return clear_error(), false;
+    tracer.effects.change_content({&stand_in, std::move(stand_in.snapshot), std::move(content)});
+    accept_changes(stand_in);
+  }
+  return true;
+}
+
+// The key of a call of a function behind a cache, if all that it is made of are constants that C code compares; null
+// otherwise: then the cache is not looked into.
+Ref constant_key(PyObject* callable, const Arguments& arguments, PyObject* positional, PyObject* keywords) {
+  for (const Ref& value : arguments.values)
+    if (!is_constant(value.get()) || !compares_natively(value.get())) return nullptr;
+  Ref key = lru_cache_key(callable, positional, keywords);
+  clear_error();
+  return key;
+}
+
+// An argument that cannot be a key. False: a Python error is set, as functools sets it.
+bool are_hashable(const Arguments& arguments) {
+  for (const Ref& value : arguments.values)
+    if (value.type()->tp_hash == PyObject_HashNotImplemented) return PyObject_Hash(value.get()) != -1;
+  return true;
+}
+
+// One call of a function behind a cache that was there before the trace.
+class CachedCall {
+ public:
+  CachedCall(Tracer& tracer, PyObject* callable, const Arguments& arguments)
+      : tracer_(tracer),
+        callable_(callable),
+        function_(tracer.outside.source_of(callable)),
+        positional_(arguments.positional()),
+        keywords_(arguments.keywords()),
+        key_(constant_key(callable, arguments, positional_.get(), keywords_.get())) {}
+
+  // What the cache has, or will have by then. Null without a break: nothing.
+  Ref find() {
+    if (!key_) return nullptr;
+    Ref result;
+    if (PyObject* made = tracer_.effects.cached_by_trace(callable_, key_.get())) {
+      result = Ref::borrow(made);
+    } else {
+      PyObject* kept;
+      if (find_in_lru_cache(callable_, key_.get(), kept) != Lookup::Found) return nullptr;
+      Ref look = Ref::made(PyTuple_Pack(1, key_.get()));
+      result = tracer_.outside.enter(tracer_, source(look, kept));
+    }
+    if (!result) return nullptr;
+    const auto made = static_cast<Py_ssize_t>(tracer_.effects.cached_by_trace(callable_));
+    if (made && lru_cache_overflows(callable_, made))
+      return tracer_.give_up(BreakReason::CachedEffect, "a cached function may have forgotten what it gave");
+    tracer_.effects.call_later(later(), tracer_.effects.end());
+    return result;
+  }
+
+  // The function was traced beneath, and gave this; it has to be called with effects `from` on. False: a break.
+  bool keep(PyObject* result, size_t from) {
+    if (key_ && is_constant(result)) {
+      Ref look = Ref::made(PyTuple_Pack(2, key_.get(), result));
+      tracer_.guards.add(source(look, result), GuardKind::Constant, tracer_.origin());
+    } else if (key_) {  // when it is there, it can be used
+      Ref look = Ref::made(PyTuple_Pack(1, key_.get()));
+      tracer_.guards.add_missing(function_, Access::CachedResult, look.get(), 0, tracer_.origin());
+    }
+    clear_error();
+    if (!is_constant(result) && !is_guarded_by_identity(result)) {
+      tracer_.give_up(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
+      return false;
+    }
+    if (key_) tracer_.effects.will_be_cached(callable_, key_, Ref::borrow(result));
+    tracer_.effects.call_later(later(), from);
+    return true;
+  }
+
+ private:
+  Tracer& tracer_;
+  PyObject* callable_;
+  Source* function_;
+  Ref positional_, keywords_, key_;
+
+  // What a guarded look into the cache leads to.
+  Source* source(const Ref& look, PyObject* value) const {
+    return tracer_.guards.child(function_, Access::CachedResult, look.get(), 0, value);
+  }
+  LaterCall later() const { return {Ref::borrow(callable_), positional_, keywords_}; }
+};
+
+}  // namespace
+
+Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (is_typing_cache(callable)) return call_typing_cache(tracer, callable, arguments);
+  const bool is_cache = Py_IS_TYPE(callable, lru_cache_type());
+  const bool is_outside = tracer.outside.source_of(callable) != nullptr;
+  if (is_cache && !are_hashable(arguments)) return nullptr;
+  std::optional<CachedCall> cached;
+  if (is_cache && is_outside && !has_fake(arguments)) {
+    Ref known = cached.emplace(tracer, callable, arguments).find();
+    if (known || tracer.given_up() || PyErr_Occurred()) return known;
+  }
+  static PyObject* const wrapped_name = interned("__wrapped__");
+  Ref wrapped = load_attribute(tracer, callable, wrapped_name);
+  if (!wrapped) return nullptr;
+  if (is_cache && !wrapped.is(function_behind_lru_cache(callable)))
+    return tracer.give_up(BreakReason::CachedEffect, "the function behind a cache is not what its __wrapped__ says");
+  if (is_outside) tracer.outside.source_or_pin(tracer, wrapped.get());
+
+  const EffectLog::Reads reads(tracer.effects);
+  const size_t from = tracer.effects.end(), changes = tracer.effects.changes();
+  const ContainerStates containers(tracer.outside);
+  // Behind a break inside, the cache would not see what the function returned: it is called as one.
+  Ref result = call(tracer, wrapped.get(),
+                    Arguments{arguments.values, arguments.keyword_names, arguments.is_direct && !is_cache});
+  if (!result || !is_outside) return result;
+  if (tracer.effects.changes() != changes || containers.have_changed())
+    return tracer.give_up(BreakReason::CachedEffect, "a cached function changes what it did not make");
+  if (!cached) return result;
+  std::vector<Ref> seen = reads.values();
+  seen.insert(seen.end(), arguments.values.begin(), arguments.values.end());
+  if (!are_settled(tracer, seen) || (containers.were_used() && !log_containers(tracer)))
+    return tracer.give_up(BreakReason::CachedEffect, "a cached function looks at an object that the call made");
+  return cached->keep(result.get(), from) ? result : nullptr;
+}
+
+}  // namespace minidynamo

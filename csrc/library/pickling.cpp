@@ -1,0 +1,238 @@
+#include "library/pickling.h"
+
+#include <string>
+#include <string_view>
+
+#include "model/attribute.h"
+#include "model/operator.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+
+namespace {
+
+// An attribute; null Ref without a Python error if there is none.
+Ref attribute_if_any(Tracer& tracer, PyObject* object, PyObject* name) {
+  Ref value = load_attribute(tracer, object, name);
+  if (!value && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError)) clear_error();
+  return value;
+}
+
+// A private name as the compiler writes it inside the class.
+Ref mangled(PyObject* name, PyTypeObject* owner) {
+  const std::string_view text = PyUnicode_AsUTF8(name);
+  if (!text.starts_with("__") || text.ends_with("__")) return Ref::borrow(name);
+  std::string_view class_name = owner->tp_name;
+  while (class_name.starts_with('_')) class_name.remove_prefix(1);
+  if (class_name.empty()) return Ref::borrow(name);
+  return Ref::made(PyUnicode_FromFormat("_%s%U", std::string(class_name).c_str(), name));
+}
+
+// The names of the slots that a class and its bases declare, as copyreg lists them; it keeps its list in the class,
+// which a trace does not do. A tuple: asking for the slots may run code that changes such a list.
+Ref slot_names(Tracer& tracer, PyTypeObject* type) {
+  static PyObject* const known_name = interned("__slotnames__");
+  static PyObject* const slots_name = interned("__slots__");
+  PyObject* known = PyDict_GetItemWithError(type->tp_dict, known_name);
+  if (known && PyList_CheckExact(known)) return Ref::steal(PyList_AsTuple(known));
+  Ref names = Ref::made(PyList_New(0));
+  PyObject* mro = type->tp_mro;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    Ref slots = Ref::borrow(PyDict_GetItemWithError(base->tp_dict, slots_name));
+    if (!slots) continue;
+    Ref declared = PyUnicode_Check(slots.get()) ? Ref::made(PyTuple_Pack(1, slots.get()))
+                                                : Ref::steal(PySequence_Tuple(slots.get()));
+    if (!declared) return nullptr;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(declared.get()); ++k) {
+      PyObject* name = PyTuple_GET_ITEM(declared.get(), k);
+      if (!PyUnicode_Check(name))
+        return tracer.give_up(BreakReason::Pickling, std::string("the slots of ") + type->tp_name + " have odd names");
+      if (!PyUnicode_CompareWithASCIIString(name, "__dict__") || !PyUnicode_CompareWithASCIIString(name, "__weakref__"))
+        continue;
+      Ref full = mangled(name, base);
+      if (!full || PyList_Append(names.get(), full.get()) < 0) return nullptr;
+    }
+  }
+  return Ref::steal(PyList_AsTuple(names.get()));
+}
+
+// Whether instances are no larger than attributes, weak references and slots make them: C code keeps nothing there.
+bool is_all_in_attributes(PyTypeObject* type, Py_ssize_t slots) noexcept {
+  const auto pointer = static_cast<Py_ssize_t>(sizeof(PyObject*));
+  Py_ssize_t size = PyBaseObject_Type.tp_basicsize + pointer * slots;
+  if (type->tp_dictoffset && !PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT)) size += pointer;
+  if (type->tp_weaklistoffset) size += pointer;
+  return type->tp_basicsize <= size;
+}
+
+Ref cannot_pickle(PyTypeObject* type) {
+  PyErr_Format(PyExc_TypeError, "cannot pickle '%.200s' object", type->tp_name);
+  return nullptr;
+}
+
+// The attributes, or None; with slots that have values, a pair of these and of what the slots hold.
+// is_all: what this does not give is given by nothing else.
+Ref state_of(Tracer& tracer, PyObject* object, bool is_all) {
+  static PyObject* const dict_name = interned("__dict__");
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_all && type->tp_itemsize) return cannot_pickle(type);
+  Ref names = slot_names(tracer, type);
+  if (!names) return nullptr;
+  if (is_all && !is_all_in_attributes(type, PyTuple_GET_SIZE(names.get()))) return cannot_pickle(type);
+  Ref state = Ref::none();
+  if (type->tp_dictoffset) {
+    if (!class_attribute(type, dict_name))
+      return tracer.give_up(BreakReason::Pickling, std::string("the attributes of a ") + type->tp_name + " are copied");
+    state = load_attribute_generically(tracer, object, dict_name);
+    if (!state || !expose(tracer, state.get())) return nullptr;
+    if (PyDict_GET_SIZE(state.get()) == 0) state = Ref::none();
+  }
+  Ref slots = Ref::made(PyDict_New());
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names.get(), i);
+    Ref value = attribute_if_any(tracer, object, name);
+    if (!value && PyErr_Occurred()) return nullptr;
+    if (tracer.broken()) return nullptr;
+    if (value && (!expose(tracer, value.get()) || PyDict_SetItem(slots.get(), name, value.get()) < 0)) return nullptr;
+  }
+  return PyDict_GET_SIZE(slots.get()) ? Ref::made(PyTuple_Pack(2, state.get(), slots.get())) : state;
+}
+
+bool is_of_object(PyObject* method, const char* name) {
+  return method && method == named_item(PyBaseObject_Type.tp_dict, name);
+}
+
+// What __new__ is to get beside the class: a tuple, and a dict or null.
+struct NewArguments {
+  Ref positional, keywords;
+};
+
+bool ask_for_new_arguments(Tracer& tracer, PyObject* object, NewArguments& found) {
+  static PyObject* const ex_name = interned("__getnewargs_ex__");
+  static PyObject* const plain_name = interned("__getnewargs__");
+  Ref method = attribute_if_any(tracer, object, ex_name);
+  const bool has_keywords = static_cast<bool>(method);
+  if (!method && !PyErr_Occurred() && !tracer.broken()) method = attribute_if_any(tracer, object, plain_name);
+  if (!method) return !PyErr_Occurred() && !tracer.broken();
+  Ref given = call(tracer, method.get(), {});
+  if (!given) return false;
+  PyObject* positional = given.get();
+  if (has_keywords) {
+    const bool is_pair = PyTuple_Check(given.get()) && PyTuple_GET_SIZE(given.get()) == 2;
+    positional = is_pair ? PyTuple_GET_ITEM(given.get(), 0) : Py_None;
+    found.keywords = Ref::borrow(is_pair ? PyTuple_GET_ITEM(given.get(), 1) : Py_None);
+  }
+  const bool is_wrong = !PyTuple_Check(positional) || (has_keywords && !PyDict_Check(found.keywords.get()));
+  if (is_wrong) return static_cast<bool>(tracer.give_up(BreakReason::Pickling, "arguments of __new__ that are none"));
+  found.positional = Ref::borrow(positional);
+  return true;
+}
+
+// An iterator over the items of a list's or dict's subclass; None for others.
+Ref items_iterator(Tracer& tracer, PyObject* object) {
+  static PyObject* const items_name = interned("items");
+  if (PyList_Check(object)) return iterator_of(tracer, object);
+  Ref method = load_attribute(tracer, object, items_name);
+  Ref items = method ? call(tracer, method.get(), {}) : Ref();
+  return items ? iterator_of(tracer, items.get()) : Ref();
+}
+
+// copyreg.__newobj__ or __newobj_ex__, their arguments, state, items: what protocol 2 and later ask for.
+Ref reduce_to_new(Tracer& tracer, PyObject* object) {
+  static constinit Imported new_object{"copyreg.__newobj__"};
+  static constinit Imported new_object_ex{"copyreg.__newobj_ex__"};
+  static PyObject* const getstate_name = interned("__getstate__");
+  PyTypeObject* type = Py_TYPE(object);
+  if (!type->tp_new) return cannot_pickle(type);
+  NewArguments given;
+  if (!ask_for_new_arguments(tracer, object, given)) return nullptr;
+  const bool has_keywords = given.keywords && PyDict_GET_SIZE(given.keywords.get()) > 0;
+  PyObject* maker = has_keywords ? new_object_ex : new_object;
+  tracer.outside.source_or_pin(tracer, maker);
+  Ref class_only = Ref::made(PyTuple_Pack(1, type)), arguments;
+  if (has_keywords)
+    arguments = Ref::made(PyTuple_Pack(3, type, given.positional.get(), given.keywords.get()));
+  else
+    arguments = given.positional ? Ref::steal(PySequence_Concat(class_only.get(), given.positional.get())) : class_only;
+
+  const bool is_list = PyList_Check(object), is_dict = PyDict_Check(object);
+  Ref getstate = lookup_in_class(tracer, type, getstate_name), state;
+  if (tracer.broken()) return nullptr;
+  if (is_of_object(getstate.get(), "__getstate__")) {
+    state = state_of(tracer, object, !given.positional && !is_list && !is_dict);
+  } else {
+    Ref method = load_attribute(tracer, object, getstate_name);
+    state = method ? call(tracer, method.get(), {}) : Ref();
+  }
+  Ref list_items = !state ? Ref() : is_list ? items_iterator(tracer, object) : Ref::none();
+  Ref dict_items = !list_items ? Ref() : is_dict ? items_iterator(tracer, object) : Ref::none();
+  if (!dict_items) return nullptr;
+  return Ref::made(PyTuple_Pack(5, maker, arguments.get(), state.get(), list_items.get(), dict_items.get()));
+}
+
+// What the C classes of containers answer for themselves.
+bool has_container_reduce(PyTypeObject* type) noexcept {
+  return type == &PySet_Type || type == &PyFrozenSet_Type || type == &PyByteArray_Type ||
+         type == known_types()->deque || type == known_types()->ordered_dict;
+}
+
+}  // namespace
+
+namespace special {
+
+Ref object_getstate(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.values.size() != 1 || arguments.keyword_names) return call_natively(tracer, callable, arguments);
+  PyObject* object = arguments.values[0].get();
+  if (is_fake(object)) return tracer.give_up(BreakReason::Pickling, "a tensor is pickled");
+  return state_of(tracer, object, false);
+}
+
+Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const reduce_name = interned("__reduce__");
+  static constinit Imported old_protocols{"copyreg._reduce_ex"};
+  const bool has_protocol =
+      arguments.values.size() == 2 && !arguments.keyword_names && PyLong_Check(arguments.values[1].get());
+  PyObject* object = arguments.values.empty() ? nullptr : arguments.values[0].get();
+  if (!has_protocol || is_fake(object))
+    return tracer.give_up(BreakReason::Pickling, "__reduce_ex__ of this object is not known");
+  PyTypeObject* type = Py_TYPE(object);
+  Ref reduce = lookup_in_class(tracer, type, reduce_name);
+  if (tracer.broken()) return nullptr;
+  if (reduce && PyFunction_Check(reduce.get())) return call(tracer, reduce.get(), {Ref::borrow(object)});
+  if (has_container_reduce(type)) return container_reduce(tracer, callable, Arguments{arguments.values.subspan(0, 1)});
+  if (!is_of_object(reduce.get(), "__reduce__"))
+    return tracer.give_up(BreakReason::Pickling, std::string("a ") + type->tp_name + " is copied or pickled");
+  const long protocol = PyLong_AsLong(arguments.values[1].get());
+  if (protocol == -1 && PyErr_Occurred()) return nullptr;
+  if (protocol >= 2) return reduce_to_new(tracer, object);
+  tracer.outside.source_or_pin(tracer, old_protocols);
+  return call(tracer, old_protocols, {Ref::borrow(object), arguments.values[1]});
+}
+
+// They ask copyreg for slots, which these have none of.
+Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.values.empty() || arguments.keyword_names) return call_natively(tracer, callable, arguments);
+  PyObject* object = arguments.values[0].get();
+  const StandIn* stand_in = tracer.outside.stand_in(object);
+  const bool may_have_attributes = stand_in && tracer.outside.has_attributes(tracer, *stand_in);
+  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) || may_have_attributes)
+    return tracer.give_up(BreakReason::Pickling,
+                          std::string("a ") + Py_TYPE(object)->tp_name + " is copied or pickled");
+  if (!expose(tracer, object)) return nullptr;
+  static PyObject* const name = interned("__reduce__");
+  Ref reduced;
+  {
+    Tracer::Native native(tracer);
+    reduced = Ref::steal(PyObject_CallMethodNoArgs(object, name));
+  }
+  if (reduced && PyTuple_Check(reduced.get())) tracer.outside.source_or_pin(tracer, PyTuple_GET_ITEM(reduced.get(), 0));
+  return reduced;
+}
+
+}  // namespace special
+
+}  // namespace minidynamo

@@ -1,0 +1,97 @@
+#include "library/standard_library.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "model/attribute.h"
+#include "model/operator.h"
+#include "python/dict_version.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+
+bool identity_is_only_a_key(const Tracer& tracer) {
+  // torch._tensor: Tensor.__hash__, for sets and dicts. To go by the identity of each parameter would make every entry
+  // one model's own.
+  static constexpr std::string_view kModules[] = {"copy", "dataclasses", "json.encoder", "reprlib", "torch._tensor"};
+  PyObject* globals = tracer.frame ? tracer.frame->globals.get() : nullptr;
+  PyObject* name = globals && PyDict_Check(globals) ? named_item(globals, "__name__") : nullptr;
+  const char* text = name && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  return text && std::find(std::begin(kModules), std::end(kModules), std::string_view(text)) != std::end(kModules);
+}
+
+namespace special {
+
+Ref thread_identity(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!arguments.values.empty()) return call_natively(tracer, callable, arguments);
+  if (!identity_is_only_a_key(tracer))
+    return tracer.give_up(BreakReason::UnknownFunction, "the number of the running thread is asked for");
+  Ref number = Ref::steal(PyObject_CallNoArgs(callable));
+  tracer.identities.insert(number);  // it may not leave the trace
+  return number;
+}
+
+// typing looks at the module of its caller's caller...: the frames are the trace's own.
+Ref typing_caller(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const bool has_depth = arguments.values.size() == 1 && !arguments.keyword_names;
+  long depth = has_depth && PyLong_CheckExact(arguments.values[0].get()) ? PyLong_AsLong(arguments.values[0].get()) : 1;
+  clear_error();
+  const Frame* frame = arguments.values.size() == has_depth ? tracer.frame : nullptr;
+  for (; frame && depth > 0; --depth) frame = frame->caller;
+  if (!frame) return tracer.give_up(BreakReason::FrameIntrospection, "the frame stack is read");
+  static PyObject* const name = interned("__name__");
+  Source* globals = tracer.outside.namespace_source(tracer, frame->globals.get());
+  if (!globals) return nullptr;
+  PyObject* raw = PyDict_GetItemWithError(frame->globals.get(), name);
+  if (raw) return tracer.outside.enter(tracer, tracer.guards.child(globals, Access::DictItem, name, -1, raw));
+  tracer.guards.add_missing(globals, Access::DictItem, name, -1, tracer.origin());
+  return Ref::made(PyUnicode_FromString("__main__"));
+}
+
+Ref file_system_path(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.values.size() != 1 || arguments.keyword_names) return call_natively(tracer, callable, arguments);
+  PyObject* path = arguments.values[0].get();
+  if (PyUnicode_Check(path) || PyBytes_Check(path)) return arguments.values[0];
+  static PyObject* const method_name = interned("__fspath__");
+  Ref method = lookup_in_class(tracer, Py_TYPE(path), method_name);
+  if (PyErr_Occurred()) return nullptr;
+  if (!method || !PyFunction_Check(method.get())) return call_natively(tracer, callable, arguments);
+  Ref text = call(tracer, method.get(), {Ref::borrow(path)});
+  if (text && !PyUnicode_Check(text.get()) && !PyBytes_Check(text.get())) {
+    PyErr_Format(PyExc_TypeError, "expected %.200s.__fspath__() to return str or bytes, not %.200s",
+                 Py_TYPE(path)->tp_name, text.type()->tp_name);
+    return nullptr;
+  }
+  return text;
+}
+
+// weakref.ref(object): of what was there before the trace, which the trace cannot see the end of.
+Ref make_reference(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  const size_t count = arguments.values.size();
+  PyObject* object = count ? arguments.values[0].get() : nullptr;
+  if (count < 1 || count > 2 || arguments.keyword_names || is_fake(object) ||
+      !(tracer.outside.source_of(object) || PyType_Check(object)) || tracer.outside.is_opaque(object))
+    return tracer.give_up(BreakReason::UnknownClass, "an instance of weakref.ReferenceType is made");
+  Ref made = Ref::steal(PyObject_Call(callable, arguments.positional().get(), nullptr));
+  if (made) tracer.kept_for_identity.push_back(made);  // so that no callback is called
+  return made;
+}
+
+// A weak reference from before the trace: what it leads to, or that this is gone, is guarded.
+Ref reference_call(Tracer& tracer, PyObject* reference, const Arguments& arguments) {
+  Source* source = tracer.outside.source_of(reference);
+  if (!arguments.values.empty()) return call_natively(tracer, reference, arguments);
+  PyObject* referent = PyWeakref_GET_OBJECT(reference);
+  if (!source) return Ref::borrow(referent);  // made in the trace
+  if (referent != Py_None)
+    return tracer.outside.enter(tracer, tracer.guards.child(source, Access::Referent, nullptr, -1, referent));
+  tracer.guards.add_missing(source, Access::Referent, nullptr, -1, tracer.origin());
+  return Ref::none();
+}
+
+}  // namespace special
+
+}  // namespace minidynamo

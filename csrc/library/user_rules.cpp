@@ -1,0 +1,327 @@
+#include "library/user_rules.h"
+
+#include <fnmatch.h>
+
+#include <filesystem>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "model/operator.h"
+#include "model/tensor_call.h"
+#include "python/bound_method.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
+#include "world/code_origin.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+namespace {
+
+// The value of a mark that lies in the function's own __dict__ (borrowed); null if it is not there.
+PyObject* mark_of(PyObject* function, PyObject* name) noexcept {
+  PyObject* dict = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
+  if (!dict) return nullptr;
+  PyObject* value = PyDict_GetItemWithError(dict, name);
+  if (!value) clear_error();
+  return value;
+}
+
+std::string qualified_name(PyObject* function) {
+  std::string text;
+  for (const char* attribute : {"__module__", "__qualname__"}) {
+    Ref part = Ref::steal(PyObject_GetAttrString(function, attribute));
+    const char* name = part && PyUnicode_Check(part.get()) ? PyUnicode_AsUTF8(part.get()) : nullptr;
+    if (name) text += (text.empty() ? "" : ".") + std::string(name);
+    clear_error();
+  }
+  return text.empty() ? Py_TYPE(function)->tp_name : text;
+}
+
+// --- rules by callable
+
+struct RuleOfCallable {
+  UserRule rule;
+  Ref keeper;  // a weak reference to the callable, or the callable
+};
+
+struct CallableRules {
+  std::unordered_map<const void*, RuleOfCallable> rules;
+  Ref allowed_by_torch;  // the ids that torch.compiler.allow_in_graph collects: a set or a dict; null until it is used
+};
+
+CallableRules& callable_rules() {
+  static auto* const instance = new CallableRules;  // holds references: not destroyed after the interpreter
+  return *instance;
+}
+
+// Called when a function with a rule dies: its address may be another one's soon.
+PyObject* forget_dead(PyObject*, PyObject* weak_reference) {
+  std::erase_if(callable_rules().rules, [&](const auto& row) { return row.second.keeper.is(weak_reference); });
+  return Ref::none().release();
+}
+
+Ref weak_reference(PyObject* callable) {
+  static PyMethodDef definition = {"forget_dead", entry<forget_dead>, METH_O, nullptr};
+  static constinit CachedObject callback{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
+  Ref reference = Ref::steal(PyWeakref_NewRef(callable, callback));
+  clear_error();
+  return reference;
+}
+
+// An opaque call: its node stays though nobody uses the result, since nobody knows what it does.
+Ref call_in_graph(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  return record_opaque_call(tracer, callable, arguments);
+}
+
+// Fit to be handed to code that runs for real while tracing, and as a condition of an entry.
+bool is_known_constant(Tracer& tracer, PyObject* object) {
+  if (is_constant(object)) return true;
+  Source* source = tracer.outside.source_of(object);
+  if (!source || is_fake(object) || tracer.outside.stand_in(object) || source->value.get() != object) return false;
+  if (tracer.effects.has_writes(object)) return false;
+  tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  return true;
+}
+
+Ref call_assumed_constant(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  for (size_t i = 0; i < arguments.values.size(); ++i) {
+    if (!is_known_constant(tracer, arguments.values[i].get()))
+      return tracer.give_up(BreakReason::AssumedConstant, "argument " + std::to_string(i) + " of " +
+                                                              qualified_name(callable) + " is a " +
+                                                              arguments.values[i].type()->tp_name);
+  }
+  flush_operator_reports();
+  Ref result;
+  {
+    TensorTraceSuspended suspended;
+    Tracer::Native native(tracer);
+    std::vector<PyObject*> values = {nullptr};
+    for (const Ref& value : arguments.values) values.push_back(value.get());
+    result = Ref::steal(PyObject_Vectorcall(callable, values.data() + 1,
+                                            arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                            arguments.keyword_names));
+  }
+  if (!result || tracer.broken() || is_constant(result.get())) return result;
+  return tracer.outside.enter(tracer, tracer.guards.kept(result.get(), qualified_name(callable) + "()"));
+}
+
+const Rule* rule_of(UserRule rule) noexcept {
+  static const Rule allowed{Rule::Kind::Special, call_in_graph};
+  static const Rule constant{Rule::Kind::Special, call_assumed_constant};
+  return rule == UserRule::AllowInGraph ? &allowed : &constant;
+}
+
+bool is_allowed_by_torch(PyObject* callable) {
+  PyObject* ids = callable_rules().allowed_by_torch.get();
+  if (!ids || PyObject_Size(ids) <= 0) return false;
+  Ref id = Ref::made(PyLong_FromVoidPtr(callable));
+  const bool found = PySequence_Contains(ids, id.get()) == 1;
+  clear_error();
+  return found;
+}
+
+// --- code that is kept out
+
+struct CodeRules {
+  std::unordered_set<Ref> codes;  // functions with these are not captured themselves
+  std::vector<SkipRule> files;
+  // Verdicts by filename object; modules that were not imported yet are looked for again when more modules are.
+  std::unordered_map<Ref, bool> verdicts;
+  Py_ssize_t modules_seen = -1;
+  uint64_t changes = 0;  // of the files
+  Ref torch_wrapper;     // the code of what torch._compile._disable_dynamo returns
+};
+
+CodeRules& code_rules() {
+  static auto* const instance = new CodeRules;
+  return *instance;
+}
+
+bool lies_below(std::string_view path, std::string_view directory) noexcept {
+  while (directory.ends_with('/')) directory.remove_suffix(1);
+  return path.starts_with(directory) && path.size() > directory.size() && path[directory.size()] == '/';
+}
+
+// The module's directories, if it is a package, or its file.
+std::vector<std::string> places_of(const std::string& module_name) {
+  std::vector<std::string> places;
+  PyObject* module = named_item(PyImport_GetModuleDict(), module_name.c_str());
+  if (!module || !PyModule_Check(module)) return places;
+  auto add = [&](PyObject* text) {
+    const char* place = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
+    if (place) places.emplace_back(place);
+  };
+  // Not by attribute: a module's __getattr__ is code of the program.
+  PyObject* namespace_dict = PyModule_GetDict(module);
+  if (PyObject* path = named_item(namespace_dict, "__path__")) {
+    Ref items = Ref::steal(PySequence_List(path));
+    for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) add(PyList_GET_ITEM(items.get(), i));
+  } else {
+    add(named_item(namespace_dict, "__file__"));
+  }
+  clear_error();
+  return places;
+}
+
+bool matches(const SkipRule& rule, const std::string& path) {
+  switch (rule.kind) {
+    case SkipRule::Kind::Module:
+      for (const std::string& place : places_of(rule.text))
+        if (path == place || lies_below(path, place)) return true;
+      return false;
+    case SkipRule::Kind::Path:
+      return path == rule.text || lies_below(path, rule.text);
+    case SkipRule::Kind::Pattern:
+      return fnmatch(rule.text.c_str(), path.c_str(), 0) == 0;
+  }
+  return false;
+}
+
+bool is_skipped_file(PyObject* filename) {
+  const char* text = PyUnicode_AsUTF8(filename);
+  if (!text) {
+    clear_error();
+    return false;
+  }
+  std::string path = text;
+  std::error_code failed;
+  if (!path.starts_with('<') && !path.starts_with('/'))
+    if (const auto absolute = std::filesystem::absolute(path, failed); !failed)
+      path = absolute.lexically_normal().string();
+  std::optional<Tracer::Native> native;  // a namespace package's __path__ is Python code
+  if (Tracer* tracer = Tracer::current()) native.emplace(*tracer);
+  const std::vector<SkipRule> rules = code_rules().files;  // another thread may set others
+  for (const SkipRule& rule : rules)
+    if (matches(rule, path)) return true;
+  return false;
+}
+
+// torch.compile and torch.compiler.disable give wrappers with marks, which functools.wraps copies to wrappers of the
+// user's around them: whose they are, an id says.
+enum class TorchWrapper : uint8_t { None, Compiles, Disables };
+
+TorchWrapper torch_wrapper(PyObject* function) {
+  static PyObject* const disables = interned("_torchdynamo_disable");
+  static PyObject* const wrapper_id = interned("_torchdynamo_wrapper_id");
+  PyObject* owner = mark_of(function, wrapper_id);
+  const bool is_own = owner && PyLong_Check(owner) && PyLong_AsVoidPtr(owner) == function;
+  clear_error();
+  if (mark_of(function, disables) == Py_True) return !owner || is_own ? TorchWrapper::Disables : TorchWrapper::None;
+  return is_own ? TorchWrapper::Compiles : TorchWrapper::None;
+}
+
+// torch._compile._disable_dynamo, around functions of torch itself, imports torch._dynamo at the first call.
+bool is_disabled_inside_torch(PyObject* function) {
+  return code_rules().torch_wrapper && code_rules().torch_wrapper.is(PyFunction_GET_CODE(function));
+}
+
+std::string disabled_detail(PyObject* function, const char* reason_mark) {
+  Ref name = Ref::made(PyUnicode_InternFromString(reason_mark));
+  PyObject* reason = mark_of(function, name.get());
+  const char* text = reason && PyUnicode_Check(reason) ? PyUnicode_AsUTF8(reason) : nullptr;
+  clear_error();
+  return qualified_name(function) + " is disabled" + (text ? std::string(": ") + text : std::string());
+}
+
+}  // namespace
+
+void add_user_rule(PyObject* callable, UserRule rule) {
+  Ref keeper = PyCFunction_Check(callable) ? Ref() : weak_reference(callable);
+  if (!keeper) keeper = Ref::borrow(callable);
+  callable_rules().rules[definition_of(callable)] = {rule, std::move(keeper)};
+}
+
+bool remove_user_rule(PyObject* callable) noexcept { return callable_rules().rules.erase(definition_of(callable)) > 0; }
+
+const Rule* find_user_rule(PyObject* callable) {
+  static PyObject* const constant_mark = interned("_dynamo_marked_constant");
+  const CallableRules& known = callable_rules();
+  if (!known.rules.empty())
+    if (auto found = known.rules.find(definition_of(callable)); found != known.rules.end())
+      return rule_of(found->second.rule);
+  if (PyFunction_Check(callable) && mark_of(callable, constant_mark) == Py_True)
+    return rule_of(UserRule::AssumeConstant);
+  return known.allowed_by_torch && is_allowed_by_torch(callable) ? rule_of(UserRule::AllowInGraph) : nullptr;
+}
+
+void look_for_torch_marks() {
+  CallableRules& known = callable_rules();
+  if (!known.allowed_by_torch) {
+    PyObject* module = named_item(PyImport_GetModuleDict(), "torch._dynamo.trace_rules");
+    PyObject* ids = module ? named_item(PyModule_GetDict(module), "_allowed_callable_ids") : nullptr;
+    // Asked for, the set is made; later additions go to the same one.
+    if (ids) known.allowed_by_torch = Ref::steal(PyObject_CallNoArgs(ids));
+  }
+  if (!code_rules().torch_wrapper) {
+    PyObject* module = named_item(PyImport_GetModuleDict(), "torch._compile");
+    PyObject* disable = module ? named_item(PyModule_GetDict(module), "_disable_dynamo") : nullptr;
+    if (disable && PyFunction_Check(disable)) {
+      PyObject* consts = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(disable))->co_consts;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(consts); ++i)
+        if (PyCode_Check(PyTuple_GET_ITEM(consts, i)))
+          code_rules().torch_wrapper = Ref::borrow(PyTuple_GET_ITEM(consts, i));
+    }
+  }
+  clear_error();
+}
+
+void keep_code_out(PyCodeObject* code) { code_rules().codes.insert(Ref::borrow(reinterpret_cast<PyObject*>(code))); }
+
+bool let_code_in(PyCodeObject* code) noexcept {
+  return code_rules().codes.erase(Ref::borrow(reinterpret_cast<PyObject*>(code))) > 0;
+}
+
+void set_skip_rules(std::vector<SkipRule> rules) {
+  code_rules().files = std::move(rules);
+  ++code_rules().changes;
+  code_rules().verdicts.clear();
+}
+
+bool is_skipped_code(PyCodeObject* code) {
+  CodeRules& known = code_rules();
+  if (known.files.empty()) return false;
+  constexpr size_t kMostVerdicts = 10'000;  // code made from text brings a filename object of its own each time
+  const Py_ssize_t modules = PyDict_GET_SIZE(PyImport_GetModuleDict());
+  if (std::exchange(known.modules_seen, modules) != modules || known.verdicts.size() > kMostVerdicts)
+    known.verdicts.clear();
+  Ref filename = Ref::borrow(code->co_filename);
+  if (auto found = known.verdicts.find(filename); found != known.verdicts.end()) return found->second;
+  const uint64_t rules = known.changes;
+  const bool skipped = is_skipped_file(filename.get());
+  if (rules == known.changes) known.verdicts.emplace(std::move(filename), skipped);
+  return skipped;
+}
+
+std::optional<KeptOut> kept_out(PyObject* function) {
+  const CodeRules& known = code_rules();
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  if (!known.codes.empty() && known.codes.count(Ref::borrow(reinterpret_cast<PyObject*>(code))))
+    return KeptOut{BreakReason::DisabledFunction, disabled_detail(function, "_minidynamo_disable_reason")};
+  if (is_disabled_inside_torch(function)) {  // torch.manual_seed is such a wrapper once torch._dynamo is imported
+    static PyObject* const wrapped = interned("__wrapped__");
+    PyObject* original = mark_of(function, wrapped);
+    const Rule* rule = original ? find_rule(original) : nullptr;
+    if (rule && rule->kind == Rule::Kind::Refuse) return KeptOut{rule->reason, rule->detail};
+  }
+  const TorchWrapper wrapper = torch_wrapper(function);
+  if (wrapper == TorchWrapper::Compiles)
+    return KeptOut{BreakReason::TorchCompile, qualified_name(function) + " is compiled by torch.compile"};
+  if (wrapper == TorchWrapper::Disables || is_disabled_inside_torch(function))
+    return KeptOut{BreakReason::DisabledFunction, disabled_detail(function, "_torchdynamo_disable_msg")};
+  if (is_skipped_code(code)) {
+    const char* file = PyUnicode_AsUTF8(code->co_filename);
+    clear_error();
+    return KeptOut{BreakReason::SkippedFile, qualified_name(function) + " lies in " + (file ? file : "?")};
+  }
+  return std::nullopt;
+}
+
+bool runs_disabled(PyObject* function) {
+  static PyObject* const recursive = interned("_torchdynamo_disable_recursive");
+  const TorchWrapper wrapper = torch_wrapper(function);
+  return wrapper == TorchWrapper::Compiles ||
+         (wrapper == TorchWrapper::Disables && mark_of(function, recursive) == Py_True);
+}
+
+}  // namespace minidynamo

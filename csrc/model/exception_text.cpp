@@ -1,0 +1,86 @@
+// The C methods of exceptions work on a copy that has the entered arguments and members.
+#include "model/exception_text.h"
+
+#include <structmember.h>
+
+#include <utility>
+
+#include "model/attribute.h"
+#include "model/call.h"
+#include "model/operator.h"
+#include "model/tensor_call.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "trace/object_end.h"
+
+namespace minidynamo {
+namespace {
+
+// The value of an attribute that C code of the exception's own class keeps; null Ref without error if it is not that.
+Ref native_part(Tracer& tracer, PyObject* exception, const char* name) {
+  Ref key = Ref::made(PyUnicode_InternFromString(name));
+  PyObject* descriptor = class_attribute(Py_TYPE(exception), key.get());
+  const bool is_native = descriptor &&
+                         (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) || Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) &&
+                         !is_python_class(PyDescr_TYPE(descriptor));
+  return is_native ? load_attribute_generically(tracer, exception, key.get()) : Ref();
+}
+
+Ref copy_with_entered_parts(Tracer& tracer, PyObject* exception) {
+  PyTypeObject* type = Py_TYPE(exception);
+  static PyObject* const getattribute_name = interned("__getattribute__");
+  if (Ref override = lookup_in_class(tracer, type, getattribute_name); override && PyFunction_Check(override.get()))
+    return nullptr;
+  PyTypeObject* base = native_base(type);
+  if (has_finalizer(tracer, type)) return nullptr;
+  Ref args = native_part(tracer, exception, "args");
+  if (!args || !PyTuple_Check(args.get())) return nullptr;
+  if (has_fake(args.get())) return tracer.give_up(BreakReason::TensorToText, "a tensor is turned into text");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
+    if (!expose(tracer, PyTuple_GET_ITEM(args.get(), i)) || shows_address(PyTuple_GET_ITEM(args.get(), i)))
+      return nullptr;
+  const bool is_group = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
+  Ref given = is_group ? args : Ref::made(PyTuple_New(0));
+  Ref copy = Ref::steal(base->tp_new(type, given.get(), nullptr));
+  if (!copy) return nullptr;
+  PyObject** own_args = &reinterpret_cast<PyBaseExceptionObject*>(copy.get())->args;
+  Ref::steal(std::exchange(*own_args, args.release()));
+  auto* const last = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+  for (; base && base != last; base = base->tp_base) {
+    for (PyMemberDef* member = base->tp_members; member && member->name; ++member) {
+      if (member->flags & READONLY) continue;
+      Ref value = native_part(tracer, exception, member->name);
+      if (!value || !expose(tracer, value.get())) return nullptr;
+      // None may stand for no value at all, which is the same to all but who has put it there.
+      if (!value.is(Py_None) && PyMember_SetOne(reinterpret_cast<char*>(copy.get()), member, value.get()) < 0)
+        return nullptr;
+    }
+  }
+  return copy;
+}
+
+}  // namespace
+
+bool is_exception_from_outside(Tracer& tracer, PyObject* object) noexcept {
+  return PyExceptionInstance_Check(object) && tracer.outside.source_of(object);
+}
+
+Ref text_of_exception(Tracer& tracer, PyObject* exception, const char* method_name) {
+  Ref name = Ref::made(PyUnicode_InternFromString(method_name));
+  Ref method = lookup_in_class(tracer, Py_TYPE(exception), name.get());
+  if (!method) return nullptr;
+  if (PyFunction_Check(method.get())) {
+    Ref text = call(tracer, method.get(), {Ref::borrow(exception)});
+    if (text && !PyUnicode_Check(text.get())) {
+      PyErr_Format(PyExc_TypeError, "%s returned non-string (type %.200s)", method_name, text.type()->tp_name);
+      return nullptr;
+    }
+    return text;
+  }
+  Ref copy = Py_IS_TYPE(method.get(), &PyWrapperDescr_Type) ? copy_with_entered_parts(tracer, exception) : Ref();
+  if (tracer.broken()) return nullptr;
+  if (!copy) return clear_error(), use_opaque(tracer, exception), nullptr;
+  return call_natively(tracer, method.get(), Arguments{std::span<const Ref>(&copy, 1)});
+}
+
+}  // namespace minidynamo

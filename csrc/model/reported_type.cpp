@@ -1,0 +1,69 @@
+#include "model/reported_type.h"
+
+#include "model/generator.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "world/external_iterator.h"
+
+namespace minidynamo {
+namespace {
+
+// What the stand-in's own class defines, if it does.
+PyObject* own_method(PyObject* object, PyObject* name) noexcept {
+  PyObject* found = PyDict_GetItemWithError(Py_TYPE(object)->tp_dict, name);
+  clear_error();
+  return found;
+}
+
+std::nullptr_t give_up(Tracer& tracer, PyObject* object, PyObject* name) {
+  Ref text = Ref::made(PyUnicode_FromFormat("'%U' of a %s that a trace follows", name, Py_TYPE(object)->tp_name));
+  return tracer.give_up(BreakReason::OpaqueObject, PyUnicode_AsUTF8(text.get()));
+}
+
+}  // namespace
+
+PyTypeObject* shown_type(PyObject* object) noexcept {
+  if (is_traced_generator(object)) return &PyGen_Type;
+  return is_outside_iterator(object) ? type_of_original(object) : nullptr;
+}
+
+PyTypeObject* shown_class(PyObject* type) noexcept {
+  auto* own = reinterpret_cast<PyTypeObject*>(type);
+  if (own == traced_generator_type()) return &PyGen_Type;
+  PyTypeObject* original = original_iterator_type(own);
+  return original ? original : own;
+}
+
+bool can_show_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
+  PyTypeObject* shown = shown_type(object);
+  if (!shown || own_method(object, name)) return true;
+  if (class_attribute(shown, name) == class_attribute(Py_TYPE(object), name)) return true;  // of class object, or none
+  return give_up(tracer, object, name) != nullptr;
+}
+
+Ref is_shown_instance(Tracer& tracer, PyObject* object, PyObject* classes) {
+  if (PyTuple_Check(classes)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i) {
+      Ref is = is_shown_instance(tracer, object, PyTuple_GET_ITEM(classes, i));
+      if (!is || is.is(Py_True)) return is;
+    }
+    return Ref::boolean(false);
+  }
+  static PyObject* const check_name = interned("__instancecheck__");
+  if (!PyType_Check(classes)) return nullptr;
+  if (class_attribute(Py_TYPE(classes), check_name) == class_attribute(&PyType_Type, check_name))
+    return Ref::boolean(PyType_IsSubtype(shown_type(object), reinterpret_cast<PyTypeObject*>(classes)));
+  return nullptr;
+}
+
+Ref method_for_stand_in(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!Py_IS_TYPE(callable, &PyMethodDescr_Type) && !Py_IS_TYPE(callable, &PyWrapperDescr_Type))
+    return Ref::borrow(callable);
+  PyObject* object = arguments.positional_count() ? arguments.values[0].get() : nullptr;
+  PyTypeObject* shown = object ? shown_type(object) : nullptr;
+  if (!shown || PyDescr_TYPE(callable) != shown) return Ref::borrow(callable);
+  if (PyObject* own = own_method(object, PyDescr_NAME(callable))) return Ref::borrow(own);
+  return give_up(tracer, object, PyDescr_NAME(callable));
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,444 @@
+// Recording calls on fakes.
+#include "model/tensor_call.h"
+
+#include <chrono>
+#include <unordered_set>
+
+#include "model/attribute.h"
+#include "model/operator.h"
+#include "model/tensor_names.h"
+#include "python/error_text.h"
+#include "python/nesting.h"
+#include "python/out_of_memory.h"
+#include "python/scoped_value.h"
+#include "python/type_version.h"
+#include "tensor/operator_warnings.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+namespace {
+
+std::string target_text(PyObject* target) {
+  if (PyUnicode_Check(target)) return PyUnicode_AsUTF8(target);
+  Ref name = Ref::steal(PyObject_GetAttrString(target, "__name__"));
+  clear_error();
+  return name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : Py_TYPE(target)->tp_name;
+}
+
+// A result without tensors that may be taken as a constant of the trace.
+bool is_plain_result(PyObject* result) {
+  if (is_constant(result)) return true;
+  if (PyTuple_Check(result) || PyList_CheckExact(result)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i)
+      if (!is_plain_result(PySequence_Fast_GET_ITEM(result, i))) return false;
+    return true;
+  }
+  return PyType_Check(result);
+}
+
+bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, PyObject* result,
+                 bool impure) {
+  Ref positional = arguments.positional(), keywords = arguments.keywords();
+  if (tracer.graph.nodes().size() >= tracer.limits.nodes)
+    return tracer.give_up(BreakReason::NodeLimit, "the graph has more nodes than config allows") != nullptr;
+  const NodeId node = tracer.graph.add_call(kind, Ref::borrow(target), positional.get(), keywords.get(), result, impure,
+                                            tracer.frame ? tracer.frame->call_site() : nullptr);
+  if (node != kNoNode) return true;
+  const std::string why = take_error_text();
+  return tracer.give_up(BreakReason::GraphArgument, target_text(target) + ": " + why) != nullptr;
+}
+
+// An operator warns. The trace ends before it, so that it does so in Python, at its line, as often as eager does; where
+// the trace cannot end, whatever runs the graph warns. `run` executes the operator again.
+template <typename Run>
+Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
+  static PyObject* const module_name = interned("__name__");
+  static auto* const given = new std::unordered_set<std::string>;  // at the end of which traces have ended so far
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  const Ref owned[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
+  const Ref text = Ref::steal(PyObject_Str(value));
+  PyObject* globals = tracer.frame ? tracer.frame->globals.get() : nullptr;
+  PyObject* module = globals && PyDict_Check(globals) ? PyDict_GetItemWithError(globals, module_name) : nullptr;
+  clear_error();
+  const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  const std::string message = words ? words : "?";
+  const bool is_ignored = is_warning_ignored(value, module ? module : Py_None, tracer.frame ? tracer.frame->line() : 0);
+  if (is_ignored || !tracer.may_break) return run(OperatorWarnings::As::Ignored);
+  // What torch says once in a process it may have said by now.
+  if (given->count(message) && !tracer.take_impure()) {
+    Ref result = run(OperatorWarnings::As::ErrorsIfNotGivenYet);
+    if (result || tracer.broken() || !PyErr_ExceptionMatches(PyExc_Warning)) return result;
+    clear_error();
+  }
+  given->insert(message);
+  return tracer.give_up(BreakReason::Warning, target_text(target) + " warns: " + message.substr(0, 200));
+}
+
+Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  std::vector<PyObject*> values;
+  values.reserve(arguments.values.size() + 1);
+  values.push_back(nullptr);
+  for (const Ref& value : arguments.values) {
+    if (!expose(tracer, value.get())) return nullptr;
+    values.push_back(value.get());
+  }
+  const size_t count = arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET;
+  Tracer::Native native(tracer);
+  auto run = [&](OperatorWarnings::As as) {
+    const OperatorWarnings warnings(as);
+    return Ref::steal(kind == NodeKind::CallMethod
+                          ? PyObject_VectorcallMethod(target, values.data() + 1, count, arguments.keyword_names)
+                          : PyObject_Vectorcall(target, values.data() + 1, count, arguments.keyword_names));
+  };
+  const auto start = std::chrono::steady_clock::now();
+  Ref result = run(OperatorWarnings::As::Errors);
+  if (!result && !tracer.broken() && PyErr_ExceptionMatches(PyExc_Warning))
+    result = run_with_warning(tracer, target, run);
+  tracer.propagate_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+bool shares_storage(PyObject* fake, const void* storage) { return storage_of_fake(fake) == storage; }
+
+// Whether the trace has written to what a fake shows.
+bool is_written(const Tracer& tracer, PyObject* fake) {
+  return tracer.written_storages.count(storage_of_fake(fake)) > 0;
+}
+
+Ref enter_fact(Tracer& tracer, PyObject* fake, TensorFact fact) {
+  Source* source = tracer.outside.source_of(fake);
+  Ref raw = tensor_fact(source->value.get(), fact);
+  if (!raw) return nullptr;
+  return tracer.outside.enter(
+      tracer, tracer.guards.child(source, Access::TensorFact, nullptr, static_cast<int32_t>(fact), raw.get()));
+}
+
+// A fact of one tensor. Of one from outside it is asked of the real one, and guarded; what the trace made has its own,
+// which may follow from those of the tensors that it is a view of.
+Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
+  const bool is_outside = tracer.outside.source_of(tensor) != nullptr;
+  auto unknown = [&] {
+    return tracer.give_up(BreakReason::TensorAttribute,
+                          std::string("the trace cannot know a tensor's ") + (tensor_fact_text(fact) + 1));
+  };
+  switch (fact) {
+    case TensorFact::StorageOffset: {
+      const void* storage = storage_of_fake(tensor);
+      for (PyObject* fake : tracer.outside.fakes())
+        if (shares_storage(fake, storage) && !enter_fact(tracer, fake, fact)) return nullptr;
+      return tensor_fact(tensor, fact);  // with what in-place operators made of it
+    }
+    case TensorFact::IsView:
+      return is_outside ? enter_fact(tracer, tensor, fact) : tensor_fact(tensor, fact);
+    case TensorFact::OutputNumber:
+    case TensorFact::RetainsGradient: {
+      if (!is_outside) return tensor_fact(tensor, fact);
+      if (is_written(tracer, tensor)) return unknown();
+      return enter_fact(tracer, tensor, fact);
+    }
+    case TensorFact::BackwardHooks:
+    case TensorFact::AccumulateHooks: {
+      Ref hooks = is_outside ? tensor_fact(tracer.outside.source_of(tensor)->value.get(), fact) : Ref::none();
+      if (!hooks.is(Py_None)) return unknown();
+      return is_outside ? enter_fact(tracer, tensor, fact) : hooks;
+    }
+    case TensorFact::Gradient: {
+      static PyObject* const leaf_name = interned("is_leaf");
+      Ref leaf = Ref::steal(PyObject_GetAttr(tensor, leaf_name));
+      if (!leaf.is(Py_True)) return unknown();  // torch warns, unless the tensor was told to keep its gradient
+      return is_outside ? enter_fact(tracer, tensor, fact) : Ref::none();
+    }
+  }
+  return unknown();
+}
+
+// Whether a graph gives this wherever it runs: plain tensors (a __torch_function__ of a class's own is asked by some
+// that run graphs, and not by others), and no new leaves of autograd (a graph that was made ahead of time gives results
+// only).
+bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result) {
+  if (!is_fake(result)) return true;
+  if (!is_plain_tensor_class(Py_TYPE(result)))
+    return tracer.give_up(BreakReason::UnsupportedTensor,
+                          target_text(target) + " gives a " + Py_TYPE(result)->tp_name) != nullptr;
+  return !is_leaf_with_gradient(result) || tracer.outside.source_of(result) ||
+         tracer.give_up(BreakReason::TensorAttributeWrite,
+                        target_text(target) + " makes a tensor that requires a gradient") != nullptr;
+}
+
+// The answer to a question about tensors that is no tensor: guarded, or known to depend on what is guarded anyway.
+Ref plain_result(Tracer& tracer, PyObject* target, const Arguments& arguments, Ref result) {
+  if (!has_fake(arguments)) return result;
+  // The operator module's functions compare what is in containers by identity.
+  static PyObject* const operator_module = interned("_operator");
+  static PyObject* const module_name = interned("__module__");
+  static PyObject* const own_name = interned("__name__");
+  Ref module = PyUnicode_Check(target) ? Ref() : Ref::steal(PyObject_GetAttr(target, module_name));
+  Ref name = PyUnicode_Check(target) ? Ref::borrow(target) : Ref::steal(PyObject_GetAttr(target, own_name));
+  clear_error();
+  if (module && PyUnicode_Check(module.get()) && PyUnicode_Compare(module.get(), operator_module) == 0) {
+    for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
+    return tracer.broken() ? Ref() : result;
+  }
+  if (PyFunction_Check(target)) return result;  // torch's own Python, which asks for sizes and kinds
+  const TensorName* row = name ? find_tensor_name(name.get()) : nullptr;
+  if (row && row->how == TensorName::How::Fact && is_fake(arguments.values[0].get()))
+    return load_tensor_fact(tracer, arguments.values[0].get(), row->fact);
+  if (row && row->how == TensorName::How::Metadata) return result;
+  return tracer.give_up(BreakReason::TensorAttribute, "what " + target_text(target) + " depends on is not known");
+}
+
+bool has_fake(PyObject* object, Visited* visited) {
+  if (is_fake(object)) return true;
+  NestingLevel level;
+  if (level.is_too_deep()) return false;  // operators take no such arguments
+  if (visited && (PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object)) && !visited->add(object))
+    return false;
+  if (PyTuple_Check(object) || PyList_Check(object)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      if (has_fake(PySequence_Fast_GET_ITEM(object, i), visited)) return true;
+  } else if (PyDict_Check(object)) {
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(object, &position, &key, &value))
+      if (has_fake(value, visited)) return true;
+  } else if (PySlice_Check(object)) {
+    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    return has_fake(slice->start, visited) || has_fake(slice->stop, visited) || has_fake(slice->step, visited);
+  }
+  return false;
+}
+
+// Whether one of the elements is a container itself.
+bool is_nested(PyObject* object) noexcept {
+  if (PyDict_Check(object)) return true;
+  if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(object, i);
+    if (PyTuple_Check(item) || PyList_Check(item) || PyDict_Check(item)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_plain_tensor_class(PyTypeObject* type) {
+  static constinit Imported tensor_class{"torch.Tensor"};
+  static PyObject* const name = interned("__torch_function__");
+  static constinit Imported disabled{"torch._C._disabled_torch_function_impl"};
+  if (reinterpret_cast<PyObject*>(type) == tensor_class.get()) return true;
+  return class_attribute(type, name) == disabled.get();
+}
+
+bool has_fake(PyObject* object) {
+  if (!is_nested(object)) return has_fake(object, nullptr);
+  Visited visited;
+  return has_fake(object, &visited);
+}
+
+bool has_fake(const Arguments& arguments) {
+  for (const Ref& value : arguments.values)
+    if (has_fake(value.get())) return true;
+  return false;
+}
+
+Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  flush_operator_reports();
+  tracer.take_impure();
+  Ref result = execute(tracer, kind, target, arguments);
+  if (tracer.broken()) return nullptr;
+  if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  const bool impure = tracer.take_impure();
+  if (!can_be_carried(tracer, target, result.get())) return nullptr;
+  if (!impure && !has_fake(result.get())) {
+    if (is_plain_result(result.get())) return plain_result(tracer, target, arguments, std::move(result));
+    if (is_tensor(result.get())) return adopt_result(tracer, std::move(result));
+    return tracer.give_up(BreakReason::UnsupportedResult,
+                          target_text(target) + " returned a " + result.type()->tp_name);
+  }
+  if (!record_node(tracer, kind, target, arguments, result.get(), impure)) return nullptr;
+  return result;
+}
+
+Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  flush_operator_reports();
+  std::unordered_map<Ref, Ref> own_tensors;
+  Ref result;
+  {
+    const ScopedValue<std::unordered_map<Ref, Ref>*> own{tracer.tensors_of_opaque_call, &own_tensors};
+    result = execute(tracer, NodeKind::CallFunction, target, arguments);
+    if (result && is_tensor(result.get()) && !is_fake(result.get()))
+      result = Ref::borrow(tracer.fake_for_real(result.get()));
+  }
+  if (tracer.broken()) return nullptr;
+  if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  if (!has_fake(result.get()) && !is_plain_result(result.get()))
+    return tracer.give_up(BreakReason::UnsupportedResult,
+                          target_text(target) + " returned a " + result.type()->tp_name);
+  tracer.take_impure();
+  return record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true) ? result : Ref();
+}
+
+Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands) {
+  static constinit Imported module{"operator"};
+  Ref function = Ref::made(PyObject_GetAttrString(module, operator_name));
+  std::vector<Ref> values;
+  for (PyObject* operand : operands) values.push_back(Ref::borrow(operand));
+  return record_call(tracer, NodeKind::CallFunction, function.get(), Arguments{values});
+}
+
+Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  if (has_fake(arguments)) {
+    // as_tensor(t) and the like are ordinary operations; data mixed from tensors is read element by element.
+    if (is_fake(arguments.values[0].get())) return record_call(tracer, NodeKind::CallFunction, target, arguments);
+    return tracer.give_up(BreakReason::DataDependent,
+                          target_text(target) + " of a list with tensors reads their values");
+  }
+  Ref real;
+  {
+    TensorTraceSuspended suspended;
+    real = execute(tracer, NodeKind::CallFunction, target, arguments);
+  }
+  if (tracer.broken()) return nullptr;
+  if (!real) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  Ref fake = make_fake(real.get());
+  if (!fake) return tracer.give_up(BreakReason::UnsupportedTensor, target_text(target) + ": " + take_error_text());
+  if (!can_be_carried(tracer, target, fake.get()) ||
+      !record_node(tracer, NodeKind::CallFunction, target, arguments, fake.get(), false))
+    return nullptr;
+  return fake;
+}
+
+Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  if (has_fake(arguments)) return tracer.give_up(BreakReason::DataDependent, target_text(target) + " with a tensor");
+  tracer.modes.note(target, arguments.positional().get());
+  // The casts that are kept by now may be the program's own.
+  static constinit Imported forget_casts{"torch.clear_autocast_cache"};
+  Ref result = target == forget_casts ? Ref::none() : execute(tracer, NodeKind::CallFunction, target, arguments);
+  if (tracer.broken()) return nullptr;
+  if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  if (!record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true)) return nullptr;
+  tracer.graph.mark_last_as_mode();
+  return result;
+}
+
+namespace {
+
+// _base: of a tensor from outside that it has none; of a view that the trace made, the tensor that it is a view of.
+Ref load_base(Tracer& tracer, PyObject* tensor, PyObject* name) {
+  Ref is_view = load_tensor_fact(tracer, tensor, TensorFact::IsView);
+  if (!is_view) return nullptr;
+  if (is_view.is(Py_False)) return Ref::none();
+  Ref base = tracer.outside.source_of(tensor) ? Ref() : Ref::steal(PyObject_GetAttr(tensor, name));
+  clear_error();
+  if (base && is_fake(base.get()) && tracer.graph.producer(base.get()) != kNoNode) {
+    if (!tracer.outside.source_of(base.get())) return base;
+    Ref base_is_view = load_tensor_fact(tracer, base.get(), TensorFact::IsView);
+    if (!base_is_view || base_is_view.is(Py_False)) return base_is_view ? base : Ref();
+  }
+  return tracer.give_up(BreakReason::TensorAttribute, "the trace cannot know a tensor's _base");
+}
+
+// Attributes that users put on tensors; null Ref without a Python error: there is none.
+Ref load_own_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
+  Source* source = tracer.outside.source_of(tensor);
+  Ref dict = Ref::steal(PyObject_GenericGetDict(source ? source->value.get() : tensor, nullptr));
+  if (!dict) return nullptr;
+  PyObject* raw = PyDict_GetItemWithError(dict.get(), name);
+  if (!source || PyErr_Occurred()) return Ref::borrow(raw);
+  Source* own = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, dict.get());
+  if (raw) return tracer.outside.enter(tracer, tracer.guards.child(own, Access::DictItem, name, -1, raw));
+  tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());
+  return nullptr;
+}
+
+// What Python gives for an attribute of a fake that stands for what operators make of it (x.T, x.real, x.data).
+Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
+  static constinit Imported builtins_getattr{"builtins.getattr"};
+  tracer.take_impure();
+  Ref value;
+  {
+    Tracer::Native native(tracer);
+    value = Ref::steal(PyObject_GetAttr(tensor, name));
+  }
+  if (tracer.broken()) return nullptr;
+  if (!value) {
+    if (PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+    return tracer.give_up(BreakReason::OperatorRaised,
+                          std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " raised " + take_error_text());
+  }
+  if (!minidynamo::has_fake(value.get())) {
+    if (is_plain_result(value.get())) return value;
+    return tracer.give_up(BreakReason::TensorAttribute,
+                          std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is a " + value.type()->tp_name);
+  }
+  const Ref operands[] = {Ref::borrow(tensor), Ref::borrow(name)};
+  if (!record_node(tracer, NodeKind::CallFunction, builtins_getattr, Arguments{operands}, value.get(),
+                   tracer.take_impure()))
+    return nullptr;
+  return value;
+}
+
+// An attribute that torch.Tensor itself defines and computes.
+Ref load_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
+  auto unknown = [&] {
+    return tracer.give_up(BreakReason::TensorAttribute,
+                          std::string("the trace cannot know a tensor's ") + PyUnicode_AsUTF8(name));
+  };
+  const TensorName* row = find_tensor_name(name);
+  if (!row) return unknown();
+  switch (row->how) {
+    case TensorName::How::Metadata:
+    case TensorName::How::Operators:
+      return record_attribute(tracer, tensor, name);
+    case TensorName::How::Fact:
+      return load_tensor_fact(tracer, tensor, row->fact);
+    case TensorName::How::GradientFunction: {
+      Ref function = Ref::steal(PyObject_GetAttr(tensor, name));
+      return function.is(Py_None) ? function : unknown();
+    }
+    case TensorName::How::Base:
+      return load_base(tracer, tensor, name);
+  }
+  return unknown();
+}
+
+}  // namespace
+
+Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
+  static PyObject* const class_name = interned("__class__");
+  static constinit ImportedType tensor_class{"torch.Tensor"};
+
+  Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
+  if (!attribute && PyErr_Occurred()) return nullptr;
+  if (!attribute || !Py_TYPE(attribute.get())->tp_descr_set) {
+    Ref own = load_own_attribute(tracer, tensor, name);
+    if (own || PyErr_Occurred()) return own;
+  }
+  if (!attribute) {
+    PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", Py_TYPE(tensor)->tp_name, name);
+    return nullptr;
+  }
+  PyTypeObject* kind = Py_TYPE(attribute.get());
+  if (PyFunction_Check(attribute.get())) return Ref::made(PyMethod_New(attribute.get(), tensor));
+  if (kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type)
+    return Ref::steal(kind->tp_descr_get(attribute.get(), tensor, reinterpret_cast<PyObject*>(Py_TYPE(tensor))));
+  if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tensor)));
+  if (!kind->tp_descr_get) return attribute;
+  if (attribute.is(class_attribute(tensor_class, name))) return load_torch_attribute(tracer, tensor, name);
+  return bind_descriptor(tracer, attribute.get(), tensor, name);
+}
+
+bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject*) {
+  // Attributes of the user's own on a tensor that the trace made; what torch defines changes the tensor itself.
+  Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
+  if (!attribute && PyErr_Occurred()) return false;
+  if (attribute || tracer.outside.source_of(tensor))
+    return tracer.give_up(BreakReason::TensorAttributeWrite,
+                          std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
+  return tracer.give_up(BreakReason::TensorAttributeWrite,
+                        std::string("attribute '") + PyUnicode_AsUTF8(name) + "' is put on a tensor") != nullptr;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,29 @@
+// Calls that become graph nodes.
+#pragma once
+#include "model/call.h"
+
+namespace minidynamo {
+
+bool has_fake(PyObject* object);  // a fake, or a tuple, list, dict or slice with one
+bool has_fake(const Arguments& arguments);
+
+// Executes target(*args, **kwargs) natively on fakes and records it as one node; what returns no tensor and changes
+// nothing is a constant and leaves no node. For CallMethod, target is the method's
+// name and arguments[0] the tensor.
+Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);
+// The same for a function of which nothing is known: tensors that it makes or finds itself are its own, and its node
+// stays, used or not.
+Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments);
+Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands);
+// Executes it for real, not on fakes (torch.tensor([1, 2])), and lets a fake stand for the result.
+Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& arguments);
+// Changes thread-local torch state (grad mode, autocast): executed, restored when the trace ends, and recorded.
+Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments);
+
+// Whether operators treat tensors of a class as plain ones: it has no __torch_function__ that has a say (nn.Parameter).
+bool is_plain_tensor_class(PyTypeObject* type);
+
+Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name);
+bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value);
+
+}  // namespace minidynamo

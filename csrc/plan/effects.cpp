@@ -1,0 +1,253 @@
+#include "plan/effects.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <variant>
+
+#include "emit/rebuild.h"
+#include "guard/access_kinds.h"
+#include "guard/constants.h"
+#include "model/attribute.h"
+#include "model/call.h"
+#include "python/out_of_memory.h"
+#include "python/set_table.h"
+#include "python/type_version.h"
+#include "world/external_iterator.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+namespace {
+
+class EffectPlanner {
+ public:
+  EffectPlanner(Tracer& tracer, ValuePlanner& values) : tracer_(tracer), values_(values) {}
+
+  // A container of which the log says nothing, or nothing more.
+  bool plan_container(const StandIn& stand_in) {
+    if (!stand_in.filled) return true;
+    if (!plan_own_attributes(stand_in)) return false;
+    if (!differs_from_snapshot(stand_in)) return true;
+    PyObject* object = stand_in.object.get();
+    values_.is_written_to(object);
+    return plan_container_write(object, stand_in.snapshot, object);
+  }
+
+  // A dict is written to before its time: what walks over it has to have moved by then.
+  bool plan_walks_over_dicts() {
+    for (const Effect& effect : tracer_.effects.effects()) {
+      const auto* advance = std::get_if<IteratorAdvance>(&effect);
+      PyTypeObject* type = advance ? type_of_original(advance->iterator.get()) : nullptr;
+      if (type == &PyEnum_Type || type == &PyZip_Type)
+        return refused("an iterator over a dict that changed is left behind, and an enumerate or a zip moves on");
+      const bool walks = type == &PyDictIterKey_Type || type == &PyDictIterValue_Type || type == &PyDictIterItem_Type;
+      if (walks && !plan_effect(*advance)) return false;
+    }
+    return true;
+  }
+
+  bool plan() {
+    for (const Effect& effect : tracer_.effects.effects())
+      if (!std::visit([&](const auto& made) { return plan_effect(made); }, effect)) return false;
+    for (const StandIn& stand_in : tracer_.outside.stand_ins())
+      if (!values_.is_written(stand_in) && !plan_container(stand_in)) return false;
+    return true;
+  }
+
+ private:
+  Tracer& tracer_;
+  ValuePlanner& values_;
+
+  static bool plan_effect(std::monostate) { return true; }
+
+  bool plan_effect(const AttributeWrite& write) {
+    PyObject* object = write.object.get();
+    values_.is_written_to(object);
+    const char* set = "builtins.object.__setattr__";
+    const char* remove = "builtins.object.__delattr__";
+    if (PyDict_CheckExact(object)) {  // a module's globals
+      set = "builtins.dict.__setitem__", remove = "builtins.dict.__delitem__";
+    } else if (PyCell_Check(object)) {
+      set = "builtins.setattr", remove = "builtins.delattr";
+    } else if (PyType_Check(object)) {
+      set = "builtins.type.__setattr__", remove = "builtins.type.__delattr__";
+    } else if (tracer_.outside.stand_in(object) && !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
+      return refused("an attribute of a builtin container is set");
+    }
+    if (write.value) {
+      if (tracer_.effects.has_calls()) set_.emplace(object, write.name.get());
+      return values_.effect(set, {object, write.name.get(), write.value.get()});
+    }
+    const bool is_there =
+        set_.count({object, write.name.get()}) || guard_own_attribute(tracer_, object, write.name.get());
+    return !is_there || values_.effect(remove, {object, write.name.get()});  // else made and deleted again
+  }
+
+  bool plan_effect(const ContextSet& set) {
+    // The call that makes a token sets the variable.
+    return values_.is_planned(set.token.get()) ||
+           values_.effect("contextvars.ContextVar.set", {set.variable.get(), set.value.get()});
+  }
+
+  bool plan_effect(const LaterCall& later) {
+    PyObject* keywords = later.keywords ? later.keywords.get() : Py_None;
+    return values_.effect(call_with_callable(), {later.callable.get(), later.positional.get(), keywords});
+  }
+
+  bool plan_effect(const ContentChange& change) {
+    PyObject* object = change.container->object.get();
+    values_.is_written_to(object);
+    return plan_container_write(object, change.before, change.content.get());
+  }
+
+  bool plan_effect(const IteratorAdvance& advance) {
+    PyObject* iterator = advance.iterator.get();
+    if (is_moved_by_another(iterator) || !values_.is_first_move(iterator)) return true;
+    values_.is_written_to(iterator);
+    Ref number = Ref::made(PyLong_FromSsize_t(items_taken(iterator)));
+    values_.keep_alive(number);
+    return values_.effect(advance_iterator_callable(), {iterator, number.get()});
+  }
+
+  bool refused(std::string what) {
+    values_.refuse(std::move(what));
+    return false;
+  }
+
+  // What the trace put into the __dict__ of an instance of a container's subclass.
+  bool plan_own_attributes(const StandIn& stand_in) {
+    PyObject* object = stand_in.object.get();
+    if (!Py_TYPE(object)->tp_dictoffset) return true;
+    Ref own = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+    Py_ssize_t position = 0;
+    PyObject *name, *value;
+    while (own && PyDict_Next(own.get(), &position, &name, &value))
+      if (!values_.effect("builtins.object.__setattr__", {object, name, value})) return false;
+    clear_error();
+    return true;
+  }
+
+  using Elements = std::vector<Ref>;
+
+  // Deletes the keys that are gone, or stand behind others now: an iterator of the program's may stand at one that
+  // stays. What is left of `before` is what `now` begins with.
+  bool plan_deletions(PyObject* object, Elements& before, const Elements& now, PyTypeObject* base) {
+    Elements left;
+    std::vector<PyObject*> gone;
+    for (size_t i = 0; i < before.size(); i += 2) {
+      if (left.size() < now.size() && before[i].is(now[left.size()].get()))
+        left.insert(left.end(), {before[i], before[i + 1]});
+      else
+        gone.push_back(before[i].get());
+    }
+    const bool clears = left.empty() || !std::all_of(gone.begin(), gone.end(), ValuePlanner::hashes_natively);
+    before = clears && !gone.empty() ? Elements() : std::move(left);
+    if (clears) return gone.empty() || values_.effect(method(base, "clear"), {object});
+    PyObject* delete_item = method(base, "__delitem__");
+    return std::all_of(gone.begin(), gone.end(), [&](PyObject* key) {
+      return values_.effect(delete_item, {object, key});
+    });
+  }
+
+  PyObject* method(PyTypeObject* base, const char* name) {
+    Ref found = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), name));
+    clear_error();
+    values_.keep_alive(found);
+    return found.get();
+  }
+
+  bool plan_dict_items(PyObject* object, PyObject* shown, const Elements& before, const Elements& now,
+                       PyTypeObject* base) {
+    PyObject* set_item = method(base, "__setitem__");
+    bool natively = true;
+    for (size_t i = 0; i < now.size(); i += 2) natively &= ValuePlanner::hashes_natively(now[i].get());
+    std::unordered_map<PyObject*, Py_hash_t> hashes;  // by which the dict knows its keys
+    if (!natively && !PyODict_Check(object)) {
+      Py_ssize_t position = 0;
+      PyObject *key, *value;
+      Py_hash_t hash;
+      while (_PyDict_Next(shown, &position, &key, &value, &hash)) hashes.emplace(key, hash);
+    }
+    for (size_t i = 0; i < now.size(); i += 2) {
+      PyObject *key = now[i].get(), *value = now[i + 1].get();
+      if (i < before.size() && before[i + 1].is(value)) continue;
+      if (hashes.empty() || ValuePlanner::hashes_natively(key)) {
+        if (!values_.effect(set_item, {object, key, value})) return false;
+        continue;
+      }
+      Ref hash = Ref::made(PyLong_FromSsize_t(hashes[key]));
+      values_.keep_alive(hash);
+      if (!values_.effect(set_hashed_item_callable(), {object, key, value, hash.get()})) return false;
+    }
+    return true;
+  }
+
+  Ref list_of(std::span<const Ref> items) {
+    Ref list = Ref::made(PyList_New(static_cast<Py_ssize_t>(items.size())));
+    for (size_t i = 0; i < items.size(); ++i)
+      PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
+    values_.keep_alive(list);
+    return list;
+  }
+
+  // object[:] = content
+  bool plan_new_content(PyObject* object, Ref content) {
+    Ref everything = Ref::made(PySlice_New(nullptr, nullptr, nullptr));
+    values_.keep_alive(everything);
+    values_.keep_alive(content);
+    return values_.effect(method(native_base(Py_TYPE(object)), "__setitem__"),
+                          {object, everything.get(), content.get()});
+  }
+
+  // `shown` is what holds now what the object is to hold. By the methods of the C class: a subclass's own have run in
+  // the trace.
+  bool plan_container_write(PyObject* object, const Elements& before, PyObject* shown) {
+    PyTypeObject* base = native_base(Py_TYPE(object));
+    const Elements now = elements_of(shown);
+    if (PyList_Check(object)) {
+      const auto keeps = [&](size_t i) { return before[i].is(now[i].get()); };
+      bool only_grew = now.size() > before.size();
+      for (size_t i = 0; i < before.size() && only_grew; ++i) only_grew = keeps(i);
+      if (only_grew)
+        return values_.effect(method(base, "extend"), {object, list_of(std::span(now).subspan(before.size())).get()});
+      return plan_new_content(object, list_of(now));
+    }
+    if (PyDict_Check(object)) {
+      Elements left = before;
+      return plan_deletions(object, left, now, base) && plan_dict_items(object, shown, left, now, base);
+    }
+    if (PySet_Check(object)) {
+      if (values_.is_template(shown)) {
+        Ref as_it_is = set_with_table_of(shown);
+        values_.keep_alive(as_it_is);
+        return values_.effect(make_set_like_callable(), {object, as_it_is.get()});
+      }
+      const bool natively = std::all_of(now.begin(), now.end(),
+                                        [](const Ref& item) { return ValuePlanner::hashes_natively(item.get()); });
+      Ref items = natively ? list_of(now) : Ref::steal(PySet_New(shown));
+      values_.keep_alive(items);
+      return values_.effect(method(base, "clear"), {object}) &&
+             values_.effect(method(base, "update"), {object, items.get()});
+    }
+    if (PyByteArray_Check(object)) return plan_new_content(object, plain_value(shown));
+    if (base == known_types()->deque)
+      return values_.effect(method(base, "clear"), {object}) &&
+             values_.effect(method(base, "extend"), {object, list_of(now).get()});
+    return refused(std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is changed");
+  }
+
+  std::set<std::pair<PyObject*, PyObject*>>
+      set_;  // (object, name) of writes planned so far, where calls are in between
+};
+
+}  // namespace
+
+bool plan_container(Tracer& tracer, ValuePlanner& values, const StandIn& stand_in) {
+  EffectPlanner planner(tracer, values);
+  return planner.plan_walks_over_dicts() && planner.plan_container(stand_in);
+}
+
+bool plan_effects(Tracer& tracer, ValuePlanner& values) { return EffectPlanner(tracer, values).plan(); }
+
+}  // namespace minidynamo

@@ -1,0 +1,13 @@
+// The writes that a trace made to outside objects, as steps that make them for real.
+#pragma once
+#include "plan/values.h"
+
+namespace minidynamo {
+
+// What the effect log says, in its order, then what else containers have come to hold. False after a refusal of
+// `values`.
+bool plan_effects(Tracer& tracer, ValuePlanner& values);
+// The writes to one container.
+bool plan_container(Tracer& tracer, ValuePlanner& values, const StandIn& stand_in);
+
+}  // namespace minidynamo

@@ -1,0 +1,440 @@
+#include "plan/exit.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "bytecode/op_facts.h"
+#include "emit/resume.h"
+#include "library/frame_readers.h"
+#include "model/generator.h"
+#include "plan/effects.h"
+#include "plan/values.h"
+#include "python/out_of_memory.h"
+#include "trace/object_end.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+namespace {
+
+using Argument = PlanBreak::Argument;
+using Continuation = PlanBreak::Continuation;
+
+class BreakPlanner {
+ public:
+  BreakPlanner(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, ValuePlanner& values)
+      : tracer_(tracer), must_advance_(must_advance), exit_(exit), values_(values) {
+    for (Frame* frame = &innermost; frame; frame = frame->caller) frames_.push_back(frame);
+    std::reverse(frames_.begin(), frames_.end());
+    for (Frame* frame : frames_) places_.push_back(original_position(*frame));
+  }
+
+  bool plan() {
+    find_handled();
+    PlanBreak& end = exit_.plan.end.emplace();
+    Frame& frame = *frames_.back();
+    const OriginalPosition& place = places_.back();
+    if (place.in_prologue && !place.in_prologue_call) return refuse("the frame has not reached its code yet");
+    const Instruction& now = frame.current();
+    const bool runs = runs_anywhere(now.op) && frame_use_of_call(frame) == FrameUse::None;
+    if (!runs && must_advance_) return refuse("the instruction cannot run outside of its frame");
+    for (size_t i = 0; i < frames_.size(); ++i)
+      end.frames.push_back({Ref::borrow(reinterpret_cast<PyObject*>(places_[i].prepared->code())), frames_[i]->globals,
+                            frames_[i]->current().position});
+    if (!runs) {
+      end.next.emplace();
+      return continuation({ResumePlace::Kind::Before, place.instruction}, frames_.size() - 1,
+                          layout(place).before(place.instruction), static_cast<int32_t>(frame.stack_depth()),
+                          *end.next);
+    }
+    for (int32_t i = 0; i < stack_inputs(now); ++i)  // a local that holds one of them stays alive
+      if (PyObject* operand = frame.slots[frame.stack_top - 1 - i].get()) values_.expect(operand);
+    if (!plan_ways(end, frame, place, now) || !plan_instruction(end, frame, place, now) || !plan_held(end, now))
+      return false;
+    std::set_difference(on_stacks_.begin(), on_stacks_.end(), in_variables_.begin(), in_variables_.end(),
+                        std::back_inserter(end.only_on_stack));
+    move_operands(end, frame, now);
+    return true;
+  }
+
+ private:
+  Tracer& tracer_;
+  const bool must_advance_;
+  Exit& exit_;
+  ValuePlanner& values_;
+  std::vector<Frame*> frames_;  // outermost first
+  std::vector<OriginalPosition> places_;
+  std::vector<PyObject*> handled_;  // by frame: the exception that it is handling (None: none)
+  std::vector<Ref> keep_alive_;
+  std::set<ValueId> on_stacks_, in_variables_;
+  std::optional<size_t> handler_;  // the frame whose handler the exception enters that the instruction may raise
+
+  bool refuse(const char* what) {
+    values_.refuse(what);
+    return false;
+  }
+
+  static const StackLayout& layout(const OriginalPosition& place) { return place.prepared->stack_layout(); }
+
+  PyObject* slot(const Frame& frame, size_t index) const {
+    return frame.slots[frame.prepared->locals_count + index].get();
+  }
+
+  // What a frame in a handler remembers on its stack: the exception that its caller was handling. Null: it is in none.
+  PyObject* saved_exception(size_t i) const {
+    const std::vector<SlotKind>& stack = layout(places_[i]).before(places_[i].instruction);
+    const auto found = std::find(stack.begin(), stack.end(), SlotKind::PreviousException);
+    return found == stack.end() ? nullptr : slot(*frames_[i], found - stack.begin());
+  }
+
+  void find_handled() {
+    Ref now = Ref::steal(PyErr_GetHandledException());
+    keep_alive_.push_back(now ? now : Ref::none());
+    handled_.assign(frames_.size(), nullptr);
+    PyObject* current = keep_alive_.back().get();
+    for (size_t i = frames_.size(); i-- > 0;) {
+      handled_[i] = current;
+      if (PyObject* saved = saved_exception(i)) current = saved;
+    }
+  }
+
+  bool plan_ways(PlanBreak& end, Frame& frame, const OriginalPosition& place, const Instruction& now) {
+    const auto depth = static_cast<int32_t>(frame.stack_depth());
+    const int32_t inputs = stack_inputs(now);
+    auto way = [&](bool jump, int32_t target, std::optional<Continuation>& taken) {
+      taken.emplace();
+      std::vector<SlotKind> after = layout(place).after(place.instruction, jump);
+      taken->kept = static_cast<uint32_t>(kept_operands(now, jump));
+      const int32_t from = depth - inputs + static_cast<int32_t>(taken->kept);
+      for (size_t i = from; i < after.size(); ++i)
+        taken->results += after[i] != SlotKind::Null && after[i] != SlotKind::Method;
+      return continuation({ResumePlace::Kind::Before, target}, frames_.size() - 1, after, from, *taken);
+    };
+    const int32_t next = place.instruction + 1;
+    if (!ends_flow(now.op) && !way(false, next, end.next)) return false;
+    if (is_jump(now.op) && !way(true, place.prepared->bytecode.instructions[place.instruction].target, end.jump))
+      return false;
+    return plan_raised(end);
+  }
+
+  // The innermost frame that has a handler for what the instruction raises.
+  bool plan_raised(PlanBreak& end) {
+    for (size_t i = frames_.size(); i-- > 0;) {
+      const ExceptionRegion* region = places_[i].prepared->bytecode.region_at(places_[i].instruction);
+      if (!region) continue;
+      handler_ = i;
+      end.raised.emplace();
+      end.raised->traceback_entries = static_cast<uint32_t>(i);
+      return continuation({ResumePlace::Kind::Before, region->target}, i, layout(places_[i]).before(region->target),
+                          region->depth, *end.raised, region);
+    }
+    return true;
+  }
+
+  // What only the frames hold dies after the instruction, when an exception leaves them: a stack's values as it does,
+  // those of variables with its traceback.
+  bool plan_held(PlanBreak& end, const Instruction& now) {
+    for (size_t i = 0; i < frames_.size(); ++i) {
+      Frame& frame = *frames_[i];
+      const auto locals = static_cast<size_t>(frame.prepared->locals_count);
+      const size_t operands = i + 1 == frames_.size() ? static_cast<size_t>(stack_inputs(now)) : 0;
+      for (size_t slot = 0; slot + operands < frame.stack_top; ++slot) {
+        PyObject* object = held_by_slot(frame, slot);
+        if (!object || !end_may_be_seen(object)) continue;
+        const bool is_local = slot < locals;
+        if (is_local && handler_ && i > *handler_) return refuse("a traceback keeps an object whose end can be seen");
+        const ValueId value = values_.slot_value(frame, static_cast<int32_t>(slot));
+        if (value == kNoValue) return false;
+        end.held.push_back(value);
+        (is_local ? in_variables_ : on_stacks_).insert(value);
+      }
+    }
+    return true;
+  }
+
+  // An operand lies on the stack alone. A variable of the frame that it is raised from would close a circle with it,
+  // and keep what ends with it.
+  void move_operands(PlanBreak& end, const Frame& frame, const Instruction& now) {
+    std::set<ValueId> needed;
+    each_value_but_operands(end, [&](ValueId value) { needed.insert(value); });
+    const bool raises = now.op == Op::RAISE_VARARGS || now.op == Op::RERAISE;
+    const size_t count = end.operands.size();
+    for (size_t i = 0; i < count; ++i) {
+      const ValueId value = end.operands[i];
+      if (value == kNoValue || needed.count(value)) continue;
+      PyObject* object = frame.slots[frame.stack_top - count + i].get();
+      if (raises || (object && end_may_be_seen(object))) end.moved.push_back(value);
+    }
+  }
+
+  // What was there before the call is held by others too, unless a resume function was given it.
+  PyObject* held_by_slot(const Frame& frame, size_t slot) const {
+    PyObject* object = frame.slots[slot].get();
+    const bool is_untouched = (slot < frame.untouched.size() && frame.untouched[slot].raw) || frame.untouched_in(slot);
+    const Source* source = object && !is_untouched ? tracer_.outside.source_of(object) : nullptr;
+    if (is_untouched || source) {
+      if (!frame.is_of_resume_function()) return nullptr;
+      return source ? source->value.get() : object ? object : frame.untouched[slot].raw;
+    }
+    const bool has_ended = object && is_traced_generator(object) && !frame_of_generator(object);  // or it runs
+    return has_ended ? nullptr : object;
+  }
+
+  bool plan_instruction(PlanBreak& end, Frame& frame, const OriginalPosition& place, const Instruction& now) {
+    end.instruction = now;
+    if (operand(now.op) == Operand::Name)
+      end.argument = Ref::borrow(PyTuple_GET_ITEM(frame.prepared->bytecode.names.get(), now.arg));
+    end.keyword_names = frame.keyword_names;
+    const std::vector<SlotKind>& stack = layout(place).before(place.instruction);
+    const auto depth = static_cast<int32_t>(frame.stack_depth());
+    for (int32_t index = depth - stack_inputs(now); index < depth; ++index) {
+      // The call in a resume function's prologue has operands of its own, none of them the compiler's helpers.
+      const SlotKind kind =
+          place.in_prologue_call ? (index == depth - 3 ? SlotKind::Null : SlotKind::Value) : stack[index];
+      if (now.op == Op::RERAISE && index + 1 < depth) continue;  // only the exception counts
+      ValueId operand = kNoValue;
+      if (kind == SlotKind::PreviousException || kind == SlotKind::RaisingInstruction) {
+        operand = values_.constant(Py_None);
+      } else if (kind != SlotKind::Null && kind != SlotKind::Method) {
+        operand = place.in_prologue_call ? values_.slot_value(frame, frame.prepared->locals_count + index)
+                                         : slot_value(frame, stack, index);
+        if (operand == kNoValue) return false;
+      }
+      end.operands.push_back(operand);
+    }
+    if (sets_handled()) {
+      end.handled = values_.value_of(handled_.back());
+      return end.handled != kNoValue;
+    }
+    return true;
+  }
+
+  bool sets_handled() const {
+    for (size_t i = 0; i < frames_.size(); ++i)
+      if (saved_exception(i)) return true;
+    return false;
+  }
+
+  // The value in a stack slot; of LOAD_METHOD's two the one callable that they make.
+  ValueId slot_value(Frame& frame, const std::vector<SlotKind>& stack, int32_t index) {
+    const int32_t locals = frame.prepared->locals_count;
+    if (index > 0 && stack[index] == SlotKind::MethodSelf && slot(frame, index - 1))
+      return values_.bound_method(slot(frame, index - 1), slot(frame, index));
+    return values_.slot_value(frame, locals + index);
+  }
+
+  // Calling the resume functions of frames 0..last: each outer one calls the next. `stack` is the layout at the
+  // innermost's place, of which the slots from `from` on are results of the instruction, or, with `region`, what a
+  // handler finds.
+  bool continuation(ResumePlace place, size_t last, const std::vector<SlotKind>& stack, int32_t from, Continuation& way,
+                    const ExceptionRegion* region = nullptr) {
+    std::vector<Argument> inner;  // what the frame outside passes on
+    for (size_t i = last + 1; i-- > 0;) {
+      const bool is_last = i == last;
+      ResumePlace at = is_last ? place : ResumePlace{ResumePlace::Kind::InCall, places_[i].instruction};
+      at.is_callee = i > 0;
+      const std::vector<SlotKind>& slots = is_last ? stack : layout(places_[i]).before(places_[i].instruction);
+      const ResumeFunction* resume = resume_at(i, at);
+      if (!resume) return refuse("a resume function cannot be made");
+      std::vector<Argument> arguments;
+      uint32_t result = 0;
+      for (const ResumeParameter& parameter : resume->parameters) {
+        Argument argument{Argument::Kind::Value};
+        const bool is_new = is_last && parameter.kind == ResumeParameter::Kind::Stack && parameter.index >= from;
+        if (is_new && !region) {
+          argument = {Argument::Kind::Result, result++};
+        } else if (is_new && slots[parameter.index] == SlotKind::RaisingInstruction) {
+          argument = {Argument::Kind::Constant, 0, raising_instruction(*resume, places_[i].instruction)};
+        } else if (is_new) {
+          argument = {Argument::Kind::Exception};
+        } else if (!plan_argument(i, parameter, slots, *resume, argument, inner)) {
+          return false;
+        }
+        if (argument.kind == Argument::Kind::Value)
+          (parameter.kind == ResumeParameter::Kind::Stack ? on_stacks_ : in_variables_).insert(argument.index);
+        // What except* has matched is handled from then on.
+        if (is_last && !region && parameter.kind == ResumeParameter::Kind::Handled &&
+            frames_[i]->current().op == Op::CHECK_EG_MATCH)
+          argument.kind = Argument::Kind::Match;
+        arguments.push_back(std::move(argument));
+      }
+      if (i == 0) {
+        way.function = new_function(i, *resume);
+        way.arguments = std::move(arguments);
+      } else {
+        inner = {{Argument::Kind::Function, 0, nullptr, {}, new_function(i, *resume)},
+                 {Argument::Kind::List, 0, nullptr, std::move(arguments)}};
+      }
+    }
+    return true;
+  }
+
+  bool plan_argument(size_t i, const ResumeParameter& parameter, const std::vector<SlotKind>& slots,
+                     const ResumeFunction& resume, Argument& argument, const std::vector<Argument>& inner) {
+    Frame& frame = *frames_[i];
+    ValueId value = kNoValue;
+    switch (parameter.kind) {
+      case ResumeParameter::Kind::Local:
+        value = values_.slot_value(frame, places_[i].local(parameter.index));
+        break;
+      case ResumeParameter::Kind::Stack:
+        if (slots[parameter.index] == SlotKind::RaisingInstruction) {
+          argument = {Argument::Kind::Constant, 0, raising_instruction(resume, raised_at(frame, i, parameter.index))};
+          return true;
+        }
+        value = slot_value(frame, slots, parameter.index);
+        break;
+      case ResumeParameter::Kind::Handled:
+        value = values_.value_of(handled_[i]);
+        break;
+      case ResumeParameter::Kind::Callee:
+        argument = inner[0];
+        return true;
+      case ResumeParameter::Kind::Arguments:
+        argument = inner[1];
+        return true;
+    }
+    argument.index = value;
+    return value != kNoValue;
+  }
+
+  PlanBreak::NewFunction new_function(size_t i, const ResumeFunction& resume) const {
+    return {resume.name, Ref::borrow(reinterpret_cast<PyObject*>(resume.code)), frames_[i]->globals};
+  }
+
+  const ResumeFunction* resume_at(size_t i, ResumePlace place) {
+    const OriginalPosition& at = places_[i];
+    const ResumeFunction* resume = resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place));
+    clear_error();
+    return resume;
+  }
+
+  // Which instruction of the original a stack slot names: it holds an offset in the code that the frame runs.
+  int32_t raised_at(const Frame& frame, size_t i, int32_t index) const {
+    const long unit = PyLong_AsLong(slot(frame, index));
+    const int32_t own = frame.prepared->bytecode.index_of_offset(static_cast<int32_t>(unit) * 2);
+    if (!places_[i].resume) return own;
+    return own >= places_[i].resume->prologue ? own - places_[i].resume->prologue
+                                              : places_[i].resume->place.instruction;
+  }
+
+  // The same place in a resume function, as RERAISE wants it.
+  static Ref raising_instruction(const ResumeFunction& resume, int32_t original) {
+    const PreparedCode* own = prepare(resume.code);
+    return Ref::made(PyLong_FromLong(own->bytecode.instructions[original + resume.prologue].offset / 2));
+  }
+};
+
+constexpr const char* kUnrelatedStorages =
+    "a tensor is written to whose memory another input shares, no view of the same tensor, or several of its elements";
+
+// What the program has let go of lives until all effects are there.
+void let_go_of_outside(const Tracer& tracer, PlanBreak& end, ValuePlanner& values) {
+  for (Source* source : tracer.let_go) end.let_go.push_back(values.live(source));
+}
+
+// Plans by `attempt` until no new cycle among the objects is met.
+template <typename Attempt>
+bool plan_with_cycles(ValuePlanner& values, Attempt attempt) {
+  for (;;) {
+    if (attempt()) return true;
+    if (!values.found_cycle()) return false;
+    values.start_again();
+  }
+}
+
+// Inference mode is entered where its context is made again.
+void define_inference_contexts(Tracer& tracer, ValuePlanner& values) {
+  static constinit Imported enter{"torch.autograd.grad_mode._enter_inference_mode"};
+  for (const TorchModes::InferenceContext& open : tracer.modes.inference())
+    values.define(open.context.get(), enter, open.mode.get());
+}
+
+bool set_modes_again(Tracer& tracer, ValuePlanner& values) {
+  static constinit Imported increment{"torch.autocast_increment_nesting"};
+  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
+  for (const TorchModes::Change& change : tracer.modes.changes()) {
+    const bool has_prefix = PyTuple_GET_SIZE(change.prefix.get()) == 1;
+    const bool planned =
+        has_prefix ? values.effect(change.setter, {PyTuple_GET_ITEM(change.prefix.get(), 0), change.now.get()})
+                   : values.effect(change.setter, {change.now.get()});
+    if (!planned) return false;
+  }
+  const int nesting = tracer.modes.autocast_nesting();
+  for (int i = 0; i < std::abs(nesting); ++i)
+    if (!values.effect(nesting > 0 ? increment : decrement, {})) return false;
+  return true;
+}
+
+// The graph puts back what it changed.
+bool leave_modes_in_graph(Tracer& tracer) {
+  auto record = [&](PyObject* function, Ref arguments) {
+    return tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(function), arguments.get(), nullptr, Py_None, true,
+                                 nullptr) != kNoNode &&
+           (tracer.graph.mark_last_as_mode(), true);
+  };
+  static constinit Imported increment{"torch.autocast_increment_nesting"};
+  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
+  static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
+  const int nesting = tracer.modes.autocast_nesting();
+  for (int i = 0; i < std::abs(nesting); ++i)
+    if (!record(nesting > 0 ? decrement : increment, Ref::made(PyTuple_New(0)))) return false;
+  for (const TorchModes::Change& change : tracer.modes.changes()) {
+    Ref value = Ref::made(PyTuple_Pack(1, change.before.get()));
+    if (!record(change.setter, Ref::steal(PySequence_Concat(change.prefix.get(), value.get())))) return false;
+  }
+  const auto& contexts = tracer.modes.inference();
+  for (auto open = contexts.rbegin(); open != contexts.rend(); ++open)
+    if (!record(exit, Ref::made(PyTuple_Pack(1, open->context.get())))) return false;
+  return true;
+}
+
+}  // namespace
+
+bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
+  flush_operator_reports();
+  if (tracer.broken()) return false;
+  ValuePlanner values(tracer, exit.plan, exit.outputs);
+  values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
+  const bool planned = plan_with_cycles(values, [&] {
+    define_inference_contexts(tracer, values);
+    exit.plan.result = values.value_of(result);
+    return exit.plan.result != kNoValue && values.fill_cycles() && plan_effects(tracer, values) &&
+           values.fill_cycles() && values.set_states() && set_modes_again(tracer, values) &&
+           values.generators_are_held();
+  });
+  if (!planned) return tracer.give_up(BreakReason::UnsupportedResult, values.refusal()) != nullptr;
+  if (!leave_modes_in_graph(tracer))
+    return tracer.give_up(BreakReason::OutsideContext, "a mode of torch cannot be left in the graph") != nullptr;
+  tracer.graph.remove_dead_code(exit.outputs);
+  return values.gather(exit.inputs) || tracer.give_up(BreakReason::UnsupportedTensor, kUnrelatedStorages) != nullptr;
+}
+
+bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, std::string& refusal) {
+  flush_operator_reports();
+  if (tracer.broken()) return false;
+  ValuePlanner values(tracer, exit.plan, exit.outputs);
+  values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
+  const bool planned = plan_with_cycles(values, [&] {
+    define_inference_contexts(tracer, values);
+    if (!BreakPlanner(tracer, innermost, must_advance, exit, values).plan()) return false;
+    let_go_of_outside(tracer, *exit.plan.end, values);
+    return values.fill_cycles() && plan_effects(tracer, values) && values.fill_cycles() && values.set_states() &&
+           set_modes_again(tracer, values) && values.watched_are_held() && values.generators_are_held();
+  });
+  if (!planned) {
+    refusal = values.refusal();
+    return false;
+  }
+  if (!leave_modes_in_graph(tracer)) {
+    clear_error();
+    refusal = "a mode of torch cannot be left in the graph";
+    return false;
+  }
+  tracer.graph.remove_dead_code(exit.outputs);
+  if (values.gather(exit.inputs)) return true;
+  refusal = kUnrelatedStorages;
+  return false;
+}
+
+}  // namespace minidynamo

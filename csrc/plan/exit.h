@@ -1,0 +1,24 @@
+// The end of a trace: from the objects that are alive to the residual plan that goes on from there.
+#pragma once
+#include "emit/plan.h"
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+struct Exit {
+  Plan plan;
+  std::vector<NodeId> outputs;  // of the graph
+  std::vector<Source*> inputs;  // of the graph, in order: gathered slots 0, 1, ...
+};
+
+// What returning `result` from the root frame takes: graph outputs, rebuilt objects, effects on outside objects.
+// Removes dead nodes and decides what the guards gather. False after give_up().
+bool plan_return(Tracer& tracer, PyObject* result, Exit& exit);
+
+// What going on before the current instruction of `innermost` takes, with all frames that led there. `handled` is the
+// exception that was being handled when the trace began (None if there was none). False: it cannot be done, `refusal`
+// says why.
+// `must_advance`: an instruction that cannot run outside its frame is a refusal; otherwise the code is only cut there.
+bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, std::string& refusal);
+
+}  // namespace minidynamo

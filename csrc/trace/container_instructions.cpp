@@ -1,0 +1,158 @@
+#include "trace/container_instructions.h"
+
+#include "model/attribute.h"
+#include "model/call.h"
+#include "model/exception_text.h"
+#include "model/generator.h"
+#include "model/operator.h"
+#include "python/type_version.h"
+
+namespace minidynamo {
+Ref build_sequence(Tracer& tracer, Frame& frame, int32_t count, bool is_tuple) {
+  bool ok = true;
+  Ref built = Ref::made(is_tuple ? PyTuple_New(count) : PyList_New(count));
+  for (int32_t i = count - 1; i >= 0; --i) {
+    Ref item = frame.pop();
+    if (!tracer.outside.fill_if_stand_in(tracer, item.get())) ok = false;
+    if (is_tuple)
+      PyTuple_SET_ITEM(built.get(), i, item.release());
+    else
+      PyList_SET_ITEM(built.get(), i, item.release());
+  }
+  return ok ? std::move(built) : Ref();
+}
+
+Ref build_set(Tracer& tracer, Frame& frame, int32_t count) {
+  bool ok = true;
+  Ref built = Ref::made(PySet_New(nullptr));
+  for (int32_t i = count; i > 0 && ok; --i) {
+    guard_as_key(tracer, built.get(), frame.top(i).get());
+    ok = PySet_Add(built.get(), frame.top(i).get()) == 0 && !tracer.broken();
+  }
+  for (int32_t i = 0; i < count; ++i) frame.pop();
+  return ok ? std::move(built) : Ref();
+}
+
+Ref build_map(Tracer& tracer, Frame& frame, int32_t count) {
+  bool ok = true;
+  Ref built = Ref::made(PyDict_New());
+  for (int32_t i = count; i > 0 && ok; --i) {
+    guard_as_key(tracer, built.get(), frame.top(2 * i).get());
+    ok = tracer.outside.fill_if_stand_in(tracer, frame.top(2 * i - 1).get()) &&
+         PyDict_SetItem(built.get(), frame.top(2 * i).get(), frame.top(2 * i - 1).get()) == 0 && !tracer.broken();
+  }
+  for (int32_t i = 0; i < 2 * count; ++i) frame.pop();
+  return ok ? std::move(built) : Ref();
+}
+
+Ref build_const_key_map(Tracer& tracer, Frame& frame, int32_t count) {
+  bool ok = true;
+  Ref keys = frame.pop();
+  Ref built = Ref::made(PyDict_New());
+  for (int32_t i = 0; i < count && ok; ++i) {
+    PyObject* item = frame.top(count - i).get();
+    ok = tracer.outside.fill_if_stand_in(tracer, item) &&
+         PyDict_SetItem(built.get(), PyTuple_GET_ITEM(keys.get(), i), item) == 0;
+  }
+  for (int32_t i = 0; i < count; ++i) frame.pop();
+  return ok ? std::move(built) : Ref();
+}
+
+Ref build_string(Frame& frame, int32_t count) {
+  std::vector<PyObject*> parts(count);
+  for (int32_t i = 0; i < count; ++i) parts[i] = frame.top(count - i).get();
+  Ref empty = Ref::made(PyUnicode_New(0, 0));
+  Ref joined = Ref::steal(_PyUnicode_JoinArray(empty.get(), parts.data(), count));
+  for (int32_t i = 0; i < count; ++i) frame.pop();
+  return joined;
+}
+
+Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conversion) {
+  if (is_fake(value)) return tracer.give_up(BreakReason::TensorToText, "a tensor is formatted into a string");
+  if (is_exception_from_outside(tracer, value) && !spec && conversion != 3)
+    return text_of_exception(tracer, value, conversion == 2 ? "__repr__" : "__str__");
+  if (!expose(tracer, value) || !may_become_text(tracer, value)) return nullptr;
+  Ref converted = Ref::borrow(value);
+  if (conversion == 1) converted = Ref::steal(PyObject_Str(value));
+  if (conversion == 2) converted = Ref::steal(PyObject_Repr(value));
+  if (conversion == 3) converted = Ref::steal(PyObject_ASCII(value));
+  if (!converted || tracer.broken()) return nullptr;
+  if (PyUnicode_CheckExact(converted.get()) && !spec) return converted;
+  Ref formatted = Ref::steal(PyObject_Format(converted.get(), spec));
+  return tracer.broken() ? Ref() : formatted;
+}
+
+bool unpack(Tracer& tracer, Frame& frame, PyObject* iterable, int32_t before, int32_t after) {
+  std::vector<Ref> items;
+  if (!is_fake(iterable)) {
+    if (!PyTuple_CheckExact(iterable) && !PyList_CheckExact(iterable) && !Py_TYPE(iterable)->tp_iter &&
+        !PySequence_Check(iterable)) {
+      PyErr_Format(PyExc_TypeError, "cannot unpack non-iterable %.200s object", Py_TYPE(iterable)->tp_name);
+      return false;
+    }
+  }
+  Ref iterator = iterator_of(tracer, iterable);
+  if (!iterator) return false;
+  while (after >= 0 || static_cast<int32_t>(items.size()) <= before) {
+    Ref item = next_item(tracer, iterator.get());
+    if (!item) {
+      if (PyErr_Occurred()) return false;
+      break;
+    }
+    items.push_back(std::move(item));
+  }
+  const auto count = static_cast<int32_t>(items.size());
+  if (after < 0 && count != before) {
+    if (count < before)
+      PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected %d, got %d)", before, count);
+    else
+      PyErr_Format(PyExc_ValueError, "too many values to unpack (expected %d)", before);
+    return false;
+  }
+  if (after >= 0) {
+    if (count < before + after) {
+      PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected at least %d, got %d)", before + after,
+                   count);
+      return false;
+    }
+    Ref rest = Ref::made(PyList_New(0));
+    for (int32_t i = before; i < count - after; ++i)
+      if (PyList_Append(rest.get(), items[i].get()) < 0) return false;
+    for (int32_t i = count - 1; i >= count - after; --i) frame.push(std::move(items[i]));
+    frame.push(std::move(rest));
+  }
+  for (int32_t i = before - 1; i >= 0; --i) frame.push(std::move(items[i]));
+  return true;
+}
+
+bool fill_target(Tracer& tracer, Frame& frame, int32_t depth) {
+  return tracer.outside.fill_if_stand_in(tracer, frame.top(depth).get());
+}
+
+bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {
+  if (is_fake(iterable) || is_traced_generator(iterable)) {
+    Ref iterator = iterator_of(tracer, iterable);
+    if (!iterator) return false;
+    while (Ref item = next_item(tracer, iterator.get()))
+      if (PyList_Append(list, item.get()) < 0) return false;
+    return !PyErr_Occurred();
+  }
+  if (!expose(tracer, iterable)) return false;
+  guard_special_methods(tracer, iterable);
+  if (tracer.broken()) return false;
+  if (!Py_TYPE(iterable)->tp_iter && !PySequence_Check(iterable)) {
+    PyErr_Format(PyExc_TypeError, "Value after * must be an iterable, not %.200s", Py_TYPE(iterable)->tp_name);
+    return false;
+  }
+  Ref done = Ref::steal(_PyList_Extend(reinterpret_cast<PyListObject*>(list), iterable));
+  return done && !tracer.broken();
+}
+
+bool merge_keywords(Tracer& tracer, PyObject* dict, PyObject* update) {
+  if (!expose(tracer, update)) return false;
+  if (_PyDict_MergeEx(dict, update, 2) == 0) return !tracer.broken();
+  if (tracer.broken()) return false;
+  return tracer.give_up(BreakReason::KeywordMerge, "** unpacking in a call raised") != nullptr;
+}
+
+}  // namespace minidynamo

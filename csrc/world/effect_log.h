@@ -1,0 +1,156 @@
+// What a trace has done to the world before it: one log, in the order of the program. Nothing of it has happened yet:
+// reads ask the log first, and the residual code does what it says (plan/effects.h).
+//
+// What is silent needs no order (writing an attribute runs no code of the program), so an attribute that is written
+// again keeps the place of its first writing, which is its place in the object's dict. Calls are not silent: a cached
+// function that is asked when the log is replayed runs the program's code, and has to find the world as it was at its
+// place. So a call is a *barrier*: what is written behind one is a new entry.
+//
+// Containers have no entries of their own: they change in stand-ins, by whatever C code, and what is new is found at
+// the end by comparing. Where a call may look at them, what they hold by then is put into the log before it.
+#pragma once
+#include <deque>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+struct StandIn;
+
+// A pending attribute write; a null value is a deletion. Names of a module are keys of its dict, and what a cell holds
+// is its `cell_contents`.
+struct AttributeWrite {
+  Ref object, name, value;
+};
+
+// A ContextVar that the trace has set, to an in-trace value.
+struct ContextSet {
+  Ref variable, value, token;
+};
+
+// A call for the residual code to make, of which the trace knows the result.
+struct LaterCall {
+  Ref callable, positional, keywords;  // keywords may be null
+};
+
+// What a container came to hold before a call that may look at it: `content` is a copy of its stand-in of that time.
+struct ContentChange {
+  StandIn* container;
+  std::vector<Ref> before;  // its elements until then, as StandIn::snapshot
+  Ref content;
+};
+
+// An iterator from before the call that moves on (outside_iterator.h says how far).
+struct IteratorAdvance {
+  Ref iterator;
+};
+
+// monostate: taken back.
+using Effect = std::variant<std::monostate, AttributeWrite, ContextSet, LaterCall, ContentChange, IteratorAdvance>;
+
+class EffectLog {
+ public:
+  const std::deque<Effect>& effects() const noexcept { return effects_; }
+  // How often something was done, calls apart: equal numbers mean that nothing was in between.
+  size_t changes() const noexcept { return changes_; }
+
+  // Attributes of outside instances, globals and cells. Null: as it was before the trace.
+  const AttributeWrite* pending(PyObject* object, PyObject* name) const;
+  bool has_writes(PyObject* object) const noexcept { return by_object_.count(object) > 0; }
+  bool has_writes_but(PyObject* object, PyObject* name) const;  // to another attribute than this
+  void write(PyObject* object, PyObject* name, PyObject* value);
+  void write_class(PyObject* type, PyObject* name, PyObject* value) {
+    writes_classes_ = true;
+    write(type, name, value);
+  }
+  bool writes_classes() const noexcept { return writes_classes_; }
+  // Those of one object, oldest first, which are no longer pending then. Those that a later call has to see are in the
+  // log still.
+  struct TakenWrites {
+    std::vector<AttributeWrite> logged, removed;
+  };
+  TakenWrites take_writes(PyObject* object);
+
+  // Context variables.
+  void set_context(ContextSet set);
+  const ContextSet* last_set(PyObject* variable) const;  // null: the trace has not set it
+  // False: a call behind it has to see it.
+  bool take_back_last_set(PyObject* variable);
+  // The set that gave a token, and all those of its variable until then, oldest first; empty if it was taken back.
+  std::vector<const ContextSet*> sets_until(PyObject* token) const;
+
+  void advance(PyObject* iterator);
+
+  // The place behind all that is there.
+  size_t end() const noexcept { return effects_.size(); }
+  // A call takes the place of those that it makes itself, which came since `from`; nothing else may have come since.
+  void call_later(LaterCall call, size_t from);
+  // What the cache of a function comes to hold by a call of it.
+  void will_be_cached(PyObject* function, Ref key, Ref result) {
+    const Py_hash_t hash = PyObject_Hash(key.get());
+    cached_[function].emplace(hash, std::pair(std::move(key), std::move(result)));
+  }
+  PyObject* cached_by_trace(PyObject* function, PyObject* key) const noexcept;  // null: none
+  size_t cached_by_trace(PyObject* function) const noexcept;
+  bool has_calls() const noexcept { return barrier_ > 0; }
+  void change_content(ContentChange change) { effects_.emplace_back(std::move(change)); }
+
+  // An object out of a cache, which may have made another one by the time that the residual code asks it.
+  void came_from_cache(PyObject* object, LaterCall how) { from_caches_.emplace(object, std::move(how)); }
+  const LaterCall* cache_behind(PyObject* object) const noexcept {
+    const auto found = from_caches_.find(object);
+    return found == from_caches_.end() ? nullptr : &found->second;
+  }
+
+  // While one lives, what reads find in the log is collected.
+  class Reads {
+   public:
+    explicit Reads(EffectLog& log) noexcept : log_(log), from_(log.read_.size()) { ++log_.watching_; }
+    ~Reads() {
+      if (--log_.watching_ == 0) log_.read_.clear();
+    }
+    Reads(const Reads&) = delete;
+    Reads& operator=(const Reads&) = delete;
+    // The values found so far.
+    std::vector<Ref> values() const { return {log_.read_.begin() + static_cast<ptrdiff_t>(from_), log_.read_.end()}; }
+
+   private:
+    EffectLog& log_;
+    const size_t from_;
+  };
+
+ private:
+  using Place = std::pair<PyObject*, PyObject*>;  // object, name
+  struct PlaceHash {
+    size_t operator()(const Place& place) const noexcept {
+      return std::hash<PyObject*>()(place.first) * 31 + std::hash<PyObject*>()(place.second);
+    }
+  };
+
+  std::deque<Effect> effects_;  // entries stay where they are
+  std::unordered_map<Place, size_t, PlaceHash> last_write_;
+  std::unordered_map<PyObject*, std::vector<size_t>> by_object_;  // writes that are pending
+  std::unordered_map<PyObject*, std::vector<size_t>> sets_;       // by context variable
+  std::unordered_map<PyObject*, size_t> set_of_token_;
+  std::unordered_map<PyObject*, LaterCall> from_caches_;
+  // By function and hash: keys, which are constants, and results.
+  std::unordered_map<PyObject*, std::unordered_multimap<Py_hash_t, std::pair<Ref, Ref>>> cached_;
+  std::unordered_map<PyObject*, size_t> advances_;
+  size_t changes_ = 0;
+  size_t barrier_ = 0;  // behind the last call
+  bool writes_classes_ = false;
+  int watching_ = 0;
+  mutable std::vector<Ref> read_;
+
+  bool take_back_setting(PyObject* object, PyObject* name, size_t& last);
+  const AttributeWrite& write_at(size_t place) const { return std::get<AttributeWrite>(effects_[place]); }
+  void note_read(const Ref& value) const {
+    if (watching_ && value) read_.push_back(value);
+  }
+};
+
+}  // namespace minidynamo

@@ -1,0 +1,81 @@
+#include "world/torch_modes.h"
+
+#include <algorithm>
+
+#include "python/out_of_memory.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+namespace {
+
+struct Accessors {
+  const char *setter, *getter;
+  PyObject *setter_object = nullptr, *getter_object = nullptr;
+};
+
+// The getter takes what the setter takes before the value.
+const std::vector<Accessors>& accessors() {
+  static constinit Cached<std::vector<Accessors>> found;
+  return *found.get([] {
+    auto rows = std::make_unique<std::vector<Accessors>>(std::initializer_list<Accessors>{
+        {"torch._C._set_grad_enabled", "torch.is_grad_enabled"},
+        {"torch.set_autocast_enabled", "torch.is_autocast_enabled"},
+        {"torch.set_autocast_dtype", "torch.get_autocast_dtype"},
+        {"torch.set_autocast_cache_enabled", "torch.is_autocast_cache_enabled"},
+    });
+    for (Accessors& row : *rows) {
+      row.setter_object = import_object(row.setter).release();
+      row.getter_object = import_object(row.getter).release();
+    }
+    return rows;
+  });
+}
+
+}  // namespace
+
+void TorchModes::note(PyObject* setter, PyObject* arguments) {
+  static constinit Imported increment{"torch.autocast_increment_nesting"};
+  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
+  nesting_ += (setter == increment) - (setter == decrement);
+  for (const Accessors& row : accessors()) {
+    if (row.setter_object != setter) continue;
+    Ref prefix = Ref::made(PyTuple_GetSlice(arguments, 0, PyTuple_GET_SIZE(arguments) - 1));
+    const bool known = std::any_of(settings_.begin(), settings_.end(), [&](const Setting& setting) {
+      return setting.setter == setter && PyObject_RichCompareBool(setting.prefix.get(), prefix.get(), Py_EQ) == 1;
+    });
+    if (known) return;
+    Ref before = Ref::steal(PyObject_CallObject(row.getter_object, prefix.get()));
+    if (before) settings_.push_back({setter, row.getter_object, std::move(prefix), std::move(before)});
+    clear_error();
+    return;
+  }
+}
+
+bool TorchModes::leave_inference(PyObject* context) {
+  return std::erase_if(inference_, [&](const InferenceContext& open) { return open.context.is(context); }) > 0;
+}
+
+void TorchModes::close_inference() {
+  static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
+  for (; !inference_.empty(); inference_.pop_back())
+    Ref::steal(PyObject_CallOneArg(exit, inference_.back().context.get()));
+  clear_error();
+}
+
+bool TorchModes::has_set(PyObject* getter, PyObject* arguments) const {
+  return std::any_of(settings_.begin(), settings_.end(), [&](const Setting& setting) {
+    return setting.getter == getter && PyObject_RichCompareBool(setting.prefix.get(), arguments, Py_EQ) == 1;
+  });
+}
+
+std::vector<TorchModes::Change> TorchModes::changes() const {
+  std::vector<Change> found;
+  for (const Setting& setting : settings_) {
+    Ref now = Ref::steal(PyObject_CallObject(setting.getter, setting.prefix.get()));
+    clear_error();
+    if (now && !now.is(setting.before.get())) found.push_back({setting.setter, setting.prefix, setting.before, now});
+  }
+  return found;
+}
+
+}  // namespace minidynamo

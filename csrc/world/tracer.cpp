@@ -1,0 +1,215 @@
+#include "world/tracer.h"
+
+#include <algorithm>
+
+#include "library/frame_readers.h"
+#include "model/operator.h"
+#include "model/tensor_call.h"
+#include "python/interruptions.h"
+#include "python/out_of_memory.h"
+#include "world/code_origin.h"
+
+namespace minidynamo {
+namespace {
+thread_local Tracer* current_tracer = nullptr;
+int running_tracers = 0;  // changed under the GIL
+
+// The user's stack as a traceback prints it, outermost first.
+std::string stack_text(const Frame* innermost) {
+  std::vector<const Frame*> frames;
+  for (const Frame* frame = innermost; frame; frame = frame->caller) frames.push_back(frame);
+  std::string text;
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    const char* file = PyUnicode_AsUTF8((*frame)->code()->co_filename);
+    const char* name = PyUnicode_AsUTF8((*frame)->code()->co_name);
+    text += std::string("  File \"") + (file ? file : "?") + "\", line " + std::to_string((*frame)->line()) + ", in " +
+            (name ? name : "?") + "\n";
+  }
+  return text;
+}
+
+BreakReason reason_for(FakeProblem problem) noexcept {
+  switch (problem) {
+    case FakeProblem::Data:
+      return BreakReason::DataDependent;
+    case FakeProblem::NoImplementation:
+      return BreakReason::NoFakeImplementation;
+    case FakeProblem::Devices:
+      return BreakReason::MixedDevices;
+    case FakeProblem::Kind:
+      return BreakReason::UnsupportedTensor;
+    case FakeProblem::RealTensor:
+      return BreakReason::UnknownTensor;
+  }
+  return BreakReason::DataDependent;
+}
+
+constexpr long kLookEvery = 4096;  // instructions
+
+// Whether the trace can end inside this frame: a break in it must not be moved out to the call that led here.
+bool can_end_in(const Frame& frame, const TraceLimits& limits) {
+  return frame.instruction >= frame.prepared->first_instruction() &&
+         (limits.may_end_in_libraries || !is_library_code(frame.code())) && !must_stay_whole(frame);
+}
+
+// The places to end a trace instead of giving it up in `innermost`.
+std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& limits, bool& is_innermost) {
+  std::vector<StopPoint> stops;
+  const Frame* outermost = innermost;
+  while (outermost && outermost->caller) outermost = outermost->caller;
+  if (!outermost || !outermost->is_root) return stops;  // a generator that is closed after the frame has ended
+  const Frame* blocked = nullptr;                       // the outermost frame that the trace cannot end in or below
+  for (const Frame* frame = innermost; frame; frame = frame->caller)
+    if (!can_end_in(*frame, limits) || (frame->caller && !frame->called_directly)) blocked = frame;
+  is_innermost = !blocked;
+  for (const Frame* frame = blocked ? blocked->caller : innermost; frame; frame = frame->caller)
+    stops.push_back({frame->started_at, frame->code(), frame->instruction});
+  return stops;
+}
+
+Break make_break(BreakReason why, std::string detail, const Frame* frame, const TraceLimits& limits) {
+  Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), {}};
+  reason.stops = stops_from(frame, limits, reason.is_innermost);
+  if (frame) {
+    const Position& at = frame->current().position;
+    reason.code_object = frame->code_object;
+    reason.line = at.line;
+    reason.column = at.column;
+    reason.end_column = at.end_line == at.line ? at.end_column : -1;
+  }
+  return reason;
+}
+
+}  // namespace
+
+Tracer::Tracer(const TraceLimits& given, GuardTree& tree)
+    : guards(tree), limits(given), next_look(std::min(kLookEvery, given.instructions + 1)) {
+  ++running_tracers;
+}
+Tracer::~Tracer() {
+  --running_tracers;
+  if (own_memory_error_) is_raised_by_program(nullptr);
+}
+
+bool Tracer::any_running() noexcept { return running_tracers > 0; }
+
+Tracer* Tracer::current() noexcept { return current_tracer; }
+
+TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exchange(current_tracer, &tracer)) {}
+TracerActivation::~TracerActivation() { current_tracer = previous_; }
+
+bool Tracer::keeps_going() noexcept {
+  const auto give_up = [this](BreakReason reason, const char* detail) noexcept {
+    if (!try_to([&] { this->give_up(reason, detail); })) run_out_of_memory();
+  };
+  next_look = std::min(executed + kLookEvery, std::max(executed, limits.instructions) + 1);
+  if (executed > limits.instructions) {
+    give_up(BreakReason::InstructionLimit, "the trace executed more instructions than config allows");
+  } else if (interruption_waits()) {
+    const auto now = std::chrono::steady_clock::now();
+    if (waited_for_since_ == decltype(now){}) waited_for_since_ = now;
+    if (now - waited_for_since_ >= limits.patience)
+      give_up(BreakReason::Interrupted, "a signal or an exception from another thread is to be handled first");
+  }
+  return !broken();
+}
+
+bool Tracer::delay_forced_break(const Frame& at) noexcept {
+  if (!at.is_root) return false;
+  bool delay = at.instruction <= at.prepared->first_instruction() || at.instruction < at.prepared->prologue;
+  if (!delay && at.prepared->prologue &&
+      !has_left_prologue_) {  // a resume function gets on by one instruction at least
+    has_left_prologue_ = true;
+    delay = true;
+  }
+  if (delay) ++force_break_at;
+  return delay;
+}
+
+void Tracer::note_raise(Frame& at) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  raised_at = at.started_at;
+  raised = make_break(BreakReason::Exception, "", &at, limits);
+  PyErr_Restore(type, value, traceback);
+}
+
+void Tracer::give_up_exception(std::string text) {
+  if (broken()) return;
+  clear_error();
+  raised.detail = "the call ends with " + std::move(text);
+  broken_ = std::move(raised);
+}
+
+std::nullptr_t Tracer::give_up(BreakReason why, std::string detail) {
+  if (!broken()) {  // the first reason is the one that matters
+    clear_error();
+    broken_ = make_break(why, std::move(detail), frame, limits);
+  }
+  // Whatever C code lies between sees an error and returns; nothing looks at what it is.
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "minidynamo: the trace was given up");
+  return nullptr;
+}
+
+void Tracer::note_own_memory_error() noexcept {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  own_memory_error_ = Ref::borrow(value);
+  is_raised_by_program(value);
+  PyErr_Restore(type, value, traceback);
+}
+
+void Tracer::run_out_of_memory() noexcept {
+  if (broken_ && broken_->reason == BreakReason::OutOfMemory) return;
+  broken_ = Break{BreakReason::OutOfMemory, "", nullptr, 0, -1, -1, "", {}};
+  if (!PyErr_Occurred()) PyErr_NoMemory();
+}
+
+void Tracer::end_here(Frame& innermost) {
+  if (innermost.code() == stop.code && innermost.instruction == stop.instruction) {
+    reach_stop(innermost);
+    stopped_ = true;
+  } else {
+    give_up(BreakReason::Internal, "a second trace took another way than the first");
+  }
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "minidynamo: the trace ended here");
+}
+
+GuardOrigin Tracer::origin() const noexcept {
+  return frame ? GuardOrigin{frame->code(), frame->line()} : GuardOrigin{};
+}
+
+bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept {
+  if (broken()) return false;
+  NodeId node = kNoNode;
+  const bool had_memory = try_to([&] {
+    node = graph.add_call(NodeKind::CallFunction, Ref::borrow(target), args, kwargs, result, take_impure(),
+                          frame ? frame->call_site() : nullptr);
+    if (node == kNoNode) give_up(BreakReason::GraphArgument, "an operator's argument cannot stand in a graph");
+  });
+  if (!had_memory) run_out_of_memory();
+  return had_memory && node != kNoNode;
+}
+
+PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
+  PyObject* found = nullptr;
+  const bool had_memory = try_to([&] {
+    found = outside.replacement_of(real);
+    if (!found && tensors_of_opaque_call) {
+      Ref& fake = (*tensors_of_opaque_call)[Ref::borrow(real)];
+      if (!fake) fake = make_fake(real);
+      found = fake.get();
+    } else if (!found) {
+      give_up(BreakReason::UnknownTensor, "an operation uses a tensor that was reached in a way the trace cannot see");
+    }
+  });
+  if (!had_memory) run_out_of_memory();
+  return found;
+}
+
+void Tracer::cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept {
+  if (!try_to([&] { give_up(reason_for(problem), operator_name + ": " + reason); })) run_out_of_memory();
+}
+
+}  // namespace minidynamo

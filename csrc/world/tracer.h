@@ -1,0 +1,178 @@
+// The state of one trace: the graph, the guards, the known outside objects, and whether the trace had to be given up.
+//
+// Everything that evaluates takes a Tracer&. Failure has two forms, both as a null Ref: a Python error is set (the
+// traced program raised; its handlers may catch it), or `broken()` (the trace is given up; nothing may catch that). A
+// Python error is set in the second case too, so that C code between evaluator frames unwinds.
+#pragma once
+#include <chrono>
+#include <climits>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "graph/graph.h"
+#include "guard/source.h"
+#include "python/out_of_memory.h"
+#include "python/ref.h"
+#include "tensor/fake.h"
+#include "world/break_reason.h"
+#include "world/effect_log.h"
+#include "world/frame.h"
+#include "world/made_classes.h"
+#include "world/torch_modes.h"
+#include "world/world.h"
+
+namespace minidynamo {
+
+// Where a trace is to end: before an instruction, counted over the whole trace. A trace changes nothing, so a second
+// one comes to the same instruction with the same count.
+struct StopPoint {
+  long executed = -1;
+  PyCodeObject* code = nullptr;
+  int32_t instruction = -1;
+};
+
+// Why and where a trace was given up.
+struct Break {
+  BreakReason reason;
+  std::string detail;
+  Ref code_object;
+  int32_t line = 0;
+  int32_t column = -1, end_column = -1;  // in bytes; the end is -1 on another line
+  std::string user_stack;                // as in a traceback, outermost frame first
+  // The instructions before which the trace may end instead, the best one first: the innermost traced instruction that
+  // runs alone, then the calls that led to it.
+  std::vector<StopPoint> stops;
+  bool is_innermost = true;  // the first of them is the instruction that the trace was at
+};
+
+struct TraceLimits {
+  long instructions = 20'000'000;
+  size_t nodes = 200'000;
+  int depth = 400;
+  bool may_end_in_libraries = false;        // testing: the standard library and torch are cut like user code
+  long classes_until = LONG_MAX;            // from this instruction on, as `executed`, a class statement is a break
+  std::chrono::milliseconds patience{500};  // what interrupts the program waits so long for the end of the trace
+};
+
+class Tracer final : public OperatorObserver {
+ public:
+  Tracer(const TraceLimits& limits, GuardTree& guards);
+  ~Tracer() override;
+  Tracer(const Tracer&) = delete;
+
+  static Tracer* current() noexcept;   // the one tracing on this thread, or null
+  static bool any_running() noexcept;  // on any thread
+
+  Graph graph;
+  GuardTree& guards;  // of the cache entry to be
+  Outside outside;
+  EffectLog effects;
+  TorchModes modes;
+  MadeClasses classes;
+  Frame* frame = nullptr;  // innermost traced frame
+  TraceLimits limits;
+  long executed = 0;                       // instructions
+  long next_look;                          // from this one on, what may go on for ever calls keeps_going()
+  std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
+  int depth = 0;
+  long force_break_at = 0;                   // a break is to come at this instruction, counted as `executed`; 0: none
+  bool may_break = true;                     // false: all of the frame or nothing
+  std::unordered_set<PyObject*> generators;  // that the trace has made and that are alive
+  // Objects from before that die where the trace breaks, after all effects: by then nothing else may hold them.
+  std::vector<Source*> let_go;
+  // By parameter of a resume function: whether it is unbound when that returns. The others live until then.
+  std::vector<bool> lost_at_return;
+  bool object_is_let_go = false;  // the break is to come because the program deleted what it will see the end of
+  // Whether nothing has begun yet that could be broken; then the next instruction is asked.
+  bool delay_forced_break(const Frame& at) noexcept;
+  StopPoint stop;                          // end the trace there
+  std::function<void(Frame&)> reach_stop;  // called at `stop`, while all frames are alive
+  // The instruction that raised the exception that is propagating now, as `executed` and as places to end instead.
+  long raised_at = -1;
+  Break raised;
+  void note_raise(Frame& frame);
+  std::unordered_set<Ref> identities;  // what id() returned: the very objects, which may not leave the trace
+  // Instances that the trace made and whose __dict__ the program uses as such, by that dict.
+  std::unordered_map<PyObject*, Ref> own_dicts;
+  PyObject* owner_of_dict(PyObject* dict) const noexcept {
+    auto found = own_dicts.find(dict);
+    return found == own_dicts.end() ? nullptr : found->second.get();
+  }
+  std::vector<Ref> kept_for_identity;  // what id() was asked about, so that no address comes twice
+  // While an opaque call is executed: fakes for tensors that it made or found itself, by tensor. It will do so again
+  // when the graph runs.
+  std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
+  std::unordered_set<const void*> written_storages;  // of fakes: what operators wrote to so far
+  double propagate_seconds = 0;                      // spent in executing recorded calls on fakes
+  const MemoryWatch memory;                          // of the whole trace
+
+  // False: the trace is given up, since it has become too long, or something has waited too long for its end.
+  bool keeps_going() noexcept;
+
+  // Gives the trace up. Returns null, for `return tracer.give_up(...)`.
+  std::nullptr_t give_up(BreakReason reason, std::string detail);
+  // The trace is over: given up, or ended at `stop`.
+  // The exception that the current Python error is leaves the root frame.
+  void give_up_exception(std::string text);
+  bool broken() const noexcept { return stopped_ || broken_.has_value(); }
+  bool given_up() const noexcept { return broken_.has_value(); }
+  const Break& why() const noexcept { return *broken_; }
+  // The current Python error is a MemoryError that the program raises.
+  void note_own_memory_error() noexcept;
+  // Memory was refused, somewhere in the trace: what was seen since is no sign of what the program does. Allocates
+  // nothing.
+  void run_out_of_memory() noexcept;
+  // At `stop`: plans the exit, then unwinds like give_up().
+  void end_here(Frame& innermost);
+  GuardOrigin origin() const noexcept;
+
+  // While one lives, frames and operators run natively: nothing is traced, operators are not recorded one by one.
+  class Native {
+   public:
+    explicit Native(Tracer& tracer) noexcept : tracer_(tracer) { ++tracer_.native_; }
+    ~Native() { --tracer_.native_; }
+    Native(const Native&) = delete;
+    Native& operator=(const Native&) = delete;
+
+   private:
+    Tracer& tracer_;
+  };
+  bool native() const noexcept { return native_ > 0; }
+  // Whether an impure operator ran since the flag was last taken.
+  bool take_impure() noexcept { return std::exchange(impure_, false); }
+
+  // OperatorObserver
+  bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override;
+  bool recording_call() const noexcept override { return native_ > 0; }
+  void operator_is_impure() noexcept override { impure_ = true; }
+  void operator_writes(const void* storage) noexcept override { written_storages.insert(storage); }
+  PyObject* fake_for_real(PyObject* real) noexcept override;
+  void cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept override;
+
+ private:
+  friend class TracerActivation;
+  std::optional<Break> broken_;
+  Ref own_memory_error_;
+  bool stopped_ = false;
+  bool has_left_prologue_ = false;
+  int native_ = 0;
+  bool impure_ = false;
+  std::chrono::steady_clock::time_point waited_for_since_{};  // zero: not yet
+};
+
+// Makes a tracer the thread's current one.
+class TracerActivation {
+ public:
+  explicit TracerActivation(Tracer& tracer) noexcept;
+  ~TracerActivation();
+  TracerActivation(const TracerActivation&) = delete;
+
+ private:
+  Tracer* previous_;
+};
+
+}  // namespace minidynamo
