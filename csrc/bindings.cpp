@@ -8,13 +8,15 @@
 #include "guard/mirror.h"
 #include "hook/capture.h"
 #include "hook/frame_hook.h"
+#include "hook/hook_chain.h"
+#include "hook/hook_installed.h"
 #include "hook/optimized_function.h"
 #include "hook/report.h"
 #include "hook/torch_compile.h"
+#include "library/user_rules.h"
 #include "python/out_of_memory.h"
 #include "python/thread_exit.h"
 #include "tensor/tensor_bindings.h"
-#include "library/user_rules.h"
 
 namespace py = pybind11;
 using namespace minidynamo;
@@ -97,6 +99,7 @@ PYBIND11_MODULE(_C, module) {
   module.doc() = "The native part of minidynamo: frame hook, tracer, guards, code generation.";
   stop_threads_at_exit();
   bind_tensor(module.ptr());
+  hook_chain().set_ours(our_frame_hook());
   find_torch_compile();
   if (py::object torch = py::module_::import("torch"); py::hasattr(torch, "OutOfMemoryError"))
     is_also_out_of_memory(torch.attr("OutOfMemoryError").ptr());

@@ -144,4 +144,17 @@ Bytecode decode(PyCodeObject* code) {
   return bytecode;
 }
 
+int32_t Bytecode::index_of_offset(int32_t offset) const noexcept {
+  const auto found =
+      std::partition_point(instructions.begin(), instructions.end(),
+                           [offset](const Instruction& instruction) { return instruction.offset < offset; });
+  if (found == instructions.end()) return -1;
+  const auto index = static_cast<int32_t>(found - instructions.begin());
+  if (found->offset == offset) return index;
+  if (offset < 0 || offset % 2 != 0) return -1;
+  if (index == 0) return index;  // a prefix of the first instruction
+  const Instruction& before = *(found - 1);
+  return offset < before.offset + 2 * (1 + raw::encoding_of(before.op).caches) ? -1 : index;
+}
+
 }  // namespace minidynamo

@@ -11,7 +11,7 @@
 #include "hook/turn.h"
 #include "hook/uncaptured_callable.h"
 #include "library/rules.h"
-#include "library/user_rules.h"
+#include "model/upward.h"
 #include "plan/exit.h"
 #include "python/cached.h"
 #include "python/error_text.h"

@@ -1,11 +1,12 @@
 #include "hook/frame_hook.h"
 
 #include "hook/hook_chain.h"
+#include "hook/hook_installed.h"
 #include "hook/policy.h"
 #include "hook/run_entry.h"
 #include "hook/torch_compile.h"
 #include "library/user_rules.h"
-#include "model/call.h"
+#include "model/function.h"
 #include "python/code_object.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
@@ -15,36 +16,14 @@
 namespace minidynamo {
 namespace {
 
-int installed_count = 0;  // changed under the GIL
-
 PyObject* pass(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
   return hook_chain().pass(thread, frame, throw_flag);
-}
-
-// The code object of the wrapper that torch._compile._disable_dynamo puts around torch's Python meta kernels; null
-// until looked up.
-PyObject* meta_kernel_wrapper = nullptr;
-
-// Looked up when the hook is first installed: later, looking would itself come through the hook.
-void find_meta_kernel_wrapper() {
-  static bool looked = false;
-  if (looked) return;
-  const MemoryWatch memory;
-  Ref disable = import_object("torch._compile._disable_dynamo");
-  if (disable && PyFunction_Check(disable.get())) {
-    PyObject* consts = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(disable.get()))->co_consts;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(consts) && !meta_kernel_wrapper; ++i)
-      if (PyCode_Check(PyTuple_GET_ITEM(consts, i)))
-        meta_kernel_wrapper = Ref::borrow(PyTuple_GET_ITEM(consts, i)).release();
-  }
-  clear_error();
-  looked = !memory.failed();  // a second thread that comes in the middle looks too
 }
 
 // That wrapper imports all of TorchDynamo to keep it out of the kernel. There is nothing to keep out here: the kernel
 // is called directly. Null Ref without a Python error: the frame is something else.
 Ref run_unwrapped_meta_kernel(const InterpreterFrame& frame) {
-  if (reinterpret_cast<PyObject*>(frame.code) != meta_kernel_wrapper || !frame.is_call) return nullptr;
+  if (reinterpret_cast<PyObject*>(frame.code) != meta_kernel_wrapper() || !frame.is_call) return nullptr;
   Ref names = Ref::steal(PyCode_GetFreevars(frame.code));
   PyObject* closure = PyFunction_GET_CLOSURE(frame.function);
   for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names.get()); ++i)
@@ -59,14 +38,14 @@ PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) {
 }
 
 PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
-  if (installed_count == 0) {  // another hook, which is gone now, had kept ours
+  if (!is_hook_wanted()) {  // another hook, which is gone now, had kept ours
     hook_chain().leave_if_alone();
     return pass(thread, raw, throw_flag);
   }
   if (Tracer* tracer = Tracer::current()) {
     if (throw_flag) return pass(thread, raw, throw_flag);
     const InterpreterFrame frame = look_at(raw);
-    if (tracer->native() || fake_kernel_running()) {
+    if (is_native() || fake_kernel_running()) {
       if (Ref result = run_unwrapped_meta_kernel(frame)) return result.release();
       return PyErr_Occurred() ? nullptr : pass(thread, raw, throw_flag);
     }
@@ -129,39 +108,6 @@ PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_
 
 }  // namespace
 
-HookChain& hook_chain() noexcept {
-  static HookChain chain(entry<frame_hook>);
-  return chain;
-}
-
-bool is_other_hook_installed(PyThreadState* thread) noexcept {
-  const EvalFrame hook = hook_of(thread);
-  return hook && hook != entry<frame_hook>;
-}
-
-HookInstalled::HookInstalled() {
-  find_meta_kernel_wrapper();
-  ++installed_count;
-  hook_chain().join();
-}
-
-HookInstalled::~HookInstalled() {
-  if (--installed_count == 0) hook_chain().leave();
-}
-
-const char* hook_owner() noexcept {
-  const EvalFrame now = installed_eval_frame();
-  return now == entry<frame_hook> ? "minidynamo" : now == evaluate_frame_of_cpython() ? "CPython" : "another tool";
-}
-
-void set_global_capture(PyObject* config) {
-  static HookInstalled* installed = nullptr;
-  runtime().global_config = Ref::borrow(config);
-  if (config && !installed) {
-    installed = new HookInstalled;
-  } else if (!config && installed) {
-    delete std::exchange(installed, nullptr);
-  }
-}
+EvalFrame our_frame_hook() noexcept { return entry<frame_hook>; }
 
 }  // namespace minidynamo

@@ -47,4 +47,18 @@ PyObject* HookChain::pass(PyThreadState* thread, _PyInterpreterFrame* frame, int
   return result;
 }
 
+HookChain& hook_chain() noexcept {
+  static constinit HookChain chain;
+  return chain;
+}
+
+bool is_other_hook_installed(PyThreadState* thread) noexcept {
+  const EvalFrame hook = hook_of(thread);
+  return hook && hook != hook_chain().ours();
+}
+
+bool torch_compiles_here(PyThreadState* thread) noexcept {
+  return is_other_hook_installed(thread) && torch_is_at_work();
+}
+
 }  // namespace minidynamo

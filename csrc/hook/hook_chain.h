@@ -11,7 +11,9 @@ namespace minidynamo {
 
 class HookChain {
  public:
-  explicit HookChain(EvalFrame ours) noexcept : ours_(ours) {}
+  // Before anything else: what ours is.
+  void set_ours(EvalFrame ours) noexcept { ours_ = ours; }
+  EvalFrame ours() const noexcept { return ours_; }
 
   void join() noexcept;
   // Where another hook calls ours, ours stays where it is, and leaves when the other one has gone (`leave_if_alone`).
@@ -21,7 +23,7 @@ class HookChain {
   PyObject* pass(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) const noexcept;
 
  private:
-  EvalFrame ours_;
+  EvalFrame ours_ = nullptr;
   EvalFrame next_ = nullptr;   // for the frames that ours lets pass; null: CPython's own
   EvalFrame above_ = nullptr;  // the installed hook, known to call ours
 
@@ -30,6 +32,10 @@ class HookChain {
 
 // Whether the installed hook is neither ours nor CPython's own.
 bool is_other_hook_installed(PyThreadState* thread) noexcept;
+
+// Whether a frame that starts now on this thread is torch.compile's to look at. A few instructions while it is not
+// used anywhere in the process.
+bool torch_compiles_here(PyThreadState* thread) noexcept;
 
 HookChain& hook_chain() noexcept;
 

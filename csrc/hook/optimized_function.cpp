@@ -5,11 +5,13 @@
 
 #include <structmember.h>
 
-#include "hook/frame_hook.h"
+#include "hook/hook_chain.h"
+#include "hook/hook_installed.h"
 #include "hook/module_call.h"
 #include "hook/run_entry.h"
 #include "hook/torch_compile.h"
 #include "library/rules.h"
+#include "model/function.h"
 #include "python/cached.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"

@@ -5,7 +5,7 @@
 
 #include "emit/resume.h"
 #include "hook/runtime.h"
-#include "library/user_rules.h"
+#include "model/upward.h"
 #include "python/dict_version.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"

@@ -1,6 +1,5 @@
 #include "hook/torch_compile.h"
 
-#include "hook/hook_chain.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
 
@@ -29,10 +28,7 @@ void find_torch_compile() {
   set_callback = set.release();
 }
 
-bool torch_compiles_here(PyThreadState* thread) noexcept {
-  if (!is_other_hook_installed(thread) || !get_callback) return false;
-  return !callback().is(Py_None);
-}
+bool torch_is_at_work() noexcept { return get_callback && !callback().is(Py_None); }
 
 bool install_behind_torch(EvalFrame ours, EvalFrame& next) noexcept {
   if (!get_callback) return false;

@@ -11,9 +11,8 @@ namespace minidynamo {
 // Looks up torch's functions; runs Python code.
 void find_torch_compile();
 
-// Whether a frame that starts now on this thread is torch.compile's to look at. A few instructions while it is not
-// used anywhere in the process.
-bool torch_compiles_here(PyThreadState* thread) noexcept;
+// Whether this thread is running what torch.compile compiles, or has compiled.
+bool torch_is_at_work() noexcept;
 
 // Makes torch's hook, if that is the installed one, call `ours` for the frames that it lets pass, and stay before it.
 // `next` is what ours has to call then. False: another one's hook is installed.

@@ -3,14 +3,15 @@
 #include <optional>
 
 #include "cache/code_cache.h"
-#include "hook/frame_hook.h"
+#include "hook/hook_installed.h"
 #include "hook/runtime.h"
 #include "library/rules.h"
+#include "model/upward.h"
 #include "python/collector.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "trace/exceptions.h"
-#include "trace/interpreter.h"
+#include "world/handled_before.h"
 
 namespace minidynamo {
 namespace {
@@ -49,7 +50,7 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   Source* own_globals =
       tracer.guards.child(tracer.guards.function(view.function), Access::Attribute, globals_name, -1, globals);
   tracer.guards.add(own_globals, GuardKind::Names, GuardOrigin{code, code->co_firstlineno});
-  tracer.outside.know_namespace(globals, own_globals);
+  tracer.world.know_namespace(globals, own_globals);
 
   if (tracer.memory.failed()) throw_out_of_memory();
   bool planned = false;
@@ -70,7 +71,7 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   result.reset();
   clear_error();
   {
-    Tracer::Native native(tracer);
+    NativeScope native;
     tracer.modes.close_inference();
   }
   PyErr_SetHandledException(handled.get());

@@ -1,9 +1,12 @@
 #include "library/abc.h"
 
-#include "library/builtins.h"
-#include "model/attribute.h"
+#include "library/build_class.h"
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "model/native_call.h"
 #include "model/reported_type.h"
 #include "python/out_of_memory.h"
+#include "world/class_lookup.h"
 #include "world/known_types.h"
 
 namespace minidynamo {

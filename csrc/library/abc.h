@@ -1,6 +1,8 @@
 // abc.ABCMeta beneath its Python part: what isinstance and issubclass ask of abstract base classes.
 #pragma once
-#include "model/call.h"
+
+#include "model/arguments.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 
@@ -11,6 +13,7 @@ void guard_is_no_subclass(Tracer& tracer, PyTypeObject* type, PyObject* classes)
 namespace special {
 Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref abc_subclasscheck(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+Ref abc_init(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 }  // namespace special
 
 }  // namespace minidynamo

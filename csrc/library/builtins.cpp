@@ -5,17 +5,31 @@
 #include "guard/constants.h"
 #include "library/abc.h"
 #include "library/standard_library.h"
+#include "model/abstract.h"
+#include "model/arguments.h"
 #include "model/attribute.h"
+#include "model/descriptor.h"
 #include "model/exception_text.h"
-#include "model/operator.h"
+#include "model/function.h"
+#include "model/instance_dict.h"
+#include "model/instantiate.h"
+#include "model/native_call.h"
 #include "model/reported_type.h"
+#include "model/store_attribute.h"
 #include "model/tensor_call.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/tensor_facts.h"
+#include "world/address_text.h"
+#include "world/class_lookup.h"
 #include "world/code_origin.h"
+#include "world/container_reads.h"
+#include "world/identity.h"
 #include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/pin.h"
+#include "world/types.h"
 
 namespace minidynamo::special {
 namespace {
@@ -63,7 +77,7 @@ bool hashes_by_value(Tracer& tracer, PyObject* object, Visited& visited) {
     return true;
   }
   PyTypeObject* type = Py_TYPE(object);
-  if (is_guarded_by_identity(object)) return tracer.outside.source_of(object) != nullptr;
+  if (is_guarded_by_identity(object)) return tracer.world.source_of(object) != nullptr;
   if (!is_python_class(type)) return !type->tp_hash || type->tp_hash == PyObject_HashNotImplemented;
   static PyObject* const hash_name = interned("__hash__");
   PyObject* method = class_attribute(type, hash_name);
@@ -134,7 +148,7 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
         return answer < 0 ? Ref() : Ref::boolean(answer);
       }
     }
-    Tracer::Native native(tracer);
+    NativeScope native;
     const int is = PyObject_IsInstance(object, classes);
     if (is == 0) guard_is_no_subclass(tracer, Py_TYPE(object), classes);
     return is < 0 || tracer.broken() ? Ref() : Ref::boolean(is);
@@ -228,7 +242,7 @@ Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   PyObject* object = argument(arguments, 0);
   guard_special_methods(tracer, object);
   if (tracer.broken()) return nullptr;
-  Source* source = is_fake(object) ? nullptr : tracer.outside.source_of(object);
+  Source* source = is_fake(object) ? nullptr : tracer.world.source_of(object);
   if (source && Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash) {  // its address: that of no other object
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
     return call_natively(tracer, callable, Arguments{std::span(&source->value, 1)});
@@ -242,10 +256,10 @@ Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
-  if (Source* source = tracer.outside.source_of(object)) {  // of the object that it stands for, and of no other
+  if (Source* source = tracer.world.source_of(object)) {  // of the object that it stands for, and of no other
     Ref number = Ref::made(PyLong_FromVoidPtr(source->value.get()));
     if (identity_is_only_a_key(tracer)) {  // then it matters only which objects are different
-      tracer.outside.told_apart(source);
+      tracer.world.told_apart(source);
       tracer.identities.insert(number);
     } else {
       tracer.guards.add(source, GuardKind::Identity, tracer.origin());
@@ -345,11 +359,11 @@ namespace {
 // The get() of a dict, or of a proxy of one, that the trace has looked into only for some keys asks for one more.
 Ref get_item(Tracer& tracer, PyObject* method, const Arguments& arguments) {
   if (takes(arguments, 2, 3)) guard_as_key(tracer, argument(arguments, 0), argument(arguments, 1));
-  StandIn* stand_in = takes(arguments, 2, 3) ? tracer.outside.stand_in(argument(arguments, 0)) : nullptr;
+  StandIn* stand_in = takes(arguments, 2, 3) ? tracer.world.stand_in(argument(arguments, 0)) : nullptr;
   if (stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) &&
       is_plain_key(argument(arguments, 1))) {
     bool found = false;
-    Ref value = tracer.outside.dict_item(tracer, *stand_in, argument(arguments, 1), found);
+    Ref value = item_of_stand_in(tracer, *stand_in, argument(arguments, 1), found);
     if (found || PyErr_Occurred()) return value;
     return arguments.values.size() == 3 ? arguments.values[2] : Ref::none();
   }
@@ -422,7 +436,7 @@ Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) 
   static PyObject* const mode_name = interned("mode");
   static PyObject* const context_name = interned("_inference_mode_context");
   PyObject* self = argument(arguments, 0);
-  if (tracer.outside.source_of(self))
+  if (tracer.world.source_of(self))
     return tracer.give_up(BreakReason::OutsideContext, "an inference_mode made before the call is entered");
   const Ref mode = load_attribute(tracer, self, mode_name);
   if (!mode) return nullptr;
@@ -463,6 +477,48 @@ Ref object_getattribute(Tracer& tracer, PyObject* callable, const Arguments& arg
   if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
   Ref name = attribute_name(argument(arguments, 1));
   return name ? load_attribute_generically(tracer, argument(arguments, 0), name.get()) : Ref();
+}
+
+// list[int](...): a call of what stands before the brackets.
+Ref generic_alias_call(Tracer& tracer, PyObject* alias, const Arguments& arguments) {
+  static PyObject* const class_name = interned("__orig_class__");
+  static PyObject* const origin_name = interned("__origin__");
+  Ref origin = Ref::steal(PyObject_GetAttr(alias, origin_name));
+  if (!origin || !PyType_Check(origin.get()))
+    return clear_error(), tracer.give_up(BreakReason::UnknownFunction, "a generic alias of no class is called");
+  source_or_pin(tracer, origin.get());
+  Ref made = call(tracer, origin.get(), Arguments{arguments.values, arguments.keyword_names});
+  if (!made || !PyType_HasFeature(made.type(), Py_TPFLAGS_HEAPTYPE)) return made;
+  if (store_attribute(tracer, made.get(), class_name, alias)) return made;
+  if (tracer.broken() || (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)))
+    return nullptr;
+  clear_error();
+  return made;
+}
+
+// The __get__ of descriptors of C code, called by hand.
+Ref descriptor_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  const size_t count = arguments.values.size();
+  if (arguments.keyword_names || count < 2 || count > 3) return call_natively(tracer, callable, arguments);
+  PyObject* descriptor = arguments.values[0].get();
+  PyObject* object = arguments.values[1].get();
+  if (Py_TYPE(descriptor)->tp_descr_get != PyDescr_TYPE(callable)->tp_descr_get)
+    return call_natively(tracer, callable, arguments);
+  const bool is_getter = Py_IS_TYPE(descriptor, &PyGetSetDescr_Type) || Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
+  PyObject* owner = count == 3 ? arguments.values[2].get() : Py_None;
+  if (is_fake(object) || (object == Py_None && (owner == Py_None || Py_IS_TYPE(descriptor, &PyClassMethod_Type))))
+    return tracer.give_up(BreakReason::UnknownFunction, "__get__ of a descriptor is called");
+  if (object == Py_None)
+    return Py_IS_TYPE(descriptor, &PyStaticMethod_Type) ? bind_descriptor(tracer, descriptor, owner, nullptr)
+                                                        : arguments.values[0];
+  if (Py_IS_TYPE(descriptor, &PyClassMethod_Type) && owner == Py_None)
+    return bind_descriptor(tracer, descriptor, reinterpret_cast<PyObject*>(Py_TYPE(object)), nullptr);
+  if (Py_IS_TYPE(descriptor, &PyClassMethod_Type)) return bind_descriptor(tracer, descriptor, owner, nullptr);
+  // What CPython would refuse is for it to say.
+  if (is_getter && !PyType_IsSubtype(Py_TYPE(object), PyDescr_TYPE(descriptor)))
+    return call_natively(tracer, callable, arguments);
+  if (PyType_Check(object)) source_or_pin(tracer, object);
+  return bind_descriptor(tracer, descriptor, object, is_getter ? PyDescr_NAME(descriptor) : nullptr);
 }
 
 }  // namespace minidynamo::special

@@ -1,7 +1,9 @@
 // Handlers of rules of kind Special: builtins that look at structure, attributes or state, which only the tracer sees
 // whole.
 #pragma once
-#include "model/call.h"
+
+#include "model/arguments.h"
+#include "world/tracer.h"
 
 namespace minidynamo::special {
 
@@ -39,11 +41,8 @@ SPECIAL(object_delattr);
 SPECIAL(object_getattribute);
 SPECIAL(exception_group_split);
 SPECIAL(handled_exception);
-SPECIAL(build_class);
-SPECIAL(initialize_own);
-SPECIAL(native_new);
-SPECIAL(abc_init);
-SPECIAL(change_class);
+SPECIAL(generic_alias_call);
+SPECIAL(descriptor_get);
 #undef SPECIAL
 
 }  // namespace minidynamo::special

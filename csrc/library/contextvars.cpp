@@ -1,8 +1,10 @@
 #include "library/contextvars.h"
 
+#include "model/arguments.h"
 #include "python/cached.h"
 #include "python/context_variable.h"
 #include "python/out_of_memory.h"
+#include "world/enter.h"
 
 namespace minidynamo {
 
@@ -30,7 +32,7 @@ PyTypeObject* token_type() {
 // The variable that a method is called on; null ends the trace.
 Source* variable_of(Tracer& tracer, const Arguments& arguments, size_t least, size_t most) {
   const size_t count = arguments.values.size();
-  Source* variable = count ? tracer.outside.source_of(arguments.values[0].get()) : nullptr;
+  Source* variable = count ? tracer.world.source_of(arguments.values[0].get()) : nullptr;
   if (count >= least && count <= most && !arguments.keyword_names && variable &&
       PyContextVar_CheckExact(variable->value.get()))
     return variable;
@@ -50,10 +52,9 @@ Ref context_variable_get(Tracer& tracer, PyObject*, const Arguments& arguments) 
   if (const ContextSet* set = tracer.effects.last_set(arguments.values[0].get())) return set->value;
   // Its own default counts only if the call gives none.
   const int32_t with_default = arguments.values.size() == 1;
-  if (Ref raw = Ref::steal(context_value(variable->value.get(), with_default)))
-    return tracer.outside.enter(tracer,
-                                tracer.guards.child(variable, Access::ContextValue, nullptr, with_default, raw.get()));
-  tracer.guards.add_missing(variable, Access::ContextValue, nullptr, with_default, tracer.origin());
+  const Ref raw = Ref::steal(context_value(variable->value.get(), with_default));
+  Ref value = load_part(tracer, variable, Access::ContextValue, nullptr, raw.get(), with_default);
+  if (value || tracer.broken()) return value;
   if (!with_default) return arguments.values[1];
   PyErr_SetObject(PyExc_LookupError, variable->value.get());
   return nullptr;

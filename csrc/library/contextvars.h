@@ -1,7 +1,9 @@
 // contextvars.ContextVar: get, set and reset. What the trace sets waits in Outside until the trace is over; a reset
 // takes it back.
 #pragma once
-#include "model/call.h"
+
+#include "model/arguments.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

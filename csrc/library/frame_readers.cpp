@@ -4,11 +4,13 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "library/rules.h"
+#include "model/rule.h"
+#include "model/upward.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "world/code_origin.h"
 #include "world/known_types.h"
+#include "world/upward.h"
 
 namespace minidynamo {
 namespace {

@@ -5,15 +5,10 @@
 // it has only those locals that are still needed. So a frame whose locals or code may be looked at is not split: it
 // runs as it is. Readers are known by identity, whatever name the program has for them.
 #pragma once
+#include "model/rule.h"
 #include "world/tracer.h"
 
 namespace minidynamo {
-
-enum class FrameUse : uint8_t {
-  None,
-  Locals,  // the local variables of the frame that calls it
-  Stack,   // gives the frames of the stack away, or may
-};
 
 // What a call of this callable with so many positional arguments looks at; -1: any number. By rules of kind OwnFrame,
 // through functools.partial and bound methods.
@@ -24,8 +19,5 @@ FrameUse frame_use_of_call(const Frame& frame);
 
 // A reader is called in tracer.frame: none of the frames that it sees may be split any more.
 void keep_whole(Tracer& tracer, FrameUse use);
-
-// Whether the frame must run as it is: something has looked at it, or its code can name a reader.
-bool must_stay_whole(const Frame& frame);
 
 }  // namespace minidynamo

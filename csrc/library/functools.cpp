@@ -2,13 +2,18 @@
 
 #include <algorithm>
 
-#include "model/attribute.h"
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "model/native_call.h"
 #include "model/tensor_call.h"
 #include "python/dict_version.h"
 #include "python/lru_cache.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
+#include "world/enter.h"
 #include "world/known_types.h"
+#include "world/pin.h"
+#include "world/types.h"
 
 namespace minidynamo {
 namespace {
@@ -31,7 +36,7 @@ bool holds_made_class(const Tracer& tracer, PyObject* object) {
 
 // Whether an object was there before the trace, or is a constant.
 bool is_of_the_world(Tracer& tracer, PyObject* object) {
-  if (is_constant(object) || tracer.outside.source_of(object)) return true;
+  if (is_constant(object) || tracer.world.source_of(object)) return true;
   if (PyType_Check(object)) return !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object), Py_TPFLAGS_HEAPTYPE);
   if (!PyTuple_CheckExact(object)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
@@ -42,7 +47,7 @@ bool is_of_the_world(Tracer& tracer, PyObject* object) {
 // What native code looks into must be the very object at the next call too.
 void pin_down(Tracer& tracer, PyObject* object) {
   if (is_constant(object)) return;
-  Source* source = tracer.outside.source_of(object);
+  Source* source = tracer.world.source_of(object);
   if (source && source->access != Access::Pinned) tracer.guards.add(source, GuardKind::Identity, tracer.origin());
   if (!PyTuple_CheckExact(object)) return;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) pin_down(tracer, PyTuple_GET_ITEM(object, i));
@@ -56,10 +61,10 @@ Ref call_typing_cache(Tracer& tracer, PyObject* callable, const Arguments& argum
     if (!is_of_the_world(tracer, value.get()))
       return tracer.give_up(BreakReason::CachedEffect, "an object that the call made goes into a cache of typing");
   for (const Ref& value : arguments.values) pin_down(tracer, value.get());
-  Tracer::Native native(tracer);
+  NativeScope native;
   Ref cached = call_natively(tracer, callable, arguments);
-  if (cached && !is_constant(cached.get()) && !tracer.outside.source_of(cached.get())) {
-    tracer.outside.source_or_pin(tracer, cached.get());
+  if (cached && !is_constant(cached.get()) && !tracer.world.source_of(cached.get())) {
+    source_or_pin(tracer, cached.get());
     tracer.effects.came_from_cache(cached.get(), {Ref::borrow(callable), arguments.positional(), arguments.keywords()});
   }
   return cached;
@@ -68,18 +73,18 @@ Ref call_typing_cache(Tracer& tracer, PyObject* callable, const Arguments& argum
 // What the filled stand-ins hold at a time.
 class ContainerStates {
  public:
-  explicit ContainerStates(Outside& outside) : outside_(outside), uses_(outside.stand_in_uses()) {
-    for (const StandIn& stand_in : outside.stand_ins())
+  explicit ContainerStates(World& world) : world_(world), uses_(world.stand_in_uses()) {
+    for (const StandIn& stand_in : world.stand_ins())
       if (stand_in.filled && differs_from_snapshot(stand_in))
         changed_.emplace(&stand_in, elements_of(stand_in.object.get()));
   }
 
   // Whether anything has looked into a stand-in since.
-  bool were_used() const noexcept { return outside_.stand_in_uses() != uses_; }
+  bool were_used() const noexcept { return world_.stand_in_uses() != uses_; }
 
   bool have_changed() const {
     if (!were_used()) return false;
-    return std::any_of(outside_.stand_ins().begin(), outside_.stand_ins().end(), [&](const StandIn& stand_in) {
+    return std::any_of(world_.stand_ins().begin(), world_.stand_ins().end(), [&](const StandIn& stand_in) {
       const auto earlier = changed_.find(&stand_in);
       if (earlier == changed_.end()) return stand_in.filled && differs_from_snapshot(stand_in);
       const std::vector<Ref> now = elements_of(stand_in.object.get());
@@ -89,7 +94,7 @@ class ContainerStates {
   }
 
  private:
-  Outside& outside_;
+  World& world_;
   const size_t uses_;
   std::unordered_map<const StandIn*, std::vector<Ref>> changed_;
 };
@@ -102,7 +107,7 @@ bool is_settled(Tracer& tracer, PyObject* object) {
       if (!is_settled(tracer, PyTuple_GET_ITEM(object, i))) return false;
     return true;
   }
-  return is_constant(object) || is_guarded_by_identity(object) || tracer.outside.source_of(object);
+  return is_constant(object) || is_guarded_by_identity(object) || tracer.world.source_of(object);
 }
 
 bool are_settled(Tracer& tracer, const std::vector<Ref>& objects) {
@@ -119,7 +124,7 @@ Ref copy_of(PyObject* container) {
 
 // Puts what containers have become into the log, for a call that may look at them. False: that cannot be had.
 bool log_containers(Tracer& tracer) {
-  for (StandIn& stand_in : tracer.outside.stand_ins()) {
+  for (StandIn& stand_in : tracer.world.stand_ins()) {
     if (!stand_in.filled || !differs_from_snapshot(stand_in)) continue;
     Ref content = copy_of(stand_in.object.get());
     if (!content || !are_settled(tracer, elements_of(stand_in.object.get()))) return clear_error(), false;
@@ -152,7 +157,7 @@ class CachedCall {
   CachedCall(Tracer& tracer, PyObject* callable, const Arguments& arguments)
       : tracer_(tracer),
         callable_(callable),
-        function_(tracer.outside.source_of(callable)),
+        function_(tracer.world.source_of(callable)),
         positional_(arguments.positional()),
         keywords_(arguments.keywords()),
         key_(constant_key(callable, arguments, positional_.get(), keywords_.get())) {}
@@ -167,7 +172,7 @@ class CachedCall {
       PyObject* kept;
       if (find_in_lru_cache(callable_, key_.get(), kept) != Lookup::Found) return nullptr;
       Ref look = Ref::made(PyTuple_Pack(1, key_.get()));
-      result = tracer_.outside.enter(tracer_, source(look, kept));
+      result = enter(tracer_, source(look, kept));
     }
     if (!result) return nullptr;
     const auto made = static_cast<Py_ssize_t>(tracer_.effects.cached_by_trace(callable_));
@@ -214,7 +219,7 @@ class CachedCall {
 Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (is_typing_cache(callable)) return call_typing_cache(tracer, callable, arguments);
   const bool is_cache = Py_IS_TYPE(callable, lru_cache_type());
-  const bool is_outside = tracer.outside.source_of(callable) != nullptr;
+  const bool is_outside = tracer.world.source_of(callable) != nullptr;
   if (is_cache && !are_hashable(arguments)) return nullptr;
   std::optional<CachedCall> cached;
   if (is_cache && is_outside && !has_fake(arguments)) {
@@ -226,11 +231,11 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   if (!wrapped) return nullptr;
   if (is_cache && !wrapped.is(function_behind_lru_cache(callable)))
     return tracer.give_up(BreakReason::CachedEffect, "the function behind a cache is not what its __wrapped__ says");
-  if (is_outside) tracer.outside.source_or_pin(tracer, wrapped.get());
+  if (is_outside) source_or_pin(tracer, wrapped.get());
 
   const EffectLog::Reads reads(tracer.effects);
   const size_t from = tracer.effects.end(), changes = tracer.effects.changes();
-  const ContainerStates containers(tracer.outside);
+  const ContainerStates containers(tracer.world);
   // Behind a break inside, the cache would not see what the function returned: it is called as one.
   Ref result = call(tracer, wrapped.get(),
                     Arguments{arguments.values, arguments.keyword_names, arguments.is_direct && !is_cache});

@@ -4,7 +4,9 @@
 // cache then runs the function, it runs for real in the middle of the replay: it has to find the world as it was at the
 // call's place in the program (effect_log.h), and must not have changed anything itself.
 #pragma once
-#include "model/call.h"
+
+#include "model/arguments.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

@@ -3,8 +3,13 @@
 #include <optional>
 #include <string_view>
 
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "model/native_call.h"
 #include "model/operator.h"
 #include "model/tensor_call.h"
+#include "world/identity.h"
+#include "world/native_code.h"
 
 namespace minidynamo {
 namespace {

@@ -1,7 +1,9 @@
 // The functions of the operator module do what the operators do: by the same code, so that what an operator guards is
 // guarded here too.
 #pragma once
-#include "model/call.h"
+
+#include "model/arguments.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

@@ -3,12 +3,18 @@
 #include <string>
 #include <string_view>
 
+#include "model/abstract.h"
+#include "model/arguments.h"
 #include "model/attribute.h"
-#include "model/operator.h"
+#include "model/native_call.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "world/class_lookup.h"
+#include "world/container_reads.h"
 #include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/pin.h"
 
 namespace minidynamo {
 
@@ -152,7 +158,7 @@ Ref reduce_to_new(Tracer& tracer, PyObject* object) {
   if (!ask_for_new_arguments(tracer, object, given)) return nullptr;
   const bool has_keywords = given.keywords && PyDict_GET_SIZE(given.keywords.get()) > 0;
   PyObject* maker = has_keywords ? new_object_ex : new_object;
-  tracer.outside.source_or_pin(tracer, maker);
+  source_or_pin(tracer, maker);
   Ref class_only = Ref::made(PyTuple_Pack(1, type)), arguments;
   if (has_keywords)
     arguments = Ref::made(PyTuple_Pack(3, type, given.positional.get(), given.keywords.get()));
@@ -209,7 +215,7 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
   const long protocol = PyLong_AsLong(arguments.values[1].get());
   if (protocol == -1 && PyErr_Occurred()) return nullptr;
   if (protocol >= 2) return reduce_to_new(tracer, object);
-  tracer.outside.source_or_pin(tracer, old_protocols);
+  source_or_pin(tracer, old_protocols);
   return call(tracer, old_protocols, {Ref::borrow(object), arguments.values[1]});
 }
 
@@ -217,8 +223,8 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
 Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.empty() || arguments.keyword_names) return call_natively(tracer, callable, arguments);
   PyObject* object = arguments.values[0].get();
-  const StandIn* stand_in = tracer.outside.stand_in(object);
-  const bool may_have_attributes = stand_in && tracer.outside.has_attributes(tracer, *stand_in);
+  const StandIn* stand_in = tracer.world.stand_in(object);
+  const bool may_have_attributes = stand_in && has_attributes(tracer, *stand_in);
   if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) || may_have_attributes)
     return tracer.give_up(BreakReason::Pickling,
                           std::string("a ") + Py_TYPE(object)->tp_name + " is copied or pickled");
@@ -226,10 +232,10 @@ Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& argume
   static PyObject* const name = interned("__reduce__");
   Ref reduced;
   {
-    Tracer::Native native(tracer);
+    NativeScope native;
     reduced = Ref::steal(PyObject_CallMethodNoArgs(object, name));
   }
-  if (reduced && PyTuple_Check(reduced.get())) tracer.outside.source_or_pin(tracer, PyTuple_GET_ITEM(reduced.get(), 0));
+  if (reduced && PyTuple_Check(reduced.get())) source_or_pin(tracer, PyTuple_GET_ITEM(reduced.get(), 0));
   return reduced;
 }
 

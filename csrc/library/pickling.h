@@ -1,7 +1,9 @@
 // What copy and pickle ask an object for: object.__reduce_ex__, object.__getstate__ and the __reduce__ of builtin
 // containers, step by step, so that attributes and slots are those that the trace knows.
 #pragma once
-#include "model/call.h"
+
+#include "model/arguments.h"
+#include "world/tracer.h"
 
 namespace minidynamo::special {
 

@@ -9,25 +9,30 @@
 
 #include "guard/constants.h"
 #include "library/abc.h"
+#include "library/build_class.h"
 #include "library/builtins.h"
 #include "library/contextvars.h"
+#include "library/frame_readers.h"
 #include "library/functools.h"
 #include "library/operator.h"
 #include "library/pickling.h"
 #include "library/standard_library.h"
 #include "library/user_rules.h"
-#include "model/attribute.h"
-#include "model/generic_alias.h"
-#include "model/mapping_proxy.h"
-#include "model/operator.h"
+#include "model/arguments.h"
+#include "model/native_call.h"
+#include "model/rule.h"
 #include "model/tensor_call.h"
 #include "model/tensor_names.h"
+#include "model/upward.h"
 #include "python/bound_method.h"
 #include "python/lru_cache.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
-#include "trace/exceptions.h"
+#include "world/handled_before.h"
+#include "world/identity.h"
 #include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/types.h"
 
 namespace minidynamo {
 namespace {
@@ -82,9 +87,7 @@ class RuleTable {
     const MemoryWatch memory;
     const Py_ssize_t modules = PyDict_GET_SIZE(PyImport_GetModuleDict());
     {
-      // Looking at modules may run their Python code, which is none of the trace's business.
-      std::optional<Tracer::Native> native;
-      if (Tracer* tracer = Tracer::current()) native.emplace(*tracer);
+      NativeScope native;  // looking at modules may run their Python code, which is no part of the traced program
       look_for_torch_marks();
       for (const bool wildcards : {true, false})  // single names after, so that they win
         for (const RuleLine& line : rule_lines())
@@ -190,11 +193,9 @@ const Rule* rule_for_type(PyTypeObject* type) {
 
 }  // namespace
 
-static const std::unordered_set<PyTypeObject*>& plain_builtin_types();
-
 void load_rules() {
   find_rule(Py_None);
-  plain_builtin_types();
+  load_types();
 }
 
 const Rule* find_rule(PyObject* callable) {
@@ -323,85 +324,6 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       return tracer.give_up(rule.reason, rule.detail);
   }
   return nullptr;
-}
-
-static const std::unordered_set<PyTypeObject*>& plain_builtin_types() {
-  static constinit Cached<std::unordered_set<PyTypeObject*>> types;
-  return *types.get([] {
-    auto found = std::make_unique<std::unordered_set<PyTypeObject*>>();
-    std::unordered_set<PyTypeObject*>& plain = *found;
-    plain = {
-        &PyUnicode_Type,    &PyBytes_Type,      &PyByteArray_Type,   &PyLong_Type,         &PyBool_Type,
-        &PyFloat_Type,      &PyComplex_Type,    &PyTuple_Type,       &PyList_Type,         &PyDict_Type,
-        &PySet_Type,        &PyFrozenSet_Type,  &PyRange_Type,       &PySlice_Type,        &PyEnum_Type,
-        &PyZip_Type,        &PyMap_Type,        &PyFilter_Type,      &PyReversed_Type,     &PyDictKeys_Type,
-        &PyDictValues_Type, &PyDictItems_Type,  &PyDictProxy_Type,   &PySeqIter_Type,      &PyCallIter_Type,
-        &PyProperty_Type,   &PyMemoryView_Type, Py_TYPE(Py_None),    Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented),
-        &PyCell_Type,       &PyMethod_Type,     &PyClassMethod_Type, &PyStaticMethod_Type};
-    for (const char* path : {"collections.OrderedDict",
-                             "collections.deque",
-                             "collections.defaultdict",
-                             "re.Pattern",
-                             "re.Match",
-                             "itertools.chain",
-                             "itertools.accumulate",
-                             "itertools.islice",
-                             "itertools.product",
-                             "itertools.repeat",
-                             "itertools.count",
-                             "itertools.cycle",
-                             "itertools.starmap",
-                             "itertools.takewhile",
-                             "itertools.dropwhile",
-                             "itertools.zip_longest",
-                             "itertools.pairwise",
-                             "itertools.groupby",
-                             "itertools.combinations",
-                             "itertools.combinations_with_replacement",
-                             "itertools.permutations",
-                             "itertools.compress",
-                             "itertools.filterfalse",
-                             "functools.partial",
-                             "types.GenericAlias",
-                             "types.UnionType",
-                             "types.SimpleNamespace",
-                             "torch.Size",
-                             "torch.device",
-                             "torch.dtype",
-                             "torch.finfo",
-                             "torch.iinfo",
-                             "operator.itemgetter",
-                             "operator.attrgetter",
-                             "operator.methodcaller",
-                             "_struct.Struct"}) {
-      Ref type_object = import_object(path);
-      if (type_object) plain.insert(reinterpret_cast<PyTypeObject*>(type_object.release()));
-      clear_error();
-    }
-    for (PyObject* example : {PyList_New(0), PyDict_New(), PySet_New(nullptr), PyTuple_New(0),
-                              PyUnicode_FromString("ab"), PyUnicode_FromString("\u00e9"), PyBytes_FromString("ab"),
-                              PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "i", 1)}) {
-      Ref container = Ref::made(example);
-      Ref iterator = Ref::made(PyObject_GetIter(container.get()));
-      plain.insert(iterator.type());
-    }
-    Ref dict = Ref::made(PyDict_New());
-    Ref empty_list = Ref::made(PyList_New(0));
-    Ref backwards = Ref::made(PyObject_CallMethod(empty_list.get(), "__reversed__", nullptr));
-    plain.insert(backwards.type());
-    for (const char* view : {"values", "items"}) {
-      Ref items = Ref::made(PyObject_CallMethod(dict.get(), view, nullptr));
-      Ref iterator = Ref::made(PyObject_GetIter(items.get()));
-      plain.insert(iterator.type());
-    }
-    return found;
-  });
-}
-
-bool is_plain_builtin_type(PyTypeObject* type) noexcept {
-  const std::unordered_set<PyTypeObject*>& plain_types = plain_builtin_types();  // load_rules() has made them
-  const bool is_exception = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
-  return plain_types.count(type) > 0 || (is_exception && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE));
 }
 
 }  // namespace minidynamo

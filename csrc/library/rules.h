@@ -1,50 +1,12 @@
-// What the tracer knows about callables that are not plain Python functions to be traced. The table is data: rules.def.
+// The table of what is known about callables: rules.def.
 #pragma once
-#include <climits>
-
-#include "library/frame_readers.h"
-#include "model/call.h"
 
 namespace minidynamo {
-
-struct Rule {
-  enum class Kind : uint8_t {
-    Pure,            // executed natively; its result depends on its arguments alone, and it changes at most those
-    State,           // tells a state of the process (C functions only): executed, and guarded by its result
-    TorchRead,       // tells a state of torch that every entry is guarded by (TorchState): executed
-    Machine,         // tells what the machine has, which stays while the process runs: executed
-    Compares,        // as Pure, and compares or hashes its arguments, or what they hold
-    Operator,        // a function of the operator module: a graph node if a fake is among its arguments, else as Pure
-    TensorFunction,  // a graph node if a fake is among the arguments or the result
-    TensorMethod,    // the same, as a call_method
-    TensorData,      // makes a tensor from data: executed for real, recorded
-    TorchState,      // changes thread-local torch state: executed, recorded, restored at the end of the trace
-    Leaf,            // a Python function of torch: executed natively as one node
-    Inline,          // trace its __wrapped__ (cached functions)
-    Special,         // has a handler
-    OwnFrame,        // looks at the frame that calls it: ends the trace, and that frame runs as it is
-    Refuse,          // ends the trace
-  };
-  using Handler = Ref (*)(Tracer&, PyObject* callable, const Arguments&);
-  Kind kind;
-  Handler handler = nullptr;
-  BreakReason reason = BreakReason::UnknownFunction;  // Refuse: the reason, and what happens in words
-  const char* detail = nullptr;
-  FrameUse frame_use = FrameUse::None;  // OwnFrame: at what
-  int sees_nothing_from = INT_MAX;      // OwnFrame: given so many arguments, it looks at these alone
-};
 
 // Reads the table, which may import modules: to be called before a trace starts.
 void load_rules();
 
-// The rule for a callable; null if there is none.
-const Rule* find_rule(PyObject* callable);
-Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Arguments& arguments);
-
 // Calls of objects of this type are calls of their __wrapped__.
 void trace_through_wrapped(PyTypeObject* type);
-
-// Builtin types all of whose methods compute from their arguments alone (str, list, dict, re.Pattern...).
-bool is_plain_builtin_type(PyTypeObject* type) noexcept;
 
 }  // namespace minidynamo

@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <string_view>
 
-#include "model/attribute.h"
-#include "model/operator.h"
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "model/native_call.h"
 #include "python/dict_version.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "world/class_lookup.h"
+#include "world/enter.h"
 #include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/pin.h"
 
 namespace minidynamo {
 
@@ -43,12 +48,11 @@ Ref typing_caller(Tracer& tracer, PyObject*, const Arguments& arguments) {
   for (; frame && depth > 0; --depth) frame = frame->caller;
   if (!frame) return tracer.give_up(BreakReason::FrameIntrospection, "the frame stack is read");
   static PyObject* const name = interned("__name__");
-  Source* globals = tracer.outside.namespace_source(tracer, frame->globals.get());
+  Source* globals = namespace_source(tracer, frame->globals.get());
   if (!globals) return nullptr;
   PyObject* raw = PyDict_GetItemWithError(frame->globals.get(), name);
-  if (raw) return tracer.outside.enter(tracer, tracer.guards.child(globals, Access::DictItem, name, -1, raw));
-  tracer.guards.add_missing(globals, Access::DictItem, name, -1, tracer.origin());
-  return Ref::made(PyUnicode_FromString("__main__"));
+  Ref module = load_part(tracer, globals, Access::DictItem, name, raw);
+  return module || PyErr_Occurred() ? module : Ref::made(PyUnicode_FromString("__main__"));
 }
 
 Ref file_system_path(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
@@ -73,7 +77,7 @@ Ref make_reference(Tracer& tracer, PyObject* callable, const Arguments& argument
   const size_t count = arguments.values.size();
   PyObject* object = count ? arguments.values[0].get() : nullptr;
   if (count < 1 || count > 2 || arguments.keyword_names || is_fake(object) ||
-      !(tracer.outside.source_of(object) || PyType_Check(object)) || tracer.outside.is_opaque(object))
+      !(tracer.world.source_of(object) || PyType_Check(object)) || tracer.world.is_opaque(object))
     return tracer.give_up(BreakReason::UnknownClass, "an instance of weakref.ReferenceType is made");
   Ref made = Ref::steal(PyObject_Call(callable, arguments.positional().get(), nullptr));
   if (made) tracer.kept_for_identity.push_back(made);  // so that no callback is called
@@ -82,14 +86,7 @@ Ref make_reference(Tracer& tracer, PyObject* callable, const Arguments& argument
 
 // A weak reference from before the trace: what it leads to, or that this is gone, is guarded.
 Ref reference_call(Tracer& tracer, PyObject* reference, const Arguments& arguments) {
-  Source* source = tracer.outside.source_of(reference);
-  if (!arguments.values.empty()) return call_natively(tracer, reference, arguments);
-  PyObject* referent = PyWeakref_GET_OBJECT(reference);
-  if (!source) return Ref::borrow(referent);  // made in the trace
-  if (referent != Py_None)
-    return tracer.outside.enter(tracer, tracer.guards.child(source, Access::Referent, nullptr, -1, referent));
-  tracer.guards.add_missing(source, Access::Referent, nullptr, -1, tracer.origin());
-  return Ref::none();
+  return arguments.values.empty() ? referent_of(tracer, reference) : call_natively(tracer, reference, arguments);
 }
 
 }  // namespace special

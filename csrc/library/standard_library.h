@@ -1,7 +1,9 @@
 // Handlers of rules for C functions of the standard library, and for calls of its objects: what they read is guarded,
 // what they would do natively with outside objects is done step by step.
 #pragma once
-#include "model/call.h"
+
+#include "model/arguments.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

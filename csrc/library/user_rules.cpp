@@ -7,13 +7,17 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "model/operator.h"
+#include "model/arguments.h"
+#include "model/rule.h"
 #include "model/tensor_call.h"
+#include "model/upward.h"
 #include "python/bound_method.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "world/code_origin.h"
+#include "world/enter.h"
 #include "world/known_types.h"
+#include "world/types.h"
 
 namespace minidynamo {
 namespace {
@@ -77,8 +81,8 @@ Ref call_in_graph(Tracer& tracer, PyObject* callable, const Arguments& arguments
 // Fit to be handed to code that runs for real while tracing, and as a condition of an entry.
 bool is_known_constant(Tracer& tracer, PyObject* object) {
   if (is_constant(object)) return true;
-  Source* source = tracer.outside.source_of(object);
-  if (!source || is_fake(object) || tracer.outside.stand_in(object) || source->value.get() != object) return false;
+  Source* source = tracer.world.source_of(object);
+  if (!source || is_fake(object) || tracer.world.stand_in(object) || source->value.get() != object) return false;
   if (tracer.effects.has_writes(object)) return false;
   tracer.guards.add(source, GuardKind::Identity, tracer.origin());
   return true;
@@ -95,7 +99,7 @@ Ref call_assumed_constant(Tracer& tracer, PyObject* callable, const Arguments& a
   Ref result;
   {
     TensorTraceSuspended suspended;
-    Tracer::Native native(tracer);
+    NativeScope native;
     std::vector<PyObject*> values = {nullptr};
     for (const Ref& value : arguments.values) values.push_back(value.get());
     result = Ref::steal(PyObject_Vectorcall(callable, values.data() + 1,
@@ -103,7 +107,7 @@ Ref call_assumed_constant(Tracer& tracer, PyObject* callable, const Arguments& a
                                             arguments.keyword_names));
   }
   if (!result || tracer.broken() || is_constant(result.get())) return result;
-  return tracer.outside.enter(tracer, tracer.guards.kept(result.get(), qualified_name(callable) + "()"));
+  return enter(tracer, tracer.guards.kept(result.get(), qualified_name(callable) + "()"));
 }
 
 const Rule* rule_of(UserRule rule) noexcept {
@@ -189,8 +193,7 @@ bool is_skipped_file(PyObject* filename) {
   if (!path.starts_with('<') && !path.starts_with('/'))
     if (const auto absolute = std::filesystem::absolute(path, failed); !failed)
       path = absolute.lexically_normal().string();
-  std::optional<Tracer::Native> native;  // a namespace package's __path__ is Python code
-  if (Tracer* tracer = Tracer::current()) native.emplace(*tracer);
+  NativeScope native;                                      // a namespace package's __path__ is Python code
   const std::vector<SkipRule> rules = code_rules().files;  // another thread may set others
   for (const SkipRule& rule : rules)
     if (matches(rule, path)) return true;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "library/rules.h"
+#include "model/rule.h"
 
 namespace minidynamo {
 
@@ -40,13 +40,6 @@ struct SkipRule {
 };
 void set_skip_rules(std::vector<SkipRule> rules);
 bool is_skipped_code(PyCodeObject* code);
-
-// Why a Python function is neither to be captured nor traced into.
-struct KeptOut {
-  BreakReason reason;
-  std::string detail;
-};
-std::optional<KeptOut> kept_out(PyObject* function);
 
 // Whether everything that a call of the function does is to run uncaptured (torch.compiler.disable; minidynamo.disable
 // sees to that itself).

@@ -5,13 +5,16 @@
 
 #include <utility>
 
+#include "model/abstract.h"
+#include "model/arguments.h"
 #include "model/attribute.h"
-#include "model/call.h"
-#include "model/operator.h"
+#include "model/native_call.h"
 #include "model/tensor_call.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
-#include "trace/object_end.h"
+#include "world/address_text.h"
+#include "world/class_lookup.h"
+#include "world/native_code.h"
 
 namespace minidynamo {
 namespace {
@@ -62,7 +65,7 @@ Ref copy_with_entered_parts(Tracer& tracer, PyObject* exception) {
 }  // namespace
 
 bool is_exception_from_outside(Tracer& tracer, PyObject* object) noexcept {
-  return PyExceptionInstance_Check(object) && tracer.outside.source_of(object);
+  return PyExceptionInstance_Check(object) && tracer.world.source_of(object);
 }
 
 Ref text_of_exception(Tracer& tracer, PyObject* exception, const char* method_name) {

@@ -1,12 +1,11 @@
 #include "model/generator.h"
 
-#include "model/attribute.h"
-#include "model/call.h"
-#include "model/operator.h"
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "model/upward.h"
 #include "python/cached.h"
 #include "python/handled_exception.h"
 #include "python/out_of_memory.h"
-#include "trace/interpreter.h"
 
 namespace minidynamo {
 namespace {

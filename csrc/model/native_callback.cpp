@@ -3,6 +3,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "model/abstract.h"
+#include "model/arguments.h"
 #include "python/bound_method.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"

@@ -2,7 +2,8 @@
 // the tracer's back, where no rule sees them. They are wrapped, so that each call comes back to it. Python functions
 // need no wrapper: they come back through the frame hook.
 #pragma once
-#include "model/call.h"
+
+#include "model/arguments.h"
 
 namespace minidynamo {
 

@@ -1,5 +1,6 @@
 #include "model/reported_type.h"
 
+#include "model/arguments.h"
 #include "model/generator.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"

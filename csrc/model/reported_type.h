@@ -3,7 +3,9 @@
 // A traced generator stands for a generator, an in-trace iterator for an outside one of some type. Their own types have
 // the names and those methods that can be followed; what else the real type has cannot be answered, and is a break.
 #pragma once
-#include "model/call.h"
+
+#include "model/arguments.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

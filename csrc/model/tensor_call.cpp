@@ -4,8 +4,8 @@
 #include <chrono>
 #include <unordered_set>
 
-#include "model/attribute.h"
-#include "model/operator.h"
+#include "model/arguments.h"
+#include "model/descriptor.h"
 #include "model/tensor_names.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
@@ -13,7 +13,12 @@
 #include "python/scoped_value.h"
 #include "python/type_version.h"
 #include "tensor/operator_warnings.h"
+#include "world/class_lookup.h"
+#include "world/enter.h"
+#include "world/identity.h"
 #include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/types.h"
 
 namespace minidynamo {
 namespace {
@@ -85,7 +90,7 @@ Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& ar
     values.push_back(value.get());
   }
   const size_t count = arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET;
-  Tracer::Native native(tracer);
+  NativeScope native;
   auto run = [&](OperatorWarnings::As as) {
     const OperatorWarnings warnings(as);
     return Ref::steal(kind == NodeKind::CallMethod
@@ -108,17 +113,16 @@ bool is_written(const Tracer& tracer, PyObject* fake) {
 }
 
 Ref enter_fact(Tracer& tracer, PyObject* fake, TensorFact fact) {
-  Source* source = tracer.outside.source_of(fake);
+  Source* source = tracer.world.source_of(fake);
   Ref raw = tensor_fact(source->value.get(), fact);
   if (!raw) return nullptr;
-  return tracer.outside.enter(
-      tracer, tracer.guards.child(source, Access::TensorFact, nullptr, static_cast<int32_t>(fact), raw.get()));
+  return load_part(tracer, source, Access::TensorFact, nullptr, raw.get(), static_cast<int32_t>(fact));
 }
 
 // A fact of one tensor. Of one from outside it is asked of the real one, and guarded; what the trace made has its own,
 // which may follow from those of the tensors that it is a view of.
 Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
-  const bool is_outside = tracer.outside.source_of(tensor) != nullptr;
+  const bool is_outside = tracer.world.source_of(tensor) != nullptr;
   auto unknown = [&] {
     return tracer.give_up(BreakReason::TensorAttribute,
                           std::string("the trace cannot know a tensor's ") + (tensor_fact_text(fact) + 1));
@@ -126,7 +130,7 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
   switch (fact) {
     case TensorFact::StorageOffset: {
       const void* storage = storage_of_fake(tensor);
-      for (PyObject* fake : tracer.outside.fakes())
+      for (PyObject* fake : tracer.world.fakes())
         if (shares_storage(fake, storage) && !enter_fact(tracer, fake, fact)) return nullptr;
       return tensor_fact(tensor, fact);  // with what in-place operators made of it
     }
@@ -140,7 +144,7 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
     }
     case TensorFact::BackwardHooks:
     case TensorFact::AccumulateHooks: {
-      Ref hooks = is_outside ? tensor_fact(tracer.outside.source_of(tensor)->value.get(), fact) : Ref::none();
+      Ref hooks = is_outside ? tensor_fact(tracer.world.source_of(tensor)->value.get(), fact) : Ref::none();
       if (!hooks.is(Py_None)) return unknown();
       return is_outside ? enter_fact(tracer, tensor, fact) : hooks;
     }
@@ -162,7 +166,7 @@ bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result) {
   if (!is_plain_tensor_class(Py_TYPE(result)))
     return tracer.give_up(BreakReason::UnsupportedTensor,
                           target_text(target) + " gives a " + Py_TYPE(result)->tp_name) != nullptr;
-  return !is_leaf_with_gradient(result) || tracer.outside.source_of(result) ||
+  return !is_leaf_with_gradient(result) || tracer.world.source_of(result) ||
          tracer.give_up(BreakReason::TensorAttributeWrite,
                         target_text(target) + " makes a tensor that requires a gradient") != nullptr;
 }
@@ -222,14 +226,6 @@ bool is_nested(PyObject* object) noexcept {
 }
 
 }  // namespace
-
-bool is_plain_tensor_class(PyTypeObject* type) {
-  static constinit Imported tensor_class{"torch.Tensor"};
-  static PyObject* const name = interned("__torch_function__");
-  static constinit Imported disabled{"torch._C._disabled_torch_function_impl"};
-  if (reinterpret_cast<PyObject*>(type) == tensor_class.get()) return true;
-  return class_attribute(type, name) == disabled.get();
-}
 
 bool has_fake(PyObject* object) {
   if (!is_nested(object)) return has_fake(object, nullptr);
@@ -330,10 +326,10 @@ Ref load_base(Tracer& tracer, PyObject* tensor, PyObject* name) {
   Ref is_view = load_tensor_fact(tracer, tensor, TensorFact::IsView);
   if (!is_view) return nullptr;
   if (is_view.is(Py_False)) return Ref::none();
-  Ref base = tracer.outside.source_of(tensor) ? Ref() : Ref::steal(PyObject_GetAttr(tensor, name));
+  Ref base = tracer.world.source_of(tensor) ? Ref() : Ref::steal(PyObject_GetAttr(tensor, name));
   clear_error();
   if (base && is_fake(base.get()) && tracer.graph.producer(base.get()) != kNoNode) {
-    if (!tracer.outside.source_of(base.get())) return base;
+    if (!tracer.world.source_of(base.get())) return base;
     Ref base_is_view = load_tensor_fact(tracer, base.get(), TensorFact::IsView);
     if (!base_is_view || base_is_view.is(Py_False)) return base_is_view ? base : Ref();
   }
@@ -342,15 +338,13 @@ Ref load_base(Tracer& tracer, PyObject* tensor, PyObject* name) {
 
 // Attributes that users put on tensors; null Ref without a Python error: there is none.
 Ref load_own_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
-  Source* source = tracer.outside.source_of(tensor);
+  Source* source = tracer.world.source_of(tensor);
   Ref dict = Ref::steal(PyObject_GenericGetDict(source ? source->value.get() : tensor, nullptr));
   if (!dict) return nullptr;
   PyObject* raw = PyDict_GetItemWithError(dict.get(), name);
   if (!source || PyErr_Occurred()) return Ref::borrow(raw);
   Source* own = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, dict.get());
-  if (raw) return tracer.outside.enter(tracer, tracer.guards.child(own, Access::DictItem, name, -1, raw));
-  tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());
-  return nullptr;
+  return load_part(tracer, own, Access::DictItem, name, raw);
 }
 
 // What Python gives for an attribute of a fake that stands for what operators make of it (x.T, x.real, x.data).
@@ -359,7 +353,7 @@ Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   tracer.take_impure();
   Ref value;
   {
-    Tracer::Native native(tracer);
+    NativeScope native;
     value = Ref::steal(PyObject_GetAttr(tensor, name));
   }
   if (tracer.broken()) return nullptr;
@@ -434,7 +428,7 @@ bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, Py
   // Attributes of the user's own on a tensor that the trace made; what torch defines changes the tensor itself.
   Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
   if (!attribute && PyErr_Occurred()) return false;
-  if (attribute || tracer.outside.source_of(tensor))
+  if (attribute || tracer.world.source_of(tensor))
     return tracer.give_up(BreakReason::TensorAttributeWrite,
                           std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
   return tracer.give_up(BreakReason::TensorAttributeWrite,

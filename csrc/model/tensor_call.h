@@ -1,6 +1,8 @@
 // Calls that become graph nodes.
 #pragma once
-#include "model/call.h"
+
+#include "model/arguments.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 
@@ -19,9 +21,6 @@ Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_
 Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& arguments);
 // Changes thread-local torch state (grad mode, autocast): executed, restored when the trace ends, and recorded.
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments);
-
-// Whether operators treat tensors of a class as plain ones: it has no __torch_function__ that has a say (nn.Parameter).
-bool is_plain_tensor_class(PyTypeObject* type);
 
 Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name);
 bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value);

@@ -2,9 +2,11 @@
 #include "model/tensor_index.h"
 
 #include "guard/constants.h"
-#include "model/attribute.h"
-#include "model/operator.h"
+#include "model/abstract.h"
 #include "python/out_of_memory.h"
+#include "world/class_lookup.h"
+#include "world/native_code.h"
+#include "world/types.h"
 
 namespace minidynamo {
 namespace {

@@ -9,8 +9,7 @@
 #include "emit/rebuild.h"
 #include "guard/access_kinds.h"
 #include "guard/constants.h"
-#include "model/attribute.h"
-#include "model/call.h"
+#include "model/instance_dict.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
@@ -50,7 +49,7 @@ class EffectPlanner {
   bool plan() {
     for (const Effect& effect : tracer_.effects.effects())
       if (!std::visit([&](const auto& made) { return plan_effect(made); }, effect)) return false;
-    for (const StandIn& stand_in : tracer_.outside.stand_ins())
+    for (const StandIn& stand_in : tracer_.world.stand_ins())
       if (!values_.is_written(stand_in) && !plan_container(stand_in)) return false;
     return true;
   }
@@ -72,7 +71,7 @@ class EffectPlanner {
       set = "builtins.setattr", remove = "builtins.delattr";
     } else if (PyType_Check(object)) {
       set = "builtins.type.__setattr__", remove = "builtins.type.__delattr__";
-    } else if (tracer_.outside.stand_in(object) && !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
+    } else if (tracer_.world.stand_in(object) && !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
       return refused("an attribute of a builtin container is set");
     }
     if (write.value) {

@@ -1,6 +1,7 @@
 // The writes that a trace made to outside objects, as steps that make them for real.
 #pragma once
 #include "plan/values.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

@@ -7,11 +7,13 @@
 #include "bytecode/op_facts.h"
 #include "emit/resume.h"
 #include "library/frame_readers.h"
+#include "model/arguments.h"
 #include "model/generator.h"
+#include "model/object_end.h"
+#include "model/rule.h"
 #include "plan/effects.h"
 #include "plan/values.h"
 #include "python/out_of_memory.h"
-#include "trace/object_end.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
@@ -171,7 +173,7 @@ class BreakPlanner {
   PyObject* held_by_slot(const Frame& frame, size_t slot) const {
     PyObject* object = frame.slots[slot].get();
     const bool is_untouched = (slot < frame.untouched.size() && frame.untouched[slot].raw) || frame.untouched_in(slot);
-    const Source* source = object && !is_untouched ? tracer_.outside.source_of(object) : nullptr;
+    const Source* source = object && !is_untouched ? tracer_.world.source_of(object) : nullptr;
     if (is_untouched || source) {
       if (!frame.is_of_resume_function()) return nullptr;
       return source ? source->value.get() : object ? object : frame.untouched[slot].raw;

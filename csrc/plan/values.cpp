@@ -2,10 +2,9 @@
 
 #include "emit/rebuild.h"
 #include "library/contextvars.h"
-#include "library/rules.h"
-#include "model/call.h"
 #include "model/generator.h"
 #include "model/native_callback.h"
+#include "model/object_end.h"
 #include "model/reported_type.h"
 #include "python/bound_method.h"
 #include "python/iterators.h"
@@ -16,10 +15,11 @@
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "tensor/tensor_facts.h"
-#include "trace/interpreter.h"
-#include "trace/object_end.h"
+#include "world/enter.h"
 #include "world/external_iterator.h"
 #include "world/known_types.h"
+#include "world/scope.h"
+#include "world/types.h"
 
 namespace minidynamo {
 namespace {
@@ -122,7 +122,7 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
     else
       passed.push_back(
           !is_tensor(held) && !is_constant(held) &&
-          (frame.has_untouched(slot) || tracer_.outside.source_of(held) || is_planned(held) || end_may_be_seen(held)));
+          (frame.has_untouched(slot) || tracer_.world.source_of(held) || is_planned(held) || end_may_be_seen(held)));
   }
   return passed;
 }
@@ -173,7 +173,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     PyObject* keywords = cache->keywords ? cache->keywords.get() : Py_None;
     return call(call_with_callable(), {cache->callable.get(), cache->positional.get(), keywords});
   }
-  if (Source* source = tracer_.outside.source_of(object)) return outside_value(object, source);
+  if (Source* source = tracer_.world.source_of(object)) return outside_value(object, source);
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
   if (is_numpy_scalar(object)) {  // a new one each time
@@ -404,7 +404,7 @@ ValueId ValuePlanner::sequence_of_constants(PyObject* object) {
   if (!PyList_CheckExact(object) || PyList_GET_SIZE(object) < kLong) return kNoValue;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) {
     PyObject* item = PyList_GET_ITEM(object, i);
-    if (!is_constant(item) || values_.count(item) || tracer_.outside.source_of(item) || holds_identity(item))
+    if (!is_constant(item) || values_.count(item) || tracer_.world.source_of(item) || holds_identity(item))
       return kNoValue;
   }
   Ref items = Ref::made(PyList_AsTuple(object));
@@ -475,7 +475,7 @@ bool ValuePlanner::is_template(PyObject* set) const {
   Py_hash_t hash;
   while (_PySet_NextEntry(set, &position, &item, &hash))
     if (holds_identity(item) || tracer_.classes.has(item) ||
-        !(is_constant(item) || (tracer_.outside.source_of(item) && is_guarded_by_identity(item))))
+        !(is_constant(item) || (tracer_.world.source_of(item) && is_guarded_by_identity(item))))
       return false;
   return true;
 }
@@ -514,7 +514,7 @@ ValueId ValuePlanner::cell(PyObject* object) {
 
 // The names of a module, as the functions defined there have them.
 ValueId ValuePlanner::names(PyObject* globals) {
-  Source* known = tracer_.outside.source_of(globals);
+  Source* known = tracer_.world.source_of(globals);
   return live(known ? known : tracer_.guards.pinned(globals, "G"));
 }
 
@@ -665,8 +665,8 @@ ValueId ValuePlanner::list_iterator(PyObject* object) {
 // Made over the dict again, so that it notices changes of its size.
 ValueId ValuePlanner::dict_iterator(PyObject* object) {
   const DictIteration at = look_at_dict_iterator(object);
-  StandIn* stand_in = at.dict ? tracer_.outside.stand_in(at.dict) : nullptr;
-  const bool is_written = stand_in && stand_in->filled && tracer_.outside.is_changed(*stand_in);
+  StandIn* stand_in = at.dict ? tracer_.world.stand_in(at.dict) : nullptr;
+  const bool is_written = stand_in && stand_in->filled && tracer_.world.is_changed(*stand_in);
   if (is_written && tracer_.effects.has_calls())
     return refuse("an iterator over a dict that changed outlives a call of a cached function");
   if (!at.dict) return reduced(object);
@@ -717,7 +717,7 @@ ValueId ValuePlanner::generator(PyObject* object) {
 }
 
 void ValuePlanner::is_written_to(PyObject* object) {
-  const Source* source = tracer_.outside.source_of(object);
+  const Source* source = tracer_.world.source_of(object);
   if (source && source->access != Access::Pinned) written_objects_.insert(object);
 }
 
@@ -727,13 +727,12 @@ void ValuePlanner::keep_written_apart() {
     std::vector<Source*> written, others;
   };
   // What was changed and changed back looks as it was at the end, but not to what read it in between.
-  for (const StandIn& stand_in : tracer_.outside.stand_ins())
+  for (const StandIn& stand_in : tracer_.world.stand_ins())
     if (stand_in.filled && may_have_been_changed(stand_in)) is_written_to(stand_in.object.get());
   std::unordered_map<PyTypeObject*, Group> groups;
-  for (PyObject* object : written_objects_)
-    groups[Py_TYPE(object)].written.push_back(tracer_.outside.source_of(object));
+  for (PyObject* object : written_objects_) groups[Py_TYPE(object)].written.push_back(tracer_.world.source_of(object));
   if (groups.empty()) return;
-  tracer_.outside.each_known([&](PyObject* object, Source* source) {
+  tracer_.world.each_known([&](PyObject* object, Source* source) {
     const auto group = groups.find(Py_TYPE(object));
     if (group != groups.end() && source->access != Access::Pinned && !written_objects_.count(object))
       group->second.others.push_back(source);
@@ -752,7 +751,7 @@ bool ValuePlanner::gather(std::vector<Source*>& inputs) {
       calls += !node.sets_mode;
       continue;
     }
-    Source* source = tracer_.outside.source_of(node.example.get());
+    Source* source = tracer_.world.source_of(node.example.get());
     if (static_cast<size_t>(node.input) >= inputs.size()) inputs.resize(node.input + 1);
     inputs[node.input] = source;
   }
@@ -770,9 +769,9 @@ bool ValuePlanner::gather(std::vector<Source*>& inputs) {
     if (slots.size() > 1) tracer_.guards.storages(slots, std::move(written));
   }
   tracer_.guards.distinct(std::move(slots));
-  if (tracer_.outside.all_told_apart().size() > 1) {
+  if (tracer_.world.all_told_apart().size() > 1) {
     std::vector<uint32_t> different;
-    for (Source* source : tracer_.outside.all_told_apart()) different.push_back(tracer_.guards.gather(source));
+    for (Source* source : tracer_.world.all_told_apart()) different.push_back(tracer_.guards.gather(source));
     tracer_.guards.distinct(std::move(different));
   }
   for (const auto& [value, source] : live_) plan_.steps[value].index = tracer_.guards.gather(source);

@@ -56,4 +56,10 @@ std::string take_error_text() {
   return error.has_message ? error.type + ": " + error.message : error.type;
 }
 
+std::nullptr_t attribute_error(PyObject* object, PyObject* name) {
+  PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", Py_TYPE(object)->tp_name, name);
+  add_attribute_context(object, name);
+  return nullptr;
+}
+
 }  // namespace minidynamo

@@ -22,4 +22,7 @@ void add_name_context(PyObject* name) noexcept;
 // "TypeError: message"
 std::string take_error_text();
 
+// "'Foo' object has no attribute 'name'", with its context.
+std::nullptr_t attribute_error(PyObject* object, PyObject* name);
+
 }  // namespace minidynamo

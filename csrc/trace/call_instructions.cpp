@@ -1,7 +1,8 @@
 #include "trace/call_instructions.h"
 
-#include "model/call.h"
-#include "model/operator.h"
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "world/native_code.h"
 
 namespace minidynamo {
 Ref call_instruction(Tracer& tracer, Frame& frame, int32_t count) {

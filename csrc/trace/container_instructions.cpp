@@ -1,11 +1,14 @@
 #include "trace/container_instructions.h"
 
-#include "model/attribute.h"
-#include "model/call.h"
+#include "model/abstract.h"
 #include "model/exception_text.h"
 #include "model/generator.h"
-#include "model/operator.h"
 #include "python/type_version.h"
+#include "world/address_text.h"
+#include "world/class_lookup.h"
+#include "world/enter.h"
+#include "world/identity.h"
+#include "world/native_code.h"
 
 namespace minidynamo {
 Ref build_sequence(Tracer& tracer, Frame& frame, int32_t count, bool is_tuple) {
@@ -13,7 +16,7 @@ Ref build_sequence(Tracer& tracer, Frame& frame, int32_t count, bool is_tuple) {
   Ref built = Ref::made(is_tuple ? PyTuple_New(count) : PyList_New(count));
   for (int32_t i = count - 1; i >= 0; --i) {
     Ref item = frame.pop();
-    if (!tracer.outside.fill_if_stand_in(tracer, item.get())) ok = false;
+    if (!fill_if_stand_in(tracer, item.get())) ok = false;
     if (is_tuple)
       PyTuple_SET_ITEM(built.get(), i, item.release());
     else
@@ -38,7 +41,7 @@ Ref build_map(Tracer& tracer, Frame& frame, int32_t count) {
   Ref built = Ref::made(PyDict_New());
   for (int32_t i = count; i > 0 && ok; --i) {
     guard_as_key(tracer, built.get(), frame.top(2 * i).get());
-    ok = tracer.outside.fill_if_stand_in(tracer, frame.top(2 * i - 1).get()) &&
+    ok = fill_if_stand_in(tracer, frame.top(2 * i - 1).get()) &&
          PyDict_SetItem(built.get(), frame.top(2 * i).get(), frame.top(2 * i - 1).get()) == 0 && !tracer.broken();
   }
   for (int32_t i = 0; i < 2 * count; ++i) frame.pop();
@@ -51,8 +54,7 @@ Ref build_const_key_map(Tracer& tracer, Frame& frame, int32_t count) {
   Ref built = Ref::made(PyDict_New());
   for (int32_t i = 0; i < count && ok; ++i) {
     PyObject* item = frame.top(count - i).get();
-    ok = tracer.outside.fill_if_stand_in(tracer, item) &&
-         PyDict_SetItem(built.get(), PyTuple_GET_ITEM(keys.get(), i), item) == 0;
+    ok = fill_if_stand_in(tracer, item) && PyDict_SetItem(built.get(), PyTuple_GET_ITEM(keys.get(), i), item) == 0;
   }
   for (int32_t i = 0; i < count; ++i) frame.pop();
   return ok ? std::move(built) : Ref();
@@ -126,7 +128,7 @@ bool unpack(Tracer& tracer, Frame& frame, PyObject* iterable, int32_t before, in
 }
 
 bool fill_target(Tracer& tracer, Frame& frame, int32_t depth) {
-  return tracer.outside.fill_if_stand_in(tracer, frame.top(depth).get());
+  return fill_if_stand_in(tracer, frame.top(depth).get());
 }
 
 bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {

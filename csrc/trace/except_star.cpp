@@ -3,12 +3,14 @@
 #include "trace/except_star.h"
 
 #include "library/builtins.h"
-#include "model/attribute.h"
-#include "model/call.h"
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "model/native_call.h"
 #include "python/handled_exception.h"
 #include "python/out_of_memory.h"
 #include "trace/container_instructions.h"
 #include "trace/exceptions.h"
+#include "world/class_lookup.h"
 
 namespace minidynamo {
 namespace {
@@ -27,7 +29,7 @@ Ref group_of(PyObject* exceptions) {
 // group is from before it.
 bool guard_group(Tracer& tracer, PyObject* exception) {
   if (!is_group(exception)) return true;
-  if (tracer.outside.source_of(exception))
+  if (tracer.world.source_of(exception))
     return tracer.give_up(BreakReason::ExceptStar, "an exception group from before the trace is split") != nullptr;
   static PyObject* const names[] = {interned("derive"), interned("__notes__")};
   for (PyObject* name : names) lookup_in_class(tracer, Py_TYPE(exception), name);
@@ -146,11 +148,11 @@ bool is_part_of(PyObject* exception, PyObject* original) noexcept {
 }
 
 Ref exception_to_raise(Tracer& tracer, PyObject* original, PyObject* raised) {
-  bool any = false, any_outside = tracer.outside.source_of(original) && is_group(original);
+  bool any = false, any_outside = tracer.world.source_of(original) && is_group(original);
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(raised); ++i) {
     PyObject* one = PyList_GET_ITEM(raised, i);
     any |= one != Py_None;
-    any_outside |= tracer.outside.source_of(one) && one != Py_None && is_group(original);
+    any_outside |= tracer.world.source_of(one) && one != Py_None && is_group(original);
   }
   if (!any) return Ref::none();
   if (!is_group(original)) return Ref::borrow(PyList_GET_ITEM(raised, 0));  // one clause at most has run

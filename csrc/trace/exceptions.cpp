@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "model/attribute.h"
-#include "model/call.h"
-#include "model/operator.h"
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "model/object_end.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
-#include "trace/object_end.h"
+#include "world/class_lookup.h"
 
 namespace minidynamo {
 namespace {
@@ -34,7 +34,7 @@ Ref traceback_of(PyObject* exception) {
 
 // An exception from before the trace would be changed by raising it: its traceback and context.
 bool is_outside_exception(Tracer& tracer, PyObject* exception) {
-  if (!tracer.outside.source_of(exception) || !PyExceptionInstance_Check(exception)) return false;
+  if (!tracer.world.source_of(exception) || !PyExceptionInstance_Check(exception)) return false;
   tracer.give_up(BreakReason::Exception, "an exception from before the trace is raised again");
   return true;
 }
@@ -171,14 +171,5 @@ bool call_exit(Tracer& tracer, Frame& frame) {
   frame.push(std::move(suppressed));
   return true;
 }
-
-namespace {
-thread_local PyObject* handled_before = nullptr;
-}  // namespace
-
-HandledBefore::HandledBefore(PyObject* exception) noexcept : outer_(std::exchange(handled_before, exception)) {}
-HandledBefore::~HandledBefore() { handled_before = outer_; }
-
-bool was_handled_before(PyObject* exception) noexcept { return exception == handled_before; }
 
 }  // namespace minidynamo

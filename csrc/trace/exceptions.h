@@ -17,20 +17,6 @@ bool catches_exceptions_only(PyObject* type);
 // `except type`: whether the exception below it on the stack is one.
 bool check_match(Tracer& tracer, Frame& frame);
 
-// While one lives, a trace runs on this thread that began while this exception was being handled (borrowed; null or
-// None: there was none).
-class HandledBefore {
- public:
-  explicit HandledBefore(PyObject* exception) noexcept;
-  ~HandledBefore();
-  HandledBefore(const HandledBefore&) = delete;
-
- private:
-  PyObject* outer_;
-};
-// Whether an exception is the one that the innermost trace found being handled.
-bool was_handled_before(PyObject* exception) noexcept;
-
 // `with`: calls __enter__, leaving __exit__ below its result.
 bool before_with(Tracer& tracer, Frame& frame);
 // A with block ended with the exception on the stack: calls __exit__.

@@ -1,7 +1,10 @@
 #include "trace/imports.h"
 
-#include "model/attribute.h"
+#include "model/abstract.h"
 #include "python/out_of_memory.h"
+#include "world/enter.h"
+#include "world/pin.h"
+#include "world/scope.h"
 
 namespace minidynamo {
 namespace {
@@ -12,9 +15,9 @@ Ref imported_module(Tracer& tracer, const std::string& name) {
   Ref key = Ref::made(PyUnicode_InternFromString(name.c_str()));
   PyObject* module = PyDict_GetItemWithError(modules, key.get());
   if (!module || module == Py_None) return nullptr;
-  Source* source = tracer.outside.namespace_source(tracer, modules, "sys.modules");
+  Source* source = namespace_source(tracer, modules, "sys.modules");
   if (!source) return nullptr;
-  return tracer.outside.enter(tracer, tracer.guards.child(source, Access::DictItem, key.get(), -1, module));
+  return load_part(tracer, source, Access::DictItem, key.get(), module);
 }
 
 // Whether what `from package import names` asks for is there: a submodule may have to be imported for it.

@@ -1,25 +1,27 @@
 // The instruction loop. What an instruction means for objects is in operations, attributes and calls; what it does to
 // its frame is in variables, containers, exceptions and call_instructions; here is only the stack and control flow. One
 // case per neutral opcode, in the order of CPython's documentation of `dis`.
-#include "trace/interpreter.h"
-
-#include "model/attribute.h"
-#include "model/call.h"
+#include "model/abstract.h"
 #include "model/generator.h"
-#include "model/operator.h"
+#include "model/object_end.h"
+#include "model/upward.h"
 #include "python/handled_exception.h"
 #include "python/native_stack.h"
 #include "python/scoped_value.h"
 #include "trace/call_instructions.h"
-#include "trace/class_statement.h"
+#include "trace/class_body.h"
 #include "trace/container_instructions.h"
 #include "trace/except_star.h"
 #include "trace/exceptions.h"
 #include "trace/imports.h"
 #include "trace/match.h"
-#include "trace/object_end.h"
 #include "trace/variables.h"
+#include "world/enter.h"
 #include "world/external_iterator.h"
+#include "world/identity.h"
+#include "world/native_code.h"
+#include "world/pin.h"
+#include "world/scope.h"
 
 namespace minidynamo {
 
@@ -108,7 +110,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::STORE_GLOBAL: {
         Ref stored = frame.pop();
-        ok = tracer.outside.namespace_source(tracer, frame.globals.get());
+        ok = namespace_source(tracer, frame.globals.get());
         if (ok) tracer.effects.write(frame.globals.get(), name_at(frame, arg), stored.get());
         break;
       }
@@ -287,7 +289,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::LIST_APPEND: {
         Ref item = frame.pop();
-        ok = fill_target(tracer, frame, arg) && tracer.outside.fill_if_stand_in(tracer, item.get()) &&
+        ok = fill_target(tracer, frame, arg) && fill_if_stand_in(tracer, item.get()) &&
              PyList_Append(frame.top(arg).get(), item.get()) == 0;
         break;
       }
@@ -319,7 +321,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::MAP_ADD: {
         Ref item = frame.pop(), key = frame.pop();
         guard_as_key(tracer, frame.top(arg).get(), key.get());
-        ok = fill_target(tracer, frame, arg) && tracer.outside.fill_if_stand_in(tracer, item.get()) &&
+        ok = fill_target(tracer, frame, arg) && fill_if_stand_in(tracer, item.get()) &&
              PyDict_SetItem(frame.top(arg).get(), key.get(), item.get()) == 0 && !tracer.broken();
         break;
       }

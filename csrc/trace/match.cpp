@@ -1,9 +1,8 @@
 #include "trace/match.h"
 
 #include "library/builtins.h"
-#include "model/attribute.h"
-#include "model/call.h"
-#include "model/operator.h"
+#include "model/abstract.h"
+#include "model/arguments.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
 

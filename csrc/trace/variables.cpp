@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "bytecode/op_facts.h"
-#include "model/attribute.h"
+#include "model/object_end.h"
 #include "python/error_text.h"
 #include "python/type_version.h"
-#include "trace/interpreter.h"
-#include "trace/object_end.h"
+#include "world/enter.h"
+#include "world/scope.h"
 
 namespace minidynamo {
 namespace {
@@ -43,7 +43,7 @@ bool touch_operands(Tracer& tracer, Frame& frame, const Instruction& now) {
   const size_t first = frame.stack_top - stack_inputs(now);
   for (size_t i = waiting.size(); i-- > 0 && waiting[i].slot >= first;) {
     const Frame::UntouchedSlot entry = waiting[i];
-    Ref entered = tracer.outside.enter(tracer, entry.source);
+    Ref entered = enter(tracer, entry.source);
     if (!entered) return false;
     if (entry.local >= 0 && frame.untouched[entry.local].source == entry.source) {
       frame.forget_untouched(entry.local);
@@ -75,7 +75,7 @@ bool unbound_cell(const Frame& frame, int32_t index) {
 }
 
 bool store_cell(Tracer& tracer, PyObject* cell, PyObject* value) {
-  if (tracer.outside.source_of(cell)) {
+  if (tracer.world.source_of(cell)) {
     static PyObject* const contents = interned("cell_contents");
     tracer.effects.write(cell, contents, value);
     return true;
@@ -86,7 +86,7 @@ bool store_cell(Tracer& tracer, PyObject* cell, PyObject* value) {
 void copy_free_variables(Tracer& tracer, Frame& frame, int32_t count) {
   PyObject* function = frame.function.get();
   PyObject* closure = PyFunction_GET_CLOSURE(function);
-  Source* source = frame.is_root ? tracer.guards.function(function) : tracer.outside.source_of(function);
+  Source* source = frame.is_root ? tracer.guards.function(function) : tracer.world.source_of(function);
   Source* tuple = nullptr;
   if (source) {
     static PyObject* const name = interned("__closure__");
@@ -94,23 +94,10 @@ void copy_free_variables(Tracer& tracer, Frame& frame, int32_t count) {
   }
   for (int32_t i = 0; i < count; ++i) {
     PyObject* cell = PyTuple_GET_ITEM(closure, i);
-    if (tuple && !tracer.outside.source_of(cell))
-      tracer.outside.know(cell, tracer.guards.child(tuple, Access::Index, nullptr, i, cell));
+    if (tuple && !tracer.world.source_of(cell))
+      tracer.world.know(cell, tracer.guards.child(tuple, Access::Index, nullptr, i, cell));
     frame.local(frame.prepared->locals_count - count + i) = Ref::borrow(cell);
   }
-}
-
-Source* source_of_untouched(Tracer& tracer, Frame& frame, int32_t index) {
-  Untouched& waiting = frame.untouched[index];
-  if (!waiting.source) waiting.source = tracer.guards.local(index, local_name(frame, index), waiting.raw);
-  return waiting.source;
-}
-
-Ref touch_local(Tracer& tracer, Frame& frame, int32_t index) {
-  if (!frame.has_untouched(index)) return nullptr;
-  Source* source = source_of_untouched(tracer, frame, index);
-  frame.forget_untouched(index);
-  return tracer.outside.enter(tracer, source);
 }
 
 }  // namespace minidynamo

@@ -5,14 +5,6 @@
 
 namespace minidynamo {
 
-inline PyObject* name_at(const Frame& frame, int32_t index) noexcept {
-  return PyTuple_GET_ITEM(frame.prepared->bytecode.names.get(), index);
-}
-
-inline PyObject* local_name(const Frame& frame, int32_t index) noexcept {
-  return PyTuple_GET_ITEM(frame.prepared->bytecode.localsplus_names.get(), index);
-}
-
 // A local whose slot is empty; null with an UnboundLocalError if it has no value.
 Ref load_fast(Tracer& tracer, Frame& frame, int32_t index);
 

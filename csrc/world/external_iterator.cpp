@@ -1,6 +1,5 @@
 #include "world/external_iterator.h"
 
-#include "model/operator.h"
 #include "python/cached.h"
 #include "python/iterators.h"
 #include "python/out_of_memory.h"
@@ -16,6 +15,7 @@ struct OutsideIterator {
   Py_ssize_t taken_by_whole;  // of these, by an enumerate or zip that it is part of
   DictWalk walk;              // for the items taken so far, where they come from a dict
   bool ended, is_part;
+  EnterItem enter;
 };
 
 OutsideIterator* as_iterator(PyObject* object) noexcept { return reinterpret_cast<OutsideIterator*>(object); }
@@ -38,15 +38,15 @@ PyObject* iterator_next(PyObject* self) {
   }
   if (tracer->broken()) return nullptr;
   bool call_next = false;
-  if (Source* item = take_next_source(*tracer, self, call_next)) {
-    Ref entered = tracer->outside.enter(*tracer, item);
-    return entered && tracer->outside.fill_if_stand_in(*tracer, entered.get()) ? entered.release() : nullptr;
-  }
+  if (Source* item = take_next_source(*tracer, self, call_next)) return iterator->enter(*tracer, item).release();
   if (!call_next || iterator->ended) return nullptr;
   ++wholes_at_work;
-  Ref item = next_item(*tracer, iterator->inner);
+  Ref item = Ref::steal(Py_TYPE(iterator->inner)->tp_iternext(iterator->inner));
   --wholes_at_work;
-  if (!item && PyErr_Occurred()) return nullptr;
+  if (!item && PyErr_Occurred()) {
+    if (tracer->broken() || !PyErr_ExceptionMatches(PyExc_StopIteration)) return nullptr;
+    clear_error();
+  }
   note_advance(*tracer, iterator);
   iterator->ended = !item;
   return item.release();
@@ -94,50 +94,20 @@ PyTypeObject* type_for(PyTypeObject* original) noexcept {
   return nullptr;
 }
 
-// enumerate and zip, by what their __reduce__ says: (type, (iterator, count)) or (type, iterators[, strict]).
-Ref reduce(PyObject* iterator) {
+bool is_enumerate(PyObject* iterator) noexcept { return Py_IS_TYPE(iterator, &PyEnum_Type); }
+
+}  // namespace
+
+Ref parts_of_iterator(PyObject* iterator) {
   if (!Py_IS_TYPE(iterator, &PyEnum_Type) && !Py_IS_TYPE(iterator, &PyZip_Type)) return nullptr;
   Ref parts = Ref::steal(PyObject_CallMethod(iterator, "__reduce__", nullptr));
   clear_error();
   return parts && PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) == 2 ? parts : Ref();
 }
 
-bool is_enumerate(PyObject* iterator) noexcept { return Py_IS_TYPE(iterator, &PyEnum_Type); }
-
-}  // namespace
-
-bool can_follow_iterator(PyObject* iterator) {
-  if (is_dict_iterator(Py_TYPE(iterator))) return !is_stale_dict_iterator(iterator);
-  if (can_peek(Py_TYPE(iterator))) return true;
-  Ref parts = reduce(iterator);
-  if (!parts) return false;
-  PyObject* inner = PyTuple_GET_ITEM(parts.get(), 1);
-  const Py_ssize_t count = is_enumerate(iterator) ? 1 : PyTuple_GET_SIZE(inner);
-  for (Py_ssize_t i = 0; i < count; ++i)
-    if (!can_peek(Py_TYPE(PyTuple_GET_ITEM(inner, i)))) return false;
-  return true;
-}
-
-Ref enter_iterator(Tracer& tracer, Source* source) {
-  PyObject* raw = source->value.get();
-  PyTypeObject* type = type_for(Py_TYPE(raw));
+Ref make_external_iterator(Tracer& tracer, Source* source, Ref inner, EnterItem enter) {
+  PyTypeObject* type = type_for(Py_TYPE(source->value.get()));
   if (!type) return nullptr;
-  tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
-  Ref inner;
-  if (Ref parts = reduce(raw)) {
-    PyObject* arguments = PyTuple_GET_ITEM(parts.get(), 1);
-    Ref entered = Ref::made(PyTuple_New(PyTuple_GET_SIZE(arguments)));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
-      Source* part = tracer.guards.child(source, Access::IteratorPart, nullptr, static_cast<int32_t>(i),
-                                         PyTuple_GET_ITEM(arguments, i));
-      Ref item = tracer.outside.enter(tracer, part);
-      if (!item) return nullptr;
-      if (is_outside_iterator(item.get())) as_iterator(item.get())->is_part = true;
-      PyTuple_SET_ITEM(entered.get(), i, item.release());
-    }
-    inner = Ref::steal(PyObject_Call(PyTuple_GET_ITEM(parts.get(), 0), entered.get(), nullptr));
-    if (!inner) return nullptr;
-  }
   Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(OutsideIterator, type)));
   OutsideIterator* made = as_iterator(object.get());
   made->tracer = &tracer;
@@ -146,7 +116,22 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
   made->taken = made->taken_by_whole = 0;
   made->walk = {};
   made->ended = made->is_part = false;
+  made->enter = enter;
   return object;
+}
+
+void becomes_part(PyObject* iterator) noexcept { as_iterator(iterator)->is_part = true; }
+
+bool can_follow_iterator(PyObject* iterator) {
+  if (is_dict_iterator(Py_TYPE(iterator))) return !is_stale_dict_iterator(iterator);
+  if (can_peek(Py_TYPE(iterator))) return true;
+  Ref parts = parts_of_iterator(iterator);
+  if (!parts) return false;
+  PyObject* inner = PyTuple_GET_ITEM(parts.get(), 1);
+  const Py_ssize_t count = is_enumerate(iterator) ? 1 : PyTuple_GET_SIZE(inner);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (!can_peek(Py_TYPE(PyTuple_GET_ITEM(inner, i)))) return false;
+  return true;
 }
 
 bool is_outside_iterator(PyObject* object) noexcept { return Py_TYPE(object)->tp_iternext == entry<iterator_next>; }
@@ -168,9 +153,9 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
   PyObject* raw = iterator->source->value.get();
   if (PyObject* container = iterated_container(raw)) {
     // What the trace has done to the container would show in what comes next.
-    PyObject* replacement = tracer.outside.replacement_of(container);
-    StandIn* stand_in = replacement ? tracer.outside.stand_in(replacement) : nullptr;
-    if (stand_in && stand_in->filled && tracer.outside.is_changed(*stand_in)) {
+    PyObject* replacement = tracer.world.replacement_of(container);
+    StandIn* stand_in = replacement ? tracer.world.stand_in(replacement) : nullptr;
+    if (stand_in && stand_in->filled && tracer.world.is_changed(*stand_in)) {
       tracer.give_up(BreakReason::OutsideWrite,
                      "a container was changed while an iterator from before the call walks over it");
       return nullptr;

@@ -11,8 +11,15 @@ namespace minidynamo {
 // Whether iterators of the type can be followed: over lists, tuples, ranges and dicts, and enumerate() and zip() of
 // these.
 bool can_follow_iterator(PyObject* iterator);
-// The in-trace iterator for one. Null on a break.
-Ref enter_iterator(Tracer& tracer, Source* source);
+// Of enumerate and zip, what their __reduce__ says: (type, (iterator, count)) or (type, iterators[, strict]). Null Ref
+// without error for others.
+Ref parts_of_iterator(PyObject* iterator);
+// The in-trace iterator for one; `inner` is an in-trace enumerate or zip over other such iterators, or null: items come
+// from the source, and enter the trace by `enter`, when they are asked for.
+using EnterItem = Ref (*)(Tracer& tracer, Source* item);
+Ref make_external_iterator(Tracer& tracer, Source* source, Ref inner, EnterItem enter);
+// It moves only with an enumerate or zip from now on.
+void becomes_part(PyObject* iterator) noexcept;
 
 bool is_outside_iterator(PyObject* object) noexcept;
 // The type of the iterator that one stands for; and the same by the type of the stand-in, null for other types.

@@ -6,7 +6,8 @@
 
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
-#include "world/tracer.h"
+#include "python/type_version.h"
+#include "world/native_scope.h"
 
 namespace minidynamo {
 
@@ -25,8 +26,7 @@ Ref attribute_at(Ref object, const std::string& path, size_t start) {
 }  // namespace
 
 Ref import_object(const char* dotted_path) {
-  std::optional<Tracer::Native> native;  // importing is not what the program does
-  if (Tracer* tracer = Tracer::current()) native.emplace(*tracer);
+  NativeScope native;  // importing is not what the program does
   const std::string path = dotted_path;
   auto prefixes = [&](auto visit) {  // the longest first
     for (size_t end = path.size(); end != std::string::npos && end > 0; end = path.rfind('.', end - 1))
@@ -90,6 +90,14 @@ std::unique_ptr<KnownTypes> find_known_types() {
 const KnownTypes* known_types() {
   static constinit Cached<KnownTypes> types;
   return types.get(find_known_types);
+}
+
+bool is_plain_tensor_class(PyTypeObject* type) {
+  static constinit Imported tensor_class{"torch.Tensor"};
+  static PyObject* const name = interned("__torch_function__");
+  static constinit Imported disabled{"torch._C._disabled_torch_function_impl"};
+  if (reinterpret_cast<PyObject*>(type) == tensor_class.get()) return true;
+  return class_attribute(type, name) == disabled.get();
 }
 
 }  // namespace minidynamo

@@ -29,6 +29,9 @@ struct KnownTypes {
 // Imports torch; null with a Python error set if it is not what minidynamo supports.
 const KnownTypes* known_types();
 
+// Whether operators treat tensors of a class as plain ones: it has no __torch_function__ that has a say (nn.Parameter).
+bool is_plain_tensor_class(PyTypeObject* type);
+
 // module.name.name... of a module that the program has imported, or null without a Python error.
 Ref import_loaded(const char* dotted_path);
 // module.name.name..., or null with a Python error set.

@@ -8,8 +8,6 @@
 
 namespace minidynamo {
 
-class Tracer;
-
 class MadeClasses {
  public:
   MadeClasses() = default;
@@ -52,8 +50,5 @@ class MadeClasses {
   long needed_ = 0;
   Making* making_ = nullptr;
 };
-
-// As lookup_in_class, for a class that the trace made: what it or such a base has itself is the trace's own.
-Ref lookup_in_made_class(Tracer& tracer, PyTypeObject* type, PyObject* name);
 
 }  // namespace minidynamo

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
-#include "library/frame_readers.h"
-#include "model/operator.h"
-#include "model/tensor_call.h"
 #include "python/interruptions.h"
 #include "python/out_of_memory.h"
 #include "world/code_origin.h"
+#include "world/upward.h"
 
 namespace minidynamo {
 namespace {
@@ -195,7 +193,7 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
 PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
   PyObject* found = nullptr;
   const bool had_memory = try_to([&] {
-    found = outside.replacement_of(real);
+    found = world.replacement_of(real);
     if (!found && tensors_of_opaque_call) {
       Ref& fake = (*tensors_of_opaque_call)[Ref::borrow(real)];
       if (!fake) fake = make_fake(real);

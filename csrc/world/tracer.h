@@ -22,6 +22,7 @@
 #include "world/effect_log.h"
 #include "world/frame.h"
 #include "world/made_classes.h"
+#include "world/native_scope.h"
 #include "world/torch_modes.h"
 #include "world/world.h"
 
@@ -69,7 +70,7 @@ class Tracer final : public OperatorObserver {
 
   Graph graph;
   GuardTree& guards;  // of the cache entry to be
-  Outside outside;
+  World world;
   EffectLog effects;
   TorchModes modes;
   MadeClasses classes;
@@ -130,24 +131,12 @@ class Tracer final : public OperatorObserver {
   void end_here(Frame& innermost);
   GuardOrigin origin() const noexcept;
 
-  // While one lives, frames and operators run natively: nothing is traced, operators are not recorded one by one.
-  class Native {
-   public:
-    explicit Native(Tracer& tracer) noexcept : tracer_(tracer) { ++tracer_.native_; }
-    ~Native() { --tracer_.native_; }
-    Native(const Native&) = delete;
-    Native& operator=(const Native&) = delete;
-
-   private:
-    Tracer& tracer_;
-  };
-  bool native() const noexcept { return native_ > 0; }
   // Whether an impure operator ran since the flag was last taken.
   bool take_impure() noexcept { return std::exchange(impure_, false); }
 
   // OperatorObserver
   bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override;
-  bool recording_call() const noexcept override { return native_ > 0; }
+  bool recording_call() const noexcept override { return is_native(); }
   void operator_is_impure() noexcept override { impure_ = true; }
   void operator_writes(const void* storage) noexcept override { written_storages.insert(storage); }
   PyObject* fake_for_real(PyObject* real) noexcept override;
@@ -159,7 +148,6 @@ class Tracer final : public OperatorObserver {
   Ref own_memory_error_;
   bool stopped_ = false;
   bool has_left_prologue_ = false;
-  int native_ = 0;
   bool impure_ = false;
   std::chrono::steady_clock::time_point waited_for_since_{};  // zero: not yet
 };
@@ -173,6 +161,7 @@ class TracerActivation {
 
  private:
   Tracer* previous_;
+  NativeScopeApart native_;
 };
 
 }  // namespace minidynamo

@@ -7,6 +7,7 @@
 #include "bytecode/stack_depth.h"
 #include "python/code_object.h"
 #include "test_code_support.h"
+#include "world/scope.h"
 
 namespace {
 

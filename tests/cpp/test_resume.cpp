@@ -8,7 +8,9 @@
 #include "emit/rebuild.h"
 #include "emit/resume.h"
 #include "frame_observer.h"
+#include "model/arguments.h"
 #include "test_code_support.h"
+#include "world/scope.h"
 
 namespace {
 

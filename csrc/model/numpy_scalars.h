@@ -3,7 +3,8 @@
 #pragma once
 #include <functional>
 
-#include "model/call.h"
+#include "model/arguments.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 

@@ -1,8 +1,16 @@
-// The evaluator: runs a frame's instructions over in-trace objects.
+// What the object model needs of the rooms above it: declared here, defined there.
 #pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "model/arguments.h"
+#include "model/rule.h"
 #include "world/tracer.h"
 
 namespace minidynamo {
+
+// --- trace/interpreter.cpp
 
 enum class Outcome : uint8_t { Returned, Yielded, Failed };
 
@@ -16,9 +24,19 @@ Outcome run_throwing(Tracer& tracer, Frame& frame, Ref& value);
 // Runs a whole frame that is not a generator's; for one that is, makes the generator (generator.h).
 Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame);
 
-// A fast local that no instruction has used yet enters the trace; null Ref without a Python error if there is none.
-Ref touch_local(Tracer& tracer, Frame& frame, int32_t index);
-// Where it comes from.
-Source* source_of_untouched(Tracer& tracer, Frame& frame, int32_t index);
+// --- library/rules.cpp
+
+// The rule for a callable; null if there is none.
+const Rule* find_rule(PyObject* callable);
+Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Arguments& arguments);
+
+// --- library/user_rules.cpp
+
+// Why a Python function is neither to be captured nor traced into.
+struct KeptOut {
+  BreakReason reason;
+  std::string detail;
+};
+std::optional<KeptOut> kept_out(PyObject* function);
 
 }  // namespace minidynamo

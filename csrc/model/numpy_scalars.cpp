@@ -1,8 +1,9 @@
-#include "library/numpy.h"
 
 #include <algorithm>
 #include <string_view>
 
+#include "model/arguments.h"
+#include "model/numpy_scalars.h"
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
@@ -27,7 +28,7 @@ Ref strict_errors() {
 }  // namespace
 
 Ref compute_with_scalars(Tracer& tracer, const std::function<Ref()>& compute) {
-  Tracer::Native native(tracer);
+  NativeScope native;
   Ref state = strict_errors();
   Ref entered = state ? Ref::steal(PyObject_CallMethod(state.get(), "__enter__", nullptr)) : Ref();
   if (!entered) return nullptr;

@@ -9,12 +9,6 @@ inline bool is_weakly_referenced(PyObject* object) noexcept {
   return object && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) && *PyObject_GET_WEAKREFS_LISTPTR(object);
 }
 
-// Whether instances of a class have a finalizer, guarded: a trace makes none, neither the program's nor what would
-// stand for one from before the trace. Its end would run the program's code.
-bool has_finalizer(Tracer& tracer, PyTypeObject* type);
-// The same where an instance is about to be made: true, and the trace ends.
-bool refuses_finalizer(Tracer& tracer, PyTypeObject* type);
-
 // Whether the program may see the end of an object that the trace made: by a finalizer, a weak reference, what it holds
 // open (a memoryview), or the code that a suspended generator has left to run.
 bool end_may_be_seen(PyObject* object);

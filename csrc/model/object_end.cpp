@@ -1,13 +1,13 @@
-#include "trace/object_end.h"
 
 #include <algorithm>
 
-#include "model/attribute.h"
 #include "model/generator.h"
+#include "model/object_end.h"
 #include "python/dict_version.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
-#include "trace/interpreter.h"
+#include "world/scope.h"
+#include "world/types.h"
 #include "world/world.h"
 
 namespace minidynamo {
@@ -79,23 +79,12 @@ bool is_in_slot(const Frame& frame, PyObject* object, size_t but) noexcept {
 
 }  // namespace
 
-bool has_finalizer(Tracer& tracer, PyTypeObject* type) {
-  static PyObject* const del_name = interned("__del__");
-  return is_python_class(type) && lookup_in_class(tracer, type, del_name);
-}
-
-bool refuses_finalizer(Tracer& tracer, PyTypeObject* type) {
-  if (!has_finalizer(tracer, type)) return false;
-  tracer.give_up(BreakReason::Finalizer, std::string("an instance of ") + type->tp_name + " has a finalizer");
-  return true;
-}
-
 bool end_may_be_seen(PyObject* object) { return may_be_seen(object, 0); }
 
 void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
   PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : frame.local(index).get();
   if (!object || !tracer.may_break) return;
-  Source* source = frame.has_untouched(index) ? nullptr : tracer.outside.source_of(object);
+  Source* source = frame.has_untouched(index) ? nullptr : tracer.world.source_of(object);
   const bool is_outside = source || frame.has_untouched(index);
   if (source) object = source->value.get();
   if (is_outside ? !of_outside_too : Py_REFCNT(object) > 1) return;
@@ -110,7 +99,7 @@ void note_overwritten(Tracer& tracer, Frame& frame, int32_t index) {
   PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : frame.local(index).get();
   if (!object) return;
   const bool is_none = frame.top().is(Py_None), is_resumed = frame.is_of_resume_function();
-  Source* source = is_resumed ? tracer.outside.source_of(object) : nullptr;
+  Source* source = is_resumed ? tracer.world.source_of(object) : nullptr;
   const bool is_generator = is_resumed && PyGen_CheckExact(source ? source->value.get() : object);
   if (is_none || is_generator || is_weakly_referenced(object))
     let_go(tracer, frame, index, is_resumed && (is_none || is_generator));
@@ -120,7 +109,7 @@ void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth) {
   if (!tracer.may_break || !frame.is_of_resume_function()) return;
   for (size_t slot = frame.prepared->locals_count + depth; slot < frame.stack_top; ++slot) {
     PyObject* object = frame.slots[slot].get();
-    Source* source = object ? tracer.outside.source_of(object) : nullptr;
+    Source* source = object ? tracer.world.source_of(object) : nullptr;
     if (const Frame::UntouchedSlot* waiting = frame.untouched_in(slot)) source = waiting->source;
     PyObject* original = source ? source->value.get() : object;
     if (!original || !PyGen_CheckExact(original) || is_in_slot(frame, object, slot)) continue;
@@ -139,7 +128,7 @@ void note_return(Tracer& tracer, const Frame& root) {
   };
   for (size_t slot = 0; slot < root.stack_top; ++slot) {
     if (slot < root.untouched.size() && root.untouched[slot].raw && slot < lost.size()) lost[slot] = false;
-    if (PyObject* object = root.slots[slot].get()) is_bound(tracer.outside.source_of(object));
+    if (PyObject* object = root.slots[slot].get()) is_bound(tracer.world.source_of(object));
   }
   for (const Frame::UntouchedSlot& waiting : root.untouched_stack) is_bound(waiting.source);
 }
@@ -152,7 +141,7 @@ void note_exception_leaves(Tracer& tracer, Frame& frame) {
   for (int32_t local = 0; local < frame.prepared->locals_count && !is_kept; ++local) {
     PyObject* object = frame.slots[local].get();
     if (object && PyCell_Check(object)) object = PyCell_GET(object);
-    is_kept = object && !tracer.outside.source_of(object) && end_may_be_seen(object);
+    is_kept = object && !tracer.world.source_of(object) && end_may_be_seen(object);
   }
   PyErr_Restore(type, value, traceback);
   if (is_kept) tracer.give_up(BreakReason::Finalizer, "a traceback keeps an object whose end can be seen");

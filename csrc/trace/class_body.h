@@ -1,6 +1,7 @@
 // Class statements: the builtin function __build_class__, the names in a class body, and type.__new__.
 #pragma once
-#include "model/call.h"
+
+#include "world/tracer.h"
 
 namespace minidynamo {
 
@@ -13,8 +14,5 @@ bool delete_name(Tracer& tracer, Frame& frame, PyObject* name);
 // A free variable of a class body that the namespace may hide.
 Ref load_class_deref(Tracer& tracer, Frame& frame, int32_t index);
 bool setup_annotations(Tracer& tracer, Frame& frame);
-
-// type.__new__(metaclass, name, bases, namespace, **keywords).
-Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& arguments);
 
 }  // namespace minidynamo

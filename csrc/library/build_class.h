@@ -1,0 +1,16 @@
+// Class statements (the builtin function __build_class__), and C code that makes or changes classes.
+#pragma once
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo::special {
+
+Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+// The __new__ of any C class, which are one C function for all.
+Ref native_new(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+// Methods of `type`, or of C code, that change a class: one of the trace's own may be changed.
+Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+// The __init__ of a C class whose objects never change otherwise.
+Ref initialize_own(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+
+}  // namespace minidynamo::special

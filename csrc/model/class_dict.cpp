@@ -1,0 +1,64 @@
+#include "model/class_dict.h"
+
+#include "python/out_of_memory.h"
+#include "world/enter.h"
+#include "world/mapping_proxy.h"
+#include "world/pin.h"
+
+namespace minidynamo {
+namespace {
+
+PyObject* annotations_name() {
+  static PyObject* const name = interned("__annotations__");
+  return name;
+}
+
+// What the trace has put into a class shows in its dict, and is no change of that dict: it is written to the class.
+bool show_write(Tracer& tracer, PyObject* dict, const AttributeWrite& write) {
+  StandIn* stand_in = tracer.world.stand_in(dict);
+  if (!stand_in || !fill_if_stand_in(tracer, dict)) return false;
+  if (PyDict_Contains(dict, write.name.get()) == 1) return true;
+  stand_in->snapshot.push_back(write.name);
+  stand_in->snapshot.push_back(write.value);
+  return PyDict_SetItem(dict, write.name.get(), write.value.get()) == 0;
+}
+
+}  // namespace
+
+Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
+  PyObject* name = annotations_name();
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || tracer.classes.has(object) ||
+      PyDict_GetItemWithError(type->tp_dict, name))
+    return nullptr;
+  if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
+  Source* own = tracer.guards.child(source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1, type->tp_dict);
+  tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());
+  Ref made = Ref::made(PyDict_New());
+  tracer.own_dicts.emplace(made.get(), Ref::borrow(object));
+  tracer.kept_for_identity.push_back(made);
+  tracer.effects.write_class(object, name, made.get());
+  PyObject* dict = tracer.world.replacement_of(type->tp_dict);
+  if (dict && !show_write(tracer, dict, *tracer.effects.pending(object, name)))
+    return tracer.give_up(BreakReason::ClassAttributeWrite, "a class gets __annotations__");
+  return made;
+}
+
+Ref load_class_dict(Tracer& tracer, PyTypeObject* type) {
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (tracer.classes.has(object)) return Ref::steal(PyDictProxy_New(type->tp_dict));
+  if (tracer.effects.has_writes_but(object, annotations_name()))
+    return tracer.give_up(BreakReason::InstanceDict, "the __dict__ of a class that the trace has written to");
+  Source* source = source_or_pin(tracer, object);
+  Ref dict = load_part(tracer, source, Access::InstanceDict, nullptr, type->tp_dict);
+  if (!dict) return nullptr;
+  const AttributeWrite* annotations = tracer.effects.pending(object, annotations_name());
+  if (annotations && !show_write(tracer, dict.get(), *annotations)) return nullptr;
+  return proxy_over(tracer, dict.get());
+}
+
+bool is_class_dict_in_use(Tracer& tracer, PyTypeObject* type) {
+  return tracer.world.replacement_of(type->tp_dict) != nullptr;
+}
+
+}  // namespace minidynamo

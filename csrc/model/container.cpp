@@ -1,0 +1,148 @@
+// What containers are asked: items, membership, length.
+#include "model/abstract.h"
+#include "model/object_end.h"
+#include "model/special_method.h"
+#include "model/tensor_call.h"
+#include "model/tensor_index.h"
+#include "python/out_of_memory.h"
+#include "tensor/fake.h"
+#include "world/class_lookup.h"
+#include "world/container_reads.h"
+#include "world/enter.h"
+#include "world/identity.h"
+#include "world/native_code.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+// __class_getitem__ of a class, if that is Python code; null Ref without error otherwise.
+Ref python_class_getitem(Tracer& tracer, PyObject* container) {
+  static PyObject* const name = interned("__class_getitem__");
+  if (!PyType_Check(container)) return nullptr;
+  Ref found = lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(container), name);
+  return found && Py_IS_TYPE(found.get(), &PyClassMethod_Type) ? load_attribute(tracer, container, name) : Ref();
+}
+
+// What len() makes of what a __len__ gave.
+Ref checked_length(Ref given) {
+  if (given) given = Ref::steal(PyNumber_Index(given.get()));
+  if (!given) return nullptr;
+  if (Py_SIZE(given.get()) < 0) {
+    PyErr_SetString(PyExc_ValueError, "__len__() should return >= 0");
+    return nullptr;
+  }
+  const Py_ssize_t size = PyNumber_AsSsize_t(given.get(), PyExc_OverflowError);
+  return size < 0 ? Ref() : Ref::made(PyLong_FromSsize_t(size));
+}
+
+}  // namespace
+
+int contains(Tracer& tracer, PyObject* container, PyObject* item) {
+  guard_as_key(tracer, container, item);
+  if (StandIn* stand_in = tracer.world.stand_in(container);
+      stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) && is_plain_key(item)) {
+    bool found = false;
+    Ref value = item_of_stand_in(tracer, *stand_in, item, found);
+    return PyErr_Occurred() ? -1 : found;
+  }
+  if (is_fake(container)) {
+    tracer.give_up(BreakReason::DataDependent, "`in` looks at the values of a tensor");
+    return -1;
+  }
+  if (Ref method = python_method(tracer, container, "__contains__")) {
+    Ref result = call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(item)});
+    return result ? truth(tracer, result.get()) : -1;
+  }
+  if (tracer.broken() || !expose(tracer, container) || !expose(tracer, item)) return -1;
+  if (PyTuple_Check(container) || PyList_Check(container)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(container); ++i) {
+      PyObject* element = PySequence_Fast_GET_ITEM(container, i);
+      if (holds_objects(element) || holds_objects(item)) {
+        tell_apart(tracer, element);
+        tell_apart(tracer, item);
+      }
+      guard_different(tracer, element, item);
+      if (element == item) break;
+    }
+  } else if (holds_objects(container) || PyAnySet_Check(container)) {
+    tell_apart(tracer, container);
+    tell_apart(tracer, item);
+  }
+  guard_special_methods(tracer, container);
+  if (tracer.broken()) return -1;
+  const int found = PySequence_Contains(container, item);
+  return tracer.broken() ? -1 : found;
+}
+
+Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
+  if (is_fake(container)) {
+    Ref index = tensor_index(tracer, key);
+    return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
+  }
+  guard_as_key(tracer, container, key);
+  if (StandIn* stand_in = tracer.world.stand_in(container); stand_in && !stand_in->filled) {
+    if (PyDict_CheckExact(stand_in->object.get()) && is_plain_key(key)) {
+      bool found = false;
+      Ref value = item_of_stand_in(tracer, *stand_in, key, found);
+      if (!found && !PyErr_Occurred()) {
+        Ref wrapped = Ref::made(PyTuple_Pack(1, key));
+        PyErr_SetObject(PyExc_KeyError, wrapped.get());
+      }
+      return value;
+    }
+    if (PyList_CheckExact(container) && PyLong_CheckExact(key)) {
+      const Py_ssize_t length = length_of_stand_in(tracer, *stand_in);
+      Py_ssize_t index = PyLong_AsSsize_t(key);
+      if (index == -1 && PyErr_Occurred()) clear_error(), index = length;
+      if (index < 0) index += length;
+      if (index >= 0 && index < length) return element_of_stand_in(tracer, *stand_in, index);
+      PyErr_SetString(PyExc_IndexError, "list index out of range");
+      return nullptr;
+    }
+  }
+  if (Ref method = python_method(tracer, container, "__getitem__"))
+    return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
+  if (tracer.broken()) return nullptr;
+  if (Ref method = python_class_getitem(tracer, container)) return call(tracer, method.get(), {Ref::borrow(key)});
+  if (tracer.broken()) return nullptr;
+  if (!expose(tracer, container) || !expose(tracer, key)) return nullptr;
+  return adopt_result(tracer, Ref::steal(PyObject_GetItem(container, key)));
+}
+
+bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObject* value) {
+  if (value && !fill_if_stand_in(tracer, value)) return false;
+  if (!expose(tracer, key)) return false;
+  guard_as_key(tracer, container, key);
+  if (is_fake(container)) {
+    if (!value) return tracer.give_up(BreakReason::UnsupportedOperand, "del of a tensor's item") != nullptr;
+    Ref index = tensor_index(tracer, key);
+    return index && record_operator(tracer, "setitem", {container, index.get(), value});
+  }
+  if (Ref method = python_method(tracer, container, value ? "__setitem__" : "__delitem__")) {
+    Ref done = value ? call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key), Ref::borrow(value)})
+                     : call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
+    return static_cast<bool>(done);
+  }
+  if (tracer.broken() || !expose(tracer, container)) return false;
+  if (tracer.world.source_of(container) && !tracer.world.stand_in(container))
+    return tracer.give_up(BreakReason::OutsideWrite, std::string("an item of a ") + Py_TYPE(container)->tp_name +
+                                                         " from before the call is set") != nullptr;
+  if (!value && !let_go_of_item(tracer, container, key)) return false;
+  const int status = value ? PyObject_SetItem(container, key, value) : PyObject_DelItem(container, key);
+  return status == 0 && !tracer.broken();
+}
+
+Ref length(Tracer& tracer, PyObject* object) {
+  StandIn* stand_in = tracer.world.stand_in(object);
+  if (stand_in && !stand_in->filled) return Ref::made(PyLong_FromSsize_t(length_of_stand_in(tracer, *stand_in)));
+  if (!is_fake(object)) {
+    if (Ref method = python_method(tracer, object, "__len__"))
+      return checked_length(call(tracer, method.get(), {Ref::borrow(object)}));
+    if (tracer.broken() || !expose(tracer, object)) return nullptr;
+  }
+  const Py_ssize_t size = PyObject_Size(object);
+  return size < 0 || tracer.broken() ? Ref() : Ref::made(PyLong_FromSsize_t(size));
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,188 @@
+#include "model/descriptor.h"
+
+#include <structmember.h>
+
+#include "model/abstract.h"
+#include "model/class_dict.h"
+#include "model/instance_dict.h"
+#include "python/cached.h"
+#include "python/error_text.h"
+#include "python/native_contents.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "world/class_lookup.h"
+#include "world/enter.h"
+#include "world/known_types.h"
+#include "world/pin.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+// A child source of an outside object, entered; `raw` is what is there.
+Ref enter_child(Tracer& tracer, PyObject* owner, Access access, PyObject* key, PyObject* raw) {
+  Source* source = tracer.world.source_of(owner);
+  return load_part(tracer, source, access, key, raw);
+}
+
+const PyMemberDef& member_of(PyObject* descriptor) noexcept {
+  return *reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
+}
+
+// C types of descriptors that only make a bound method of the object, or take an item of a tuple.
+bool binds_only(PyTypeObject* kind) {
+  static constinit ImportedType tuple_getter{"_collections._tuplegetter"};
+  static constinit ImportedType cached{"functools._lru_cache_wrapper"};
+  return kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type || kind == &PyClassMethodDescr_Type ||
+         kind == &PyInstanceMethod_Type || kind == &PySuper_Type || kind == &PyMethod_Type || kind == tuple_getter ||
+         kind == cached;
+}
+
+bool is_class_method(PyTypeObject* type) noexcept { return type->tp_descr_get == PyClassMethod_Type.tp_descr_get; }
+
+bool is_static_method(PyTypeObject* type) noexcept { return type->tp_descr_get == PyStaticMethod_Type.tp_descr_get; }
+
+// What the __get__ gives that a descriptor's class has as a Python function; null Ref without a Python error: it has
+// none.
+Ref call_python_get(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* owner) {
+  static PyObject* const get_name = interned("__get__");
+  PyTypeObject* kind = Py_TYPE(descriptor);
+  if (!PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  Ref get = lookup_in_class(tracer, kind, get_name);
+  if (!get || !PyFunction_Check(get.get())) return nullptr;
+  return call(tracer, get.get(), {Ref::borrow(descriptor), Ref::borrow(object), Ref::borrow(owner)});
+}
+
+// What a classmethod gives that wraps another descriptor.
+Ref bind_to_class(Tracer& tracer, PyObject* descriptor, PyObject* owner) {
+  static PyObject* const get_name = interned("__get__");
+  Ref got = call_python_get(tracer, descriptor, owner, owner);
+  return got || PyErr_Occurred() ? got : bind_descriptor(tracer, descriptor, owner, get_name);
+}
+
+bool is_getter(PyTypeObject* kind) noexcept { return kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type; }
+
+}  // namespace
+
+bool is_read_only(PyObject* member_descriptor) noexcept { return member_of(member_descriptor).flags & READONLY; }
+
+// What __slots__ makes, as opposed to fields of C structs, which take only values of their kind.
+bool is_slot(PyObject* member_descriptor) noexcept { return member_of(member_descriptor).type == T_OBJECT_EX; }
+
+bool is_data_descriptor(PyObject* object) noexcept { return Py_TYPE(object)->tp_descr_set != nullptr; }
+
+// The Python part of a descriptor (property.fget, classmethod.__func__), entered if the descriptor is outside.
+Ref descriptor_part(Tracer& tracer, PyObject* descriptor, const char* attribute) {
+  const Ref name = Ref::steal(interned(attribute));
+  Ref raw = native_attribute(descriptor, name.get());
+  if (!raw || !tracer.world.source_of(descriptor)) return raw;
+  return enter_child(tracer, descriptor, Access::Attribute, name.get(), raw.get());
+}
+
+// Reads a C-implemented attribute (slot or getset) of an object.
+Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* descriptor) {
+  Source* source = tracer.world.source_of(object);
+  const bool is_class = PyType_Check(object) && is_mutable_class(reinterpret_cast<PyTypeObject*>(object));
+  if (!source && is_class && !tracer.classes.has(object) && has_known_attributes(PyDescr_TYPE(descriptor)))
+    source = source_or_pin(tracer, object);  // a class found by one of its objects
+  if (const AttributeWrite* write = source ? tracer.effects.pending(object, name) : nullptr)
+    return write->value ? write->value : attribute_error(object, name);
+  if (source && !has_known_attributes(PyDescr_TYPE(descriptor)))
+    return tracer.give_up(BreakReason::OpaqueObject, std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " +
+                                                         Py_TYPE(object)->tp_name + " is kept by native code");
+  PyObject* owner = source ? source->value.get() : object;  // what it stands for has the attributes
+  Ref raw =
+      Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, owner, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+  if (tracer.broken() || !source) return raw;
+  if (!raw) {  // an empty slot
+    tracer.guards.add_missing(source, Access::Attribute, name, -1, tracer.origin());
+    return nullptr;
+  }
+  return enter_child(tracer, object, Access::Attribute, name, raw.get());
+}
+
+// What a descriptor found in a class gives for an instance.
+Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name) {
+  PyTypeObject* kind = Py_TYPE(descriptor);
+  guard_special_methods(tracer, descriptor);  // its class may have no __get__ yet
+  if (PyFunction_Check(descriptor)) return Ref::made(PyMethod_New(descriptor, object));
+  if (kind == &PyProperty_Type || PyType_IsSubtype(kind, &PyProperty_Type)) {
+    Ref getter = descriptor_part(tracer, descriptor, "fget");
+    if (!getter) return nullptr;
+    if (getter.is(Py_None))  // which only raises then
+      return Ref::steal(kind->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+    return call(tracer, getter.get(), {Ref::borrow(object)});
+  }
+  if (is_static_method(kind)) return descriptor_part(tracer, descriptor, "__func__");
+  if (is_class_method(kind)) {
+    Ref function = descriptor_part(tracer, descriptor, "__func__");
+    if (!function) return nullptr;
+    PyObject* owner = PyType_Check(object) ? object : reinterpret_cast<PyObject*>(Py_TYPE(object));
+    return Py_TYPE(function.get())->tp_descr_get && !PyFunction_Check(function.get())
+               ? bind_to_class(tracer, function.get(), owner)
+               : Ref::made(PyMethod_New(function.get(), owner));
+  }
+  if (kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type) {
+    static PyObject* const dict_name = interned("__dict__");
+    static PyObject* const class_name = interned("__class__");
+    if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+    const bool is_class = PyType_Check(object);  // whose __dict__ is a read-only view
+    static PyObject* const annotations_name = interned("__annotations__");
+    if (name == annotations_name && is_class) {
+      Ref made = make_class_annotations(tracer, reinterpret_cast<PyTypeObject*>(object));
+      if (made || PyErr_Occurred()) return made;
+    }
+    if (name == dict_name && is_class) return load_class_dict(tracer, reinterpret_cast<PyTypeObject*>(object));
+    if (name == dict_name && tracer.world.source_of(object)) return load_own_dict(tracer, object);
+    if (name == dict_name) {
+      Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+      if (dict) tracer.own_dicts.emplace(dict.get(), Ref::borrow(object));
+      return dict;
+    }
+    return load_native_attribute(tracer, object, name, descriptor);
+  }
+  if (!kind->tp_descr_get) return Ref::borrow(descriptor);
+  PyObject* owner = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  if (Ref got = call_python_get(tracer, descriptor, object, owner); got || PyErr_Occurred()) return got;
+  // What a descriptor of unknown C code gives (a field of a ctypes structure) may be another value at the next call.
+  if (!binds_only(kind) && (tracer.world.source_of(object) || PyType_Check(object)))
+    return tracer.give_up(BreakReason::OpaqueObject, std::string("an attribute of a ") + Py_TYPE(object)->tp_name +
+                                                         " is kept by native code (" + kind->tp_name + ")");
+  // A bound C method works on the container itself, whenever it is called.
+  if (!fill_if_stand_in(tracer, object)) return nullptr;
+  Ref bound = Ref::steal(kind->tp_descr_get(descriptor, object, owner));
+  return tracer.broken() ? Ref() : bound;
+}
+
+// What an attribute found in a class gives when the class is asked for it, not an instance.
+Ref bind_without_instance(Tracer& tracer, const Ref& attribute, PyTypeObject* type, PyObject* name) {
+  PyTypeObject* kind = Py_TYPE(attribute.get());
+  guard_special_methods(tracer, attribute.get());  // its class may have no __get__ yet
+  if (PyFunction_Check(attribute.get()) || !kind->tp_descr_get) return attribute;
+  if (is_static_method(kind) || is_class_method(kind))
+    return bind_descriptor(tracer, attribute.get(), reinterpret_cast<PyObject*>(type), name);
+  if (kind == &PyProperty_Type) return attribute;
+  PyObject* owner = reinterpret_cast<PyObject*>(type);
+  if (Ref got = call_python_get(tracer, attribute.get(), Py_None, owner); got || PyErr_Occurred()) return got;
+  if (!binds_only(kind) && !is_getter(kind) && kind->tp_descr_get != PyProperty_Type.tp_descr_get)
+    return tracer.give_up(BreakReason::OpaqueObject, std::string("an attribute of class ") + type->tp_name +
+                                                         " is kept by native code (" + kind->tp_name + ")");
+  Ref bound = Ref::steal(kind->tp_descr_get(attribute.get(), nullptr, owner));
+  return tracer.broken() ? Ref() : bound;
+}
+
+bool enter_functions_of_property(Tracer& tracer, PyObject* object) {
+  if (!PyObject_TypeCheck(object, &PyProperty_Type) || !tracer.world.source_of(object)) return true;
+  for (const char* part : {"fget", "fset", "fdel"})
+    if (!descriptor_part(tracer, object, part)) return false;
+  return true;
+}
+
+Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute) {
+  const Ref name = Ref::steal(interned(attribute));
+  Ref raw = Ref::steal(PyObject_GetAttr(function, name.get()));
+  if (!raw || !tracer.world.source_of(function)) return raw;
+  return enter_child(tracer, function, Access::Attribute, name.get(), raw.get());
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,14 @@
+// Calls of Python functions, which are traced into.
+#pragma once
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+// Traces a Python function's body in a new frame.
+Ref call_function(Tracer& tracer, PyObject* function, const Arguments& arguments);
+
+// A frame that C code called: `slots` are its fast locals, bound by CPython (borrowed).
+Ref run_called_from_c(Tracer& tracer, PyObject* function, PyObject* const* slots);
+
+}  // namespace minidynamo

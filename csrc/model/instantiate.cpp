@@ -1,0 +1,176 @@
+// Calls of classes: type.__call__, and what C classes make.
+#include "model/instantiate.h"
+
+#include <cstring>
+
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "model/exception_text.h"
+#include "model/make_class.h"
+#include "model/native_call.h"
+#include "model/numpy_scalars.h"
+#include "model/reported_type.h"
+#include "python/code_object.h"
+#include "python/numpy_scalar.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "tensor/fake.h"
+#include "world/address_text.h"
+#include "world/class_lookup.h"
+#include "world/identity.h"
+#include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/scope.h"
+#include "world/special_methods.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+// super() without arguments: the class from the __class__ cell and the first parameter of the calling frame.
+Ref zero_argument_super(Tracer& tracer) {
+  Frame& frame = *tracer.frame;
+  PyObject* names = frame.prepared->bytecode.localsplus_names.get();
+  if (frame.code()->co_argcount == 0) {
+    PyErr_SetString(PyExc_RuntimeError, "super(): no arguments");
+    return nullptr;
+  }
+  for (int32_t i = frame.prepared->locals_count - PyCode_GetNumFree(frame.code()); i < frame.prepared->locals_count;
+       ++i) {
+    if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "__class__")) {
+      if (!frame.local(i)) frame.local(i) = touch_local(tracer, frame, i);
+      Ref type = load_cell(tracer, frame.local(i).get());
+      if (tracer.broken()) return nullptr;
+      if (!frame.local(0)) frame.local(0) = touch_local(tracer, frame, 0);
+      Ref self = frame.local(0);
+      if (self && PyCell_Check(self.get()) && (frame.prepared->bytecode.localsplus_kinds[0] & kFastCell))
+        self = load_cell(tracer, self.get());
+      if (tracer.broken()) return nullptr;
+      if (!self || !type) {
+        PyErr_SetString(PyExc_RuntimeError, self ? "super(): empty __class__ cell" : "super(): arg[0] deleted");
+        return nullptr;
+      }
+      if (!PyType_Check(type.get())) {
+        PyErr_Format(PyExc_RuntimeError, "super(): __class__ is not a type (%s)", type.type()->tp_name);
+        return nullptr;
+      }
+      return Ref::steal(
+          PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), type.get(), self.get(), nullptr));
+    }
+  }
+  PyErr_SetString(PyExc_RuntimeError, "super(): __class__ cell not found");
+  return nullptr;
+}
+
+bool is_safe_native_base(PyTypeObject* base) noexcept {
+  return base == &PyBaseObject_Type || is_plain_builtin_type(base) || base == known_types()->thread_local_storage;
+}
+
+}  // namespace
+
+Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
+  if (type == &PyType_Type && arguments.values.size() == 1 && !arguments.keyword_names)
+    return Ref::borrow(reinterpret_cast<PyObject*>(visible_type(arguments.values[0].get())));
+  if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
+  if (type == &PyType_Type) return instantiate(tracer, type, arguments);
+  if (is_python_class(type) || type == known_types()->thread_local_storage) {
+    static PyObject* const call_name = interned("__call__");
+    PyTypeObject* meta = Py_TYPE(type);
+    if (meta != &PyType_Type) {
+      Ref override = lookup_in_class(tracer, meta, call_name);
+      if (!override) return nullptr;
+      if (PyFunction_Check(override.get())) {
+        Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), arguments);
+        return call(tracer, override.get(), with_type.arguments);
+      }
+      if (!override.type()->tp_descr_get) return call(tracer, override.get(), arguments);  // a TypedDict's is dict
+      if (!Py_IS_TYPE(override.get(), &PyWrapperDescr_Type))
+        return tracer.give_up(BreakReason::UnknownClass, std::string("a metaclass makes a ") + type->tp_name +
+                                                             " by a " + override.type()->tp_name);
+    }
+    return instantiate(tracer, type, arguments);
+  }
+  if (is_numpy_scalar_type(type) && are_scalars(arguments, false))
+    return compute_with_scalars(tracer,
+                                [&] { return call_natively(tracer, reinterpret_cast<PyObject*>(type), arguments); });
+  if (type == &PyBaseObject_Type) return call_natively(tracer, reinterpret_cast<PyObject*>(type), arguments);
+  if (is_plain_builtin_type(type) || type == &PySuper_Type) {
+    const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type ||
+                          type == &PyZip_Type || type == &PySet_Type || type == &PyReversed_Type;
+    std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
+    for (Ref& value : values) {
+      if (!is_fake(value.get())) continue;
+      if (iterates) {
+        Ref iterator = iterator_of(tracer, value.get());
+        if (!iterator) return nullptr;
+        value = type == &PyReversed_Type ? Ref::steal(PySequence_List(iterator.get())) : std::move(iterator);
+      } else if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyUnicode_Type ||
+                 type == &PyComplex_Type) {
+        return tracer.give_up(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
+      }
+    }
+    if (type == &PyUnicode_Type && values.size() == 1 && !arguments.keyword_names &&
+        is_exception_from_outside(tracer, values[0].get()))
+      return text_of_exception(tracer, values[0].get(), "__str__");
+    if (type == &PyUnicode_Type && values.size() == 1 && !may_become_text(tracer, values[0].get())) return nullptr;
+    if (type == &PySet_Type || type == &PyFrozenSet_Type || PyType_IsSubtype(type, &PyDict_Type) ||
+        !std::strcmp(type->tp_name, "itertools.groupby"))
+      for (const Ref& value : values) tell_apart(tracer, value.get());
+    return call_natively(tracer, reinterpret_cast<PyObject*>(type), Arguments{values, arguments.keyword_names});
+  }
+  return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
+}
+
+Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
+  static PyObject* const new_name = interned("__new__");
+  static PyObject* const init_name = interned("__init__");
+  if (refuses_finalizer(tracer, type)) return nullptr;
+  const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
+  if (!is_metaclass && !is_safe_native_base(native_base(type)))
+    return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
+  if (!is_metaclass && has_bound_special_method(type))
+    return tracer.give_up(BreakReason::UnknownClass,
+                          std::string("an instance of ") + type->tp_name + " has special methods of another object");
+
+  Ref made;
+  Ref maker = lookup_in_class(tracer, type, new_name);
+  if (!maker) return nullptr;
+  Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)),
+                      Arguments{arguments.values, arguments.keyword_names});
+  if (Py_IS_TYPE(maker.get(), &PyStaticMethod_Type)) {
+    Ref function = load_attribute(tracer, reinterpret_cast<PyObject*>(type), new_name);
+    if (!function) return nullptr;
+    made = call(tracer, function.get(), with_type.arguments);
+  } else if (PyFunction_Check(maker.get())) {
+    made = call(tracer, maker.get(), with_type.arguments);
+  } else if (is_metaclass) {
+    made = make_class(tracer, type, Arguments{arguments.values, arguments.keyword_names});
+  } else {
+    for (const Ref& value : arguments.values)
+      if (!expose(tracer, value.get())) return nullptr;
+    Ref positional = arguments.positional(), keywords = arguments.keywords();
+    made = Ref::steal(type->tp_new(type, positional.get(), keywords.get()));
+  }
+  if (!made || tracer.broken()) return nullptr;
+  if (!PyType_IsSubtype(made.type(), type)) return made;
+
+  Ref initializer = lookup_in_class(tracer, made.type(), init_name);
+  if (!initializer) return PyErr_Occurred() ? Ref() : made;
+  if (PyFunction_Check(initializer.get())) {
+    Prepended with_self(made, Arguments{arguments.values, arguments.keyword_names});
+    Ref nothing = call(tracer, initializer.get(), with_self.arguments);
+    if (!nothing) return nullptr;
+    if (!nothing.is(Py_None)) {
+      PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'", nothing.type()->tp_name);
+      return nullptr;
+    }
+    return made;
+  }
+  for (const Ref& value : arguments.values)
+    if (!expose(tracer, value.get())) return nullptr;
+  Ref positional = arguments.positional(), keywords = arguments.keywords();
+  if (made.type()->tp_init(made.get(), positional.get(), keywords.get()) < 0 || tracer.broken()) return nullptr;
+  return made;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,55 @@
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "model/generator.h"
+#include "model/special_method.h"
+#include "model/tensor_call.h"
+#include "python/type_version.h"
+#include "tensor/fake.h"
+#include "world/external_iterator.h"
+#include "world/native_code.h"
+
+namespace minidynamo {
+Ref iterator_of(Tracer& tracer, PyObject* iterable) {
+  if (is_fake(iterable)) {
+    Ref self = Ref::borrow(iterable);
+    Ref name = Ref::made(PyUnicode_InternFromString("unbind"));
+    Ref parts = record_call(tracer, NodeKind::CallMethod, name.get(), Arguments{std::span<const Ref>(&self, 1)});
+    return parts ? Ref::steal(PyObject_GetIter(parts.get())) : Ref();
+  }
+  const bool is_own_iterator = Py_TYPE(iterable)->tp_iter == PyObject_SelfIter;
+  if (is_traced_generator(iterable) || is_outside_iterator(iterable) ||
+      (is_own_iterator && tracer.world.is_opaque(iterable)))
+    return Ref::borrow(iterable);
+  if (Ref method = python_method(tracer, iterable, "__iter__")) {
+    Ref iterator = call(tracer, method.get(), {Ref::borrow(iterable)});
+    if (!iterator || PyIter_Check(iterator.get())) return iterator;
+    PyErr_Format(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'", iterator.type()->tp_name);
+    return nullptr;
+  }
+  if (tracer.broken() || !expose(tracer, iterable)) return nullptr;
+  return adopt_result(tracer, Ref::steal(PyObject_GetIter(iterable)));
+}
+
+Ref next_or_stop(Tracer& tracer, PyObject* iterator) {
+  if (!PyIter_Check(iterator)) {
+    PyErr_Format(PyExc_TypeError, "'%.200s' object is not an iterator", Py_TYPE(iterator)->tp_name);
+    return nullptr;
+  }
+  Ref item;
+  if (Ref method = python_method(tracer, iterator, "__next__")) {
+    item = call(tracer, method.get(), {Ref::borrow(iterator)});
+  } else {
+    if (tracer.broken() || !expose(tracer, iterator)) return nullptr;
+    item = Ref::steal(Py_TYPE(iterator)->tp_iternext(iterator));
+  }
+  if (tracer.broken()) return nullptr;
+  return adopt_result(tracer, std::move(item));
+}
+
+Ref next_item(Tracer& tracer, PyObject* iterator) {
+  Ref item = next_or_stop(tracer, iterator);
+  if (!item && !tracer.broken() && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_StopIteration)) clear_error();
+  return item;
+}
+
+}  // namespace minidynamo

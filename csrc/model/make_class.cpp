@@ -1,0 +1,112 @@
+// A class is made by CPython's own type.__new__. What that calls of Python code comes back through the frame hook; what
+// it asks outside objects for is looked up here before, so that it is guarded. Bases and metaclasses with C code of
+// their own are a break.
+#include "model/make_class.h"
+
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "python/error_text.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "world/class_lookup.h"
+#include "world/native_code.h"
+#include "world/scope.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+bool is_understood(PyTypeObject* base) noexcept {
+  PyTypeObject* native = native_base(base);
+  return native == &PyBaseObject_Type || native == &PyType_Type || is_plain_builtin_type(native);
+}
+
+// What type.__new__ will ask bases and members for. False: a break, or an error.
+bool look_ahead(Tracer& tracer, PyTypeObject* metaclass, PyObject* bases, PyObject* members) {
+  static PyObject* const init_subclass_name = interned("__init_subclass__");
+  static PyObject* const mro_name = interned("mro");
+  if (native_base(metaclass) != &PyType_Type)
+    return tracer.give_up(BreakReason::ClassDefinition, std::string("a class is defined by ") + metaclass->tp_name) !=
+           nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
+    if (!PyType_Check(reinterpret_cast<PyObject*>(base))) continue;  // type.__new__ says so
+    if (!is_understood(base))
+      return tracer.give_up(BreakReason::ClassDefinition, std::string("a class is derived from ") + base->tp_name) !=
+             nullptr;
+    if (!load_optional(tracer, PyTuple_GET_ITEM(bases, i), init_subclass_name) && PyErr_Occurred()) return false;
+  }
+  // It would see the class before anything says that it is one of the trace's.
+  Ref order = lookup_in_class(tracer, metaclass, mro_name);
+  if (!order || !order.is(class_attribute(&PyType_Type, mro_name)))
+    return tracer.give_up(BreakReason::ClassDefinition, "a metaclass decides on the order of bases") != nullptr;
+  Py_ssize_t position = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(members, &position, &key, &value)) {
+    guard_special_methods(tracer, value);
+    if (tracer.broken()) return false;
+  }
+  return true;
+}
+
+// type.__new__ takes __module__ from the running frame, which is not CPython's.
+bool set_module(Tracer& tracer, PyObject* members) {
+  static PyObject* const module_name = interned("__module__");
+  static PyObject* const name_name = interned("__name__");
+  if (PyDict_GetItemWithError(members, module_name) || !PyDict_GetItemWithError(tracer.frame->globals.get(), name_name))
+    return !PyErr_Occurred();
+  Ref module = load_global(tracer, *tracer.frame, name_name);
+  return module && PyDict_SetItem(members, module_name, module.get()) == 0;
+}
+
+}  // namespace
+
+// An attribute that may be missing: null Ref without a Python error.
+Ref load_optional(Tracer& tracer, PyObject* object, PyObject* name) {
+  Ref found = load_attribute(tracer, object, name);
+  if (!found && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError)) clear_error();
+  return found;
+}
+
+Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& arguments) {
+  static PyObject* const new_name = interned("__new__");
+  Ref keywords = arguments.keywords();
+  if (arguments.positional_count() != 3 || !PyUnicode_Check(arguments.values[0].get()) ||
+      !PyTuple_Check(arguments.values[1].get()) || !PyDict_Check(arguments.values[2].get())) {
+    Ref positional = arguments.positional();  // CPython's own message
+    return Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
+  }
+  const long now = tracer.executed;  // a metaclass's __getattribute__ is traced below, before the class is made
+  if (now >= tracer.limits.classes_until) return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
+  PyObject* bases = arguments.values[1].get();
+  PyTypeObject* winner = _PyType_CalculateMetaclass(metaclass, bases);
+  if (!winner) return nullptr;
+  if (winner != metaclass) {
+    Ref maker = lookup_in_class(tracer, winner, new_name);
+    if (!maker) return nullptr;
+    if (Py_IS_TYPE(maker.get(), &PyStaticMethod_Type)) {
+      maker = load_attribute(tracer, reinterpret_cast<PyObject*>(winner), new_name);
+      if (!maker) return nullptr;
+      std::vector<Ref> values = {Ref::borrow(reinterpret_cast<PyObject*>(winner))};
+      values.insert(values.end(), arguments.values.begin(), arguments.values.end());
+      return call(tracer, maker.get(), Arguments{values, arguments.keyword_names});
+    }
+    metaclass = winner;
+  }
+  if (has_finalizer(tracer, metaclass))
+    return tracer.give_up(BreakReason::Finalizer,
+                          std::string("a class of ") + metaclass->tp_name + ", which has a finalizer, is made");
+  if (!expose(tracer, arguments.values[2].get())) return nullptr;
+  Ref members = Ref::made(PyDict_Copy(arguments.values[2].get()));
+  if (!look_ahead(tracer, metaclass, bases, members.get()) || !set_module(tracer, members.get())) return nullptr;
+  Ref positional = Ref::made(PyTuple_Pack(3, arguments.values[0].get(), bases, members.get()));
+  auto* first = reinterpret_cast<PyTypeObject*>(
+      PyTuple_GET_SIZE(bases) ? PyTuple_GET_ITEM(bases, 0) : reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+  MadeClasses::Making making(tracer.classes,
+                             PyType_Check(reinterpret_cast<PyObject*>(first)) ? first : &PyBaseObject_Type,
+                             arguments.values[0].get(), now);
+  Ref made = Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
+  return tracer.broken() ? Ref() : made;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,53 @@
+// Calls of C code, as it is.
+#include "model/native_call.h"
+
+#include "model/arguments.h"
+#include "model/native_callback.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "world/class_lookup.h"
+#include "world/native_code.h"
+
+namespace minidynamo {
+std::string callable_name(PyObject* callable) {
+  for (const char* attribute : {"__qualname__", "__name__"}) {
+    Ref name = Ref::steal(PyObject_GetAttrString(callable, attribute));
+    if (name && PyUnicode_Check(name.get())) {
+      Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
+      clear_error();
+      std::string prefix =
+          module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) + std::string(".") : "";
+      return prefix + PyUnicode_AsUTF8(name.get());
+    }
+    clear_error();
+  }
+  return Py_TYPE(callable)->tp_name;
+}
+
+// The object that a bound C method works on; null if it is not one.
+PyObject* bound_self(PyObject* callable) noexcept {
+  return PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
+}
+
+Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
+  std::vector<Ref> room;
+  const Arguments arguments = with_callback(callable, given, room);
+  if (PyErr_Occurred()) return nullptr;
+  // A class method may make an instance itself: dict.fromkeys.
+  if (PyObject* self = bound_self(callable); self && (PyCFunction_GET_FLAGS(callable) & METH_CLASS)) {
+    if (refuses_finalizer(tracer, reinterpret_cast<PyTypeObject*>(self))) return nullptr;
+  }
+  std::vector<PyObject*> values;
+  values.reserve(arguments.values.size() + 1);
+  values.push_back(nullptr);
+  for (const Ref& value : arguments.values) {
+    if (!expose(tracer, value.get())) return nullptr;
+    values.push_back(value.get());
+  }
+  PyObject* result =
+      PyObject_Vectorcall(callable, values.data() + 1, arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                          arguments.keyword_names);
+  return adopt_result(tracer, Ref::steal(result));
+}
+
+}  // namespace minidynamo

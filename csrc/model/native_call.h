@@ -1,0 +1,17 @@
+// Calls of C code.
+#pragma once
+#include <string>
+
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+// C code is executed as it is; Python frames that it calls come back to the tracer.
+Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+// The object that a bound C method works on; null if it is not one.
+PyObject* bound_self(PyObject* callable) noexcept;
+// How reports name a callable: "module.qualified.name", or its type's name.
+std::string callable_name(PyObject* callable);
+
+}  // namespace minidynamo

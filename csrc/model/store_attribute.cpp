@@ -1,0 +1,146 @@
+// Writing attributes. On objects from before the trace they go into the effect log.
+#include "model/store_attribute.h"
+
+#include "model/abstract.h"
+#include "model/attribute.h"
+#include "model/class_dict.h"
+#include "model/descriptor.h"
+#include "model/instance_dict.h"
+#include "model/tensor_call.h"
+#include "python/dict_version.h"
+#include "python/error_text.h"
+#include "python/type_version.h"
+#include "tensor/fake.h"
+#include "world/class_lookup.h"
+#include "world/enter.h"
+#include "world/native_code.h"
+#include "world/pin.h"
+
+namespace minidynamo {
+namespace {
+
+bool is_dunder(PyObject* name) noexcept {
+  const char* text = PyUnicode_AsUTF8(name);
+  return !text || (text[0] == '_' && text[1] == '_');
+}
+
+// An attribute that the user puts on a function: none of those that make the function what it is.
+bool is_own_name_of_function(PyObject* function, PyObject* name) noexcept {
+  return !is_dunder(name) && !class_attribute(Py_TYPE(function), name);
+}
+
+// A plain value in a class's namespace: nothing that C code keeps slots for, and no metaclass that has a say.
+bool can_write_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
+  static PyObject* const setattr_name = interned("__setattr__");
+  if (!is_python_class(type) || is_dunder(name)) return false;
+  Ref setter = lookup_in_class(tracer, Py_TYPE(type), setattr_name);
+  Ref descriptor = lookup_in_class(tracer, Py_TYPE(type), name);
+  return setter && !PyFunction_Check(setter.get()) && !descriptor && !PyErr_Occurred();
+}
+
+}  // namespace
+
+bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_fake(object)) return store_tensor_attribute(tracer, object, name, value);
+  if (tracer.world.is_opaque(object)) return use_opaque(tracer, object);
+  if (!tracer.world.source_of(object)) {
+    if (value && !fill_if_stand_in(tracer, value)) return false;
+    guard_special_methods(tracer, object);
+    if (tracer.broken()) return false;
+    if (PyType_Check(object) && !tracer.classes.has(object))
+      return tracer.give_up(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
+    return PyObject_SetAttr(object, name, value) == 0 && !tracer.broken();
+  }
+  if (PyFunction_Check(object) && value && is_own_name_of_function(object, name)) {
+    tracer.effects.write(object, name, value);
+    return true;
+  }
+  if (PyModule_Check(object)) {  // its namespace, which its functions know as their globals
+    PyObject* globals = PyModule_GetDict(object);
+    if (!namespace_source(tracer, globals)) return false;
+    if (!value) {
+      Ref present = load_attribute(tracer, object, name);
+      if (!present) return false;
+    }
+    tracer.effects.write(globals, name, value);
+    return true;
+  }
+  if (PyType_Check(object) && is_class_dict_in_use(tracer, reinterpret_cast<PyTypeObject*>(object)))
+    return tracer.give_up(BreakReason::ClassAttributeWrite,
+                          "an attribute of a class whose __dict__ is in use is set") != nullptr;
+  if (PyType_Check(object) && value && can_write_class(tracer, reinterpret_cast<PyTypeObject*>(object), name)) {
+    tracer.effects.write_class(object, name, value);
+    return true;
+  }
+  if (tracer.broken()) return false;
+  if (PyType_Check(object) || PyFunction_Check(object))
+    return tracer.give_up(BreakReason::OutsideAttributeWrite,
+                          std::string("an attribute of a ") + type->tp_name + " is set") != nullptr;
+  static PyObject* const native_setattr_name = interned("__setattr__");
+  if (has_native_access(type, native_setattr_name, reinterpret_cast<const void*>(PyObject_GenericSetAttr)))
+    return tracer.give_up(BreakReason::OpaqueObject,
+                          std::string("an attribute of a ") + type->tp_name + " is set by native code") != nullptr;
+  // __setattr__ of nn.Module and other classes that override it is Python code that ends in object.__setattr__.
+  static PyObject* const setattr_name = interned("__setattr__");
+  static PyObject* const delattr_name = interned("__delattr__");
+  Ref override = lookup_in_class(tracer, type, value ? setattr_name : delattr_name);
+  if (!override && PyErr_Occurred()) return false;
+  if (override && PyFunction_Check(override.get())) {
+    Ref done = value ? call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name), Ref::borrow(value)})
+                     : call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name)});
+    return static_cast<bool>(done);
+  }
+  return store_in_instance(tracer, object, name, value);
+}
+
+bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value) {
+  if (!tracer.world.source_of(object)) {
+    if (value && !fill_if_stand_in(tracer, value)) return false;
+    return PyObject_GenericSetAttr(object, name, value) == 0 && !tracer.broken();
+  }
+  Ref descriptor = lookup_in_class(tracer, Py_TYPE(object), name);
+  if (!descriptor && PyErr_Occurred()) return false;
+  if (descriptor && is_data_descriptor(descriptor.get())) {
+    if (Py_IS_TYPE(descriptor.get(), &PyProperty_Type)) {
+      Ref function = descriptor_part(tracer, descriptor.get(), value ? "fset" : "fdel");
+      if (!function) return false;
+      if (function.is(Py_None))  // which only raises then
+        return Py_TYPE(descriptor.get())->tp_descr_set(descriptor.get(), object, value) == 0;
+      Ref done = value ? call(tracer, function.get(), {Ref::borrow(object), Ref::borrow(value)})
+                       : call(tracer, function.get(), {Ref::borrow(object)});
+      return static_cast<bool>(done);
+    }
+    if (Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type) && is_read_only(descriptor.get())) {
+      PyErr_SetString(PyExc_AttributeError, "readonly attribute");
+      return false;
+    }
+    if (!Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type) || !is_slot(descriptor.get()))
+      return tracer.give_up(BreakReason::OutsideAttributeWrite,
+                            std::string("attribute '") + PyUnicode_AsUTF8(name) +
+                                "' of an object from before the call is set through a descriptor") != nullptr;
+  } else if (!has_instance_dict(Py_TYPE(object))) {
+    if (descriptor)
+      PyErr_Format(PyExc_AttributeError, "'%.100s' object attribute '%U' is read-only", Py_TYPE(object)->tp_name, name);
+    else
+      attribute_error(object, name);
+    return false;
+  }
+  if (!value) {
+    const bool is_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
+    Ref present = is_slot ? load_native_attribute(tracer, object, name, descriptor.get())
+                          : load_from_instance(tracer, object, name);
+    if (!present && is_slot && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
+      PyErr_SetObject(PyExc_AttributeError, name);  // all that CPython says of an empty one
+    if (!present) return PyErr_Occurred() ? false : static_cast<bool>(attribute_error(object, name));
+  }
+  const bool goes_to_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
+  if (StandIn* in_use = goes_to_slot ? nullptr : own_dict_in_use(tracer, object)) {
+    if (!value) return PyDict_DelItem(in_use->object.get(), name) == 0;
+    return fill_if_stand_in(tracer, value) && PyDict_SetItem(in_use->object.get(), name, value) == 0;
+  }
+  tracer.effects.write(object, name, value);
+  return true;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,74 @@
+// A class is made by CPython's own type.__new__. What that calls of Python code comes back through the frame hook; what
+// it asks outside objects for is looked up here before, so that it is guarded. Bases and metaclasses with C code of
+// their own are a break.
+
+#include "trace/class_body.h"
+#include "library/builtins.h"
+#include "model/abstract.h"
+#include "python/error_text.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "trace/variables.h"
+#include "world/enter.h"
+#include "world/scope.h"
+
+namespace minidynamo {
+namespace {
+
+bool is_own_dict(Tracer& tracer, PyObject* mapping) noexcept {
+  return PyDict_CheckExact(mapping) && !tracer.world.source_of(mapping);
+}
+
+// What a namespace has under a name; null Ref without a Python error: nothing.
+Ref find_name(Tracer& tracer, PyObject* mapping, PyObject* name) {
+  if (is_own_dict(tracer, mapping)) return Ref::borrow(PyDict_GetItemWithError(mapping, name));
+  Ref found = subscript(tracer, mapping, name);
+  if (!found && !tracer.broken() && PyErr_ExceptionMatches(PyExc_KeyError)) clear_error();
+  return found;
+}
+
+}  // namespace
+
+Ref load_build_class(Tracer& tracer, Frame& frame) {
+  static PyObject* const name = interned("__build_class__");
+  Ref found = load_builtin(tracer, frame, name);
+  if (!found && !PyErr_Occurred()) PyErr_SetString(PyExc_NameError, "__build_class__ not found");
+  return found;
+}
+
+Ref load_name(Tracer& tracer, Frame& frame, PyObject* name) {
+  Ref found = find_name(tracer, frame.locals_mapping.get(), name);
+  return found || PyErr_Occurred() ? found : load_global(tracer, frame, name);
+}
+
+bool store_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value) {
+  PyObject* mapping = frame.locals_mapping.get();
+  if (!is_own_dict(tracer, mapping)) return store_subscript(tracer, mapping, name, value);
+  return fill_if_stand_in(tracer, value) && PyDict_SetItem(mapping, name, value) == 0;
+}
+
+bool delete_name(Tracer& tracer, Frame& frame, PyObject* name) {
+  if (store_subscript(tracer, frame.locals_mapping.get(), name, nullptr)) return true;
+  if (tracer.broken()) return false;
+  PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+  add_name_context(name);
+  return false;
+}
+
+Ref load_class_deref(Tracer& tracer, Frame& frame, int32_t index) {
+  Ref found = find_name(tracer, frame.locals_mapping.get(), local_name(frame, index));
+  if (found || PyErr_Occurred()) return found;
+  found = load_cell(tracer, cell_in(tracer, frame, index).get());
+  if (!found && !PyErr_Occurred()) unbound_cell(frame, index);
+  return found;
+}
+
+bool setup_annotations(Tracer& tracer, Frame& frame) {
+  static PyObject* const name = interned("__annotations__");
+  Ref present = find_name(tracer, frame.locals_mapping.get(), name);
+  if (present || PyErr_Occurred()) return static_cast<bool>(present);
+  Ref annotations = Ref::made(PyDict_New());
+  return store_name(tracer, frame, name, annotations.get());
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,88 @@
+#include "world/address_text.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "python/mapping_proxy.h"
+#include "python/native_contents.h"
+#include "python/nesting.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+namespace {
+
+// C types of which the text is made of a value, or of names. Any other may show an address.
+bool is_shown_by_value(PyTypeObject* base) noexcept {
+  while (base->tp_base && base->tp_base->tp_repr == base->tp_repr && base->tp_base->tp_str == base->tp_str)
+    base = base->tp_base;
+  for (PyTypeObject* type : {&PySuper_Type, &PyLong_Type, &PyBool_Type, &PyFloat_Type, &PyComplex_Type, &PyUnicode_Type,
+                             &PyBytes_Type, &PyByteArray_Type, &PyRange_Type, &PyType_Type, &PyModule_Type,
+                             Py_TYPE(Py_None), Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented)})
+    if (base == type) return true;
+  const std::string_view name = base->tp_name;
+  for (const char* prefix : {"datetime.", "decimal.", "numpy."})
+    if (name.starts_with(prefix)) return name != "numpy.ndarray";
+  for (const char* known :
+       {"re.Pattern", "array.array", "torch.dtype", "torch.device", "torch.layout", "torch.memory_format",
+        "torch.qscheme", "torch.finfo", "torch.iinfo", "itertools.count", "hash.hash"})
+    if (name == known) return true;
+  return false;
+}
+
+// The objects that the text of one is made of, besides names; false: it is not made of others.
+bool add_shown_parts(PyObject* object, std::vector<Ref>& parts) {
+  auto add_attributes = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      parts.push_back(native_attribute(object, name));
+      if (!parts.back()) clear_error(), parts.back() = Ref::none();
+    }
+    return true;
+  };
+  PyTypeObject* base = native_base(Py_TYPE(object));
+  const std::string_view name = base->tp_name;
+  const bool is_container = PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) ||
+                            PyAnySet_Check(object) || base == known_types()->deque;
+  if (is_container) {
+    for (PyObject* item : native_contents(object).items) parts.push_back(Ref::borrow(item));
+    return name != "collections.defaultdict" || add_attributes({"default_factory"});
+  }
+  if (base == &PySlice_Type) return add_attributes({"start", "stop", "step"});
+  if (base == &PyStaticMethod_Type || base == &PyClassMethod_Type) return add_attributes({"__func__"});
+  if (base == known_types()->partial) return add_attributes({"func", "args", "keywords"});
+  if (base == &PyDictKeys_Type || base == &PyDictValues_Type || base == &PyDictItems_Type)
+    return add_attributes({"mapping"});
+  if (base == &Py_GenericAliasType || name == "types.UnionType") return add_attributes({"__args__"});
+  if (name == "types.SimpleNamespace") return add_attributes({"__dict__"});
+  if (base == &PyDictProxy_Type) return parts.push_back(Ref::borrow(proxied_mapping(object))), true;
+  if (PyExceptionInstance_Check(object))
+    return parts.push_back(Ref::borrow(reinterpret_cast<PyBaseExceptionObject*>(object)->args)), true;
+  return false;
+}
+
+bool shows_address(PyObject* object, Visited& visited) {
+  NestingLevel level;
+  if (level.is_too_deep()) return true;
+  // A Python class's own __repr__ is traced, and says what it says.
+  PyTypeObject *type = Py_TYPE(object), *base = native_base(type);
+  if (type->tp_repr != base->tp_repr || type->tp_str != base->tp_str || is_shown_by_value(base)) return false;
+  std::vector<Ref> parts;
+  if (!add_shown_parts(object, parts)) return true;
+  return visited.add(object) &&
+         std::any_of(parts.begin(), parts.end(), [&](const Ref& part) { return shows_address(part.get(), visited); });
+}
+
+}  // namespace
+
+bool shows_address(PyObject* object) {
+  Visited visited;
+  return shows_address(object, visited);
+}
+
+bool may_become_text(Tracer& tracer, PyObject* object) {
+  return !shows_address(object) ||
+         tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string") != nullptr;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,11 @@
+// Objects whose text (str, repr) has an address in it, which is another at the next run.
+#pragma once
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+bool shows_address(PyObject* object);
+// Whether native code may turn an object into text; false ends the trace.
+bool may_become_text(Tracer& tracer, PyObject* object);
+
+}  // namespace minidynamo

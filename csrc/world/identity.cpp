@@ -1,0 +1,124 @@
+#include "world/identity.h"
+
+#include "python/native_contents.h"
+#include "python/nesting.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "tensor/fake.h"
+#include "world/class_lookup.h"
+#include "world/known_types.h"
+#include "world/types.h"
+
+namespace minidynamo {
+
+// The object that another one is hashed and compared by: what a bound method is bound to, what a weak reference leads
+// to, the dict behind a view. Null: none.
+PyObject* identity_behind(PyObject* object) noexcept {
+  if (PyMethod_Check(object)) return PyMethod_GET_SELF(object);
+  if (PyDictViewSet_Check(object) || PyDictValues_Check(object))
+    return reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(object)->dv_dict);
+  if (!PyWeakref_CheckRefExact(object)) return nullptr;
+  PyObject* referent = PyWeakref_GET_OBJECT(object);
+  return referent == Py_None ? nullptr : referent;
+}
+
+namespace {
+
+bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
+  if (is_constant(object)) return false;
+  source = tracer.world.source_of(object);
+  return source && source->access != Access::Pinned;
+}
+
+// An outside object is told from others. Objects that the trace knows by their address only (keys of a dict from before
+// the call) have no place where they could be found again: to be none of these, the object must be the same.
+void tell_from_others(Tracer& tracer, PyObject* object, Source* source) {
+  if (tracer.world.pins_type(Py_TYPE(object)))
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  else
+    tracer.world.told_apart(source);
+}
+
+bool is_container(PyObject* object) noexcept {
+  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
+         native_base(Py_TYPE(object)) == known_types()->deque;
+}
+
+void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyUnicode_Type || is_number(object) || is_fake(object) || tracer.broken()) return;
+  const StandIn* stand_in = tracer.world.stand_in(object);
+  if (stand_in && !stand_in->filled) return;  // what it holds has not entered
+  NestingLevel level;
+  if (level.is_too_deep()) return;  // CPython's comparison ends there too
+  if (is_container(object)) {
+    if (!visited.add(object)) return;
+    for (PyObject* item : native_contents(object).items) tell_apart(tracer, item, visited);
+    return;
+  }
+  // What an outside weak reference leads to has entered with it.
+  PyObject* behind = identity_behind(object);
+  if (behind && (PyWeakref_Check(object) || !tracer.world.source_of(object)))
+    return tell_apart(tracer, behind, visited);
+  if (Source * source; is_outside_instance(tracer, object, source)) tell_from_others(tracer, object, source);
+}
+
+}  // namespace
+
+// Containers that CPython compares by what they hold: by identity first.
+bool holds_objects(PyObject* object) noexcept {
+  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
+         known_types()->deque == native_base(Py_TYPE(object)) || PyDictViewSet_Check(object) ||
+         PyDictValues_Check(object);
+}
+
+void tell_apart(Tracer& tracer, PyObject* object) {
+  Visited visited;
+  tell_apart(tracer, object, visited);
+}
+
+void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
+  PyTypeObject* type = Py_TYPE(key);
+  if (type == &PyUnicode_Type || is_number(key) || is_fake(key)) return;
+  guard_special_methods(tracer, key);  // it may get a __hash__ or __eq__
+  if (PyFrozenSet_Check(key)) {
+    for (PyObject* item : native_contents(key).items) guard_as_key(tracer, container, item);
+    return;
+  }
+  if (PyObject* behind = identity_behind(key); behind && !tracer.world.source_of(key))
+    return guard_as_key(tracer, container, behind);
+  if (PyTuple_Check(key)) {
+    NestingLevel level;
+    if (level.is_too_deep()) {
+      tracer.give_up(BreakReason::ContainerTooLarge, "a key is nested too deep");
+      return;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) guard_as_key(tracer, container, PyTuple_GET_ITEM(key, i));
+    return;
+  }
+  const bool goes_by_identity = type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) ||
+                                type == &PyMethod_Type || PyCFunction_Check(key) || PyWeakref_CheckRefExact(key) ||
+                                type == &_PyMethodWrapper_Type || is_fake(key);
+  Source* source;
+  if (!goes_by_identity || !is_outside_instance(tracer, key, source)) return;
+  if (tracer.world.source_of(container))
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  else
+    tell_from_others(tracer, key, source);
+}
+
+// Two outside objects that the program found to be different must be different at the next call.
+void guard_different(Tracer& tracer, PyObject* left, PyObject* right) {
+  Source *left_source, *right_source;
+  if (left == right) return;
+  const bool is_left = is_outside_instance(tracer, left, left_source),
+             is_right = is_outside_instance(tracer, right, right_source);
+  if (is_left && is_right)
+    tracer.guards.add_relation(left_source, GuardKind::NotSameAs, right_source, tracer.origin());
+  else if (is_left && tracer.world.pins_type(Py_TYPE(right)) && tracer.world.source_of(right))
+    tracer.guards.add(left_source, GuardKind::Identity, tracer.origin());
+  else if (is_right && tracer.world.pins_type(Py_TYPE(left)) && tracer.world.source_of(left))
+    tracer.guards.add(right_source, GuardKind::Identity, tracer.origin());
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,60 @@
+#include "world/native_code.h"
+
+#include "python/numpy_scalar.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "tensor/fake.h"
+#include "world/class_lookup.h"
+#include "world/enter.h"
+#include "world/external_iterator.h"
+#include "world/known_types.h"
+#include "world/types.h"
+
+namespace minidynamo {
+bool use_opaque(Tracer& tracer, PyObject* object) {
+  Source* source = tracer.world.source_of(object);
+  const BreakReason reason = is_tensor(object) ? BreakReason::UnsupportedTensor : BreakReason::OpaqueObject;
+  return tracer.give_up(reason, std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is used (" +
+                                    (source ? source->to_text() : "?") + ")") != nullptr;
+}
+
+bool expose(Tracer& tracer, PyObject* object) {
+  if (is_number(object) || PyUnicode_CheckExact(object)) return true;
+  guard_special_methods(tracer, object);
+  if (StandIn* stand_in = tracer.world.stand_in(object)) return stand_in->filled || fill(tracer, *stand_in);
+  Source* source = tracer.world.source_of(object);
+  if (!source || is_fake(object) || is_outside_iterator(object) || is_numpy_scalar(object)) return true;
+  PyTypeObject* type = Py_TYPE(object);
+  if (tracer.world.is_opaque(object) || PyExceptionInstance_Check(object)) return use_opaque(tracer, object);
+  if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
+      PyTuple_Check(object) || type == &PyMethod_Type || is_constant(object) || PyCode_Check(object))
+    return true;
+  if (PyWeakref_CheckRefExact(object)) {  // hashes and compares as what it leads to, which is the same while it is
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    return static_cast<bool>(referent_of(tracer, object));
+  }
+  PyTypeObject* base = native_base(type);
+  if (base == &PyBaseObject_Type || (is_plain_builtin_type(base) && base != known_types()->simple_namespace))
+    return true;
+  if (type->tp_descr_get) return true;
+  return tracer.give_up(BreakReason::OpaqueObject, std::string("native code uses a ") + type->tp_name +
+                                                       " from before the call (" + source->to_text() + ")") != nullptr;
+}
+
+Ref adopt_result(Tracer& tracer, Ref result) {
+  flush_operator_reports();
+  if (tracer.broken()) return nullptr;
+  if (!result || !is_tensor(result.get()) || is_fake(result.get())) return result;
+  PyObject* fake = tracer.fake_for_real(result.get());
+  return fake ? Ref::borrow(fake) : Ref();
+}
+
+Ref referent_of(Tracer& tracer, PyObject* reference) {
+  Source* source = tracer.world.source_of(reference);
+  PyObject* referent = PyWeakref_GET_OBJECT(reference);
+  if (!source) return Ref::borrow(referent);  // made in the trace
+  Ref found = load_part(tracer, source, Access::Referent, nullptr, referent == Py_None ? nullptr : referent);
+  return found || PyErr_Occurred() ? found : Ref::none();
+}
+
+}  // namespace minidynamo

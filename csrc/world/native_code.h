@@ -1,0 +1,18 @@
+// Between a trace and native code: what C code may see of in-trace objects, and what it gives back.
+#pragma once
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+// Ends the trace: an object that can only be passed on is used. False.
+bool use_opaque(Tracer& tracer, PyObject* object);
+// Makes an object fit for native code: stand-ins filled.
+bool expose(Tracer& tracer, PyObject* object);
+// What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays
+// null.
+Ref adopt_result(Tracer& tracer, Ref result);
+
+// What a weak reference leads to, or None. From before the trace: that is guarded.
+Ref referent_of(Tracer& tracer, PyObject* reference);
+
+}  // namespace minidynamo

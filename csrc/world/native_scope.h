@@ -1,0 +1,33 @@
+// Whether this thread runs native code on behalf of its trace.
+#pragma once
+#include <utility>
+
+namespace minidynamo {
+
+namespace detail {
+inline thread_local int native_depth = 0;
+}
+
+// While one lives, frames and operators run natively: nothing is traced, operators are not recorded one by one.
+class NativeScope {
+ public:
+  NativeScope() noexcept { ++detail::native_depth; }
+  ~NativeScope() { --detail::native_depth; }
+  NativeScope(const NativeScope&) = delete;
+  NativeScope& operator=(const NativeScope&) = delete;
+};
+inline bool is_native() noexcept { return detail::native_depth > 0; }
+
+// While one lives, another trace runs on this thread, which has a scope of its own.
+class NativeScopeApart {
+ public:
+  NativeScopeApart() noexcept : outer_(std::exchange(detail::native_depth, 0)) {}
+  ~NativeScopeApart() { detail::native_depth = outer_; }
+  NativeScopeApart(const NativeScopeApart&) = delete;
+  NativeScopeApart& operator=(const NativeScopeApart&) = delete;
+
+ private:
+  int outer_;
+};
+
+}  // namespace minidynamo

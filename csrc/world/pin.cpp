@@ -1,0 +1,39 @@
+#include "world/pin.h"
+
+#include "guard/constants.h"
+#include "world/types.h"
+
+namespace minidynamo {
+
+Source* source_or_pin(Tracer& tracer, PyObject* object) {
+  if (Source* source = tracer.world.source_of(object)) return source;
+  std::string text = "?";
+  if (PyType_Check(object)) {
+    text = reinterpret_cast<PyTypeObject*>(object)->tp_name;
+  } else if (PyModule_Check(object)) {
+    const char* name = PyModule_GetName(object);
+    if (name)
+      text = name;
+    else
+      clear_error();
+  } else if (PyFunction_Check(object)) {
+    text = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
+  } else {
+    text = Py_TYPE(object)->tp_name;
+  }
+  Source* source = tracer.guards.pinned(object, text);
+  tracer.world.know(object, source);
+  if (!is_guarded_by_identity(object)) tracer.world.pins(Py_TYPE(object));
+  return source;
+}
+
+Source* namespace_source(Tracer& tracer, PyObject* names, const char* text) {
+  if (tracer.world.replacement_of(names)) {
+    tracer.give_up(BreakReason::FrameIntrospection, "the names of a module are used as a dict");
+    return nullptr;
+  }
+  if (!tracer.world.source_of(names)) tracer.world.know_namespace(names, tracer.guards.pinned(names, text));
+  return tracer.world.source_of(names);
+}
+
+}  // namespace minidynamo

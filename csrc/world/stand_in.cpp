@@ -1,0 +1,46 @@
+#include "world/stand_in.h"
+
+#include "python/dict_version.h"
+#include "python/native_contents.h"
+
+namespace minidynamo {
+std::vector<Ref> elements_of(PyObject* container) {
+  const std::vector<PyObject*> items = native_contents(container).items;
+  std::vector<Ref> held;
+  held.reserve(items.size());
+  for (PyObject* item : items) held.push_back(Ref::borrow(item));
+  return held;
+}
+
+// Asked for every item of a loop over an iterator from before the call: without making a copy.
+bool differs_from_snapshot(const StandIn& stand_in) {
+  PyObject* object = stand_in.object.get();
+  const std::vector<Ref>& before = stand_in.snapshot;
+  if (PyList_Check(object)) {
+    if (static_cast<size_t>(PyList_GET_SIZE(object)) != before.size()) return true;
+    for (size_t i = 0; i < before.size(); ++i)
+      if (!before[i].is(PyList_GET_ITEM(object, static_cast<Py_ssize_t>(i)))) return true;
+    return false;
+  }
+  // The order of an OrderedDict changes without the dict's version.
+  const bool is_dict = PyDict_Check(object) && !PyODict_Check(object);
+  if (is_dict && stand_in.version && stand_in.version == dict_version(object)) return false;
+  const std::vector<Ref> now = elements_of(object);
+  bool differs = now.size() != before.size();
+  for (size_t i = 0; !differs && i < now.size(); ++i) differs = !before[i].is(now[i].get());
+  return differs;
+}
+
+void accept_changes(StandIn& stand_in) {
+  PyObject* object = stand_in.object.get();
+  stand_in.snapshot = elements_of(object);
+  stand_in.version = PyDict_CheckExact(object) ? dict_version(object) : 0;
+  stand_in.changed_before = true;
+}
+
+bool may_have_been_changed(const StandIn& stand_in) noexcept {
+  PyObject* object = stand_in.object.get();
+  return !PyDict_Check(object) || PyODict_Check(object) || stand_in.version != dict_version(object);
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,30 @@
+// A builtin container that stands for an outside one.
+#pragma once
+#include <vector>
+
+#include "guard/source.h"
+#include "python/ref.h"
+
+namespace minidynamo {
+
+struct StandIn {
+  Ref original, object;
+  Source* source;
+  bool filled = false;
+  bool changed_before = false;  // an earlier change is in the effect log
+  // After filling, or as the effect log has it: its elements (dict: key, value, ...), to see what the trace changed.
+  std::vector<Ref> snapshot;
+  uint64_t version = 0;  // of a dict that holds what the snapshot says; 0: unknown
+};
+
+// What a container holds now, in the order of a snapshot.
+std::vector<Ref> elements_of(PyObject* container);
+// Whether a filled one holds anything else than its snapshot.
+bool differs_from_snapshot(const StandIn& stand_in);
+
+// The effect log has what a filled one holds now.
+void accept_changes(StandIn& stand_in);
+// Whether a filled one may have been changed at some time, even if it holds again what it held.
+bool may_have_been_changed(const StandIn& stand_in) noexcept;
+
+}  // namespace minidynamo

@@ -1,0 +1,11 @@
+// What the state of a trace needs of the rooms above it: declared here, defined there.
+#pragma once
+
+namespace minidynamo {
+
+struct Frame;
+
+// Whether the frame must run as it is: something has looked at it, or its code can name a reader.
+bool must_stay_whole(const Frame& frame);  // library/frame_readers.cpp
+
+}  // namespace minidynamo
