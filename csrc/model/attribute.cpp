@@ -8,6 +8,7 @@
 
 #include "model/abstract.h"
 #include "model/descriptor.h"
+#include "model/exception_context.h"
 #include "model/generic_alias.h"
 #include "model/instance_dict.h"
 #include "model/reported_type.h"
@@ -251,7 +252,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !tracer.world.source_of(object)) {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
     if (value && value.is(instance_dict(object))) tracer.own_dicts.emplace(value.get(), Ref::borrow(object));
-    return tracer.broken() ? Ref() : value;
+    return tracer.broken() ? Ref() : checked_context(tracer, object, name, std::move(value));
   }
 
   guard_special_methods(tracer, object);  // __getattribute__ and __getattr__ may come later

@@ -4,6 +4,7 @@
 
 #include "model/abstract.h"
 #include "model/class_dict.h"
+#include "model/exception_context.h"
 #include "model/instance_dict.h"
 #include "python/cached.h"
 #include "python/error_text.h"
@@ -93,7 +94,8 @@ Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyOb
   PyObject* owner = source ? source->value.get() : object;  // what it stands for has the attributes
   Ref raw =
       Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, owner, reinterpret_cast<PyObject*>(Py_TYPE(object))));
-  if (tracer.broken() || !source) return raw;
+  if (tracer.broken()) return raw;
+  if (!source) return checked_context(tracer, object, name, std::move(raw));
   if (!raw) {  // an empty slot
     tracer.guards.add_missing(source, Access::Attribute, name, -1, tracer.origin());
     return nullptr;

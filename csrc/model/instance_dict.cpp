@@ -37,8 +37,11 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
         continue;
       }
       if (write.value && !fill_if_stand_in(tracer, write.value.get())) return false;
+      // What the trace has set and deleted again was never in the dict.
+      const bool is_there = write.value || PyDict_Contains(entered.get(), write.name.get()) == 1;
       const int status = write.value ? PyDict_SetItem(entered.get(), write.name.get(), write.value.get())
-                                     : PyDict_DelItem(entered.get(), write.name.get());
+                         : is_there  ? PyDict_DelItem(entered.get(), write.name.get())
+                                     : 0;
       if (status < 0) return false;
     }
     return true;

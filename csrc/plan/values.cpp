@@ -2,6 +2,7 @@
 
 #include "emit/rebuild.h"
 #include "library/contextvars.h"
+#include "model/exception_context.h"
 #include "model/generator.h"
 #include "model/native_callback.h"
 #include "model/object_end.h"
@@ -17,6 +18,7 @@
 #include "tensor/tensor_facts.h"
 #include "world/enter.h"
 #include "world/external_iterator.h"
+#include "world/handled_before.h"
 #include "world/known_types.h"
 #include "world/scope.h"
 #include "world/types.h"
@@ -174,6 +176,8 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     return call(call_with_callable(), {cache->callable.get(), cache->positional.get(), keywords});
   }
   if (Source* source = tracer_.world.source_of(object)) return outside_value(object, source);
+  static constinit Imported handled{"sys.exception"};  // residual code runs where the trace began
+  if (was_handled_before(object)) return call(handled, {});
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
   if (is_numpy_scalar(object)) {  // a new one each time
@@ -617,6 +621,7 @@ ValueId ValuePlanner::exception(PyObject* object) {
     return value.get();
   };
   keep_alive_.push_back(attributes);
+  guard_no_context(tracer_, object);
   PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   PyObject* const suppress = raised->suppress_context ? Py_True : Py_False;
   if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup))) {

@@ -13,6 +13,9 @@ HandledBefore::HandledBefore(PyObject* exception) noexcept : outer_(std::exchang
 
 HandledBefore::~HandledBefore() { handled_before = outer_; }
 
-bool was_handled_before(PyObject* exception) noexcept { return exception == handled_before; }
+bool was_handled_before(PyObject* exception) noexcept {
+  return exception == handled_before && !was_nothing_handled_before();
+}
+bool was_nothing_handled_before() noexcept { return !handled_before || handled_before == Py_None; }
 
 }  // namespace minidynamo

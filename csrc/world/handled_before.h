@@ -17,5 +17,6 @@ class HandledBefore {
 };
 // Whether an exception is the one that the innermost trace found being handled.
 bool was_handled_before(PyObject* exception) noexcept;
+bool was_nothing_handled_before() noexcept;
 
 }  // namespace minidynamo

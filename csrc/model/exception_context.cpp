@@ -1,0 +1,29 @@
+#include "model/exception_context.h"
+
+#include "python/out_of_memory.h"
+#include "world/handled_before.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+
+void guard_no_context(Tracer& tracer, PyObject* exception) {
+  static constinit Imported asked{"sys.exc_info"};
+  const auto* raised = reinterpret_cast<PyBaseExceptionObject*>(exception);
+  if (!raised->traceback || raised->context || !was_nothing_handled_before()) return;
+  Ref nothing = Ref::made(PyTuple_Pack(3, Py_None, Py_None, Py_None));
+  Source* source = tracer.guards.kept(asked, "state[sys.exc_info]");
+  tracer.guards.add(tracer.guards.child(source, Access::CallResult, nullptr, -1, nothing.get()), GuardKind::Constant,
+                    tracer.origin());
+}
+
+Ref checked_context(Tracer& tracer, PyObject* exception, PyObject* name, Ref value) {
+  static PyObject* const context_name = interned("__context__");
+  if (!value || name != context_name || !PyExceptionInstance_Check(exception) || tracer.world.source_of(exception))
+    return value;
+  if (was_handled_before(value.get()))
+    return tracer.give_up(BreakReason::FrameIntrospection, "the exception is read that the caller handles");
+  guard_no_context(tracer, exception);
+  return value;
+}
+
+}  // namespace minidynamo
