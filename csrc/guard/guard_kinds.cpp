@@ -67,24 +67,30 @@ std::string remembered_text(const Check& check) {
 }
 
 // A descriptor knows no weak references. Held for the sake of its identity it would keep its class, through the
-// functions that know it, and so the code that the entry hangs on. It is the same if it is of the same parts; what the
-// check expects is its type and these. False: it has none that die, and may be held.
-bool remember_descriptor(Check& check, PyObject* descriptor) {
+// functions that know it, and so the code that the entry hangs on. It is the same if it is of the same parts: its type
+// and these, as a tuple. Null without a Python error: it has none that die, and may be held.
+Ref remembered_descriptor(PyObject* descriptor) {
   const DescriptorParts found = DescriptorParts::of(descriptor);
   const std::span<PyObject* const> parts = found.parts();
-  if (std::none_of(parts.begin(), parts.end(), can_be_held_weakly)) return false;
+  if (std::none_of(parts.begin(), parts.end(), can_be_held_weakly)) return nullptr;
   Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(parts.size()) + 1));
   PyTuple_SET_ITEM(all.get(), 0, Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(descriptor))).release());
   for (size_t i = 0; i < parts.size(); ++i)
     PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i) + 1, Ref::borrow(parts[i]).release());
-  check.expected = without_mortal_parts(all.get());
-  check.form = kDescriptor;
-  if (!check.expected) clear_error();
-  return static_cast<bool>(check.expected);
+  Ref kept = without_mortal_parts(all.get());
+  if (!kept) clear_error();
+  return kept;
 }
 
-bool is_remembered_descriptor(const Check& check, PyObject* object) noexcept {
-  PyObject* expected = check.expected.get();
+bool remember_descriptor(Check& check, PyObject* descriptor) {
+  Ref kept = remembered_descriptor(descriptor);
+  if (!kept) return false;
+  check.expected = std::move(kept);
+  check.form = kDescriptor;
+  return true;
+}
+
+bool is_remembered_descriptor(PyObject* expected, PyObject* object) noexcept {
   if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != PyTuple_GET_ITEM(expected, 0)) return false;
   const DescriptorParts found = DescriptorParts::of(object);
   const std::span<PyObject* const> parts = found.parts();
@@ -107,7 +113,7 @@ Stability identity_stability(const Check& check) noexcept {
 }
 bool identity_holds(const Check& check, Reached object) noexcept {
   if (object.inline_attributes) return false;
-  return check.form == kDescriptor ? is_remembered_descriptor(check, object.object)
+  return check.form == kDescriptor ? is_remembered_descriptor(check.expected.get(), object.object)
                                    : is_remembered(check, object.object);
 }
 std::string expected_text(const Check& check) {
@@ -466,16 +472,21 @@ std::string set_items_failure(const Check& check, const std::string& path, Reach
 // --------------------------------------------------------------------------------------------------------------
 
 // What a class led to, to be compared by identity and not kept alive: a tuple of weak references where there can be
-// some, with NotImplemented for what was absent.
+// some, with NotImplemented for what was absent, and a list around what is remembered of a descriptor.
 Ref remembered_objects(const std::vector<PyObject*>& objects) {
   Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
   for (size_t i = 0; i < objects.size(); ++i) {
     PyObject* object = objects[i] ? objects[i] : Py_NotImplemented;
     const bool is_permanent =
         PyType_Check(object) && !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
-    Ref kept;
-    if (!is_permanent && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
+    Ref kept = remembered_descriptor(object);
+    if (kept) {
+      Ref around = Ref::made(PyList_New(1));
+      PyList_SET_ITEM(around.get(), 0, kept.release());
+      kept = std::move(around);
+    } else if (!is_permanent && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) {
       kept = Ref::steal(PyWeakref_NewRef(object, nullptr));
+    }
     clear_error();
     if (!kept) kept = Ref::borrow(object);
     PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), kept.release());
@@ -486,7 +497,9 @@ Ref remembered_objects(const std::vector<PyObject*>& objects) {
 bool is_remembered_at(PyObject* all, size_t i, PyObject* object) noexcept {
   PyObject* kept = PyTuple_GET_ITEM(all, static_cast<Py_ssize_t>(i));
   if (PyWeakref_CheckRefExact(kept)) kept = PyWeakref_GET_OBJECT(kept);
-  return kept == (object ? object : Py_NotImplemented);
+  if (kept == (object ? object : Py_NotImplemented)) return true;
+  return object && PyList_CheckExact(kept) && !PyList_CheckExact(object) && PyList_GET_SIZE(kept) == 1 &&
+         PyTuple_CheckExact(PyList_GET_ITEM(kept, 0)) && is_remembered_descriptor(PyList_GET_ITEM(kept, 0), object);
 }
 
 PyTypeObject* class_of(Reached reached) noexcept {

@@ -712,6 +712,7 @@ def _comparable(observation: differential.Observation) -> differential.Observati
     lines = [re.sub(r"0x[0-9a-f]+", "0x...", line) for line in observation.lines]  # in texts of exceptions
     if any("raises RecursionError" in line for line in lines):  # how far it goes may differ by a frame or two
         lines = [re.sub(r"(.{1,80}?)\1{99,}( > .*)?", _about_as_often, line) for line in lines]  # and where it ends
+        lines = [re.sub(r"(maximum recursion depth exceeded)[ a-zA-Z]*", r"\1", line) for line in lines]
     return differential.Observation(lines, observation.tensors)
 
 

@@ -539,6 +539,8 @@ def test_finalizers_run_at_exit() -> None:
 # What an entry that is given a class compares by identity, and cannot hold weakly, leads to the class.
 CLASSES = {
     "plain": "k = 2",
+    "special_class_method": "@classmethod\n    def __class_getitem__(cls, k): return (__class__, k)\n    k = 3",
+    "special_static_method": "@staticmethod\n    def __new__(cls): return super(made, cls).__new__(cls)\n    k = 3",
     "descriptor_super": "__init_subclass__ = classmethod(lambda cls: None)\n    k = 2",
     "property_of_its_class": "k = property(lambda self: len(__class__.__name__))",
     "static_method_of_its_class": "@staticmethod\n    def named(): return __class__.__name__\n    k = 2",
@@ -552,6 +554,8 @@ USES = {
     "static_method_of_its_class": "len(made.named())",
     "class_method_of_its_class": "len(made.named())",
     "super_in_class_method": "type('Derived', (made,), {}).k",
+    "special_class_method": "made[4][1] + made().k",
+    "special_static_method": "made().k",
 }
 
 
