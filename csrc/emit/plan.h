@@ -1,5 +1,5 @@
 // The residual plan: what has to happen around a compiled graph so that the frame's effect is the original's. A list of
-// steps in single-assignment form; made by the tracer at the end of a trace, turned into bytecode (residual.h) and
+// steps in single-assignment form; made by the tracer at the end of a trace, turned into bytecode (residual.cpp) and
 // printed as Python source.
 //
 // The residual function has two parameters that the guard check gathered: `inputs` (a tuple of the graph's inputs in

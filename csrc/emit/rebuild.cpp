@@ -313,13 +313,13 @@ PyObject* advance_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t cou
 }
 
 PyObject* placed_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  Py_ssize_t place[3];
-  const bool is_view = count == 4 && (PyDictViewSet_Check(arguments[0]) || PyDictValues_Check(arguments[0]));
-  if (!is_view) PyErr_SetString(PyExc_TypeError, "placed_iterator(view of a dict, passed, size, left)");
-  for (int i = 0; is_view && i < 3; ++i) place[i] = PyLong_AsSsize_t(arguments[i + 1]);
+  Py_ssize_t place[4];
+  const bool is_view = count == 5 && (PyDictViewSet_Check(arguments[0]) || PyDictValues_Check(arguments[0]));
+  if (!is_view) PyErr_SetString(PyExc_TypeError, "placed_iterator(view of a dict, passed, beyond, size, left)");
+  for (int i = 0; is_view && i < 4; ++i) place[i] = PyLong_AsSsize_t(arguments[i + 1]);
   if (PyErr_Occurred()) return nullptr;
   Ref made = Ref::steal(PyObject_GetIter(arguments[0]));
-  if (made) place_dict_iterator(made.get(), place[0], place[1], place[2]);
+  if (made) place_dict_iterator(made.get(), {nullptr, place[0], place[1], place[2], place[3]});
   return made.release();
 }
 

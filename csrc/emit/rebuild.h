@@ -28,7 +28,8 @@ PyObject* set_state_callable();        // (object, state): object.__setstate__(s
 // (resume function, args, started, name, qualname): if it has started, run up to where it was suspended
 PyObject* rebuild_generator_callable();
 PyObject* advance_iterator_callable();  // (iterator, count): drops that many items
-// (view of a dict, items behind, size of the dict, steps before it), (list, index): an iterator that stands there.
+// (view of a dict, items behind, places beyond its end, size of the dict, steps before it), (list, index): an iterator
+// that stands there.
 PyObject* placed_iterator_callable();
 PyObject* placed_list_iterator_callable();
 PyObject* drop_traceback_callable();  // (exception, count): takes the outermost entries off its traceback

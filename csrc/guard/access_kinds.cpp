@@ -37,7 +37,7 @@ Lookup found(Reached& result, PyObject* object) noexcept {
   return object ? Lookup::Found : Lookup::Absent;
 }
 
-// Slow lookup by scanning: another path than the probe of dict_version.cpp.
+// Slow lookup by scanning: another path than the probe of python/dict_version.cpp.
 Lookup scan_dict(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject*& value) noexcept {
   Py_ssize_t at = 0;
   PyObject *stored, *stored_value;

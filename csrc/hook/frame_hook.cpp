@@ -4,14 +4,12 @@
 #include "hook/hook_installed.h"
 #include "hook/policy.h"
 #include "hook/run_entry.h"
-#include "hook/torch_compile.h"
 #include "library/user_rules.h"
 #include "model/function.h"
 #include "python/code_object.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
 #include "python/out_of_memory.h"
-#include "world/known_types.h"
 
 namespace minidynamo {
 namespace {

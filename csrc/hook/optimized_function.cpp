@@ -9,7 +9,6 @@
 #include "hook/hook_installed.h"
 #include "hook/module_call.h"
 #include "hook/run_entry.h"
-#include "hook/torch_compile.h"
 #include "library/rules.h"
 #include "model/function.h"
 #include "python/cached.h"

@@ -4,7 +4,6 @@
 #include "emit/resume.h"
 #include "hook/capture.h"
 #include "hook/hook_installed.h"
-#include "hook/policy.h"
 #include "model/object_end.h"
 #include "python/cached.h"
 #include "python/out_of_memory.h"

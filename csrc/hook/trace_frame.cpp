@@ -10,7 +10,6 @@
 #include "python/collector.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
-#include "trace/exceptions.h"
 #include "world/handled_before.h"
 
 namespace minidynamo {

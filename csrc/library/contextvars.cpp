@@ -53,7 +53,8 @@ Ref context_variable_get(Tracer& tracer, PyObject*, const Arguments& arguments) 
   // Its own default counts only if the call gives none.
   const int32_t with_default = arguments.values.size() == 1;
   const Ref raw = Ref::steal(context_value(variable->value.get(), with_default));
-  Ref value = load_part(tracer, variable, Access::ContextValue, nullptr, raw.get(), with_default);
+  PyObject* found = raw ? raw.get() : nullptr;  // null: the variable has no value
+  Ref value = load_part(tracer, variable, Access::ContextValue, nullptr, found, with_default);
   if (value || tracer.broken()) return value;
   if (!with_default) return arguments.values[1];
   PyErr_SetObject(PyExc_LookupError, variable->value.get());

@@ -11,7 +11,6 @@
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "world/enter.h"
-#include "world/known_types.h"
 #include "world/pin.h"
 #include "world/types.h"
 

@@ -2,7 +2,7 @@
 //
 // The function is traced beneath its cache, and the residual code asks the cache, which counts, and remembers. If the
 // cache then runs the function, it runs for real in the middle of the replay: it has to find the world as it was at the
-// call's place in the program (effect_log.h), and must not have changed anything itself.
+// call's place in the program (world/effect_log.h), and must not have changed anything itself.
 #pragma once
 
 #include "model/arguments.h"

@@ -6,13 +6,11 @@
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/native_call.h"
-#include "python/dict_version.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
-#include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/pin.h"
 

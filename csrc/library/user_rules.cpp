@@ -12,11 +12,10 @@
 #include "model/tensor_call.h"
 #include "model/upward.h"
 #include "python/bound_method.h"
+#include "python/cached.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
-#include "world/code_origin.h"
 #include "world/enter.h"
-#include "world/known_types.h"
 #include "world/types.h"
 
 namespace minidynamo {

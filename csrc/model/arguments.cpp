@@ -1,7 +1,5 @@
 #include "model/arguments.h"
 
-#include "python/out_of_memory.h"
-
 namespace minidynamo {
 Ref Arguments::positional() const {
   const auto count = static_cast<Py_ssize_t>(positional_count());

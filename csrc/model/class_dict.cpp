@@ -1,6 +1,5 @@
 #include "model/class_dict.h"
 
-#include "python/out_of_memory.h"
 #include "world/enter.h"
 #include "world/mapping_proxy.h"
 #include "world/pin.h"

@@ -1,6 +1,5 @@
 #include "model/exception_context.h"
 
-#include "python/out_of_memory.h"
 #include "world/handled_before.h"
 #include "world/known_types.h"
 

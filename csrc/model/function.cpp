@@ -6,7 +6,6 @@
 #include "model/arguments.h"
 #include "model/native_call.h"
 #include "model/upward.h"
-#include "python/code_object.h"
 #include "python/native_contents.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
@@ -14,7 +13,6 @@
 #include "world/enter.h"
 #include "world/known_types.h"
 #include "world/pin.h"
-#include "world/special_methods.h"
 #include "world/types.h"
 
 namespace minidynamo {

@@ -1,12 +1,9 @@
 // What list[int] and int | str hold, and how their attributes are found.
 #include "model/generic_alias.h"
 
-#include "guard/constants.h"
 #include "model/abstract.h"
-#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "world/enter.h"
-#include "world/known_types.h"
 #include "world/tracer.h"
 
 namespace minidynamo {

@@ -5,7 +5,6 @@
 
 #include "model/abstract.h"
 #include "model/arguments.h"
-#include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "world/class_lookup.h"

@@ -4,7 +4,6 @@
 #include "model/arguments.h"
 #include "model/native_callback.h"
 #include "python/out_of_memory.h"
-#include "python/type_version.h"
 #include "world/class_lookup.h"
 #include "world/native_code.h"
 

@@ -9,13 +9,9 @@
 
 #include "model/abstract.h"
 #include "model/arguments.h"
-#include "model/generator.h"
 #include "model/numpy_scalars.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
-#include "model/tensor_index.h"
-#include "python/mapping_proxy.h"
-#include "python/native_contents.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
@@ -23,9 +19,7 @@
 #include "world/address_text.h"
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
-#include "world/external_iterator.h"
 #include "world/identity.h"
-#include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/types.h"
 

@@ -1,6 +1,5 @@
 #include "model/special_method.h"
 
-#include "python/out_of_memory.h"
 #include "world/class_lookup.h"
 
 namespace minidynamo {

@@ -1,7 +1,6 @@
 // torch looks at a key twice: at all parts for what is more than an index, then at each for its int.
 #include "model/tensor_index.h"
 
-#include "guard/constants.h"
 #include "model/abstract.h"
 #include "python/out_of_memory.h"
 #include "world/class_lookup.h"

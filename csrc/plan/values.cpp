@@ -17,7 +17,6 @@
 #include "python/type_version.h"
 #include "tensor/tensor_facts.h"
 #include "world/enter.h"
-#include "world/external_iterator.h"
 #include "world/handled_before.h"
 #include "world/known_types.h"
 #include "world/scope.h"
@@ -680,7 +679,7 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
   const ValueId view = call(view_method(Py_TYPE(object)).get(), {at.dict});
   if (view == kNoValue) return kNoValue;
   std::vector<ValueId> operands = {view};
-  for (const Py_ssize_t number : {at.passed, at.size, at.left})
+  for (const Py_ssize_t number : {at.passed, at.beyond, at.size, at.left})
     operands.push_back(constant(Ref::made(PyLong_FromSsize_t(number)).get()));
   return add({PlanStep::Kind::Call, Ref::borrow(placed_iterator_callable()), 0, std::move(operands)});
 }

@@ -17,15 +17,16 @@ Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk = nullptr) no
 struct DictIteration {
   PyObject* dict = nullptr;  // null if it is exhausted
   Py_ssize_t passed = 0;     // items of the dict as it is now that lie behind
-  Py_ssize_t size = 0;       // that the dict is to have at the next step
-  Py_ssize_t left = 0;       // steps that it believes to have before it
+  Py_ssize_t beyond = 0;  // places beyond the dict's last, where it was cleared since; what is put there is passed over
+  Py_ssize_t size = 0;    // that the dict is to have at the next step
+  Py_ssize_t left = 0;    // steps that it believes to have before it
 };
 bool is_dict_iterator(PyTypeObject* type) noexcept;
 // Whether the dict has changed its size since: the next step is an error.
 bool is_stale_dict_iterator(PyObject* iterator) noexcept;
 DictIteration look_at_dict_iterator(PyObject* iterator) noexcept;
 // A new iterator over a dict of equal items put there.
-void place_dict_iterator(PyObject* iterator, Py_ssize_t passed, Py_ssize_t size, Py_ssize_t left) noexcept;
+void place_dict_iterator(PyObject* iterator, const DictIteration& at) noexcept;
 
 // Where a forward iterator over a list stands, which may be behind the list's end; a new one put there. (__setstate__
 // does not go behind the end, though the list may grow.)

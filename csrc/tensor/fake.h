@@ -34,8 +34,8 @@ enum class FakeProblem : uint8_t {
 class OperatorObserver {
  public:
   virtual ~OperatorObserver() = default;
-  // An operator that no recorded Python call stands for (C code called it: design.md invariant 3). `target` is the
-  // torch._ops.OpOverload, args and kwargs Python objects as one would call it, result what it returned (with None
+  // An operator that no recorded Python call stands for (C code called it: docs/architecture.md, rule 3). `target` is
+  // the torch._ops.OpOverload, args and kwargs Python objects as one would call it, result what it returned (with None
   // in place of tensors that nobody kept). Only operators that began while `recording_call()` was false are told, each
   // before the next one begins (which may be in a recorded call) or by flush_operator_reports(). False with a Python
   // error set aborts what runs.

@@ -1,4 +1,4 @@
-// The instructions that make calls and functions: from the value stack to calls.h.
+// The instructions that make calls and functions: from the value stack to model/abstract.h.
 #pragma once
 #include "world/tracer.h"
 

@@ -7,7 +7,6 @@
 #include "model/abstract.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
-#include "python/type_version.h"
 #include "trace/variables.h"
 #include "world/enter.h"
 #include "world/scope.h"

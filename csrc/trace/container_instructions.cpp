@@ -3,7 +3,6 @@
 #include "model/abstract.h"
 #include "model/exception_text.h"
 #include "model/generator.h"
-#include "python/type_version.h"
 #include "world/address_text.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"

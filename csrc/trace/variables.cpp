@@ -5,7 +5,6 @@
 #include "bytecode/op_facts.h"
 #include "model/object_end.h"
 #include "python/error_text.h"
-#include "python/type_version.h"
 #include "world/enter.h"
 #include "world/scope.h"
 

@@ -1,6 +1,5 @@
 #include "world/class_lookup.h"
 
-#include "python/dict_version.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/enter.h"

@@ -1,10 +1,8 @@
 // Reads of an outside container that leave its stand-in unfilled.
 #include "world/container_reads.h"
 
-#include "guard/constants.h"
 #include "python/dict_version.h"
 #include "python/native_contents.h"
-#include "python/type_version.h"
 #include "world/enter.h"
 
 namespace minidynamo {

@@ -44,7 +44,7 @@ struct ContentChange {
   Ref content;
 };
 
-// An iterator from before the call that moves on (outside_iterator.h says how far).
+// An iterator from before the call that moves on (external_iterator.h says how far).
 struct IteratorAdvance {
   Ref iterator;
 };

@@ -64,7 +64,8 @@ struct Frame {
   Ref keyword_names;        // set by KW_NAMES for the next CALL
   Ref shown_in_tracebacks;  // the frame object that stands for it there; made when first wanted
   bool is_root = false;
-  bool is_looked_at = false;     // by what wants its locals or its code: it can only run as it is (frame_readers.h)
+  bool is_looked_at =
+      false;  // by what wants its locals or its code: it can only run as it is (library/frame_readers.h)
   bool called_directly = false;  // the caller's instruction is a call whose result is what this frame returns
   // By fast local. Root frame: at first the caller's objects (borrowed from the CPython frame). Empty: there are none.
   std::vector<Untouched> untouched;

@@ -1,6 +1,5 @@
 #include "world/generic_alias.h"
 
-#include "guard/constants.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
 #include "world/pin.h"

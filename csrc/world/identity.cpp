@@ -2,7 +2,6 @@
 
 #include "python/native_contents.h"
 #include "python/nesting.h"
-#include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/class_lookup.h"

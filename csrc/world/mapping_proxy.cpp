@@ -1,7 +1,5 @@
 #include "world/mapping_proxy.h"
 
-#include "python/mapping_proxy.h"
-
 namespace minidynamo {
 Ref proxy_over(Tracer& tracer, PyObject* dict) {
   Ref proxy = Ref::steal(PyDictProxy_New(dict));

@@ -1,6 +1,5 @@
 #include "world/pin.h"
 
-#include "guard/constants.h"
 #include "world/types.h"
 
 namespace minidynamo {

@@ -2,7 +2,6 @@
 
 #include <unordered_set>
 
-#include "guard/constants.h"
 #include "python/bound_method.h"
 #include "python/cached.h"
 #include "python/nesting.h"

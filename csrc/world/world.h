@@ -5,7 +5,7 @@
 // replaced by fakes. Builtin containers are replaced by *stand-ins*: containers of the same type, filled with in-trace
 // objects the first time anything but a plain read by the evaluator touches them. Mutations happen on the stand-in and
 // are found by comparing at the end. So nothing outside is ever
-// written (design.md invariant 1); attribute writes are in the effect log (effect_log.h).
+// written (docs/architecture.md, rule 1); attribute writes are in the effect log (effect_log.h).
 #pragma once
 #include <deque>
 #include <unordered_map>

@@ -132,7 +132,7 @@ TEST_CASE("where an iterator over a dict stands", "[iterators]") {
     CHECK(stale.left == 2);
     CHECK(is_stale_dict_iterator(program["it"]));
     program.run("placed = iter(other." + std::string(view) + "())\ndel other['a']");
-    place_dict_iterator(program["placed"], 1, 3, 2);
+    place_dict_iterator(program["placed"], {nullptr, 1, 0, 3, 2});
     CHECK_FALSE(is_stale_dict_iterator(program["placed"]));
     CHECK(program.text("[item for item in placed]") == program.text("list(other." + std::string(view) + "())[1:]"));
   }

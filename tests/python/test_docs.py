@@ -32,3 +32,28 @@ def test_links_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+OTHERS_FILES = {"opcode.h", "stdatomic.h"}  # CPython's and C's
+IN_DOCS = re.compile(r"`((?:[\w-]+/)+[\w-]+\.[a-z]+)`")
+IN_COMMENTS = re.compile(r"(?<![\w/.])((?:[a-z_]+/)*[a-z_0-9]+\.(?:h|cpp|def|md|py))\b")
+
+
+def named_paths() -> list[tuple[pathlib.Path, str]]:
+    """Files that pages of docs and comments of csrc/ name, each with who names it."""
+    named = [(page, name) for page in PAGES for name in IN_DOCS.findall(page.read_text()) if "NAME" not in name]
+    for source in sorted((ROOT / "csrc").rglob("*.*")):
+        comments = re.findall(r"//.*", source.read_text())
+        named += [(source, name) for comment in comments for name in IN_COMMENTS.findall(comment)]
+    return named
+
+
+def test_files_that_are_named_exist() -> None:
+    def exists(page: pathlib.Path, name: str) -> bool:
+        places = [ROOT, ROOT / "csrc", ROOT / "minidynamo", page.parent]
+        return name in OTHERS_FILES or any((place / name).exists() for place in places)
+
+    if not (ROOT / "csrc").is_dir():
+        pytest.skip("the sources are not here")
+    assert len(named_paths()) > 100
+    assert [f"{page.relative_to(ROOT)} names {name}" for page, name in named_paths() if not exists(page, name)] == []
