@@ -4,7 +4,9 @@
 #include "model/generator.h"
 #include "model/object_end.h"
 #include "python/dict_version.h"
+#include "python/handled_exception.h"
 #include "python/out_of_memory.h"
+#include "python/traceback.h"
 #include "python/type_version.h"
 #include "world/scope.h"
 #include "world/types.h"
@@ -13,14 +15,19 @@
 namespace minidynamo {
 namespace {
 
-// Whether the object dies loudly, if this is its end.
-bool has_witness(PyObject* object) {
+// Whether the object dies loudly by itself, if this is its end.
+bool is_witnessed(PyObject* object) {
   static PyObject* const del_name = interned("__del__");
   PyTypeObject* type = Py_TYPE(object);
   if (is_tensor(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
   if (PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) return true;
   if (is_python_class(type) && class_attribute(type, del_name)) return true;
   return PyType_SUPPORTS_WEAKREFS(type) && *PyObject_GET_WEAKREFS_LISTPTR(object);
+}
+
+// The same, or with what the frames in an exception's traceback keep alive.
+bool has_witness(PyObject* object) {
+  return is_witnessed(object) || (PyExceptionInstance_Check(object) && any_kept_by_traceback(object, is_witnessed));
 }
 
 bool has_witnesses(PyObject* object) {
@@ -117,6 +124,16 @@ void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth) {
     tracer.force_break_at = tracer.executed + 1;
     tracer.object_is_let_go = true;
   }
+}
+
+void note_handled_ends(Tracer& tracer, Frame& frame) {
+  if (!tracer.may_break || !frame.is_of_resume_function()) return;
+  const Ref handled = innermost_handled();
+  Source* source = tracer.world.source_of(handled.get());
+  if (!source || !has_witness(source->value.get()) || is_in_slot(frame, handled.get(), kNoSlot)) return;
+  tracer.let_go.push_back(source);
+  tracer.force_break_at = tracer.executed + 1;
+  tracer.object_is_let_go = true;
 }
 
 void note_return(Tracer& tracer, const Frame& root) {

@@ -26,6 +26,10 @@ void note_overwritten(Tracer& tracer, Frame& frame, int32_t index);
 // loop has begun and leaves by `break` or by an exception, ends there.
 void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth);
 
+// An except clause of a resume function is over: the exception from before the trace that it handled may end there, and
+// with it what the frames in its traceback have in their variables.
+void note_handled_ends(Tracer& tracer, Frame& frame);
+
 // The root frame, a resume function's, is about to return.
 void note_return(Tracer& tracer, const Frame& root);
 

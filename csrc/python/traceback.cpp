@@ -29,6 +29,22 @@ void move_traceback_frame(PyObject* frame, int32_t offset) noexcept {
   inner->prev_instr = _PyCode_CODE(inner->f_code) + std::max(offset, 0) / 2;
 }
 
+bool any_kept_by_traceback(PyObject* exception, bool (*test)(PyObject*)) {
+  const Ref first = Ref::steal(PyException_GetTraceback(exception));
+  PyObject* entry = first ? first.get() : nullptr;
+  for (; entry && PyTraceBack_Check(entry);
+       entry = reinterpret_cast<PyObject*>(reinterpret_cast<PyTracebackObject*>(entry)->tb_next)) {
+    const _PyInterpreterFrame* frame = reinterpret_cast<PyTracebackObject*>(entry)->tb_frame->f_frame;
+    if (frame->owner != FRAME_OWNED_BY_FRAME_OBJECT) continue;
+    for (int i = 0; i < frame->stacktop; ++i) {
+      PyObject* object = frame->localsplus[i];
+      if (object && PyCell_Check(object)) object = PyCell_GET(object);
+      if (object && test(object)) return true;
+    }
+  }
+  return false;
+}
+
 void show_program_lines(PyObject* traceback, PyObject* lines) {
   auto* residual = reinterpret_cast<PyTracebackObject*>(traceback);
   const Py_ssize_t count = PyList_Check(lines) ? PyList_GET_SIZE(lines) : 0;

@@ -12,6 +12,10 @@ void move_traceback_frame(PyObject* frame, int32_t offset) noexcept;
 // Puts an entry (as PyTraceBack_Here does) before those of the current Python error. `offset` is in bytes.
 void add_traceback(PyObject* frame, int32_t offset, int32_t line);
 
+// Whether a frame in an exception's traceback, whose call is over, has a variable with an object of which `test` is
+// true.
+bool any_kept_by_traceback(PyObject* exception, bool (*test)(PyObject*));
+
 // Makes a traceback entry of residual code one of the program's: it shows the line of the first of `lines`, a list of
 // (file, line, function), and the others come as entries behind it. No Python error is set.
 void show_program_lines(PyObject* traceback, PyObject* lines);

@@ -498,6 +498,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       }
       case Op::POP_EXCEPT: {
+        note_handled_ends(tracer, frame);
         Ref handled = frame.pop();
         set_innermost_handled(handled.get());
         break;

@@ -168,3 +168,72 @@ def test_an_object_that_others_hold_does_not_keep_from_capture() -> None:
     captured = minidynamo.compile(f, backend=backend)
     assert torch.equal(captured(torch.ones(2), ending), f(torch.ones(2), ending))
     assert len(graphs) == 1
+
+
+def _walk() -> Any:
+    try:
+        yield 1
+        yield 2
+    finally:
+        EVENTS.append("end")
+
+
+def _raises(holds_generator: bool) -> None:
+    held = _walk() if holds_generator else Ending()
+    if holds_generator:
+        next(held)
+    raise ValueError
+
+
+def _handles(x: torch.Tensor, holds_generator: bool) -> torch.Tensor:
+    try:
+        _raises(holds_generator)
+    except ValueError:
+        EVENTS.append("in")
+    EVENTS.append("after")
+    return x + 1
+
+
+def _handles_by_name(x: torch.Tensor, holds_generator: bool) -> torch.Tensor:
+    try:
+        _raises(holds_generator)
+    except ValueError as error:
+        EVENTS.append(type(error).__name__)
+    EVENTS.append("after")
+    return x + 1
+
+
+def _passes_over(x: torch.Tensor, holds_generator: bool) -> torch.Tensor:
+    try:
+        _raises(holds_generator)
+    except ValueError:
+        pass
+    EVENTS.append("after")
+    x = x * 2
+    EVENTS.append("later")
+    return x
+
+
+def _handles_in_a_loop(x: torch.Tensor, holds_generator: bool) -> torch.Tensor:
+    for k in range(3):
+        try:
+            _raises(holds_generator)
+        except ValueError:
+            x = x + k
+        EVENTS.append(str(k))
+    return x
+
+
+@pytest.mark.parametrize("function", [_handles, _handles_by_name, _passes_over, _handles_in_a_loop], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("holds_generator", [False, True], ids=["object", "generator"])
+def test_what_a_traceback_keeps_ends_with_the_except_clause(
+    function: Callable[[torch.Tensor, bool], torch.Tensor], holds_generator: bool
+) -> None:
+    captured = minidynamo.optimize("eager")(function)
+    seen = []
+    for called in (function, captured, captured):
+        EVENTS.clear()
+        result = called(torch.ones(2), holds_generator)
+        seen.append((list(EVENTS), result.tolist()))
+    assert seen[1] == seen[2] == seen[0]
+    assert "end" in seen[0][0]
