@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -50,7 +51,7 @@ std::optional<std::string> type_text(PyTypeObject* type) {
     return std::strncmp(name, kBuiltins, std::strlen(kBuiltins)) == 0 ? name + std::strlen(kBuiltins) : name;
   }
   const Ref key = Ref::made(PyUnicode_InternFromString("__module__"));
-  PyObject* module = PyDict_GetItemWithError(type->tp_dict, key.get());
+  PyObject* module = PyDict_GetItemWithError(namespace_of(type), key.get());
   clear_error();
   return dotted(module, reinterpret_cast<PyHeapTypeObject*>(type)->ht_qualname);
 }

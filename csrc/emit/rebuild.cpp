@@ -11,6 +11,7 @@
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
@@ -33,7 +34,7 @@ bool each_slot(PyTypeObject* type, Visit visit) {
     if (!is_python_class(base)) continue;
     Py_ssize_t position = 0;
     PyObject *name, *value;
-    while (PyDict_Next(base->tp_dict, &position, &name, &value))
+    while (PyDict_Next(namespace_of(base), &position, &name, &value))
       if (Py_IS_TYPE(value, &PyMemberDescr_Type) && !visit(name, value)) return false;
   }
   return true;
@@ -50,7 +51,7 @@ bool set_own_attribute(PyObject* instance, PyObject* name, PyObject* value) {
 
 // With the table of what is put in, if the set is empty: elements that died may have put others in.
 bool put_into_set(PyObject* set, PyObject* items) {
-  return PySet_GET_SIZE(set) == 0 ? copy_set_table(set, items) : _PySet_Update(set, items) == 0;
+  return PySet_GET_SIZE(set) == 0 ? copy_set_table(set, items) : update_set(set, items) == 0;
 }
 
 Ref items_of(const std::vector<PyObject*>& items) {
@@ -63,7 +64,7 @@ Ref items_of(const std::vector<PyObject*>& items) {
 Ref pairs_of(const NativeContents& contents) {
   Ref dict = Ref::made(PyDict_New());
   for (size_t i = 0; i < contents.hashes.size(); ++i)
-    if (_PyDict_SetItem_KnownHash(dict.get(), contents.items[2 * i], contents.items[2 * i + 1], contents.hashes[i]) < 0)
+    if (set_item_with_hash(dict.get(), contents.items[2 * i], contents.items[2 * i + 1], contents.hashes[i]) < 0)
       return nullptr;
   return dict;
 }
@@ -220,22 +221,20 @@ PyObject* native_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t coun
 }
 
 // dict[key] = value. A weak reference keeps its hash, for when what it refers to is dead.
-bool set_item_with_hash(PyObject* dict, PyObject* key, PyObject* value, Py_hash_t hash) {
+bool set_hashed(PyObject* dict, PyObject* key, PyObject* value, Py_hash_t hash) {
   auto* reference = PyWeakref_CheckRef(key) ? reinterpret_cast<PyWeakReference*>(key) : nullptr;
   if (reference && reference->hash == -1) reference->hash = hash;
-  return _PyDict_SetItem_KnownHash(dict, key, value, hash) == 0;
+  return set_item_with_hash(dict, key, value, hash) == 0;
 }
 
 // Adds keys without asking them for their hashes, or comparing them, which may be the program's code.
 bool add_hashed(PyObject* dict, PyObject* const* keys, PyObject* const* values, PyObject* hashes) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(hashes); ++i) {
     const Py_hash_t hash = PyLong_AsSsize_t(PyTuple_GET_ITEM(hashes, i));
-    if (!set_item_with_hash(dict, keys[i], values ? values[i] : Py_None, hash)) return false;
+    if (!set_hashed(dict, keys[i], values ? values[i] : Py_None, hash)) return false;
   }
   return true;
 }
-
-PyObject* const* tuple_items(PyObject* tuple) { return reinterpret_cast<PyTupleObject*>(tuple)->ob_item; }
 
 PyObject* rebuild_hashed(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 3 || !PyTuple_Check(arguments[0]) || !PyTuple_Check(arguments[2])) {
@@ -244,11 +243,12 @@ PyObject* rebuild_hashed(PyObject*, PyObject* const* arguments, Py_ssize_t count
   }
   const bool is_dict = arguments[1] != Py_None;
   Ref dict = Ref::made(PyDict_New());
-  if (!add_hashed(dict.get(), tuple_items(arguments[0]), is_dict ? tuple_items(arguments[1]) : nullptr, arguments[2]))
+  if (!add_hashed(dict.get(), items_of_tuple(arguments[0]), is_dict ? items_of_tuple(arguments[1]) : nullptr,
+                  arguments[2]))
     return nullptr;
   if (is_dict) return dict.release();
   Ref set = Ref::made(PySet_New(nullptr));
-  return _PySet_Update(set.get(), dict.get()) == 0 ? set.release() : nullptr;
+  return update_set(set.get(), dict.get()) == 0 ? set.release() : nullptr;
 }
 
 PyObject* set_like(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
@@ -274,7 +274,7 @@ PyObject* set_hashed_item(PyObject*, PyObject* const* arguments, Py_ssize_t coun
     return nullptr;
   }
   const Py_hash_t hash = PyLong_AsSsize_t(arguments[3]);
-  if (!set_item_with_hash(arguments[0], arguments[1], arguments[2], hash)) return nullptr;
+  if (!set_hashed(arguments[0], arguments[1], arguments[2], hash)) return nullptr;
   Py_RETURN_NONE;
 }
 

@@ -9,6 +9,7 @@
 #include "graph/constant.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 #include "tensor/fake.h"
 
 namespace minidynamo {
@@ -40,7 +41,7 @@ void name_argument(const Ref& where, PyObject* target) {
 
 // Tuple subclasses that the standard library and torch define in C: time.struct_time, torch.return_types.max.
 bool is_struct_sequence(PyTypeObject* type) noexcept {
-  return type->tp_dict && named_item(type->tp_dict, "n_sequence_fields") != nullptr;
+  return namespace_of(type) && named_item(namespace_of(type), "n_sequence_fields") != nullptr;
 }
 
 bool is_named_tuple(PyTypeObject* type) noexcept {

@@ -13,6 +13,7 @@
 #include "python/native_contents.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "tensor/tensor_facts.h"
 
 namespace minidynamo {
@@ -43,7 +44,7 @@ Lookup scan_dict(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject*& value
   PyObject *stored, *stored_value;
   Py_hash_t stored_hash;
   bool undecided = false;
-  while (_PyDict_Next(dict, &at, &stored, &stored_value, &stored_hash)) {
+  while (next_with_hash(dict, at, stored, stored_value, stored_hash)) {
     if (stored == key) {
       value = stored_value;
       return Lookup::Found;
@@ -117,7 +118,7 @@ Lookup fetch_attribute(AccessStep& step, Reached parent, Reached& result, Ref& o
   }
   Lookup lookup = fetch_attribute_slowly(step, parent, result, owned);
   // What somebody else owns too outlives the check, in which nothing runs that could let go of it.
-  if (owned && Py_REFCNT(owned.get()) > 1) owned.reset();
+  if (owned && is_shared(owned.get())) owned.reset();
   return lookup;
 }
 
@@ -200,7 +201,7 @@ Lookup fetch_class_attribute_slowly(const AccessStep& step, Reached parent, Reac
   PyObject* mro = reinterpret_cast<PyTypeObject*>(parent.object)->tp_mro;
   for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-    Lookup lookup = scan_dict(base->tp_dict, step.key, step.hash, result.object);
+    Lookup lookup = scan_dict(namespace_of(base), step.key, step.hash, result.object);
     if (lookup != Lookup::Absent) return lookup;
   }
   return Lookup::Absent;
@@ -225,7 +226,7 @@ Lookup fetch_upcoming_slowly(const AccessStep& step, Reached parent, Reached& re
 }
 Lookup fetch_upcoming(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   Lookup lookup = fetch_upcoming_slowly(step, parent, result, owned);
-  if (owned && Py_REFCNT(owned.get()) > 1) owned.reset();  // the sequence owns it
+  if (owned && is_shared(owned.get())) owned.reset();  // the sequence owns it
   return lookup;
 }
 
@@ -294,7 +295,7 @@ Lookup fetch_tensor_fact_slowly(const AccessStep& step, Reached parent, Reached&
 }
 Lookup fetch_tensor_fact(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   Lookup lookup = fetch_tensor_fact_slowly(step, parent, result, owned);
-  if (owned && Py_REFCNT(owned.get()) > 1) owned.reset();  // the tensor owns it, or it is a constant for good
+  if (owned && is_shared(owned.get())) owned.reset();  // the tensor owns it, or it is a constant for good
   return lookup;
 }
 
@@ -367,7 +368,7 @@ Lookup fetch_root(Access access, const AccessStep& step, const FrameView& frame,
       break;
     default:
       // Callbacks of other weak references may run while it dies, before those by which the program is told.
-      value = step.key && Py_REFCNT(step.key) > 0 ? step.key : nullptr;
+      value = step.key && !is_dying(step.key) ? step.key : nullptr;
   }
   return value ? Lookup::Found : Lookup::Absent;
 }

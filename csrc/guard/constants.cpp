@@ -8,6 +8,7 @@
 
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -55,8 +56,8 @@ bool sets_equal(PyObject* a, PyObject* b) noexcept {
   Py_ssize_t at = 0, other_at = 0;
   PyObject *item, *other;
   Py_hash_t hash, other_hash;
-  while (_PySet_NextEntry(a, &at, &item, &hash)) {
-    if (!_PySet_NextEntry(b, &other_at, &other, &other_hash)) return false;
+  while (next_in_set(a, at, item, hash)) {
+    if (!next_in_set(b, other_at, other, other_hash)) return false;
     if (hash != other_hash || !constants_equal(item, other)) return false;
   }
   return true;
@@ -109,7 +110,7 @@ bool consists_of(PyObject* object, bool (*is_leaf)(PyObject*) noexcept) noexcept
     Py_ssize_t at = 0;
     PyObject* item;
     Py_hash_t hash;
-    while (_PySet_NextEntry(object, &at, &item, &hash))
+    while (next_in_set(object, at, item, hash))
       if (!consists_of(item, is_leaf)) return false;
     return true;
   }
@@ -165,7 +166,7 @@ bool is_exported(PyObject* byte_array) noexcept {
 Ref plain_value(PyObject* object) {
   Ref value;
   if (PyLong_Check(object))
-    value = Ref::steal(_PyLong_Copy(reinterpret_cast<PyLongObject*>(object)));
+    value = copy_of_int(object);
   else if (PyUnicode_Check(object))
     value = Ref::made(PyUnicode_FromObject(object));
   else if (PyFloat_Check(object))

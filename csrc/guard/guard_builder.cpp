@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "guard/constants.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -51,7 +52,7 @@ Py_hash_t dict_hash(const Source& source, DictHashes& known) {
     Py_ssize_t at = 0;
     PyObject *stored, *value;
     Py_hash_t hash;
-    while (_PyDict_Next(dict, &at, &stored, &value, &hash)) hashes->second.emplace(stored, hash);
+    while (next_with_hash(dict, at, stored, value, hash)) hashes->second.emplace(stored, hash);
   }
   const auto found = hashes->second.find(key);
   return found != hashes->second.end() ? found->second : key_hash(key);

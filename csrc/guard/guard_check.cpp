@@ -7,6 +7,7 @@
 #include "python/collector.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -246,7 +247,7 @@ std::vector<Ref> GuardProgram::call_functions() const {
   results.reserve(calls_.size());
   for (uint32_t call : calls_) {
     PyObject* key = steps_[parents_[call]].key;
-    const Ref function = Py_REFCNT(key) > 0 ? Ref::borrow(key) : Ref();  // null: it dies at this moment
+    const Ref function = !is_dying(key) ? Ref::borrow(key) : Ref();  // null: it dies at this moment
     results.push_back(function ? Ref::steal(PyObject_CallNoArgs(function.get())) : Ref());
     clear_error();
   }

@@ -9,6 +9,7 @@
 #include "python/descriptor_parts.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "python/weak_hold.h"
 
 namespace minidynamo {
@@ -363,7 +364,7 @@ bool visit_set(Reached object, ItemVisitor visit, void* state) {
   Py_ssize_t at = 0;
   PyObject* item;
   Py_hash_t hash;
-  while (_PySet_NextEntry(object.object, &at, &item, &hash))
+  while (next_in_set(object.object, at, item, hash))
     if (!visit(state, item, nullptr)) return false;
   return true;
 }
@@ -540,8 +541,7 @@ std::string special_methods_failure(const Check& check, const std::string& path,
 std::vector<PyObject*> bases_of(PyTypeObject* type) {
   PyObject* order = type->tp_mro;
   if (!order) return {};
-  return {reinterpret_cast<PyTupleObject*>(order)->ob_item,
-          reinterpret_cast<PyTupleObject*>(order)->ob_item + PyTuple_GET_SIZE(order)};
+  return {items_of_tuple(order), items_of_tuple(order) + PyTuple_GET_SIZE(order)};
 }
 bool prepare_bases(Check& check, Reached seen) {
   PyTypeObject* type = class_of(seen);

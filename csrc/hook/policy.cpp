@@ -9,6 +9,7 @@
 #include "python/dict_version.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 #include "tensor/active_modes.h"
 #include "tensor/fake.h"
 #include "world/code_origin.h"
@@ -119,12 +120,12 @@ bool has_finalizer_of_class(PyObject* object) noexcept {
 bool any_is_last_of_finalized(std::span<PyObject* const> objects) noexcept {
   for (PyObject* object : objects) {
     if (!object) continue;
-    if (PyList_CheckExact(object) && Py_REFCNT(object) == 1) {
+    if (PyList_CheckExact(object) && !is_shared(object)) {
       constexpr Py_ssize_t kLookedAt = 64;  // at each call of a resume function
       const auto count = static_cast<size_t>(std::min(PyList_GET_SIZE(object), kLookedAt));
       if (any_is_last_of_finalized({PySequence_Fast_ITEMS(object), count})) return true;
     }
-    if (has_finalizer_of_class(object) && Py_REFCNT(object) <= std::count(objects.begin(), objects.end(), object))
+    if (has_finalizer_of_class(object) && reference_count(object) <= std::count(objects.begin(), objects.end(), object))
       return true;
   }
   return false;

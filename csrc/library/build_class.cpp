@@ -10,6 +10,7 @@
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
 
@@ -105,8 +106,8 @@ Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
                                 ? reinterpret_cast<PyObject*>(Py_TYPE(PyTuple_GET_ITEM(bases.get(), 0)))
                                 : reinterpret_cast<PyObject*>(&PyType_Type));
   if (PyType_Check(metaclass.get())) {
-    metaclass = Ref::borrow(reinterpret_cast<PyObject*>(
-        _PyType_CalculateMetaclass(reinterpret_cast<PyTypeObject*>(metaclass.get()), bases.get())));
+    metaclass = Ref::borrow(
+        reinterpret_cast<PyObject*>(winning_metaclass(reinterpret_cast<PyTypeObject*>(metaclass.get()), bases.get())));
     if (!metaclass) return nullptr;
   }
   Ref members = prepare_namespace(tracer, metaclass.get(), name, bases.get(), keywords.get());

@@ -20,6 +20,7 @@
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "tensor/tensor_facts.h"
 #include "world/address_text.h"
 #include "world/class_lookup.h"
@@ -72,7 +73,7 @@ bool hashes_by_value(Tracer& tracer, PyObject* object, Visited& visited) {
     Py_ssize_t position = 0;
     PyObject* item;
     Py_hash_t hash;
-    while (_PySet_NextEntry(object, &position, &item, &hash))
+    while (next_in_set(object, position, item, hash))
       if (!hashes_by_value(tracer, item, visited)) return false;
     return true;
   }

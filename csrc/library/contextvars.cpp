@@ -4,6 +4,7 @@
 #include "python/cached.h"
 #include "python/context_variable.h"
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 #include "world/enter.h"
 
 namespace minidynamo {
@@ -63,7 +64,7 @@ Ref context_variable_get(Tracer& tracer, PyObject*, const Arguments& arguments) 
 
 Ref context_variable_set(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!variable_of(tracer, arguments, 2, 2)) return nullptr;
-  Ref token = Ref::made(_PyObject_New(token_type()));
+  Ref token = Ref::made(PyObject_New(PyObject, token_type()));
   tracer.effects.set_context({arguments.values[0], arguments.values[1], token});
   return token;
 }

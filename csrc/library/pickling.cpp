@@ -10,6 +10,7 @@
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
 #include "world/known_types.h"
@@ -42,13 +43,13 @@ Ref mangled(PyObject* name, PyTypeObject* owner) {
 Ref slot_names(Tracer& tracer, PyTypeObject* type) {
   static PyObject* const known_name = interned("__slotnames__");
   static PyObject* const slots_name = interned("__slots__");
-  PyObject* known = PyDict_GetItemWithError(type->tp_dict, known_name);
+  PyObject* known = PyDict_GetItemWithError(namespace_of(type), known_name);
   if (known && PyList_CheckExact(known)) return Ref::steal(PyList_AsTuple(known));
   Ref names = Ref::made(PyList_New(0));
   PyObject* mro = type->tp_mro;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-    Ref slots = Ref::borrow(PyDict_GetItemWithError(base->tp_dict, slots_name));
+    Ref slots = Ref::borrow(PyDict_GetItemWithError(namespace_of(base), slots_name));
     if (!slots) continue;
     Ref declared = PyUnicode_Check(slots.get()) ? Ref::made(PyTuple_Pack(1, slots.get()))
                                                 : Ref::steal(PySequence_Tuple(slots.get()));
@@ -109,7 +110,7 @@ Ref state_of(Tracer& tracer, PyObject* object, bool is_all) {
 }
 
 bool is_of_object(PyObject* method, const char* name) {
-  return method && method == named_item(PyBaseObject_Type.tp_dict, name);
+  return method && method == named_item(namespace_of(&PyBaseObject_Type), name);
 }
 
 // What __new__ is to get beside the class: a tuple, and a dict or null.

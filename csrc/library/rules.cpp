@@ -28,6 +28,7 @@
 #include "python/lru_cache.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 #include "world/handled_before.h"
 #include "world/identity.h"
 #include "world/known_types.h"
@@ -120,7 +121,7 @@ class RuleTable {
     }
     // Of a class what it defines itself, of anything else what it has.
     Ref names = PyType_Check(object.get())
-                    ? Ref::steal(PyDict_Keys(reinterpret_cast<PyTypeObject*>(object.get())->tp_dict))
+                    ? Ref::steal(PyDict_Keys(namespace_of(reinterpret_cast<PyTypeObject*>(object.get()))))
                     : Ref::steal(PyObject_Dir(object.get()));
     for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(names.get()); ++i) {
       Ref member = Ref::steal(PyObject_GetAttr(object.get(), PyList_GET_ITEM(names.get(), i)));

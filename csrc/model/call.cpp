@@ -16,6 +16,7 @@
 #include "model/upward.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "world/address_text.h"
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
@@ -60,7 +61,8 @@ bool unbind_slot(PyObject* wrapper, Ref& self, Ref& descriptor) {
   Ref owner = Ref::steal(PyObject_GetAttrString(wrapper, "__objclass__"));
   Ref name = Ref::steal(PyObject_GetAttrString(wrapper, "__name__"));
   if (!self || !owner || !name) return false;
-  descriptor = Ref::borrow(PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(owner.get())->tp_dict, name.get()));
+  descriptor =
+      Ref::borrow(PyDict_GetItemWithError(namespace_of(reinterpret_cast<PyTypeObject*>(owner.get())), name.get()));
   return static_cast<bool>(descriptor);
 }
 

@@ -1,5 +1,6 @@
 #include "model/class_dict.h"
 
+#include "python/unstable.h"
 #include "world/enter.h"
 #include "world/mapping_proxy.h"
 #include "world/pin.h"
@@ -28,16 +29,17 @@ Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
   PyObject* name = annotations_name();
   auto* object = reinterpret_cast<PyObject*>(type);
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || tracer.classes.has(object) ||
-      PyDict_GetItemWithError(type->tp_dict, name))
+      PyDict_GetItemWithError(namespace_of(type), name))
     return nullptr;
   if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
-  Source* own = tracer.guards.child(source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1, type->tp_dict);
+  Source* own =
+      tracer.guards.child(source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1, namespace_of(type));
   tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());
   Ref made = Ref::made(PyDict_New());
   tracer.own_dicts.emplace(made.get(), Ref::borrow(object));
   tracer.kept_for_identity.push_back(made);
   tracer.effects.write_class(object, name, made.get());
-  PyObject* dict = tracer.world.replacement_of(type->tp_dict);
+  PyObject* dict = tracer.world.replacement_of(namespace_of(type));
   if (dict && !show_write(tracer, dict, *tracer.effects.pending(object, name)))
     return tracer.give_up(BreakReason::ClassAttributeWrite, "a class gets __annotations__");
   return made;
@@ -45,11 +47,11 @@ Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
 
 Ref load_class_dict(Tracer& tracer, PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
-  if (tracer.classes.has(object)) return Ref::steal(PyDictProxy_New(type->tp_dict));
+  if (tracer.classes.has(object)) return Ref::steal(PyDictProxy_New(namespace_of(type)));
   if (tracer.effects.has_writes_but(object, annotations_name()))
     return tracer.give_up(BreakReason::InstanceDict, "the __dict__ of a class that the trace has written to");
   Source* source = source_or_pin(tracer, object);
-  Ref dict = load_part(tracer, source, Access::InstanceDict, nullptr, type->tp_dict);
+  Ref dict = load_part(tracer, source, Access::InstanceDict, nullptr, namespace_of(type));
   if (!dict) return nullptr;
   const AttributeWrite* annotations = tracer.effects.pending(object, annotations_name());
   if (annotations && !show_write(tracer, dict.get(), *annotations)) return nullptr;
@@ -57,7 +59,7 @@ Ref load_class_dict(Tracer& tracer, PyTypeObject* type) {
 }
 
 bool is_class_dict_in_use(Tracer& tracer, PyTypeObject* type) {
-  return tracer.world.replacement_of(type->tp_dict) != nullptr;
+  return tracer.world.replacement_of(namespace_of(type)) != nullptr;
 }
 
 }  // namespace minidynamo

@@ -5,6 +5,7 @@
 #include "model/tensor_call.h"
 #include "model/tensor_index.h"
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 #include "tensor/fake.h"
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
@@ -28,7 +29,7 @@ Ref python_class_getitem(Tracer& tracer, PyObject* container) {
 Ref checked_length(Ref given) {
   if (given) given = Ref::steal(PyNumber_Index(given.get()));
   if (!given) return nullptr;
-  if (Py_SIZE(given.get()) < 0) {
+  if (is_negative(given.get())) {
     PyErr_SetString(PyExc_ValueError, "__len__() should return >= 0");
     return nullptr;
   }

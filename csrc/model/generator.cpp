@@ -6,6 +6,7 @@
 #include "python/cached.h"
 #include "python/handled_exception.h"
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -89,7 +90,7 @@ Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) 
   if (outcome == Outcome::Returned) {
     returned = std::move(value);
   } else if (!tracer->broken() && PyErr_ExceptionMatches(PyExc_StopIteration)) {
-    _PyErr_FormatFromCause(PyExc_RuntimeError, "generator raised StopIteration");
+    raise_from_current(PyExc_RuntimeError, "generator raised StopIteration");
   }
   return nullptr;
 }
@@ -98,14 +99,14 @@ PyObject* stop_iteration(const Ref& returned) {
   if (returned.is(Py_None))
     PyErr_SetNone(PyExc_StopIteration);
   else
-    _PyGen_SetStopIterationValue(returned.get());
+    set_stop_iteration(returned.get());
   return nullptr;
 }
 
 PyObject* generator_next(PyObject* self) {
   Ref returned;
   Ref value = advance(as_generator(self), Ref::none(), false, returned);
-  if (!value && returned && !returned.is(Py_None)) _PyGen_SetStopIterationValue(returned.get());
+  if (!value && returned && !returned.is(Py_None)) set_stop_iteration(returned.get());
   return value.release();
 }
 
@@ -298,7 +299,7 @@ namespace {
 // What a StopIteration that is set carries; it is cleared. Null Ref: another error is set.
 Ref value_of_stop() {
   PyObject* result = nullptr;
-  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_StopIteration) && _PyGen_FetchStopIterationValue(&result) == 0)
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_StopIteration) && take_stop_iteration(result))
     return Ref::steal(result);
   return nullptr;
 }

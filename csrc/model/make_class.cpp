@@ -7,6 +7,7 @@
 #include "model/arguments.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "world/class_lookup.h"
 #include "world/native_code.h"
 #include "world/scope.h"
@@ -78,7 +79,7 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
   const long now = tracer.executed;  // a metaclass's __getattribute__ is traced below, before the class is made
   if (now >= tracer.limits.classes_until) return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
   PyObject* bases = arguments.values[1].get();
-  PyTypeObject* winner = _PyType_CalculateMetaclass(metaclass, bases);
+  PyTypeObject* winner = winning_metaclass(metaclass, bases);
   if (!winner) return nullptr;
   if (winner != metaclass) {
     Ref maker = lookup_in_class(tracer, winner, new_name);

@@ -8,6 +8,7 @@
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "world/scope.h"
 #include "world/types.h"
 #include "world/world.h"
@@ -94,7 +95,7 @@ void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
   Source* source = frame.has_untouched(index) ? nullptr : tracer.world.source_of(object);
   const bool is_outside = source || frame.has_untouched(index);
   if (source) object = source->value.get();
-  if (is_outside ? !of_outside_too : Py_REFCNT(object) > 1) return;
+  if (is_outside ? !of_outside_too : is_shared(object)) return;
   if (!has_witnesses(object)) return;
   if (is_in_slot(frame, object, static_cast<size_t>(index))) return;
   if (is_outside) tracer.let_go.push_back(source ? source : source_of_untouched(tracer, frame, index));
@@ -169,7 +170,7 @@ void drop_unused_functions(Tracer& tracer) {
     std::vector<Ref> unused;
     for (auto at = tracer.made_functions.begin(); at != tracer.made_functions.end();) {
       const auto next = std::next(at);
-      if (Py_REFCNT(at->get()) == 1) unused.push_back(std::move(tracer.made_functions.extract(at).value()));
+      if (!is_shared(at->get())) unused.push_back(std::move(tracer.made_functions.extract(at).value()));
       at = next;
     }
     if (unused.empty()) return;

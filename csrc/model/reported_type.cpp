@@ -4,6 +4,7 @@
 #include "model/generator.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "world/external_iterator.h"
 
 namespace minidynamo {
@@ -11,7 +12,7 @@ namespace {
 
 // What the stand-in's own class defines, if it does.
 PyObject* own_method(PyObject* object, PyObject* name) noexcept {
-  PyObject* found = PyDict_GetItemWithError(Py_TYPE(object)->tp_dict, name);
+  PyObject* found = PyDict_GetItemWithError(namespace_of(Py_TYPE(object)), name);
   clear_error();
   return found;
 }

@@ -10,9 +10,11 @@
 #include "guard/access_kinds.h"
 #include "guard/constants.h"
 #include "model/instance_dict.h"
+#include "python/dict_version.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "world/external_iterator.h"
 #include "world/known_types.h"
 
@@ -117,7 +119,7 @@ class EffectPlanner {
   // What the trace put into the __dict__ of an instance of a container's subclass.
   bool plan_own_attributes(const StandIn& stand_in) {
     PyObject* object = stand_in.object.get();
-    if (!Py_TYPE(object)->tp_dictoffset) return true;
+    if (!has_instance_dict(Py_TYPE(object))) return true;
     Ref own = Ref::steal(PyObject_GenericGetDict(object, nullptr));
     Py_ssize_t position = 0;
     PyObject *name, *value;
@@ -166,7 +168,7 @@ class EffectPlanner {
       Py_ssize_t position = 0;
       PyObject *key, *value;
       Py_hash_t hash;
-      while (_PyDict_Next(shown, &position, &key, &value, &hash)) hashes.emplace(key, hash);
+      while (next_with_hash(shown, position, key, value, hash)) hashes.emplace(key, hash);
     }
     for (size_t i = 0; i < now.size(); i += 2) {
       PyObject *key = now[i].get(), *value = now[i + 1].get();

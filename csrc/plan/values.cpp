@@ -15,6 +15,7 @@
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "tensor/tensor_facts.h"
 #include "world/enter.h"
 #include "world/handled_before.h"
@@ -159,7 +160,7 @@ bool ValuePlanner::holds_identity(PyObject* object) const {
     Py_ssize_t position = 0;
     PyObject* item;
     Py_hash_t hash;
-    while (_PySet_NextEntry(object, &position, &item, &hash))
+    while (next_in_set(object, position, item, hash))
       if (holds_identity(item)) return true;
   }
   return false;
@@ -457,7 +458,7 @@ ValueId ValuePlanner::dict(PyObject* object) {
   std::vector<Ref> keys, values;
   std::vector<Py_hash_t> hashes;
   bool natively = true;
-  while (_PyDict_Next(object, &position, &key, &value, &hash)) {
+  while (next_with_hash(object, position, key, value, hash)) {
     natively &= hashes_natively(key);
     keys.push_back(Ref::borrow(key)), values.push_back(Ref::borrow(value)), hashes.push_back(hash);
   }
@@ -476,7 +477,7 @@ bool ValuePlanner::is_template(PyObject* set) const {
   Py_ssize_t position = 0;
   PyObject* item;
   Py_hash_t hash;
-  while (_PySet_NextEntry(set, &position, &item, &hash))
+  while (next_in_set(set, position, item, hash))
     if (holds_identity(item) || tracer_.classes.has(item) ||
         !(is_constant(item) || (tracer_.world.source_of(item) && is_guarded_by_identity(item))))
       return false;
@@ -495,7 +496,7 @@ ValueId ValuePlanner::set(PyObject* object) {
   std::vector<Ref> keys;
   std::vector<Py_hash_t> hashes;
   bool natively = true;
-  while (_PySet_NextEntry(object, &position, &item, &hash)) {
+  while (next_in_set(object, position, item, hash)) {
     natively &= hashes_natively(item);
     keys.push_back(Ref::borrow(item)), hashes.push_back(hash);
   }

@@ -7,6 +7,7 @@
 #include "python/cached.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -98,7 +99,7 @@ bool is_warning_ignored(PyObject* warning, PyObject* module_name, long line) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters.get()); ++i) {
     const Ref entry = Ref::borrow(PyList_GET_ITEM(filters.get(), i));
     if (!PyTuple_CheckExact(entry.get()) || PyTuple_GET_SIZE(entry.get()) != 5) continue;
-    PyObject** const parts = reinterpret_cast<PyTupleObject*>(entry.get())->ob_item;
+    PyObject** const parts = items_of_tuple(entry.get());
     if (Py_IS_TYPE(parts[1], matcher_type())) continue;
     const int of_category = PyObject_IsInstance(warning, parts[2]);
     const long wanted_line = PyLong_Check(parts[4]) ? PyLong_AsLong(parts[4]) : 0;

@@ -3,6 +3,7 @@
 #include "model/abstract.h"
 #include "model/exception_text.h"
 #include "model/generator.h"
+#include "python/unstable.h"
 #include "world/address_text.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
@@ -63,7 +64,7 @@ Ref build_string(Frame& frame, int32_t count) {
   std::vector<PyObject*> parts(count);
   for (int32_t i = 0; i < count; ++i) parts[i] = frame.top(count - i).get();
   Ref empty = Ref::made(PyUnicode_New(0, 0));
-  Ref joined = Ref::steal(_PyUnicode_JoinArray(empty.get(), parts.data(), count));
+  Ref joined = join_strings(empty.get(), parts.data(), count);
   for (int32_t i = 0; i < count; ++i) frame.pop();
   return joined;
 }
@@ -145,13 +146,13 @@ bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {
     PyErr_Format(PyExc_TypeError, "Value after * must be an iterable, not %.200s", Py_TYPE(iterable)->tp_name);
     return false;
   }
-  Ref done = Ref::steal(_PyList_Extend(reinterpret_cast<PyListObject*>(list), iterable));
+  Ref done = extend_native_list(list, iterable);
   return done && !tracer.broken();
 }
 
 bool merge_keywords(Tracer& tracer, PyObject* dict, PyObject* update) {
   if (!expose(tracer, update)) return false;
-  if (_PyDict_MergeEx(dict, update, 2) == 0) return !tracer.broken();
+  if (merge_keywords_into(dict, update) == 0) return !tracer.broken();
   if (tracer.broken()) return false;
   return tracer.give_up(BreakReason::KeywordMerge, "** unpacking in a call raised") != nullptr;
 }

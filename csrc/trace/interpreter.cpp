@@ -8,6 +8,7 @@
 #include "python/handled_exception.h"
 #include "python/native_stack.h"
 #include "python/scoped_value.h"
+#include "python/unstable.h"
 #include "trace/call_instructions.h"
 #include "trace/class_body.h"
 #include "trace/container_instructions.h"
@@ -315,7 +316,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         Ref iterable = frame.pop();
         ok = fill_target(tracer, frame, arg) && expose(tracer, iterable.get());
         if (ok) tell_apart(tracer, iterable.get());
-        ok = ok && _PySet_Update(frame.top(arg).get(), iterable.get()) == 0 && !tracer.broken();
+        ok = ok && update_set(frame.top(arg).get(), iterable.get()) == 0 && !tracer.broken();
         break;
       }
       case Op::MAP_ADD: {

@@ -1,6 +1,7 @@
 #include "world/class_lookup.h"
 
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "tensor/fake.h"
 #include "world/enter.h"
 #include "world/pin.h"
@@ -37,7 +38,7 @@ Ref lookup_in_made_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(order.get(), i));
     if (tracer.classes.has(reinterpret_cast<PyObject*>(base))) {
-      if (PyObject* own = PyDict_GetItemWithError(base->tp_dict, name)) return Ref::borrow(own);
+      if (PyObject* own = PyDict_GetItemWithError(namespace_of(base), name)) return Ref::borrow(own);
       if (PyErr_Occurred()) return nullptr;
       continue;
     }
@@ -46,7 +47,7 @@ Ref lookup_in_made_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
     if (!found && PyErr_Occurred()) return nullptr;
     if (is_rest_of_order(order.get(), i) ||
         (found && (tracer.effects.pending(reinterpret_cast<PyObject*>(base), name) ||
-                   PyDict_GetItemWithError(base->tp_dict, name))))
+                   PyDict_GetItemWithError(namespace_of(base), name))))
       return found;
   }
   return nullptr;
@@ -59,13 +60,14 @@ bool class_has_itself(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   if (tracer.effects.writes_classes())
     if (const AttributeWrite* write = tracer.effects.pending(reinterpret_cast<PyObject*>(type), name))
       return static_cast<bool>(write->value);
-  return PyDict_GetItemWithError(type->tp_dict, name) != nullptr;
+  return PyDict_GetItemWithError(namespace_of(type), name) != nullptr;
 }
 
 void guard_has_not_itself(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   auto* object = reinterpret_cast<PyObject*>(type);
   if (!is_mutable_class(type) || tracer.classes.has(object)) return;
-  Source* own = tracer.guards.child(source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1, type->tp_dict);
+  Source* own =
+      tracer.guards.child(source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1, namespace_of(type));
   tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());
 }
 
@@ -81,7 +83,7 @@ Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
           guard_has_not_itself(tracer, reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, before)), name);
         return write->value;
       }
-      if (PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(base)->tp_dict, name)) break;
+      if (PyDict_GetItemWithError(namespace_of(reinterpret_cast<PyTypeObject*>(base)), name)) break;
     }
   }
   PyObject* found = class_attribute(type, name);

@@ -16,6 +16,7 @@
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "tensor/fake.h"
 #include "world/external_iterator.h"
 #include "world/generic_alias.h"
@@ -32,7 +33,7 @@ constexpr Py_ssize_t kLargestContainer = 50'000;  // elements; larger ones are n
 
 // A tuple with names that C code made (sys.version_info), of nothing but constants.
 bool is_record_of_constants(PyObject* object) {
-  if (!named_item(Py_TYPE(object)->tp_dict, "n_sequence_fields")) return clear_error(), false;
+  if (!named_item(namespace_of(Py_TYPE(object)), "n_sequence_fields")) return clear_error(), false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
     if (!is_constant(PyTuple_GET_ITEM(object, i))) return false;
   return true;
@@ -363,7 +364,7 @@ bool fill(Tracer& tracer, StandIn& stand_in) {
     Py_ssize_t position = 0;
     PyObject* item;
     Py_hash_t hash;
-    while (_PySet_NextEntry(original, &position, &item, &hash)) {
+    while (next_in_set(original, position, item, hash)) {
       if (!is_constant(item) && !is_guarded_by_identity(item))
         return tracer.give_up(BreakReason::UnsupportedObject, stand_in.source->to_text() + ": a set of objects") !=
                nullptr;
@@ -399,7 +400,7 @@ bool fill(Tracer& tracer, StandIn& stand_in) {
     Ref item = entered(Access::DictItem, key, -1, value);
     if (!item) return false;
     const int status = keeps_order ? base->tp_as_mapping->mp_ass_subscript(object, key, item.get())
-                                   : _PyDict_SetItem_KnownHash(object, key, item.get(), contents.hashes[i]);
+                                   : set_item_with_hash(object, key, item.get(), contents.hashes[i]);
     if (status < 0) return false;
     stand_in.snapshot.push_back(Ref::borrow(key));
     stand_in.snapshot.push_back(std::move(item));

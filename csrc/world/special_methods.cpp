@@ -5,6 +5,7 @@
 
 #include "python/bound_method.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -27,7 +28,7 @@ bool look_through(PyTypeObject* type) noexcept {
     if (!is_python_class(base)) continue;
     Py_ssize_t position = 0;
     PyObject *name, *value;
-    while (PyDict_Next(base->tp_dict, &position, &name, &value))
+    while (PyDict_Next(namespace_of(base), &position, &name, &value))
       if (is_bound(value) && is_dunder(name)) return true;
   }
   return false;

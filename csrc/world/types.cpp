@@ -7,6 +7,7 @@
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "tensor/fake.h"
 #include "world/known_types.h"
 
@@ -140,7 +141,7 @@ bool is_constant(PyObject* object) noexcept {
     Py_ssize_t position = 0;
     PyObject* item;
     Py_hash_t hash;
-    while (_PySet_NextEntry(object, &position, &item, &hash))
+    while (next_in_set(object, position, item, hash))
       if (!is_constant(item)) return false;
     return true;
   }

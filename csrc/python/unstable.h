@@ -1,0 +1,64 @@
+// What CPython keeps to itself or may change from version to version, under names of our own. Nothing outside of
+// python/ uses it in another way (scripts/check_unstable.py).
+#pragma once
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// --- reference counts: which of several owners an object has is for CPython to know, how many there are is not
+
+inline Py_ssize_t reference_count(PyObject* object) noexcept { return Py_REFCNT(object); }
+inline bool is_shared(PyObject* object) noexcept { return Py_REFCNT(object) > 1; }
+// It has been let go of by its last owner, and its end has begun.
+inline bool is_dying(PyObject* object) noexcept { return Py_REFCNT(object) <= 0; }
+
+// --- classes
+
+// The dict of a class's own names (borrowed).
+inline PyObject* namespace_of(PyTypeObject* type) noexcept { return type->tp_dict; }
+// Which of a metaclass and those of the bases makes a class; null with a TypeError if they are at odds.
+inline PyTypeObject* winning_metaclass(PyTypeObject* metaclass, PyObject* bases) noexcept {
+  return _PyType_CalculateMetaclass(metaclass, bases);
+}
+
+// --- containers
+
+// As PyDict_Next, with the hash by which the dict knows a key.
+inline bool next_with_hash(PyObject* dict, Py_ssize_t& position, PyObject*& key, PyObject*& value,
+                           Py_hash_t& hash) noexcept {
+  return _PyDict_Next(dict, &position, &key, &value, &hash) != 0;
+}
+inline int set_item_with_hash(PyObject* dict, PyObject* key, PyObject* value, Py_hash_t hash) noexcept {
+  return _PyDict_SetItem_KnownHash(dict, key, value, hash);
+}
+// As a call f(**dict, **update) does: a key that is there already is a KeyError.
+inline int merge_keywords_into(PyObject* dict, PyObject* update) noexcept { return _PyDict_MergeEx(dict, update, 2); }
+inline bool next_in_set(PyObject* set, Py_ssize_t& position, PyObject*& item, Py_hash_t& hash) noexcept {
+  return _PySet_NextEntry(set, &position, &item, &hash) != 0;
+}
+inline int update_set(PyObject* set, PyObject* iterable) noexcept { return _PySet_Update(set, iterable); }
+inline Ref extend_native_list(PyObject* list, PyObject* iterable) noexcept {
+  return Ref::steal(_PyList_Extend(reinterpret_cast<PyListObject*>(list), iterable));
+}
+inline PyObject** items_of_tuple(PyObject* tuple) noexcept { return reinterpret_cast<PyTupleObject*>(tuple)->ob_item; }
+
+// --- values
+
+inline bool is_negative(PyObject* number) noexcept { return _PyLong_Sign(number) < 0; }
+inline Ref copy_of_int(PyObject* number) noexcept {
+  return Ref::steal(_PyLong_Copy(reinterpret_cast<PyLongObject*>(number)));
+}
+inline Ref join_strings(PyObject* separator, PyObject* const* parts, Py_ssize_t count) noexcept {
+  return Ref::steal(_PyUnicode_JoinArray(separator, parts, count));
+}
+
+// --- errors
+
+// StopIteration(value), also where the value is a tuple or an exception; and what one that is set holds (a new
+// reference; false if another error is set).
+inline void set_stop_iteration(PyObject* value) noexcept { _PyGen_SetStopIterationValue(value); }
+inline bool take_stop_iteration(PyObject*& value) noexcept { return _PyGen_FetchStopIterationValue(&value) == 0; }
+// A new error whose cause and context are the one that is set.
+inline void raise_from_current(PyObject* type, const char* message) noexcept { _PyErr_FormatFromCause(type, message); }
+
+}  // namespace minidynamo
