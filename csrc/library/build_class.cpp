@@ -124,7 +124,6 @@ Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   return made && check_class_cell(cell.get(), made.get(), name) ? made : Ref();
 }
 
-// The __new__ of any C class, which are one C function for all.
 Ref native_new(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static const Rule pure{Rule::Kind::Pure};
   PyObject* owner = arguments.values[0].get();
@@ -140,7 +139,6 @@ Ref native_new(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
                     Arguments{own.values.subspan(1), own.keyword_names});
 }
 
-// Methods of `type`, or of C code, that change a class: one of the trace's own may be changed.
 Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty() && tracer.classes.has(arguments.values[0].get())) {
     for (const Ref& value : arguments.values)
@@ -150,7 +148,6 @@ Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   return tracer.give_up(BreakReason::ClassDefinition, "a class from before the call is changed");
 }
 
-// The __init__ of a C class whose objects never change otherwise.
 Ref initialize_own(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty() && tracer.world.source_of(arguments.values[0].get()))
     return tracer.give_up(BreakReason::OutsideWrite, "an object from before the call is initialized again");

@@ -279,8 +279,6 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
 
 }  // namespace
 
-// Whether C code of the type's own stands behind __getattribute__ or __setattr__ (threading.local, proxies): what it
-// reads or writes has no source.
 bool has_native_access(PyTypeObject* type, PyObject* method_name, const void* generic) noexcept {
   PyObject* method = class_attribute(type, method_name);
   return method && Py_IS_TYPE(method, &PyWrapperDescr_Type) &&

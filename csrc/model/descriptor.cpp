@@ -67,12 +67,10 @@ bool is_getter(PyTypeObject* kind) noexcept { return kind == &PyGetSetDescr_Type
 
 bool is_read_only(PyObject* member_descriptor) noexcept { return member_of(member_descriptor).flags & READONLY; }
 
-// What __slots__ makes, as opposed to fields of C structs, which take only values of their kind.
 bool is_slot(PyObject* member_descriptor) noexcept { return member_of(member_descriptor).type == T_OBJECT_EX; }
 
 bool is_data_descriptor(PyObject* object) noexcept { return Py_TYPE(object)->tp_descr_set != nullptr; }
 
-// The Python part of a descriptor (property.fget, classmethod.__func__), entered if the descriptor is outside.
 Ref descriptor_part(Tracer& tracer, PyObject* descriptor, const char* attribute) {
   const Ref name = Ref::steal(interned(attribute));
   Ref raw = native_attribute(descriptor, name.get());
@@ -80,7 +78,6 @@ Ref descriptor_part(Tracer& tracer, PyObject* descriptor, const char* attribute)
   return enter_child(tracer, descriptor, Access::Attribute, name.get(), raw.get());
 }
 
-// Reads a C-implemented attribute (slot or getset) of an object.
 Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* descriptor) {
   Source* source = tracer.world.source_of(object);
   const bool is_class = PyType_Check(object) && is_mutable_class(reinterpret_cast<PyTypeObject*>(object));
@@ -156,7 +153,6 @@ Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyOb
   return tracer.broken() ? Ref() : bound;
 }
 
-// What an attribute found in a class gives when the class is asked for it, not an instance.
 Ref bind_without_instance(Tracer& tracer, const Ref& attribute, PyTypeObject* type, PyObject* name) {
   PyTypeObject* kind = Py_TYPE(attribute.get());
   guard_special_methods(tracer, attribute.get());  // its class may have no __get__ yet

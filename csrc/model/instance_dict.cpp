@@ -5,7 +5,6 @@
 #include "world/enter.h"
 
 namespace minidynamo {
-// The filled stand-in of an outside object's __dict__, if the program uses the dict as such.
 StandIn* own_dict_in_use(Tracer& tracer, PyObject* object) {
   PyObject* dict = instance_dict(object);
   PyObject* replacement = dict ? tracer.world.replacement_of(dict) : nullptr;
@@ -13,7 +12,6 @@ StandIn* own_dict_in_use(Tracer& tracer, PyObject* object) {
   return stand_in && stand_in->filled ? stand_in : nullptr;
 }
 
-// The __dict__ of an outside object, as a stand-in through which its attributes are then read and written.
 Ref load_own_dict(Tracer& tracer, PyObject* object) {
   Source* owner = tracer.world.source_of(object);
   Ref dict = Ref::steal(PyObject_GenericGetDict(owner->value.get(), nullptr));

@@ -61,7 +61,6 @@ bool set_module(Tracer& tracer, PyObject* members) {
 
 }  // namespace
 
-// An attribute that may be missing: null Ref without a Python error.
 Ref load_optional(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref found = load_attribute(tracer, object, name);
   if (!found && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError)) clear_error();

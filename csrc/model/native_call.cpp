@@ -23,7 +23,6 @@ std::string callable_name(PyObject* callable) {
   return Py_TYPE(callable)->tp_name;
 }
 
-// The object that a bound C method works on; null if it is not one.
 PyObject* bound_self(PyObject* callable) noexcept {
   return PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
 }

@@ -3,7 +3,6 @@
 #include "world/class_lookup.h"
 
 namespace minidynamo {
-// A method of the class that is Python code; null Ref without error if there is none.
 Ref python_method(Tracer& tracer, PyObject* object, const char* name) {
   if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) return nullptr;
   Ref key = Ref::made(PyUnicode_InternFromString(name));

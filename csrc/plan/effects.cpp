@@ -11,6 +11,7 @@
 #include "guard/constants.h"
 #include "model/instance_dict.h"
 #include "python/dict_version.h"
+#include "python/iterators.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
@@ -131,9 +132,17 @@ class EffectPlanner {
 
   using Elements = std::vector<Ref>;
 
+  // Whether a dict without its former keys was cleared, rather than relieved of them one by one: an iterator that is
+  // left behind sees the places of these.
+  static bool begins_anew(PyObject* shown) {
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    return PyDict_Next(shown, &position, &key, &value) ? position == 1 : places_in_dict(shown) == 0;
+  }
+
   // Deletes the keys that are gone, or stand behind others now: an iterator of the program's may stand at one that
   // stays. What is left of `before` is what `now` begins with.
-  bool plan_deletions(PyObject* object, Elements& before, const Elements& now, PyTypeObject* base) {
+  bool plan_deletions(PyObject* object, PyObject* shown, Elements& before, const Elements& now, PyTypeObject* base) {
     Elements left;
     std::vector<PyObject*> gone;
     for (size_t i = 0; i < before.size(); i += 2) {
@@ -142,7 +151,8 @@ class EffectPlanner {
       else
         gone.push_back(before[i].get());
     }
-    const bool clears = left.empty() || !std::all_of(gone.begin(), gone.end(), ValuePlanner::hashes_natively);
+    const bool clears =
+        (left.empty() && begins_anew(shown)) || !std::all_of(gone.begin(), gone.end(), ValuePlanner::hashes_natively);
     before = clears && !gone.empty() ? Elements() : std::move(left);
     if (clears) return gone.empty() || values_.effect(method(base, "clear"), {object});
     PyObject* delete_item = method(base, "__delitem__");
@@ -216,7 +226,7 @@ class EffectPlanner {
     }
     if (PyDict_Check(object)) {
       Elements left = before;
-      return plan_deletions(object, left, now, base) && plan_dict_items(object, shown, left, now, base);
+      return plan_deletions(object, shown, left, now, base) && plan_dict_items(object, shown, left, now, base);
     }
     if (PySet_Check(object)) {
       if (values_.is_template(shown)) {

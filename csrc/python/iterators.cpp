@@ -28,13 +28,12 @@ struct DictIterator {
   Py_ssize_t left;
 };
 
-// The places that an iterator over the dict goes through, those of deleted items among them.
-Py_ssize_t places_of(PyObject* dict) noexcept {
+}  // namespace
+
+Py_ssize_t places_in_dict(PyObject* dict) noexcept {
   const auto* object = reinterpret_cast<PyDictObject*>(dict);
   return object->ma_values ? object->ma_used : object->ma_keys->dk_nentries;
 }
-
-}  // namespace
 
 bool is_dict_iterator(PyTypeObject* type) noexcept {
   return type == &PyDictIterKey_Type || type == &PyDictIterValue_Type || type == &PyDictIterItem_Type;
@@ -50,14 +49,15 @@ DictIteration look_at_dict_iterator(PyObject* iterator) noexcept {
   if (!over->dict) return {};
   Py_ssize_t passed = 0, position = 0;
   while (PyDict_Next(over->dict, &position, nullptr, nullptr) && position <= over->position) ++passed;
-  return {over->dict, passed, std::max<Py_ssize_t>(0, over->position - places_of(over->dict)), over->used, over->left};
+  return {over->dict, passed, std::max<Py_ssize_t>(0, over->position - places_in_dict(over->dict)), over->used,
+          over->left};
 }
 
 void place_dict_iterator(PyObject* iterator, const DictIteration& at) noexcept {
   auto* over = reinterpret_cast<DictIterator*>(iterator);
   for (Py_ssize_t passed = at.passed; passed > 0; --passed)
     if (!PyDict_Next(over->dict, &over->position, nullptr, nullptr)) break;
-  if (at.beyond) over->position = places_of(over->dict) + at.beyond;
+  if (at.beyond) over->position = places_in_dict(over->dict) + at.beyond;
   over->used = at.size;
   over->left = at.left;
 }

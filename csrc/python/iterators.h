@@ -13,6 +13,8 @@ struct DictWalk {
 // What the iterator gives after `ahead` other items; null Ref without a Python error if it ends before. A walk that is
 // given is gone on with, and left behind that item.
 Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk = nullptr) noexcept;
+// The places that an iterator over a dict goes through, those of deleted items among them.
+Py_ssize_t places_in_dict(PyObject* dict) noexcept;
 // Where an iterator over a dict stands.
 struct DictIteration {
   PyObject* dict = nullptr;  // null if it is exhausted

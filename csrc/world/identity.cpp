@@ -10,8 +10,6 @@
 
 namespace minidynamo {
 
-// The object that another one is hashed and compared by: what a bound method is bound to, what a weak reference leads
-// to, the dict behind a view. Null: none.
 PyObject* identity_behind(PyObject* object) noexcept {
   if (PyMethod_Check(object)) return PyMethod_GET_SELF(object);
   if (PyDictViewSet_Check(object) || PyDictValues_Check(object))
@@ -64,7 +62,6 @@ void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
 
 }  // namespace
 
-// Containers that CPython compares by what they hold: by identity first.
 bool holds_objects(PyObject* object) noexcept {
   return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
          known_types()->deque == native_base(Py_TYPE(object)) || PyDictViewSet_Check(object) ||
@@ -106,7 +103,6 @@ void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
     tell_from_others(tracer, key, source);
 }
 
-// Two outside objects that the program found to be different must be different at the next call.
 void guard_different(Tracer& tracer, PyObject* left, PyObject* right) {
   Source *left_source, *right_source;
   if (left == right) return;

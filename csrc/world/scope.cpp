@@ -6,6 +6,7 @@
 #include "world/tracer.h"
 
 namespace minidynamo {
+
 Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* globals = frame.globals.get();
   if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(frame.builtins.get()))

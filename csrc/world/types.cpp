@@ -14,7 +14,7 @@
 namespace minidynamo {
 namespace {
 
-static const std::unordered_set<PyTypeObject*>& plain_builtin_types() {
+const std::unordered_set<PyTypeObject*>& plain_builtin_types() {
   static constinit Cached<std::unordered_set<PyTypeObject*>> types;
   return *types.get([] {
     auto found = std::make_unique<std::unordered_set<PyTypeObject*>>();
@@ -101,7 +101,6 @@ bool is_exact_constant_type(PyTypeObject* type) noexcept {
          type == Py_TYPE(Py_NotImplemented) || type == &PyRange_Type;
 }
 
-// The builtin container type whose layout an object has, or null.
 PyTypeObject* container_base(PyTypeObject* type) noexcept {
   const KnownTypes* known = known_types();
   if (type == &PyByteArray_Type) return type;
@@ -166,8 +165,6 @@ bool is_plain_builtin_type(PyTypeObject* type) noexcept {
   return plain_types.count(type) > 0 || (is_exception && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE));
 }
 
-// C types whose getters and members tell only what guards can ask again: they run no Python code, change nothing, and
-// give the same object while nothing has changed. Any other C type is not known.
 bool has_known_attributes(PyTypeObject* type) {
   static constinit Cached<std::unordered_set<PyTypeObject*>> cache;
   const std::unordered_set<PyTypeObject*>& known = *cache.get([] {
