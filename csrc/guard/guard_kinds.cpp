@@ -472,8 +472,9 @@ std::string set_items_failure(const Check& check, const std::string& path, Reach
 // --- classes
 // --------------------------------------------------------------------------------------------------------------
 
-// What a class led to, to be compared by identity and not kept alive: a tuple of weak references where there can be
-// some, with NotImplemented for what was absent, and a list around what is remembered of a descriptor.
+// What a class led to, to be compared by identity and not kept alive. Each is a weak reference where there can be one,
+// else a tuple: what is remembered of a descriptor (two items at least), or the object alone, with NotImplemented for
+// what was absent.
 Ref remembered_objects(const std::vector<PyObject*>& objects) {
   Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
   for (size_t i = 0; i < objects.size(); ++i) {
@@ -481,15 +482,10 @@ Ref remembered_objects(const std::vector<PyObject*>& objects) {
     const bool is_permanent =
         PyType_Check(object) && !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
     Ref kept = remembered_descriptor(object);
-    if (kept) {
-      Ref around = Ref::made(PyList_New(1));
-      PyList_SET_ITEM(around.get(), 0, kept.release());
-      kept = std::move(around);
-    } else if (!is_permanent && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) {
+    if (!kept && !is_permanent && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
       kept = Ref::steal(PyWeakref_NewRef(object, nullptr));
-    }
     clear_error();
-    if (!kept) kept = Ref::borrow(object);
+    if (!kept) kept = Ref::made(PyTuple_Pack(1, object));
     PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), kept.release());
   }
   clear_error();
@@ -497,10 +493,9 @@ Ref remembered_objects(const std::vector<PyObject*>& objects) {
 }
 bool is_remembered_at(PyObject* all, size_t i, PyObject* object) noexcept {
   PyObject* kept = PyTuple_GET_ITEM(all, static_cast<Py_ssize_t>(i));
-  if (PyWeakref_CheckRefExact(kept)) kept = PyWeakref_GET_OBJECT(kept);
-  if (kept == (object ? object : Py_NotImplemented)) return true;
-  return object && PyList_CheckExact(kept) && !PyList_CheckExact(object) && PyList_GET_SIZE(kept) == 1 &&
-         PyTuple_CheckExact(PyList_GET_ITEM(kept, 0)) && is_remembered_descriptor(PyList_GET_ITEM(kept, 0), object);
+  if (!object) object = Py_NotImplemented;
+  if (PyWeakref_CheckRefExact(kept)) return PyWeakref_GET_OBJECT(kept) == object;
+  return PyTuple_GET_SIZE(kept) == 1 ? PyTuple_GET_ITEM(kept, 0) == object : is_remembered_descriptor(kept, object);
 }
 
 PyTypeObject* class_of(Reached reached) noexcept {
@@ -560,7 +555,8 @@ std::string bases_text(const Check& check, const std::string& path) {
   std::string names;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(check.expected.get()); ++i) {
     PyObject* kept = PyTuple_GET_ITEM(check.expected.get(), i);
-    names += (i ? ", " : "") + object_text(PyWeakref_CheckRefExact(kept) ? PyWeakref_GET_OBJECT(kept) : kept);
+    names += (i ? ", " : "") +
+             object_text(PyWeakref_CheckRefExact(kept) ? PyWeakref_GET_OBJECT(kept) : PyTuple_GET_ITEM(kept, 0));
   }
   return path + ".__mro__ == (" + names + ")";
 }

@@ -33,6 +33,7 @@
 #include "world/identity.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
+#include "world/pin.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -246,9 +247,7 @@ Ref read_state(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     asked = Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(known_types()->partial), all.get()));
   }
   if (!asked) return nullptr;
-  Source* source = tracer.guards.kept(asked.get(), "state[" + state_name(callable, given.get()) + "]");
-  tracer.guards.add(tracer.guards.child(source, Access::CallResult, nullptr, -1, state.get()), GuardKind::Constant,
-                    tracer.origin());
+  guard_state(tracer, asked.get(), state_name(callable, given.get()), state.get());
   return state;
 }
 
@@ -278,8 +277,7 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     case Rule::Kind::Machine:
       return call_natively(tracer, callable, arguments);
     case Rule::Kind::Compares:
-      for (const Ref& value : arguments.values)
-        if (!expose(tracer, value.get())) return nullptr;
+      if (!expose_all(tracer, arguments.values)) return nullptr;
       for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
       return call_natively(tracer, callable, arguments);
     case Rule::Kind::Operator:

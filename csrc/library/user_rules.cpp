@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "model/arguments.h"
+#include "model/native_call.h"
 #include "model/rule.h"
 #include "model/tensor_call.h"
 #include "model/upward.h"
@@ -99,8 +100,7 @@ Ref call_assumed_constant(Tracer& tracer, PyObject* callable, const Arguments& a
   {
     TensorTraceSuspended suspended;
     NativeScope native;
-    std::vector<PyObject*> values = {nullptr};
-    for (const Ref& value : arguments.values) values.push_back(value.get());
+    std::vector<PyObject*> values = vectorcall_values(arguments);
     result = Ref::steal(PyObject_Vectorcall(callable, values.data() + 1,
                                             arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                             arguments.keyword_names));

@@ -153,8 +153,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     return function ? call(tracer, function.get(), arguments) : Ref();
   }
   if ((is_numpy_function(callable) && are_scalars(arguments, false)) || is_pure_scalar_method(callable, arguments)) {
-    for (const Ref& value : arguments.values)
-      if (!expose(tracer, value.get())) return nullptr;
+    if (!expose_all(tracer, arguments.values)) return nullptr;
     return compute_with_scalars(tracer, [&] { return call_natively(tracer, callable, arguments); });
   }
   if (is_method_of_plain_type(callable)) {

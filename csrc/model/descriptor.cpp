@@ -20,12 +20,6 @@
 namespace minidynamo {
 namespace {
 
-// A child source of an outside object, entered; `raw` is what is there.
-Ref enter_child(Tracer& tracer, PyObject* owner, Access access, PyObject* key, PyObject* raw) {
-  Source* source = tracer.world.source_of(owner);
-  return load_part(tracer, source, access, key, raw);
-}
-
 const PyMemberDef& member_of(PyObject* descriptor) noexcept {
   return *reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
 }
@@ -75,7 +69,7 @@ Ref descriptor_part(Tracer& tracer, PyObject* descriptor, const char* attribute)
   const Ref name = Ref::steal(interned(attribute));
   Ref raw = native_attribute(descriptor, name.get());
   if (!raw || !tracer.world.source_of(descriptor)) return raw;
-  return enter_child(tracer, descriptor, Access::Attribute, name.get(), raw.get());
+  return load_part(tracer, tracer.world.source_of(descriptor), Access::Attribute, name.get(), raw.get());
 }
 
 Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* descriptor) {
@@ -97,7 +91,7 @@ Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyOb
     tracer.guards.add_missing(source, Access::Attribute, name, -1, tracer.origin());
     return nullptr;
   }
-  return enter_child(tracer, object, Access::Attribute, name, raw.get());
+  return load_part(tracer, tracer.world.source_of(object), Access::Attribute, name, raw.get());
 }
 
 // What a descriptor found in a class gives for an instance.
@@ -180,7 +174,7 @@ Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute
   const Ref name = Ref::steal(interned(attribute));
   Ref raw = Ref::steal(PyObject_GetAttr(function, name.get()));
   if (!raw || !tracer.world.source_of(function)) return raw;
-  return enter_child(tracer, function, Access::Attribute, name.get(), raw.get());
+  return load_part(tracer, tracer.world.source_of(function), Access::Attribute, name.get(), raw.get());
 }
 
 }  // namespace minidynamo

@@ -2,6 +2,7 @@
 
 #include "world/handled_before.h"
 #include "world/known_types.h"
+#include "world/pin.h"
 
 namespace minidynamo {
 
@@ -10,9 +11,7 @@ void guard_no_context(Tracer& tracer, PyObject* exception) {
   const auto* raised = reinterpret_cast<PyBaseExceptionObject*>(exception);
   if (!raised->traceback || raised->context || !was_nothing_handled_before()) return;
   Ref nothing = Ref::made(PyTuple_Pack(3, Py_None, Py_None, Py_None));
-  Source* source = tracer.guards.kept(asked, "state[sys.exc_info]");
-  tracer.guards.add(tracer.guards.child(source, Access::CallResult, nullptr, -1, nothing.get()), GuardKind::Constant,
-                    tracer.origin());
+  guard_state(tracer, asked, "sys.exc_info", nothing.get());
 }
 
 Ref checked_context(Tracer& tracer, PyObject* exception, PyObject* name, Ref value) {

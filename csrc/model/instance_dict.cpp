@@ -35,11 +35,9 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
         continue;
       }
       if (write.value && !fill_if_stand_in(tracer, write.value.get())) return false;
-      // What the trace has set and deleted again was never in the dict.
-      const bool is_there = write.value || PyDict_Contains(entered.get(), write.name.get()) == 1;
+      if (!write.value && PyDict_Contains(entered.get(), write.name.get()) == 0) continue;  // set and deleted again
       const int status = write.value ? PyDict_SetItem(entered.get(), write.name.get(), write.value.get())
-                         : is_there  ? PyDict_DelItem(entered.get(), write.name.get())
-                                     : 0;
+                                     : PyDict_DelItem(entered.get(), write.name.get());
       if (status < 0) return false;
     }
     return true;

@@ -146,8 +146,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   } else if (is_metaclass) {
     made = make_class(tracer, type, Arguments{arguments.values, arguments.keyword_names});
   } else {
-    for (const Ref& value : arguments.values)
-      if (!expose(tracer, value.get())) return nullptr;
+    if (!expose_all(tracer, arguments.values)) return nullptr;
     Ref positional = arguments.positional(), keywords = arguments.keywords();
     made = Ref::steal(type->tp_new(type, positional.get(), keywords.get()));
   }
@@ -166,8 +165,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
     }
     return made;
   }
-  for (const Ref& value : arguments.values)
-    if (!expose(tracer, value.get())) return nullptr;
+  if (!expose_all(tracer, arguments.values)) return nullptr;
   Ref positional = arguments.positional(), keywords = arguments.keywords();
   if (made.type()->tp_init(made.get(), positional.get(), keywords.get()) < 0 || tracer.broken()) return nullptr;
   return made;

@@ -27,6 +27,13 @@ PyObject* bound_self(PyObject* callable) noexcept {
   return PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
 }
 
+std::vector<PyObject*> vectorcall_values(const Arguments& arguments) {
+  std::vector<PyObject*> values = {nullptr};
+  values.reserve(arguments.values.size() + 1);
+  for (const Ref& value : arguments.values) values.push_back(value.get());
+  return values;
+}
+
 Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
   std::vector<Ref> room;
   const Arguments arguments = with_callback(callable, given, room);
@@ -35,13 +42,8 @@ Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
   if (PyObject* self = bound_self(callable); self && (PyCFunction_GET_FLAGS(callable) & METH_CLASS)) {
     if (refuses_finalizer(tracer, reinterpret_cast<PyTypeObject*>(self))) return nullptr;
   }
-  std::vector<PyObject*> values;
-  values.reserve(arguments.values.size() + 1);
-  values.push_back(nullptr);
-  for (const Ref& value : arguments.values) {
-    if (!expose(tracer, value.get())) return nullptr;
-    values.push_back(value.get());
-  }
+  if (!expose_all(tracer, arguments.values)) return nullptr;
+  std::vector<PyObject*> values = vectorcall_values(arguments);
   PyObject* result =
       PyObject_Vectorcall(callable, values.data() + 1, arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
                           arguments.keyword_names);

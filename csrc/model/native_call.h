@@ -9,6 +9,8 @@ namespace minidynamo {
 
 // C code is executed as it is; Python frames that it calls come back to the tracer.
 Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+// Values as PyObject_Vectorcall takes them with PY_VECTORCALL_ARGUMENTS_OFFSET: behind a free place (borrowed).
+std::vector<PyObject*> vectorcall_values(const Arguments& arguments);
 // The object that a bound C method works on; null if it is not one.
 PyObject* bound_self(PyObject* callable) noexcept;
 // How reports name a callable: "module.qualified.name", or its type's name.

@@ -85,6 +85,13 @@ bool is_in_slot(const Frame& frame, PyObject* object, size_t but) noexcept {
   return false;
 }
 
+// The trace is to end behind this instruction, where an object ends: one from before the trace, or (null) its own.
+void end_behind_instruction(Tracer& tracer, Source* outside) {
+  if (outside) tracer.let_go.push_back(outside);
+  tracer.force_break_at = tracer.executed + 1;
+  tracer.object_is_let_go = true;
+}
+
 }  // namespace
 
 bool end_may_be_seen(PyObject* object) { return may_be_seen(object, 0); }
@@ -98,9 +105,8 @@ void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
   if (is_outside ? !of_outside_too : is_shared(object)) return;
   if (!has_witnesses(object)) return;
   if (is_in_slot(frame, object, static_cast<size_t>(index))) return;
-  if (is_outside) tracer.let_go.push_back(source ? source : source_of_untouched(tracer, frame, index));
-  tracer.force_break_at = tracer.executed + 1;
-  tracer.object_is_let_go = true;
+  if (is_outside && !source) source = source_of_untouched(tracer, frame, index);
+  end_behind_instruction(tracer, source);
 }
 
 void note_overwritten(Tracer& tracer, Frame& frame, int32_t index) {
@@ -121,9 +127,7 @@ void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth) {
     if (const Frame::UntouchedSlot* waiting = frame.untouched_in(slot)) source = waiting->source;
     PyObject* original = source ? source->value.get() : object;
     if (!original || !PyGen_CheckExact(original) || is_in_slot(frame, object, slot)) continue;
-    if (source) tracer.let_go.push_back(source);
-    tracer.force_break_at = tracer.executed + 1;
-    tracer.object_is_let_go = true;
+    end_behind_instruction(tracer, source);
   }
 }
 
@@ -132,9 +136,7 @@ void note_handled_ends(Tracer& tracer, Frame& frame) {
   const Ref handled = innermost_handled();
   Source* source = tracer.world.source_of(handled.get());
   if (!source || !has_witness(source->value.get()) || is_in_slot(frame, handled.get(), kNoSlot)) return;
-  tracer.let_go.push_back(source);
-  tracer.force_break_at = tracer.executed + 1;
-  tracer.object_is_let_go = true;
+  end_behind_instruction(tracer, source);
 }
 
 void note_return(Tracer& tracer, const Frame& root) {

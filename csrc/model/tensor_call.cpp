@@ -6,6 +6,7 @@
 
 #include "model/arguments.h"
 #include "model/descriptor.h"
+#include "model/native_call.h"
 #include "model/tensor_names.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
@@ -82,13 +83,8 @@ Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
 }
 
 Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
-  std::vector<PyObject*> values;
-  values.reserve(arguments.values.size() + 1);
-  values.push_back(nullptr);
-  for (const Ref& value : arguments.values) {
-    if (!expose(tracer, value.get())) return nullptr;
-    values.push_back(value.get());
-  }
+  if (!expose_all(tracer, arguments.values)) return nullptr;
+  std::vector<PyObject*> values = vectorcall_values(arguments);
   const size_t count = arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET;
   NativeScope native;
   auto run = [&](OperatorWarnings::As as) {

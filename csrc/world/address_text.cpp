@@ -9,6 +9,7 @@
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "world/known_types.h"
+#include "world/types.h"
 
 namespace minidynamo {
 namespace {
@@ -42,9 +43,7 @@ bool add_shown_parts(PyObject* object, std::vector<Ref>& parts) {
   };
   PyTypeObject* base = native_base(Py_TYPE(object));
   const std::string_view name = base->tp_name;
-  const bool is_container = PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) ||
-                            PyAnySet_Check(object) || base == known_types()->deque;
-  if (is_container) {
+  if (is_container(object)) {
     for (PyObject* item : native_contents(object).items) parts.push_back(Ref::borrow(item));
     return name != "collections.defaultdict" || add_attributes({"default_factory"});
   }

@@ -45,10 +45,7 @@ Ref lookup_in_made_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
     // What a lookup in the base gives is guarded; that also says when the base has it not itself.
     Ref found = lookup_in_class(tracer, base, name);
     if (!found && PyErr_Occurred()) return nullptr;
-    if (is_rest_of_order(order.get(), i) ||
-        (found && (tracer.effects.pending(reinterpret_cast<PyObject*>(base), name) ||
-                   PyDict_GetItemWithError(namespace_of(base), name))))
-      return found;
+    if (is_rest_of_order(order.get(), i) || (found && class_has_itself(tracer, base, name))) return found;
   }
   return nullptr;
 }

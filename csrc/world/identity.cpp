@@ -36,11 +36,6 @@ void tell_from_others(Tracer& tracer, PyObject* object, Source* source) {
     tracer.world.told_apart(source);
 }
 
-bool is_container(PyObject* object) noexcept {
-  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
-         native_base(Py_TYPE(object)) == known_types()->deque;
-}
-
 void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PyUnicode_Type || is_number(object) || is_fake(object) || tracer.broken()) return;
@@ -63,9 +58,7 @@ void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
 }  // namespace
 
 bool holds_objects(PyObject* object) noexcept {
-  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
-         known_types()->deque == native_base(Py_TYPE(object)) || PyDictViewSet_Check(object) ||
-         PyDictValues_Check(object);
+  return is_container(object) || PyDictViewSet_Check(object) || PyDictValues_Check(object);
 }
 
 void tell_apart(Tracer& tracer, PyObject* object) {

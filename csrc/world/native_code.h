@@ -1,5 +1,7 @@
 // Between a trace and native code: what C code may see of in-trace objects, and what it gives back.
 #pragma once
+#include <span>
+
 #include "world/tracer.h"
 
 namespace minidynamo {
@@ -8,6 +10,11 @@ namespace minidynamo {
 bool use_opaque(Tracer& tracer, PyObject* object);
 // Makes an object fit for native code: stand-ins filled.
 bool expose(Tracer& tracer, PyObject* object);
+inline bool expose_all(Tracer& tracer, std::span<const Ref> objects) {
+  for (const Ref& object : objects)
+    if (!expose(tracer, object.get())) return false;
+  return true;
+}
 // What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays
 // null.
 Ref adopt_result(Tracer& tracer, Ref result);

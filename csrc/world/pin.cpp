@@ -35,4 +35,10 @@ Source* namespace_source(Tracer& tracer, PyObject* names, const char* text) {
   return tracer.world.source_of(names);
 }
 
+void guard_state(Tracer& tracer, PyObject* asked, const std::string& name, PyObject* state) {
+  Source* source = tracer.guards.kept(asked, "state[" + name + "]");
+  tracer.guards.add(tracer.guards.child(source, Access::CallResult, nullptr, -1, state), GuardKind::Constant,
+                    tracer.origin());
+}
+
 }  // namespace minidynamo

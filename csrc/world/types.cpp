@@ -101,6 +101,11 @@ bool is_exact_constant_type(PyTypeObject* type) noexcept {
          type == Py_TYPE(Py_NotImplemented) || type == &PyRange_Type;
 }
 
+bool is_container(PyObject* object) noexcept {
+  return PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
+         native_base(Py_TYPE(object)) == known_types()->deque;
+}
+
 PyTypeObject* container_base(PyTypeObject* type) noexcept {
   const KnownTypes* known = known_types();
   if (type == &PyByteArray_Type) return type;

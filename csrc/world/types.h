@@ -28,6 +28,8 @@ bool is_guarded_by_identity(PyObject* object) noexcept;
 // identity.
 bool is_plain_key(PyObject* object) noexcept;
 
+// A tuple, list, dict, set or deque, or an instance of a class derived from one.
+bool is_container(PyObject* object) noexcept;
 // The builtin container type whose layout an object has, or null.
 PyTypeObject* container_base(PyTypeObject* type) noexcept;
 

@@ -612,3 +612,24 @@ def test_another_descriptor_at_the_same_place_is_seen() -> None:
         Box.scale = staticmethod(lambda number=number: number)
         Box.shift = property(lambda self, number=number: number)
         assert torch.equal(captured(torch.ones(2)), torch.full((2,), 2.0 * number))
+
+
+@pytest.mark.parametrize("special", [[()], (1,), (classmethod, len), weakref.ref(torch.nn.Module)], ids=lambda s: type(s).__name__)
+def test_a_special_method_that_is_no_function_is_seen_when_it_changes(special: object) -> None:
+    class Box:
+        number = 2
+
+    Box.__contains__ = special
+
+    def f(x: torch.Tensor, box: Box) -> torch.Tensor:
+        return x * box.number + (3 if 1 in box else 0)
+
+    def g(x: torch.Tensor, box: Box) -> torch.Tensor:
+        return x * box.number
+
+    captured, box = minidynamo.compile(g, backend="eager"), Box()
+    for _ in range(2):
+        assert torch.equal(captured(torch.ones(2), box), torch.full((2,), 2.0))
+    Box.__contains__ = lambda self, item: True
+    assert torch.equal(captured(torch.ones(2), box), torch.full((2,), 2.0))
+    assert torch.equal(minidynamo.compile(f, backend="eager")(torch.ones(2), box), torch.full((2,), 5.0))
