@@ -82,6 +82,11 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
   return false;
 }
 
+Ref is_not_callable(PyObject* object) {
+  PyErr_Format(PyExc_TypeError, "'%.200s' object is not callable", Py_TYPE(object)->tp_name);
+  return nullptr;
+}
+
 const char* method_name(PyObject* callable) noexcept {
   if (PyCFunction_Check(callable)) return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
   const bool is_descriptor = Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type);
@@ -188,10 +193,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     }
     if (PyErr_Occurred()) return nullptr;
   }
-  if (!Py_TYPE(callable)->tp_call) {
-    PyErr_Format(PyExc_TypeError, "'%.200s' object is not callable", Py_TYPE(callable)->tp_name);
-    return nullptr;
-  }
+  if (!Py_TYPE(callable)->tp_call) return is_not_callable(callable);
   return tracer.give_up(BreakReason::UnknownFunction, callable_name(callable) + " is not known to the tracer");
 }
 
@@ -209,6 +211,7 @@ Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwar
     PyObject *key, *value;
     while (PyDict_Next(kwargs, &position, &key, &value)) {
       if (!PyUnicode_Check(key)) {
+        if (!Py_TYPE(callable)->tp_call) return is_not_callable(callable);
         PyErr_SetString(PyExc_TypeError, "keywords must be strings");
         return nullptr;
       }

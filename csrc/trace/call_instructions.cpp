@@ -23,6 +23,9 @@ Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
   Ref callable = frame.pop();
   frame.pop();  // the null below
   if (!PyTuple_CheckExact(positional.get())) {
+    // CPython's text for it asks the callable what it is called.
+    if (!positional.type()->tp_iter && !PySequence_Check(positional.get()) && expose(tracer, positional.get()))
+      return tracer.give_up(BreakReason::KeywordMerge, "* unpacking in a call raised");
     Ref iterator = iterator_of(tracer, positional.get());
     if (!iterator) return nullptr;
     Ref list = Ref::made(PyList_New(0));

@@ -150,6 +150,15 @@ bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {
   return done && !tracer.broken();
 }
 
+bool update_dict(Tracer& tracer, PyObject* dict, PyObject* update) {
+  if (!expose(tracer, update)) return false;
+  if (PyDict_Update(dict, update) == 0) return !tracer.broken();
+  // Whoever raised it, the instruction takes it for a missing `keys`.
+  if (!tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
+    PyErr_Format(PyExc_TypeError, "'%.200s' object is not a mapping", Py_TYPE(update)->tp_name);
+  return false;
+}
+
 bool merge_keywords(Tracer& tracer, PyObject* dict, PyObject* update) {
   if (!expose(tracer, update)) return false;
   if (merge_keywords_into(dict, update) == 0) return !tracer.broken();

@@ -19,6 +19,7 @@ bool unpack(Tracer& tracer, Frame& frame, PyObject* iterable, int32_t before, in
 // A container that an instruction adds to: made by this code, or, behind a graph break, by the original's.
 bool fill_target(Tracer& tracer, Frame& frame, int32_t depth);
 bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable);
+bool update_dict(Tracer& tracer, PyObject* dict, PyObject* update);
 bool merge_keywords(Tracer& tracer, PyObject* dict, PyObject* update);
 
 }  // namespace minidynamo

@@ -328,8 +328,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::DICT_UPDATE: {
         Ref update = frame.pop();
-        ok = fill_target(tracer, frame, arg) && expose(tracer, update.get()) &&
-             PyDict_Update(frame.top(arg).get(), update.get()) == 0 && !tracer.broken();
+        ok = fill_target(tracer, frame, arg) && update_dict(tracer, frame.top(arg).get(), update.get());
         break;
       }
       case Op::DICT_MERGE: {

@@ -158,8 +158,13 @@ bool is_constant(PyObject* object) noexcept {
 
 bool is_plain_key(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
-  return is_constant(object) || (!is_fake(object) && type->tp_hash == PyBaseObject_Type.tp_hash &&
-                                 (type->tp_richcompare == PyBaseObject_Type.tp_richcompare || !type->tp_richcompare));
+  if (is_constant(object)) {
+    if (PyObject_Hash(object) != -1) return true;
+    clear_error();  // a slice, or a tuple with one
+    return false;
+  }
+  return (!is_fake(object) && type->tp_hash == PyBaseObject_Type.tp_hash &&
+          (type->tp_richcompare == PyBaseObject_Type.tp_richcompare || !type->tp_richcompare));
 }
 
 void load_types() { plain_builtin_types(); }
