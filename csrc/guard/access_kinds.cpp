@@ -218,10 +218,12 @@ Lookup fetch_cell(AccessStep& step, Reached parent, Reached& result, Ref& owned)
 
 Lookup fetch_upcoming_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   if (parent.inline_attributes || !can_peek(Py_TYPE(parent.object))) return Lookup::Undecided;
-  // The next item of a dict that has changed its size is an error.
-  if (is_dict_iterator(Py_TYPE(parent.object)) && is_stale_dict_iterator(parent.object)) return Lookup::Undecided;
+  // The next item of a dict that has changed its size, or its keys, is an error.
+  const bool is_of_dict = is_dict_iterator(Py_TYPE(parent.object));
+  if (is_of_dict && is_stale_dict_iterator(parent.object)) return Lookup::Undecided;
   CollectorPaused nothing_else_runs;
   owned = peek_item(parent.object, step.index);
+  if (owned && is_of_dict && is_beyond_size(parent.object, step.index)) return Lookup::Undecided;
   return found(result, owned.get());
 }
 Lookup fetch_upcoming(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {

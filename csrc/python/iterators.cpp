@@ -44,6 +44,10 @@ bool is_stale_dict_iterator(PyObject* iterator) noexcept {
   return over->dict && over->used != PyDict_GET_SIZE(over->dict);
 }
 
+bool is_beyond_size(PyObject* dict_iterator, Py_ssize_t ahead) noexcept {
+  return ahead >= reinterpret_cast<DictIterator*>(dict_iterator)->left;
+}
+
 DictIteration look_at_dict_iterator(PyObject* iterator) noexcept {
   auto* over = reinterpret_cast<DictIterator*>(iterator);
   if (!over->dict) return {};

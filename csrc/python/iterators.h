@@ -26,6 +26,8 @@ struct DictIteration {
 bool is_dict_iterator(PyTypeObject* type) noexcept;
 // Whether the dict has changed its size since: the next step is an error.
 bool is_stale_dict_iterator(PyObject* iterator) noexcept;
+// Whether it has given as many items as the dict had by then: another one is an error (keys were put in for others).
+bool is_beyond_size(PyObject* dict_iterator, Py_ssize_t ahead) noexcept;
 DictIteration look_at_dict_iterator(PyObject* iterator) noexcept;
 // A new iterator over a dict of equal items put there.
 void place_dict_iterator(PyObject* iterator, const DictIteration& at) noexcept;

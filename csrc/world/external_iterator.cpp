@@ -162,8 +162,13 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
     }
   }
   const auto ahead = static_cast<int32_t>(iterator->taken);
+  Ref item = peek_item(raw, ahead, &iterator->walk);
+  if (item && is_dict_iterator(Py_TYPE(raw)) && is_beyond_size(raw, ahead)) {
+    tracer.give_up(BreakReason::OutsideWrite, "a dict whose keys changed since an iterator over it was made");
+    return nullptr;
+  }
   note_advance(tracer, iterator);
-  if (Ref item = peek_item(raw, ahead, &iterator->walk)) {
+  if (item) {
     Source* source = tracer.guards.child(iterator->source, Access::Upcoming, nullptr, ahead, item.get());
     tracer.guards.add(source, GuardKind::Present, tracer.origin());
     return source;

@@ -3,7 +3,7 @@
 import abc
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -138,3 +138,32 @@ def test_changed_later(kind: Callable[[], tuple[Any, Any, Any]]) -> None:
     after = outcome(f, x, *args)
     assert after != before
     assert outcome(optimized, x, *args) == after
+
+
+def past_its_size(x: torch.Tensor, items: Iterator[object]) -> tuple[object, ...]:
+    taken = []
+    try:
+        for item in items:
+            taken.append(item)
+    except RuntimeError as error:
+        return x + 2, taken, str(error)
+    return x + 1, taken
+
+
+@pytest.mark.parametrize("wrapped", [iter, enumerate])
+@pytest.mark.parametrize("first", [False, True])
+def test_keys_exchanged_behind_an_iterator(wrapped: Callable[[Iterator[object]], Iterator[object]], first: bool) -> None:
+    """The dict is as large as when the iterator was made, but has another key: a step more than there were is an error."""
+
+    def items(exchanged: bool) -> Iterator[object]:
+        table = {"a": 1, "b": 2}
+        iterator = iter(table.items())
+        next(iterator)
+        if exchanged:
+            del table["a"]
+            table["c"] = 3
+        return wrapped(iterator)
+
+    captured = minidynamo.optimize(backend="eager")(past_its_size)
+    for exchanged in (first, not first, first, not first):
+        assert repr(captured(torch.ones(1), items(exchanged))) == repr(past_its_size(torch.ones(1), items(exchanged)))
