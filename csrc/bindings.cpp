@@ -17,6 +17,7 @@
 #include "python/out_of_memory.h"
 #include "python/thread_exit.h"
 #include "tensor/tensor_bindings.h"
+#include "world/types.h"
 
 namespace py = pybind11;
 using namespace minidynamo;
@@ -76,6 +77,22 @@ py::list reasons() {
   return rows;
 }
 
+py::list known_c_types() {
+  load_types();
+  py::list rows;
+  for (const TypeFacts& facts : all_types()) {
+    py::dict row;
+    row["type"] = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(facts.type));
+    row["is_family"] = facts.is_family;
+    row["enters"] = facts.enters;
+    row["known"] = facts.known;
+    row["leaves"] = facts.leaves;
+    row["over_it"] = facts.over_it;
+    rows.append(row);
+  }
+  return rows;
+}
+
 void replace_skip_rules(const std::vector<std::pair<std::string, std::string>>& rules) {
   std::vector<SkipRule> found;
   for (const auto& [kind, text] : rules)
@@ -126,6 +143,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("statistics", &statistics);
   module.def("uncaptured", &uncaptured);
   module.def("break_reasons", &reasons);
+  module.def("c_types", &known_c_types);
   module.def("cache_entries", [](const py::object& code) {
     CodeCache* cache = CodeCache::find(as_code(code));
     return cache ? std::vector<std::shared_ptr<CacheEntry>>(cache->entries().begin(), cache->entries().end())

@@ -13,18 +13,13 @@
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "world/known_types.h"
+#include "world/types.h"
 
 namespace minidynamo {
 namespace {
 
-// Builtin classes whose instances have their value from the moment they are made.
-bool is_immutable_base(PyTypeObject* base) noexcept {
-  return has_plain_instances(base) || base == &PyTuple_Type || base == &PyFrozenSet_Type;
-}
-
-bool is_deque_or_default_dict(PyTypeObject* base) noexcept {
-  return base == known_types()->deque || base == known_types()->default_dict;
-}
+// Their instances have their value from the moment they are made.
+bool is_immutable(Base base) noexcept { return base == Base::Value || base == Base::Tuple || base == Base::FrozenSet; }
 
 // Calls visit(name, descriptor) for every slot (member descriptor) that Python classes in the MRO define.
 template <typename Visit>
@@ -71,9 +66,10 @@ Ref pairs_of(const NativeContents& contents) {
 
 bool fill_parts(PyObject* instance, PyObject* items, PyObject* attributes) {
   PyTypeObject* base = native_base(Py_TYPE(instance));
+  const Base kind = row_of(base).base;
   Py_ssize_t position = 0;
   PyObject *key, *value;
-  if (is_deque_or_default_dict(base)) {
+  if (kind == Base::Deque || kind == Base::DefaultDict) {
     if (PyTuple_CheckExact(items) && base->tp_init(instance, items, nullptr) < 0) return false;
   } else if (PyList_CheckExact(items)) {
     if (PyList_SetSlice(instance, 0, 0, items) < 0) return false;
@@ -105,7 +101,8 @@ PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   }
   auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
   PyTypeObject* base = native_base(type);
-  const bool is_made_with_value = is_immutable_base(base) && base != &PyFrozenSet_Type;
+  const Base kind = row_of(base).base;
+  const bool is_made_with_value = is_immutable(kind) && kind != Base::FrozenSet;
   Ref given = Ref::made(is_made_with_value ? PyTuple_Pack(1, arguments[1]) : PyTuple_New(0));
   Ref instance = Ref::steal(base->tp_new(type, given.get(), nullptr));
   if (!instance || !fill_parts(instance.get(), arguments[1], arguments[2])) return nullptr;
@@ -380,16 +377,9 @@ PyObject* placed_iterator_callable() { return callable<placed_iterator>("placed_
 PyObject* placed_list_iterator_callable() { return callable<placed_list_iterator>("placed_list_iterator"); }
 PyObject* drop_traceback_callable() { return callable<drop_traceback>("drop_traceback"); }
 
-bool is_rebuildable(PyTypeObject* type) noexcept {
-  if (!is_python_class(type)) return type == known_types()->ordered_dict || type == known_types()->simple_namespace;
-  PyTypeObject* base = native_base(type);
-  return base == &PyBaseObject_Type || base == known_types()->simple_namespace || base == &PyList_Type ||
-         base == &PyDict_Type || base == &PySet_Type || base == known_types()->ordered_dict ||
-         is_deque_or_default_dict(base) || is_immutable_base(base);
-}
-
 bool can_be_made_empty(PyTypeObject* type) noexcept {
-  return is_rebuildable(type) && type != known_types()->ordered_dict && !is_immutable_base(native_base(type));
+  return way_out(type) == Leaves::Instance && type != known_types()->ordered_dict &&
+         !is_immutable(row_of_base(type).base);
 }
 
 Ref exception_attributes(PyObject* exception) {
@@ -415,26 +405,36 @@ Ref exception_attributes(PyObject* exception) {
 
 Ref instance_parts(PyObject* instance) {
   PyTypeObject* type = Py_TYPE(instance);
-  PyTypeObject* base = native_base(type);
   Ref items = Ref::none();
-  if (base == &PyList_Type) {
-    items = Ref::steal(PyList_GetSlice(instance, 0, PyList_GET_SIZE(instance)));
-  } else if (base == &PySet_Type) {
-    items = set_with_table_of(instance);
-  } else if (base == &PyTuple_Type) {
-    items = Ref::steal(PyTuple_GetSlice(instance, 0, PyTuple_GET_SIZE(instance)));
-  } else if (base == &PyFrozenSet_Type) {
-    items = set_with_table_of(instance);
-  } else if (is_immutable_base(base)) {
-    items = plain_value(instance);
-  } else if (base == known_types()->deque) {
-    Ref list = items_of(native_contents(instance).items), limit = native_attribute(instance, "maxlen");
-    items = list && limit ? Ref::made(PyTuple_Pack(2, list.get(), limit.get())) : Ref();
-  } else if (base == known_types()->default_dict) {
-    Ref content = pairs_of(native_contents(instance)), factory = native_attribute(instance, "default_factory");
-    items = content && factory ? Ref::made(PyTuple_Pack(2, factory.get(), content.get())) : Ref();
-  } else if (base != &PyBaseObject_Type && base != known_types()->simple_namespace) {
-    items = pairs_of(native_contents(instance));
+  switch (row_of_base(type).base) {
+    case Base::List:
+      items = Ref::steal(PyList_GetSlice(instance, 0, PyList_GET_SIZE(instance)));
+      break;
+    case Base::Tuple:
+      items = Ref::steal(PyTuple_GetSlice(instance, 0, PyTuple_GET_SIZE(instance)));
+      break;
+    case Base::Set:
+    case Base::FrozenSet:
+      items = set_with_table_of(instance);
+      break;
+    case Base::Dict:
+      items = pairs_of(native_contents(instance));
+      break;
+    case Base::Value:
+      items = plain_value(instance);
+      break;
+    case Base::Deque: {
+      Ref list = items_of(native_contents(instance).items), limit = native_attribute(instance, "maxlen");
+      items = list && limit ? Ref::made(PyTuple_Pack(2, list.get(), limit.get())) : Ref();
+      break;
+    }
+    case Base::DefaultDict: {
+      Ref content = pairs_of(native_contents(instance)), factory = native_attribute(instance, "default_factory");
+      items = content && factory ? Ref::made(PyTuple_Pack(2, factory.get(), content.get())) : Ref();
+      break;
+    }
+    default:
+      break;  // nothing of its own
   }
   Ref attributes = Ref::made(PyDict_New());
   if (type->tp_dictoffset) {

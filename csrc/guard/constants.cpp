@@ -154,11 +154,6 @@ bool constants_equal(PyObject* a, PyObject* b) noexcept {
   return is_torch_constant_type(type) && natively_equal(a, b);
 }
 
-bool has_plain_instances(PyTypeObject* base) noexcept {
-  return base == &PyLong_Type || base == &PyUnicode_Type || base == &PyFloat_Type || base == &PyBytes_Type ||
-         base == &PyComplex_Type;
-}
-
 bool is_exported(PyObject* byte_array) noexcept {
   return reinterpret_cast<PyByteArrayObject*>(byte_array)->ob_exports > 0;
 }

@@ -21,9 +21,6 @@ bool is_constant_container(PyObject* object) noexcept;
 // the same order.
 bool constants_equal(PyObject* a, PyObject* b) noexcept;
 
-// The builtin classes of plain values that Python classes may derive from: int, str, float, bytes, complex.
-bool has_plain_instances(PyTypeObject* base) noexcept;
-
 // Whether others look into the buffer of a bytearray, which keeps its size then.
 bool is_exported(PyObject* byte_array) noexcept;
 

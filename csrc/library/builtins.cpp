@@ -83,8 +83,7 @@ bool hashes_by_value(Tracer& tracer, PyObject* object, Visited& visited) {
   static PyObject* const hash_name = interned("__hash__");
   PyObject* method = class_attribute(type, hash_name);
   if (method && PyFunction_Check(method)) return true;  // traced: what it asks comes here in its turn
-  PyTypeObject* base = native_base(type);
-  return has_plain_instances(base) || type->tp_hash == PyObject_HashNotImplemented;
+  return row_of_base(type).base == Base::Value || type->tp_hash == PyObject_HashNotImplemented;
 }
 
 bool hashes_by_value(Tracer& tracer, PyObject* object) {

@@ -11,7 +11,6 @@
 #include "python/iterators.h"
 #include "python/mapping_proxy.h"
 #include "python/nesting.h"
-#include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
@@ -28,10 +27,6 @@ namespace {
 
 constexpr int kMostRestarts = 4;       // after which all that can be is made empty first, cycle or not
 constexpr size_t kMostSteps = 20'000;  // of a plan: each is code that every call runs
-
-bool is_dict_view(PyTypeObject* type) noexcept {
-  return type == &PyDictKeys_Type || type == &PyDictValues_Type || type == &PyDictItems_Type;
-}
 
 // The method of dict that gives a view, or the view under an iterator, of the type.
 Ref view_method(PyTypeObject* type) {
@@ -180,89 +175,99 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (was_handled_before(object)) return call(handled, {});
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
-  if (is_numpy_scalar(object)) {  // a new one each time
-    static constinit Imported copy{"numpy.generic.copy"};
-    return add({PlanStep::Kind::Call, Ref::borrow(copy), 0, {constant(object)}});
-  }
   if (is_fake(object)) return output(object);
   if (is_native_callback(object)) return value_of(behind_callback(object));
-  if (PyCFunction_Check(object)) return bound_native_method(object);
-  PyTypeObject* type = Py_TYPE(object);
-  if (PyType_Check(object)) return constant(reinterpret_cast<PyObject*>(shown_class(object)));
-  if (PyModule_Check(object) || PyCode_Check(object) || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
-      type == &PyTraceBack_Type)
-    return constant(object);
-  if (type == &PyTuple_Type) return sequence(PlanStep::Kind::Tuple, object);
-  if (type == &PyList_Type) return sequence(PlanStep::Kind::List, object);
-  if (type == &PyDict_Type) {
-    PyObject* owner = tracer_.owner_of_dict(object);
-    static PyObject* const dict_name = interned("__dict__");
-    static PyObject* const annotations_name = interned("__annotations__");
-    static constinit Imported getattr{"builtins.getattr"};
-    if (owner && PyType_Check(owner))
-      return PyDict_GET_SIZE(object) ? refuse("annotations that are put into a class")
-                                     : call(getattr, {owner, annotations_name});
-    return owner ? call(getattr, {owner, dict_name}) : dict(object);
-  }
-  if (type == &PySet_Type || type == &PyFrozenSet_Type) return set(object);
-  if (type == &PySlice_Type) {
-    auto* slice = reinterpret_cast<PySliceObject*>(object);
-    return with_operands(PlanStep::Kind::Slice, {slice->start, slice->stop, slice->step});
-  }
-  if (type == &PyMethod_Type) return bound_method(PyMethod_GET_FUNCTION(object), PyMethod_GET_SELF(object));
-  if (type == &_PyMethodWrapper_Type) return bound_native_method(object);
-  if (PyFunction_Check(object)) return function(object);
-  if (type == &PyCell_Type) return cell(object);
   if (is_traced_generator(object)) return generator(object);
-  if (type == known_types()->partial) return partial(object);
-  if (PyExceptionInstance_Check(object)) return exception(object);
-  if (is_rebuildable(type)) return instance(object);
-  if (PyTuple_Check(object)) return named_tuple(object);
-  if (is_dict_view(type)) return dict_view(object);
-  if (type == &PyProperty_Type) return property(object);
-  if (type == &_PyWeakref_RefType) return weak_reference(object);
   if (is_context_token(object)) return context_token(object);
-  if (type == &PyBaseObject_Type) return call(reinterpret_cast<PyObject*>(type), {});
-  static constinit Imported union_type{"types.UnionType"};
-  if (reinterpret_cast<PyObject*>(type) == union_type) {
-    static constinit Imported join{"functools.reduce"};
-    static constinit Imported unite{"operator.or_"};
-    Ref members = Ref::made(PyObject_GetAttrString(object, "__args__"));
-    keep_alive_.push_back(members);
-    const ValueId step = value_of(members.get());
-    return step == kNoValue ? kNoValue : add({PlanStep::Kind::Call, Ref::borrow(join), 0, {constant(unite), step}});
+  return made_as_its_type(object);
+}
+
+PyObject* ValuePlanner::kept(Ref made) {
+  keep_alive_.push_back(std::move(made));
+  return keep_alive_.back().get();
+}
+
+ValueId ValuePlanner::made_as_its_type(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  PyObject* const callable = reinterpret_cast<PyObject*>(type);
+  auto part = [&](const char* name) { return kept(Ref::made(PyObject_GetAttrString(object, name))); };
+  switch (way_out(type)) {
+    case Leaves::Never:
+      break;
+    case Leaves::Constant:
+      return constant(object);
+    case Leaves::NumpyScalar: {  // a new one each time
+      static constinit Imported copy{"numpy.generic.copy"};
+      return add({PlanStep::Kind::Call, Ref::borrow(copy), 0, {constant(object)}});
+    }
+    case Leaves::Class:
+      return constant(reinterpret_cast<PyObject*>(shown_class(object)));
+    case Leaves::Tuple:
+      return sequence(PlanStep::Kind::Tuple, object);
+    case Leaves::Record:
+      return record(object);
+    case Leaves::List:
+      return sequence(PlanStep::Kind::List, object);
+    case Leaves::Dict:
+      return dict(object);
+    case Leaves::Set:
+      return set(object);
+    case Leaves::Slice: {
+      auto* slice = reinterpret_cast<PySliceObject*>(object);
+      return with_operands(PlanStep::Kind::Slice, {slice->start, slice->stop, slice->step});
+    }
+    case Leaves::Deque: {
+      PyObject* const items = kept(Ref::made(PySequence_List(object)));
+      return call(callable, {items, part("maxlen")});
+    }
+    case Leaves::DefaultDict: {
+      PyObject* const items = kept(Ref::made(PyDict_Copy(object)));
+      return call(callable, {part("default_factory"), items});
+    }
+    case Leaves::ByteArray:
+      return call(callable, {kept(Ref::made(PyBytes_FromObject(object)))});
+    case Leaves::DictView:
+      return dict_view(object);
+    case Leaves::Proxy:
+      return call(callable, {proxied_mapping(object)});
+    case Leaves::Cell:
+      return cell(object);
+    case Leaves::ListIterator:
+      return iterated_container(object) ? list_iterator(object) : reduced(object);
+    case Leaves::DictIterator:
+      return dict_iterator(object);
+    case Leaves::Function:
+      return function(object);
+    case Leaves::Method:
+      return bound_method(PyMethod_GET_FUNCTION(object), PyMethod_GET_SELF(object));
+    case Leaves::NativeMethod:
+      return bound_native_method(object);
+    case Leaves::Partial:
+      return partial(object);
+    case Leaves::Object:
+      return call(callable, {});
+    case Leaves::Instance:
+      return instance(object);
+    case Leaves::Super:
+      return call(callable, {part("__thisclass__"), part("__self__")});
+    case Leaves::Property:
+      return property(object);
+    case Leaves::Wrapper:
+      return call(callable, {part("__func__")});
+    case Leaves::Union: {
+      static constinit Imported join{"functools.reduce"};
+      static constinit Imported unite{"operator.or_"};
+      const ValueId members = value_of(part("__args__"));
+      return members == kNoValue ? kNoValue
+                                 : add({PlanStep::Kind::Call, Ref::borrow(join), 0, {constant(unite), members}});
+    }
+    case Leaves::Exception:
+      return exception(object);
+    case Leaves::WeakReference:
+      return weak_reference(object);
+    case Leaves::Reduced:
+      return reduced(object);
   }
-  if (type == &PyDictProxy_Type) return call(reinterpret_cast<PyObject*>(type), {proxied_mapping(object)});
-  if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
-    Ref function = Ref::made(PyObject_GetAttrString(object, "__func__"));
-    keep_alive_.push_back(function);
-    return call(reinterpret_cast<PyObject*>(type), {function.get()});
-  }
-  if (type == &PySuper_Type) {
-    Ref after = Ref::made(PyObject_GetAttrString(object, "__thisclass__"));
-    Ref self = Ref::made(PyObject_GetAttrString(object, "__self__"));
-    return call(reinterpret_cast<PyObject*>(&PySuper_Type), {after.get(), self.get()});
-  }
-  if (type == known_types()->deque) {
-    Ref items = Ref::made(PySequence_List(object)), limit = Ref::made(PyObject_GetAttrString(object, "maxlen"));
-    keep_alive_.push_back(items);
-    keep_alive_.push_back(limit);
-    return call(reinterpret_cast<PyObject*>(type), {items.get(), limit.get()});
-  }
-  if (type == known_types()->default_dict) {
-    Ref items = Ref::made(PyDict_Copy(object)), factory = Ref::made(PyObject_GetAttrString(object, "default_factory"));
-    keep_alive_.push_back(items);
-    keep_alive_.push_back(factory);
-    return call(reinterpret_cast<PyObject*>(type), {factory.get(), items.get()});
-  }
-  if (type == &PyByteArray_Type) {
-    Ref bytes = Ref::steal(PyBytes_FromObject(object));
-    keep_alive_.push_back(bytes);
-    return call(reinterpret_cast<PyObject*>(&PyByteArray_Type), {bytes.get()});
-  }
-  if (is_dict_iterator(type)) return dict_iterator(object);
-  if (type == &PyListIter_Type && iterated_container(object)) return list_iterator(object);
-  if (is_plain_builtin_type(type)) return reduced(object);
   return refuse(std::string("a ") + type->tp_name + " leaves the trace");
 }
 
@@ -452,6 +457,14 @@ ValueId ValuePlanner::hashed(const std::vector<Ref>& keys, const std::vector<Ref
 }
 
 ValueId ValuePlanner::dict(PyObject* object) {
+  if (PyObject* owner = tracer_.owner_of_dict(object)) {
+    static PyObject* const dict_name = interned("__dict__");
+    static PyObject* const annotations_name = interned("__annotations__");
+    static constinit Imported getattr{"builtins.getattr"};
+    if (!PyType_Check(owner)) return call(getattr, {owner, dict_name});
+    return PyDict_GET_SIZE(object) ? refuse("annotations that are put into a class")
+                                   : call(getattr, {owner, annotations_name});
+  }
   Py_ssize_t position = 0;
   PyObject *key, *value;
   Py_hash_t hash;
@@ -570,7 +583,7 @@ ValueId ValuePlanner::partial(PyObject* object) {
   return call(rebuild_partial_callable(), {parts[0].get(), parts[1].get(), parts[2].get(), own.get()});
 }
 
-ValueId ValuePlanner::named_tuple(PyObject* object) {
+ValueId ValuePlanner::record(PyObject* object) {
   Ref items = Ref::made(PyTuple_New(PyTuple_GET_SIZE(object)));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
     PyTuple_SET_ITEM(items.get(), i, Ref::borrow(PyTuple_GET_ITEM(object, i)).release());

@@ -104,6 +104,8 @@ class ValuePlanner {
   void keep_written_apart();
   ValueId add(PlanStep step);
   ValueId make_value(PyObject* object);
+  ValueId made_as_its_type(PyObject* object);
+  PyObject* kept(Ref made);  // until the plan is carried out
   ValueId outside_value(PyObject* object, Source* source);
   ValueId make_empty(PyObject* object);
   bool fill(PyObject* object);
@@ -117,7 +119,7 @@ class ValuePlanner {
   ValueId function(PyObject* object);
   ValueId bound_native_method(PyObject* object);
   ValueId partial(PyObject* object);
-  ValueId named_tuple(PyObject* object);
+  ValueId record(PyObject* object);  // a tuple of a C class
   ValueId property(PyObject* object);
   ValueId hashed(const std::vector<Ref>& keys, const std::vector<Ref>* values, const std::vector<Py_hash_t>& hashes);
   ValueId weak_reference(PyObject* object);

@@ -192,33 +192,39 @@ Ref enter_container(Tracer& tracer, Source* source) {
   return object;
 }
 
-// What the C part of an object keeps decides, whatever a Python class adds to it.
-Ref enter_instance(Tracer& tracer, Source* source) {
+Ref enter_by_value(Tracer& tracer, Source* source) {
+  tracer.guards.add(source, GuardKind::Constant, tracer.origin());
+  return source->value;
+}
+
+// Stands for itself.
+Ref enter_itself(Tracer& tracer, Source* source, GuardKind kind) {
+  tracer.guards.add(source, kind, tracer.origin());
+  tracer.world.know(source->value.get(), source);
+  return source->value;
+}
+
+// A bound method kept somewhere: made anew from its parts.
+Ref enter_method(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
-  PyTypeObject* base = native_base(Py_TYPE(raw));
-  const bool is_static = !PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE);
-  const bool holds_others = base == &PyDictKeys_Type || base == &PyDictValues_Type || base == &PyDictItems_Type ||
-                            base == &PyDictProxy_Type || base == &PyFrozenSet_Type || base == &PySlice_Type;
-  const bool is_of_one_run =
-      base == &PyFrame_Type || base == &PyTraceBack_Type || (PyWeakref_Check(raw) && !PyWeakref_CheckRefExact(raw));
-  const bool is_iterator = base->tp_iternext && base->tp_iternext != _PyObject_NextNotImplemented;
-  if (base == known_types()->match && is_match_in_bytearray(raw)) return enter_opaque(tracer, source);
-  if (base != Py_TYPE(raw) && has_bound_special_method(Py_TYPE(raw))) return enter_opaque(tracer, source);
-  if (is_static &&
-      (is_iterator || base == &PyByteArray_Type || base == &PyMemoryView_Type || is_of_one_run || holds_others))
-    return enter_opaque(tracer, source);
-  // Instances of Python classes are read attribute by attribute; the values that they may have as numbers and strings
-  // are there for C code to read. Other objects are taken as they are, by identity.
-  const bool is_value = has_plain_instances(base) || is_numpy_scalar(raw);
-  const bool is_instance = base == &PyBaseObject_Type || is_value || base == &PyCell_Type ||
-                           base == known_types()->partial || base == known_types()->simple_namespace ||
-                           PyFunction_Check(raw) || PyExceptionInstance_Check(raw) || PyWeakref_CheckRefExact(raw) ||
-                           (base != Py_TYPE(raw) && !is_static);  // what C code keeps in it is not asked for
-  tracer.guards.add(source, is_instance ? GuardKind::ExactType : GuardKind::Identity, tracer.origin());
-  if (is_value) tracer.guards.add(source, GuardKind::Value, tracer.origin());
-  tracer.world.know(raw, source);
-  if (is_generic_alias_or_union(base)) pin_parts(tracer, raw);
-  return Ref::borrow(raw);
+  tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+  static PyObject* const function_name = interned("__func__");
+  static PyObject* const self_name = interned("__self__");
+  Ref function = load_part(tracer, source, Access::Attribute, function_name, PyMethod_GET_FUNCTION(raw));
+  Ref self = load_part(tracer, source, Access::Attribute, self_name, PyMethod_GET_SELF(raw));
+  if (!function || !self) return nullptr;
+  Ref bound = Ref::made(PyMethod_New(function.get(), self.get()));
+  return stands_for(tracer, source, std::move(bound));
+}
+
+// A special method of a Python class that is bound to something, which native code would be given unseen.
+bool has_unknown_special_method(PyTypeObject* type) { return is_python_class(type) && has_bound_special_method(type); }
+
+// The names of a module whose function runs: read and written as such.
+bool is_namespace_in_use(const Tracer& tracer, PyObject* dict) {
+  for (const Frame* frame = tracer.frame; frame; frame = frame->caller)
+    if (frame->globals.is(dict)) return true;
+  return false;
 }
 
 Ref enter_proxy(Tracer& tracer, Source* source) {
@@ -264,10 +270,7 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
 Ref enter(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   PyTypeObject* type = Py_TYPE(raw);
-  if (is_exact_constant_type(type)) {
-    tracer.guards.add(source, GuardKind::Constant, tracer.origin());
-    return Ref::borrow(raw);
-  }
+  if (is_constant_type(type)) return enter_by_value(tracer, source);
   if (Source* known = tracer.world.source_of(raw)) {  // stands for itself
     if (known == source) return Ref::borrow(raw);
     if (is_guarded_by_identity(raw) || known->access == Access::Pinned)
@@ -285,38 +288,55 @@ Ref enter(Tracer& tracer, Source* source) {
   NestingLevel level;
   if (level.is_too_deep())
     return tracer.give_up(BreakReason::ContainerTooLarge, source->to_text().substr(0, 200) + "... is nested too deep");
-  if (is_torch_constant_type(type) || ((type == &PySlice_Type || type == &PyFrozenSet_Type) && is_constant(raw))) {
-    tracer.guards.add(source, GuardKind::Constant, tracer.origin());
-    return Ref::borrow(raw);
+  const Enters way = way_in(type);
+  if (way != Enters::Tuple && is_guarded_by_identity(raw)) return enter_itself(tracer, source, GuardKind::Identity);
+  switch (way) {
+    case Enters::Constant:
+      return enter_by_value(tracer, source);
+    case Enters::ConstantOrOpaque:
+      return is_constant(raw) ? enter_by_value(tracer, source) : enter_opaque(tracer, source);
+    case Enters::Tuple:
+      return enter_tuple(tracer, source);
+    case Enters::Container:
+      return is_namespace_in_use(tracer, raw) ? enter_opaque(tracer, source) : enter_container(tracer, source);
+    case Enters::ByteArray:
+      return is_exported(raw) ? enter_opaque(tracer, source) : enter_container(tracer, source);
+    case Enters::Proxy:
+      return enter_proxy(tracer, source);
+    case Enters::Iterator:
+      return can_follow_iterator(raw) ? enter_iterator(tracer, source) : enter_opaque(tracer, source);
+    case Enters::Method:
+      return enter_method(tracer, source);
+    case Enters::NativeMethod:
+      return descriptor_behind(raw) ? enter_bound_native(tracer, source) : enter_opaque(tracer, source);
+    case Enters::Super:
+      return enter_super(tracer, source);
+    case Enters::Opaque:
+      return enter_opaque(tracer, source);
+    case Enters::Match:
+      if (is_match_in_bytearray(raw)) return enter_opaque(tracer, source);
+      return enter_itself(tracer, source, GuardKind::Identity);
+    case Enters::Function:
+      return enter_itself(tracer, source, GuardKind::ExactType);
+    case Enters::Definition:
+      return enter_itself(tracer, source, GuardKind::Identity);
+    case Enters::Alias:
+      if (has_unknown_special_method(type)) return enter_opaque(tracer, source);
+      enter_itself(tracer, source, GuardKind::Identity);
+      pin_parts(tracer, raw);
+      return Ref::borrow(raw);
+    case Enters::Identity:
+      if (has_unknown_special_method(type)) return enter_opaque(tracer, source);
+      return enter_itself(tracer, source, GuardKind::Identity);
+    case Enters::Value:
+      if (has_unknown_special_method(type)) return enter_opaque(tracer, source);
+      tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+      return enter_itself(tracer, source, GuardKind::Value);
+    case Enters::Instance:
+      if (has_unknown_special_method(type)) return enter_opaque(tracer, source);
+      return enter_itself(tracer, source, GuardKind::ExactType);
   }
-  if (PyTuple_Check(raw)) return enter_tuple(tracer, source);
-  if (Py_IS_TYPE(raw, &_PyMethodWrapper_Type) || (PyCFunction_Check(raw) && is_bound_native_method(raw)))
-    return descriptor_behind(raw) ? enter_bound_native(tracer, source) : enter_opaque(tracer, source);
-  if (type == &PySuper_Type) return enter_super(tracer, source);
-  if (is_guarded_by_identity(raw)) {
-    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
-    tracer.world.know(raw, source);
-    return Ref::borrow(raw);
-  }
-  if (type == &PyMethod_Type) {  // a bound method kept somewhere: made anew from its parts
-    tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
-    static PyObject* const function_name = interned("__func__");
-    static PyObject* const self_name = interned("__self__");
-    Ref function = load_part(tracer, source, Access::Attribute, function_name, PyMethod_GET_FUNCTION(raw));
-    Ref self = load_part(tracer, source, Access::Attribute, self_name, PyMethod_GET_SELF(raw));
-    if (!function || !self) return nullptr;
-    Ref bound = Ref::made(PyMethod_New(function.get(), self.get()));
-    return stands_for(tracer, source, std::move(bound));
-  }
-  if (type == &PyByteArray_Type && is_exported(raw)) return enter_opaque(tracer, source);
-  if (container_base(type)) {
-    for (const Frame* frame = tracer.frame; frame; frame = frame->caller)  // its names are read and written as such
-      if (frame->globals.is(raw)) return enter_opaque(tracer, source);
-    return enter_container(tracer, source);
-  }
-  if (can_follow_iterator(raw)) return enter_iterator(tracer, source);
-  if (type == &PyDictProxy_Type) return enter_proxy(tracer, source);
-  return enter_instance(tracer, source);
+  return nullptr;
 }
 
 bool fill(Tracer& tracer, StandIn& stand_in) {

@@ -26,16 +26,12 @@ bool expose(Tracer& tracer, PyObject* object) {
   if (!source || is_fake(object) || is_outside_iterator(object) || is_numpy_scalar(object)) return true;
   PyTypeObject* type = Py_TYPE(object);
   if (tracer.world.is_opaque(object) || PyExceptionInstance_Check(object)) return use_opaque(tracer, object);
-  if (PyFunction_Check(object) || PyType_Check(object) || PyModule_Check(object) || PyCFunction_Check(object) ||
-      PyTuple_Check(object) || type == &PyMethod_Type || is_constant(object) || PyCode_Check(object))
-    return true;
   if (PyWeakref_CheckRefExact(object)) {  // hashes and compares as what it leads to, which is the same while it is
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
     return static_cast<bool>(referent_of(tracer, object));
   }
-  PyTypeObject* base = native_base(type);
-  if (base == &PyBaseObject_Type || (is_plain_builtin_type(base) && base != known_types()->simple_namespace))
-    return true;
+  const Known known = row_of_base(type).known;
+  if (known == Known::Given || known == Known::Methods || is_constant(object)) return true;
   if (type->tp_descr_get) return true;
   return tracer.give_up(BreakReason::OpaqueObject, std::string("native code uses a ") + type->tp_name +
                                                        " from before the call (" + source->to_text() + ")") != nullptr;

@@ -1,6 +1,9 @@
 #include "world/types.h"
 
-#include <unordered_set>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <utility>
 
 #include "python/bound_method.h"
 #include "python/cached.h"
@@ -14,91 +17,205 @@
 namespace minidynamo {
 namespace {
 
-const std::unordered_set<PyTypeObject*>& plain_builtin_types() {
-  static constinit Cached<std::unordered_set<PyTypeObject*>> types;
-  return *types.get([] {
-    auto found = std::make_unique<std::unordered_set<PyTypeObject*>>();
-    std::unordered_set<PyTypeObject*>& plain = *found;
-    plain = {
-        &PyUnicode_Type,    &PyBytes_Type,      &PyByteArray_Type,   &PyLong_Type,         &PyBool_Type,
-        &PyFloat_Type,      &PyComplex_Type,    &PyTuple_Type,       &PyList_Type,         &PyDict_Type,
-        &PySet_Type,        &PyFrozenSet_Type,  &PyRange_Type,       &PySlice_Type,        &PyEnum_Type,
-        &PyZip_Type,        &PyMap_Type,        &PyFilter_Type,      &PyReversed_Type,     &PyDictKeys_Type,
-        &PyDictValues_Type, &PyDictItems_Type,  &PyDictProxy_Type,   &PySeqIter_Type,      &PyCallIter_Type,
-        &PyProperty_Type,   &PyMemoryView_Type, Py_TYPE(Py_None),    Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented),
-        &PyCell_Type,       &PyMethod_Type,     &PyClassMethod_Type, &PyStaticMethod_Type};
-    for (const char* path : {"collections.OrderedDict",
-                             "collections.deque",
-                             "collections.defaultdict",
-                             "re.Pattern",
-                             "re.Match",
-                             "itertools.chain",
-                             "itertools.accumulate",
-                             "itertools.islice",
-                             "itertools.product",
-                             "itertools.repeat",
-                             "itertools.count",
-                             "itertools.cycle",
-                             "itertools.starmap",
-                             "itertools.takewhile",
-                             "itertools.dropwhile",
-                             "itertools.zip_longest",
-                             "itertools.pairwise",
-                             "itertools.groupby",
-                             "itertools.combinations",
-                             "itertools.combinations_with_replacement",
-                             "itertools.permutations",
-                             "itertools.compress",
-                             "itertools.filterfalse",
-                             "functools.partial",
-                             "types.GenericAlias",
-                             "types.UnionType",
-                             "types.SimpleNamespace",
-                             "torch.Size",
-                             "torch.device",
-                             "torch.dtype",
-                             "torch.finfo",
-                             "torch.iinfo",
-                             "operator.itemgetter",
-                             "operator.attrgetter",
-                             "operator.methodcaller",
-                             "_struct.Struct"}) {
-      Ref type_object = import_object(path);
-      if (type_object) plain.insert(reinterpret_cast<PyTypeObject*>(type_object.release()));
-      clear_error();
+constexpr TypeRow row(PyTypeObject* symbol, bool is_family, Enters enters, Known known, Leaves leaves, Base base) {
+  return {nullptr, symbol, is_family, enters, known, leaves, base};
+}
+constexpr TypeRow row(const char* path, bool is_family, Enters enters, Known known, Leaves leaves, Base base) {
+  return {path, nullptr, is_family, enters, known, leaves, base};
+}
+
+const TypeRow kRows[] = {
+#define MINIDYNAMO_TYPE(type, enters, known, leaves, base) \
+  row(type, false, Enters::enters, Known::known, Leaves::leaves, Base::base),
+#define MINIDYNAMO_FAMILY(type, enters, known, leaves, base) \
+  row(type, true, Enters::enters, Known::known, Leaves::leaves, Base::base),
+#include "world/types.def"
+#undef MINIDYNAMO_TYPE
+#undef MINIDYNAMO_FAMILY
+};
+constexpr TypeRow kUnknown = row("", false, Enters::Identity, Known::Nothing, Leaves::Never, Base::Unknown);
+constexpr TypeRow kUnknownIterator = row("", false, Enters::Opaque, Known::Nothing, Leaves::Never, Base::Opaque);
+
+// By address, open addressing. Types in it live as long as the process.
+class TypeTable {
+ public:
+  TypeTable() {
+    for (const TypeRow& row : kRows) find_type(row);
+    for (const TypeRow& row : kRows)
+      if (PyTypeObject* type = row.is_family ? type_of(row) : nullptr; type && !find(type)) add(type, row);
+  }
+
+  const TypeRow* find(PyTypeObject* type) const noexcept {
+    for (size_t at = place(type); slots_[at].type; at = (at + 1) % kSlots)
+      if (slots_[at].type == type) return slots_[at].row;
+    return nullptr;
+  }
+
+  // Of a C type that was not found: a row whose module has been imported since, or of a family.
+  const TypeRow* find_late(PyTypeObject* type) {
+    const char* const dot = std::strrchr(type->tp_name, '.');
+    const char* const name = dot ? dot + 1 : type->tp_name;
+    for (size_t i = 0; i < pending_.size(); ++i) {
+      const TypeRow& row = *pending_[i];
+      if (std::strcmp(std::strrchr(row.path, '.') + 1, name) != 0 || !find_type(row)) continue;
+      pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i));
+      break;
     }
-    for (PyObject* example : {PyList_New(0), PyDict_New(), PySet_New(nullptr), PyTuple_New(0),
-                              PyUnicode_FromString("ab"), PyUnicode_FromString("\u00e9"), PyBytes_FromString("ab"),
-                              PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "i", 1)}) {
-      Ref container = Ref::made(example);
-      Ref iterator = Ref::made(PyObject_GetIter(container.get()));
-      plain.insert(iterator.type());
+    if (const TypeRow* found = find(type)) return found;
+    for (const TypeRow& row : kRows) {
+      PyTypeObject* const head = row.is_family ? type_of(row) : nullptr;
+      if (!head || !PyType_IsSubtype(type, head)) continue;
+      Py_INCREF(type);
+      add(type, row);
+      return &row;
     }
-    Ref dict = Ref::made(PyDict_New());
-    Ref empty_list = Ref::made(PyList_New(0));
-    Ref backwards = Ref::made(PyObject_CallMethod(empty_list.get(), "__reversed__", nullptr));
-    plain.insert(backwards.type());
-    for (const char* view : {"values", "items"}) {
-      Ref items = Ref::made(PyObject_CallMethod(dict.get(), view, nullptr));
-      Ref iterator = Ref::made(PyObject_GetIter(items.get()));
-      plain.insert(iterator.type());
-    }
-    return found;
-  });
+    return nullptr;
+  }
+
+  void find_pending() {
+    for (const TypeRow* row : std::exchange(pending_, {})) find_type(*row);
+  }
+
+  PyTypeObject* type_of(const TypeRow& row) const noexcept { return types_[&row - kRows]; }
+
+ private:
+  static constexpr size_t kSlots = 1024;  // a power of two; the table stays far from full
+  struct Slot {
+    PyTypeObject* type;
+    const TypeRow* row;
+  };
+  std::array<Slot, kSlots> slots_{};
+  std::array<PyTypeObject*, std::size(kRows)> types_{};
+  std::vector<const TypeRow*> pending_;  // their modules were not imported
+  size_t count_ = 0;
+
+  static size_t place(PyTypeObject* type) noexcept {
+    return (reinterpret_cast<uintptr_t>(type) >> 4) * 0x9E3779B97F4A7C15u >> 54;
+  }
+
+  void add(PyTypeObject* type, const TypeRow& row) {
+    if (++count_ > kSlots / 2) return;
+    size_t at = place(type);
+    while (slots_[at].type) at = (at + 1) % kSlots;
+    slots_[at] = {type, &row};
+  }
+
+  bool find_type(const TypeRow& row) {
+    Ref imported = row.path ? import_loaded(row.path) : Ref();
+    const bool is_type = imported && PyType_Check(imported.get());
+    PyTypeObject* type = is_type ? reinterpret_cast<PyTypeObject*>(imported.release()) : row.symbol;
+    types_[&row - kRows] = type;
+    if (!type)
+      pending_.push_back(&row);
+    else if (!row.is_family)
+      add(type, row);
+    return type != nullptr;
+  }
+};
+
+TypeTable& type_table() {
+  static constinit Cached<TypeTable> table;
+  return *table.get([] { return std::make_unique<TypeTable>(); });
+}
+
+// Those that a trace takes by value, and others of an address that is known. Imports nothing.
+const TypeRow* known_row(PyTypeObject* type) noexcept { return type_table().find(type); }
+
+bool is_element_wise(Base base) noexcept {
+  return base == Base::List || base == Base::Dict || base == Base::Set || base == Base::Deque ||
+         base == Base::DefaultDict;
 }
 
 }  // namespace
 
-bool is_torch_constant_type(PyTypeObject* type) noexcept {
-  const KnownTypes* known = known_types();
-  return type == known->dtype || type == known->device || type == known->layout || type == known->memory_format ||
-         type == known->size;
+void load_types() { type_table(); }
+
+const TypeRow& row_of(PyTypeObject* type) noexcept {
+  if (const TypeRow* row = known_row(type)) return *row;
+  if (is_python_class(type)) return kUnknown;
+  const TypeRow* row = nullptr;
+  try_to([&] { row = type_table().find_late(type); });
+  if (row) return *row;
+  const bool is_iterator = type->tp_iternext && type->tp_iternext != _PyObject_NextNotImplemented;
+  return is_iterator && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? kUnknownIterator : kUnknown;
 }
 
-bool is_exact_constant_type(PyTypeObject* type) noexcept {
-  return type == &PyUnicode_Type || type == &PyLong_Type || type == &PyBool_Type || type == Py_TYPE(Py_None) ||
-         type == &PyFloat_Type || type == &PyBytes_Type || type == &PyComplex_Type || type == Py_TYPE(Py_Ellipsis) ||
-         type == Py_TYPE(Py_NotImplemented) || type == &PyRange_Type;
+const TypeRow& row_of_base(PyTypeObject* type) noexcept { return row_of(native_base(type)); }
+
+Enters way_in(PyTypeObject* type) noexcept {
+  if (!is_python_class(type)) return row_of(type).enters;
+  PyTypeObject* const native = native_base(type);
+  switch (row_of(native).base) {
+    case Base::Unknown:
+      return PyType_HasFeature(native, Py_TPFLAGS_HEAPTYPE) ? Enters::Instance : Enters::Identity;
+    case Base::Opaque:
+    case Base::FrozenSet:
+      return Enters::Opaque;
+    case Base::Unmade:
+    case Base::Object:
+    case Base::Exception:
+      return Enters::Instance;
+    case Base::Value:
+      return Enters::Value;
+    case Base::Tuple:
+    case Base::Record:
+      return Enters::Tuple;
+    case Base::List:
+    case Base::Dict:
+    case Base::Set:
+    case Base::Deque:
+    case Base::DefaultDict:
+      return Enters::Container;
+    case Base::Alias:
+      return Enters::Alias;
+    case Base::Class:
+    case Base::Module:
+      return Enters::Identity;
+  }
+  return Enters::Opaque;
+}
+
+Leaves way_out(PyTypeObject* type) noexcept {
+  if (!is_python_class(type)) return row_of(type).leaves;
+  switch (row_of_base(type).base) {
+    case Base::Unknown:
+    case Base::Unmade:
+    case Base::Opaque:
+    case Base::Alias:
+      return Leaves::Never;
+    case Base::Class:
+      return Leaves::Class;
+    case Base::Module:
+      return Leaves::Constant;
+    case Base::Exception:
+      return Leaves::Exception;
+    case Base::Record:
+      return Leaves::Record;
+    default:
+      return Leaves::Instance;
+  }
+}
+
+std::vector<TypeFacts> all_types() {
+#define MINIDYNAMO_SECOND(name, text) text,
+  static constexpr const char* enters[] = {MINIDYNAMO_ENTERS(MINIDYNAMO_SECOND)};
+  static constexpr const char* known[] = {MINIDYNAMO_KNOWN(MINIDYNAMO_SECOND)};
+  static constexpr const char* leaves[] = {MINIDYNAMO_LEAVES(MINIDYNAMO_SECOND)};
+  static constexpr const char* bases[] = {MINIDYNAMO_BASES(MINIDYNAMO_SECOND)};
+#undef MINIDYNAMO_SECOND
+  type_table().find_pending();
+  std::vector<TypeFacts> found;
+  for (const TypeRow& row : kRows)
+    if (PyTypeObject* type = type_table().type_of(row))
+      found.push_back({type, row.is_family, enters[static_cast<size_t>(row.enters)],
+                       known[static_cast<size_t>(row.known)], leaves[static_cast<size_t>(row.leaves)],
+                       bases[static_cast<size_t>(row.base)]});
+  return found;
+}
+
+bool is_constant_type(PyTypeObject* type) noexcept {
+  const TypeRow* row = known_row(type);
+  return row && row->enters == Enters::Constant;
 }
 
 bool is_container(PyObject* object) noexcept {
@@ -107,13 +224,8 @@ bool is_container(PyObject* object) noexcept {
 }
 
 PyTypeObject* container_base(PyTypeObject* type) noexcept {
-  const KnownTypes* known = known_types();
-  if (type == &PyByteArray_Type) return type;
-  for (PyTypeObject* base = type; base; base = base->tp_base)
-    if (base == &PyList_Type || base == &PyDict_Type || base == &PySet_Type || base == known->ordered_dict ||
-        base == known->default_dict || base == known->deque)
-      return base;
-  return nullptr;
+  PyTypeObject* const native = native_base(type);
+  return type == &PyByteArray_Type || is_element_wise(row_of(native).base) ? native : nullptr;
 }
 
 bool is_guarded_by_identity(PyObject* object) noexcept {
@@ -124,16 +236,13 @@ bool is_guarded_by_identity(PyObject* object) noexcept {
            !(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))->co_flags & CO_NESTED);
   if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
   if (PyCFunction_Check(object)) return !is_bound_native_method(object);
-  if (type == &PyMethodDescr_Type || type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type ||
-      type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type || type == &PyProperty_Type ||
-      type == &PyClassMethod_Type || type == &PyStaticMethod_Type || type == &PyCapsule_Type)
-    return true;
+  if (const TypeRow* row = known_row(type)) return row->enters == Enters::Definition;
   return PyObject_TypeCheck(reinterpret_cast<PyObject*>(type), known_types()->enum_meta);
 }
 
 bool is_constant(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
-  if (is_exact_constant_type(type) || is_torch_constant_type(type)) return true;
+  if (is_constant_type(type)) return true;
   if (type == &PyTuple_Type) {
     NestingLevel level;
     if (level.is_too_deep()) return false;
@@ -167,30 +276,10 @@ bool is_plain_key(PyObject* object) noexcept {
           (type->tp_richcompare == PyBaseObject_Type.tp_richcompare || !type->tp_richcompare));
 }
 
-void load_types() { plain_builtin_types(); }
+bool is_plain_builtin_type(PyTypeObject* type) noexcept { return row_of(type).known >= Known::MethodsInTrace; }
 
-bool is_plain_builtin_type(PyTypeObject* type) noexcept {
-  const std::unordered_set<PyTypeObject*>& plain_types = plain_builtin_types();  // load_rules() has made them
-  const bool is_exception = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
-  return plain_types.count(type) > 0 || (is_exception && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE));
-}
-
-bool has_known_attributes(PyTypeObject* type) {
-  static constinit Cached<std::unordered_set<PyTypeObject*>> cache;
-  const std::unordered_set<PyTypeObject*>& known = *cache.get([] {
-    auto found = std::make_unique<std::unordered_set<PyTypeObject*>>(std::initializer_list<PyTypeObject*>{
-        &PyFunction_Type, &PyMethod_Type, &PyCFunction_Type, &PyType_Type, &PyModule_Type, &PyCode_Type, &PySuper_Type,
-        &PyGen_Type, &PyMethodDescr_Type, &PyWrapperDescr_Type, &PyGetSetDescr_Type, &PyMemberDescr_Type,
-        &PyClassMethodDescr_Type, &_PyMethodWrapper_Type, &_PyWeakref_RefType, &PyContextVar_Type, &PyBaseObject_Type});
-    for (const char* path :
-         {"datetime.date", "datetime.time", "datetime.datetime", "datetime.timedelta", "datetime.timezone",
-          "functools._lru_cache_wrapper", "torch.Generator", "numpy.dtype", "numpy.generic"})
-      if (Ref type = import_loaded(path)) found->insert(reinterpret_cast<PyTypeObject*>(type.release()));
-    return found;
-  });
-  // C types of tuples (sys.version_info) are made once, of values that stay.
-  return is_python_class(type) || is_plain_builtin_type(type) || PyType_IsSubtype(type, &PyTuple_Type) ||
-         known.count(type) > 0;
+bool has_known_attributes(PyTypeObject* type) noexcept {
+  return is_python_class(type) || row_of(type).known >= Known::Attributes;
 }
 
 }  // namespace minidynamo

@@ -1,12 +1,128 @@
-// What is known of types: what a trace takes for a constant, what goes by its identity, which C types native code may
-// work on.
+// What is known of C types: the rows of types.def, and questions about objects that they answer.
 #pragma once
+#include <cstdint>
+#include <vector>
+
 #include "python/ref.h"
 
 namespace minidynamo {
 
+// Columns of types.def: a value, and what docs/coverage.md says of it.
+#define MINIDYNAMO_ENTERS(X)                                                    \
+  X(Constant, "by its value")                                                   \
+  X(ConstantOrOpaque, "by its value if all that it holds has one, else opaque") \
+  X(Value, "by its type and its value")                                         \
+  X(Tuple, "item by item")                                                      \
+  X(Container, "its elements when they are asked for")                          \
+  X(ByteArray, "its bytes when they are asked for, opaque while exported")      \
+  X(Proxy, "what it is a view of")                                              \
+  X(Iterator, "the items that are taken from it")                               \
+  X(Function, "by its identity, a nested one by its parts")                     \
+  X(Method, "its function and its object")                                      \
+  X(NativeMethod, "the object that it is bound to, else by its identity")       \
+  X(Super, "its class and its object")                                          \
+  X(Instance, "its attributes when they are asked for")                         \
+  X(Match, "by its identity, opaque over a bytearray")                          \
+  X(Alias, "by its identity, with its arguments")                               \
+  X(Identity, "by its identity")                                                \
+  X(Definition, "by its identity, as what a program defines once")              \
+  X(Opaque, "opaque: can only be passed on")
+
+#define MINIDYNAMO_KNOWN(X)                                                                                   \
+  X(Nothing, "nothing")                                                                                       \
+  X(Attributes, "getters: they run no Python code, and give the same while nothing has changed")              \
+  X(Given, "getters, and native code may be given it")                                                        \
+  X(MethodsInTrace, "methods: they compute from their arguments alone; on one from before the call, getters") \
+  X(Methods, "methods: they compute from their arguments alone")
+
+#define MINIDYNAMO_LEAVES(X)                                                              \
+  X(Never, "cannot be made again")                                                        \
+  X(Constant, "as it is")                                                                 \
+  X(NumpyScalar, "a copy")                                                                \
+  X(Class, "as it is, if the trace did not make it")                                      \
+  X(Tuple, "of its items")                                                                \
+  X(Record, "of its items")                                                               \
+  X(List, "of its items")                                                                 \
+  X(Dict, "of its items")                                                                 \
+  X(Set, "of its elements")                                                               \
+  X(Slice, "of its parts")                                                                \
+  X(Deque, "of its items and maxlen")                                                     \
+  X(DefaultDict, "of its items and factory")                                              \
+  X(ByteArray, "of its bytes")                                                            \
+  X(DictView, "of its dict")                                                              \
+  X(Proxy, "of its mapping")                                                              \
+  X(Cell, "of what it holds")                                                             \
+  X(ListIterator, "of its list, put where it stood")                                      \
+  X(DictIterator, "of its dict, put where it stood")                                      \
+  X(Function, "of its code, cells and attributes")                                        \
+  X(Method, "bound again")                                                                \
+  X(NativeMethod, "bound again")                                                          \
+  X(Partial, "of its parts")                                                              \
+  X(Object, "a new one")                                                                  \
+  X(Instance, "of its elements and attributes, without __init__")                         \
+  X(Super, "of its class and object")                                                     \
+  X(Property, "of its functions")                                                         \
+  X(Wrapper, "of its function")                                                           \
+  X(Union, "of its members")                                                              \
+  X(Exception, "of its args, attributes, cause, context and traceback, without __init__") \
+  X(WeakReference, "of what it refers to")                                                \
+  X(Reduced, "by its __reduce_ex__, where that names C code")
+
+// Instances of Python classes over it, named by what their C part holds.
+#define MINIDYNAMO_BASES(X)                                                                         \
+  X(Unknown, "by their identity, by their type if the C type is a heap type; cannot be made again") \
+  X(Unmade, "by their type; cannot be made again")                                                  \
+  X(Opaque, "opaque")                                                                               \
+  X(Object, "by their attributes")                                                                  \
+  X(Value, "by their value and attributes")                                                         \
+  X(Tuple, "item by item")                                                                          \
+  X(Record, "item by item")                                                                         \
+  X(List, "as the type itself")                                                                     \
+  X(Dict, "as the type itself")                                                                     \
+  X(Set, "as the type itself")                                                                      \
+  X(FrozenSet, "opaque; can be made again")                                                         \
+  X(Deque, "as the type itself")                                                                    \
+  X(DefaultDict, "as the type itself")                                                              \
+  X(Exception, "as the type itself")                                                                \
+  X(Alias, "as the type itself; cannot be made again")                                              \
+  X(Class, "by their identity")                                                                     \
+  X(Module, "by their identity")
+
+#define MINIDYNAMO_FIRST(name, ...) name,
+enum class Enters : uint8_t { MINIDYNAMO_ENTERS(MINIDYNAMO_FIRST) };
+enum class Known : uint8_t { MINIDYNAMO_KNOWN(MINIDYNAMO_FIRST) };
+enum class Leaves : uint8_t { MINIDYNAMO_LEAVES(MINIDYNAMO_FIRST) };
+enum class Base : uint8_t { MINIDYNAMO_BASES(MINIDYNAMO_FIRST) };
+#undef MINIDYNAMO_FIRST
+
+struct TypeRow {
+  const char* path;      // where it is imported from; null if
+  PyTypeObject* symbol;  // it has a name in C
+  bool is_family;
+  Enters enters;
+  Known known;
+  Leaves leaves;
+  Base base;
+};
+
 // May import modules: to be called before a trace starts.
 void load_types();
+
+// The row of a C type, of a family that it belongs to, or one that knows nothing.
+const TypeRow& row_of(PyTypeObject* type) noexcept;
+// The same for the C type that gives instances of a Python class their layout.
+const TypeRow& row_of_base(PyTypeObject* type) noexcept;
+// For objects of any type, C types and Python classes.
+Enters way_in(PyTypeObject* type) noexcept;
+Leaves way_out(PyTypeObject* type) noexcept;
+
+// A row in words, for the docs. Rows whose modules are not imported are left out.
+struct TypeFacts {
+  PyTypeObject* type;
+  bool is_family;
+  const char *enters, *known, *leaves, *over_it;
+};
+std::vector<TypeFacts> all_types();
 
 // Small numbers and operators between them need no bookkeeping at all.
 inline bool is_number(PyObject* object) noexcept {
@@ -14,11 +130,10 @@ inline bool is_number(PyObject* object) noexcept {
   return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
 }
 
-// None, numbers, strings, torch.dtype and the like, and tuples and frozensets of them: guarded by value.
+// None, numbers, strings, torch.dtype and the like, and tuples, frozensets and slices of them: guarded by value.
 bool is_constant(PyObject* object) noexcept;
 // Those of them that are guarded by value whatever they hold.
-bool is_exact_constant_type(PyTypeObject* type) noexcept;
-bool is_torch_constant_type(PyTypeObject* type) noexcept;
+bool is_constant_type(PyTypeObject* type) noexcept;
 
 // What matters of it is which object it is: functions of modules, classes, modules, descriptors. It does not change in
 // ways that a trace reads unguarded.
@@ -38,6 +153,6 @@ bool is_plain_builtin_type(PyTypeObject* type) noexcept;
 
 // C types whose getters and members tell only what guards can ask again: they run no Python code, change nothing, and
 // give the same object while nothing has changed. Any other C type is not known.
-bool has_known_attributes(PyTypeObject* type);
+bool has_known_attributes(PyTypeObject* type) noexcept;
 
 }  // namespace minidynamo

@@ -16,7 +16,7 @@ PyObject* World::replacement_of(PyObject* outside_object) const noexcept {
 
 StandIn* World::stand_in(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
-  if (is_exact_constant_type(type) || type == &PyFunction_Type || type == &PyTuple_Type) return nullptr;
+  if (is_constant_type(type) || type == &PyFunction_Type || type == &PyTuple_Type) return nullptr;
   auto found = stand_in_of_.find(object);
   if (found == stand_in_of_.end()) return nullptr;
   ++stand_in_uses_;

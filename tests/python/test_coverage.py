@@ -30,7 +30,7 @@ import differential
 import pytest
 
 import minidynamo
-from minidynamo import debug
+from minidynamo import _C, debug
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "coverage.md"
 
@@ -282,7 +282,33 @@ def page() -> str:
         head.append(f"| [{heading}](#{anchor}) | " + " | ".join(str(counts[state] or "") for state in STATES) + " |")
         parts.append("\n".join([f"## {heading}\n", "| name | state | why |", "| --- | --- | --- |", *map(row, cases)]) + "\n")
     head.append("| all | " + " | ".join(str(total[state]) for state in STATES) + " |")
-    return "\n".join([HEAD, "\n".join(head) + "\n", *parts])
+    return "\n".join([HEAD, "\n".join(head) + "\n", *parts, types_part()])
+
+
+TYPES_HEAD = """\
+## C types
+
+Made from `csrc/world/types.def`. An object *enters* a trace when the function meets it and it was there before the call; it
+*leaves* when the trace made it and it is needed afterwards. *Classes over it*: instances of Python classes that derive from
+the type. A type that is not in the table enters by its identity and can be passed on; reading its attributes, or giving it to
+native code, is a break.
+
+| type | enters | known | leaves | classes over it |
+| --- | --- | --- | --- | --- |
+"""
+
+
+def types_part() -> str:
+    """The table of C types."""
+    for module in ("datetime", "numpy", "re", "struct"):
+        importlib.import_module(module)
+    rows = {}
+    for facts in _C.c_types():
+        made = facts["type"]
+        name = made.__qualname__ if made.__module__ == "builtins" else f"{made.__module__}.{made.__qualname__}"
+        family = " and C types over it" if facts["is_family"] else ""
+        rows[f"| `{name}`{family} | {facts['enters']} | {facts['known']} | {facts['leaves']} | {facts['over_it']} |\n"] = None
+    return TYPES_HEAD + "".join(rows)
 
 
 # Tests
