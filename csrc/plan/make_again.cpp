@@ -1,0 +1,469 @@
+// How objects of each type are made again: a case for each value of Leaves (world/types.h).
+#include "plan/values.h"
+
+#include "emit/rebuild.h"
+#include "library/contextvars.h"
+#include "model/exception_context.h"
+#include "model/generator.h"
+#include "model/reported_type.h"
+#include "python/bound_method.h"
+#include "python/iterators.h"
+#include "python/mapping_proxy.h"
+#include "python/out_of_memory.h"
+#include "python/set_table.h"
+#include "python/type_version.h"
+#include "python/unstable.h"
+#include "world/known_types.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+// The method of dict that gives a view, or the view under an iterator, of the type.
+Ref view_method(PyTypeObject* type) {
+  if (type == &PyDictKeys_Type || type == &PyDictIterKey_Type) return import_object("builtins.dict.keys");
+  if (type == &PyDictValues_Type || type == &PyDictIterValue_Type) return import_object("builtins.dict.values");
+  return import_object("builtins.dict.items");
+}
+
+}  // namespace
+
+PyObject* ValuePlanner::kept(Ref made) {
+  keep_alive_.push_back(std::move(made));
+  return keep_alive_.back().get();
+}
+
+ValueId ValuePlanner::made_as_its_type(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  PyObject* const callable = reinterpret_cast<PyObject*>(type);
+  auto part = [&](const char* name) { return kept(Ref::made(PyObject_GetAttrString(object, name))); };
+  switch (way_out(type)) {
+    case Leaves::Never:
+      break;
+    case Leaves::Constant:
+      return constant(object);
+    case Leaves::NumpyScalar: {  // a new one each time
+      static constinit Imported copy{"numpy.generic.copy"};
+      return add({PlanStep::Kind::Call, Ref::borrow(copy), 0, {constant(object)}});
+    }
+    case Leaves::Class:
+      return constant(reinterpret_cast<PyObject*>(shown_class(object)));
+    case Leaves::Tuple:
+      return sequence(PlanStep::Kind::Tuple, object);
+    case Leaves::Record:
+      return record(object);
+    case Leaves::List:
+      return sequence(PlanStep::Kind::List, object);
+    case Leaves::Dict:
+      return dict(object);
+    case Leaves::Set:
+      return set(object);
+    case Leaves::Slice: {
+      auto* slice = reinterpret_cast<PySliceObject*>(object);
+      return with_operands(PlanStep::Kind::Slice, {slice->start, slice->stop, slice->step});
+    }
+    case Leaves::Deque: {
+      PyObject* const items = kept(Ref::made(PySequence_List(object)));
+      return call(callable, {items, part("maxlen")});
+    }
+    case Leaves::DefaultDict: {
+      PyObject* const items = kept(Ref::made(PyDict_Copy(object)));
+      return call(callable, {part("default_factory"), items});
+    }
+    case Leaves::ByteArray:
+      return call(callable, {kept(Ref::made(PyBytes_FromObject(object)))});
+    case Leaves::DictView:
+      return dict_view(object);
+    case Leaves::Proxy:
+      return call(callable, {proxied_mapping(object)});
+    case Leaves::Cell:
+      return cell(object);
+    case Leaves::ListIterator:
+      return iterated_container(object) ? list_iterator(object) : reduced(object);
+    case Leaves::DictIterator:
+      return dict_iterator(object);
+    case Leaves::Function:
+      return function(object);
+    case Leaves::Method:
+      return bound_method(PyMethod_GET_FUNCTION(object), PyMethod_GET_SELF(object));
+    case Leaves::NativeMethod:
+      return bound_native_method(object);
+    case Leaves::Partial:
+      return partial(object);
+    case Leaves::Object:
+      return call(callable, {});
+    case Leaves::Instance:
+      return instance(object);
+    case Leaves::Super:
+      return call(callable, {part("__thisclass__"), part("__self__")});
+    case Leaves::Property:
+      return property(object);
+    case Leaves::Wrapper:
+      return call(callable, {part("__func__")});
+    case Leaves::Union: {
+      static constinit Imported join{"functools.reduce"};
+      static constinit Imported unite{"operator.or_"};
+      const ValueId members = value_of(part("__args__"));
+      return members == kNoValue ? kNoValue
+                                 : add({PlanStep::Kind::Call, Ref::borrow(join), 0, {constant(unite), members}});
+    }
+    case Leaves::Exception:
+      return exception(object);
+    case Leaves::WeakReference:
+      return weak_reference(object);
+    case Leaves::Reduced:
+      return reduced(object);
+  }
+  return refuse(std::string("a ") + type->tp_name + " leaves the trace");
+}
+
+ValueId ValuePlanner::weak_reference(PyObject* object) {
+  PyObject* callback = reinterpret_cast<PyWeakReference*>(object)->wr_callback;
+  PyObject* made_by = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  PyObject* referent = PyWeakref_GET_OBJECT(object);
+  if (!callback) return call(made_by, {referent});
+  const ValueId made = call(made_by, {referent, callback});
+  if (made != kNoValue) watched_.emplace_back(made, plan_.steps[made].operands[0]);
+  return made;
+}
+
+// Made by setting the variable, after what the trace set it to before.
+ValueId ValuePlanner::context_token(PyObject* token) {
+  static constinit Imported set_variable{"contextvars.ContextVar.set"};
+  const std::vector<const ContextSet*> sets = tracer_.effects.sets_until(token);
+  if (sets.empty()) return refuse("a token of a ContextVar that was reset leaves the trace");
+  if (tracer_.effects.has_calls()) return refuse("a token of a ContextVar outlives a call of a cached function");
+  for (size_t i = 0; i + 1 < sets.size(); ++i)
+    if (value_of(sets[i]->token.get()) == kNoValue) return kNoValue;
+  const ContextSet* own = sets.back();
+  return call(set_variable, {own->variable.get(), own->value.get()});
+}
+
+// A long list of constants is a copy of one: the residual code need not name each.
+ValueId ValuePlanner::sequence_of_constants(PyObject* object) {
+  constexpr Py_ssize_t kLong = 16;
+  if (!PyList_CheckExact(object) || PyList_GET_SIZE(object) < kLong) return kNoValue;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) {
+    PyObject* item = PyList_GET_ITEM(object, i);
+    if (!is_constant(item) || values_.count(item) || tracer_.world.source_of(item) || holds_identity(item))
+      return kNoValue;
+  }
+  Ref items = Ref::made(PyList_AsTuple(object));
+  return add(
+      {PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyList_Type)), 0, {constant(items.get())}});
+}
+
+ValueId ValuePlanner::sequence(PlanStep::Kind kind, PyObject* object) {
+  if (const ValueId copied = sequence_of_constants(object); copied != kNoValue) return copied;
+  PlanStep step{kind};
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    step.operands.push_back(value_of(PySequence_Fast_GET_ITEM(object, i)));
+    if (step.operands.back() == kNoValue) return kNoValue;
+  }
+  return add(std::move(step));
+}
+
+bool ValuePlanner::hashes_natively(PyObject* key) {
+  // These hash and compare as what they lead to.
+  if (Py_IS_TYPE(key, &_PyWeakref_RefType)) key = PyWeakref_GET_OBJECT(key);
+  return is_plain_key(key) || is_guarded_by_identity(key) || is_tensor(key);
+}
+
+// A dict, or without values a set, of keys with hashes of their own.
+ValueId ValuePlanner::hashed(const std::vector<Ref>& keys, const std::vector<Ref>* values,
+                             const std::vector<Py_hash_t>& hashes) {
+  std::unordered_set<Py_hash_t> seen;
+  for (const Py_hash_t hash : hashes)
+    if (!seen.insert(hash).second) return refuse("keys of one hash leave the trace");  // these would be compared
+  auto tuple = [](const std::vector<Ref>& items) {
+    Ref made = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+    for (size_t i = 0; i < items.size(); ++i)
+      PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
+    return made;
+  };
+  std::vector<Ref> numbers;
+  for (const Py_hash_t hash : hashes) numbers.push_back(Ref::made(PyLong_FromSsize_t(hash)));
+  Ref key_tuple = tuple(keys), value_tuple = values ? tuple(*values) : Ref::none(), hash_tuple = tuple(numbers);
+  for (const Ref& kept : {key_tuple, value_tuple, hash_tuple}) keep_alive_.push_back(kept);
+  return call(rebuild_hashed_callable(), {key_tuple.get(), value_tuple.get(), hash_tuple.get()});
+}
+
+ValueId ValuePlanner::dict(PyObject* object) {
+  if (PyObject* owner = tracer_.owner_of_dict(object)) {
+    static PyObject* const dict_name = interned("__dict__");
+    static PyObject* const annotations_name = interned("__annotations__");
+    static constinit Imported getattr{"builtins.getattr"};
+    if (!PyType_Check(owner)) return call(getattr, {owner, dict_name});
+    return PyDict_GET_SIZE(object) ? refuse("annotations that are put into a class")
+                                   : call(getattr, {owner, annotations_name});
+  }
+  Py_ssize_t position = 0;
+  PyObject *key, *value;
+  Py_hash_t hash;
+  std::vector<Ref> keys, values;
+  std::vector<Py_hash_t> hashes;
+  bool natively = true;
+  while (next_with_hash(object, position, key, value, hash)) {
+    natively &= hashes_natively(key);
+    keys.push_back(Ref::borrow(key)), values.push_back(Ref::borrow(value)), hashes.push_back(hash);
+  }
+  if (!natively) return hashed(keys, &values, hashes);
+  PlanStep step{PlanStep::Kind::Dict};
+  for (size_t i = 0; i < keys.size(); ++i) {
+    for (PyObject* part : {keys[i].get(), values[i].get()}) {
+      step.operands.push_back(value_of(part));
+      if (step.operands.back() == kNoValue) return kNoValue;
+    }
+  }
+  return add(std::move(step));
+}
+
+bool ValuePlanner::is_template(PyObject* set) const {
+  Py_ssize_t position = 0;
+  PyObject* item;
+  Py_hash_t hash;
+  while (next_in_set(set, position, item, hash))
+    if (holds_identity(item) || tracer_.classes.has(item) ||
+        !(is_constant(item) || (tracer_.world.source_of(item) && is_guarded_by_identity(item))))
+      return false;
+  return true;
+}
+
+ValueId ValuePlanner::set(PyObject* object) {
+  if (!is_table_in_order(object) && is_template(object)) {
+    Ref as_it_is = set_with_table_of(object);
+    return add({PlanStep::Kind::Call, Ref::borrow(set_like_callable()), 0, {constant(as_it_is.get())}});
+  }
+  PlanStep step{PlanStep::Kind::Set};
+  Py_ssize_t position = 0;
+  PyObject* item;
+  Py_hash_t hash;
+  std::vector<Ref> keys;
+  std::vector<Py_hash_t> hashes;
+  bool natively = true;
+  while (next_in_set(object, position, item, hash)) {
+    natively &= hashes_natively(item);
+    keys.push_back(Ref::borrow(item)), hashes.push_back(hash);
+  }
+  for (size_t i = 0; natively && i < keys.size(); ++i) {
+    step.operands.push_back(value_of(keys[i].get()));
+    if (step.operands.back() == kNoValue) return kNoValue;
+  }
+  const ValueId items = natively ? add(std::move(step)) : hashed(keys, nullptr, hashes);
+  if (items == kNoValue) return kNoValue;
+  if (PySet_CheckExact(object)) return items;
+  return add({PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyFrozenSet_Type)), 0, {items}});
+}
+
+ValueId ValuePlanner::cell(PyObject* object) {
+  PyObject* type = reinterpret_cast<PyObject*>(&PyCell_Type);
+  PyObject* contents = PyCell_GET(object);
+  return contents ? call(type, {contents}) : call(type, {});
+}
+
+// The names of a module, as the functions defined there have them.
+ValueId ValuePlanner::names(PyObject* globals) {
+  Source* known = tracer_.world.source_of(globals);
+  return live(known ? known : tracer_.guards.pinned(globals, "G"));
+}
+
+ValueId ValuePlanner::function(PyObject* object) {
+  // From outside, by way of C code that gave it unguarded: a copy would be another function.
+  if (!tracer_.made_functions.count(Ref::borrow(object))) return refuse("a function that native code found");
+  auto* made = reinterpret_cast<PyFunctionObject*>(object);
+  auto part = [](PyObject* value) { return value ? value : Py_None; };
+  Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
+  values_.try_emplace(made->func_code, constant(made->func_code));
+  if (!values_.count(made->func_globals)) values_.emplace(made->func_globals, names(made->func_globals));
+  return call(rebuild_function_callable(),
+              {made->func_code, made->func_globals, made->func_name, part(made->func_defaults),
+               part(made->func_kwdefaults), part(made->func_closure), part(made->func_annotations), made->func_qualname,
+               own.get(), part(made->func_module), part(made->func_doc)});
+}
+
+// A method of C code, bound to an object: `items.append`, `super().__init__`. The class's own is bound again: asking
+// the object for the name might find another.
+ValueId ValuePlanner::bound_native_method(PyObject* object) {
+  if (!is_bound_native_method(object)) return constant(object);
+  const Ref self = bound_self_of(object);
+  PyObject* descriptor = descriptor_behind(object);
+  if (!self || !descriptor) return refuse("a bound method of C code leaves the trace");
+  keep_alive_.push_back(self);
+  return bound_method(descriptor, self.get());
+}
+
+ValueId ValuePlanner::bound_method(PyObject* function, PyObject* self) {
+  const bool is_descriptor = Py_IS_TYPE(function, &PyMethodDescr_Type) || Py_IS_TYPE(function, &PyWrapperDescr_Type);
+  if (!is_descriptor) return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {function, self});
+  if (!shown_type(self)) return call(bind_callable(), {function, self});
+  static constinit Imported getattr{"builtins.getattr"};  // the real one has its own
+  return call(getattr, {self, PyDescr_NAME(function)});
+}
+
+ValueId ValuePlanner::partial(PyObject* object) {
+  Ref parts[3];
+  const char* const names[] = {"func", "args", "keywords"};
+  for (int i = 0; i < 3; ++i) {
+    parts[i] = Ref::steal(PyObject_GetAttrString(object, names[i]));
+    if (!parts[i]) return refuse("a functools.partial");
+    keep_alive_.push_back(parts[i]);
+  }
+  Ref own = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+  if (own && PyDict_GET_SIZE(own.get()) == 0) own = Ref::none();
+  if (!own) return refuse("a functools.partial");
+  keep_alive_.push_back(own);
+  return call(rebuild_partial_callable(), {parts[0].get(), parts[1].get(), parts[2].get(), own.get()});
+}
+
+ValueId ValuePlanner::record(PyObject* object) {
+  Ref items = Ref::made(PyTuple_New(PyTuple_GET_SIZE(object)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    PyTuple_SET_ITEM(items.get(), i, Ref::borrow(PyTuple_GET_ITEM(object, i)).release());
+  keep_alive_.push_back(items);
+  return call(rebuild_tuple_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)), items.get()});
+}
+
+ValueId ValuePlanner::property(PyObject* object) {
+  Ref parts[4];
+  const char* const names[] = {"fget", "fset", "fdel", "__doc__"};
+  for (int i = 0; i < 4; ++i) {
+    parts[i] = Ref::steal(PyObject_GetAttrString(object, names[i]));
+    if (!parts[i]) return clear_error(), refuse("a property");
+    keep_alive_.push_back(parts[i]);
+  }
+  PyObject* type = reinterpret_cast<PyObject*>(&PyProperty_Type);
+  // The getter's own text is found again; then a copy with another getter takes that one's.
+  Ref text = parts[0].is(Py_None) ? Ref() : Ref::steal(PyObject_GetAttrString(parts[0].get(), "__doc__"));
+  clear_error();
+  if (text.is(parts[3].get())) return call(type, {parts[0].get(), parts[1].get(), parts[2].get()});
+  return call(type, {parts[0].get(), parts[1].get(), parts[2].get(), parts[3].get()});
+}
+
+// An instance of a Python class, perhaps derived from a builtin container.
+ValueId ValuePlanner::instance(PyObject* object) {
+  Ref parts = instance_parts(object);  // (items or None, attributes)
+  if (!parts) {
+    clear_error();
+    return refuse(std::string("an instance of ") + Py_TYPE(object)->tp_name);
+  }
+  keep_alive_.push_back(parts);
+  return call(rebuild_instance_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)),
+                                            PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
+}
+
+ValueId ValuePlanner::exception(PyObject* object) {
+  auto* raised = reinterpret_cast<PyBaseExceptionObject*>(object);
+  Ref attributes = exception_attributes(object);
+  if (!attributes) {
+    clear_error();
+    return refuse(std::string("a ") + Py_TYPE(object)->tp_name);
+  }
+  Ref cause = Ref::steal(PyException_GetCause(object)), context = Ref::steal(PyException_GetContext(object)),
+      traceback = Ref::steal(PyException_GetTraceback(object));
+  auto part = [&](Ref& value) {
+    if (!value) value = Ref::none();
+    keep_alive_.push_back(value);
+    return value.get();
+  };
+  keep_alive_.push_back(attributes);
+  guard_no_context(tracer_, object);
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  PyObject* const suppress = raised->suppress_context ? Py_True : Py_False;
+  if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup))) {
+    // What it holds is apart from its args, which may be a list that has changed since, or what a subclass takes.
+    auto* group = reinterpret_cast<PyBaseExceptionGroupObject*>(object);
+    Ref parts = Ref::made(PyTuple_Pack(2, group->msg, group->excs));
+    keep_alive_.push_back(parts);
+    return call(rebuild_exception_callable(), {type, parts.get(), attributes.get(), part(cause), part(context),
+                                               suppress, part(traceback), raised->args});
+  }
+  return call(rebuild_exception_callable(),
+              {type, raised->args, attributes.get(), part(cause), part(context), suppress, part(traceback)});
+}
+
+// Iterators and the like, taken apart by their own __reduce__.
+ValueId ValuePlanner::reduced(PyObject* object) {
+  const std::string what = std::string("a ") + Py_TYPE(object)->tp_name + " leaves the trace";
+  Ref parts = Ref::steal(PyObject_CallMethod(object, "__reduce_ex__", "i", 2));
+  const Py_ssize_t count = parts && PyTuple_Check(parts.get()) ? PyTuple_GET_SIZE(parts.get()) : 0;
+  if (count < 2 || count > 3 || !PyTuple_Check(PyTuple_GET_ITEM(parts.get(), 1))) {
+    clear_error();
+    return refuse(what);
+  }
+  PyObject* callable = PyTuple_GET_ITEM(parts.get(), 0);
+  PyObject* arguments = PyTuple_GET_ITEM(parts.get(), 1);
+  if (!PyType_Check(callable) && !PyCFunction_Check(callable)) return refuse(what);
+  keep_alive_.push_back(parts);
+  // Over an instance of a Python class: that may have an __iter__ of its own, which did not make this one.
+  static constinit Imported iter{"builtins.iter"};
+  PyObject* iterable = PyTuple_GET_SIZE(arguments) == 1 ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
+  const bool is_subclass = iterable && is_python_class(Py_TYPE(iterable)) && native_base(Py_TYPE(iterable))->tp_iter;
+  const ValueId made = callable == iter && is_subclass ? call(native_iterator_callable(), {iterable})
+                                                       : call(rebuild_object_callable(), {callable, arguments});
+  if (made != kNoValue && count == 3 && PyTuple_GET_ITEM(parts.get(), 2) != Py_None)
+    states_.emplace_back(object, PyTuple_GET_ITEM(parts.get(), 2));
+  return made;
+}
+
+// Put where it stood: it may be behind the end of a list that has become shorter.
+ValueId ValuePlanner::list_iterator(PyObject* object) {
+  const Ref index = Ref::made(PyLong_FromSsize_t(list_iterator_index(object)));
+  keep_alive(index);
+  return call(placed_list_iterator_callable(), {iterated_container(object), index.get()});
+}
+
+// Made over the dict again, so that it notices changes of its size.
+ValueId ValuePlanner::dict_iterator(PyObject* object) {
+  const DictIteration at = look_at_dict_iterator(object);
+  StandIn* stand_in = at.dict ? tracer_.world.stand_in(at.dict) : nullptr;
+  const bool is_written = stand_in && stand_in->filled && tracer_.world.is_changed(*stand_in);
+  if (is_written && tracer_.effects.has_calls())
+    return refuse("an iterator over a dict that changed outlives a call of a cached function");
+  if (!at.dict) return reduced(object);
+  // The dict first, as it is now.
+  if (is_written && written_.insert(stand_in).second && !(write_now && write_now(*stand_in))) return kNoValue;
+  const ValueId view = call(view_method(Py_TYPE(object)).get(), {at.dict});
+  if (view == kNoValue) return kNoValue;
+  std::vector<ValueId> operands = {view};
+  for (const Py_ssize_t number : {at.passed, at.beyond, at.size, at.left})
+    operands.push_back(constant(Ref::made(PyLong_FromSsize_t(number)).get()));
+  return add({PlanStep::Kind::Call, Ref::borrow(placed_iterator_callable()), 0, std::move(operands)});
+}
+
+ValueId ValuePlanner::dict_view(PyObject* object) {
+  return call(view_method(Py_TYPE(object)).get(),
+              {reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(object)->dv_dict)});
+}
+
+ValueId ValuePlanner::generator(PyObject* object) {
+  Frame* frame = frame_of_generator(object);
+  if (!frame) return refuse("a generator that is finished or running leaves the trace");
+  const OriginalPosition at = original_position(*frame);
+  const bool started = frame->current().op != Op::RETURN_GENERATOR;
+  const ResumePlace place{started ? ResumePlace::Kind::Suspended : ResumePlace::Kind::NotStarted, at.instruction};
+  const ResumeFunction* resume = resume_function(*at.prepared, place, passed_locals(*frame, at, place));
+  if (!resume) {
+    clear_error();
+    return refuse("a generator");
+  }
+  std::vector<ValueId> arguments;
+  for (const ResumeParameter& parameter : resume->parameters) {
+    if (parameter.kind == ResumeParameter::Kind::Handled) return refuse("a generator suspended in an except clause");
+    const bool is_local = parameter.kind == ResumeParameter::Kind::Local;
+    arguments.push_back(
+        slot_value(*frame, is_local ? at.local(parameter.index) : frame->prepared->locals_count + parameter.index));
+    if (arguments.back() == kNoValue) return kNoValue;
+  }
+  auto* maker = reinterpret_cast<PyFunctionObject*>(frame->function.get());
+  const ValueId code = constant(reinterpret_cast<PyObject*>(resume->code)), globals = names(frame->globals.get());
+  const ValueId function = add({PlanStep::Kind::Call, Ref::borrow(make_function_callable()), 0, {code, globals}}),
+                tuple = add({PlanStep::Kind::Tuple, nullptr, 0, std::move(arguments)}),
+                has_started = constant(started ? Py_True : Py_False), name = constant(maker->func_name),
+                qualname = constant(maker->func_qualname);
+  return add({PlanStep::Kind::Call,
+              Ref::borrow(rebuild_generator_callable()),
+              0,
+              {function, tuple, has_started, name, qualname}});
+}
+
+}  // namespace minidynamo
