@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import dis
+import importlib.util
 import inspect
 import marshal
 import os
@@ -319,3 +320,12 @@ def test_code_that_no_compiler_made_is_refused() -> None:
         assert _C.bytecode_text(broken) == ""
         with pytest.raises(ValueError, match="no instructions"):
             _C.bytecode_round_trip(broken)
+
+
+def test_opcode_tables_are_those_of_the_interpreter() -> None:
+    specification = importlib.util.spec_from_file_location("make_opcodes", Path(__file__).parents[2] / "scripts" / "make_opcodes.py")
+    assert specification and specification.loader
+    make_opcodes = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(make_opcodes)
+    assert make_opcodes.OPCODES.read_text() == make_opcodes.opcodes(), "run scripts/make_opcodes.py"
+    assert make_opcodes.SPECIALIZED.read_text() == make_opcodes.specialized(), "run scripts/make_opcodes.py"
