@@ -7,6 +7,7 @@
 #include "model/arguments.h"
 #include "model/descriptor.h"
 #include "model/native_call.h"
+#include "model/tensor_attribute.h"
 #include "model/tensor_names.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
@@ -157,6 +158,8 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
       static PyObject* const leaf_name = interned("is_leaf");
       Ref leaf = Ref::steal(PyObject_GetAttr(tensor, leaf_name));
       if (!leaf.is(Py_True)) return unknown();  // torch warns, unless the tensor was told to keep its gradient
+      static PyObject* const grad_name = interned("grad");
+      if (const AttributeWrite* write = tracer.effects.pending(tensor, grad_name)) return write->value;
       return is_outside ? enter_fact(tracer, tensor, fact) : Ref::none();
     }
   }
@@ -376,17 +379,6 @@ Ref load_base(Tracer& tracer, PyObject* tensor, PyObject* name) {
   return tracer.give_up(BreakReason::TensorAttribute, "the trace cannot know a tensor's _base");
 }
 
-// Attributes that users put on tensors; null Ref without a Python error: there is none.
-Ref load_own_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
-  Source* source = tracer.world.source_of(tensor);
-  Ref dict = Ref::steal(PyObject_GenericGetDict(source ? source->value.get() : tensor, nullptr));
-  if (!dict) return nullptr;
-  PyObject* raw = PyDict_GetItemWithError(dict.get(), name);
-  if (!source || PyErr_Occurred()) return Ref::borrow(raw);
-  Source* own = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, dict.get());
-  return load_part(tracer, own, Access::DictItem, name, raw);
-}
-
 // What Python gives for an attribute of a fake that stands for what operators make of it (x.T, x.real, x.data).
 Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   static constinit Imported builtins_getattr{"builtins.getattr"};
@@ -448,7 +440,7 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
   if (!attribute && PyErr_Occurred()) return nullptr;
   if (!attribute || !Py_TYPE(attribute.get())->tp_descr_set) {
-    Ref own = load_own_attribute(tracer, tensor, name);
+    Ref own = load_own_tensor_attribute(tracer, tensor, name);
     if (own || PyErr_Occurred()) return own;
   }
   if (!attribute) {
@@ -463,17 +455,6 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   if (!kind->tp_descr_get) return attribute;
   if (attribute.is(class_attribute(tensor_class, name))) return load_torch_attribute(tracer, tensor, name);
   return bind_descriptor(tracer, attribute.get(), tensor, name);
-}
-
-bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject*) {
-  // Attributes of the user's own on a tensor that the trace made; what torch defines changes the tensor itself.
-  Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
-  if (!attribute && PyErr_Occurred()) return false;
-  if (attribute || tracer.world.source_of(tensor))
-    return tracer.give_up(BreakReason::TensorAttributeWrite,
-                          std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
-  return tracer.give_up(BreakReason::TensorAttributeWrite,
-                        std::string("attribute '") + PyUnicode_AsUTF8(name) + "' is put on a tensor") != nullptr;
 }
 
 }  // namespace minidynamo

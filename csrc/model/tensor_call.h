@@ -31,6 +31,5 @@ Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments);
 
 Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name);
-bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value);
 
 }  // namespace minidynamo
