@@ -311,7 +311,7 @@ bool Graph::produce_element(PyObject* key, PyObject* element, NodeId node,
 
 bool Graph::is_pure() const noexcept {
   for (const Node& node : nodes_)
-    if (node.used && node.impure && !node.sets_mode) return false;
+    if (node.used && node.impure && !node.sets_mode && !node.checks) return false;
   return true;
 }
 

@@ -44,6 +44,7 @@ struct Node {
   Ref example;             // what it returned: a fake, or a container with fakes
   bool impure = false;     // writes to an argument or draws random numbers: never removed
   bool sets_mode = false;  // changes torch's thread-local modes, which the graph puts back: alone it is no graph
+  bool checks = false;     // raises, or does nothing at all: never removed, and may run again
   bool element = false;    // a getitem that the graph made itself, for one element of a call's result
   bool used = false;       // after remove_dead_code()
   int32_t input = -1;      // Placeholder: position in the compiled function's arguments, set by remove_dead_code()
@@ -66,6 +67,7 @@ class Graph {
   void stand_for(PyObject* object, NodeId node) { producers_.insert_or_assign(object, node); }
 
   void mark_last_as_mode() { nodes_.back().sets_mode = true; }
+  void mark_last_as_check() { nodes_.back().checks = true; }
 
   NodeId producer(PyObject* fake) const noexcept;  // kNoNode if unknown
 

@@ -125,6 +125,24 @@ void show_where(const CacheEntry& entry, PyObject* traceback) {
   clear_error();
 }
 
+// What `assert` would have raised in place of the graph's check; null: it is no error of a check.
+Ref as_assertion(const CacheEntry& entry, PyObject* error) {
+  static constinit Imported convert{"minidynamo._failed_graph.as_assertion"};
+  ModeScope nothing_else(kCaptureNothing);
+  Ref own = Ref::steal(PyObject_CallFunctionObjArgs(convert, entry.graph_module.get(), error, nullptr));
+  clear_error();
+  return own.is(Py_None) ? Ref() : own;
+}
+
+// The current error becomes another one, with its traceback.
+void replace_error(Ref error) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const Ref former[] = {Ref::steal(type), Ref::steal(value)};
+  Ref its_type = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(error.get())));
+  PyErr_Restore(its_type.release(), error.release(), traceback);
+}
+
 // Whether the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
 // program's own error then, which it may handle. It is cleared, so that the frame can run as it was. Nothing has
 // happened yet: effects come after the graph. `modes` are those of before, if the graph changes them.
@@ -139,9 +157,10 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::o
     if (entry.may_run_again &&
         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(PyExc_Exception))) {
       ModeScope nothing_else(kCaptureNothing);
-      Ref forward = Ref::steal(PyObject_GetAttrString(entry.graph_module.get(), "forward"));
-      Ref result = forward ? Ref::steal(PyObject_CallObject(forward.get(), inputs)) : Ref();
-      raises = forward && !result;
+      static constinit Imported run{"minidynamo._failed_graph.run"};
+      PyObject* function = run;
+      Ref result = Ref::steal(PyObject_CallFunctionObjArgs(function, entry.graph_module.get(), inputs, nullptr));
+      raises = !result;
       clear_error();
     }
   }
@@ -151,7 +170,9 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::o
     return true;
   }
   if (is_of_graph) show_where(entry, traceback);
+  Ref own = is_of_graph ? as_assertion(entry, value) : Ref();
   PyErr_Restore(type, value, traceback);
+  if (own) replace_error(std::move(own));
   return false;
 }
 

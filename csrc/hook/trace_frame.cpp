@@ -115,22 +115,32 @@ bool is_about_length(BreakReason reason) noexcept {
   return reason == BreakReason::Forced || reason == BreakReason::InstructionLimit || reason == BreakReason::NodeLimit;
 }
 
+// Why a trace came to nothing that tighter limits may help, as instructions, counted as Tracer::executed.
+struct Regrets {
+  std::optional<long> class_made_at;  // from there on, no class may be made
+  std::optional<long> assumed_at;     // from there on, nothing may be assumed
+};
+
 // Traces the frame within limits; where a trace is given up, up to the best place before that. Null: neither can be.
-// `class_made_at` is set if a trace came to nothing that had made classes: from that instruction on, none may be made.
 std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObject* code, const FrameView& view,
-                                          TraceRequest request, Break& why, std::optional<long>& class_made_at) {
+                                          TraceRequest request, Break& why, Regrets& regrets) {
   auto fresh = [&] {
     auto traced = std::make_unique<TracedFrame>();
     traced->tracer = std::make_unique<Tracer>(limits, traced->guards);
     return traced;
   };
   auto note_classes = [&](const TracedFrame& traced) {
-    if (traced.tracer->classes.any()) class_made_at = traced.tracer->classes.needed();
+    if (traced.tracer->classes.any()) regrets.class_made_at = traced.tracer->classes.needed();
     return traced.tracer->classes.any();
+  };
+  auto assumed_wrongly = [&](const TracedFrame& traced) {
+    regrets.assumed_at = wrong_assumption(*traced.tracer, traced.exit);
+    return regrets.assumed_at.has_value();
   };
   auto first = fresh();
   first->tracer->may_break = request.may_break;
-  if (attempt(*first, code, view, request.force_break_at, nullptr)) return first;
+  if (attempt(*first, code, view, request.force_break_at, nullptr))
+    return assumed_wrongly(*first) ? nullptr : std::move(first);
   why = first->tracer->why();
   note_classes(*first);
   first.reset();
@@ -142,7 +152,7 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     const bool is_the_place = why.is_innermost && &stop == &why.stops.front();
     const bool may_stand_still = is_about_length(why.reason) || why.reason == BreakReason::Finalizer;
     Cut cut{stop, !(may_stand_still && is_the_place), ""};
-    if (attempt(*next, code, view, 0, &cut)) return next;
+    if (attempt(*next, code, view, 0, &cut)) return assumed_wrongly(*next) ? nullptr : std::move(next);
     if (note_classes(*next)) return nullptr;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
     if (next->tracer->given_up() && is_passing(next->tracer->why().reason)) {
@@ -160,14 +170,18 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
   TraceLimits limits = runtime().limits;
   limits.patience = request.patience;
   for (;;) {
-    std::optional<long> class_made_at;
-    auto traced = trace_within(limits, code, view, request, why, class_made_at);
-    if (traced || is_passing(why.reason) || !class_made_at ||
+    Regrets regrets;
+    auto traced = trace_within(limits, code, view, request, why, regrets);
+    if (regrets.assumed_at) {
+      limits.assumptions_until = *regrets.assumed_at < limits.assumptions_until ? *regrets.assumed_at : 0;
+      continue;
+    }
+    if (traced || is_passing(why.reason) || !regrets.class_made_at ||
         (!request.may_break && why.reason != BreakReason::UnsupportedResult))
       return traced;
     // A class cannot be made again by residual code: the statement that defines it has to run in Python.
     // One that is made all the same, though its statement was to be a break: none may be made from the beginning on.
-    limits.classes_until = *class_made_at < limits.classes_until ? *class_made_at : 0;
+    limits.classes_until = *regrets.class_made_at < limits.classes_until ? *regrets.class_made_at : 0;
   }
 }
 

@@ -17,11 +17,13 @@
 #include "library/operator.h"
 #include "library/pickling.h"
 #include "library/standard_library.h"
+#include "library/tensor_methods.h"
 #include "library/user_rules.h"
 #include "model/arguments.h"
 #include "model/native_call.h"
 #include "model/rule.h"
 #include "model/tensor_call.h"
+#include "model/tensor_data.h"
 #include "model/tensor_names.h"
 #include "model/upward.h"
 #include "python/bound_method.h"
@@ -306,7 +308,7 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       return record_call(tracer, NodeKind::CallFunction, callable, arguments);
     }
     case Rule::Kind::TensorData:
-      return record_constant_tensor(tracer, callable, arguments);
+      return record_tensor_of_data(tracer, callable, arguments);
     case Rule::Kind::TorchState:
       return record_state_change(tracer, callable, arguments);
     case Rule::Kind::Inline:

@@ -7,6 +7,7 @@
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
 #include "tensor/fake.h"
+#include "tensor/known_values.h"
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
 #include "world/enter.h"
@@ -48,6 +49,13 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
     return PyErr_Occurred() ? -1 : found;
   }
   if (is_fake(container)) {
+    const Ref values = is_number(item) ? known_value(container) : Ref();
+    if (values) {
+      NativeScope native;
+      const TensorTraceSuspended suspended;
+      return PySequence_Contains(values.get(), item);
+    }
+    if (PyErr_Occurred()) return -1;
     tracer.give_up(BreakReason::DataDependent, "`in` looks at the values of a tensor");
     return -1;
   }

@@ -15,6 +15,7 @@
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
+#include "tensor/known_values.h"
 #include "world/address_text.h"
 #include "world/class_lookup.h"
 #include "world/identity.h"
@@ -104,8 +105,9 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         Ref iterator = iterator_of(tracer, value.get());
         if (!iterator) return nullptr;
         value = type == &PyReversed_Type ? Ref::steal(PySequence_List(iterator.get())) : std::move(iterator);
-      } else if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyUnicode_Type ||
-                 type == &PyComplex_Type) {
+      } else if (type == &PyUnicode_Type ||
+                 ((type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type) &&
+                  !has_known_value(value.get()))) {
         return tracer.give_up(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
       }
     }

@@ -16,6 +16,7 @@
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "tensor/known_values.h"
 #include "world/address_text.h"
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
@@ -102,6 +103,12 @@ int truth(Tracer& tracer, PyObject* object) {
   if (object == Py_True) return 1;
   if (object == Py_False || object == Py_None) return 0;
   if (is_fake(object)) {
+    if (const Ref value = known_value(object)) {
+      const TensorTraceSuspended suspended;
+      const int is_true = PyObject_IsTrue(value.get());
+      return is_true;
+    }
+    if (PyErr_Occurred()) return -1;
     tracer.give_up(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
     return -1;
   }

@@ -7,12 +7,14 @@
 #include "model/arguments.h"
 #include "model/descriptor.h"
 #include "model/native_call.h"
+#include "model/tensor_attribute.h"
 #include "model/tensor_names.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/scoped_value.h"
 #include "python/type_version.h"
+#include "tensor/known_values.h"
 #include "tensor/operator_warnings.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
@@ -22,14 +24,14 @@
 #include "world/types.h"
 
 namespace minidynamo {
-namespace {
-
 std::string target_text(PyObject* target) {
   if (PyUnicode_Check(target)) return PyUnicode_AsUTF8(target);
   Ref name = Ref::steal(PyObject_GetAttrString(target, "__name__"));
   clear_error();
   return name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : Py_TYPE(target)->tp_name;
 }
+
+namespace {
 
 // A result without tensors that may be taken as a constant of the trace.
 bool is_plain_result(PyObject* result) {
@@ -42,6 +44,8 @@ bool is_plain_result(PyObject* result) {
   return PyType_Check(result);
 }
 
+}  // namespace
+
 bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, PyObject* result,
                  bool impure) {
   Ref positional = arguments.positional(), keywords = arguments.keywords();
@@ -53,6 +57,8 @@ bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Argument
   const std::string why = take_error_text();
   return tracer.give_up(BreakReason::GraphArgument, target_text(target) + ": " + why) != nullptr;
 }
+
+namespace {
 
 // An operator warns. The trace ends before it, so that it does so in Python, at its line, as often as eager does; where
 // the trace cannot end, whatever runs the graph warns. `run` executes the operator again.
@@ -82,6 +88,8 @@ Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   return tracer.give_up(BreakReason::Warning, target_text(target) + " warns: " + message.substr(0, 200));
 }
 
+}  // namespace
+
 Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   if (!expose_all(tracer, arguments.values)) return nullptr;
   std::vector<PyObject*> values = vectorcall_values(arguments);
@@ -100,6 +108,8 @@ Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& ar
   tracer.propagate_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
+
+namespace {
 
 bool shares_storage(PyObject* fake, const void* storage) { return storage_of_fake(fake) == storage; }
 
@@ -148,15 +158,16 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
       static PyObject* const leaf_name = interned("is_leaf");
       Ref leaf = Ref::steal(PyObject_GetAttr(tensor, leaf_name));
       if (!leaf.is(Py_True)) return unknown();  // torch warns, unless the tensor was told to keep its gradient
+      static PyObject* const grad_name = interned("grad");
+      if (const AttributeWrite* write = tracer.effects.pending(tensor, grad_name)) return write->value;
       return is_outside ? enter_fact(tracer, tensor, fact) : Ref::none();
     }
   }
   return unknown();
 }
 
-// Whether a graph gives this wherever it runs: plain tensors (a __torch_function__ of a class's own is asked by some
-// that run graphs, and not by others), and no new leaves of autograd (a graph that was made ahead of time gives results
-// only).
+}  // namespace
+
 bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result) {
   if (!is_fake(result)) return true;
   if (!is_plain_tensor_class(Py_TYPE(result)))
@@ -166,6 +177,8 @@ bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result) {
          tracer.give_up(BreakReason::TensorAttributeWrite,
                         target_text(target) + " makes a tensor that requires a gradient") != nullptr;
 }
+
+namespace {
 
 // The answer to a question about tensors that is no tensor: guarded, or known to depend on what is guarded anyway.
 Ref plain_result(Tracer& tracer, PyObject* target, const Arguments& arguments, Ref result) {
@@ -185,7 +198,7 @@ Ref plain_result(Tracer& tracer, PyObject* target, const Arguments& arguments, R
   const TensorName* row = name ? find_tensor_name(name.get()) : nullptr;
   if (row && row->how == TensorName::How::Fact && is_fake(arguments.values[0].get()))
     return load_tensor_fact(tracer, arguments.values[0].get(), row->fact);
-  if (row && row->how == TensorName::How::Metadata) return result;
+  if (row && (row->how == TensorName::How::Metadata || row->how == TensorName::How::Values)) return result;
   return tracer.give_up(BreakReason::TensorAttribute, "what " + target_text(target) + " depends on is not known");
 }
 
@@ -235,9 +248,62 @@ bool has_fake(const Arguments& arguments) {
   return false;
 }
 
+namespace {
+
+// The object, or a container like it, with numbers in place of tensors whose values were read; null: the object itself
+// will do. `found` counts them.
+Ref with_numbers(PyObject* object, const std::vector<const void*>& read, size_t& found) {
+  if (is_fake(object)) {
+    if (std::find(read.begin(), read.end(), address_of_tensor(object)) == read.end()) return nullptr;
+    ++found;
+    static PyObject* const item_name = interned("item");
+    const Ref value = known_value(object);
+    const TensorTraceSuspended suspended;
+    return value ? Ref::steal(PyObject_CallMethodNoArgs(value.get(), item_name)) : Ref();
+  }
+  if (PySlice_Check(object)) {
+    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    Ref parts[] = {with_numbers(slice->start, read, found), with_numbers(slice->stop, read, found),
+                   with_numbers(slice->step, read, found)};
+    if (!parts[0] && !parts[1] && !parts[2]) return nullptr;
+    return Ref::made(PySlice_New(parts[0] ? parts[0].get() : slice->start, parts[1] ? parts[1].get() : slice->stop,
+                                 parts[2] ? parts[2].get() : slice->step));
+  }
+  if (!PyTuple_CheckExact(object) && !PyList_CheckExact(object)) return nullptr;
+  Ref items = Ref::made(PySequence_List(object));
+  bool any = false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i) {
+    Ref number = with_numbers(PyList_GET_ITEM(items.get(), i), read, found);
+    if (!number) continue;
+    any = true;
+    PyList_SetItem(items.get(), i, number.release());
+  }
+  if (!any) return nullptr;
+  return PyList_CheckExact(object) ? items : Ref::made(PyList_AsTuple(items.get()));
+}
+
+// An operator took known tensors for numbers: whatever runs the graph would have to know them too, so the numbers stand
+// there instead. False: it read what it was not given as such.
+bool replace_read_tensors(Tracer& tracer, PyObject* target, std::vector<Ref>& values) {
+  std::vector<const void*> read = take_value_reads();
+  std::sort(read.begin(), read.end());
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  if (read.empty()) return true;
+  size_t found = 0;
+  for (Ref& value : values)
+    if (Ref number = with_numbers(value.get(), read, found)) value = std::move(number);
+  const bool is_native = !PyFunction_Check(target);  // torch's own Python may do something else with a number
+  if (found == read.size() && is_native && !PyErr_Occurred()) return true;
+  clear_error();
+  return tracer.give_up(BreakReason::DataDependent, target_text(target) + " reads the values of a tensor") != nullptr;
+}
+
+}  // namespace
+
 Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   flush_operator_reports();
   tracer.take_impure();
+  take_value_reads();
   Ref result = execute(tracer, kind, target, arguments);
   if (tracer.broken()) return nullptr;
   if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
@@ -249,7 +315,10 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
     return tracer.give_up(BreakReason::UnsupportedResult,
                           target_text(target) + " returned a " + result.type()->tp_name);
   }
-  if (!record_node(tracer, kind, target, arguments, result.get(), impure)) return nullptr;
+  std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
+  if (!replace_read_tensors(tracer, target, values)) return nullptr;
+  if (!record_node(tracer, kind, target, Arguments{values, arguments.keyword_names}, result.get(), impure))
+    return nullptr;
   return result;
 }
 
@@ -280,28 +349,6 @@ Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_
   return record_call(tracer, NodeKind::CallFunction, function.get(), Arguments{values});
 }
 
-Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& arguments) {
-  if (has_fake(arguments)) {
-    // as_tensor(t) and the like are ordinary operations; data mixed from tensors is read element by element.
-    if (is_fake(arguments.values[0].get())) return record_call(tracer, NodeKind::CallFunction, target, arguments);
-    return tracer.give_up(BreakReason::DataDependent,
-                          target_text(target) + " of a list with tensors reads their values");
-  }
-  Ref real;
-  {
-    TensorTraceSuspended suspended;
-    real = execute(tracer, NodeKind::CallFunction, target, arguments);
-  }
-  if (tracer.broken()) return nullptr;
-  if (!real) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
-  Ref fake = make_fake(real.get());
-  if (!fake) return tracer.give_up(BreakReason::UnsupportedTensor, target_text(target) + ": " + take_error_text());
-  if (!can_be_carried(tracer, target, fake.get()) ||
-      !record_node(tracer, NodeKind::CallFunction, target, arguments, fake.get(), false))
-    return nullptr;
-  return fake;
-}
-
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   if (has_fake(arguments)) return tracer.give_up(BreakReason::DataDependent, target_text(target) + " with a tensor");
   tracer.modes.note(target, arguments.positional().get());
@@ -330,17 +377,6 @@ Ref load_base(Tracer& tracer, PyObject* tensor, PyObject* name) {
     if (!base_is_view || base_is_view.is(Py_False)) return base_is_view ? base : Ref();
   }
   return tracer.give_up(BreakReason::TensorAttribute, "the trace cannot know a tensor's _base");
-}
-
-// Attributes that users put on tensors; null Ref without a Python error: there is none.
-Ref load_own_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
-  Source* source = tracer.world.source_of(tensor);
-  Ref dict = Ref::steal(PyObject_GenericGetDict(source ? source->value.get() : tensor, nullptr));
-  if (!dict) return nullptr;
-  PyObject* raw = PyDict_GetItemWithError(dict.get(), name);
-  if (!source || PyErr_Occurred()) return Ref::borrow(raw);
-  Source* own = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, dict.get());
-  return load_part(tracer, own, Access::DictItem, name, raw);
 }
 
 // What Python gives for an attribute of a fake that stands for what operators make of it (x.T, x.real, x.data).
@@ -380,6 +416,7 @@ Ref load_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   if (!row) return unknown();
   switch (row->how) {
     case TensorName::How::Metadata:
+    case TensorName::How::Values:
     case TensorName::How::Operators:
       return record_attribute(tracer, tensor, name);
     case TensorName::How::Fact:
@@ -403,7 +440,7 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
   if (!attribute && PyErr_Occurred()) return nullptr;
   if (!attribute || !Py_TYPE(attribute.get())->tp_descr_set) {
-    Ref own = load_own_attribute(tracer, tensor, name);
+    Ref own = load_own_tensor_attribute(tracer, tensor, name);
     if (own || PyErr_Occurred()) return own;
   }
   if (!attribute) {
@@ -418,17 +455,6 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   if (!kind->tp_descr_get) return attribute;
   if (attribute.is(class_attribute(tensor_class, name))) return load_torch_attribute(tracer, tensor, name);
   return bind_descriptor(tracer, attribute.get(), tensor, name);
-}
-
-bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject*) {
-  // Attributes of the user's own on a tensor that the trace made; what torch defines changes the tensor itself.
-  Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
-  if (!attribute && PyErr_Occurred()) return false;
-  if (attribute || tracer.world.source_of(tensor))
-    return tracer.give_up(BreakReason::TensorAttributeWrite,
-                          std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
-  return tracer.give_up(BreakReason::TensorAttributeWrite,
-                        std::string("attribute '") + PyUnicode_AsUTF8(name) + "' is put on a tensor") != nullptr;
 }
 
 }  // namespace minidynamo

@@ -6,6 +6,16 @@
 
 namespace minidynamo {
 
+// The steps of record_call(), for calls that are recorded in a way of their own.
+std::string target_text(PyObject* target);
+Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);
+// Whether a graph gives this wherever it runs: plain tensors (a __torch_function__ of a class's own is asked by some
+// that run graphs, and not by others), and no new leaves of autograd (a graph that was made ahead of time gives results
+// only). False: the trace is given up, as by the next.
+bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result);
+bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, PyObject* result,
+                 bool impure);
+
 bool has_fake(PyObject* object);  // a fake, or a tuple, list, dict or slice with one
 bool has_fake(const Arguments& arguments);
 
@@ -17,12 +27,9 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
 // stays, used or not.
 Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments);
 Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands);
-// Executes it for real, not on fakes (torch.tensor([1, 2])), and lets a fake stand for the result.
-Ref record_constant_tensor(Tracer& tracer, PyObject* target, const Arguments& arguments);
 // Changes thread-local torch state (grad mode, autocast): executed, restored when the trace ends, and recorded.
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments);
 
 Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name);
-bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value);
 
 }  // namespace minidynamo

@@ -11,6 +11,7 @@ struct TensorName {
     Fact,              // asked of the real tensor, and guarded by itself
     GradientFunction,  // grad_fn: only that there is none
     Base,              // _base: only that there is none, or one that the graph knows
+    Values,            // told by values, where the trace knows them; where not, the dispatcher refuses
     Operators,         // gives tensors that operators make, which the trace sees
   };
   const char* name;

@@ -439,4 +439,22 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
   return false;
 }
 
+std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
+  for (const Assumption& assumed : tracer.assumptions) {
+    bool holds = true;
+    switch (assumed.kind) {
+      case Assumption::Kind::PureGraph:
+        holds = tracer.graph.is_pure();
+        break;
+      case Assumption::Kind::StaysInside: {
+        const NodeId node = tracer.graph.producer(assumed.object.get());
+        holds = std::find(exit.outputs.begin(), exit.outputs.end(), node) == exit.outputs.end();
+        break;
+      }
+    }
+    if (!holds) return assumed.executed;
+  }
+  return std::nullopt;
+}
+
 }  // namespace minidynamo

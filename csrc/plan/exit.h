@@ -1,5 +1,7 @@
 // The end of a trace: from the objects that are alive to the residual plan that goes on from there.
 #pragma once
+#include <optional>
+
 #include "emit/plan.h"
 #include "world/tracer.h"
 
@@ -20,5 +22,8 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit);
 // says why.
 // `must_advance`: an instruction that cannot run outside its frame is a refusal; otherwise the code is only cut there.
 bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, std::string& refusal);
+
+// The instruction, as Tracer::executed, of the first assumption that does not hold at the planned end; none if all do.
+std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit);
 
 }  // namespace minidynamo

@@ -5,6 +5,7 @@
 #include "model/generator.h"
 #include "model/native_callback.h"
 #include "model/object_end.h"
+#include "model/tensor_attribute.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
@@ -161,7 +162,10 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (was_handled_before(object)) return call(handled, {});
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
-  if (is_fake(object)) return output(object);
+  if (is_fake(object)) {
+    if (has_own_attributes(object)) to_fill_.push_back(object);
+    return output(object);
+  }
   if (is_native_callback(object)) return value_of(behind_callback(object));
   if (is_traced_generator(object)) return generator(object);
   if (is_context_token(object)) return context_token(object);
@@ -198,6 +202,7 @@ bool ValuePlanner::set_states() {
 }
 
 bool ValuePlanner::fill(PyObject* object) {
+  if (is_fake(object)) return fill_tensor(object);
   PyTypeObject* type = Py_TYPE(object);
   auto with_copy = [&](const char* method, PyObject* made) {
     Ref copy = Ref::steal(made);
@@ -219,6 +224,17 @@ bool ValuePlanner::fill(PyObject* object) {
   }
   keep_alive_.push_back(parts);
   return effect(fill_instance_callable(), {object, PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
+}
+
+// What the program has put on a tensor that the trace made.
+bool ValuePlanner::fill_tensor(PyObject* object) {
+  const Ref own = Ref::made(PyObject_GenericGetDict(object, nullptr)), attributes = Ref::made(PyDict_Copy(own.get()));
+  keep_alive_.push_back(attributes);
+  Py_ssize_t position = 0;
+  PyObject *name, *value;
+  while (PyDict_Next(attributes.get(), &position, &name, &value))
+    if (!effect("builtins.object.__setattr__", {object, name, value})) return false;
+  return true;
 }
 
 ValueId ValuePlanner::live(Source* source) {

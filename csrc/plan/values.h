@@ -109,6 +109,7 @@ class ValuePlanner {
   ValueId outside_value(PyObject* object, Source* source);
   ValueId make_empty(PyObject* object);
   bool fill(PyObject* object);
+  bool fill_tensor(PyObject* object);
   ValueId output(PyObject* fake);
   ValueId with_operands(PlanStep::Kind kind, std::initializer_list<PyObject*> operands);
   ValueId sequence(PlanStep::Kind kind, PyObject* object);

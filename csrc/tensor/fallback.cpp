@@ -9,11 +9,14 @@
 #include "python/out_of_memory.h"
 #include "tensor/composite_overrides.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/known_storages.h"
 #include "tensor/memo.h"
 #include "tensor/meta_call.h"
 #include "tensor/operator_info.h"
 #include "tensor/operator_report.h"
 #include "tensor/trace_state.h"
+
+#include <algorithm>
 
 #include <ATen/MemoryOverlap.h>
 #include <torch/csrc/autograd/variable.h>
@@ -150,13 +153,16 @@ class Call {
     if (info_.rule == OperatorRule::DynamicBackwardIfMaskIndex && any_fake_ && has_gradient_of_mask())
       refuse(FakeProblem::Data,
              c10::str("the shape of the gradient of ", info_.name, " depends on the data of a mask"));
+    std::optional<KnownCall> known = values_of_arguments();
     if (info_.dynamic_output && depends_on_data()) {
       if (!any_fake_ && !any_unknown_real_) return run_for_real();
+      if (known && gives_no_tensor(op_) && answer(*std::move(known))) return;
       refuse(FakeProblem::Data, c10::str("the result of ", info_.name, " depends on the data of a tensor"));
     }
     const bool report = observer_ && !observer_->recording_call();
     c10::SmallVector<c10::IValue, 4> results;
     build(*metadata(), results);
+    if (observer_) learn_values(std::move(known), results);
     if (report) pending.set(op_, arguments(), results, impure_);
     torch::jit::drop(*stack_, info_.argument_count);
     for (c10::IValue& result : results) stack_->push_back(std::move(result));
@@ -190,6 +196,33 @@ class Call {
         any_unknown_real_ = true;
       }
     }
+  }
+
+  std::optional<KnownCall> values_of_arguments() const {
+    const bool may_be = observer_ && !(any_fake_ && KnownStorages::of_thread().empty()) && !any_unknown_real_;
+    return may_be ? KnownCall::of(info_, arguments()) : std::nullopt;
+  }
+
+  // The operator reads values that are known. False: it raises.
+  bool answer(KnownCall known) {
+    known.note_reads(arguments());
+    std::optional<std::vector<c10::IValue>> values = std::move(known).run(op_, keys_);
+    if (!values) return false;
+    torch::jit::drop(*stack_, info_.argument_count);
+    for (c10::IValue& value : *values) stack_->push_back(std::move(value));
+    return true;
+  }
+
+  // What the results are, if that is known; and what is written to is not known any more otherwise.
+  void learn_values(std::optional<KnownCall> known, c10::ArrayRef<c10::IValue> results) {
+    const bool is_wanted =
+        known && std::all_of(results.begin(), results.end(), [](const c10::IValue& result) {
+          return !result.isTensor() || !result.toTensor().defined() || may_be_known(result.toTensor());
+        });
+    std::optional<std::vector<c10::IValue>> values;
+    if (is_wanted) values = std::move(*known).run(op_, keys_);
+    if (values) return KnownCall::learn(results, *values);
+    for_each_written([](const at::Tensor& tensor) { KnownStorages::of_thread().forget(tensor); });
   }
 
   void run_for_real() {
@@ -299,6 +332,7 @@ class Call {
         const c10::IValue& value = arguments()[statistics];
         if (!value.isTensor() || !value.toTensor().defined()) continue;
         impure = true;
+        KnownStorages::of_thread().forget(value.toTensor());
         observer_->operator_writes(value.toTensor().unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
       }
     }

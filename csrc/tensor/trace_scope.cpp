@@ -15,6 +15,7 @@
 #include "python/thread_switches.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/float32_precision.h"
+#include "tensor/known_storages.h"
 #include "tensor/thread_modes.h"
 #include "tensor/trace_state.h"
 
@@ -63,6 +64,7 @@ struct TensorTraceScope::Saved {
   Float32Precisions precisions;
   Ref default_device;
   unsigned long thread_switches;
+  KnownStorages known;
 };
 
 TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
@@ -79,7 +81,8 @@ TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
                      .deterministic_fill = context.deterministicFillUninitializedMemory(),
                      .precisions = Float32Precisions::now(),
                      .default_device = Ref::borrow(devices ? named_item(devices.get(), kDefaultDevice) : nullptr),
-                     .thread_switches = thread_switches()};
+                     .thread_switches = thread_switches(),
+                     .known = KnownStorages::of_thread().take()};
   exchange_observer(&new_observer);
   // A profiler would look at the data of fakes, and count what the program never did.
   at::enableRecordFunction(false);
@@ -93,6 +96,7 @@ TensorTraceScope::~TensorTraceScope() {
   PyErr_Fetch(&type, &value, &traceback);
   drop_operator_reports();
   exchange_observer(saved->observer);
+  KnownStorages::of_thread() = std::move(saved->known);
   // Casts of fake weights are forgotten, but not with the program's own: inside of its autocast they go when that ends.
   if (!saved->modes.were_within_autocast()) at::autocast::clear_cache();
   saved->modes.restore();

@@ -10,6 +10,7 @@
 #include "python/scoped_value.h"
 #include "python/unstable.h"
 #include "trace/call_instructions.h"
+#include "trace/checks.h"
 #include "trace/class_body.h"
 #include "trace/container_instructions.h"
 #include "trace/except_star.h"
@@ -398,7 +399,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::POP_JUMP_IF_FALSE:
       case Op::POP_JUMP_IF_TRUE: {
         Ref condition = frame.pop();
-        const int is_true = truth(tracer, condition.get());
+        const int is_true = truth_at_jump(tracer, frame, condition.get());
         if (is_true < 0) {
           ok = false;
         } else if ((is_true != 0) == (now.op == Op::POP_JUMP_IF_TRUE)) {

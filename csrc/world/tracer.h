@@ -56,7 +56,20 @@ struct TraceLimits {
   int depth = 400;
   bool may_end_in_libraries = false;        // testing: the standard library and torch are cut like user code
   long classes_until = LONG_MAX;            // from this instruction on, as `executed`, a class statement is a break
+  long assumptions_until = LONG_MAX;        // from this one on, nothing is assumed
   std::chrono::milliseconds patience{500};  // what interrupts the program waits so long for the end of the trace
+};
+
+// What the trace has taken for granted at an instruction, as `executed`, and only its end can tell. Where it turns out
+// wrong, the frame is traced again without it.
+struct Assumption {
+  enum class Kind : uint8_t {
+    PureGraph,    // the graph changes nothing: where it raises, the frame can run as it was
+    StaysInside,  // `object`, a fake, does not leave the trace
+  };
+  Kind kind;
+  long executed;
+  Ref object = nullptr;
 };
 
 class Tracer final : public OperatorObserver {
@@ -107,6 +120,11 @@ class Tracer final : public OperatorObserver {
   // While an opaque call is executed: fakes for tensors that it made or found itself, by tensor. It will do so again
   // when the graph runs.
   std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
+  std::vector<Assumption> assumptions;
+  bool may_assume() const noexcept { return executed < limits.assumptions_until; }
+  void assume(Assumption::Kind kind, PyObject* object = nullptr) {
+    assumptions.push_back({kind, executed, Ref::borrow(object)});
+  }
   std::unordered_set<const void*> written_storages;  // of fakes: what operators wrote to so far
   double propagate_seconds = 0;                      // spent in executing recorded calls on fakes
   const MemoryWatch memory;                          // of the whole trace

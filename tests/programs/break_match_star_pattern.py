@@ -30,7 +30,7 @@ class Box:
 
 
 def f(x, y, items, table, box):
-    match [*items, int(torch.tensor(0.5).clamp(-3, 3).item())]:
+    match [*items, int(x[0].clamp(-3, 3).item())]:
         case [n1, *l2]:
             box.nested[0][0] = n1
         case _:

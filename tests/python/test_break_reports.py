@@ -110,7 +110,7 @@ CAUSES: list[tuple[str, Callable[[torch.Tensor], Any]]] = [
     ("scalar-read", lambda x: float(x.detach().sum())),
     ("storage-access", lambda x: x.data_ptr()),
     ("storage-access", lambda x: x.untyped_storage().nbytes()),
-    ("tensor-from-data", lambda x: x.new_tensor([1.0])),
+    ("tensor-from-data", lambda x: x.new_tensor(x)),
     ("tensor-identity", lambda x: hash(x)),
     ("tensor-to-text", lambda x: f"{x}"),
     ("warning", lambda x: (warnings.warn("careful", stacklevel=1), x)[1]),

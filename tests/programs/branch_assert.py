@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """An assertion on a tensor that holds."""
 
 import torch

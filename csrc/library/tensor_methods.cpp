@@ -1,0 +1,247 @@
+#include "library/tensor_methods.h"
+
+#include <algorithm>
+#include <string>
+
+#include "model/abstract.h"
+#include "model/native_call.h"
+#include "model/tensor_call.h"
+#include "model/tensor_data.h"
+#include "python/out_of_memory.h"
+#include "tensor/known_values.h"
+#include "world/known_types.h"
+#include "world/native_code.h"
+
+namespace minidynamo::special {
+
+// item(), tolist() and what int(), bool() and indices call: of tensors whose values the trace knows.
+Ref tensor_read(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  PyObject* tensor = arguments.values.empty() ? nullptr : arguments.values[0].get();
+  const Ref value = tensor ? known_value(tensor) : Ref();
+  if (!value) {
+    if (PyErr_Occurred()) return nullptr;
+    return tracer.give_up(BreakReason::ScalarRead, "the value of a tensor is read");
+  }
+  static PyObject* const own_name = interned("__name__");
+  const Ref name = Ref::steal(PyObject_GetAttr(callable, own_name));
+  if (!name) return nullptr;
+  std::vector<PyObject*> values = vectorcall_values(arguments);
+  values[1] = value.get();
+  NativeScope native;
+  const TensorTraceSuspended suspended;
+  return Ref::steal(PyObject_VectorcallMethod(name.get(), values.data() + 1,
+                                              arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                              arguments.keyword_names));
+}
+
+// tensor.new_tensor(data, *, dtype=None, device=None, requires_grad=False, ...): torch.tensor() with the tensor's own
+// dtype and device.
+Ref tensor_new_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static constinit Imported make{"torch.tensor"};
+  static PyObject* const data_name = interned("data");
+  static PyObject* const own[] = {interned("dtype"), interned("device")};
+  auto unknown = [&] {
+    return tracer.give_up(BreakReason::TensorFromData, "new_tensor makes a tensor of data in a way that is not known");
+  };
+  Ref keywords = arguments.keywords();
+  if (!keywords) keywords = Ref::made(PyDict_New());
+  Ref data = arguments.positional_count() == 2 ? arguments.values[1] : Ref();
+  if (!data && arguments.positional_count() == 1) {
+    data = Ref::borrow(PyDict_GetItemWithError(keywords.get(), data_name));
+    if (data && PyDict_DelItem(keywords.get(), data_name) < 0) return nullptr;
+  }
+  if (!data || is_tensor(data.get())) return unknown();
+  PyObject* tensor = arguments.values[0].get();
+  for (PyObject* name : own) {
+    PyObject* given = PyDict_GetItemWithError(keywords.get(), name);
+    if (given && given != Py_None) continue;
+    Ref value = load_tensor_attribute(tracer, tensor, name);
+    if (!value || PyDict_SetItem(keywords.get(), name, value.get()) < 0) return nullptr;
+  }
+  const Ref positional = Ref::made(PyTuple_Pack(1, data.get()));
+  return call_with(tracer, make, positional.get(), keywords.get());
+}
+
+namespace {
+
+bool has_true(PyObject* tensor, PyObject* name) {
+  const Ref value = Ref::steal(PyObject_GetAttr(tensor, name));
+  return value.is(Py_True);
+}
+
+bool requires_gradient(PyObject* tensor) {
+  static PyObject* const name = interned("requires_grad");
+  return has_true(tensor, name);
+}
+
+bool is_leaf(PyObject* tensor) {
+  static PyObject* const name = interned("is_leaf");
+  return has_true(tensor, name);
+}
+
+}  // namespace
+
+// Where it changes something, the tensor becomes a leaf of autograd, or ceases to be one: a graph cannot give that.
+Ref tensor_set_requires_grad(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const Ref& tensor = arguments.values[0];
+  const bool is_plain = arguments.values.size() <= 2;  // also as the keyword `requires_grad`
+  PyObject* wanted = arguments.values.size() == 2 ? arguments.values[1].get() : Py_True;
+  if (is_plain && PyBool_Check(wanted) && requires_gradient(tensor.get()) == (wanted == Py_True)) return tensor;
+  return tracer.give_up(BreakReason::TensorAttributeWrite, "requires_grad of a tensor is set");
+}
+
+Ref tensor_detach_in_place(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const view_name = interned("_is_view");
+  static PyObject* const method_name = interned("detach_");
+  const Ref& tensor = arguments.values[0];
+  const Ref is_view = load_tensor_attribute(tracer, tensor.get(), view_name);  // a method
+  const Ref answer = is_view ? call(tracer, is_view.get(), Arguments{}) : Ref();
+  if (!answer) return nullptr;
+  const bool changes = requires_gradient(tensor.get());
+  if (arguments.values.size() != 1 || !answer.is(Py_False) || (changes && tracer.world.source_of(tensor.get())))
+    return tracer.give_up(BreakReason::TensorAttributeWrite, "a tensor is detached in place");
+  if (!changes) return tensor;
+  Ref detached = execute(tracer, NodeKind::CallMethod, method_name, arguments);
+  if (!detached)
+    return tracer.broken() ? Ref() : (clear_error(), tracer.give_up(BreakReason::OperatorRaised, "detach_()"));
+  return record_node(tracer, NodeKind::CallMethod, method_name, arguments, detached.get(), true) ? tensor : Ref();
+}
+
+// The gradient that a tensor keeps is seen by who has the tensor. One that leaves a graph is another than the one
+// inside that the backward pass goes through.
+Ref tensor_retain_grad(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  PyObject* tensor = arguments.values[0].get();
+  const bool is_plain = arguments.values.size() == 1 && requires_gradient(tensor);
+  if (is_plain && is_leaf(tensor)) return Ref::none();
+  if (!is_plain || tracer.world.source_of(tensor) || !tracer.may_assume())
+    return tracer.give_up(BreakReason::TensorAttributeWrite, "a tensor is told to keep its gradient");
+  tracer.assume(Assumption::Kind::StaysInside, tensor);
+  NativeScope native;
+  return Ref::steal(PyObject_CallMethod(tensor, "retain_grad", nullptr));
+}
+
+namespace {
+
+bool are_ints(std::span<const Ref> values) {
+  return std::all_of(values.begin(), values.end(), [](const Ref& value) { return PyLong_CheckExact(value.get()); });
+}
+
+// The sizes that a legacy constructor was given: as numbers, or one torch.Size; null Ref without error if it was not.
+Ref legacy_sizes(std::span<const Ref> values) {
+  if (values.size() == 1 && Py_IS_TYPE(values[0].get(), known_types()->size)) return values[0];
+  if (!are_ints(values)) return nullptr;
+  Ref sizes = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(std::max<size_t>(values.size(), 1))));
+  if (values.empty()) PyTuple_SET_ITEM(sizes.get(), 0, PyLong_FromLong(0));
+  for (size_t i = 0; i < values.size(); ++i)
+    PyTuple_SET_ITEM(sizes.get(), static_cast<Py_ssize_t>(i), Ref(values[i]).release());
+  return sizes;
+}
+
+}  // namespace
+
+// tensor.new(2, 3): memory like the tensor's.
+Ref tensor_new(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const method_name = interned("new_empty");
+  const Ref sizes = arguments.keyword_names ? Ref() : legacy_sizes(arguments.values.subspan(1));
+  auto has_bit = [&](const char* question) {
+    return !Ref::made(PyObject_CallMethod(arguments.values[0].get(), question, nullptr)).is(Py_False);
+  };
+  // torch refuses views that are conjugate or negative.
+  if (!sizes || has_bit("is_conj") || has_bit("is_neg"))
+    return tracer.give_up(BreakReason::TensorFromData, "new() makes a tensor of data");
+  const Ref values[] = {arguments.values[0], sizes};
+  return record_call(tracer, NodeKind::CallMethod, method_name, Arguments{values});
+}
+
+// torch.Tensor(2, 3), torch.Tensor([1, 2]): of the default dtype, on the CPU.
+Ref make_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static constinit Imported empty{"torch.empty"};
+  static constinit Imported of_data{"torch.tensor"};
+  static constinit Imported default_dtype{"torch.get_default_dtype"};
+  static constinit Imported of_zero_size{"torch.Tensor"};
+  const std::span<const Ref> given = arguments.values;
+  const bool is_list = given.size() == 1 && (PyList_CheckExact(given[0].get()) || PyTuple_CheckExact(given[0].get()));
+  const Ref sizes = arguments.keyword_names ? Ref() : legacy_sizes(given);
+  Ref is_on_cpu;
+  {
+    const TensorTraceSuspended suspended;
+    const Ref own = Ref::steal(PyObject_CallNoArgs(of_zero_size));
+    is_on_cpu = own ? Ref::steal(PyObject_GetAttrString(own.get(), "is_cpu")) : Ref();
+  }
+  const Ref dtype = Ref::steal(PyObject_CallNoArgs(default_dtype));
+  if (arguments.keyword_names || (!is_list && !sizes) || !is_on_cpu.is(Py_True) || !dtype)
+    return clear_error(), tracer.give_up(BreakReason::UnknownClass, "an instance of Tensor is made");
+  const Ref positional = Ref::made(PyTuple_Pack(1, is_list ? given[0].get() : sizes.get()));
+  const Ref keywords = Ref::steal(Py_BuildValue("{s:O,s:s}", "dtype", dtype.get(), "device", "cpu"));
+  PyObject* maker = is_list ? static_cast<PyObject*>(of_data) : static_cast<PyObject*>(empty);
+  return keywords ? call_with(tracer, maker, positional.get(), keywords.get()) : Ref();
+}
+
+namespace {
+
+// The dtype that torch.full gives without one: that of the number which it would read.
+Ref dtype_of_number(PyObject* tensor) {
+  static constinit Imported default_dtype{"torch.get_default_dtype"};
+  auto named = [](const char* path) { return import_object(path); };
+  auto is = [&](const char* question) {
+    return Ref::steal(PyObject_CallMethod(tensor, question, nullptr)).is(Py_True);
+  };
+  if (is("is_floating_point")) return Ref::steal(PyObject_CallNoArgs(default_dtype));
+  if (is("is_complex")) return nullptr;
+  const Ref dtype = Ref::steal(PyObject_GetAttrString(tensor, "dtype"));
+  const Ref of_bool = named("torch.bool");
+  return dtype.is(of_bool.get()) ? of_bool : named("torch.int64");
+}
+
+// A function that fills with a number (the argument at `place`) is given a tensor: filled with zero first, and then
+// with the tensor, no value has to be known.
+Ref fill_with_tensor(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, size_t place,
+                     bool infers_dtype) {
+  static PyObject* const fill_name = interned("fill_");
+  static PyObject* const detach_name = interned("detach");
+  static PyObject* const dtype_name = interned("dtype");
+  static PyObject* const device_name = interned("device");
+  PyObject* number = arguments.positional_count() > place ? arguments.values[place].get() : nullptr;
+  // torch takes none for a number that requires a gradient.
+  if (!number || !is_fake(number) || has_known_value(number) || requires_gradient(number))
+    return record_call(tracer, kind, target, arguments);
+  const Ref dimensions = Ref::steal(PyObject_CallMethod(number, "dim", nullptr));
+  if (!dimensions || PyLong_AsLong(dimensions.get()) != 0) return record_call(tracer, kind, target, arguments);
+  std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
+  values[place] = Ref::made(PyLong_FromLong(0));
+  Ref names = Ref::borrow(arguments.keyword_names);
+  const bool has_dtype = names && PySequence_Contains(names.get(), dtype_name) == 1;
+  if (infers_dtype && !has_dtype) {
+    const Ref dtype = dtype_of_number(number);
+    if (!dtype) return record_call(tracer, kind, target, arguments);
+    Ref more = Ref::made(PyTuple_Pack(1, dtype_name));
+    names = names ? Ref::steal(PySequence_Concat(names.get(), more.get())) : std::move(more);
+    values.push_back(dtype);
+  }
+  const Ref made = record_call(tracer, kind, target, Arguments{values, names.get()});
+  if (!made) return nullptr;
+  const Ref own_device = Ref::made(PyObject_GetAttr(made.get(), device_name)),
+            its_device = Ref::made(PyObject_GetAttr(number, device_name));
+  if (PyObject_RichCompareBool(own_device.get(), its_device.get(), Py_EQ) != 1)
+    return tracer.give_up(BreakReason::DataDependent, "the value of a tensor on another device is read");
+  const Ref held = Ref::borrow(number);
+  const Ref value = record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span<const Ref>(&held, 1)});
+  if (!value) return nullptr;
+  const Ref both[] = {made, value};
+  return record_call(tracer, NodeKind::CallMethod, fill_name, Arguments{both});
+}
+
+}  // namespace
+
+// torch.full(size, value, ...) and torch.full_like(tensor, value, ...).
+Ref full(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static constinit Imported full_like{"torch.full_like"};
+  return fill_with_tensor(tracer, NodeKind::CallFunction, callable, arguments, 1, callable != full_like);
+}
+
+Ref tensor_new_full(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const method_name = interned("new_full");
+  return fill_with_tensor(tracer, NodeKind::CallMethod, method_name, arguments, 2, false);
+}
+
+}  // namespace minidynamo::special

@@ -1,0 +1,22 @@
+// Handlers of rules of kind Special: methods of torch.Tensor that are more than operators, which take the tensor first,
+// and functions that take tensors for numbers.
+#pragma once
+
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo::special {
+
+#define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
+SPECIAL(tensor_read);
+SPECIAL(tensor_new_tensor);
+SPECIAL(tensor_set_requires_grad);
+SPECIAL(tensor_detach_in_place);
+SPECIAL(tensor_retain_grad);
+SPECIAL(tensor_new);
+SPECIAL(tensor_new_full);
+SPECIAL(full);
+SPECIAL(make_tensor);
+#undef SPECIAL
+
+}  // namespace minidynamo::special

@@ -1,0 +1,82 @@
+// A tensor that the trace made has them itself, and they are put on the graph's output if it leaves the trace
+// (plan/values.cpp). What is put on one from outside goes into the effect log.
+#include "model/tensor_attribute.h"
+
+#include "python/dict_version.h"
+#include "python/error_text.h"
+#include "python/out_of_memory.h"
+#include "world/class_lookup.h"
+#include "world/enter.h"
+#include "world/native_code.h"
+
+namespace minidynamo {
+namespace {
+
+bool refuse(Tracer& tracer, PyObject* name) {
+  return tracer.give_up(BreakReason::TensorAttributeWrite,
+                        std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
+}
+
+// tensor.grad = value, of one from outside: autograd is not asked in a trace, so it can wait.
+bool store_gradient(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value) {
+  if (!value || !tracer.world.source_of(tensor) || (value != Py_None && !is_fake(value))) return refuse(tracer, name);
+  if (value != Py_None) {  // torch compares sizes, dtype and device
+    const NativeScope native;
+    const bool fits = PyObject_SetAttr(tensor, name, value) == 0 && PyObject_SetAttr(tensor, name, Py_None) == 0;
+    if (!fits) return clear_error(), refuse(tracer, name);
+  }
+  tracer.effects.write(tensor, name, value);
+  return true;
+}
+
+// What torch defines changes the tensor itself.
+bool store_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value) {
+  static PyObject* const gradient_name = interned("grad");
+  static PyObject* const requires_name = interned("requires_grad");
+  static PyObject* const data_name = interned("data");
+  if (name == gradient_name) return store_gradient(tracer, tensor, name, value);
+  if (name == data_name && value == tensor) return true;  // as Module.to() does, where nothing is to be done
+  if (name == requires_name && value) {
+    static PyObject* const leaf_name = interned("is_leaf");
+    const Ref now = Ref::steal(PyObject_GetAttr(tensor, name)),
+              is_leaf = Ref::steal(PyObject_GetAttr(tensor, leaf_name));
+    if (now.is(value) && is_leaf.is(Py_True)) return true;
+  }
+  return refuse(tracer, name);
+}
+
+}  // namespace
+
+Ref load_own_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
+  Source* source = tracer.world.source_of(tensor);
+  if (source)
+    if (const AttributeWrite* write = tracer.effects.pending(tensor, name)) return write->value;
+  Ref dict = Ref::steal(PyObject_GenericGetDict(source ? source->value.get() : tensor, nullptr));
+  if (!dict) return nullptr;
+  PyObject* raw = PyDict_GetItemWithError(dict.get(), name);
+  if (!source || PyErr_Occurred()) return Ref::borrow(raw);
+  Source* own = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, dict.get());
+  return load_part(tracer, own, Access::DictItem, name, raw);
+}
+
+bool has_own_attributes(PyObject* fake) {
+  PyObject* dict = instance_dict(fake);
+  return dict && PyDict_GET_SIZE(dict) > 0;
+}
+
+bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value) {
+  static PyObject* const setattr_name = interned("__setattr__");
+  static PyObject* const delattr_name = interned("__delattr__");
+  const Ref override = lookup_in_class(tracer, Py_TYPE(tensor), value ? setattr_name : delattr_name);
+  const Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
+  if (PyErr_Occurred()) return false;
+  if (override && PyFunction_Check(override.get())) return refuse(tracer, name);
+  if (attribute && Py_TYPE(attribute.get())->tp_descr_set) return store_torch_attribute(tracer, tensor, name, value);
+  if (value && !fill_if_stand_in(tracer, value)) return false;
+  if (!tracer.world.source_of(tensor)) return PyObject_GenericSetAttr(tensor, name, value) == 0 && !tracer.broken();
+  if (!value) return refuse(tracer, name);
+  tracer.effects.write(tensor, name, value);
+  return true;
+}
+
+}  // namespace minidynamo

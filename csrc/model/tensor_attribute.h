@@ -1,0 +1,14 @@
+// Attributes that programs put on tensors, and those of torch's that they set.
+#pragma once
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+// What the program has put on a tensor; null Ref without a Python error: nothing of that name.
+Ref load_own_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name);
+// Whether there is anything on a tensor that the trace made.
+bool has_own_attributes(PyObject* fake);
+// A null value is a deletion.
+bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value);
+
+}  // namespace minidynamo

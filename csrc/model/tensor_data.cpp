@@ -1,0 +1,187 @@
+#include "model/tensor_data.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "model/abstract.h"
+#include "model/tensor_call.h"
+#include "python/error_text.h"
+#include "python/nesting.h"
+#include "python/out_of_memory.h"
+#include "tensor/known_values.h"
+#include "world/known_types.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+Ref record_constant(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  Ref real;
+  {
+    TensorTraceSuspended suspended;
+    real = execute(tracer, NodeKind::CallFunction, target, arguments);
+  }
+  if (tracer.broken()) return nullptr;
+  if (!real) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  Ref fake = make_fake(real.get());
+  if (!fake) return tracer.give_up(BreakReason::UnsupportedTensor, target_text(target) + ": " + take_error_text());
+  if (!can_be_carried(tracer, target, fake.get()) ||
+      !record_node(tracer, NodeKind::CallFunction, target, arguments, fake.get(), false))
+    return nullptr;
+  if (PyCFunction_Check(target)) know_value(fake.get(), real.get());  // torch.FloatTensor(2, 3) holds anything
+  return fake;
+}
+
+// A list of lists of numbers and tensors of one element, which torch reads one by one. Here they stay in the graph.
+class NestedData {
+ public:
+  explicit NestedData(Tracer& tracer) : tracer_(tracer) {}
+
+  // Looks for tensors and dtypes. False: there is something that is not taken apart here.
+  bool look_at(PyObject* data) {
+    NestingLevel level;
+    if (level.is_too_deep()) return false;
+    if (is_fake(data)) return look_at_tensor(data);
+    if (PyList_CheckExact(data) || PyTuple_CheckExact(data)) {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data); ++i)
+        if (!look_at(PySequence_Fast_GET_ITEM(data, i))) return false;
+      return true;
+    }
+    if (!is_number(data)) return false;
+    return look_at_number(data);
+  }
+
+  // All that is put together as it is in `data`, with the dtype that all can be turned into.
+  Ref put_together(PyObject* data, PyObject* wanted) {
+    const Ref dtype = Ref::borrow(wanted ? wanted : dtype_.get());
+    static constinit Imported can_cast{"torch.can_cast"};
+    for (const Ref& found : found_) {
+      const Ref fits = Ref::steal(PyObject_CallFunctionObjArgs(can_cast, found.get(), dtype.get(), nullptr));
+      if (!fits.is(Py_True)) return nullptr;
+    }
+    if (!look_at_number(Py_False) || (warns_ && !give_warning())) return nullptr;
+    return part(data, dtype.get());
+  }
+
+ private:
+  Tracer& tracer_;
+  Ref dtype_;               // that all have in common
+  std::vector<Ref> found_;  // of tensors
+  bool warns_ = false;
+
+  static Ref attribute(PyObject* object, const char* name) { return Ref::steal(PyObject_GetAttrString(object, name)); }
+
+  // By the tensor that torch makes of it alone. It is made where the default device is, as all would be.
+  bool look_at_number(PyObject* number) {
+    static constinit Imported make{"torch.tensor"};
+    TensorTraceSuspended suspended;
+    const Ref alone = Ref::steal(PyObject_CallFunctionObjArgs(make, number, nullptr));
+    return alone && attribute(alone.get(), "is_cpu").is(Py_True) && note_dtype(attribute(alone.get(), "dtype"));
+  }
+
+  // torch warns where it reads what a gradient is asked of.
+  bool give_warning() {
+    static constinit Imported make{"torch.tensor"};
+    static constinit Imported one{"torch.ones"};
+    TensorTraceSuspended suspended;
+    Ref element = Ref::steal(PyObject_CallFunction(one, "i", 1));
+    if (element) element = Ref::steal(PyObject_CallMethod(element.get(), "requires_grad_", nullptr));
+    Ref list = Ref::made(PyList_New(0));
+    if (!element || PyList_Append(list.get(), element.get()) < 0) return false;
+    return static_cast<bool>(execute(tracer_, NodeKind::CallFunction, make, Arguments{std::span<const Ref>(&list, 1)}));
+  }
+
+  bool note_dtype(Ref dtype) {
+    static constinit Imported promote{"torch.promote_types"};
+    if (!dtype) return false;
+    dtype_ = dtype_ ? Ref::steal(PyObject_CallFunctionObjArgs(promote, dtype_.get(), dtype.get(), nullptr))
+                    : std::move(dtype);
+    return static_cast<bool>(dtype_);
+  }
+
+  bool look_at_tensor(PyObject* tensor) {
+    const Ref elements = Ref::steal(PyObject_CallMethod(tensor, "numel", nullptr));
+    const Ref on_cpu = attribute(tensor, "is_cpu");
+    if (!elements || PyLong_AsLong(elements.get()) != 1 || !on_cpu.is(Py_True)) return false;
+    found_.push_back(attribute(tensor, "dtype"));
+    warns_ |= attribute(tensor, "requires_grad").is(Py_True);
+    return found_.back() && note_dtype(found_.back());
+  }
+
+  Ref method(PyObject* tensor, const char* name, std::vector<Ref> more = {}) {
+    Ref text = Ref::made(PyUnicode_InternFromString(name));
+    more.insert(more.begin(), Ref::borrow(tensor));
+    return record_call(tracer_, NodeKind::CallMethod, text.get(), Arguments{more});
+  }
+
+  Ref part(PyObject* data, PyObject* dtype) {
+    static constinit Imported make{"torch.tensor"};
+    static constinit Imported stack{"torch.stack"};
+    static PyObject* const dtype_name = interned("dtype");
+    if (!has_fake(data)) {
+      const Ref values[] = {Ref::borrow(data), Ref::borrow(dtype)};
+      const Ref names = Ref::made(PyTuple_Pack(1, dtype_name));
+      return record_constant(tracer_, make, Arguments{values, names.get()});
+    }
+    if (is_fake(data)) {
+      Ref value = method(data, "detach");
+      if (value) value = method(value.get(), "reshape", {Ref::made(PyTuple_New(0))});
+      return value ? method(value.get(), "to", {Ref::borrow(dtype)}) : Ref();
+    }
+    Ref parts = Ref::made(PyList_New(0));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data); ++i) {
+      const Ref made = part(PySequence_Fast_GET_ITEM(data, i), dtype);
+      if (!made || PyList_Append(parts.get(), made.get()) < 0) return nullptr;
+    }
+    const Ref values[] = {parts};
+    return record_call(tracer_, NodeKind::CallFunction, stack, Arguments{values});
+  }
+};
+
+// The keywords of such a call that are plain; none of `dtype` if it is not given.
+struct Options {
+  PyObject* dtype = nullptr;
+  bool are_known = true;
+};
+
+Options options_of(const Arguments& arguments) {
+  Options options;
+  const size_t first = arguments.positional_count();
+  for (size_t i = first; i < arguments.values.size(); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(arguments.keyword_names, static_cast<Py_ssize_t>(i - first));
+    PyObject* value = arguments.values[i].get();
+    if (value == Py_None || value == Py_False) continue;
+    if (!PyUnicode_CompareWithASCIIString(name, "dtype")) {
+      options.dtype = value;
+    } else {
+      const Ref text = Ref::steal(PyObject_Str(value));
+      options.are_known &= !PyUnicode_CompareWithASCIIString(name, "device") && text &&
+                           !PyUnicode_CompareWithASCIIString(text.get(), "cpu");
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  if (!has_fake(arguments)) return record_constant(tracer, target, arguments);
+  // as_tensor(t) and the like are ordinary operations.
+  if (is_fake(arguments.values[0].get())) return record_call(tracer, NodeKind::CallFunction, target, arguments);
+  static constinit Imported tensor{"torch.tensor"};
+  static constinit Imported as_tensor{"torch.as_tensor"};
+  const Options options = options_of(arguments);
+  PyObject* data = arguments.values[0].get();
+  NestedData nested(tracer);
+  const bool is_list = PyList_CheckExact(data) || PyTuple_CheckExact(data);
+  if (is_list && arguments.positional_count() == 1 && options.are_known && (target == tensor || target == as_tensor) &&
+      nested.look_at(data)) {
+    Ref made = nested.put_together(data, options.dtype);
+    if (made || tracer.broken()) return made;
+  }
+  clear_error();
+  return tracer.give_up(BreakReason::DataDependent, target_text(target) + " of a list with tensors reads their values");
+}
+
+}  // namespace minidynamo

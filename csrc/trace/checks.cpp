@@ -1,0 +1,141 @@
+// A condition that decides only whether the program raises becomes a node that raises, and the trace goes on as if it
+// had not. Where it does raise, nothing has happened yet, effects come after the graph: the frame runs as it was, and
+// raises the program's own exception, at its own line, after all that came before it.
+//
+// That takes a graph that writes to nothing, which only the end of the trace can tell. If it writes, an `assert` that
+// nobody handles stays a node: the error is an AssertionError then, but what the frame did before it is lost
+// (docs/effects.md). Anything else would show another exception, or miss a handler: it becomes a graph break.
+#include "trace/checks.h"
+
+#include <string_view>
+
+#include "bytecode/op_facts.h"
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "model/tensor_call.h"
+#include "python/cached.h"
+#include "python/error_text.h"
+#include "python/out_of_memory.h"
+#include "tensor/known_values.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+namespace {
+
+constexpr int kLongestWay = 100;  // instructions to the `raise`
+
+// Straight code that ends in a `raise`.
+struct WayToRaise {
+  int32_t raise = -1;  // the instruction; -1: the code does not surely raise
+  bool is_assert = false;
+  PyObject* message = nullptr;  // of an assert, where it is a constant text (borrowed)
+};
+
+WayToRaise way_to_raise(const Bytecode& bytecode, int32_t from) {
+  WayToRaise way;
+  bool is_first = true;
+  for (int32_t at = from, steps = 0; steps < kLongestWay; ++steps) {
+    const Instruction& now = bytecode.instructions[at];
+    if (now.op == Op::RAISE_VARARGS) {
+      if (now.arg >= 1) way.raise = at;
+      return way;
+    }
+    if (now.op == Op::JUMP && now.target > at) {
+      at = now.target;
+      continue;
+    }
+    if (is_jump(now.op) || ends_flow(now.op) || now.op == Op::BEFORE_WITH || now.op == Op::YIELD_VALUE) return way;
+    if (is_first && now.op == Op::LOAD_ASSERTION_ERROR) way.is_assert = true;
+    const bool is_message = now.op == Op::LOAD_CONST && at > 0 && bytecode.instructions[at + 1].op == Op::CALL &&
+                            bytecode.instructions[at - 1].op == Op::LOAD_ASSERTION_ERROR;
+    if (way.is_assert && is_message) {
+      PyObject* constant = PyTuple_GET_ITEM(bytecode.consts.get(), now.arg);
+      if (PyUnicode_CheckExact(constant)) way.message = constant;
+    }
+    is_first = is_first && (now.op == Op::POP_TOP || now.op == Op::NOP);  // what a chained comparison leaves
+    ++at;
+  }
+  return way;
+}
+
+// Whether the handler of a region is the end of a `with` over a context manager of torch's: none swallows an exception.
+bool belongs_to_torch_context(const Frame& frame, const ExceptionRegion& region) {
+  const std::vector<Instruction>& code = frame.prepared->bytecode.instructions;
+  if (code[region.target].op != Op::PUSH_EXC_INFO || code[region.target + 1].op != Op::WITH_EXCEPT_START) return false;
+  PyObject* exit = frame.slots[frame.prepared->locals_count + region.depth - 1].get();
+  if (!exit || !PyMethod_Check(exit)) return false;
+  static PyObject* const module_name = interned("__module__");
+  Ref module = Ref::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(PyMethod_GET_SELF(exit))), module_name));
+  clear_error();
+  const char* name = module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
+  return name && (std::string_view(name) == "torch" || std::string_view(name).starts_with("torch."));
+}
+
+// Whether something in the trace may see the exception: a handler, or C code between two frames.
+bool may_be_handled(const Frame& frame, int32_t raise) {
+  for (const Frame* at = &frame; at; at = at->caller) {
+    const ExceptionRegion* region = at->prepared->bytecode.region_at(at == &frame ? raise : at->instruction);
+    if (region && !belongs_to_torch_context(*at, *region)) return true;
+    if (at->caller && !at->called_directly) return true;
+  }
+  return false;
+}
+
+int give_up(Tracer& tracer) {
+  tracer.give_up(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
+  return -1;
+}
+
+Ref call_method(Tracer& tracer, const char* name, PyObject* tensor) {
+  const Ref operand = Ref::borrow(tensor);
+  Ref method = Ref::made(PyUnicode_InternFromString(name));
+  return record_call(tracer, NodeKind::CallMethod, method.get(), Arguments{std::span<const Ref>(&operand, 1)});
+}
+
+// Records that the graph is to raise unless the tensor is what is expected.
+bool record_check(Tracer& tracer, PyObject* tensor, bool expected, PyObject* message) {
+  static constinit Imported check{"torch._assert_async"};
+  static PyObject* const no_message = interned("assertion failed");
+  static PyObject* const device_name = interned("is_cpu");
+  Ref condition = Ref::borrow(tensor);
+  if (!expected) condition = call_method(tracer, "logical_not", condition.get());
+  // Elsewhere the failure would come late, and take the device with it; an `if` waits for the value too.
+  Ref is_on_cpu = condition ? Ref::steal(PyObject_GetAttr(condition.get(), device_name)) : Ref();
+  if (is_on_cpu.is(Py_False)) condition = call_method(tracer, "cpu", condition.get());
+  if (!condition) return false;
+  Ref arguments = Ref::made(PyTuple_Pack(2, condition.get(), message ? message : no_message));
+  if (tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(check), arguments.get(), nullptr, Py_None, true,
+                            tracer.frame->call_site()) == kNoNode)
+    return tracer.give_up(BreakReason::GraphArgument, take_error_text()) != nullptr;
+  tracer.graph.mark_last_as_check();
+  return true;
+}
+
+// Whether `if tensor` has a meaning: one element, with a value.
+bool is_condition(PyObject* tensor) {
+  static PyObject* const meta_name = interned("is_meta");
+  Ref elements = Ref::steal(PyObject_CallMethod(tensor, "numel", nullptr));
+  Ref is_meta = Ref::steal(PyObject_GetAttr(tensor, meta_name));
+  clear_error();
+  return elements && PyLong_AsLong(elements.get()) == 1 && is_meta.is(Py_False);
+}
+
+}  // namespace
+
+int truth_at_jump(Tracer& tracer, Frame& frame, PyObject* condition) {
+  if (!is_fake(condition) || has_known_value(condition)) return truth(tracer, condition);
+  const Bytecode& bytecode = frame.prepared->bytecode;
+  const Instruction& now = frame.current();
+  const WayToRaise at_target = way_to_raise(bytecode, now.target), next = way_to_raise(bytecode, frame.instruction + 1);
+  if ((at_target.raise < 0) == (next.raise < 0) || !is_condition(condition)) return give_up(tracer);
+  const bool jumps = next.raise >= 0;
+  const WayToRaise& way = jumps ? next : at_target;
+  if (!way.is_assert || may_be_handled(frame, way.raise)) {
+    if (!tracer.may_assume()) return give_up(tracer);
+    tracer.assume(Assumption::Kind::PureGraph);
+  }
+  const bool expected = jumps == (now.op == Op::POP_JUMP_IF_TRUE);
+  return record_check(tracer, condition, expected, way.message) ? expected : -1;
+}
+
+}  // namespace minidynamo
