@@ -246,16 +246,16 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
     return object ? stands_for(tracer, source, std::move(object)) : Ref();
   }
   PyObject* arguments = PyTuple_GET_ITEM(parts.get(), 1);
-  Ref entered = Ref::made(PyTuple_New(PyTuple_GET_SIZE(arguments)));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
+  const Py_ssize_t asked = asked_parts(raw, arguments);
+  Ref entered = Ref::made(PyTuple_New(asked));
+  for (Py_ssize_t i = 0; i < asked; ++i) {
     Ref item = load_part(tracer, source, Access::IteratorPart, nullptr, PyTuple_GET_ITEM(arguments, i),
                          static_cast<int32_t>(i));
     if (!item) return nullptr;
     if (is_outside_iterator(item.get())) becomes_part(item.get());
     PyTuple_SET_ITEM(entered.get(), i, item.release());
   }
-  Ref inner = Ref::steal(PyObject_Call(PyTuple_GET_ITEM(parts.get(), 0), entered.get(), nullptr));
-  Ref object = inner ? make_external_iterator(tracer, source, std::move(inner), enter_filled) : Ref();
+  Ref object = make_external_iterator(tracer, source, std::move(entered), enter_filled);
   return object ? stands_for(tracer, source, std::move(object)) : Ref();
 }
 
