@@ -192,6 +192,19 @@ Ref enter_container(Tracer& tracer, Source* source) {
   return object;
 }
 
+// list[int], int | str: made anew wherever they are written, so known by what they are made of. False: by identity.
+bool guard_parts_of_alias(Tracer& tracer, Source* source) {
+  for (const char* name : {"__origin__", "__args__"}) {
+    Ref key = Ref::made(PyUnicode_InternFromString(name));
+    Ref part = native_attribute(source->value.get(), key.get());
+    if (!part) clear_error();  // a union has no origin
+    if (!part) continue;
+    Ref entered = load_part(tracer, source, Access::Attribute, key.get(), part.get());
+    if (!entered.is(part.get())) return false;
+  }
+  return true;
+}
+
 // What the C part of an object keeps decides, whatever a Python class adds to it.
 Ref enter_instance(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
@@ -214,7 +227,10 @@ Ref enter_instance(Tracer& tracer, Source* source) {
                            base == known_types()->partial || base == known_types()->simple_namespace ||
                            PyFunction_Check(raw) || PyExceptionInstance_Check(raw) || PyWeakref_CheckRefExact(raw) ||
                            (base != Py_TYPE(raw) && !is_static);  // what C code keeps in it is not asked for
-  tracer.guards.add(source, is_instance ? GuardKind::ExactType : GuardKind::Identity, tracer.origin());
+  const bool is_made_of_parts = is_generic_alias_or_union(Py_TYPE(raw)) && guard_parts_of_alias(tracer, source);
+  if (tracer.broken()) return nullptr;
+  tracer.guards.add(source, is_instance || is_made_of_parts ? GuardKind::ExactType : GuardKind::Identity,
+                    tracer.origin());
   if (is_value) tracer.guards.add(source, GuardKind::Value, tracer.origin());
   tracer.world.know(raw, source);
   if (is_generic_alias_or_union(base)) pin_parts(tracer, raw);

@@ -170,3 +170,35 @@ def test_level_of_a_logger() -> None:
         assert torch.equal(optimized(X), X + 5)
     finally:
         log.setLevel(logging.NOTSET)
+
+
+@pytest.mark.parametrize(
+    "make, other",
+    [
+        (lambda: list[int], lambda: list[str]),
+        (lambda: dict[str, list[int]], lambda: dict[str, list[float]]),
+        (lambda: int | str, lambda: int | float),
+        (lambda: int | list[int], lambda: int | list[str]),
+    ],
+)
+def test_types_that_are_written_anew_are_known_by_their_parts(make: Callable[[], Any], other: Callable[[], Any]) -> None:
+    def f(x: torch.Tensor, kind: Any) -> torch.Tensor:
+        return x + len(kind.__args__) * (kind == make())
+
+    compiled = minidynamo.optimize("eager", fullgraph=True)(f)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(X, make()), f(X, make()))
+    assert minidynamo.stats()["entries"] == 1
+    torch.testing.assert_close(compiled(X, other()), f(X, other()))
+    torch.testing.assert_close(compiled(X, make()), f(X, make()))
+    assert minidynamo.stats()["entries"] == 2
+
+
+def test_a_type_written_anew_is_another_object() -> None:
+    def f(x: torch.Tensor, a: Any, b: Any) -> torch.Tensor:
+        return x + (a is b)
+
+    compiled = minidynamo.optimize("eager", fullgraph=True)(f)
+    one = list[int]
+    for a, b in ((list[int], list[int]), (one, one), (list[int], one), (one, list[int])):
+        torch.testing.assert_close(compiled(X, a, b), f(X, a, b))
