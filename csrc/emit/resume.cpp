@@ -324,8 +324,7 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
   ResumeTable* table = table_of(original.code());
   if (!table) return nullptr;
   const ResumeKey key = table->key(place, passed, callee ? callee->code : nullptr);
-  if (const Ref& known = table->codes[key])
-    return find_resume_function(reinterpret_cast<PyCodeObject*>(known.get()));
+  if (const Ref& known = table->codes[key]) return find_resume_function(reinterpret_cast<PyCodeObject*>(known.get()));
   auto made = std::make_unique<ResumeFunction>();
   made->original = Ref::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(original.code()), nullptr));
   made->place = place;

@@ -1,7 +1,7 @@
 // Resume functions: an original code object entered in its middle, with its locals, value stack and handled exception
-// given as arguments. One per place and set of bound locals, shared by all cache entries that end there. One that stands
-// in a call also differs by what it calls: the rest of a program from one place in a callee has little in common with
-// the rest from another, and the two are not to take up each other's share of the recompile limit.
+// given as arguments. One per place and set of bound locals, shared by all cache entries that end there. One that
+// stands in a call also differs by what it calls: the rest of a program from one place in a callee has little in common
+// with the rest from another, and the two are not to take up each other's share of the recompile limit.
 //
 // The code is the original's behind a prologue that restores the stack and jumps to the place. Of locals that
 // cannot be read any more only those are passed that keep alive what was there before. Cells are passed as cell

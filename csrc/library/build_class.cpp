@@ -148,8 +148,8 @@ Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   return tracer.give_up(BreakReason::ClassDefinition, "a class from before the call is changed");
 }
 
-// A trace cannot apply such a function, so what it would do backwards is not looked at. (The number that torch gives each
-// is not taken: it tells them apart, and no other gets it.)
+// A trace cannot apply such a function, so what it would do backwards is not looked at. (The number that torch gives
+// each is not taken: it tells them apart, and no other gets it.)
 Ref autograd_function_class(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const backward_name = interned("_backward_cls");
   auto* made = arguments.values.empty() ? nullptr : arguments.values[0].get();

@@ -18,7 +18,8 @@ namespace minidynamo {
 namespace {
 
 bool is_understood(PyTypeObject* base) noexcept {
-  static constinit ImportedType autograd_function{"torch._C._FunctionBase"};  // nothing happens where it is derived from
+  static constinit ImportedType autograd_function{
+      "torch._C._FunctionBase"};  // nothing happens where it is derived from
   PyTypeObject* native = native_base(base);
   return native == &PyBaseObject_Type || native == &PyType_Type || native == autograd_function ||
          is_plain_builtin_type(native);

@@ -30,13 +30,17 @@ constexpr int kMostRestarts = 4;       // after which all that can be is made em
 constexpr size_t kMostSteps = 20'000;  // of a plan: each is code that every call runs
 
 bool is_dict_view(PyTypeObject* type) noexcept {
-  return type == &PyDictKeys_Type || type == &PyDictValues_Type || type == &PyDictItems_Type;
+  return type == &PyDictKeys_Type || type == &PyDictValues_Type || type == &PyDictItems_Type ||
+         type == &PyODictKeys_Type || type == &PyODictValues_Type || type == &PyODictItems_Type;
 }
 
 // The method of dict that gives a view, or the view under an iterator, of the type.
 Ref view_method(PyTypeObject* type) {
   if (type == &PyDictKeys_Type || type == &PyDictIterKey_Type) return import_object("builtins.dict.keys");
   if (type == &PyDictValues_Type || type == &PyDictIterValue_Type) return import_object("builtins.dict.values");
+  if (type == &PyODictKeys_Type) return import_object("collections.OrderedDict.keys");
+  if (type == &PyODictValues_Type) return import_object("collections.OrderedDict.values");
+  if (type == &PyODictItems_Type) return import_object("collections.OrderedDict.items");
   return import_object("builtins.dict.items");
 }
 
@@ -263,6 +267,14 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   }
   if (is_dict_iterator(type)) return dict_iterator(object);
   if (type == &PyListIter_Type && iterated_container(object)) return list_iterator(object);
+  if (type == &PyODictIter_Type) return ordered_dict_iterator(object);
+  static constinit ImportedType float_format{"torch.finfo"}, integer_format{"torch.iinfo"};
+  if (type == float_format || type == integer_format) {
+    static constinit Imported torch{"torch"};
+    const Ref name = Ref::made(PyObject_GetAttrString(object, "dtype"));
+    const Ref dtype = Ref::made(PyObject_GetAttr(torch, name.get()));
+    return call(reinterpret_cast<PyObject*>(type), {dtype.get()});
+  }
   if (is_plain_builtin_type(type)) return reduced(object);
   return refuse(std::string("a ") + type->tp_name + " leaves the trace");
 }
@@ -684,6 +696,31 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
   for (const Py_ssize_t number : {at.passed, at.beyond, at.size, at.left})
     operands.push_back(constant(Ref::made(PyLong_FromSsize_t(number)).get()));
   return add({PlanStep::Kind::Call, Ref::borrow(placed_iterator_callable()), 0, std::move(operands)});
+}
+
+// Walked to where it stands, over the dict as it was before the call or as the residual code makes it.
+ValueId ValuePlanner::ordered_dict_iterator(PyObject* object) {
+  const OrderedDictIteration at = look_at_ordered_dict_iterator(object);
+  if (!at.dict) return reduced(object);  // it has ended
+  StandIn* stand_in = tracer_.world.stand_in(at.dict);
+  if (!at.is_forward || (stand_in && stand_in->filled && tracer_.world.is_changed(*stand_in)))
+    return refuse("an iterator over an OrderedDict that changed, or backwards, leaves the trace");
+  Ref rest = Ref::steal(PyObject_CallMethod(object, "__reduce__", nullptr));
+  PyObject* arguments = rest && PyTuple_Check(rest.get()) && PyTuple_GET_SIZE(rest.get()) == 2
+                            ? PyTuple_GET_ITEM(rest.get(), 1)
+                            : nullptr;
+  PyObject* items = arguments && PyTuple_Check(arguments) && PyTuple_GET_SIZE(arguments) == 1
+                        ? PyTuple_GET_ITEM(arguments, 0)
+                        : nullptr;
+  if (!items || !PyList_Check(items)) {  // the dict has changed under it
+    clear_error();
+    return refuse("an iterator over an OrderedDict that changed leaves the trace");
+  }
+  const ValueId view = call(view_method(at.view).get(), {at.dict});
+  const Ref passed = Ref::made(PyLong_FromSsize_t(PyDict_GET_SIZE(at.dict) - PyList_GET_SIZE(items)));
+  if (view == kNoValue) return kNoValue;
+  const ValueId place = constant(passed.get());
+  return add({PlanStep::Kind::Call, Ref::borrow(walked_iterator_callable()), 0, {view, place}});
 }
 
 ValueId ValuePlanner::dict_view(PyObject* object) {

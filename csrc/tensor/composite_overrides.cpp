@@ -2,9 +2,9 @@
 //   max_pool1d   reads the input directly when no gradient is needed; max_pool1d_with_indices means the same;
 //   one_hot      checks the range of the classes even if their number is given;
 //   quantile, nanquantile   check values by aten::equal, and raise if they are not as they should be.
-// For fakes the first two are replaced by the same meaning in other operators, at the autograd key of the CPU, and below
-// it for tensors without autograd keys (inference mode). The checks of the others are taken to hold: the graph has the
-// call as the program wrote it, so they are made when it runs.
+// For fakes the first two are replaced by the same meaning in other operators, at the autograd key of the CPU, and
+// below it for tensors without autograd keys (inference mode). The checks of the others are taken to hold: the graph
+// has the call as the program wrote it, so they are made when it runs.
 #include "tensor/composite_overrides.h"
 
 #include <ATen/CPUFunctions.h>

@@ -2,7 +2,6 @@
 #pragma once
 #include <string_view>
 
-
 namespace minidynamo {
 
 // Registers them, once. Real tensors are computed by torch's own implementations, as before.

@@ -8,6 +8,7 @@
 #include "guard/constants.h"
 #include "python/bound_method.h"
 #include "python/dict_version.h"
+#include "python/iterators.h"
 #include "python/mapping_proxy.h"
 #include "python/named_item.h"
 #include "python/native_contents.h"
@@ -227,7 +228,15 @@ Ref enter_instance(Tracer& tracer, Source* source) {
                            base == known_types()->partial || base == known_types()->simple_namespace ||
                            PyFunction_Check(raw) || PyExceptionInstance_Check(raw) || PyWeakref_CheckRefExact(raw) ||
                            (base != Py_TYPE(raw) && !is_static);  // what C code keeps in it is not asked for
-  const bool is_made_of_parts = is_generic_alias_or_union(Py_TYPE(raw)) && guard_parts_of_alias(tracer, source);
+  // What a trace knows nothing of (a lock, an array) can only be passed on: which one it is does not matter.
+  const bool is_unknown = !is_instance && base == Py_TYPE(raw) && !base->tp_call && !base->tp_descr_get &&
+                          base != known_types()->thread_local_storage && !has_known_attributes(base);
+  if (is_unknown) return enter_opaque(tracer, source);
+  static constinit ImportedType float_format{"torch.finfo"}, integer_format{"torch.iinfo"};
+  const bool is_number_format = base == float_format || base == integer_format;
+  if (is_number_format) guard_part(tracer, source, "dtype", GuardKind::Constant);  // all that it tells follows from it
+  const bool is_made_of_parts =
+      is_number_format || (is_generic_alias_or_union(Py_TYPE(raw)) && guard_parts_of_alias(tracer, source));
   if (tracer.broken()) return nullptr;
   tracer.guards.add(source, is_instance || is_made_of_parts ? GuardKind::ExactType : GuardKind::Identity,
                     tracer.origin());
@@ -244,6 +253,25 @@ Ref enter_proxy(Tracer& tracer, Source* source) {
   Ref dict = load_part(tracer, source, Access::Proxied, nullptr, mapping);
   Ref proxy = dict ? proxy_over(tracer, dict.get()) : Ref();
   return proxy ? stands_for(tracer, source, std::move(proxy)) : Ref();
+}
+
+bool is_dict_view(PyTypeObject* type) noexcept {
+  return type == &PyDictKeys_Type || type == &PyDictValues_Type || type == &PyDictItems_Type ||
+         type == &PyODictKeys_Type || type == &PyODictValues_Type || type == &PyODictItems_Type;
+}
+
+// The same view of what stands for the dict.
+Ref enter_dict_view(Tracer& tracer, Source* source) {
+  PyObject* raw = source->value.get();
+  static PyObject* const mapping_name = interned("mapping");
+  tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+  Ref proxy = native_attribute(raw, mapping_name);
+  if (!proxy) return nullptr;
+  Source* held = tracer.guards.child(source, Access::Attribute, mapping_name, -1, proxy.get());
+  Ref dict = load_part(tracer, held, Access::Proxied, nullptr, proxied_mapping(proxy.get()));
+  if (!dict || !fill_if_stand_in(tracer, dict.get())) return nullptr;
+  if (tracer.world.is_opaque(dict.get()) || !PyDict_Check(dict.get())) return enter_opaque(tracer, source);
+  return stands_for(tracer, source, view_of_dict(dict.get(), Py_TYPE(raw)));
 }
 
 // Of an item that an iterator gives.
@@ -332,6 +360,7 @@ Ref enter(Tracer& tracer, Source* source) {
   }
   if (can_follow_iterator(raw)) return enter_iterator(tracer, source);
   if (type == &PyDictProxy_Type) return enter_proxy(tracer, source);
+  if (is_dict_view(type)) return enter_dict_view(tracer, source);
   return enter_instance(tracer, source);
 }
 

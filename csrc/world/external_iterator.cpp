@@ -11,7 +11,8 @@ namespace {
 struct OutsideIterator {
   PyObject_HEAD Tracer* tracer;
   Source* source;
-  PyObject* parts;  // of an enumerate or a zip: a tuple of the in-trace iterators that it asks; null: its source is asked
+  PyObject*
+      parts;  // of an enumerate or a zip: a tuple of the in-trace iterators that it asks; null: its source is asked
   PyObject* inner;  // of a zip: an in-trace one over these
   Py_ssize_t taken;
   Py_ssize_t taken_by_whole;  // of these, by an enumerate or zip that it is part of

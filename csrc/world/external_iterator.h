@@ -17,8 +17,8 @@ bool can_follow_iterator(PyObject* iterator);
 Ref parts_of_iterator(PyObject* iterator);
 // How many of these an enumerate or a zip asks for items.
 Py_ssize_t asked_parts(PyObject* iterator, PyObject* parts) noexcept;
-// The in-trace iterator for one; `parts` are the in-trace iterators that an enumerate or a zip asks, or null: items come
-// from the source, and enter the trace by `enter`, when they are asked for.
+// The in-trace iterator for one; `parts` are the in-trace iterators that an enumerate or a zip asks, or null: items
+// come from the source, and enter the trace by `enter`, when they are asked for.
 using EnterItem = Ref (*)(Tracer& tracer, Source* item);
 Ref make_external_iterator(Tracer& tracer, Source* source, Ref parts, EnterItem enter);
 // It moves only with an enumerate or zip from now on.
@@ -32,8 +32,8 @@ PyTypeObject* original_iterator_type(PyTypeObject* type) noexcept;
 // Python error: it has ended, or next() has to be called (`call_next`).
 Source* take_next_source(Tracer& tracer, PyObject* iterator, bool& call_next);
 // What a loop takes apart at once (`for i, layer in enumerate(layers)`): the parts of the next item, which have not
-// entered the trace yet, so that the number of a layer that nobody asks for is not guarded. None: it has ended, or there
-// is a Python error. False: the item has to be asked for as a whole.
+// entered the trace yet, so that the number of a layer that nobody asks for is not guarded. None: it has ended, or
+// there is a Python error. False: the item has to be asked for as a whole.
 struct ItemPart {
   Source* source;
   Ref object;  // where it has no source of its own

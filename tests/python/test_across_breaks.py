@@ -1,10 +1,13 @@
 """What is alive at a graph break goes on behind it: captured, and once, not once for each value that nobody asks for."""
 
+import collections
 import io
+import threading
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from typing import Any
 
+import numpy
 import pytest
 import torch
 
@@ -207,3 +210,97 @@ def test_a_recursion_with_breaks_shares_a_limit() -> None:
             x = torch.ones(2)
             torch.testing.assert_close(compiled(x, depth), down(x, depth))
     assert backend.graphs < 100
+
+
+ORDERED = collections.OrderedDict(a=1.0, b=2.0, c=3.0)
+
+
+def test_views_of_an_ordered_dict() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        own = collections.OrderedDict(d=4.0, e=5.0)
+        keys, values, items = ORDERED.keys(), own.values(), own.items()
+        x = x + 1
+        graph_break()
+        own["f"] = 6.0
+        is_right = isinstance(keys, type(ORDERED.keys())) and list(keys) == ["a", "b", "c"] and list(items)[2] == ("f", 6.0)
+        return x * sum(values) + is_right
+
+    assert graphs_of(f) == 2
+
+
+def test_views_of_a_dict() -> None:
+    given = {"a": 1.0, "b": 2.0}
+
+    def f(x: torch.Tensor, keys: Any, items: Any) -> torch.Tensor:
+        own = {"d": 4.0, "e": 5.0}
+        values = own.values()
+        x = x + 1
+        graph_break()
+        own["f"] = 6.0
+        is_right = list(keys) == ["a", "b"] and ("b", 2.0) in items and len(items) == 2
+        return x * sum(values) + is_right
+
+    assert graphs_of(f, given.keys(), given.items()) == 2
+
+
+@pytest.mark.parametrize("walk", [lambda d: d, lambda d: d.keys(), lambda d: d.values(), lambda d: d.items()])
+def test_a_walk_over_an_ordered_dict(walk: Callable[[Any], Any]) -> None:
+    def f(x: torch.Tensor, given: Any) -> torch.Tensor:
+        own = collections.OrderedDict(d=4.0, e=5.0)
+        said = []
+        for one in walk(given):
+            x = x + 1
+            for other in walk(own):
+                x = x * 2
+                graph_break()
+                said.append((one, other))
+        return x + len(str(said))
+
+    assert graphs_of(f, ORDERED) >= 2
+
+
+def test_an_ordered_dict_that_changes_under_a_walk() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        own = collections.OrderedDict(d=4.0, e=5.0)
+        try:
+            for key in own:
+                x = x + own[key]
+                graph_break()
+                own["f"] = 1.0
+        except RuntimeError as error:
+            x = x + len(str(error))
+        return x
+
+    graphs_of(f)
+
+
+def test_formats_of_numbers() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        real, whole = torch.finfo(x.dtype), torch.iinfo(torch.int8)
+        x = x + 1
+        graph_break()
+        return x.clamp(max=real.max, min=whole.min) + real.bits
+
+    assert graphs_of(f) == 2
+
+
+def test_arrays_and_locks_are_passed_on() -> None:
+    class Found:
+        pass
+
+    def f(x: torch.Tensor, make: Callable[[], Any]) -> tuple[torch.Tensor, Any]:
+        kept = make()
+        x = x + 1
+        graph_break()
+        x = x * 2
+        return x, kept
+
+    backend = Counted()
+    compiled = minidynamo.optimize(backend)(f)
+    for make in (lambda: numpy.ones(2), threading.Lock, Found):
+        make = minidynamo.disable(make)
+        backend.graphs = 0
+        for _ in range(4):
+            x, kept = compiled(torch.ones(2), make)
+            assert torch.equal(x, torch.full((2,), 4.0)) and type(kept) is type(make())
+        assert backend.graphs <= 3
