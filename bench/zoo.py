@@ -4,7 +4,7 @@ Models of transformers with random weights and small sizes, nothing fetched: enc
 mixtures of experts, training steps and `generate()`. Each runs in a fork of its own, first under minidynamo, then under
 torch.compile, backend `eager` for both, with the same inputs twice. Results are compared with eager. docs/zoo.md has the table.
 
-    python bench/zoo.py [--only 'NAME;NAME'] [--minidynamo-only] [--breaks] [--json FILE]
+    python bench/zoo.py [--only 'NAME;NAME'] [--minidynamo-only] [--breaks] [--json FILE] [--smoke]
 """
 
 import argparse
@@ -154,6 +154,7 @@ def main() -> None:
     parser.add_argument("--minidynamo-only", action="store_true")
     parser.add_argument("--breaks", action="store_true", help="list every break, with its reason and place")
     parser.add_argument("--json", default="")
+    parser.add_argument("--smoke", action="store_true", help="two models, to see that it still works")
     arguments = parser.parse_args()
 
     for package in ("torch._dynamo", "transformers"):  # once, for all forks
@@ -163,7 +164,8 @@ def main() -> None:
     print(f"{'':32} {'minidynamo: graphs of three calls, first, last, memory':48} torch.compile")
     results: dict[str, Any] = {}
     totals: collections.Counter[str] = collections.Counter()
-    for name in arguments.only.split(";") if arguments.only else CASES:
+    chosen = ["bert", "llama, generate"] if arguments.smoke else arguments.only.split(";") if arguments.only else list(CASES)
+    for name in chosen:
         results[name] = {"minidynamo": in_fork(name, "minidynamo")}
         if not arguments.minidynamo_only:
             results[name]["torch"] = in_fork(name, "torch")

@@ -299,6 +299,7 @@ add(
     },
     input_ids=tokens,
     decoder_input_ids=tokens,
+    attention_mask=ones(2, 12),  # made up only where nothing compiles
 )
 add(
     "mamba",
