@@ -46,9 +46,9 @@ class Graphs:
 
 
 def floats(result: Any) -> list[torch.Tensor]:
-    import transformers
+    from transformers.utils.generic import ModelOutput
 
-    if isinstance(result, transformers.utils.ModelOutput):
+    if isinstance(result, ModelOutput):
         result = list(result.values())
     return [leaf for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
 
@@ -71,7 +71,7 @@ def call(case: Case, compiled: Callable[..., Any] | None) -> Any:
     if case.gradients:
         assert isinstance(function, torch.nn.Module)
         function.zero_grad()
-        torch.stack([leaf.double().sum() for leaf in floats(result) if leaf.requires_grad]).sum().backward()
+        torch.autograd.backward([leaf.double().sum() for leaf in floats(result) if leaf.requires_grad])
         gradients = [parameter.grad for parameter in function.parameters() if parameter.grad is not None]
         return [floats(result), gradients]
     return result
@@ -142,7 +142,7 @@ def in_fork(name: str, front_end: str) -> dict[str, Any]:
 
 def text(found: dict[str, Any]) -> str:
     if "error" in found:
-        return found["error"][:60].replace("\n", " ")
+        return str(found["error"])[:60].replace("\n", " ")
     graphs = "+".join(str(count) for count in found["graphs"])
     wrong = "" if found["equal"] else "  DIFFERENT"
     return f"{graphs:9} {found['first']:6.2f} s {1000 * found['last']:7.1f} ms {found['memory']:5.0f} MiB{wrong}"

@@ -17,12 +17,12 @@ class Case:
     """Something to capture.
 
     Attributes:
-        function: a module or a function.
+        function: a module, a function, or a `Generation`.
         arguments: keyword arguments of a call, the same each time.
         gradients: whether a backward pass from the result belongs to it.
     """
 
-    function: Callable[..., Any]
+    function: Any
     arguments: dict[str, Any]
     gradients: bool = False
 
