@@ -309,6 +309,18 @@ PyObject* advance_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   Py_RETURN_NONE;
 }
 
+PyObject* walked_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2 || !PyLong_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "walked_iterator(iterable, count)");
+    return nullptr;
+  }
+  Ref made = Ref::steal(PyObject_GetIter(arguments[0]));
+  if (!made) return nullptr;
+  PyObject* const advanced[] = {made.get(), arguments[1]};
+  const Ref done = Ref::steal(advance_iterator(nullptr, advanced, 2));
+  return done ? made.release() : nullptr;
+}
+
 PyObject* placed_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   Py_ssize_t place[4];
   const bool is_view = count == 5 && (PyDictViewSet_Check(arguments[0]) || PyDictValues_Check(arguments[0]));
@@ -372,6 +384,7 @@ PyObject* make_set_like_callable() { return callable<make_set_like>("make_set_li
 PyObject* set_hashed_item_callable() { return callable<set_hashed_item>("set_hashed_item"); }
 PyObject* set_state_callable() { return callable<set_state>("set_state"); }
 PyObject* rebuild_generator_callable() { return callable<rebuild_generator>("rebuild_generator"); }
+PyObject* walked_iterator_callable() { return callable<walked_iterator>("walked_iterator"); }
 PyObject* advance_iterator_callable() { return callable<advance_iterator>("advance_iterator"); }
 PyObject* placed_iterator_callable() { return callable<placed_iterator>("placed_iterator"); }
 PyObject* placed_list_iterator_callable() { return callable<placed_list_iterator>("placed_list_iterator"); }

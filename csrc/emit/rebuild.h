@@ -27,6 +27,7 @@ PyObject* set_hashed_item_callable();  // (dict, key, value, hash)
 PyObject* set_state_callable();        // (object, state): object.__setstate__(state)
 // (resume function, args, started, name, qualname): if it has started, run up to where it was suspended
 PyObject* rebuild_generator_callable();
+PyObject* walked_iterator_callable();   // iter(view), which has given so many items
 PyObject* advance_iterator_callable();  // (iterator, count): drops that many items
 // (view of a dict, items behind, places beyond its end, size of the dict, steps before it), (list, index): an iterator
 // that stands there.

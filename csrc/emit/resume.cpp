@@ -250,13 +250,29 @@ class ResumeCode {
 struct ResumeKey {
   ResumePlace place;
   std::vector<bool> passed;
+  // The code of what it calls first. Only compared: if it is gone and another lies there, the two share a resume
+  // function, whose guards know what it calls.
+  const PyCodeObject* callee = nullptr;
   auto operator<=>(const ResumeKey&) const = default;
 };
+
+// A recursion calls itself from as many places as it is deep: from some number on, all its depths share one.
+constexpr size_t kMostCallees = 64;
 
 // Those of one original code object, which owns it.
 struct ResumeTable {
   PyCodeObject* original;
   std::map<ResumeKey, Ref> codes;
+
+  // The key to use for a callee: of its own, if it has one or there is room for one.
+  ResumeKey key(const ResumePlace& place, const std::vector<bool>& passed, const PyCodeObject* callee) const {
+    const ResumeKey shared{place, passed}, own{place, passed, callee};
+    if (!callee || codes.count(own)) return own;
+    const auto first = codes.lower_bound(shared);
+    size_t known = 0;
+    for (auto at = first; at != codes.end() && at->first.place == place && at->first.passed == passed; ++at) ++known;
+    return known < kMostCallees ? own : shared;
+  }
 };
 
 struct ResumeRegistry {
@@ -303,12 +319,12 @@ bool is_read_after(const PreparedCode& original, ResumePlace place, int32_t loca
                                          : original.liveness().after(place.instruction, local);
 }
 
-const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place,
-                                      const std::vector<bool>& passed) {
+const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed,
+                                      const ResumeFunction* callee) {
   ResumeTable* table = table_of(original.code());
   if (!table) return nullptr;
-  if (const Ref& known = table->codes[{place, passed}])
-    return find_resume_function(reinterpret_cast<PyCodeObject*>(known.get()));
+  const ResumeKey key = table->key(place, passed, callee ? callee->code : nullptr);
+  if (const Ref& known = table->codes[key]) return find_resume_function(reinterpret_cast<PyCodeObject*>(known.get()));
   auto made = std::make_unique<ResumeFunction>();
   made->original = Ref::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(original.code()), nullptr));
   made->place = place;
@@ -320,7 +336,7 @@ const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace 
   // Making it allocates, so another thread may have come first, or a reset: what the table holds now is what counts.
   table = table_of(original.code());
   if (!table) return nullptr;
-  Ref& known = table->codes[{place, passed}];
+  Ref& known = table->codes[key];
   if (known) return find_resume_function(reinterpret_cast<PyCodeObject*>(known.get()));
   note_prologue(made->code, made->prologue);
   if (!own_slot().set(made->code, made.get())) return nullptr;

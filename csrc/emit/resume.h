@@ -1,5 +1,7 @@
 // Resume functions: an original code object entered in its middle, with its locals, value stack and handled exception
-// given as arguments. One per place and set of bound locals, shared by all cache entries that end there.
+// given as arguments. One per place and set of bound locals, shared by all cache entries that end there. One that
+// stands in a call also differs by what it calls: the rest of a program from one place in a callee has little in common
+// with the rest from another, and the two are not to take up each other's share of the recompile limit.
 //
 // The code is the original's behind a prologue that restores the stack and jumps to the place. Of locals that
 // cannot be read any more only those are passed that keep alive what was there before. Cells are passed as cell
@@ -75,8 +77,9 @@ bool is_read_after(const PreparedCode& original, ResumePlace place, int32_t loca
 
 // The resume function of `original` at a place, made if there is none: a code object, of which residual code makes a
 // function with the globals of the frame that goes on. `passed` tells of each local of the original whether it is to be
-// a parameter. Null with a Python error set on failure.
-const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed);
+// a parameter; `callee` is what one in a call calls first. Null with a Python error set on failure.
+const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed,
+                                      const ResumeFunction* callee = nullptr);
 
 // Of a resume function's code object; null if it is something else.
 const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept;

@@ -148,6 +148,20 @@ Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   return tracer.give_up(BreakReason::ClassDefinition, "a class from before the call is changed");
 }
 
+// A trace cannot apply such a function, so what it would do backwards is not looked at. (The number that torch gives
+// each is not taken: it tells them apart, and no other gets it.)
+Ref autograd_function_class(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const backward_name = interned("_backward_cls");
+  auto* made = arguments.values.empty() ? nullptr : arguments.values[0].get();
+  if (!made || !tracer.classes.has(made))
+    return tracer.give_up(BreakReason::ClassDefinition, "a class from before the call is changed");
+  Ref unknown = Ref::made(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  tracer.kept_for_identity.push_back(unknown);
+  tracer.world.make_opaque(unknown.get());
+  if (PyType_Type.tp_setattro(made, backward_name, unknown.get()) < 0) return nullptr;
+  return Ref::none();
+}
+
 Ref initialize_own(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty() && tracer.world.source_of(arguments.values[0].get()))
     return tracer.give_up(BreakReason::OutsideWrite, "an object from before the call is initialized again");

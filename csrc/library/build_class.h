@@ -12,5 +12,7 @@ Ref native_new(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 // The __init__ of a C class whose objects never change otherwise.
 Ref initialize_own(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+// What makes a class of an autograd.Function, besides type.__new__: a class for its backward pass.
+Ref autograd_function_class(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
 }  // namespace minidynamo::special

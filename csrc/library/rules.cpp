@@ -20,6 +20,7 @@
 #include "library/tensor_methods.h"
 #include "library/user_rules.h"
 #include "model/arguments.h"
+#include "model/function.h"
 #include "model/native_call.h"
 #include "model/rule.h"
 #include "model/tensor_call.h"
@@ -284,8 +285,12 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       return call_natively(tracer, callable, arguments);
     case Rule::Kind::Operator:
       return call_operator(tracer, callable, arguments);
-    case Rule::Kind::TensorFunction:
     case Rule::Kind::Leaf:
+      // What is given objects of its own (a distance as a module, options) is made of what it does.
+      if (PyFunction_Check(callable) && !can_stand_in_graph(arguments))
+        return call_function(tracer, callable, arguments);
+      return record_call(tracer, NodeKind::CallFunction, callable, arguments);
+    case Rule::Kind::TensorFunction:
       return record_call(tracer, NodeKind::CallFunction, callable, arguments);
     case Rule::Kind::TensorMethod: {
       static PyObject* const name_name = interned("__name__");

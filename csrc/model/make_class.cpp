@@ -9,6 +9,7 @@
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "world/class_lookup.h"
+#include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/scope.h"
 #include "world/types.h"
@@ -17,8 +18,11 @@ namespace minidynamo {
 namespace {
 
 bool is_understood(PyTypeObject* base) noexcept {
+  static constinit ImportedType autograd_function{
+      "torch._C._FunctionBase"};  // nothing happens where it is derived from
   PyTypeObject* native = native_base(base);
-  return native == &PyBaseObject_Type || native == &PyType_Type || is_plain_builtin_type(native);
+  return native == &PyBaseObject_Type || native == &PyType_Type || native == autograd_function ||
+         is_plain_builtin_type(native);
 }
 
 // What type.__new__ will ask bases and members for. False: a break, or an error.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <unordered_set>
 
+#include "graph/constant.h"
 #include "model/arguments.h"
 #include "model/descriptor.h"
 #include "model/native_call.h"
@@ -299,6 +300,18 @@ bool replace_read_tensors(Tracer& tracer, PyObject* target, std::vector<Ref>& va
 }
 
 }  // namespace
+
+bool can_stand_in_graph(const Arguments& arguments) {
+  return std::ranges::all_of(arguments.values, [](const Ref& value) {
+    PyObject* object = value.get();
+    if (is_plain_scalar(object) || is_tensor(object) || PyTuple_Check(object) || PyList_Check(object) ||
+        PyDict_Check(object) || PySlice_Check(object))
+      return true;
+    const bool can_stand = static_cast<bool>(as_constant(object));
+    clear_error();
+    return can_stand;
+  });
+}
 
 Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   flush_operator_reports();

@@ -18,6 +18,8 @@ bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Argument
 
 bool has_fake(PyObject* object);  // a fake, or a tuple, list, dict or slice with one
 bool has_fake(const Arguments& arguments);
+// Whether a node can be given these; what is in containers is seen when it is.
+bool can_stand_in_graph(const Arguments& arguments);
 
 // Executes target(*args, **kwargs) natively on fakes and records it as one node; what returns no tensor and changes
 // nothing is a constant and leaves no node. For CallMethod, target is the method's

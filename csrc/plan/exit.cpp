@@ -231,12 +231,13 @@ class BreakPlanner {
   bool continuation(ResumePlace place, size_t last, const std::vector<SlotKind>& stack, int32_t from, Continuation& way,
                     const ExceptionRegion* region = nullptr) {
     std::vector<Argument> inner;  // what the frame outside passes on
+    const ResumeFunction* callee = nullptr;
     for (size_t i = last + 1; i-- > 0;) {
       const bool is_last = i == last;
       ResumePlace at = is_last ? place : ResumePlace{ResumePlace::Kind::InCall, places_[i].instruction};
       at.is_callee = i > 0;
       const std::vector<SlotKind>& slots = is_last ? stack : layout(places_[i]).before(places_[i].instruction);
-      const ResumeFunction* resume = resume_at(i, at);
+      const ResumeFunction* resume = resume_at(i, at, callee);
       if (!resume) return refuse("a resume function cannot be made");
       std::vector<Argument> arguments;
       uint32_t result = 0;
@@ -260,6 +261,7 @@ class BreakPlanner {
           argument.kind = Argument::Kind::Match;
         arguments.push_back(std::move(argument));
       }
+      callee = resume;
       if (i == 0) {
         way.function = new_function(i, *resume);
         way.arguments = std::move(arguments);
@@ -304,9 +306,10 @@ class BreakPlanner {
     return {resume.name, Ref::borrow(reinterpret_cast<PyObject*>(resume.code)), frames_[i]->globals};
   }
 
-  const ResumeFunction* resume_at(size_t i, ResumePlace place) {
+  const ResumeFunction* resume_at(size_t i, ResumePlace place, const ResumeFunction* callee) {
     const OriginalPosition& at = places_[i];
-    const ResumeFunction* resume = resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place));
+    const ResumeFunction* resume =
+        resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place), callee);
     clear_error();
     return resume;
   }

@@ -23,6 +23,9 @@ namespace {
 Ref view_method(PyTypeObject* type) {
   if (type == &PyDictKeys_Type || type == &PyDictIterKey_Type) return import_object("builtins.dict.keys");
   if (type == &PyDictValues_Type || type == &PyDictIterValue_Type) return import_object("builtins.dict.values");
+  if (type == &PyODictKeys_Type) return import_object("collections.OrderedDict.keys");
+  if (type == &PyODictValues_Type) return import_object("collections.OrderedDict.values");
+  if (type == &PyODictItems_Type) return import_object("collections.OrderedDict.items");
   return import_object("builtins.dict.items");
 }
 
@@ -74,6 +77,13 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
       return call(callable, {kept(Ref::made(PyBytes_FromObject(object)))});
     case Leaves::DictView:
       return dict_view(object);
+    case Leaves::NumberFormat: {
+      static constinit Imported torch{"torch"};
+      const Ref name = Ref::made(PyObject_GetAttrString(object, "dtype"));
+      return call(callable, {kept(Ref::made(PyObject_GetAttr(torch, name.get())))});
+    }
+    case Leaves::OrderedDictIterator:
+      return ordered_dict_iterator(object);
     case Leaves::Proxy:
       return call(callable, {proxied_mapping(object)});
     case Leaves::Cell:
@@ -428,6 +438,31 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
   for (const Py_ssize_t number : {at.passed, at.beyond, at.size, at.left})
     operands.push_back(constant(Ref::made(PyLong_FromSsize_t(number)).get()));
   return add({PlanStep::Kind::Call, Ref::borrow(placed_iterator_callable()), 0, std::move(operands)});
+}
+
+// Walked to where it stands, over the dict as it was before the call or as the residual code makes it.
+ValueId ValuePlanner::ordered_dict_iterator(PyObject* object) {
+  const OrderedDictIteration at = look_at_ordered_dict_iterator(object);
+  if (!at.dict) return reduced(object);  // it has ended
+  StandIn* stand_in = tracer_.world.stand_in(at.dict);
+  if (!at.is_forward || (stand_in && stand_in->filled && tracer_.world.is_changed(*stand_in)))
+    return refuse("an iterator over an OrderedDict that changed, or backwards, leaves the trace");
+  Ref rest = Ref::steal(PyObject_CallMethod(object, "__reduce__", nullptr));
+  PyObject* arguments = rest && PyTuple_Check(rest.get()) && PyTuple_GET_SIZE(rest.get()) == 2
+                            ? PyTuple_GET_ITEM(rest.get(), 1)
+                            : nullptr;
+  PyObject* items = arguments && PyTuple_Check(arguments) && PyTuple_GET_SIZE(arguments) == 1
+                        ? PyTuple_GET_ITEM(arguments, 0)
+                        : nullptr;
+  if (!items || !PyList_Check(items)) {  // the dict has changed under it
+    clear_error();
+    return refuse("an iterator over an OrderedDict that changed leaves the trace");
+  }
+  const ValueId view = call(view_method(at.view).get(), {at.dict});
+  const Ref passed = Ref::made(PyLong_FromSsize_t(PyDict_GET_SIZE(at.dict) - PyList_GET_SIZE(items)));
+  if (view == kNoValue) return kNoValue;
+  const ValueId place = constant(passed.get());
+  return add({PlanStep::Kind::Call, Ref::borrow(walked_iterator_callable()), 0, {view, place}});
 }
 
 ValueId ValuePlanner::dict_view(PyObject* object) {

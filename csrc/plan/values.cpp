@@ -162,6 +162,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (was_handled_before(object)) return call(handled, {});
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object)) return constant(object);
+  if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {
     if (has_own_attributes(object)) to_fill_.push_back(object);
     return output(object);

@@ -131,6 +131,7 @@ class ValuePlanner {
   ValueId reduced(PyObject* object);
   ValueId dict_iterator(PyObject* object);
   ValueId list_iterator(PyObject* object);
+  ValueId ordered_dict_iterator(PyObject* object);
   ValueId dict_view(PyObject* object);
   ValueId generator(PyObject* object);
 };

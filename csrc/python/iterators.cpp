@@ -11,7 +11,7 @@
 namespace minidynamo {
 namespace {
 
-// CPython keeps these to itself (Objects/listobject.c, tupleobject.c, rangeobject.c).
+// CPython keeps these to itself (Objects/listobject.c, tupleobject.c, rangeobject.c, odictobject.c).
 static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000, "check the layout of iterators");
 struct SequenceIterator {
   PyObject_HEAD Py_ssize_t index;
@@ -28,7 +28,22 @@ struct DictIterator {
   Py_ssize_t left;
 };
 
+struct OrderedDictIterator {
+  PyObject_HEAD int kind;  // 1: backwards; 2: gives keys; 4: values
+  PyObject* dict;
+};
+
 }  // namespace
+
+OrderedDictIteration look_at_ordered_dict_iterator(PyObject* iterator) noexcept {
+  const auto* over = reinterpret_cast<OrderedDictIterator*>(iterator);
+  PyTypeObject* const views[] = {&PyODictKeys_Type, &PyODictValues_Type, &PyODictItems_Type};
+  const int gives = over->kind >> 1;
+  if (gives < 1 || gives > 3) return {};
+  return {over->dict, views[gives - 1], (over->kind & 1) == 0};
+}
+
+Ref view_of_dict(PyObject* dict, PyTypeObject* view) { return Ref::made(_PyDictView_New(dict, view)); }
 
 Py_ssize_t places_in_dict(PyObject* dict) noexcept {
   const auto* object = reinterpret_cast<PyDictObject*>(dict);

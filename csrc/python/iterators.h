@@ -15,6 +15,8 @@ struct DictWalk {
 Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk = nullptr) noexcept;
 // The places that an iterator over a dict goes through, those of deleted items among them.
 Py_ssize_t places_in_dict(PyObject* dict) noexcept;
+// A view of the type (dict's keys, values or items, OrderedDict's) of a dict.
+Ref view_of_dict(PyObject* dict, PyTypeObject* view);
 // Where an iterator over a dict stands.
 struct DictIteration {
   PyObject* dict = nullptr;  // null if it is exhausted
@@ -31,6 +33,14 @@ bool is_beyond_size(PyObject* dict_iterator, Py_ssize_t ahead) noexcept;
 DictIteration look_at_dict_iterator(PyObject* iterator) noexcept;
 // A new iterator over a dict of equal items put there.
 void place_dict_iterator(PyObject* iterator, const DictIteration& at) noexcept;
+
+// What an iterator over an OrderedDict walks over, and by which of its views.
+struct OrderedDictIteration {
+  PyObject* dict = nullptr;  // null if it is exhausted
+  PyTypeObject* view = nullptr;
+  bool is_forward = true;
+};
+OrderedDictIteration look_at_ordered_dict_iterator(PyObject* iterator) noexcept;
 
 // Where a forward iterator over a list stands, which may be behind the list's end; a new one put there. (__setstate__
 // does not go behind the end, though the list may grow.)

@@ -1,17 +1,22 @@
 // Composite operators are taken apart by torch above the Fake key, on the assumption that a CPU tensor has data:
 //   max_pool1d   reads the input directly when no gradient is needed; max_pool1d_with_indices means the same;
-//   one_hot      checks the range of the classes even if their number is given.
-// For fakes they are replaced by the same meaning in other operators, at the autograd key of the CPU, and below it for
-// tensors without autograd keys (inference mode).
+//   one_hot      checks the range of the classes even if their number is given;
+//   quantile, nanquantile   check values by aten::equal, and raise if they are not as they should be.
+// For fakes the first two are replaced by the same meaning in other operators, at the autograd key of the CPU, and
+// below it for tensors without autograd keys (inference mode). The checks of the others are taken to hold: the graph
+// has the call as the program wrote it, so they are made when it runs.
 #include "tensor/composite_overrides.h"
 
 #include <ATen/CPUFunctions.h>
 #include <ATen/CompositeImplicitAutogradFunctions.h>
 
+#include "python/scoped_value.h"
 #include "tensor/fake_tensor.h"
 
 namespace minidynamo {
 namespace {
+
+thread_local bool checking = false;  // one of those runs that check values by aten::equal
 
 at::Tensor max_pool1d(const at::Tensor& self, at::IntArrayRef kernel_size, at::IntArrayRef stride,
                       at::IntArrayRef padding, at::IntArrayRef dilation, bool ceil_mode) {
@@ -31,7 +36,33 @@ at::Tensor one_hot(const at::Tensor& self, int64_t num_classes) {
   return at::eq(self.unsqueeze(-1), at::arange(num_classes, self.options())).to(c10::kLong);
 }
 
+at::Tensor quantile(const at::Tensor& self, const at::Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                    c10::string_view interpolation) {
+  const ScopedValue<bool> checks{checking, is_fake_tensor(self)};
+  return at::compositeimplicitautograd::quantile(self, q, dim, keepdim, interpolation);
+}
+
+at::Tensor quantile_of_number(const at::Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
+                              c10::string_view interpolation) {
+  const ScopedValue<bool> checks{checking, is_fake_tensor(self)};
+  return at::compositeimplicitautograd::quantile(self, q, dim, keepdim, interpolation);
+}
+
+at::Tensor nanquantile_of_number(const at::Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
+                                 c10::string_view interpolation) {
+  const ScopedValue<bool> checks{checking, is_fake_tensor(self)};
+  return at::compositeimplicitautograd::nanquantile(self, q, dim, keepdim, interpolation);
+}
+
+at::Tensor nanquantile(const at::Tensor& self, const at::Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                       c10::string_view interpolation) {
+  const ScopedValue<bool> checks{checking, is_fake_tensor(self)};
+  return at::compositeimplicitautograd::nanquantile(self, q, dim, keepdim, interpolation);
+}
+
 }  // namespace
+
+bool checks_a_value(std::string_view operator_name) noexcept { return checking && operator_name == "aten::equal"; }
 
 void install_composite_overrides() {
   static const bool installed = [] {
@@ -40,6 +71,10 @@ void install_composite_overrides() {
       auto* library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
       library->impl("max_pool1d", &max_pool1d);
       library->impl("one_hot", &one_hot);
+      library->impl("quantile", &quantile);
+      library->impl("nanquantile", &nanquantile);
+      library->impl("quantile.scalar", &quantile_of_number);
+      library->impl("nanquantile.scalar", &nanquantile_of_number);
     }
     return true;
   }();

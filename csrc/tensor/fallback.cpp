@@ -153,6 +153,11 @@ class Call {
     if (info_.rule == OperatorRule::DynamicBackwardIfMaskIndex && any_fake_ && has_gradient_of_mask())
       refuse(FakeProblem::Data,
              c10::str("the shape of the gradient of ", info_.name, " depends on the data of a mask"));
+    if (info_.dynamic_output && checks_a_value(info_.name)) {
+      torch::jit::drop(*stack_, info_.argument_count);
+      stack_->push_back(true);
+      return;
+    }
     std::optional<KnownCall> known = values_of_arguments();
     if (info_.dynamic_output && depends_on_data()) {
       if (!any_fake_ && !any_unknown_real_) return run_for_real();

@@ -356,7 +356,24 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::FOR_ITER: {
         Source* untouched = nullptr;
         bool call_next = true;
-        if (is_outside_iterator(frame.top().get())) untouched = take_next_source(tracer, frame.top().get(), call_next);
+        const bool is_outside = is_outside_iterator(frame.top().get());
+        const Instruction& next = (&now)[1];
+        std::vector<ItemPart> parts;
+        if (is_outside && next.op == Op::UNPACK_SEQUENCE &&
+            take_next_parts(tracer, frame.top().get(), next.arg, parts)) {
+          call_next = false;
+        } else if (is_outside) {
+          untouched = take_next_source(tracer, frame.top().get(), call_next);
+        }
+        if (!parts.empty()) {
+          for (; !parts.empty(); parts.pop_back()) {
+            ItemPart& part = parts.back();
+            if (part.source) frame.untouched_stack.push_back({frame.stack_top, -1, part.source});
+            frame.push(part.source ? part.source->value : std::move(part.object));
+          }
+          ++frame.instruction;  // UNPACK_SEQUENCE is done
+          break;
+        }
         if (untouched) {
           frame.untouched_stack.push_back({frame.stack_top, -1, untouched});
           frame.push(untouched->value);

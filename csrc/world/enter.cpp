@@ -8,6 +8,7 @@
 #include "guard/constants.h"
 #include "python/bound_method.h"
 #include "python/dict_version.h"
+#include "python/iterators.h"
 #include "python/mapping_proxy.h"
 #include "python/named_item.h"
 #include "python/native_contents.h"
@@ -204,6 +205,33 @@ Ref enter_itself(Tracer& tracer, Source* source, GuardKind kind) {
   return source->value;
 }
 
+// list[int], int | str: made anew wherever they are written, so known by what they are made of. False: by identity.
+bool guard_parts_of_alias(Tracer& tracer, Source* source) {
+  for (const char* name : {"__origin__", "__args__"}) {
+    Ref key = Ref::made(PyUnicode_InternFromString(name));
+    Ref part = native_attribute(source->value.get(), key.get());
+    if (!part) clear_error();  // a union has no origin
+    if (!part) continue;
+    Ref entered = load_part(tracer, source, Access::Attribute, key.get(), part.get());
+    if (!entered.is(part.get())) return false;
+  }
+  return true;
+}
+
+Ref enter_alias(Tracer& tracer, Source* source) {
+  const bool is_of_parts = guard_parts_of_alias(tracer, source);
+  if (tracer.broken()) return nullptr;
+  enter_itself(tracer, source, is_of_parts ? GuardKind::ExactType : GuardKind::Identity);
+  pin_parts(tracer, source->value.get());
+  return source->value;
+}
+
+// torch.finfo and torch.iinfo: all that they tell follows from this.
+Ref enter_number_format(Tracer& tracer, Source* source) {
+  guard_part(tracer, source, "dtype", GuardKind::Constant);
+  return enter_itself(tracer, source, GuardKind::ExactType);
+}
+
 // A bound method kept somewhere: made anew from its parts.
 Ref enter_method(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
@@ -236,6 +264,20 @@ Ref enter_proxy(Tracer& tracer, Source* source) {
   return proxy ? stands_for(tracer, source, std::move(proxy)) : Ref();
 }
 
+// The same view of what stands for the dict.
+Ref enter_dict_view(Tracer& tracer, Source* source) {
+  PyObject* raw = source->value.get();
+  static PyObject* const mapping_name = interned("mapping");
+  tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+  Ref proxy = native_attribute(raw, mapping_name);
+  if (!proxy) return nullptr;
+  Source* held = tracer.guards.child(source, Access::Attribute, mapping_name, -1, proxy.get());
+  Ref dict = load_part(tracer, held, Access::Proxied, nullptr, proxied_mapping(proxy.get()));
+  if (!dict || !fill_if_stand_in(tracer, dict.get())) return nullptr;
+  if (tracer.world.is_opaque(dict.get()) || !PyDict_Check(dict.get())) return enter_opaque(tracer, source);
+  return stands_for(tracer, source, view_of_dict(dict.get(), Py_TYPE(raw)));
+}
+
 // Of an item that an iterator gives.
 Ref enter_filled(Tracer& tracer, Source* source) {
   Ref entered = enter(tracer, source);
@@ -252,16 +294,16 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
     return object ? stands_for(tracer, source, std::move(object)) : Ref();
   }
   PyObject* arguments = PyTuple_GET_ITEM(parts.get(), 1);
-  Ref entered = Ref::made(PyTuple_New(PyTuple_GET_SIZE(arguments)));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
+  const Py_ssize_t asked = asked_parts(raw, arguments);
+  Ref entered = Ref::made(PyTuple_New(asked));
+  for (Py_ssize_t i = 0; i < asked; ++i) {
     Ref item = load_part(tracer, source, Access::IteratorPart, nullptr, PyTuple_GET_ITEM(arguments, i),
                          static_cast<int32_t>(i));
     if (!item) return nullptr;
     if (is_outside_iterator(item.get())) becomes_part(item.get());
     PyTuple_SET_ITEM(entered.get(), i, item.release());
   }
-  Ref inner = Ref::steal(PyObject_Call(PyTuple_GET_ITEM(parts.get(), 0), entered.get(), nullptr));
-  Ref object = inner ? make_external_iterator(tracer, source, std::move(inner), enter_filled) : Ref();
+  Ref object = make_external_iterator(tracer, source, std::move(entered), enter_filled);
   return object ? stands_for(tracer, source, std::move(object)) : Ref();
 }
 
@@ -322,9 +364,11 @@ Ref enter(Tracer& tracer, Source* source) {
       return enter_itself(tracer, source, GuardKind::Identity);
     case Enters::Alias:
       if (has_unknown_special_method(type)) return enter_opaque(tracer, source);
-      enter_itself(tracer, source, GuardKind::Identity);
-      pin_parts(tracer, raw);
-      return Ref::borrow(raw);
+      return enter_alias(tracer, source);
+    case Enters::NumberFormat:
+      return enter_number_format(tracer, source);
+    case Enters::View:
+      return enter_dict_view(tracer, source);
     case Enters::Identity:
       if (has_unknown_special_method(type)) return enter_opaque(tracer, source);
       return enter_itself(tracer, source, GuardKind::Identity);

@@ -2,6 +2,7 @@
 
 #include "python/cached.h"
 #include "python/iterators.h"
+#include "python/nesting.h"
 #include "python/out_of_memory.h"
 
 namespace minidynamo {
@@ -10,7 +11,9 @@ namespace {
 struct OutsideIterator {
   PyObject_HEAD Tracer* tracer;
   Source* source;
-  PyObject* inner;  // an in-trace enumerate or zip over other outside iterators; null: items come from the source
+  PyObject*
+      parts;  // of an enumerate or a zip: a tuple of the in-trace iterators that it asks; null: its source is asked
+  PyObject* inner;  // of a zip: an in-trace one over these
   Py_ssize_t taken;
   Py_ssize_t taken_by_whole;  // of these, by an enumerate or zip that it is part of
   DictWalk walk;              // for the items taken so far, where they come from a dict
@@ -29,6 +32,41 @@ void note_advance(Tracer& tracer, OutsideIterator* iterator) {
   tracer.effects.advance(reinterpret_cast<PyObject*>(iterator));
 }
 
+bool is_enumerate(PyObject* iterator) noexcept { return Py_IS_TYPE(iterator, &PyEnum_Type); }
+
+PyObject* raw_of(const OutsideIterator* iterator) noexcept { return iterator->source->value.get(); }
+
+// Where an enumerate has counted to: what it stands at is guarded where the program asks for the number.
+Source* count_source(Tracer& tracer, const OutsideIterator* iterator) {
+  constexpr int32_t kCount = 1;
+  Ref parts = parts_of_iterator(raw_of(iterator));
+  return parts ? tracer.guards.child(iterator->source, Access::IteratorPart, nullptr, kCount,
+                                     PyTuple_GET_ITEM(PyTuple_GET_ITEM(parts.get(), 1), kCount))
+               : nullptr;
+}
+
+Ref number_of_next(Tracer& tracer, const OutsideIterator* iterator) {
+  Source* count = count_source(tracer, iterator);
+  Ref first = count ? iterator->enter(tracer, count) : Ref();
+  Ref passed = Ref::made(PyLong_FromSsize_t(iterator->taken));
+  return first ? Ref::steal(PyNumber_Add(first.get(), passed.get())) : Ref();
+}
+
+// The next item of a part, on behalf of the whole.
+Ref next_of_part(PyObject* part) {
+  ++wholes_at_work;
+  Ref item = Ref::steal(Py_TYPE(part)->tp_iternext(part));
+  --wholes_at_work;
+  return item;
+}
+
+Ref next_of_whole(Tracer& tracer, OutsideIterator* iterator) {
+  if (!is_enumerate(raw_of(iterator))) return next_of_part(iterator->inner);
+  Ref item = next_of_part(PyTuple_GET_ITEM(iterator->parts, 0));
+  Ref number = item ? number_of_next(tracer, iterator) : Ref();
+  return number ? Ref::made(PyTuple_Pack(2, number.get(), item.get())) : Ref();
+}
+
 PyObject* iterator_next(PyObject* self) {
   OutsideIterator* iterator = as_iterator(self);
   Tracer* tracer = Tracer::current();
@@ -40,9 +78,7 @@ PyObject* iterator_next(PyObject* self) {
   bool call_next = false;
   if (Source* item = take_next_source(*tracer, self, call_next)) return iterator->enter(*tracer, item).release();
   if (!call_next || iterator->ended) return nullptr;
-  ++wholes_at_work;
-  Ref item = Ref::steal(Py_TYPE(iterator->inner)->tp_iternext(iterator->inner));
-  --wholes_at_work;
+  Ref item = next_of_whole(*tracer, iterator);
   if (!item && PyErr_Occurred()) {
     if (tracer->broken() || !PyErr_ExceptionMatches(PyExc_StopIteration)) return nullptr;
     clear_error();
@@ -54,6 +90,7 @@ PyObject* iterator_next(PyObject* self) {
 
 void iterator_dealloc(PyObject* self) {
   Py_CLEAR(as_iterator(self)->inner);
+  Py_CLEAR(as_iterator(self)->parts);
   PyObject_Free(self);
 }
 
@@ -94,8 +131,6 @@ PyTypeObject* type_for(PyTypeObject* original) noexcept {
   return nullptr;
 }
 
-bool is_enumerate(PyObject* iterator) noexcept { return Py_IS_TYPE(iterator, &PyEnum_Type); }
-
 }  // namespace
 
 Ref parts_of_iterator(PyObject* iterator) {
@@ -105,13 +140,19 @@ Ref parts_of_iterator(PyObject* iterator) {
   return parts && PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) == 2 ? parts : Ref();
 }
 
-Ref make_external_iterator(Tracer& tracer, Source* source, Ref inner, EnterItem enter) {
+Ref make_external_iterator(Tracer& tracer, Source* source, Ref parts, EnterItem enter) {
+  Ref inner;
+  if (parts && !is_enumerate(source->value.get())) {
+    inner = Ref::steal(PyObject_Call(reinterpret_cast<PyObject*>(&PyZip_Type), parts.get(), nullptr));
+    if (!inner) return nullptr;
+  }
   PyTypeObject* type = type_for(Py_TYPE(source->value.get()));
   if (!type) return nullptr;
   Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(OutsideIterator, type)));
   OutsideIterator* made = as_iterator(object.get());
   made->tracer = &tracer;
   made->source = source;
+  made->parts = parts.release();
   made->inner = inner.release();
   made->taken = made->taken_by_whole = 0;
   made->walk = {};
@@ -122,15 +163,19 @@ Ref make_external_iterator(Tracer& tracer, Source* source, Ref inner, EnterItem 
 
 void becomes_part(PyObject* iterator) noexcept { as_iterator(iterator)->is_part = true; }
 
+Py_ssize_t asked_parts(PyObject* iterator, PyObject* parts) noexcept {
+  return is_enumerate(iterator) ? 1 : PyTuple_GET_SIZE(parts);
+}
+
 bool can_follow_iterator(PyObject* iterator) {
   if (is_dict_iterator(Py_TYPE(iterator))) return !is_stale_dict_iterator(iterator);
   if (can_peek(Py_TYPE(iterator))) return true;
   Ref parts = parts_of_iterator(iterator);
-  if (!parts) return false;
+  NestingLevel level;
+  if (!parts || level.is_too_deep()) return false;
   PyObject* inner = PyTuple_GET_ITEM(parts.get(), 1);
-  const Py_ssize_t count = is_enumerate(iterator) ? 1 : PyTuple_GET_SIZE(inner);
-  for (Py_ssize_t i = 0; i < count; ++i)
-    if (!can_peek(Py_TYPE(PyTuple_GET_ITEM(inner, i)))) return false;
+  for (Py_ssize_t i = 0; i < asked_parts(iterator, inner); ++i)
+    if (!can_follow_iterator(PyTuple_GET_ITEM(inner, i))) return false;
   return true;
 }
 
@@ -148,7 +193,7 @@ PyTypeObject* original_iterator_type(PyTypeObject* type) noexcept {
 
 Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
   OutsideIterator* iterator = as_iterator(object);
-  call_next = iterator->inner != nullptr;
+  call_next = iterator->parts != nullptr;
   if (call_next || iterator->ended) return nullptr;
   PyObject* raw = iterator->source->value.get();
   if (PyObject* container = iterated_container(raw)) {
@@ -176,6 +221,51 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
   iterator->ended = true;
   tracer.guards.add_missing(iterator->source, Access::Upcoming, nullptr, ahead, tracer.origin());
   return nullptr;
+}
+
+bool take_next_parts(Tracer& tracer, PyObject* object, int32_t count, std::vector<ItemPart>& parts) {
+  OutsideIterator* iterator = as_iterator(object);
+  PyObject* raw = raw_of(iterator);
+  if (iterator->ended) return false;
+  if (Py_IS_TYPE(raw, &PyDictIterItem_Type)) {
+    if (count != 2) return false;
+    bool call_next = false;
+    Source* item = take_next_source(tracer, object, call_next);
+    for (int32_t i = 0; item && i < 2; ++i)
+      parts.push_back(
+          {tracer.guards.child(item, Access::Index, nullptr, i, PyTuple_GET_ITEM(item->value.get(), i)), nullptr});
+    return true;
+  }
+  const Py_ssize_t asked = iterator->parts ? PyTuple_GET_SIZE(iterator->parts) : 0;
+  if (asked == 0 || count != (is_enumerate(raw) ? 2 : asked)) return false;
+  if (is_enumerate(raw)) {
+    // Behind the first the number is that of the first and some more, which is known where that is.
+    Source* number = iterator->taken == 0 ? count_source(tracer, iterator) : nullptr;
+    Ref known = number ? Ref() : number_of_next(tracer, iterator);
+    if (!number && !known) return true;
+    parts.push_back({number, std::move(known)});
+  }
+  for (Py_ssize_t i = 0; i < asked; ++i) {
+    PyObject* part = PyTuple_GET_ITEM(iterator->parts, i);
+    bool call_next = !is_outside_iterator(part);
+    ++wholes_at_work;
+    Source* source = call_next ? nullptr : take_next_source(tracer, part, call_next);
+    --wholes_at_work;
+    Ref item = !source && call_next && !tracer.broken() ? next_of_part(part) : Ref();
+    if (!source && !item) {
+      parts.clear();
+      break;
+    }
+    parts.push_back({source, std::move(item)});
+  }
+  if (tracer.broken()) return true;
+  if (parts.empty() && PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_StopIteration)) return true;
+    clear_error();
+  }
+  note_advance(tracer, iterator);
+  iterator->ended = parts.empty();
+  return true;
 }
 
 Py_ssize_t items_taken(PyObject* iterator) noexcept {

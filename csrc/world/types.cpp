@@ -34,7 +34,8 @@ const TypeRow kRows[] = {
 #undef MINIDYNAMO_FAMILY
 };
 constexpr TypeRow kUnknown = row("", false, Enters::Identity, Known::Nothing, Leaves::Never, Base::Unknown);
-constexpr TypeRow kUnknownIterator = row("", false, Enters::Opaque, Known::Nothing, Leaves::Never, Base::Opaque);
+constexpr TypeRow kOpaque = row("", false, Enters::Opaque, Known::Nothing, Leaves::Never, Base::Unknown);
+constexpr TypeRow kIterator = row("", false, Enters::Opaque, Known::Nothing, Leaves::Never, Base::Opaque);
 
 // By address, open addressing. Types in it live as long as the process.
 class TypeTable {
@@ -137,7 +138,8 @@ const TypeRow& row_of(PyTypeObject* type) noexcept {
   try_to([&] { row = type_table().find_late(type); });
   if (row) return *row;
   const bool is_iterator = type->tp_iternext && type->tp_iternext != _PyObject_NextNotImplemented;
-  return is_iterator && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? kUnknownIterator : kUnknown;
+  if (is_iterator && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return kIterator;
+  return type->tp_call || type->tp_descr_get ? kUnknown : kOpaque;
 }
 
 const TypeRow& row_of_base(PyTypeObject* type) noexcept { return row_of(native_base(type)); }

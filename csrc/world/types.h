@@ -16,6 +16,7 @@ namespace minidynamo {
   X(Container, "its elements when they are asked for")                          \
   X(ByteArray, "its bytes when they are asked for, opaque while exported")      \
   X(Proxy, "what it is a view of")                                              \
+  X(View, "the dict that it is a view of")                                      \
   X(Iterator, "the items that are taken from it")                               \
   X(Function, "by its identity, a nested one by its parts")                     \
   X(Method, "its function and its object")                                      \
@@ -23,7 +24,8 @@ namespace minidynamo {
   X(Super, "its class and its object")                                          \
   X(Instance, "its attributes when they are asked for")                         \
   X(Match, "by its identity, opaque over a bytearray")                          \
-  X(Alias, "by its identity, with its arguments")                               \
+  X(Alias, "by its arguments, or its identity if these are objects")            \
+  X(NumberFormat, "by its dtype")                                               \
   X(Identity, "by its identity")                                                \
   X(Definition, "by its identity, as what a program defines once")              \
   X(Opaque, "opaque: can only be passed on")
@@ -35,37 +37,39 @@ namespace minidynamo {
   X(MethodsInTrace, "methods: they compute from their arguments alone; on one from before the call, getters") \
   X(Methods, "methods: they compute from their arguments alone")
 
-#define MINIDYNAMO_LEAVES(X)                                                              \
-  X(Never, "cannot be made again")                                                        \
-  X(Constant, "as it is")                                                                 \
-  X(NumpyScalar, "a copy")                                                                \
-  X(Class, "as it is, if the trace did not make it")                                      \
-  X(Tuple, "of its items")                                                                \
-  X(Record, "of its items")                                                               \
-  X(List, "of its items")                                                                 \
-  X(Dict, "of its items")                                                                 \
-  X(Set, "of its elements")                                                               \
-  X(Slice, "of its parts")                                                                \
-  X(Deque, "of its items and maxlen")                                                     \
-  X(DefaultDict, "of its items and factory")                                              \
-  X(ByteArray, "of its bytes")                                                            \
-  X(DictView, "of its dict")                                                              \
-  X(Proxy, "of its mapping")                                                              \
-  X(Cell, "of what it holds")                                                             \
-  X(ListIterator, "of its list, put where it stood")                                      \
-  X(DictIterator, "of its dict, put where it stood")                                      \
-  X(Function, "of its code, cells and attributes")                                        \
-  X(Method, "bound again")                                                                \
-  X(NativeMethod, "bound again")                                                          \
-  X(Partial, "of its parts")                                                              \
-  X(Object, "a new one")                                                                  \
-  X(Instance, "of its elements and attributes, without __init__")                         \
-  X(Super, "of its class and object")                                                     \
-  X(Property, "of its functions")                                                         \
-  X(Wrapper, "of its function")                                                           \
-  X(Union, "of its members")                                                              \
-  X(Exception, "of its args, attributes, cause, context and traceback, without __init__") \
-  X(WeakReference, "of what it refers to")                                                \
+#define MINIDYNAMO_LEAVES(X)                                                                  \
+  X(Never, "cannot be made again")                                                            \
+  X(Constant, "as it is")                                                                     \
+  X(NumpyScalar, "a copy")                                                                    \
+  X(Class, "as it is, if the trace did not make it")                                          \
+  X(Tuple, "of its items")                                                                    \
+  X(Record, "of its items")                                                                   \
+  X(List, "of its items")                                                                     \
+  X(Dict, "of its items")                                                                     \
+  X(Set, "of its elements")                                                                   \
+  X(Slice, "of its parts")                                                                    \
+  X(Deque, "of its items and maxlen")                                                         \
+  X(DefaultDict, "of its items and factory")                                                  \
+  X(ByteArray, "of its bytes")                                                                \
+  X(DictView, "of its dict")                                                                  \
+  X(NumberFormat, "of its dtype")                                                             \
+  X(Proxy, "of its mapping")                                                                  \
+  X(Cell, "of what it holds")                                                                 \
+  X(ListIterator, "of its list, put where it stood")                                          \
+  X(DictIterator, "of its dict, put where it stood")                                          \
+  X(OrderedDictIterator, "of its dict, walked to where it stood, while that has not changed") \
+  X(Function, "of its code, cells and attributes")                                            \
+  X(Method, "bound again")                                                                    \
+  X(NativeMethod, "bound again")                                                              \
+  X(Partial, "of its parts")                                                                  \
+  X(Object, "a new one")                                                                      \
+  X(Instance, "of its elements and attributes, without __init__")                             \
+  X(Super, "of its class and object")                                                         \
+  X(Property, "of its functions")                                                             \
+  X(Wrapper, "of its function")                                                               \
+  X(Union, "of its members")                                                                  \
+  X(Exception, "of its args, attributes, cause, context and traceback, without __init__")     \
+  X(WeakReference, "of what it refers to")                                                    \
   X(Reduced, "by its __reduce_ex__, where that names C code")
 
 // Instances of Python classes over it, named by what their C part holds.

@@ -1,9 +1,11 @@
 """What a capture saw is changed afterwards: the next call gives what eager gives, whether that takes a new capture or not."""
 
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy
 import pytest
 import torch
 
@@ -170,3 +172,75 @@ def test_level_of_a_logger() -> None:
         assert torch.equal(optimized(X), X + 5)
     finally:
         log.setLevel(logging.NOTSET)
+
+
+@pytest.mark.parametrize(
+    "make, other",
+    [
+        (lambda: list[int], lambda: list[str]),
+        (lambda: dict[str, list[int]], lambda: dict[str, list[float]]),
+        (lambda: int | str, lambda: int | float),
+        (lambda: int | list[int], lambda: int | list[str]),
+    ],
+)
+def test_types_that_are_written_anew_are_known_by_their_parts(make: Callable[[], Any], other: Callable[[], Any]) -> None:
+    def f(x: torch.Tensor, kind: Any) -> torch.Tensor:
+        return x + len(kind.__args__) * (kind == make())
+
+    compiled = minidynamo.optimize("eager", fullgraph=True)(f)
+    for _ in range(3):
+        torch.testing.assert_close(compiled(X, make()), f(X, make()))
+    assert minidynamo.stats()["entries"] == 1
+    torch.testing.assert_close(compiled(X, other()), f(X, other()))
+    torch.testing.assert_close(compiled(X, make()), f(X, make()))
+    assert minidynamo.stats()["entries"] == 2
+
+
+def test_a_type_written_anew_is_another_object() -> None:
+    def f(x: torch.Tensor, a: Any, b: Any) -> torch.Tensor:
+        return x + (a is b)
+
+    compiled = minidynamo.optimize("eager", fullgraph=True)(f)
+    one = list[int]
+    for a, b in ((list[int], list[int]), (one, one), (list[int], one), (one, list[int])):
+        torch.testing.assert_close(compiled(X, a, b), f(X, a, b))
+
+
+@pytest.mark.parametrize("make", [threading.Lock, threading.RLock, lambda: numpy.ones(2), lambda: torch.finfo(torch.float32)])
+def test_objects_that_are_new_at_each_call_are_known_by_their_type(make: Callable[[], Any]) -> None:
+    def f(x: torch.Tensor, one: Any, other: Any) -> torch.Tensor:
+        return x + (one is other) + 2 * (type(one) is type(other)) + isinstance(one, int)
+
+    compiled = minidynamo.optimize("eager", fullgraph=True)(f)
+    same = make()
+    for one, other in ((make(), make()), (make(), make()), (same, make()), (same, same), (make(), 3), (same, make())):
+        torch.testing.assert_close(compiled(X, one, other), f(X, one, other))
+    assert minidynamo.stats()["entries"] == 3
+
+
+def test_the_format_of_another_type_is_another() -> None:
+    def f(x: torch.Tensor, kind: Any) -> torch.Tensor:
+        return x.clamp(max=float(kind.max)) * kind.bits
+
+    compiled = minidynamo.optimize("eager", fullgraph=True)(f)
+    for kind in (torch.float16, torch.float32, torch.float16):
+        torch.testing.assert_close(compiled(X * 1e5, torch.finfo(kind)), f(X * 1e5, torch.finfo(kind)))
+    assert minidynamo.stats()["entries"] == 2
+
+
+def test_clipping_gradients_groups_them_by_device_and_type() -> None:
+    def f(parameters: list[torch.Tensor]) -> torch.Tensor:
+        return torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+
+    def parameters() -> list[torch.Tensor]:
+        made = [torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(2, 2, dtype=torch.float64))]
+        for one in made:
+            one.grad = torch.full_like(one, 2.0)
+        return made
+
+    compiled = minidynamo.optimize("eager")(f)
+    for _ in range(3):
+        mine, theirs = parameters(), parameters()
+        torch.testing.assert_close(compiled(mine), f(theirs))
+        torch.testing.assert_close([one.grad for one in mine], [one.grad for one in theirs])
+        print(minidynamo.debug.graph_breaks(), minidynamo.stats())
