@@ -48,6 +48,7 @@ def as_assertion(graph_module: torch.fx.GraphModule, error: BaseException) -> As
         return None
     text = str(error)
     for node in graph_module.graph.nodes:
-        if node.op == "call_function" and node.target is torch._assert_async and text.startswith(node.args[1]):
+        is_check = node.op == "call_function" and node.target is torch._assert_async and len(node.args) == 2
+        if is_check and text.startswith(node.args[1]):
             return AssertionError() if node.args[1] == NO_MESSAGE else AssertionError(node.args[1])
     return None

@@ -7,24 +7,41 @@
 #include "model/native_call.h"
 #include "model/tensor_call.h"
 #include "model/tensor_data.h"
+#include "model/upward.h"
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
+#include "tensor/tensor_facts.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 
 namespace minidynamo::special {
 
+namespace {
+
+// Whether the value that is read is true if the tensor is: item() and bool() of one element.
+bool reads_truth(PyObject* tensor, PyObject* method_name) {
+  if (!is_fake(tensor)) return false;
+  const Ref elements = Ref::made(PyObject_CallMethod(tensor, "numel", nullptr));
+  return PyLong_AsLong(elements.get()) == 1 && (!PyUnicode_CompareWithASCIIString(method_name, "item") ||
+                                                !PyUnicode_CompareWithASCIIString(method_name, "__bool__"));
+}
+
+}  // namespace
+
 // item(), tolist() and what int(), bool() and indices call: of tensors whose values the trace knows.
 Ref tensor_read(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const own_name = interned("__name__");
   PyObject* tensor = arguments.values.empty() ? nullptr : arguments.values[0].get();
+  const Ref name = Ref::steal(PyObject_GetAttr(callable, own_name));
+  if (!name) return nullptr;
   const Ref value = tensor ? known_value(tensor) : Ref();
   if (!value) {
     if (PyErr_Occurred()) return nullptr;
+    // What is only asked whether it is true may stay a tensor.
+    const bool is_plain = tensor && arguments.values.size() == 1 && arguments.is_direct;
+    if (is_plain && is_checked_next(*tracer.frame) && reads_truth(tensor, name.get())) return Ref::borrow(tensor);
     return tracer.give_up(BreakReason::ScalarRead, "the value of a tensor is read");
   }
-  static PyObject* const own_name = interned("__name__");
-  const Ref name = Ref::steal(PyObject_GetAttr(callable, own_name));
-  if (!name) return nullptr;
   std::vector<PyObject*> values = vectorcall_values(arguments);
   values[1] = value.get();
   NativeScope native;
@@ -242,6 +259,49 @@ Ref full(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 Ref tensor_new_full(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const method_name = interned("new_full");
   return fill_with_tensor(tracer, NodeKind::CallMethod, method_name, arguments, 2, false);
+}
+
+// torch._assert_async(tensor, message): the message by its name, which tells it from the check of an `assert`.
+Ref assert_async(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const message_name = interned("assert_msg");
+  const size_t count = arguments.values.size();
+  if (arguments.keyword_names || count < 1 || count > 2 || !is_fake(arguments.values[0].get()) ||
+      (count == 2 && !PyUnicode_CheckExact(arguments.values[1].get())))
+    return tracer.give_up(BreakReason::DataDependent, "torch._assert_async() in a form that is not known");
+  const Ref names = Ref::made(PyTuple_Pack(1, message_name));
+  const Arguments named{arguments.values, count == 2 ? names.get() : nullptr};
+  if (!record_node(tracer, NodeKind::CallFunction, callable, named, Py_None, true)) return nullptr;
+  tracer.graph.mark_last_as_check();
+  return Ref::none();
+}
+
+// torch.allclose() and torch.equal(), which read all values: where only an error depends on them, what they compute
+// before that will do.
+Ref compare_all(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static constinit Imported allclose{"torch.allclose"};
+  static constinit Imported isclose{"torch.isclose"};
+  static constinit Imported eq{"torch.eq"};
+  static PyObject* const all_name = interned("all");
+  static PyObject* const size_name = interned("shape");
+  static PyObject* const dtype_name = interned("dtype");
+  auto differ_in = [&](PyObject* name) {
+    const Ref one = Ref::made(PyObject_GetAttr(arguments.values[0].get(), name)),
+              other = Ref::made(PyObject_GetAttr(arguments.values[1].get(), name));
+    return PyObject_RichCompareBool(one.get(), other.get(), Py_EQ) != 1;
+  };
+  const bool are_tensors =
+      arguments.positional_count() >= 2 && is_fake(arguments.values[0].get()) && is_fake(arguments.values[1].get());
+  const bool are_known =
+      are_tensors && has_known_value(arguments.values[0].get()) && has_known_value(arguments.values[1].get());
+  // Of one tensor with itself, torch does not look at the elements.
+  if (!are_tensors || are_known || differ_in(size_name) || differ_in(dtype_name) || !arguments.is_direct ||
+      !is_checked_next(*tracer.frame) ||
+      storage_of_fake(arguments.values[0].get()) == storage_of_fake(arguments.values[1].get()))
+    return record_call(tracer, NodeKind::CallFunction, callable, arguments);
+  PyObject* function = callable == allclose ? static_cast<PyObject*>(isclose) : static_cast<PyObject*>(eq);
+  const Ref elements = record_call(tracer, NodeKind::CallFunction, function, arguments);
+  if (!elements) return nullptr;
+  return record_call(tracer, NodeKind::CallMethod, all_name, Arguments{std::span<const Ref>(&elements, 1)});
 }
 
 }  // namespace minidynamo::special

@@ -16,6 +16,8 @@ SPECIAL(tensor_retain_grad);
 SPECIAL(tensor_new);
 SPECIAL(tensor_new_full);
 SPECIAL(full);
+SPECIAL(assert_async);
+SPECIAL(compare_all);
 SPECIAL(make_tensor);
 #undef SPECIAL
 

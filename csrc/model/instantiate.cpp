@@ -10,6 +10,7 @@
 #include "model/native_call.h"
 #include "model/numpy_scalars.h"
 #include "model/reported_type.h"
+#include "model/upward.h"
 #include "python/code_object.h"
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
@@ -105,6 +106,9 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         Ref iterator = iterator_of(tracer, value.get());
         if (!iterator) return nullptr;
         value = type == &PyReversed_Type ? Ref::steal(PySequence_List(iterator.get())) : std::move(iterator);
+      } else if (type == &PyBool_Type && values.size() == 1 && !arguments.keyword_names && arguments.is_direct &&
+                 is_checked_next(*tracer.frame)) {
+        return value;  // what is asked only whether it is true may stay a tensor
       } else if (type == &PyUnicode_Type ||
                  ((type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type) &&
                   !has_known_value(value.get()))) {

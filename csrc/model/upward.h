@@ -24,6 +24,12 @@ Outcome run_throwing(Tracer& tracer, Frame& frame, Ref& value);
 // Runs a whole frame that is not a generator's; for one that is, makes the generator (generator.h).
 Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame);
 
+// --- trace/checks.cpp
+
+// Whether the frame asks next, behind the call that it is at, for the truth of the call's result alone, to raise or to
+// go on.
+bool is_checked_next(const Frame& frame);
+
 // --- library/rules.cpp
 
 // The rule for a callable; null if there is none.

@@ -13,6 +13,7 @@
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/tensor_call.h"
+#include "model/upward.h"
 #include "python/cached.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
@@ -121,6 +122,15 @@ bool is_condition(PyObject* tensor) {
 }
 
 }  // namespace
+
+bool is_checked_next(const Frame& frame) {
+  const Bytecode& bytecode = frame.prepared->bytecode;
+  if (frame.current().op != Op::CALL) return false;
+  const int32_t at = frame.instruction + 1;
+  const Instruction& next = bytecode.instructions[at];
+  if (next.op != Op::POP_JUMP_IF_TRUE && next.op != Op::POP_JUMP_IF_FALSE) return false;
+  return (way_to_raise(bytecode, next.target).raise < 0) != (way_to_raise(bytecode, at + 1).raise < 0);
+}
 
 int truth_at_jump(Tracer& tracer, Frame& frame, PyObject* condition) {
   if (!is_fake(condition) || has_known_value(condition)) return truth(tracer, condition);

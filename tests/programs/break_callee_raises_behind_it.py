@@ -4,9 +4,11 @@
 
 import torch
 
+half = torch.tensor(0.5)
+
 
 def helper0(n2):
-    if torch.tensor(0.5) > 0:
+    if half > 0:
         v3 = torch.tensor([0.5, -1.0])
     if int(torch.is_grad_enabled()) > n2:
         n4 = 0

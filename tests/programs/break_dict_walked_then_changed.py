@@ -7,7 +7,7 @@ import torch
 def f(x, table):
     passed = []
     for key, value in table.items():
-        if torch.tensor(0.5):
+        if (x * 0 + 0.5).sum():
             passed.append(key)
     del table["a"]
     for key in table:

@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """Gradients of arguments are set to None and to zero after a norm of them was taken."""
 
 import torch

@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """Python attributes are put on an argument tensor and on a fresh one."""
 
 import torch

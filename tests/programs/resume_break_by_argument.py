@@ -6,7 +6,7 @@ import torch
 
 def checked(x, check):
     if check and x.isnan().any():
-        raise ValueError("not a number")
+        return x.nan_to_num()
     return x * 2
 
 

@@ -104,3 +104,41 @@ def sizes(x: torch.Tensor) -> torch.Tensor:
     height, width = torch.as_tensor(x.shape)
     assert height == 3
     return x.reshape(int(height) * int(width) // 2, 2).reshape(torch.tensor(x.shape).prod())
+
+
+def by_numbers(x: torch.Tensor) -> torch.Tensor:
+    assert (x >= 0).all().item()
+    assert bool(x.min() + 1), "zero"
+    if not torch.isfinite(x).all().item():
+        raise ValueError("not finite")
+    return x + 1
+
+
+def by_functions(x: torch.Tensor) -> torch.Tensor:
+    torch._assert((x >= 0).all(), "negative")
+    assert torch.allclose(x, x * 1.0, atol=0.1), "close"
+    if not torch.equal(x, x * 1.0):
+        raise ValueError("equal")
+    return x + 1
+
+
+def item_of_several(x: torch.Tensor) -> torch.Tensor:
+    assert x.item()
+    return x + 1
+
+
+def number_of_fraction(x: torch.Tensor) -> torch.Tensor:
+    assert int(x[0] + 0.5), "less than one"
+    assert x.tolist()
+    return x + 1
+
+
+def asynchronous(x: torch.Tensor) -> torch.Tensor:
+    torch._assert_async((x >= 0).all(), "negative")
+    return x + 1
+
+
+def writes_and_checks_itself(x: torch.Tensor) -> torch.Tensor:
+    x.add_(1)
+    torch._assert_async((x > 0).all(), "positive")
+    return x * 2

@@ -4334,6 +4334,22 @@ assertion on shapes
     if x.shape[0] != 3:
         raise ValueError(x.shape)
     n
+assertion on values
+    assert (x == x).all(), "not a number"
+    if x.isinf().any().item():
+        raise ValueError(x)
+    n
+numbers out of constant tensors
+    t = torch.tensor([1, 2])
+    t[0] += 2
+    t.tolist(), t.sum().item(), [1, 2, 3][t[1]], int(t[0]), bool(t[0] > t[1]), x[: t[1]]
+tensors of tensors  torch.tensor([x[0], 2.5]), torch.as_tensor([[x[0]], [n]]), x.new_tensor([1, x[0]])
+attributes of tensors
+    y = x + 1
+    y.tag = n
+    setattr(y, "other", x)
+    y, y.tag, hasattr(y, "other"), getattr(y, "none", None)
+tensors given as numbers  torch.full((2,), x[0]), torch.full_like(x, x[0]), x.new_full((1,), x[1]), x.new(2).zero_(), torch.Tensor([1, 2])
 math on shapes  math.sqrt(x.shape[0]), 1 / math.sqrt(x.size(-1)) * x, math.prod(x.shape), x.numel() // 2, -(-x.numel() // 2)
 none checks and defaults
     def attend(value, mask=None, scale=None, *, bias=None):

@@ -12,10 +12,15 @@ import pytest
 import torch
 from checking_programs import (
     LOG,
+    asynchronous,
     between_effects,
+    by_functions,
+    by_numbers,
     handled,
     in_callee,
     in_mode,
+    item_of_several,
+    number_of_fraction,
     of_more_than_one,
     only,
     plain,
@@ -25,6 +30,7 @@ from checking_programs import (
     with_computed_message,
     with_message,
     writes,
+    writes_and_checks_itself,
     writes_and_handles,
     writes_and_raises,
     writes_without_message,
@@ -73,7 +79,21 @@ def same(got: Any, expected: Any) -> None:
 # --- checks
 
 
-CHECKS = [plain, with_message, with_computed_message, several, raises_otherwise, handled, in_mode, between_effects, in_callee, only]
+CHECKS = [
+    plain,
+    with_message,
+    with_computed_message,
+    several,
+    raises_otherwise,
+    handled,
+    in_mode,
+    between_effects,
+    in_callee,
+    only,
+    by_numbers,
+    by_functions,
+    asynchronous,
+]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -106,7 +126,7 @@ def test_gradients_behind_a_check() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("function", [writes, writes_without_message])
+@pytest.mark.parametrize("function", [writes, writes_without_message, writes_and_checks_itself])
 def test_a_graph_that_writes_raises_an_assertion_error(function: Function, backend: str) -> None:
     optimized = minidynamo.compile(function, backend=backend, fullgraph=True)
     x = torch.arange(3.0)
@@ -127,9 +147,11 @@ def test_where_a_graph_writes_other_checks_are_breaks(function: Function) -> Non
         minidynamo.compile(function, backend="eager", fullgraph=True)(torch.arange(3.0))
 
 
-def test_a_condition_of_several_elements_raises_as_it_does() -> None:
-    optimized = minidynamo.compile(of_more_than_one, backend="eager")
-    same(outcome(optimized, torch.ones(3)), outcome(of_more_than_one, torch.ones(3)))
+@pytest.mark.parametrize("function", [of_more_than_one, item_of_several, number_of_fraction])
+def test_other_conditions_do_as_they_do(function: Function) -> None:
+    optimized = minidynamo.compile(function, backend="eager")
+    for x in (torch.ones(3), torch.zeros(3)):
+        same(outcome(optimized, x), outcome(function, x))
 
 
 # --- known values
