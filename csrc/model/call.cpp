@@ -152,7 +152,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     Ref function = load_attribute(tracer, callable, function_name);
     return function ? call(tracer, function.get(), arguments) : Ref();
   }
-  if ((is_numpy_function(callable) && are_scalars(arguments, false)) || is_pure_scalar_method(callable, arguments)) {
+  if (computes_with_numpy(callable, arguments)) {
     if (!expose_all(tracer, arguments.values)) return nullptr;
     return compute_with_scalars(tracer, [&] { return call_natively(tracer, callable, arguments); });
   }

@@ -20,6 +20,7 @@
 #include "world/enter.h"
 #include "world/handled_before.h"
 #include "world/known_types.h"
+#include "world/native_objects.h"
 #include "world/scope.h"
 #include "world/types.h"
 
@@ -216,7 +217,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_traced_generator(object)) return generator(object);
   if (type == known_types()->partial) return partial(object);
   if (PyExceptionInstance_Check(object)) return exception(object);
-  if (is_rebuildable(type)) return instance(object);
+  if (is_rebuildable(type) && !is_own_native_type(type)) return instance(object);
   if (PyTuple_Check(object)) return named_tuple(object);
   if (is_dict_view(type)) return dict_view(object);
   if (type == &PyProperty_Type) return property(object);
@@ -262,6 +263,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   }
   if (is_dict_iterator(type)) return dict_iterator(object);
   if (type == &PyListIter_Type && iterated_container(object)) return list_iterator(object);
+  if (is_own_native(object)) return native_object(object);
   if (is_plain_builtin_type(type)) return reduced(object);
   return refuse(std::string("a ") + type->tp_name + " leaves the trace");
 }
@@ -518,6 +520,7 @@ ValueId ValuePlanner::cell(PyObject* object) {
 
 // The names of a module, as the functions defined there have them.
 ValueId ValuePlanner::names(PyObject* globals) {
+  if (tracer_.own_namespaces.count(Ref::borrow(globals))) return value_of(globals);
   Source* known = tracer_.world.source_of(globals);
   return live(known ? known : tracer_.guards.pinned(globals, "G"));
 }
@@ -529,7 +532,8 @@ ValueId ValuePlanner::function(PyObject* object) {
   auto part = [](PyObject* value) { return value ? value : Py_None; };
   Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
   values_.try_emplace(made->func_code, constant(made->func_code));
-  if (!values_.count(made->func_globals)) values_.emplace(made->func_globals, names(made->func_globals));
+  if (!values_.count(made->func_globals) && !tracer_.own_namespaces.count(Ref::borrow(made->func_globals)))
+    values_.emplace(made->func_globals, names(made->func_globals));
   return call(rebuild_function_callable(),
               {made->func_code, made->func_globals, made->func_name, part(made->func_defaults),
                part(made->func_kwdefaults), part(made->func_closure), part(made->func_annotations), made->func_qualname,
@@ -658,6 +662,18 @@ ValueId ValuePlanner::reduced(PyObject* object) {
   if (made != kNoValue && count == 3 && PyTuple_GET_ITEM(parts.get(), 2) != Py_None)
     states_.emplace_back(object, PyTuple_GET_ITEM(parts.get(), 2));
   return made;
+}
+
+// In the state that it has now.
+ValueId ValuePlanner::native_object(PyObject* object) {
+  // A tensor may share the memory of an array that is not to be used any more.
+  Ref parts = tracer_.world.is_opaque(object) ? Ref() : native_object_state(object);
+  clear_error();
+  if (!parts) return refuse(std::string("a ") + Py_TYPE(object)->tp_name + " leaves the trace");
+  return add({PlanStep::Kind::Call,
+              Ref::borrow(native_object_callable()),
+              0,
+              {constant(PyTuple_GET_ITEM(parts.get(), 0)), constant(PyTuple_GET_ITEM(parts.get(), 1))}});
 }
 
 // Put where it stood: it may be behind the end of a list that has become shorter.

@@ -128,6 +128,7 @@ class ValuePlanner {
   ValueId reduced(PyObject* object);
   ValueId dict_iterator(PyObject* object);
   ValueId list_iterator(PyObject* object);
+  ValueId native_object(PyObject* object);
   ValueId dict_view(PyObject* object);
   ValueId generator(PyObject* object);
 };

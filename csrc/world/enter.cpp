@@ -22,6 +22,7 @@
 #include "world/generic_alias.h"
 #include "world/known_types.h"
 #include "world/mapping_proxy.h"
+#include "world/native_objects.h"
 #include "world/pin.h"
 #include "world/special_methods.h"
 #include "world/types.h"
@@ -192,6 +193,28 @@ Ref enter_container(Tracer& tracer, Source* source) {
   return object;
 }
 
+// A frozenset of constants, classes, functions: it stays as it is, and so do they.
+bool is_set_of_named(PyObject* object) {
+  Py_ssize_t position = 0;
+  PyObject* item;
+  Py_hash_t hash;
+  while (next_in_set(object, position, item, hash))
+    if (!is_constant(item) && !is_guarded_by_identity(item)) return false;
+  return true;
+}
+
+Ref enter_set_of_named(Tracer& tracer, Source* source) {
+  PyObject* raw = source->value.get();
+  tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  tracer.world.know(raw, source);
+  Py_ssize_t position = 0;
+  PyObject* item;
+  Py_hash_t hash;
+  while (next_in_set(raw, position, item, hash))
+    if (!is_constant(item)) source_or_pin(tracer, item);
+  return Ref::borrow(raw);
+}
+
 // What the C part of an object keeps decides, whatever a Python class adds to it.
 Ref enter_instance(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
@@ -285,10 +308,15 @@ Ref enter(Tracer& tracer, Source* source) {
   NestingLevel level;
   if (level.is_too_deep())
     return tracer.give_up(BreakReason::ContainerTooLarge, source->to_text().substr(0, 200) + "... is nested too deep");
-  if (is_torch_constant_type(type) || ((type == &PySlice_Type || type == &PyFrozenSet_Type) && is_constant(raw))) {
+  if (is_torch_constant_type(type) || is_native_value(raw) ||
+      ((type == &PySlice_Type || type == &PyFrozenSet_Type) && is_constant(raw))) {
     tracer.guards.add(source, GuardKind::Constant, tracer.origin());
     return Ref::borrow(raw);
   }
+  if (is_own_native_type(type) && !is_python_class(type)) return enter_opaque(tracer, source);
+  static constinit ImportedType script_object{"torch._C.ScriptObject"};
+  if (type == script_object) return enter_opaque(tracer, source);  // one is made for each use
+  if (type == &PyFrozenSet_Type && is_set_of_named(raw)) return enter_set_of_named(tracer, source);
   if (PyTuple_Check(raw)) return enter_tuple(tracer, source);
   if (Py_IS_TYPE(raw, &_PyMethodWrapper_Type) || (PyCFunction_Check(raw) && is_bound_native_method(raw)))
     return descriptor_behind(raw) ? enter_bound_native(tracer, source) : enter_opaque(tracer, source);

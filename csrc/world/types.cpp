@@ -10,6 +10,7 @@
 #include "python/unstable.h"
 #include "tensor/fake.h"
 #include "world/known_types.h"
+#include "world/native_objects.h"
 
 namespace minidynamo {
 namespace {
@@ -62,6 +63,7 @@ const std::unordered_set<PyTypeObject*>& plain_builtin_types() {
                              "operator.itemgetter",
                              "operator.attrgetter",
                              "operator.methodcaller",
+                             "_collections._tuplegetter",
                              "_struct.Struct"}) {
       Ref type_object = import_object(path);
       if (type_object) plain.insert(reinterpret_cast<PyTypeObject*>(type_object.release()));
@@ -74,6 +76,9 @@ const std::unordered_set<PyTypeObject*>& plain_builtin_types() {
       Ref iterator = Ref::made(PyObject_GetIter(container.get()));
       plain.insert(iterator.type());
     }
+    each_native_object_type(
+        [](PyTypeObject* type, void* to) { static_cast<std::unordered_set<PyTypeObject*>*>(to)->insert(type); },
+        &plain);
     Ref dict = Ref::made(PyDict_New());
     Ref empty_list = Ref::made(PyList_New(0));
     Ref backwards = Ref::made(PyObject_CallMethod(empty_list.get(), "__reversed__", nullptr));
@@ -133,7 +138,7 @@ bool is_guarded_by_identity(PyObject* object) noexcept {
 
 bool is_constant(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
-  if (is_exact_constant_type(type) || is_torch_constant_type(type)) return true;
+  if (is_exact_constant_type(type) || is_torch_constant_type(type) || is_native_value(object)) return true;
   if (type == &PyTuple_Type) {
     NestingLevel level;
     if (level.is_too_deep()) return false;
