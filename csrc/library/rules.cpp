@@ -9,6 +9,7 @@
 
 #include "guard/constants.h"
 #include "library/abc.h"
+#include "library/announcements.h"
 #include "library/build_class.h"
 #include "library/builtins.h"
 #include "library/contextvars.h"

@@ -110,7 +110,6 @@ void EffectLog::advance(PyObject* iterator) {
 void EffectLog::call_later(LaterCall call, size_t from) {
   for (size_t place = from; place < effects_.size(); ++place)
     if (std::holds_alternative<LaterCall>(effects_[place])) effects_[place] = std::monostate();
-  if (call.result) calls_by_result_.emplace(call.result.get(), effects_.size());
   effects_.emplace_back(std::move(call));
   barrier_ = effects_.size();
 }

@@ -32,12 +32,9 @@ struct ContextSet {
   Ref variable, value, token;
 };
 
-// A call for the residual code to make, of which the trace knows the result, or in place of that has an object to stand
-// for it (LaterValue).
+// A call for the residual code to make, of which the trace knows the result.
 struct LaterCall {
   Ref callable, positional, keywords;  // keywords may be null
-  Ref result = nullptr;                // a LaterValue; null: the result is known, or nothing asks for it
-  size_t nodes = 0;                    // with a result: how many the graph had by then
 };
 
 // What a container came to hold before a call that may look at it: `content` is a copy of its stand-in of that time.
@@ -92,11 +89,8 @@ class EffectLog {
   size_t end() const noexcept { return effects_.size(); }
   // A call takes the place of those that it makes itself, which came since `from`; nothing else may have come since.
   void call_later(LaterCall call, size_t from);
-  // The place of the call that gives such a result; SIZE_MAX: there is none.
-  size_t place_of_call(PyObject* result) const noexcept {
-    const auto found = calls_by_result_.find(result);
-    return found == calls_by_result_.end() ? SIZE_MAX : found->second;
-  }
+  // A call of C code that looks at nothing that a trace may write to.
+  void tell_later(LaterCall call) { effects_.emplace_back(std::move(call)); }
   // What the cache of a function comes to hold by a call of it.
   void will_be_cached(PyObject* function, Ref key, Ref result) {
     const Py_hash_t hash = PyObject_Hash(key.get());
@@ -148,7 +142,6 @@ class EffectLog {
   // By function and hash: keys, which are constants, and results.
   std::unordered_map<PyObject*, std::unordered_multimap<Py_hash_t, std::pair<Ref, Ref>>> cached_;
   std::unordered_map<PyObject*, size_t> advances_;
-  std::unordered_map<PyObject*, size_t> calls_by_result_;
   size_t changes_ = 0;
   size_t barrier_ = 0;  // behind the last call
   bool writes_classes_ = false;
