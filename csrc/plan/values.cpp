@@ -180,7 +180,8 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   static constinit Imported handled{"sys.exception"};  // residual code runs where the trace began
   if (was_handled_before(object)) return call(handled, {});
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
-  if (is_constant(object)) return constant(object);
+  if (is_native_value(object) && holds_native_value(object)) return native_object(object);
+  if (is_constant(object) && !holds_native_value(object)) return constant(object);
   if (is_numpy_scalar(object)) {  // a new one each time
     static constinit Imported copy{"numpy.generic.copy"};
     return add({PlanStep::Kind::Call, Ref::borrow(copy), 0, {constant(object)}});

@@ -308,8 +308,12 @@ Ref enter(Tracer& tracer, Source* source) {
   NestingLevel level;
   if (level.is_too_deep())
     return tracer.give_up(BreakReason::ContainerTooLarge, source->to_text().substr(0, 200) + "... is nested too deep");
-  if (is_torch_constant_type(type) || is_native_value(raw) ||
-      ((type == &PySlice_Type || type == &PyFrozenSet_Type) && is_constant(raw))) {
+  if (is_native_value(raw)) {
+    tracer.guards.add(source, GuardKind::Constant, tracer.origin());
+    tracer.world.know(raw, source);  // as a result it is that very object
+    return Ref::borrow(raw);
+  }
+  if (is_torch_constant_type(type) || ((type == &PySlice_Type || type == &PyFrozenSet_Type) && is_constant(raw))) {
     tracer.guards.add(source, GuardKind::Constant, tracer.origin());
     return Ref::borrow(raw);
   }

@@ -115,8 +115,11 @@ PyObject* native_object(PyObject*, PyObject* arguments) {
       return PyObject_CallObject(made_class, state);
     case Kind::NumpyArray:
       return PyObject_CallMethod(state, "copy", nullptr);
-    case Kind::Value:
-      break;
+    case Kind::Value: {  // its own arguments, as pickled
+      Ref reduced = Ref::steal(PyObject_CallMethod(state, "__reduce_ex__", "i", 4));
+      const bool has_arguments = reduced && PyTuple_Check(reduced.get()) && PyTuple_GET_SIZE(reduced.get()) == 2;
+      return has_arguments ? PyObject_CallObject(made_class, PyTuple_GET_ITEM(reduced.get(), 1)) : nullptr;
+    }
   }
   return PyErr_Format(PyExc_TypeError, "native_object() of a %s", type->tp_name);
 }
@@ -127,6 +130,15 @@ void each_native_object_type(void (*add)(PyTypeObject* type, void* to), void* to
   for (const NativeType& row : native_types()) add(row.type, to);
 }
 
+namespace {
+
+// It has nothing to be made again of, and stays as it is.
+bool is_time_zone(PyObject* object) noexcept {
+  return std::string_view(Py_TYPE(object)->tp_name) == "datetime.timezone";
+}
+
+}  // namespace
+
 bool is_native_value(PyObject* object) noexcept {
   const NativeType* row = find(Py_TYPE(object));
   if (!row || row->kind != Kind::Value) return false;
@@ -134,6 +146,13 @@ bool is_native_value(PyObject* object) noexcept {
   clear_error();
   const NativeType* zone_row = zone ? find(zone.type()) : nullptr;
   return !zone || zone.is(Py_None) || zone_row;
+}
+
+bool holds_native_value(PyObject* object) noexcept {
+  if (!PyTuple_CheckExact(object)) return is_native_value(object) && !is_time_zone(object);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (holds_native_value(PyTuple_GET_ITEM(object, i))) return true;
+  return false;
 }
 
 bool is_own_native_type(PyTypeObject* type) noexcept {
@@ -186,6 +205,7 @@ Ref native_object_state(PyObject* object) {
       state = array_state(object);
       break;
     case Kind::Value:
+      state = Ref::borrow(object);
       break;
   }
   return state ? Ref::made(PyTuple_Pack(2, type, state.get())) : Ref();

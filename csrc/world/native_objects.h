@@ -13,6 +13,8 @@ namespace minidynamo {
 void each_native_object_type(void (*add)(PyTypeObject* type, void* to), void* to);
 
 bool is_native_value(PyObject* object) noexcept;
+// Whether an object is one of those that each call makes anew, or a tuple with one.
+bool holds_native_value(PyObject* object) noexcept;
 // Whether instances have their state in C; of a Python class, whether those of the C class beneath it do.
 bool is_own_native_type(PyTypeObject* type) noexcept;
 inline bool is_own_native(PyObject* object) noexcept { return is_own_native_type(Py_TYPE(object)); }
