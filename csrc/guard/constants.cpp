@@ -26,6 +26,11 @@ bool is_torch_size_type(PyTypeObject* type) noexcept {
   return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && std::strcmp(type->tp_name, "torch.Size") == 0;
 }
 
+// datetime's, which are immutable: static C types.
+bool is_date_type(PyTypeObject* type) noexcept {
+  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && std::strncmp(type->tp_name, "datetime.", 9) == 0;
+}
+
 bool is_scalar(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   return object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented || type == &PyBool_Type ||
@@ -77,6 +82,22 @@ bool parts_equal(PyObject* a, PyObject* b) noexcept {
   return true;
 }
 
+// What a date, time or time zone is made of. Equal ones may be in different time zones.
+Ref parts_of_date(PyObject* date) noexcept {
+  const bool is_zone = std::strcmp(Py_TYPE(date)->tp_name, "datetime.timezone") == 0;
+  if (is_zone) return Ref::steal(PyObject_CallMethod(date, "__getinitargs__", nullptr));
+  const Ref reduced = Ref::steal(PyObject_CallMethod(date, "__reduce_ex__", "i", 4));
+  return reduced && PyTuple_Check(reduced.get()) && PyTuple_GET_SIZE(reduced.get()) > 1
+             ? Ref::borrow(PyTuple_GET_ITEM(reduced.get(), 1))
+             : Ref();
+}
+
+bool dates_equal(PyObject* a, PyObject* b) noexcept {
+  const Ref left = parts_of_date(a), right = left ? parts_of_date(b) : Ref();
+  if (!right) clear_error();
+  return right && constants_equal(left.get(), right.get());
+}
+
 bool is_plain_leaf(PyObject* object) noexcept {
   if (is_scalar(object)) return true;
   PyTypeObject* type = Py_TYPE(object);
@@ -84,7 +105,7 @@ bool is_plain_leaf(PyObject* object) noexcept {
     auto* slice = reinterpret_cast<PySliceObject*>(object);
     return is_plain_constant(slice->start) && is_plain_constant(slice->stop) && is_plain_constant(slice->step);
   }
-  return type == &PyRange_Type || is_torch_constant_type(type) || is_torch_size_type(type);
+  return type == &PyRange_Type || is_torch_constant_type(type) || is_torch_size_type(type) || is_date_type(type);
 }
 
 bool is_enum_member(PyObject* object) noexcept {
@@ -151,6 +172,7 @@ bool constants_equal(PyObject* a, PyObject* b) noexcept {
   if (type == &PyTuple_Type || is_torch_size_type(type)) return tuples_equal(a, b);
   if (type == &PyFrozenSet_Type) return sets_equal(a, b);
   if (type == &PyRange_Type || type == &PySlice_Type) return parts_equal(a, b);
+  if (is_date_type(type)) return dates_equal(a, b);
   return is_torch_constant_type(type) && natively_equal(a, b);
 }
 

@@ -71,7 +71,7 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   clear_error();
   {
     NativeScope native;
-    tracer.modes.close_inference();
+    tracer.modes.close();
   }
   PyErr_SetHandledException(handled.get());
   tracer.classes.forget_in_bases();

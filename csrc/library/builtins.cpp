@@ -30,6 +30,7 @@
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/pin.h"
+#include "world/scope.h"
 #include "world/types.h"
 
 namespace minidynamo::special {
@@ -285,15 +286,6 @@ Ref operator_is_not(Tracer& tracer, PyObject* callable, const Arguments& argumen
   return same ? Ref::boolean(same.is(Py_False)) : Ref();
 }
 
-Ref builtin_vars(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  if (!takes(arguments, 1, 1)) return tracer.give_up(BreakReason::FrameIntrospection, "vars() is called");
-  Ref name = Ref::made(PyUnicode_InternFromString("__dict__"));
-  Ref dict = load_attribute(tracer, argument(arguments, 0), name.get());
-  if (!dict && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
-    PyErr_SetString(PyExc_TypeError, "vars() argument must have __dict__ attribute");
-  return dict;
-}
-
 // functools.cached_property: the value in the instance, or a new one that is put there. Its lock is for threads, which
 // a trace has not.
 Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
@@ -358,6 +350,12 @@ namespace {
 
 // The get() of a dict, or of a proxy of one, that the trace has looked into only for some keys asks for one more.
 Ref get_item(Tracer& tracer, PyObject* method, const Arguments& arguments) {
+  if (takes(arguments, 2, 3) && is_namespace(tracer, argument(arguments, 0)) &&
+      PyUnicode_CheckExact(argument(arguments, 1))) {
+    Ref value = load_from_namespace(tracer, argument(arguments, 0), argument(arguments, 1));
+    if (value || PyErr_Occurred()) return value;
+    return arguments.values.size() == 3 ? arguments.values[2] : Ref::none();
+  }
   if (takes(arguments, 2, 3)) guard_as_key(tracer, argument(arguments, 0), argument(arguments, 1));
   StandIn* stand_in = takes(arguments, 2, 3) ? tracer.world.stand_in(argument(arguments, 0)) : nullptr;
   if (stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) &&
@@ -443,7 +441,7 @@ Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) 
   Ref context = record_state_change(tracer, enter, Arguments{std::span<const Ref>(&mode, 1)});
   if (!context) return nullptr;
   tracer.graph.stand_for(context.get(), static_cast<NodeId>(tracer.graph.nodes().size() - 1));
-  tracer.modes.note_inference(context, mode);
+  tracer.modes.note_entered({context, enter, mode, true});
   return done(PyObject_GenericSetAttr(self, context_name, context.get()) == 0);
 }
 
@@ -452,7 +450,7 @@ Ref inference_mode_exit(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const context_name = interned("_inference_mode_context");
   const Ref context = load_attribute(tracer, argument(arguments, 0), context_name);
   if (!context) return nullptr;
-  if (!tracer.modes.leave_inference(context.get()))
+  if (!tracer.modes.leave(context.get()))
     return tracer.give_up(BreakReason::OutsideContext, "an inference_mode entered before the trace is left");
   return done(static_cast<bool>(record_state_change(tracer, exit, Arguments{std::span<const Ref>(&context, 1)})));
 }

@@ -24,7 +24,6 @@ SPECIAL(builtin_id);
 SPECIAL(operator_is);
 SPECIAL(operator_is_not);
 SPECIAL(builtin_text);
-SPECIAL(builtin_vars);
 SPECIAL(method_caller_call);
 SPECIAL(dict_get);
 SPECIAL(mapping_proxy_get);

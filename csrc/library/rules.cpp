@@ -9,15 +9,20 @@
 
 #include "guard/constants.h"
 #include "library/abc.h"
+#include "library/announcements.h"
 #include "library/build_class.h"
 #include "library/builtins.h"
 #include "library/contextvars.h"
+#include "library/frame_objects.h"
 #include "library/frame_readers.h"
 #include "library/functools.h"
+#include "library/namespaces.h"
+#include "library/native_objects.h"
 #include "library/operator.h"
 #include "library/pickling.h"
 #include "library/standard_library.h"
 #include "library/tensor_methods.h"
+#include "library/torch_contexts.h"
 #include "library/user_rules.h"
 #include "model/arguments.h"
 #include "model/function.h"
@@ -323,8 +328,7 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     case Rule::Kind::OwnFrame: {
       const FrameUse use = frame_use(callable, static_cast<Py_ssize_t>(arguments.positional_count()));
       if (use != FrameUse::None) keep_whole(tracer, use);
-      return rule.handler && use == FrameUse::None ? rule.handler(tracer, callable, arguments)
-                                                   : tracer.give_up(rule.reason, rule.detail);
+      return rule.handler ? rule.handler(tracer, callable, arguments) : tracer.give_up(rule.reason, rule.detail);
     }
     case Rule::Kind::Refuse:
       return tracer.give_up(rule.reason, rule.detail);

@@ -5,6 +5,7 @@
 
 #include "model/abstract.h"
 #include "model/arguments.h"
+#include "model/function.h"
 #include "model/native_call.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
@@ -68,6 +69,24 @@ Ref file_system_path(Tracer& tracer, PyObject* callable, const Arguments& argume
     return nullptr;
   }
   return text;
+}
+
+// re.compile and what goes by it: a pattern of constants is what the module's cache keeps, or comes to keep.
+Ref compile_pattern(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  constexpr long kDebug = 128;  // prints the pattern
+  const bool are_two = arguments.values.size() == 2 && !arguments.keyword_names;
+  PyObject* flags = are_two ? arguments.values[1].get() : nullptr;
+  const bool is_plain =
+      are_two && (PyUnicode_CheckExact(arguments.values[0].get()) || PyBytes_CheckExact(arguments.values[0].get())) &&
+      PyLong_Check(flags) && !(PyLong_AsLong(flags) & kDebug);
+  if (!is_plain) return clear_error(), call_function(tracer, callable, arguments);
+  NativeScope native;
+  Ref positional = arguments.positional();
+  Ref pattern = Ref::steal(PyObject_CallObject(callable, positional.get()));
+  if (pattern && !tracer.world.source_of(pattern.get()))
+    tracer.effects.came_from_cache(pattern.get(), {Ref::borrow(callable), positional, nullptr});
+  if (pattern) tracer.kept_for_identity.push_back(pattern);
+  return pattern;
 }
 
 // weakref.ref(object): of what was there before the trace, which the trace cannot see the end of.

@@ -9,6 +9,7 @@
 #include "model/abstract.h"
 #include "model/descriptor.h"
 #include "model/exception_context.h"
+#include "model/frame_object.h"
 #include "model/generic_alias.h"
 #include "model/instance_dict.h"
 #include "model/reported_type.h"
@@ -25,6 +26,7 @@
 #include "world/generic_alias.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
+#include "world/scope.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -198,6 +200,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), nullptr;
+  if (PyFrame_Check(object) && !tracer.world.source_of(object)) return load_from_frame_object(tracer, object, name);
   if (PyTypeObject* shown = shown_type(object)) {
     static PyObject* const shown_class_name = interned("__class__");
     if (name == shown_class_name) return Ref::borrow(reinterpret_cast<PyObject*>(shown));
@@ -298,6 +301,12 @@ Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name)
 
 bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable, Ref& self) {
   PyTypeObject* type = Py_TYPE(object);
+  static PyObject* const get_name = interned("get");
+  if (name == get_name && is_namespace(tracer, object)) {
+    callable = Ref::borrow(class_attribute(&PyDict_Type, name));
+    self = Ref::borrow(object);
+    return true;
+  }
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object);
   // The common case without making a bound method: a function in the class, nothing of that name in the instance.
   bool is_module = PyType_IsSubtype(type, known_types()->module);

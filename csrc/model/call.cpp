@@ -112,6 +112,16 @@ bool takes_all_of(Tracer& tracer, PyObject* self, PyObject* callable) noexcept {
   return takes_all && has_attributes(tracer, *stand_in);
 }
 
+// What list.append puts into its list; null: it is another method.
+const Ref* appended_item(PyObject* callable, const Arguments& arguments) noexcept {
+  const size_t own = PyCFunction_Check(callable) ? 0 : 1;
+  PyObject* list =
+      own ? arguments.values.empty() ? nullptr : arguments.values[0].get() : PyCFunction_GET_SELF(callable);
+  const char* name = method_name(callable);
+  const bool appends = list && PyList_Check(list) && name && std::string_view(name) == "append";
+  return appends && !arguments.keyword_names && arguments.values.size() == own + 1 ? &arguments.values[own] : nullptr;
+}
+
 // str.format and str.format_map.
 bool formats_arguments(PyObject* callable) noexcept {
   const char* name = method_name(callable);
@@ -157,7 +167,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     Ref function = load_attribute(tracer, callable, function_name);
     return function ? call(tracer, function.get(), arguments) : Ref();
   }
-  if ((is_numpy_function(callable) && are_scalars(arguments, false)) || is_pure_scalar_method(callable, arguments)) {
+  if (computes_with_numpy(callable, arguments)) {
     if (!expose_all(tracer, arguments.values)) return nullptr;
     return compute_with_scalars(tracer, [&] { return call_natively(tracer, callable, arguments); });
   }
@@ -177,6 +187,10 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     if (compares_elements(callable) || (self && PyAnySet_Check(self))) {
       if (self) tell_apart(tracer, self);
       for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
+    }
+    if (const Ref* item = appended_item(callable, arguments)) {  // which nobody looks at
+      if (!expose(tracer, self) || !fill_if_stand_in(tracer, item->get())) return nullptr;
+      return PyList_Append(self, item->get()) == 0 ? Ref::none() : Ref();
     }
     return call_natively(tracer, callable, arguments);
   }

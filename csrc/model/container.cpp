@@ -13,6 +13,7 @@
 #include "world/enter.h"
 #include "world/identity.h"
 #include "world/native_code.h"
+#include "world/scope.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -41,6 +42,10 @@ Ref checked_length(Ref given) {
 }  // namespace
 
 int contains(Tracer& tracer, PyObject* container, PyObject* item) {
+  if (is_namespace(tracer, container) && PyUnicode_CheckExact(item)) {
+    const bool found = static_cast<bool>(load_from_namespace(tracer, container, item));
+    return PyErr_Occurred() ? -1 : found;
+  }
   guard_as_key(tracer, container, item);
   if (StandIn* stand_in = tracer.world.stand_in(container);
       stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) && is_plain_key(item)) {
@@ -85,6 +90,11 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
 }
 
 Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
+  if (is_namespace(tracer, container) && PyUnicode_CheckExact(key)) {
+    Ref found = load_from_namespace(tracer, container, key);
+    if (!found && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);
+    return found;
+  }
   if (is_fake(container)) {
     Ref index = tensor_index(tracer, key);
     return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();

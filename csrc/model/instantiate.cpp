@@ -22,6 +22,7 @@
 #include "world/identity.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
+#include "world/native_objects.h"
 #include "world/scope.h"
 #include "world/special_methods.h"
 #include "world/types.h"
@@ -64,7 +65,9 @@ Ref zero_argument_super(Tracer& tracer) {
   return nullptr;
 }
 
-bool is_safe_native_base(PyTypeObject* base) noexcept {
+bool is_safe_native_base(PyTypeObject* type) noexcept {
+  PyTypeObject* base = native_base(type);
+  if (is_own_native_type(base) && type != base && !is_known_subclass(type)) return false;
   return base == &PyBaseObject_Type || is_plain_builtin_type(base) || base == known_types()->thread_local_storage;
 }
 
@@ -132,7 +135,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   static PyObject* const init_name = interned("__init__");
   if (refuses_finalizer(tracer, type)) return nullptr;
   const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
-  if (!is_metaclass && !is_safe_native_base(native_base(type)))
+  if (!is_metaclass && !is_safe_native_base(type))
     return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
   if (!is_metaclass && has_bound_special_method(type))
     return tracer.give_up(BreakReason::UnknownClass,

@@ -5,12 +5,15 @@
 #include <vector>
 
 #include "model/abstract.h"
+#include "model/numpy_scalars.h"
 #include "model/tensor_call.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
 #include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/native_objects.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -163,9 +166,31 @@ Options options_of(const Arguments& arguments) {
   return options;
 }
 
+// torch.from_numpy(array), torch.tensor(array) and the like, of an array of the trace's own.
+Ref record_tensor_of_array(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  static constinit Imported make{"torch.tensor"};
+  static PyObject* const dtype_name = interned("dtype");
+  Ref data = data_of_array(tracer, arguments.values[0].get(), target != make);
+  if (!data || arguments.values.size() > 2 || arguments.positional_count() != 1)
+    return tracer.give_up(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
+  Ref dtype = Ref::borrow(PyTuple_GET_ITEM(data.get(), 1));
+  if (arguments.keyword_names) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.keyword_names, 0), "dtype") != 0)
+      return tracer.give_up(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
+    if (!arguments.values[1].is(Py_None)) dtype = arguments.values[1];
+  }
+  const Ref values[] = {Ref::borrow(PyTuple_GET_ITEM(data.get(), 0)), dtype};
+  Ref names = Ref::made(PyTuple_Pack(1, dtype_name));
+  return record_constant(tracer, make, Arguments{values, names.get()});
+}
+
 }  // namespace
 
 Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  if (arguments.positional_count() && is_numpy_array(arguments.values[0].get())) {
+    if (!expose_all(tracer, arguments.values)) return nullptr;
+    return record_tensor_of_array(tracer, target, arguments);
+  }
   if (!has_fake(arguments)) return record_constant(tracer, target, arguments);
   // as_tensor(t) and the like are ordinary operations.
   if (is_fake(arguments.values[0].get())) return record_call(tracer, NodeKind::CallFunction, target, arguments);

@@ -348,11 +348,10 @@ bool plan_with_cycles(ValuePlanner& values, Attempt attempt) {
   }
 }
 
-// Inference mode is entered where its context is made again.
-void define_inference_contexts(Tracer& tracer, ValuePlanner& values) {
-  static constinit Imported enter{"torch.autograd.grad_mode._enter_inference_mode"};
-  for (const TorchModes::InferenceContext& open : tracer.modes.inference())
-    values.define(open.context.get(), enter, open.mode.get());
+// A mode is entered where its context is made again.
+void define_contexts(Tracer& tracer, ValuePlanner& values) {
+  for (const TorchModes::OpenContext& open : tracer.modes.contexts())
+    values.define(open.context.get(), open.enter, open.argument.get());
 }
 
 bool set_modes_again(Tracer& tracer, ValuePlanner& values) {
@@ -388,9 +387,9 @@ bool leave_modes_in_graph(Tracer& tracer) {
     Ref value = Ref::made(PyTuple_Pack(1, change.before.get()));
     if (!record(change.setter, Ref::steal(PySequence_Concat(change.prefix.get(), value.get())))) return false;
   }
-  const auto& contexts = tracer.modes.inference();
+  const auto& contexts = tracer.modes.contexts();
   for (auto open = contexts.rbegin(); open != contexts.rend(); ++open)
-    if (!record(exit, Ref::made(PyTuple_Pack(1, open->context.get())))) return false;
+    if (open->is_in_graph && !record(exit, Ref::made(PyTuple_Pack(1, open->context.get())))) return false;
   return true;
 }
 
@@ -402,7 +401,7 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
   ValuePlanner values(tracer, exit.plan, exit.outputs);
   values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
   const bool planned = plan_with_cycles(values, [&] {
-    define_inference_contexts(tracer, values);
+    define_contexts(tracer, values);
     exit.plan.result = values.value_of(result);
     return exit.plan.result != kNoValue && values.fill_cycles() && plan_effects(tracer, values) &&
            values.fill_cycles() && values.set_states() && set_modes_again(tracer, values) &&
@@ -421,7 +420,7 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
   ValuePlanner values(tracer, exit.plan, exit.outputs);
   values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
   const bool planned = plan_with_cycles(values, [&] {
-    define_inference_contexts(tracer, values);
+    define_contexts(tracer, values);
     if (!BreakPlanner(tracer, innermost, must_advance, exit, values).plan()) return false;
     let_go_of_outside(tracer, *exit.plan.end, values);
     return values.fill_cycles() && plan_effects(tracer, values) && values.fill_cycles() && values.set_states() &&

@@ -14,6 +14,7 @@
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "world/known_types.h"
+#include "world/native_objects.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -121,6 +122,14 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
       return exception(object);
     case Leaves::WeakReference:
       return weak_reference(object);
+    case Leaves::Date:
+    case Leaves::Lock:
+    case Leaves::RecursiveLock:
+    case Leaves::RandomNumbers:
+    case Leaves::Stream:
+    case Leaves::Array:
+    case Leaves::NumpyArray:
+      return native_object(object);
     case Leaves::Reduced:
       return reduced(object);
   }
@@ -273,6 +282,7 @@ ValueId ValuePlanner::cell(PyObject* object) {
 
 // The names of a module, as the functions defined there have them.
 ValueId ValuePlanner::names(PyObject* globals) {
+  if (tracer_.own_namespaces.count(Ref::borrow(globals))) return value_of(globals);
   Source* known = tracer_.world.source_of(globals);
   return live(known ? known : tracer_.guards.pinned(globals, "G"));
 }
@@ -284,7 +294,8 @@ ValueId ValuePlanner::function(PyObject* object) {
   auto part = [](PyObject* value) { return value ? value : Py_None; };
   Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
   values_.try_emplace(made->func_code, constant(made->func_code));
-  if (!values_.count(made->func_globals)) values_.emplace(made->func_globals, names(made->func_globals));
+  if (!values_.count(made->func_globals) && !tracer_.own_namespaces.count(Ref::borrow(made->func_globals)))
+    values_.emplace(made->func_globals, names(made->func_globals));
   return call(rebuild_function_callable(),
               {made->func_code, made->func_globals, made->func_name, part(made->func_defaults),
                part(made->func_kwdefaults), part(made->func_closure), part(made->func_annotations), made->func_qualname,
@@ -413,6 +424,18 @@ ValueId ValuePlanner::reduced(PyObject* object) {
   if (made != kNoValue && count == 3 && PyTuple_GET_ITEM(parts.get(), 2) != Py_None)
     states_.emplace_back(object, PyTuple_GET_ITEM(parts.get(), 2));
   return made;
+}
+
+// In the state that it has now.
+ValueId ValuePlanner::native_object(PyObject* object) {
+  // A tensor may share the memory of an array that is not to be used any more.
+  Ref parts = tracer_.world.is_opaque(object) ? Ref() : native_object_state(object);
+  clear_error();
+  if (!parts) return refuse(std::string("a ") + Py_TYPE(object)->tp_name + " leaves the trace");
+  return add({PlanStep::Kind::Call,
+              Ref::borrow(native_object_callable()),
+              0,
+              {constant(PyTuple_GET_ITEM(parts.get(), 0)), constant(PyTuple_GET_ITEM(parts.get(), 1))}});
 }
 
 // Put where it stood: it may be behind the end of a list that has become shorter.

@@ -44,6 +44,7 @@ PyObject* descriptor_behind(PyObject* method) noexcept {
 }
 
 const void* definition_of(PyObject* callable) noexcept {
+  if (PyInstanceMethod_Check(callable)) callable = PyInstanceMethod_GET_FUNCTION(callable);  // pybind11's methods
   if (PyCFunction_Check(callable)) return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
   if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyClassMethodDescr_Type))
     return reinterpret_cast<PyMethodDescrObject*>(callable)->d_method;

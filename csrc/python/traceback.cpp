@@ -24,6 +24,11 @@ Ref make_traceback_frame(PyCodeObject* code, PyObject* globals) {
   return frame;
 }
 
+bool is_empty_frame(PyObject* frame) noexcept {
+  const _PyInterpreterFrame* inner = reinterpret_cast<PyFrameObject*>(frame)->f_frame;
+  return inner->owner == FRAME_OWNED_BY_FRAME_OBJECT && inner->stacktop == 0;
+}
+
 void move_traceback_frame(PyObject* frame, int32_t offset) noexcept {
   _PyInterpreterFrame* inner = reinterpret_cast<PyFrameObject*>(frame)->f_frame;
   inner->prev_instr = _PyCode_CODE(inner->f_code) + std::max(offset, 0) / 2;

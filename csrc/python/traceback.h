@@ -7,6 +7,8 @@ namespace minidynamo {
 // A frame object to stand in tracebacks for a frame of the evaluator: one that has lost its locals. Null without a
 // Python error if it cannot be made.
 Ref make_traceback_frame(PyCodeObject* code, PyObject* globals);
+// Whether a frame object holds no variables: one as above, or one that was cleared.
+bool is_empty_frame(PyObject* frame) noexcept;
 // Where the frame stands, in bytes of code.
 void move_traceback_frame(PyObject* frame, int32_t offset) noexcept;
 // Puts an entry (as PyTraceBack_Here does) before those of the current Python error. `offset` is in bytes.

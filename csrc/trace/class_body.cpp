@@ -36,18 +36,23 @@ Ref load_build_class(Tracer& tracer, Frame& frame) {
 }
 
 Ref load_name(Tracer& tracer, Frame& frame, PyObject* name) {
+  if (frame.locals_mapping.is(frame.globals.get())) return load_global(tracer, frame, name);
   Ref found = find_name(tracer, frame.locals_mapping.get(), name);
   return found || PyErr_Occurred() ? found : load_global(tracer, frame, name);
 }
 
 bool store_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value) {
   PyObject* mapping = frame.locals_mapping.get();
+  if (mapping == frame.globals.get()) return store_global(tracer, frame, name, value);
   if (!is_own_dict(tracer, mapping)) return store_subscript(tracer, mapping, name, value);
   return fill_if_stand_in(tracer, value) && PyDict_SetItem(mapping, name, value) == 0;
 }
 
 bool delete_name(Tracer& tracer, Frame& frame, PyObject* name) {
-  if (store_subscript(tracer, frame.locals_mapping.get(), name, nullptr)) return true;
+  PyObject* mapping = frame.locals_mapping.get();
+  if (mapping == frame.globals.get())
+    return load_global(tracer, frame, name) && store_global(tracer, frame, name, nullptr);
+  if (store_subscript(tracer, mapping, name, nullptr)) return true;
   if (tracer.broken()) return false;
   PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
   add_name_context(name);

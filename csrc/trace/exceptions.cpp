@@ -4,6 +4,7 @@
 
 #include "model/abstract.h"
 #include "model/arguments.h"
+#include "model/frame_object.h"
 #include "model/object_end.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
@@ -122,8 +123,7 @@ bool handle_error(Tracer& tracer, Frame& frame) {
   const bool is_reraised = now.op == Op::RERAISE || (now.op == Op::RAISE_VARARGS && now.arg == 0);
   // An exception begins at the innermost instruction; those that it passes through have begun before.
   if (is_reraised ? tracer.raised_at < 0 : tracer.raised_at < frame.started_at) tracer.note_raise(frame);
-  Ref& shown = frame.shown_in_tracebacks;
-  if (!shown) shown = make_traceback_frame(frame.code(), frame.globals.get());
+  const Ref shown = frame_object_of(frame);
   if (shown) {
     // Where a reraise stands is where the exception was raised, if it remembers that.
     const bool remembers = now.op == Op::RERAISE && now.arg > 0 && PyLong_Check(frame.top(now.arg).get());

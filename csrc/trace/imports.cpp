@@ -2,6 +2,7 @@
 
 #include "model/abstract.h"
 #include "python/out_of_memory.h"
+#include "world/container_reads.h"
 #include "world/enter.h"
 #include "world/pin.h"
 #include "world/scope.h"
@@ -15,6 +16,12 @@ Ref imported_module(Tracer& tracer, const std::string& name) {
   Ref key = Ref::made(PyUnicode_InternFromString(name.c_str()));
   PyObject* module = PyDict_GetItemWithError(modules, key.get());
   if (!module || module == Py_None) return nullptr;
+  if (PyObject* shown = tracer.world.replacement_of(modules)) {  // the program has looked into it as a dict
+    StandIn* stand_in = tracer.world.stand_in(shown);
+    bool found = false;
+    if (stand_in && !stand_in->filled) return item_of_stand_in(tracer, *stand_in, key.get(), found);
+    if (stand_in) return Ref::borrow(PyDict_GetItemWithError(shown, key.get()));
+  }
   Source* source = namespace_source(tracer, modules, "sys.modules");
   if (!source) return nullptr;
   return load_part(tracer, source, Access::DictItem, key.get(), module);

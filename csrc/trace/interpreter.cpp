@@ -112,15 +112,12 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::STORE_GLOBAL: {
         Ref stored = frame.pop();
-        ok = namespace_source(tracer, frame.globals.get());
-        if (ok) tracer.effects.write(frame.globals.get(), name_at(frame, arg), stored.get());
+        ok = store_global(tracer, frame, name_at(frame, arg), stored.get());
         break;
       }
       case Op::DELETE_GLOBAL:
-        if (Ref present = load_global(tracer, frame, name_at(frame, arg)))
-          tracer.effects.write(frame.globals.get(), name_at(frame, arg), nullptr);
-        else
-          ok = false;
+        ok = load_global(tracer, frame, name_at(frame, arg)) &&
+             store_global(tracer, frame, name_at(frame, arg), nullptr);
         break;
       case Op::LOAD_NAME:
         result(load_name(tracer, frame, name_at(frame, arg)));

@@ -89,6 +89,8 @@ class EffectLog {
   size_t end() const noexcept { return effects_.size(); }
   // A call takes the place of those that it makes itself, which came since `from`; nothing else may have come since.
   void call_later(LaterCall call, size_t from);
+  // A call of C code that looks at nothing that a trace may write to.
+  void tell_later(LaterCall call) { effects_.emplace_back(std::move(call)); }
   // What the cache of a function comes to hold by a call of it.
   void will_be_cached(PyObject* function, Ref key, Ref result) {
     const Py_hash_t hash = PyObject_Hash(key.get());

@@ -23,6 +23,7 @@
 #include "world/generic_alias.h"
 #include "world/known_types.h"
 #include "world/mapping_proxy.h"
+#include "world/native_objects.h"
 #include "world/pin.h"
 #include "world/special_methods.h"
 #include "world/types.h"
@@ -232,6 +233,28 @@ Ref enter_number_format(Tracer& tracer, Source* source) {
   return enter_itself(tracer, source, GuardKind::ExactType);
 }
 
+// A frozenset of constants, classes, functions: it stays as it is, and so do they.
+bool is_set_of_named(PyObject* object) {
+  Py_ssize_t position = 0;
+  PyObject* item;
+  Py_hash_t hash;
+  while (next_in_set(object, position, item, hash))
+    if (!is_constant(item) && !is_guarded_by_identity(item)) return false;
+  return true;
+}
+
+Ref enter_set_of_named(Tracer& tracer, Source* source) {
+  PyObject* raw = source->value.get();
+  tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  tracer.world.know(raw, source);
+  Py_ssize_t position = 0;
+  PyObject* item;
+  Py_hash_t hash;
+  while (next_in_set(raw, position, item, hash))
+    if (!is_constant(item)) source_or_pin(tracer, item);
+  return Ref::borrow(raw);
+}
+
 // A bound method kept somewhere: made anew from its parts.
 Ref enter_method(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
@@ -335,8 +358,13 @@ Ref enter(Tracer& tracer, Source* source) {
   switch (way) {
     case Enters::Constant:
       return enter_by_value(tracer, source);
+    case Enters::Date:
+      if (!is_native_value(raw)) return enter_itself(tracer, source, GuardKind::Identity);
+      return enter_itself(tracer, source, GuardKind::Constant);  // as a result it is that very object
     case Enters::ConstantOrOpaque:
-      return is_constant(raw) ? enter_by_value(tracer, source) : enter_opaque(tracer, source);
+      if (is_constant(raw)) return enter_by_value(tracer, source);
+      if (PyFrozenSet_CheckExact(raw) && is_set_of_named(raw)) return enter_set_of_named(tracer, source);
+      return enter_opaque(tracer, source);
     case Enters::Tuple:
       return enter_tuple(tracer, source);
     case Enters::Container:
@@ -354,7 +382,7 @@ Ref enter(Tracer& tracer, Source* source) {
     case Enters::Super:
       return enter_super(tracer, source);
     case Enters::Opaque:
-      return enter_opaque(tracer, source);
+      return is_native_enum(raw) ? enter_itself(tracer, source, GuardKind::Identity) : enter_opaque(tracer, source);
     case Enters::Match:
       if (is_match_in_bytearray(raw)) return enter_opaque(tracer, source);
       return enter_itself(tracer, source, GuardKind::Identity);

@@ -8,6 +8,7 @@
 #include "world/enter.h"
 #include "world/external_iterator.h"
 #include "world/known_types.h"
+#include "world/native_objects.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -22,13 +23,18 @@ bool expose(Tracer& tracer, PyObject* object) {
   if (is_number(object) || PyUnicode_CheckExact(object)) return true;
   guard_special_methods(tracer, object);
   if (StandIn* stand_in = tracer.world.stand_in(object)) return stand_in->filled || fill(tracer, *stand_in);
+  if (tracer.world.is_opaque(object)) return use_opaque(tracer, object);
   Source* source = tracer.world.source_of(object);
   if (!source || is_fake(object) || is_outside_iterator(object) || is_numpy_scalar(object)) return true;
   PyTypeObject* type = Py_TYPE(object);
-  if (tracer.world.is_opaque(object) || PyExceptionInstance_Check(object)) return use_opaque(tracer, object);
+  if (PyExceptionInstance_Check(object)) return use_opaque(tracer, object);
   if (PyWeakref_CheckRefExact(object)) {  // hashes and compares as what it leads to, which is the same while it is
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
     return static_cast<bool>(referent_of(tracer, object));
+  }
+  if (is_native_enum(object)) {
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    return true;
   }
   const Known known = row_of_base(type).known;
   if (known == Known::Given || known == Known::Methods || is_constant(object)) return true;

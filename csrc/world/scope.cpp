@@ -7,26 +7,61 @@
 
 namespace minidynamo {
 
+namespace {
+
+// The names of code that the trace runs by exec() or eval() with a dict of its own.
+bool is_own_namespace(const Tracer& tracer, PyObject* globals) {
+  return !tracer.own_namespaces.empty() && tracer.own_namespaces.count(Ref::borrow(globals)) > 0;
+}
+
+}  // namespace
+
+bool is_namespace(const Tracer& tracer, PyObject* object) noexcept {
+  return PyDict_CheckExact(object) && tracer.world.is_opaque(object) && tracer.world.source_of(object);
+}
+
+Ref load_from_namespace(Tracer& tracer, PyObject* names, PyObject* given) {
+  PyObject* own = Ref::borrow(given).release();
+  PyUnicode_InternInPlace(&own);  // writes are found by the name's address
+  const Ref kept = Ref::steal(own);
+  PyObject* name = kept.get();
+  if (const AttributeWrite* write = tracer.effects.pending(names, name)) return write->value;
+  return load_part(tracer, tracer.world.source_of(names), Access::DictItem, name, PyDict_GetItemWithError(names, name));
+}
+
 Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* globals = frame.globals.get();
-  if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(frame.builtins.get()))
-    return tracer.give_up(BreakReason::UnsupportedObject, "the names of a module are no plain dict");
-  Source* source = namespace_source(tracer, globals);
-  if (!source) return nullptr;
-  if (const AttributeWrite* write = tracer.effects.pending(globals, name)) {
-    if (write->value) return write->value;
+  Ref found;
+  if (is_own_namespace(tracer, globals)) {
+    found = Ref::borrow(PyDict_GetItemWithError(globals, name));
   } else {
-    Ref found = load_part(tracer, source, Access::DictItem, name, PyDict_GetItemWithError(globals, name));
-    if (found || PyErr_Occurred()) return found;
+    if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(frame.builtins.get()))
+      return tracer.give_up(BreakReason::UnsupportedObject, "the names of a module are no plain dict");
+    if (!namespace_source(tracer, globals)) return nullptr;
+    found = load_from_namespace(tracer, globals, name);
   }
-  if (Ref found = load_builtin(tracer, frame, name); found || PyErr_Occurred()) return found;
+  if (found || PyErr_Occurred()) return found;
+  found = load_builtin(tracer, frame, name);
+  if (found || PyErr_Occurred()) return found;
   PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
   add_name_context(name);
   return nullptr;
 }
 
+bool store_global(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value) {
+  PyObject* globals = frame.globals.get();
+  if (is_own_namespace(tracer, globals)) {
+    if (!value) return PyDict_DelItem(globals, name) == 0;
+    return fill_if_stand_in(tracer, value) && PyDict_SetItem(globals, name, value) == 0;
+  }
+  if (!namespace_source(tracer, globals)) return false;
+  tracer.effects.write(globals, name, value);
+  return true;
+}
+
 Ref load_builtin(Tracer& tracer, Frame& frame, PyObject* name) {
   PyObject* builtins = frame.builtins.get();
+  if (is_own_namespace(tracer, builtins)) return Ref::borrow(PyDict_GetItemWithError(builtins, name));
   if (const AttributeWrite* write = tracer.effects.pending(builtins, name)) return write->value;
   Source* source = namespace_source(tracer, builtins, "builtins");
   if (!source) return nullptr;

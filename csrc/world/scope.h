@@ -7,6 +7,11 @@ namespace minidynamo {
 Ref load_global(Tracer& tracer, Frame& frame, PyObject* name);
 // The same among the builtins of the frame alone; null Ref without a Python error: there is none of that name.
 Ref load_builtin(Tracer& tracer, Frame& frame, PyObject* name);
+bool store_global(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value);  // value null: delete
+// The dict of a module's names, as the program has it in its hands: opaque but for single names.
+bool is_namespace(const Tracer& tracer, PyObject* object) noexcept;
+// What it has under a name; null Ref without a Python error: nothing.
+Ref load_from_namespace(Tracer& tracer, PyObject* names, PyObject* name);
 Ref load_cell(Tracer& tracer, PyObject* cell);  // null Ref without error: empty
 
 inline PyObject* name_at(const Frame& frame, int32_t index) noexcept {

@@ -10,6 +10,7 @@ namespace {
 
 struct Accessors {
   const char *setter, *getter;
+  bool is_of_process = false;
   PyObject *setter_object = nullptr, *getter_object = nullptr;
 };
 
@@ -22,6 +23,11 @@ const std::vector<Accessors>& accessors() {
         {"torch.set_autocast_enabled", "torch.is_autocast_enabled"},
         {"torch.set_autocast_dtype", "torch.get_autocast_dtype"},
         {"torch.set_autocast_cache_enabled", "torch.is_autocast_cache_enabled"},
+        {"torch._C._set_sdp_use_math", "torch._C._get_math_sdp_enabled", true},
+        {"torch._C._set_sdp_use_flash", "torch._C._get_flash_sdp_enabled", true},
+        {"torch._C._set_sdp_use_mem_efficient", "torch._C._get_mem_efficient_sdp_enabled", true},
+        {"torch._C._set_sdp_use_cudnn", "torch._C._get_cudnn_sdp_enabled", true},
+        {"torch._C._set_sdp_use_overrideable", "torch._C._get_overrideable_sdp_enabled", true},
     });
     for (Accessors& row : *rows) {
       row.setter_object = import_object(row.setter).release();
@@ -45,21 +51,34 @@ void TorchModes::note(PyObject* setter, PyObject* arguments) {
     });
     if (known) return;
     Ref before = Ref::steal(PyObject_CallObject(row.getter_object, prefix.get()));
-    if (before) settings_.push_back({setter, row.getter_object, std::move(prefix), std::move(before)});
+    if (before)
+      settings_.push_back({setter, row.getter_object, std::move(prefix), std::move(before), row.is_of_process});
     clear_error();
     return;
   }
 }
 
-bool TorchModes::leave_inference(PyObject* context) {
-  return std::erase_if(inference_, [&](const InferenceContext& open) { return open.context.is(context); }) > 0;
+bool TorchModes::leave(PyObject* context) {
+  return std::erase_if(contexts_, [&](const OpenContext& open) { return open.context.is(context); }) > 0;
 }
 
-void TorchModes::close_inference() {
-  static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
-  for (; !inference_.empty(); inference_.pop_back())
-    Ref::steal(PyObject_CallOneArg(exit, inference_.back().context.get()));
-  clear_error();
+void TorchModes::close() {
+  static constinit Imported exit_inference{"torch.autograd.grad_mode._exit_inference_mode"};
+  for (; !contexts_.empty(); contexts_.pop_back()) {
+    PyObject* context = contexts_.back().context.get();
+    if (contexts_.back().is_in_graph)
+      Ref::steal(PyObject_CallOneArg(exit_inference, context));
+    else
+      Ref::steal(PyObject_CallMethod(context, "__exit__", "OOO", Py_None, Py_None, Py_None));
+    clear_error();
+  }
+  for (const Setting& setting : settings_) {
+    if (!setting.is_of_process) continue;
+    Ref value = Ref::made(PyTuple_Pack(1, setting.before.get()));
+    Ref arguments = Ref::steal(PySequence_Concat(setting.prefix.get(), value.get()));
+    if (arguments) Ref::steal(PyObject_CallObject(setting.setter, arguments.get()));
+    clear_error();
+  }
 }
 
 bool TorchModes::has_set(PyObject* getter, PyObject* arguments) const {

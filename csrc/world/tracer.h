@@ -92,6 +92,7 @@ class Tracer final : public OperatorObserver {
   long executed = 0;                       // instructions
   long next_look;                          // from this one on, what may go on for ever calls keeps_going()
   std::unordered_set<Ref> made_functions;  // by MAKE_FUNCTION in this trace: not outside, though C code may call them
+  std::unordered_set<Ref> own_namespaces;  // dicts of the trace's own that are the globals of code which it runs
   int depth = 0;
   long force_break_at = 0;                   // a break is to come at this instruction, counted as `executed`; 0: none
   bool may_break = true;                     // false: all of the frame or nothing

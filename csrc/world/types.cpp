@@ -13,6 +13,7 @@
 #include "python/unstable.h"
 #include "tensor/fake.h"
 #include "world/known_types.h"
+#include "world/native_objects.h"
 
 namespace minidynamo {
 namespace {
@@ -149,6 +150,7 @@ Enters way_in(PyTypeObject* type) noexcept {
   PyTypeObject* const native = native_base(type);
   switch (row_of(native).base) {
     case Base::Unknown:
+    case Base::Native:
       return PyType_HasFeature(native, Py_TPFLAGS_HEAPTYPE) ? Enters::Instance : Enters::Identity;
     case Base::Opaque:
     case Base::FrozenSet:
@@ -185,6 +187,8 @@ Leaves way_out(PyTypeObject* type) noexcept {
     case Base::Opaque:
     case Base::Alias:
       return Leaves::Never;
+    case Base::Native:
+      return row_of_base(type).leaves;
     case Base::Class:
       return Leaves::Class;
     case Base::Module:
@@ -244,7 +248,9 @@ bool is_guarded_by_identity(PyObject* object) noexcept {
 
 bool is_constant(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
-  if (is_constant_type(type)) return true;
+  const TypeRow* row = known_row(type);
+  if (row && row->enters == Enters::Constant) return true;
+  if (row && row->enters == Enters::Date) return is_native_value(object);
   if (type == &PyTuple_Type) {
     NestingLevel level;
     if (level.is_too_deep()) return false;

@@ -10,6 +10,7 @@ namespace minidynamo {
 // Columns of types.def: a value, and what docs/coverage.md says of it.
 #define MINIDYNAMO_ENTERS(X)                                                    \
   X(Constant, "by its value")                                                   \
+  X(Date, "by its value, by its identity if its time zone is Python code")      \
   X(ConstantOrOpaque, "by its value if all that it holds has one, else opaque") \
   X(Value, "by its type and its value")                                         \
   X(Tuple, "item by item")                                                      \
@@ -40,6 +41,7 @@ namespace minidynamo {
 #define MINIDYNAMO_LEAVES(X)                                                                  \
   X(Never, "cannot be made again")                                                            \
   X(Constant, "as it is")                                                                     \
+  X(Date, "a new one")                                                                        \
   X(NumpyScalar, "a copy")                                                                    \
   X(Class, "as it is, if the trace did not make it")                                          \
   X(Tuple, "of its items")                                                                    \
@@ -70,11 +72,18 @@ namespace minidynamo {
   X(Union, "of its members")                                                                  \
   X(Exception, "of its args, attributes, cause, context and traceback, without __init__")     \
   X(WeakReference, "of what it refers to")                                                    \
+  X(Lock, "as it is held")                                                                    \
+  X(RecursiveLock, "as it is held")                                                           \
+  X(RandomNumbers, "in its state")                                                            \
+  X(Stream, "in its state")                                                                   \
+  X(Array, "of its items")                                                                    \
+  X(NumpyArray, "a copy, if it shares its memory with no other")                              \
   X(Reduced, "by its __reduce_ex__, where that names C code")
 
 // Instances of Python classes over it, named by what their C part holds.
 #define MINIDYNAMO_BASES(X)                                                                         \
   X(Unknown, "by their identity, by their type if the C type is a heap type; cannot be made again") \
+  X(Native, "by their type, opaque to native code; random.Random can be made again")                \
   X(Unmade, "by their type; cannot be made again")                                                  \
   X(Opaque, "opaque")                                                                               \
   X(Object, "by their attributes")                                                                  \

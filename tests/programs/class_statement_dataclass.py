@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """A dataclass, a named tuple and a protocol that the function defines."""
 
 import dataclasses

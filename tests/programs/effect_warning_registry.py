@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """A warning is given once because of a flag in an argument that the first of two uses sets."""
 
 import warnings

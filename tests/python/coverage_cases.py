@@ -3664,6 +3664,47 @@ threading.Lock
     with LOCK:
         z = x + 1
     z
+threading.Lock (made inside)
+    lock = threading.Lock()
+    with lock:
+        z = x + lock.locked()
+    z, lock.acquire(False)
+threading.RLock (made inside)
+    lock = threading.RLock()
+    with lock:
+        with lock:
+            z = x + 1
+    z
+random.Random (made inside)
+    import random
+    draw = random.Random(3)
+    x * draw.uniform(0, 1), draw.choice([1, 2, 3]), draw.random()
+datetime (made inside)
+    import datetime
+    x * (datetime.date(2024, 3, 1) - datetime.date(2024, 2, 28)).days, datetime.timedelta(hours=n)
+io.StringIO (made inside)
+    import io
+    text = io.StringIO()
+    text.write("ab")
+    x * len(text.getvalue()), text
+numpy arrays (made inside)
+    import numpy as np
+    rates = np.linspace(0, 1, 3)
+    x * torch.tensor(rates.tolist()), int(np.prod([2, 3])), np.array([[1, 2]]).shape
+torch.profiler.record_function
+    with torch.profiler.record_function("part"):
+        z = x * 2
+    z
+torch.nn.attention.sdpa_kernel
+    import torch.nn.attention as attention
+    with attention.sdpa_kernel(attention.SDPBackend.MATH):
+        z = torch.nn.functional.scaled_dot_product_attention(x[None, None], x[None, None], x[None, None])
+    z, torch.backends.cuda.flash_sdp_enabled()
+unittest.TestCase.assertRaises
+    import unittest
+    with unittest.TestCase().assertRaises(ValueError):
+        raise ValueError("bad")
+    x + 1
 numpy scalars as inputs
     def f(x, a, b):
         return x * float(a), int(b) + 1, a > 1, b == 2

@@ -1,4 +1,4 @@
-# graphs: 0
+# graphs: 1
 """A configuration in Python is executed into a dict."""
 
 import torch

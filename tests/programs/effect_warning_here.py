@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """A warning of the default category at its own line."""
 
 import warnings

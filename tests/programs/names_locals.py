@@ -1,4 +1,4 @@
-# graphs: 0
+# graphs: 1
 """locals() gives the names that are bound at that point."""
 
 import torch

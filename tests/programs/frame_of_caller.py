@@ -1,4 +1,4 @@
-# graphs: 0
+# graphs: 1
 """A helper asks the frame stack for its caller's globals."""
 
 import sys

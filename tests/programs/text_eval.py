@@ -1,4 +1,4 @@
-# graphs: 0
+# graphs: 1
 """A formula in a configuration is evaluated."""
 
 import torch

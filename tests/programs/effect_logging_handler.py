@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """A logger with a handler that writes to standard output reports the step."""
 
 import logging

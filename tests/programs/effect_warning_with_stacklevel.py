@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """A deprecation warning points at the caller's line."""
 
 import warnings

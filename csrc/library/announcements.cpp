@@ -1,0 +1,191 @@
+// What a program says to the world (warnings, log records), of which nothing comes back: said by the residual code, in
+// the program's order, as from the line where the program says it.
+//
+// Only what is known by then: texts, numbers and the like. Handlers and filters are the program's, and run for real, so
+// what was written before is written by then (EffectLog::call_later). A warning that is an error, or that the frame's
+// own handlers might have to catch, is given in Python; so is one that the program itself has arranged to collect.
+#include "library/announcements.h"
+
+#include <string_view>
+
+#include "model/abstract.h"
+#include "model/function.h"
+#include "python/out_of_memory.h"
+#include "world/frame.h"
+#include "world/known_types.h"
+#include "world/pin.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+std::nullptr_t refuse_warning(Tracer& tracer) { return tracer.give_up(BreakReason::Warning, "a warning is given"); }
+
+// Arguments by the names of the parameters; null: not given. False: others are.
+template <size_t n>
+bool by_name(const Arguments& arguments, const std::string_view (&names)[n], PyObject* (&values)[n]) {
+  if (arguments.positional_count() > n) return false;
+  for (size_t i = 0; i < arguments.positional_count(); ++i) values[i] = arguments.values[i].get();
+  for (size_t k = 0; k < arguments.keyword_count(); ++k) {
+    const char* keyword = PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.keyword_names, k));
+    size_t i = 0;
+    while (i < n && names[i] != keyword) ++i;
+    if (i == n || values[i]) return false;
+    values[i] = arguments.values[arguments.positional_count() + k].get();
+  }
+  return true;
+}
+
+// The traced frame so many calls up; null: it is beyond the trace, that many calls above its outermost frame.
+const Frame* frame_above(const Tracer& tracer, long& levels) {
+  const Frame* frame = tracer.frame;
+  for (; levels > 0; --levels) {
+    if (!frame->caller) return nullptr;
+    frame = frame->caller;
+  }
+  return frame;
+}
+
+bool may_be_handled(const Tracer& tracer) {
+  for (const Frame* frame = tracer.frame; frame; frame = frame->caller)
+    if (frame->prepared->bytecode.region_at(frame->instruction)) return true;
+  return false;
+}
+
+PyObject* warnings_namespace() {
+  static constinit Imported module{"warnings"};
+  return PyModule_GetDict(module);
+}
+
+// Whether the trace has put something else in place of what a module has under a name.
+bool is_replaced(const Tracer& tracer, PyObject* names, const char* name) {
+  Ref key = Ref::made(PyUnicode_InternFromString(name));
+  const AttributeWrite* write = tracer.effects.pending(names, key.get());
+  PyObject* now = write ? PyDict_GetItemWithError(names, key.get()) : nullptr;
+  return write && write->value.get() != now;
+}
+
+// warn_at(message, category, filename, line, names of the module)
+PyObject* warn_at(PyObject*, PyObject* arguments) {
+  static PyObject* const registry_name = interned("__warningregistry__");
+  static PyObject* const module_name = interned("__name__");
+  PyObject *message, *category, *filename, *names;
+  int line;
+  if (!PyArg_ParseTuple(arguments, "OOOiO!", &message, &category, &filename, &line, &PyDict_Type, &names))
+    return nullptr;
+  Ref registry = Ref::borrow(PyDict_GetItemWithError(names, registry_name));
+  if (!registry) {
+    registry = Ref::made(PyDict_New());
+    if (PyDict_SetItem(names, registry_name, registry.get()) < 0) return nullptr;
+  }
+  const Ref module = Ref::borrow(PyDict_GetItemWithError(names, module_name));
+  if (PyErr_WarnExplicitObject(category, message, filename, line, module ? module.get() : Py_None, registry.get()) < 0)
+    return nullptr;
+  Py_RETURN_NONE;
+}
+
+// log_at(logger, level, filename, line, function, message, arguments)
+PyObject* log_at(PyObject*, PyObject* arguments) {
+  PyObject *logger, *level, *filename, *line, *function, *message, *values;
+  if (!PyArg_ParseTuple(arguments, "OOOOOOO", &logger, &level, &filename, &line, &function, &message, &values))
+    return nullptr;
+  const Ref name = Ref::steal(PyObject_GetAttrString(logger, "name"));
+  Ref record = name ? Ref::steal(PyObject_CallMethod(logger, "makeRecord", "OOOOOOOO", name.get(), level, filename,
+                                                     line, message, values, Py_None, function))
+                    : Ref();
+  return record ? PyObject_CallMethod(logger, "handle", "O", record.get()) : nullptr;
+}
+
+PyObject* warn_at_callable() {
+  static PyMethodDef definition = {"warn_at", entry<warn_at>, METH_VARARGS, nullptr};
+  static constinit CachedObject object{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
+  return object;
+}
+
+PyObject* log_at_callable() {
+  static PyMethodDef definition = {"log_at", entry<log_at>, METH_VARARGS, nullptr};
+  static constinit CachedObject object{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
+  return object;
+}
+
+Ref tuple_of(std::initializer_list<PyObject*> items) {
+  Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  Py_ssize_t i = 0;
+  for (PyObject* item : items) PyTuple_SET_ITEM(tuple.get(), i++, Ref::borrow(item).release());
+  return tuple;
+}
+
+bool is_source_file(PyObject* filename) {
+  static constinit Imported own_file{"logging._srcfile"};
+  return PyUnicode_Compare(filename, own_file) == 0;
+}
+
+}  // namespace
+
+namespace special {
+
+Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static constexpr std::string_view kNames[] = {"message", "category", "stacklevel", "source"};
+  PyObject* values[4] = {};
+  if (!by_name(arguments, kNames, values) || !values[0] || !PyUnicode_CheckExact(values[0]) || values[3])
+    return refuse_warning(tracer);
+  PyObject* category = values[1] && values[1] != Py_None ? values[1] : PyExc_UserWarning;
+  const long level = values[2] && PyLong_CheckExact(values[2]) ? PyLong_AsLong(values[2]) : values[2] ? -1 : 1;
+  const bool is_class =
+      PyType_Check(category) && !tracer.classes.has(category) &&
+      PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(category), reinterpret_cast<PyTypeObject*>(PyExc_Warning));
+  if (level <= 0 || !is_class || may_be_handled(tracer)) return clear_error(), refuse_warning(tracer);
+  PyObject* const own = warnings_namespace();
+  for (const char* name : {"filters", "showwarning", "_showwarnmsg", "_showwarnmsg_impl"})
+    if (is_replaced(tracer, own, name)) return refuse_warning(tracer);
+  source_or_pin(tracer, category);
+  long above = level - 1;
+  const Frame* frame = frame_above(tracer, above);
+  if (!frame) {  // as from a caller of the residual function
+    const Ref rest = Ref::made(PyLong_FromLong(above + 1));
+    static constinit Imported warn{"warnings.warn"};
+    tracer.effects.call_later({Ref::borrow(warn), tuple_of({values[0], category, rest.get()}), nullptr},
+                              tracer.effects.end());
+    return Ref::none();
+  }
+  PyObject* names = frame->globals.get();
+  if (!namespace_source(tracer, names)) return nullptr;
+  const Ref line = Ref::made(PyLong_FromLong(frame->line()));
+  tracer.effects.call_later({Ref::borrow(warn_at_callable()),
+                             tuple_of({values[0], category, frame->code()->co_filename, line.get(), names}), nullptr},
+                            tracer.effects.end());
+  return Ref::none();
+}
+
+Ref warning_filters_changed(Tracer& tracer, PyObject* callable, const Arguments&) {
+  tracer.effects.tell_later({Ref::borrow(callable), Ref::made(PyTuple_New(0)), nullptr});
+  return Ref::none();
+}
+
+Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static constexpr std::string_view kNames[] = {"self",     "level", "msg",        "args",
+                                                "exc_info", "extra", "stack_info", "stacklevel"};
+  PyObject* values[8] = {};
+  const bool is_known = by_name(arguments, kNames, values) && values[0] && values[1] && values[2] && values[3];
+  auto is_off = [](PyObject* value) { return !value || value == Py_None || value == Py_False; };
+  const bool is_plain = is_known && is_off(values[4]) && is_off(values[5]) && is_off(values[6]) &&
+                        tracer.world.source_of(values[0]) && is_constant(values[1]) && is_constant(values[2]) &&
+                        is_constant(values[3]);
+  long level = !is_plain ? 0 : values[7] && PyLong_CheckExact(values[7]) ? PyLong_AsLong(values[7]) : values[7] ? 0 : 1;
+  const Frame* frame = tracer.frame;
+  for (; frame && level > 0; frame = frame->caller)
+    if (!is_source_file(frame->code()->co_filename) && --level == 0) break;
+  if (!is_plain || level < 0 || !frame || is_source_file(frame->code()->co_filename))
+    return clear_error(), call_function(tracer, callable, arguments);
+  const Ref line = Ref::made(PyLong_FromLong(frame->line()));
+  tracer.effects.call_later({Ref::borrow(log_at_callable()),
+                             tuple_of({values[0], values[1], frame->code()->co_filename, line.get(),
+                                       frame->code()->co_name, values[2], values[3]}),
+                             nullptr},
+                            tracer.effects.end());
+  return Ref::none();
+}
+
+}  // namespace special
+
+}  // namespace minidynamo

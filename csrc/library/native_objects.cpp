@@ -1,0 +1,40 @@
+#include "library/native_objects.h"
+
+#include "model/native_call.h"
+#include "world/native_code.h"
+#include "world/native_objects.h"
+
+namespace minidynamo::special {
+namespace {
+
+// Handlers get the object that a method is bound to as the first argument.
+Ref call_method_natively(Tracer& tracer, PyObject* method, const Arguments& arguments) {
+  return call_natively(
+      tracer, method,
+      PyCFunction_Check(method) ? Arguments{arguments.values.subspan(1), arguments.keyword_names} : arguments);
+}
+
+}  // namespace
+
+Ref make_native_object(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  return call_natively(tracer, callable, arguments);
+}
+
+// A lock of the trace's own is held by nobody else, so that nobody lets go of it.
+Ref lock_acquire(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  PyObject* lock = arguments.positional_count() ? arguments.values[0].get() : nullptr;
+  if (!lock || !is_own_native(lock)) return call_method_natively(tracer, callable, arguments);
+  if (!expose(tracer, lock)) return nullptr;
+  // acquire(False)
+  const bool waits = arguments.values.size() < 2 || !arguments.values[1].is(Py_False);
+  if (waits && is_locked(lock)) return tracer.give_up(BreakReason::UnknownFunction, "the program waits for a lock");
+  return call_method_natively(tracer, callable, arguments);
+}
+
+Ref random_seed(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  const bool has_seed = arguments.values.size() == 2 && !arguments.values[1].is(Py_None);
+  if (!has_seed) return tracer.give_up(BreakReason::RandomSeed, "a random seed is asked of the system");
+  return call_method_natively(tracer, callable, arguments);
+}
+
+}  // namespace minidynamo::special

@@ -1,0 +1,20 @@
+// Context managers of torch's C code.
+#pragma once
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo::special {
+
+Ref make_disabling_context(Tracer& tracer, PyObject* callable,
+                           const Arguments& arguments);  // torch._C.DisableTorchFunctionSubclass() and its like
+Ref enter_disabling_context(Tracer& tracer, PyObject* callable,
+                            const Arguments& arguments);  // their __enter__ and __exit__
+Ref leave_disabling_context(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+Ref profiler_range_enter(Tracer& tracer, PyObject* callable,
+                         const Arguments& arguments);  // what record_function is made of
+Ref profiler_range_exit(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+
+Ref profiler_monitor(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+Ref set_anomaly(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+
+}  // namespace minidynamo::special

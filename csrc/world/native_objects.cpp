@@ -1,0 +1,206 @@
+#include "world/native_objects.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "python/unstable.h"
+#include "world/known_types.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+// How an object of a class with its state in C is made again; Never: it is none of these.
+Leaves kind_of(PyTypeObject* type) noexcept {
+  const Leaves leaves = row_of_base(type).leaves;
+  switch (leaves) {
+    case Leaves::Date:
+    case Leaves::Lock:
+    case Leaves::RecursiveLock:
+    case Leaves::RandomNumbers:
+    case Leaves::Stream:
+    case Leaves::Array:
+    case Leaves::NumpyArray:
+      return leaves;
+    default:
+      return Leaves::Never;
+  }
+}
+
+PyTypeObject* random_class() {
+  static constinit ImportedType type{"random.Random"};
+  return type;
+}
+
+Ref attribute(PyObject* object, const char* name) { return Ref::steal(PyObject_GetAttrString(object, name)); }
+Ref call_method(PyObject* object, const char* name) { return Ref::steal(PyObject_CallMethod(object, name, nullptr)); }
+
+long recursion_of(PyObject* lock) {  // as it shows itself: <unlocked _thread.RLock object owner=0 count=0 at ...>
+  Ref shown = Ref::steal(PyObject_Repr(lock));
+  const std::string_view text = shown ? PyUnicode_AsUTF8(shown.get()) : "";
+  const size_t at = text.find("count=");
+  return at == std::string_view::npos ? -1 : std::strtol(text.data() + at + 6, nullptr, 10);
+}
+
+// Of one that shares its memory with no other.
+Ref array_state(PyObject* array) {
+  Ref base = attribute(array, "base"), dtype = attribute(array, "dtype");
+  Ref holds_objects = dtype ? attribute(dtype.get(), "hasobject") : Ref();
+  if (!base || !base.is(Py_None) || !holds_objects || !holds_objects.is(Py_False)) return nullptr;
+  return call_method(array, "copy");
+}
+
+// native_object(class, state)
+PyObject* native_object(PyObject*, PyObject* arguments) {
+  PyObject *made_class, *state;
+  if (!PyArg_ParseTuple(arguments, "O!O", &PyType_Type, &made_class, &state)) return nullptr;
+  auto* type = reinterpret_cast<PyTypeObject*>(made_class);
+  PyTypeObject* const native = native_base(type);
+  Ref nothing = Ref::made(PyTuple_New(0)), made;
+  auto then = [&](Ref done) { return done ? made.release() : nullptr; };
+  switch (kind_of(type)) {
+    case Leaves::Lock: {
+      static constinit Imported make{"_thread.allocate_lock"};
+      made = Ref::steal(PyObject_CallNoArgs(make));
+      return !made || state != Py_True ? made.release() : then(call_method(made.get(), "acquire"));
+    }
+    case Leaves::RecursiveLock:
+      made = Ref::steal(PyObject_CallNoArgs(made_class));
+      for (long left = PyLong_AsLong(state); made && left > 0; --left)
+        if (!call_method(made.get(), "acquire")) return nullptr;
+      return made.release();
+    case Leaves::RandomNumbers: {
+      PyObject *inner, *attributes;
+      if (!PyArg_ParseTuple(state, "OO", &inner, &attributes)) return nullptr;
+      made = Ref::steal(native->tp_new(type, nothing.get(), nullptr));
+      Ref method = attribute(reinterpret_cast<PyObject*>(native), "setstate");
+      Ref done =
+          made && method ? Ref::steal(PyObject_CallFunctionObjArgs(method.get(), made.get(), inner, nullptr)) : Ref();
+      Ref own = done && type != native ? Ref::steal(PyObject_GenericGetDict(made.get(), nullptr)) : Ref();
+      if (own && PyDict_Update(own.get(), attributes) < 0) return nullptr;
+      return then(std::move(done));
+    }
+    case Leaves::Stream:
+      made = Ref::steal(PyObject_CallNoArgs(made_class));
+      return made ? then(Ref::steal(PyObject_CallMethod(made.get(), "__setstate__", "(O)", state))) : nullptr;
+    case Leaves::Array:
+      return PyObject_CallObject(made_class, state);
+    case Leaves::NumpyArray:
+      return PyObject_CallMethod(state, "copy", nullptr);
+    case Leaves::Date: {  // its own arguments, as pickled
+      Ref reduced = Ref::steal(PyObject_CallMethod(state, "__reduce_ex__", "i", 4));
+      const bool has_arguments = reduced && PyTuple_Check(reduced.get()) && PyTuple_GET_SIZE(reduced.get()) == 2;
+      return has_arguments ? PyObject_CallObject(made_class, PyTuple_GET_ITEM(reduced.get(), 1)) : nullptr;
+    }
+    default:
+      break;
+  }
+  return PyErr_Format(PyExc_TypeError, "native_object() of a %s", type->tp_name);
+}
+
+// It has nothing to be made again of, and stays as it is.
+bool is_time_zone(PyObject* object) noexcept {
+  return std::string_view(Py_TYPE(object)->tp_name) == "datetime.timezone";
+}
+
+}  // namespace
+
+bool is_native_value(PyObject* object) noexcept {
+  if (way_in(Py_TYPE(object)) != Enters::Date) return false;
+  Ref zone = attribute(object, "tzinfo");  // one of Python code would be asked in comparisons
+  clear_error();
+  return !zone || zone.is(Py_None) || way_in(zone.type()) == Enters::Date;
+}
+
+bool holds_native_value(PyObject* object) noexcept {
+  if (!PyTuple_CheckExact(object)) return is_native_value(object) && !is_time_zone(object);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (holds_native_value(PyTuple_GET_ITEM(object, i))) return true;
+  return false;
+}
+
+bool is_own_native_type(PyTypeObject* type) noexcept {
+  const Leaves kind = kind_of(type);
+  return kind != Leaves::Never && kind != Leaves::Date;
+}
+
+bool is_known_subclass(PyTypeObject* type) noexcept { return type == random_class(); }
+
+Ref native_object_state(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  PyTypeObject* const native = native_base(type);
+  if (native != type && !is_known_subclass(type)) return nullptr;
+  Ref state;
+  switch (kind_of(type)) {
+    case Leaves::Lock:
+      state = Ref::boolean(is_locked(object));
+      break;
+    case Leaves::RecursiveLock: {
+      const long count = recursion_of(object);
+      state = count < 0 ? Ref() : Ref::made(PyLong_FromLong(count));
+      break;
+    }
+    case Leaves::RandomNumbers: {
+      Ref method = attribute(reinterpret_cast<PyObject*>(native), "getstate");
+      Ref inner = method ? Ref::steal(PyObject_CallOneArg(method.get(), object)) : Ref();
+      Ref own = type == native ? Ref() : Ref::steal(PyObject_GenericGetDict(object, nullptr));
+      Ref attributes = own ? Ref::made(PyDict_Copy(own.get())) : Ref::made(PyDict_New());
+      Py_ssize_t position = 0;
+      PyObject *name, *value;
+      while (PyDict_Next(attributes.get(), &position, &name, &value))
+        if (value != Py_None && !PyFloat_CheckExact(value)) return nullptr;  // gauss_next
+      state = inner ? Ref::made(PyTuple_Pack(2, inner.get(), attributes.get())) : Ref();
+      break;
+    }
+    case Leaves::Stream: {
+      state = call_method(object, "__getstate__");  // the last item is the dict of attributes
+      const bool is_plain = state && PyTuple_Check(state.get()) && PyTuple_GET_SIZE(state.get()) > 0 &&
+                            PyTuple_GET_ITEM(state.get(), PyTuple_GET_SIZE(state.get()) - 1) == Py_None;
+      if (!is_plain) return nullptr;
+      break;
+    }
+    case Leaves::Array: {
+      Ref code = attribute(object, "typecode"), bytes = call_method(object, "tobytes");
+      state = code && bytes ? Ref::made(PyTuple_Pack(2, code.get(), bytes.get())) : Ref();
+      break;
+    }
+    case Leaves::NumpyArray:
+      state = array_state(object);
+      break;
+    case Leaves::Date:
+      state = Ref::borrow(object);
+      break;
+    default:
+      break;
+  }
+  return state ? Ref::made(PyTuple_Pack(2, type, state.get())) : Ref();
+}
+
+PyObject* native_object_callable() {
+  static PyMethodDef definition = {"native_object", entry<native_object>, METH_VARARGS, nullptr};
+  static constinit CachedObject object{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
+  return object;
+}
+
+bool is_native_enum(PyObject* object) noexcept {
+  PyTypeObject* type = Py_TYPE(object);
+  const bool is_of_pybind = std::string_view(Py_TYPE(type)->tp_name) == "pybind11_builtins.pybind11_type" ||
+                            std::string_view(Py_TYPE(type)->tp_name) == "pybind11_type";
+  const bool is_enum = is_of_pybind && named_item(namespace_of(type), "__entries");
+  clear_error();
+  return is_enum;
+}
+
+bool is_numpy_array(PyObject* object) noexcept { return row_of(Py_TYPE(object)).leaves == Leaves::NumpyArray; }
+
+bool is_locked(PyObject* lock) {
+  Ref locked = call_method(lock, "locked");
+  clear_error();
+  return locked.is(Py_True);
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,216 @@
+"""Warnings and log records of a captured function: one graph, said at every call, in the program's order, as from its lines."""
+
+import functools
+import io
+import logging
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import minidynamo
+
+Function = Callable[[torch.Tensor], Any]
+LOGGER = logging.getLogger("test_announcements")
+STATE = types.SimpleNamespace(step=0)
+
+
+def says(scale: int) -> None:
+    warnings.warn(f"scale {scale} is old", DeprecationWarning, stacklevel=2)
+
+
+def warns(x: torch.Tensor) -> Any:
+    y = x + 1
+    warnings.warn("first")
+    says(2)
+    warnings.warn("of the caller", FutureWarning, stacklevel=2)
+    return y * 2
+
+
+def caller(function: Function, x: torch.Tensor) -> Any:
+    return function(x)
+
+
+def logs(x: torch.Tensor) -> Any:
+    LOGGER.info("shape %s of %d", x.shape, 3)
+    y = x * 2
+    STATE.step = 5
+    LOGGER.warning("behind")
+    STATE.step = 6
+    nested(7)
+    LOGGER.debug("not shown")
+    return y + 1
+
+
+def nested(value: int) -> None:
+    LOGGER.error("value %s", value)
+
+
+@functools.lru_cache
+def once(text: str) -> None:
+    LOGGER.warning(text)
+
+
+def logs_once(x: torch.Tensor) -> Any:
+    once("said once")
+    return x * 2
+
+
+class Handler(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Any] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.seen.append((record.getMessage(), record.levelname, record.filename, record.lineno, record.funcName, STATE.step))
+
+
+@pytest.fixture
+def handler() -> Iterator[Handler]:
+    made = Handler()
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.addHandler(made)
+    LOGGER.propagate = False
+    STATE.step = 0
+    yield made
+    LOGGER.removeHandler(made)
+    LOGGER.propagate = True
+
+
+def collected(function: Function, calls: int) -> list[Any]:
+    found = []
+    for _ in range(calls):
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            caller(function, torch.ones(2))
+        found += [(str(w.message), w.category, w.filename, w.lineno) for w in given]
+    return found
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_warnings(backend: str) -> None:
+    captured = minidynamo.compile(warns, backend=backend, fullgraph=True)
+    expected = collected(warns, 3)
+    assert len(expected) == 9
+    assert collected(captured, 3) == expected
+    assert len(minidynamo.debug.cache_entries(captured)) == 1
+
+
+def test_filters_decide_at_each_call() -> None:
+    captured = minidynamo.compile(warns, backend="eager", fullgraph=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        captured(torch.ones(2))
+    assert len(collected(captured, 1)) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="first"):
+            captured(torch.ones(2))
+
+
+def test_once_per_place_is_once_per_place() -> None:
+    def function(x: torch.Tensor) -> Any:
+        warnings.warn("default")
+        return x * 2
+
+    counts = []
+    for target in (function, minidynamo.compile(function, backend="eager", fullgraph=True)):
+        globals().pop("__warningregistry__", None)
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("default")
+            for _ in range(3):
+                target(torch.ones(2))
+        counts.append(len(given))
+    assert counts == [1, 1]
+
+
+def test_a_warning_that_the_function_may_catch() -> None:
+    def function(x: torch.Tensor) -> Any:
+        try:
+            warnings.warn("caught")
+        except UserWarning:
+            return x - 1
+        return x + 1
+
+    captured = minidynamo.compile(function, backend="eager")
+    for action in ("ignore", "error", "ignore"):
+        with warnings.catch_warnings():
+            warnings.simplefilter(action)  # type: ignore[arg-type]
+            torch.testing.assert_close(captured(torch.ones(2)), function(torch.ones(2)))
+
+
+def test_filters_of_the_function_itself() -> None:
+    def ignores(x: torch.Tensor) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            y = x * 2
+        return y + 1
+
+    def collects(x: torch.Tensor) -> Any:
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            warnings.warn("collected")
+        return x * len(given)
+
+    before = warnings.filters[:]
+    whole = minidynamo.compile(ignores, backend="eager", fullgraph=True)
+    for function, captured in ((ignores, whole), (collects, minidynamo.compile(collects, backend="eager"))):
+        for _ in range(2):
+            torch.testing.assert_close(captured(torch.ones(2)), function(torch.ones(2)))
+            assert warnings.filters == before
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_log_records(handler: Handler, backend: str) -> None:
+    captured = minidynamo.compile(logs, backend=backend, fullgraph=True)
+    seen = []
+    for function in (logs, captured, captured):
+        STATE.step = 0
+        function(torch.ones(2))
+        seen.append(handler.seen)
+        handler.seen = []
+    assert seen[1] == seen[0] and seen[2] == seen[0]
+    assert [step for *_, step in seen[0]] == [0, 5, 6]
+    LOGGER.setLevel(logging.ERROR)
+    captured(torch.ones(2))
+    assert [message for message, *_ in handler.seen] == ["value 7"]
+
+
+def test_a_cached_function_that_logs(handler: Handler) -> None:
+    captured = minidynamo.compile(logs_once, backend="eager")
+    counts = []
+    for function in (logs_once, captured):
+        once.cache_clear()
+        for _ in range(3):
+            torch.testing.assert_close(function(torch.ones(2)), torch.ones(2) * 2)
+        counts.append(len(handler.seen))
+    assert counts == [1, 2]
+
+
+def test_what_is_no_constant_is_logged_in_python(handler: Handler) -> None:
+    def function(x: torch.Tensor) -> Any:
+        LOGGER.info("sum %s", x.sum())
+        LOGGER.error("with a traceback", exc_info=True)
+        return x * 2
+
+    captured = minidynamo.compile(function, backend="eager")
+    seen = []
+    for target in (function, captured, captured):
+        torch.testing.assert_close(target(torch.ones(2)), torch.ones(2) * 2)
+        seen.append([entry[:3] for entry in handler.seen])
+        handler.seen = []
+    assert seen[1] == seen[0] and seen[2] == seen[0]
+
+
+def test_streams_of_the_function_itself() -> None:
+    def function(x: torch.Tensor) -> Any:
+        text = io.StringIO()
+        text.write("abc")
+        LOGGER.debug("not shown")
+        return x * len(text.getvalue())
+
+    captured = minidynamo.compile(function, backend="eager", fullgraph=True)
+    torch.testing.assert_close(captured(torch.ones(2)), function(torch.ones(2)))
