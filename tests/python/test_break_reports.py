@@ -96,7 +96,7 @@ CAUSES: list[tuple[str, Callable[[torch.Tensor], Any]]] = [
     ("frame-introspection", lambda x: (sys._getframe(1), x)[1]),
     ("frame-introspection", lambda x: (sys._getframe().f_back, x)[1]),
     ("frame-introspection", lambda x: (sys._current_frames(), x)[1]),
-    ("frame-introspection", lambda x: eval(bytes(b"x"), {"x": x})),
+    ("frame-introspection", lambda x: eval(b"x", {"x": x})),
     ("finalizer", lambda x: (Noisy(), x)[1]),
     ("no-fake-implementation", lambda x: no_fake(x)),
     ("object-identity", lambda x: (str(first_break), x)[1]),

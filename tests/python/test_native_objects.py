@@ -17,7 +17,7 @@ import minidynamo
 
 Function = Callable[[torch.Tensor], Any]
 DAY = datetime.date(2024, 2, 29)
-ZONED = datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.timezone.utc)
+ZONED = datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC)
 LIMITS = numpy.array([1.0, 2.0])
 
 
@@ -62,7 +62,7 @@ def seeded(x: torch.Tensor) -> Any:
 def dates(x: torch.Tensor) -> Any:
     later = DAY + datetime.timedelta(days=1, hours=2)
     gap = (datetime.datetime(2024, 3, 1) - datetime.datetime(2024, 2, 29)).total_seconds()
-    return x * later.day * gap * (DAY < later) * ZONED.hour, later, later.isoformat()
+    return x * later.day * gap * (later > DAY) * ZONED.hour, later, later.isoformat()
 
 
 def texts(x: torch.Tensor) -> Any:
