@@ -359,7 +359,7 @@ Ref enter(Tracer& tracer, Source* source) {
     case Enters::Constant:
       return enter_by_value(tracer, source);
     case Enters::Date:
-      if (!is_native_value(raw)) return enter_itself(tracer, source, GuardKind::Identity);
+      if (!is_date(raw)) return enter_itself(tracer, source, GuardKind::Identity);
       return enter_itself(tracer, source, GuardKind::Constant);  // as a result it is that very object
     case Enters::ConstantOrOpaque:
       if (is_constant(raw)) return enter_by_value(tracer, source);

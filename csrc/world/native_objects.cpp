@@ -109,15 +109,8 @@ bool is_time_zone(PyObject* object) noexcept {
 
 }  // namespace
 
-bool is_native_value(PyObject* object) noexcept {
-  if (way_in(Py_TYPE(object)) != Enters::Date) return false;
-  Ref zone = attribute(object, "tzinfo");  // one of Python code would be asked in comparisons
-  clear_error();
-  return !zone || zone.is(Py_None) || way_in(zone.type()) == Enters::Date;
-}
-
 bool holds_native_value(PyObject* object) noexcept {
-  if (!PyTuple_CheckExact(object)) return is_native_value(object) && !is_time_zone(object);
+  if (!PyTuple_CheckExact(object)) return is_date(object) && !is_time_zone(object);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
     if (holds_native_value(PyTuple_GET_ITEM(object, i))) return true;
   return false;

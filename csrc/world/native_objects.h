@@ -9,7 +9,6 @@
 
 namespace minidynamo {
 
-bool is_native_value(PyObject* object) noexcept;
 // Whether an object is one of those that each call makes anew, or a tuple with one.
 bool holds_native_value(PyObject* object) noexcept;
 // Whether instances have their state in C; of a Python class, whether those of the C class beneath it do.

@@ -13,7 +13,6 @@
 #include "python/unstable.h"
 #include "tensor/fake.h"
 #include "world/known_types.h"
-#include "world/native_objects.h"
 
 namespace minidynamo {
 namespace {
@@ -246,11 +245,18 @@ bool is_guarded_by_identity(PyObject* object) noexcept {
   return PyObject_TypeCheck(reinterpret_cast<PyObject*>(type), known_types()->enum_meta);
 }
 
+bool is_date(PyObject* object) noexcept {
+  if (way_in(Py_TYPE(object)) != Enters::Date) return false;
+  Ref zone = Ref::steal(PyObject_GetAttrString(object, "tzinfo"));  // one of Python code would be asked in comparisons
+  clear_error();
+  return !zone || zone.is(Py_None) || way_in(zone.type()) == Enters::Date;
+}
+
 bool is_constant(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   const TypeRow* row = known_row(type);
   if (row && row->enters == Enters::Constant) return true;
-  if (row && row->enters == Enters::Date) return is_native_value(object);
+  if (row && row->enters == Enters::Date) return is_date(object);
   if (type == &PyTuple_Type) {
     NestingLevel level;
     if (level.is_too_deep()) return false;

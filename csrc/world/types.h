@@ -148,6 +148,9 @@ bool is_constant(PyObject* object) noexcept;
 // Those of them that are guarded by value whatever they hold.
 bool is_constant_type(PyTypeObject* type) noexcept;
 
+// A constant of datetime's; one whose time zone is Python code is none.
+bool is_date(PyObject* object) noexcept;
+
 // What matters of it is which object it is: functions of modules, classes, modules, descriptors. It does not change in
 // ways that a trace reads unguarded.
 bool is_guarded_by_identity(PyObject* object) noexcept;

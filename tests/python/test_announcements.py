@@ -24,7 +24,7 @@ def says(scale: int) -> None:
 
 def warns(x: torch.Tensor) -> Any:
     y = x + 1
-    warnings.warn("first")
+    warnings.warn("first")  # noqa: B028
     says(2)
     warnings.warn("of the caller", FutureWarning, stacklevel=2)
     return y * 2
@@ -113,7 +113,7 @@ def test_filters_decide_at_each_call() -> None:
 
 def test_once_per_place_is_once_per_place() -> None:
     def function(x: torch.Tensor) -> Any:
-        warnings.warn("default")
+        warnings.warn("default")  # noqa: B028
         return x * 2
 
     counts = []
@@ -130,7 +130,7 @@ def test_once_per_place_is_once_per_place() -> None:
 def test_a_warning_that_the_function_may_catch() -> None:
     def function(x: torch.Tensor) -> Any:
         try:
-            warnings.warn("caught")
+            warnings.warn("caught")  # noqa: B028
         except UserWarning:
             return x - 1
         return x + 1
@@ -152,7 +152,7 @@ def test_filters_of_the_function_itself() -> None:
     def collects(x: torch.Tensor) -> Any:
         with warnings.catch_warnings(record=True) as given:
             warnings.simplefilter("always")
-            warnings.warn("collected")
+            warnings.warn("collected")  # noqa: B028
         return x * len(given)
 
     before = warnings.filters[:]

@@ -16,7 +16,24 @@ import torch
 import minidynamo
 from minidynamo import _C
 
-MODULES = ["array", "collections", "datetime", "functools", "io", "itertools", "numpy", "operator", "random", "re", "struct", "sys", "threading", "torch", "types", "weakref"]
+MODULES = [
+    "array",
+    "collections",
+    "datetime",
+    "functools",
+    "io",
+    "itertools",
+    "numpy",
+    "operator",
+    "random",
+    "re",
+    "struct",
+    "sys",
+    "threading",
+    "torch",
+    "types",
+    "weakref",
+]
 
 
 class Kept:

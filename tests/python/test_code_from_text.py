@@ -31,7 +31,7 @@ class Left(Base):
 
 
 def eval_locals(x: torch.Tensor) -> Any:
-    k = 2
+    k = 2  # noqa: F841
     return eval("x * k * SCALE")
 
 

@@ -116,7 +116,7 @@ def test_one_graph(function: Function, backend: str) -> None:
         torch.testing.assert_close(first(actual), first(expected))
         if isinstance(expected, tuple):
             assert actual[1:] == expected[1:]
-        for x, result in ((got, actual), (wanted, expected)):
+        for result in (actual, expected):
             first(result).sum().backward()
         torch.testing.assert_close(got.grad, wanted.grad)
     assert len(minidynamo.debug.cache_entries(captured)) == 1
