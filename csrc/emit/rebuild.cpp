@@ -8,6 +8,7 @@
 #include "guard/constants.h"
 #include "python/iterators.h"
 #include "python/native_contents.h"
+#include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
@@ -357,38 +358,36 @@ PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count
   Py_RETURN_NONE;
 }
 
-template <_PyCFunctionFast function>
-PyObject* callable(const char* name) {
-  static PyMethodDef definition = {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<function>)),
-                                   METH_FASTCALL, nullptr};
-  static constinit CachedObject object{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
-  return object;
-}
-
 }  // namespace
 
-PyObject* rebuild_instance_callable() { return callable<rebuild_instance>("rebuild_instance"); }
-PyObject* fill_instance_callable() { return callable<fill_instance>("fill_instance"); }
-PyObject* rebuild_tuple_callable() { return callable<rebuild_tuple>("rebuild_tuple"); }
-PyObject* rebuild_function_callable() { return callable<rebuild_function>("rebuild_function"); }
-PyObject* make_function_callable() { return callable<make_function>("make_function"); }
-PyObject* rebuild_partial_callable() { return callable<rebuild_partial>("rebuild_partial"); }
-PyObject* rebuild_exception_callable() { return callable<rebuild_exception>("rebuild_exception"); }
-PyObject* bind_callable() { return callable<bind>("bind"); }
-PyObject* rebuild_object_callable() { return callable<rebuild_object>("rebuild_object"); }
-PyObject* call_with_callable() { return callable<call_with>("call_with"); }
-PyObject* native_iterator_callable() { return callable<native_iterator>("native_iterator"); }
-PyObject* rebuild_hashed_callable() { return callable<rebuild_hashed>("rebuild_hashed"); }
-PyObject* set_like_callable() { return callable<set_like>("set_like"); }
-PyObject* make_set_like_callable() { return callable<make_set_like>("make_set_like"); }
-PyObject* set_hashed_item_callable() { return callable<set_hashed_item>("set_hashed_item"); }
-PyObject* set_state_callable() { return callable<set_state>("set_state"); }
-PyObject* rebuild_generator_callable() { return callable<rebuild_generator>("rebuild_generator"); }
-PyObject* walked_iterator_callable() { return callable<walked_iterator>("walked_iterator"); }
-PyObject* advance_iterator_callable() { return callable<advance_iterator>("advance_iterator"); }
-PyObject* placed_iterator_callable() { return callable<placed_iterator>("placed_iterator"); }
-PyObject* placed_list_iterator_callable() { return callable<placed_list_iterator>("placed_list_iterator"); }
-PyObject* drop_traceback_callable() { return callable<drop_traceback>("drop_traceback"); }
+PyObject* rebuild_instance_callable() { return native_function<METH_FASTCALL, rebuild_instance>("rebuild_instance"); }
+PyObject* fill_instance_callable() { return native_function<METH_FASTCALL, fill_instance>("fill_instance"); }
+PyObject* rebuild_tuple_callable() { return native_function<METH_FASTCALL, rebuild_tuple>("rebuild_tuple"); }
+PyObject* rebuild_function_callable() { return native_function<METH_FASTCALL, rebuild_function>("rebuild_function"); }
+PyObject* make_function_callable() { return native_function<METH_FASTCALL, make_function>("make_function"); }
+PyObject* rebuild_partial_callable() { return native_function<METH_FASTCALL, rebuild_partial>("rebuild_partial"); }
+PyObject* rebuild_exception_callable() {
+  return native_function<METH_FASTCALL, rebuild_exception>("rebuild_exception");
+}
+PyObject* bind_callable() { return native_function<METH_FASTCALL, bind>("bind"); }
+PyObject* rebuild_object_callable() { return native_function<METH_FASTCALL, rebuild_object>("rebuild_object"); }
+PyObject* call_with_callable() { return native_function<METH_FASTCALL, call_with>("call_with"); }
+PyObject* native_iterator_callable() { return native_function<METH_FASTCALL, native_iterator>("native_iterator"); }
+PyObject* rebuild_hashed_callable() { return native_function<METH_FASTCALL, rebuild_hashed>("rebuild_hashed"); }
+PyObject* set_like_callable() { return native_function<METH_FASTCALL, set_like>("set_like"); }
+PyObject* make_set_like_callable() { return native_function<METH_FASTCALL, make_set_like>("make_set_like"); }
+PyObject* set_hashed_item_callable() { return native_function<METH_FASTCALL, set_hashed_item>("set_hashed_item"); }
+PyObject* set_state_callable() { return native_function<METH_FASTCALL, set_state>("set_state"); }
+PyObject* rebuild_generator_callable() {
+  return native_function<METH_FASTCALL, rebuild_generator>("rebuild_generator");
+}
+PyObject* walked_iterator_callable() { return native_function<METH_FASTCALL, walked_iterator>("walked_iterator"); }
+PyObject* advance_iterator_callable() { return native_function<METH_FASTCALL, advance_iterator>("advance_iterator"); }
+PyObject* placed_iterator_callable() { return native_function<METH_FASTCALL, placed_iterator>("placed_iterator"); }
+PyObject* placed_list_iterator_callable() {
+  return native_function<METH_FASTCALL, placed_list_iterator>("placed_list_iterator");
+}
+PyObject* drop_traceback_callable() { return native_function<METH_FASTCALL, drop_traceback>("drop_traceback"); }
 
 bool can_be_made_empty(PyTypeObject* type) noexcept {
   return way_out(type) == Leaves::Instance && type != known_types()->ordered_dict &&

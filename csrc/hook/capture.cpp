@@ -16,6 +16,7 @@
 #include "python/cached.h"
 #include "python/error_text.h"
 #include "python/interruptions.h"
+#include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "python/thread_switches.h"
 #include "world/known_types.h"
@@ -256,9 +257,7 @@ PyObject* config_died(PyObject*, PyObject* reference) {
 
 ConfigId config_id(PyObject* config) {
   if (!runtime().configs.count(config)) {
-    static PyMethodDef definition = {"config_died", entry<config_died>, METH_O, nullptr};
-    static constinit CachedObject callback{
-        [](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
+    PyObject* const callback = native_function<METH_O, config_died>("config_died");
     runtime().configs.emplace(config, Ref::made(PyWeakref_NewRef(config, callback)));
   }
   return reinterpret_cast<ConfigId>(config);

@@ -10,6 +10,7 @@
 
 #include "model/abstract.h"
 #include "model/function.h"
+#include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "world/frame.h"
 #include "world/known_types.h"
@@ -96,17 +97,9 @@ PyObject* log_at(PyObject*, PyObject* arguments) {
   return record ? PyObject_CallMethod(logger, "handle", "O", record.get()) : nullptr;
 }
 
-PyObject* warn_at_callable() {
-  static PyMethodDef definition = {"warn_at", entry<warn_at>, METH_VARARGS, nullptr};
-  static constinit CachedObject object{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
-  return object;
-}
+PyObject* warn_at_callable() { return native_function<METH_VARARGS, warn_at>("warn_at"); }
 
-PyObject* log_at_callable() {
-  static PyMethodDef definition = {"log_at", entry<log_at>, METH_VARARGS, nullptr};
-  static constinit CachedObject object{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
-  return object;
-}
+PyObject* log_at_callable() { return native_function<METH_VARARGS, log_at>("log_at"); }
 
 Ref tuple_of(std::initializer_list<PyObject*> items) {
   Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));

@@ -10,6 +10,7 @@
 #include "model/frame_object.h"
 #include "model/native_call.h"
 #include "model/upward.h"
+#include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "world/enter.h"
@@ -116,11 +117,7 @@ PyObject* names_in(PyObject*, PyObject* object) {
   return names ? PyList_AsTuple(names.get()) : nullptr;
 }
 
-PyObject* names_in_callable() {
-  static PyMethodDef definition = {"names_in", entry<names_in>, METH_O, nullptr};
-  static constinit CachedObject object{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
-  return object;
-}
+PyObject* names_in_callable() { return native_function<METH_O, names_in>("names_in"); }
 
 // What a C function tells of an object, which is asked again by a guard.
 Ref ask_and_guard(Tracer& tracer, PyObject* function, PyObject* object, const char* text) {

@@ -12,6 +12,7 @@
 #include "model/function.h"
 #include "model/native_call.h"
 #include "model/tensor_call.h"
+#include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
 #include "world/pin.h"
@@ -26,11 +27,7 @@ PyObject* enter_context(PyObject*, PyObject* type) {
   return entered ? made.release() : nullptr;
 }
 
-PyObject* enter_context_callable() {
-  static PyMethodDef definition = {"enter_context", entry<enter_context>, METH_O, nullptr};
-  static constinit CachedObject object{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
-  return object;
-}
+PyObject* enter_context_callable() { return native_function<METH_O, enter_context>("enter_context"); }
 
 bool is_disabling(PyObject* object) {
   static constinit ImportedType kTypes[] = {ImportedType{"torch._C.DisableTorchFunctionSubclass"},

@@ -15,6 +15,7 @@
 #include "python/bound_method.h"
 #include "python/cached.h"
 #include "python/named_item.h"
+#include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "world/enter.h"
 #include "world/types.h"
@@ -66,8 +67,7 @@ PyObject* forget_dead(PyObject*, PyObject* weak_reference) {
 }
 
 Ref weak_reference(PyObject* callable) {
-  static PyMethodDef definition = {"forget_dead", entry<forget_dead>, METH_O, nullptr};
-  static constinit CachedObject callback{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
+  PyObject* const callback = native_function<METH_O, forget_dead>("forget_dead");
   Ref reference = Ref::steal(PyWeakref_NewRef(callable, callback));
   clear_error();
   return reference;

@@ -5,10 +5,12 @@
 #include "model/object_end.h"
 #include "python/dict_version.h"
 #include "python/handled_exception.h"
+#include "python/native_contents.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "world/known_types.h"
 #include "world/scope.h"
 #include "world/types.h"
 #include "world/world.h"
@@ -40,38 +42,48 @@ bool has_witnesses(PyObject* object) {
   return false;
 }
 
-bool may_be_seen(PyObject* object, int depth) {
+constexpr int kDeep = 3, kDeepest = 6;  // containers and objects in each other that are looked into
+constexpr int kLookedAt = 1024;         // objects in all
+
+// `depth` and `left`: how many more of these.
+bool may_be_seen(PyObject* object, int depth, int& left) {
   if (is_tensor(object) || PyType_Check(object) || PyModule_Check(object)) return false;
   if (has_witness(object) || PyMemoryView_Check(object) || is_traced_generator(object)) return true;
-  constexpr int kDeepest = 3;
-  constexpr Py_ssize_t kLookedAt = 64;
-  if (depth == kDeepest) return false;
+  if (--left < 0 || depth == 0) return false;
   if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
-    const Py_ssize_t count = std::min(PySequence_Fast_GET_SIZE(object), kLookedAt);
-    for (Py_ssize_t i = 0; i < count; ++i)
-      if (may_be_seen(PySequence_Fast_GET_ITEM(object, i), depth + 1)) return true;
+    for (Py_ssize_t i = 0; left > 0 && i < PySequence_Fast_GET_SIZE(object); ++i)
+      if (may_be_seen(PySequence_Fast_GET_ITEM(object, i), depth - 1, left)) return true;
   } else if (PyDict_CheckExact(object)) {
-    Py_ssize_t position = 0, left = kLookedAt;
+    Py_ssize_t position = 0;
     PyObject *key, *value;
-    while (PyDict_Next(object, &position, &key, &value) && left-- > 0)
-      if (may_be_seen(key, depth + 1) || may_be_seen(value, depth + 1)) return true;
+    while (left > 0 && PyDict_Next(object, &position, &key, &value))
+      if (may_be_seen(key, depth - 1, left) || may_be_seen(value, depth - 1, left)) return true;
+  } else if (native_base(Py_TYPE(object)) == known_types()->deque) {
+    for (PyObject* item : native_contents(object).items)
+      if (may_be_seen(item, depth - 1, left)) return true;
   } else if (PyMethod_Check(object)) {
-    return may_be_seen(PyMethod_GET_SELF(object), depth + 1);
+    return may_be_seen(PyMethod_GET_SELF(object), depth - 1, left);
   } else if (is_python_class(Py_TYPE(object)) && has_instance_dict(Py_TYPE(object))) {
     struct State {
       int depth;
+      int& left;
       bool found;
-    } state{depth, false};
+    } state{depth, left, false};
     auto visit = [](void* given, PyObject*, PyObject* value) {
       auto* looking = static_cast<State*>(given);
-      looking->found = may_be_seen(value, looking->depth + 1);
+      looking->found = may_be_seen(value, looking->depth - 1, looking->left);
       return !looking->found;
     };
-    if (PyObject* dict = instance_dict(object)) return may_be_seen(dict, depth);
+    if (PyObject* dict = instance_dict(object)) return may_be_seen(dict, depth, left);
     if (has_inline_attributes(object)) visit_inline_attributes(object, visit, &state);
     return state.found;
   }
   return false;
+}
+
+bool may_be_seen_within(PyObject* object, int depth) {
+  int left = kLookedAt;
+  return may_be_seen(object, depth, left);
 }
 
 constexpr size_t kNoSlot = SIZE_MAX;
@@ -94,7 +106,7 @@ void end_behind_instruction(Tracer& tracer, Source* outside) {
 
 }  // namespace
 
-bool end_may_be_seen(PyObject* object) { return may_be_seen(object, 0); }
+bool end_may_be_seen(PyObject* object) { return may_be_seen_within(object, kDeep); }
 
 void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
   PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : frame.local(index).get();
@@ -115,6 +127,10 @@ void note_overwritten(Tracer& tracer, Frame& frame, int32_t index) {
   const bool is_none = frame.top().is(Py_None), is_resumed = frame.is_of_resume_function();
   Source* source = is_resumed ? tracer.world.source_of(object) : nullptr;
   const bool is_generator = is_resumed && PyGen_CheckExact(source ? source->value.get() : object);
+  // What nothing has used in the trace, and only this variable holds, ends here with all that it holds.
+  if (is_resumed && frame.has_untouched(index) && !is_shared(object) && tracer.may_break &&
+      may_be_seen_within(object, kDeepest))
+    return end_behind_instruction(tracer, source_of_untouched(tracer, frame, index));
   if (is_none || is_generator || is_weakly_referenced(object))
     let_go(tracer, frame, index, is_resumed && (is_none || is_generator));
 }

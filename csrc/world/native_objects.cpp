@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "python/named_item.h"
+#include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
@@ -173,11 +174,7 @@ Ref native_object_state(PyObject* object) {
   return state ? Ref::made(PyTuple_Pack(2, type, state.get())) : Ref();
 }
 
-PyObject* native_object_callable() {
-  static PyMethodDef definition = {"native_object", entry<native_object>, METH_VARARGS, nullptr};
-  static constinit CachedObject object{[](const char*) { return Ref::made(PyCFunction_New(&definition, nullptr)); }};
-  return object;
-}
+PyObject* native_object_callable() { return native_function<METH_VARARGS, native_object>("native_object"); }
 
 bool is_native_enum(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);

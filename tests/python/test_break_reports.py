@@ -83,6 +83,14 @@ def no_fake(x: torch.Tensor) -> torch.Tensor:
     return x + 1
 
 
+def warns_where_it_may_be_caught(x: torch.Tensor) -> torch.Tensor:
+    try:
+        warnings.warn("careful", stacklevel=1)
+    except UserWarning:
+        return -x
+    return x
+
+
 CAUSES: list[tuple[str, Callable[[torch.Tensor], Any]]] = [
     ("autograd-call", lambda x: x.sum().backward()),
     ("autograd-call", lambda x: torch.autograd.grad(x.sum(), x)),
@@ -113,7 +121,7 @@ CAUSES: list[tuple[str, Callable[[torch.Tensor], Any]]] = [
     ("tensor-from-data", lambda x: x.new_tensor(x)),
     ("tensor-identity", lambda x: hash(x)),
     ("tensor-to-text", lambda x: f"{x}"),
-    ("warning", lambda x: (warnings.warn("careful", stacklevel=1), x)[1]),
+    ("warning", warns_where_it_may_be_caught),
 ]
 
 
