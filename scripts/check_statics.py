@@ -23,7 +23,7 @@ KNOWN = {
     ("tensor/memo.cpp", "memo = [] {"): "an empty structure; kernels ask for it without the GIL too",
     ("tensor/fallback.cpp", "torch::Library* library"): "a kernel of C++ is registered with the dispatcher, under its own lock",
     ("tensor/composite_overrides.cpp", "installed = [] {"): "kernels of C++ are registered with the dispatcher",
-    ("emit/rebuild.cpp", "PyMethodDef definition"): "addresses",
+    ("python/native_function.h", "PyMethodDef definition"): "addresses",
     ("tensor/float32_precision.h", "places = [&] {"): "addresses in a table of torch's",
 }
 
