@@ -101,13 +101,6 @@ PyObject* warn_at_callable() { return native_function<METH_VARARGS, warn_at>("wa
 
 PyObject* log_at_callable() { return native_function<METH_VARARGS, log_at>("log_at"); }
 
-Ref tuple_of(std::initializer_list<PyObject*> items) {
-  Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-  Py_ssize_t i = 0;
-  for (PyObject* item : items) PyTuple_SET_ITEM(tuple.get(), i++, Ref::borrow(item).release());
-  return tuple;
-}
-
 bool is_source_file(PyObject* filename) {
   static constinit Imported own_file{"logging._srcfile"};
   return PyUnicode_Compare(filename, own_file) == 0;
@@ -137,16 +130,17 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!frame) {  // as from a caller of the residual function
     const Ref rest = Ref::made(PyLong_FromLong(above + 1));
     static constinit Imported warn{"warnings.warn"};
-    tracer.effects.call_later({Ref::borrow(warn), tuple_of({values[0], category, rest.get()}), nullptr},
+    tracer.effects.call_later({Ref::borrow(warn), Ref::made(PyTuple_Pack(3, values[0], category, rest.get())), nullptr},
                               tracer.effects.end());
     return Ref::none();
   }
   PyObject* names = frame->globals.get();
   if (!namespace_source(tracer, names)) return nullptr;
   const Ref line = Ref::made(PyLong_FromLong(frame->line()));
-  tracer.effects.call_later({Ref::borrow(warn_at_callable()),
-                             tuple_of({values[0], category, frame->code()->co_filename, line.get(), names}), nullptr},
-                            tracer.effects.end());
+  tracer.effects.call_later(
+      {Ref::borrow(warn_at_callable()),
+       Ref::made(PyTuple_Pack(5, values[0], category, frame->code()->co_filename, line.get(), names)), nullptr},
+      tracer.effects.end());
   return Ref::none();
 }
 
@@ -172,8 +166,8 @@ Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     return clear_error(), call_function(tracer, callable, arguments);
   const Ref line = Ref::made(PyLong_FromLong(frame->line()));
   tracer.effects.call_later({Ref::borrow(log_at_callable()),
-                             tuple_of({values[0], values[1], frame->code()->co_filename, line.get(),
-                                       frame->code()->co_name, values[2], values[3]}),
+                             Ref::made(PyTuple_Pack(7, values[0], values[1], frame->code()->co_filename, line.get(),
+                                                    frame->code()->co_name, values[2], values[3])),
                              nullptr},
                             tracer.effects.end());
   return Ref::none();

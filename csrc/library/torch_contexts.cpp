@@ -49,10 +49,6 @@ PyObject* context_in(const Arguments& arguments) {
 
 namespace special {
 
-Ref make_disabling_context(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  return call_natively(tracer, callable, arguments);
-}
-
 Ref enter_disabling_context(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* context = context_in(arguments);
   if (!context) return call_natively(tracer, callable, arguments);

@@ -5,10 +5,8 @@
 
 namespace minidynamo::special {
 
-Ref make_disabling_context(Tracer& tracer, PyObject* callable,
-                           const Arguments& arguments);  // torch._C.DisableTorchFunctionSubclass() and its like
 Ref enter_disabling_context(Tracer& tracer, PyObject* callable,
-                            const Arguments& arguments);  // their __enter__ and __exit__
+                            const Arguments& arguments);  // of torch._C.DisableTorchFunctionSubclass() and its like
 Ref leave_disabling_context(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref profiler_range_enter(Tracer& tracer, PyObject* callable,
                          const Arguments& arguments);  // what record_function is made of

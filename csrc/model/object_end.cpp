@@ -43,7 +43,7 @@ bool has_witnesses(PyObject* object) {
 }
 
 constexpr int kDeep = 3, kDeepest = 6;  // containers and objects in each other that are looked into
-constexpr int kLookedAt = 1024;         // objects in all
+constexpr int kMostObjects = 1024;      // in all
 
 // `depth` and `left`: how many more of these.
 bool may_be_seen(PyObject* object, int depth, int& left) {
@@ -82,7 +82,7 @@ bool may_be_seen(PyObject* object, int depth, int& left) {
 }
 
 bool may_be_seen_within(PyObject* object, int depth) {
-  int left = kLookedAt;
+  int left = kMostObjects;
   return may_be_seen(object, depth, left);
 }
 

@@ -162,7 +162,6 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   static constinit Imported handled{"sys.exception"};  // residual code runs where the trace began
   if (was_handled_before(object)) return call(handled, {});
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
-  if (is_date(object) && holds_native_value(object)) return native_object(object);
   if (is_constant(object) && !holds_native_value(object)) return constant(object);
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {

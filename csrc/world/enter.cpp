@@ -355,6 +355,9 @@ Ref enter(Tracer& tracer, Source* source) {
     return tracer.give_up(BreakReason::ContainerTooLarge, source->to_text().substr(0, 200) + "... is nested too deep");
   const Enters way = way_in(type);
   if (way != Enters::Tuple && is_guarded_by_identity(raw)) return enter_itself(tracer, source, GuardKind::Identity);
+  auto itself = [&](GuardKind kind) {
+    return has_unknown_special_method(type) ? enter_opaque(tracer, source) : enter_itself(tracer, source, kind);
+  };
   switch (way) {
     case Enters::Constant:
       return enter_by_value(tracer, source);
@@ -398,15 +401,12 @@ Ref enter(Tracer& tracer, Source* source) {
     case Enters::View:
       return enter_dict_view(tracer, source);
     case Enters::Identity:
-      if (has_unknown_special_method(type)) return enter_opaque(tracer, source);
-      return enter_itself(tracer, source, GuardKind::Identity);
+      return itself(GuardKind::Identity);
     case Enters::Value:
-      if (has_unknown_special_method(type)) return enter_opaque(tracer, source);
       tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
-      return enter_itself(tracer, source, GuardKind::Value);
+      return itself(GuardKind::Value);
     case Enters::Instance:
-      if (has_unknown_special_method(type)) return enter_opaque(tracer, source);
-      return enter_itself(tracer, source, GuardKind::ExactType);
+      return itself(GuardKind::ExactType);
   }
   return nullptr;
 }

@@ -76,9 +76,8 @@ std::unique_ptr<KnownTypes> find_known_types() {
       type("torch.memory_format", types->memory_format) && type("torch._ops.OpOverload", types->op_overload) &&
       type("torch._ops.OpOverloadPacket", types->op_overload_packet) &&
       type("torch._library.custom_ops.CustomOpDef", types->custom_op_def) && type("enum.EnumMeta", types->enum_meta) &&
-      type("functools.partial", types->partial) && type("types.SimpleNamespace", types->simple_namespace) &&
-      type("collections.OrderedDict", types->ordered_dict) && type("collections.defaultdict", types->default_dict) &&
-      type("collections.deque", types->deque) && type("re.Match", types->match) &&
+      type("functools.partial", types->partial) && type("collections.OrderedDict", types->ordered_dict) &&
+      type("collections.defaultdict", types->default_dict) && type("collections.deque", types->deque) &&
       type("_thread._local", types->thread_local_storage) && type("torch.FloatTensor.__class__", types->tensor_type);
   if (!ready) return nullptr;
   types->module_getattr = import_object("torch.nn.Module.__getattr__").release();

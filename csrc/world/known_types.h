@@ -16,11 +16,9 @@ struct KnownTypes {
   PyTypeObject* custom_op_def;  // torch.library's CustomOpDef
   PyTypeObject* enum_meta;
   PyTypeObject* partial;
-  PyTypeObject* simple_namespace;
   PyTypeObject* ordered_dict;
   PyTypeObject* default_dict;
   PyTypeObject* deque;
-  PyTypeObject* match;                 // re.Match
   PyTypeObject* thread_local_storage;  // threading.local
   PyTypeObject* tensor_type;           // of torch.FloatTensor and the like
   PyObject* module_getattr;            // torch.nn.Module.__getattr__

@@ -15,23 +15,6 @@
 namespace minidynamo {
 namespace {
 
-// How an object of a class with its state in C is made again; Never: it is none of these.
-Leaves kind_of(PyTypeObject* type) noexcept {
-  const Leaves leaves = row_of_base(type).leaves;
-  switch (leaves) {
-    case Leaves::Date:
-    case Leaves::Lock:
-    case Leaves::RecursiveLock:
-    case Leaves::RandomNumbers:
-    case Leaves::Stream:
-    case Leaves::Array:
-    case Leaves::NumpyArray:
-      return leaves;
-    default:
-      return Leaves::Never;
-  }
-}
-
 PyTypeObject* random_class() {
   static constinit ImportedType type{"random.Random"};
   return type;
@@ -63,7 +46,7 @@ PyObject* native_object(PyObject*, PyObject* arguments) {
   PyTypeObject* const native = native_base(type);
   Ref nothing = Ref::made(PyTuple_New(0)), made;
   auto then = [&](Ref done) { return done ? made.release() : nullptr; };
-  switch (kind_of(type)) {
+  switch (row_of_base(type).leaves) {
     case Leaves::Lock: {
       static constinit Imported make{"_thread.allocate_lock"};
       made = Ref::steal(PyObject_CallNoArgs(make));
@@ -117,10 +100,7 @@ bool holds_native_value(PyObject* object) noexcept {
   return false;
 }
 
-bool is_own_native_type(PyTypeObject* type) noexcept {
-  const Leaves kind = kind_of(type);
-  return kind != Leaves::Never && kind != Leaves::Date;
-}
+bool is_own_native_type(PyTypeObject* type) noexcept { return row_of_base(type).base == Base::Native; }
 
 bool is_known_subclass(PyTypeObject* type) noexcept { return type == random_class(); }
 
@@ -129,7 +109,7 @@ Ref native_object_state(PyObject* object) {
   PyTypeObject* const native = native_base(type);
   if (native != type && !is_known_subclass(type)) return nullptr;
   Ref state;
-  switch (kind_of(type)) {
+  switch (row_of_base(type).leaves) {
     case Leaves::Lock:
       state = Ref::boolean(is_locked(object));
       break;
