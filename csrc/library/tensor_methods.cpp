@@ -5,6 +5,7 @@
 
 #include "model/abstract.h"
 #include "model/native_call.h"
+#include "model/numpy_call.h"
 #include "model/tensor_call.h"
 #include "model/tensor_data.h"
 #include "model/upward.h"
@@ -13,6 +14,7 @@
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
+#include "world/types.h"
 
 namespace minidynamo::special {
 
@@ -49,6 +51,21 @@ Ref tensor_read(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   return Ref::steal(PyObject_VectorcallMethod(name.get(), values.data() + 1,
                                               arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                               arguments.keyword_names));
+}
+
+Ref tensor_numpy(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const force_name = interned("force");
+  const bool is_plain = arguments.positional_count() == 1 && is_fake(arguments.values[0].get());
+  const bool is_forced = is_plain && arguments.values.size() == 2 &&
+                         PyTuple_GET_ITEM(arguments.keyword_names, 0) == force_name;
+  if (!is_plain || (arguments.values.size() != 1 && !(is_forced && is_constant(arguments.values[1].get()))))
+    return tracer.give_up(BreakReason::ScalarRead, "a tensor is turned into a numpy array");
+  Ref tensor = arguments.values[0];
+  if (is_forced && arguments.values[1].is(Py_True)) {  // what needs neither autograd nor a copy
+    static PyObject* const detach_name = interned("detach");
+    tensor = record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span<const Ref>(&tensor, 1)});
+  }
+  return tensor ? array_of_fake(tracer, tensor.get()) : Ref();
 }
 
 // tensor.new_tensor(data, *, dtype=None, device=None, requires_grad=False, ...): torch.tensor() with the tensor's own

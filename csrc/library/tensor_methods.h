@@ -9,6 +9,7 @@ namespace minidynamo::special {
 
 #define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 SPECIAL(tensor_read);
+SPECIAL(tensor_numpy);
 SPECIAL(tensor_new_tensor);
 SPECIAL(tensor_set_requires_grad);
 SPECIAL(tensor_detach_in_place);

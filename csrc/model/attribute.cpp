@@ -12,8 +12,10 @@
 #include "model/frame_object.h"
 #include "model/generic_alias.h"
 #include "model/instance_dict.h"
+#include "model/numpy_call.h"
 #include "model/reported_type.h"
 #include "model/tensor_call.h"
+#include "model/traced_array.h"
 #include "python/cached.h"
 #include "python/dict_version.h"
 #include "python/error_text.h"
@@ -199,6 +201,7 @@ namespace {
 Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
+  if (is_traced_array(object)) return array_attribute(tracer, object, name);
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), nullptr;
   if (PyFrame_Check(object) && !tracer.world.source_of(object)) return load_from_frame_object(tracer, object, name);
   if (PyTypeObject* shown = shown_type(object)) {
@@ -307,7 +310,14 @@ bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable
     self = Ref::borrow(object);
     return true;
   }
-  if (tracer.world.is_opaque(object)) return use_opaque(tracer, object);
+  if (is_traced_array(object))
+    if (PyObject* method = class_attribute(Py_TYPE(twin_of_array(object)), name);
+        method && Py_IS_TYPE(method, &PyMethodDescr_Type)) {
+      callable = Ref::borrow(method);
+      self = Ref::borrow(object);
+      return true;
+    }
+  if (tracer.world.is_opaque(object) && !is_traced_array(object)) return use_opaque(tracer, object);
   // The common case without making a bound method: a function in the class, nothing of that name in the instance.
   bool is_module = PyType_IsSubtype(type, known_types()->module);
   if (is_module) {

@@ -10,6 +10,8 @@
 #include "model/function.h"
 #include "model/instantiate.h"
 #include "model/native_call.h"
+#include "model/traced_array.h"
+#include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/reported_type.h"
 #include "model/rule.h"
@@ -132,6 +134,9 @@ bool formats_arguments(PyObject* callable) noexcept {
 
 Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
   if (tracer.world.is_opaque(given)) return use_opaque(tracer, given), nullptr;
+  if (any_traced_arrays() && is_of_numpy(given) && takes_traced_array(arguments))
+    return call_with_arrays(tracer, given, arguments);
+  if (makes_array_of_fake(given, arguments)) return make_array_of_fake(tracer, given, arguments);
   const Ref for_stand_in = method_for_stand_in(tracer, given, arguments);
   if (!for_stand_in) return nullptr;
   PyObject* callable = for_stand_in.get();

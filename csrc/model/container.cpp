@@ -1,9 +1,11 @@
 // What containers are asked: items, membership, length.
 #include "model/abstract.h"
+#include "model/numpy_call.h"
 #include "model/object_end.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
 #include "model/tensor_index.h"
+#include "model/traced_array.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
 #include "tensor/fake.h"
@@ -13,6 +15,7 @@
 #include "world/enter.h"
 #include "world/identity.h"
 #include "world/native_code.h"
+#include "world/native_objects.h"
 #include "world/scope.h"
 #include "world/types.h"
 
@@ -99,6 +102,8 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
     Ref index = tensor_index(tracer, key);
     return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
   }
+  if (is_traced_array(container) || (is_numpy_array(container) && holds_traced_array(key)))
+    return array_subscript(tracer, container, key);
   guard_as_key(tracer, container, key);
   if (StandIn* stand_in = tracer.world.stand_in(container); stand_in && !stand_in->filled) {
     if (PyDict_CheckExact(stand_in->object.get()) && is_plain_key(key)) {
@@ -131,6 +136,8 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
 
 bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObject* value) {
   if (value && !fill_if_stand_in(tracer, value)) return false;
+  if (is_traced_array(container) || (is_numpy_array(container) && value && holds_traced_array(value)))
+    return store_array_subscript(tracer, container, key, value);
   if (!expose(tracer, key)) return false;
   guard_as_key(tracer, container, key);
   if (is_fake(container)) {
@@ -153,6 +160,7 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObjec
 }
 
 Ref length(Tracer& tracer, PyObject* object) {
+  if (is_traced_array(object)) object = twin_of_array(object);
   StandIn* stand_in = tracer.world.stand_in(object);
   if (stand_in && !stand_in->filled) return Ref::made(PyLong_FromSsize_t(length_of_stand_in(tracer, *stand_in)));
   if (!is_fake(object)) {

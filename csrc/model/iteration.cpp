@@ -3,6 +3,7 @@
 #include "model/generator.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
+#include "model/traced_array.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/external_iterator.h"
@@ -15,6 +16,10 @@ Ref iterator_of(Tracer& tracer, PyObject* iterable) {
     Ref name = Ref::made(PyUnicode_InternFromString("unbind"));
     Ref parts = record_call(tracer, NodeKind::CallMethod, name.get(), Arguments{std::span<const Ref>(&self, 1)});
     return parts ? Ref::steal(PyObject_GetIter(parts.get())) : Ref();
+  }
+  if (is_traced_array(iterable)) {
+    if (const Ref iterator = Ref::steal(PyObject_GetIter(twin_of_array(iterable))); !iterator) return nullptr;
+    return Ref::steal(PySeqIter_New(iterable));
   }
   const bool is_own_iterator = Py_TYPE(iterable)->tp_iter == PyObject_SelfIter;
   if (is_traced_generator(iterable) || is_outside_iterator(iterable) ||

@@ -9,9 +9,11 @@
 
 #include "model/abstract.h"
 #include "model/arguments.h"
+#include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
+#include "model/traced_array.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
@@ -112,6 +114,7 @@ int truth(Tracer& tracer, PyObject* object) {
     tracer.give_up(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
     return -1;
   }
+  if (is_traced_array(object)) return truth(tracer, elements_of_array(object));
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), -1;
   StandIn* stand_in = tracer.world.stand_in(object);
   if (stand_in && !stand_in->filled) return length_of_stand_in(tracer, *stand_in) != 0;
@@ -133,6 +136,7 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* operand) {
                            : op == Op::UNARY_POSITIVE ? "pos"
                                                       : "invert",
                            {operand});
+  if (is_traced_array(operand)) return array_unary(tracer, op, operand);
   if (!expose(tracer, operand)) return nullptr;
   guard_special_methods(tracer, operand);
   if (tracer.broken()) return nullptr;
@@ -144,6 +148,11 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* operand) {
 Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right) {
   const BinaryOperator& binary = kBinaryOperators[number];
   if (is_number(left) && is_number(right)) return Ref::steal(binary.apply(left, right));
+  if (is_traced_array(left) || is_traced_array(right)) {
+    constexpr int kOperators = std::size(kBinaryOperators) / 2;  // then those in place
+    const char* const plain = kBinaryOperators[number % kOperators].method;
+    return array_binary(tracer, {binary.apply, binary.method, plain, binary.reflected}, left, right);
+  }
   if (is_fake(left) || is_fake(right)) {
     const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
     if (!left_number || !right_number) return nullptr;
@@ -181,6 +190,7 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
 
 Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   if (is_number(left) && is_number(right)) return Ref::steal(PyObject_RichCompare(left, right, comparison));
+  if (is_traced_array(left) || is_traced_array(right)) return array_compare(tracer, comparison, left, right);
   if (is_fake(left) || is_fake(right)) {
     const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
     if (!left_number || !right_number) return nullptr;

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "model/abstract.h"
+#include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/tensor_call.h"
+#include "model/traced_array.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
@@ -186,7 +188,24 @@ Ref record_tensor_of_array(Tracer& tracer, PyObject* target, const Arguments& ar
 
 }  // namespace
 
+// The same of one whose values the trace does not know.
+Ref record_tensor_of_traced_array(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  static constinit Imported make{"torch.tensor"};
+  static PyObject* const dtype_name = interned("dtype");
+  static PyObject* const to_name = interned("to");
+  const bool has_dtype = arguments.keyword_names && arguments.values.size() == 2 &&
+                         PyTuple_GET_ITEM(arguments.keyword_names, 0) == dtype_name;
+  if (arguments.positional_count() != 1 || arguments.values.size() != (has_dtype ? 2 : 1))
+    return tracer.give_up(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
+  Ref made = tensor_of_array(tracer, arguments.values[0].get(), target != make);
+  if (!made || !has_dtype || arguments.values[1].is(Py_None)) return made;
+  const Ref values[] = {made, arguments.values[1]};
+  return record_call(tracer, NodeKind::CallMethod, to_name, Arguments{values});
+}
+
 Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  if (arguments.positional_count() && is_traced_array(arguments.values[0].get()))
+    return record_tensor_of_traced_array(tracer, target, arguments);
   if (arguments.positional_count() && is_numpy_array(arguments.values[0].get())) {
     if (!expose_all(tracer, arguments.values)) return nullptr;
     return record_tensor_of_array(tracer, target, arguments);

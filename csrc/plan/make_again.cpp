@@ -6,6 +6,7 @@
 #include "model/exception_context.h"
 #include "model/generator.h"
 #include "model/reported_type.h"
+#include "model/traced_array.h"
 #include "python/bound_method.h"
 #include "python/iterators.h"
 #include "python/mapping_proxy.h"
@@ -436,6 +437,11 @@ ValueId ValuePlanner::native_object(PyObject* object) {
               Ref::borrow(native_object_callable()),
               0,
               {constant(PyTuple_GET_ITEM(parts.get(), 0)), constant(PyTuple_GET_ITEM(parts.get(), 1))}});
+}
+
+ValueId ValuePlanner::traced_array(PyObject* object) {
+  PyObject* const is_scalar = is_traced_scalar(object) ? Py_True : Py_False;
+  return call(array_of_tensor_callable(), {elements_of_array(object), is_scalar});
 }
 
 // Put where it stood: it may be behind the end of a list that has become shorter.

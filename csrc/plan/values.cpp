@@ -6,6 +6,7 @@
 #include "model/native_callback.h"
 #include "model/object_end.h"
 #include "model/tensor_attribute.h"
+#include "model/traced_array.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
@@ -163,6 +164,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (was_handled_before(object)) return call(handled, {});
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object) && !holds_native_value(object)) return constant(object);
+  if (is_traced_array(object)) return traced_array(object);
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {
     if (has_own_attributes(object)) to_fill_.push_back(object);

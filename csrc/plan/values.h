@@ -133,6 +133,7 @@ class ValuePlanner {
   ValueId list_iterator(PyObject* object);
   ValueId ordered_dict_iterator(PyObject* object);
   ValueId native_object(PyObject* object);
+  ValueId traced_array(PyObject* object);
   ValueId dict_view(PyObject* object);
   ValueId generator(PyObject* object);
 };

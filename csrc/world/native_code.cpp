@@ -14,9 +14,12 @@
 namespace minidynamo {
 bool use_opaque(Tracer& tracer, PyObject* object) {
   Source* source = tracer.world.source_of(object);
+  if (!source)  // an array
+    return tracer.give_up(BreakReason::NumpyCall, std::string("native code uses a ") + Py_TYPE(object)->tp_name +
+                                                      " whose values the trace does not know") != nullptr;
   const BreakReason reason = is_tensor(object) ? BreakReason::UnsupportedTensor : BreakReason::OpaqueObject;
   return tracer.give_up(reason, std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is used (" +
-                                    (source ? source->to_text() : "?") + ")") != nullptr;
+                                    source->to_text() + ")") != nullptr;
 }
 
 bool expose(Tracer& tracer, PyObject* object) {

@@ -27,8 +27,10 @@ Source* source_or_pin(Tracer& tracer, PyObject* object) {
 }
 
 Source* namespace_source(Tracer& tracer, PyObject* names, const char* text) {
-  if (tracer.world.replacement_of(names)) {
-    tracer.give_up(BreakReason::FrameIntrospection, "the names of a module are used as a dict");
+  if (PyObject* replacement = tracer.world.replacement_of(names)) {
+    Source* source = tracer.world.source_of(replacement);
+    tracer.give_up(BreakReason::FrameIntrospection, "the names of a module are used as a dict" +
+                                                        (source ? " (" + source->to_text() + ")" : std::string()));
     return nullptr;
   }
   if (!tracer.world.source_of(names)) tracer.world.know_namespace(names, tracer.guards.pinned(names, text));
