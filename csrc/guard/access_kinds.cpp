@@ -14,6 +14,7 @@
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "tensor/array_elements.h"
 #include "tensor/tensor_facts.h"
 
 namespace minidynamo {
@@ -301,6 +302,15 @@ Lookup fetch_tensor_fact(AccessStep& step, Reached parent, Reached& result, Ref&
   return lookup;
 }
 
+Lookup fetch_array_elements_slowly(const AccessStep&, Reached parent, Reached& result, Ref& owned) noexcept {
+  if (parent.inline_attributes) return Lookup::Undecided;
+  owned = tensor_over_array(parent.object);
+  return found(result, owned.get());
+}
+Lookup fetch_array_elements(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_array_elements_slowly(step, parent, result, owned);
+}
+
 // --- the table
 // ----------------------------------------------------------------------------------------------------------
 
@@ -330,8 +340,9 @@ constexpr Row kRows[] = {
     {"ContextValue", fetch_context_value, fetch_context_value_slowly},
     {"CachedResult", fetch_cached_result, fetch_cached_result_slowly},
     {"TensorFact", fetch_tensor_fact, fetch_tensor_fact_slowly},
+    {"ArrayElements", fetch_array_elements, fetch_array_elements_slowly},
 };
-static_assert(std::size(kRows) == static_cast<size_t>(Access::TensorFact) + 1);
+static_assert(std::size(kRows) == static_cast<size_t>(Access::ArrayElements) + 1);
 
 bool is_string(PyObject* key) noexcept { return key && PyUnicode_CheckExact(key); }
 bool is_identifier(PyObject* key) noexcept { return is_string(key) && PyUnicode_IsIdentifier(key); }
@@ -467,6 +478,8 @@ std::string path_text(std::span<const PathStep> path) {
       return parent() + ".cache[" + (step.key ? object_text(PyTuple_GET_ITEM(step.key, 0)) : "?") + "]";
     case Access::TensorFact:
       return parent() + tensor_fact_text(static_cast<TensorFact>(step.index));
+    case Access::ArrayElements:
+      return "torch.from_numpy(" + parent() + ")";
     case Access::Upcoming:
       return "upcoming(" + parent() + ", " + std::to_string(step.index) + ")";
   }

@@ -34,6 +34,7 @@ enum class Access : uint8_t {
   ContextValue,    // of a context variable; index 1: its own default counts
   CachedResult,    // what a function of lru_cache holds; key: (key,), or (key, what counts if it holds nothing)
   TensorFact,      // what a tensor is beyond its metadata; index: enum TensorFact
+  ArrayElements,   // a numpy.ndarray as a tensor over the same memory
   // add kinds here and one row in access_kinds.cpp
 };
 

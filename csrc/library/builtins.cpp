@@ -477,6 +477,13 @@ Ref object_getattribute(Tracer& tracer, PyObject* callable, const Arguments& arg
   return name ? load_attribute_generically(tracer, argument(arguments, 0), name.get()) : Ref();
 }
 
+Ref module_getattribute(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!takes(arguments, 2, 2) || !PyModule_CheckExact(argument(arguments, 0)))
+    return object_getattribute(tracer, callable, arguments);
+  Ref name = attribute_name(argument(arguments, 1));
+  return name ? load_attribute(tracer, argument(arguments, 0), name.get()) : Ref();
+}
+
 // list[int](...): a call of what stands before the brackets.
 Ref generic_alias_call(Tracer& tracer, PyObject* alias, const Arguments& arguments) {
   static PyObject* const class_name = interned("__orig_class__");

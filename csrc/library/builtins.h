@@ -38,6 +38,7 @@ SPECIAL(inference_mode_exit);
 SPECIAL(object_setattr);
 SPECIAL(object_delattr);
 SPECIAL(object_getattribute);
+SPECIAL(module_getattribute);
 SPECIAL(exception_group_split);
 SPECIAL(handled_exception);
 SPECIAL(generic_alias_call);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/abstract.h"
+#include "model/function.h"
 #include "model/native_call.h"
 #include "model/numpy_call.h"
 #include "model/tensor_call.h"
@@ -66,6 +67,33 @@ Ref tensor_numpy(Tracer& tracer, PyObject*, const Arguments& arguments) {
     tensor = record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span<const Ref>(&tensor, 1)});
   }
   return tensor ? array_of_fake(tracer, tensor.get()) : Ref();
+}
+
+Ref numpy_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  return call_with_arrays(tracer, callable, arguments);
+}
+
+// torch's layer for NumPy makes a tensor of numbers, with another default dtype for that time.
+Ref numpy_layer_coerce(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static constinit Imported make{"torch.tensor"};
+  static PyObject* const dtype_name = interned("dtype");
+  std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
+  if (!values.empty() && !is_tensor(values[0].get())) {
+    if (has_fake(values[0].get()) || !expose(tracer, values[0].get()))
+      return tracer.give_up(BreakReason::NumpyCall, "an array is made of a list with arrays");
+    Ref dtype;
+    {
+      const NativeScope native;
+      const TensorTraceSuspended suspended;
+      const Ref real = Ref::steal(PyObject_CallOneArg(callable, values[0].get()));
+      dtype = real ? Ref::steal(PyObject_GetAttr(real.get(), dtype_name)) : Ref();
+    }
+    if (!dtype) return nullptr;
+    const Ref operands[] = {values[0], dtype}, names = Ref::made(PyTuple_Pack(1, dtype_name));
+    values[0] = call(tracer, make, Arguments{operands, names.get()});
+    if (!values[0]) return nullptr;
+  }
+  return call_function(tracer, callable, Arguments{values, arguments.keyword_names});
 }
 
 // tensor.new_tensor(data, *, dtype=None, device=None, requires_grad=False, ...): torch.tensor() with the tensor's own

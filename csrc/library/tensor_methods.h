@@ -10,6 +10,8 @@ namespace minidynamo::special {
 #define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 SPECIAL(tensor_read);
 SPECIAL(tensor_numpy);
+SPECIAL(numpy_function);
+SPECIAL(numpy_layer_coerce);
 SPECIAL(tensor_new_tensor);
 SPECIAL(tensor_set_requires_grad);
 SPECIAL(tensor_detach_in_place);

@@ -15,7 +15,7 @@
 #include "model/numpy_call.h"
 #include "model/reported_type.h"
 #include "model/tensor_call.h"
-#include "model/traced_array.h"
+#include "world/traced_array.h"
 #include "python/cached.h"
 #include "python/dict_version.h"
 #include "python/error_text.h"

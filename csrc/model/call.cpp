@@ -10,7 +10,7 @@
 #include "model/function.h"
 #include "model/instantiate.h"
 #include "model/native_call.h"
-#include "model/traced_array.h"
+#include "world/traced_array.h"
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/reported_type.h"
@@ -172,6 +172,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
     Ref function = load_attribute(tracer, callable, function_name);
     return function ? call(tracer, function.get(), arguments) : Ref();
   }
+  if (makes_array_to_fill(callable)) return call_with_arrays(tracer, callable, arguments);
   if (computes_with_numpy(callable, arguments)) {
     if (!expose_all(tracer, arguments.values)) return nullptr;
     return compute_with_scalars(tracer, [&] { return call_natively(tracer, callable, arguments); });

@@ -5,7 +5,7 @@
 #include "model/special_method.h"
 #include "model/tensor_call.h"
 #include "model/tensor_index.h"
-#include "model/traced_array.h"
+#include "world/traced_array.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
 #include "tensor/fake.h"

@@ -174,6 +174,11 @@ Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute
   const Ref name = Ref::steal(interned(attribute));
   Ref raw = Ref::steal(PyObject_GetAttr(function, name.get()));
   if (!raw || !tracer.world.source_of(function)) return raw;
+  if (std::string_view(attribute) == "__globals__") {  // names, rather than a dict
+    Source* names = tracer.guards.child(tracer.world.source_of(function), Access::Attribute, name.get(), -1, raw.get());
+    tracer.guards.add(names, GuardKind::Names, tracer.origin());
+    return namespace_source(tracer, raw.get()) ? raw : Ref();
+  }
   return load_part(tracer, tracer.world.source_of(function), Access::Attribute, name.get(), raw.get());
 }
 

@@ -25,6 +25,7 @@
 #include "world/native_objects.h"
 #include "world/scope.h"
 #include "world/special_methods.h"
+#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -103,7 +104,14 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type ||
                           type == &PyZip_Type || type == &PySet_Type || type == &PyReversed_Type;
     std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
+    const bool is_number_type =
+        type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type;
     for (Ref& value : values) {
+      if (is_traced_array(value.get())) {
+        if (iterates) value = iterator_of(tracer, value.get());
+        if (is_number_type) value = Ref::borrow(elements_of_array(value.get()));
+        if (!value) return nullptr;
+      }
       if (!is_fake(value.get())) continue;
       if (iterates) {
         Ref iterator = iterator_of(tracer, value.get());
@@ -113,8 +121,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
                  is_checked_next(*tracer.frame)) {
         return value;  // what is asked only whether it is true may stay a tensor
       } else if (type == &PyUnicode_Type ||
-                 ((type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type) &&
-                  !has_known_value(value.get()))) {
+                 (is_number_type && !has_known_value(value.get()))) {
         return tracer.give_up(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
       }
     }

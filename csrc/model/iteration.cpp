@@ -3,7 +3,7 @@
 #include "model/generator.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
-#include "model/traced_array.h"
+#include "world/traced_array.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/external_iterator.h"

@@ -1,12 +1,13 @@
 #include "model/numpy_call.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "model/abstract.h"
 #include "model/tensor_call.h"
-#include "model/traced_array.h"
+#include "world/traced_array.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
@@ -19,11 +20,11 @@
 #include "world/native_code.h"
 #include "world/native_objects.h"
 #include "world/types.h"
+#include "world/upward.h"
 
 namespace minidynamo {
 namespace {
 
-constexpr Py_ssize_t kMostTwinElements = Py_ssize_t{1} << 26;
 constexpr Py_ssize_t kMostConstantElements = 10'000;
 
 Ref attribute(PyObject* object, const char* name) { return Ref::steal(PyObject_GetAttrString(object, name)); }
@@ -115,6 +116,14 @@ PyObject* layer_of(PyObject* callable) {
       ->of(callable);
 }
 
+// Functions of which torch's layer makes something else: the cube root of a negative number, the parts of one; what its
+// kernels do not know of complex numbers.
+bool is_another_in_layer(std::string_view name, bool of_complex) noexcept {
+  static constexpr std::string_view kAll[] = {"cbrt", "modf"}, kComplex[] = {"rint", "round", "around", "fix", "sign"};
+  auto is_among = [name](const auto& names) { return std::find(std::begin(names), std::end(names), name) != std::end(names); };
+  return is_among(kAll) || (of_complex && is_among(kComplex));
+}
+
 // The elements of an array that the trace made of constants, as a tensor of the graph.
 Ref constant_elements(Tracer& tracer, PyObject* array) {
   static constinit Imported make{"torch.tensor"};
@@ -173,6 +182,12 @@ class Operation {
     twins.push_back(std::move(twin));
     layers.push_back(std::move(layer));
     return true;
+  }
+
+  bool has_complex() const {
+    return std::any_of(arrays_.begin(), arrays_.end(), [](const Array& array) {
+      return dtype_name_of(elements_of_array(array.object)).starts_with("complex");
+    });
   }
 
   std::vector<Ref> twins, layers;
@@ -306,8 +321,8 @@ class Operation {
     NestingLevel level;
     if (level.is_too_deep()) return refuse(tracer_, what_ + " gives what is nested too deep");
     if (is_layer_array(given)) return merge_array(twin, given);
-    if ((PyTuple_Check(twin) && PyTuple_Check(given)) || (PyList_CheckExact(twin) && PyList_CheckExact(given)))
-      return merge_sequence(twin, given);
+    auto is_sequence = [](PyObject* object) { return PyTuple_Check(object) || PyList_CheckExact(object); };
+    if (is_sequence(twin) && is_sequence(given)) return merge_sequence(twin, given);
     const bool is_plain = Py_TYPE(twin) == Py_TYPE(given) && is_constant(twin);
     const int is_same = is_plain ? PyObject_RichCompareBool(twin, given, Py_EQ) : 0;
     clear_error();
@@ -331,6 +346,26 @@ class Operation {
     return made || PyErr_Occurred() == nullptr ? made : Ref(refuse_with_error(tracer_, what_));
   }
 
+  // torch's layer computes some results with more digits than NumPy.
+  Ref rounded(PyObject* twin, Ref elements) {
+    static PyObject* const to_name = interned("to");
+    static constinit Imported torch{"torch"};
+    Ref wanted;
+    {
+      const NativeScope native;
+      const Ref dtype = attribute(twin, "dtype"), name = dtype ? attribute(dtype.get(), "name") : Ref();
+      const std::string own = dtype_name_of(elements.get());
+      const std::string_view theirs = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "";
+      const bool is_wider = (own == "float64" && (theirs == "float32" || theirs == "float16")) ||
+                            (own == "complex128" && theirs == "complex64");
+      if (is_wider) wanted = Ref::steal(PyObject_GetAttr(torch, name.get()));
+      clear_error();
+    }
+    if (!wanted) return elements;
+    const Ref values[] = {elements, wanted};
+    return record_call(tracer_, NodeKind::CallMethod, to_name, Arguments{values});
+  }
+
   bool fits(PyObject* twin, PyObject* elements) const {
     const NativeScope native;  // some of it is Python code
     const Ref shape = attribute(twin, "shape"), dtype = attribute(twin, "dtype"),
@@ -340,6 +375,16 @@ class Operation {
     const bool is_dtype = name && PyUnicode_Check(name.get()) && dtype_name_of(elements) == PyUnicode_AsUTF8(name.get());
     clear_error();
     return is_shape && is_dtype;
+  }
+
+  static std::string kind_of(PyObject* object) {
+    const NativeScope native;
+    const Ref shape = attribute(object, "shape"), dtype = attribute(object, "dtype");
+    Ref text = shape && dtype ? Ref::steal(PyUnicode_FromFormat("%s %R of %S", Py_TYPE(object)->tp_name, shape.get(),
+                                                                dtype.get()))
+                              : Ref();
+    clear_error();
+    return text ? PyUnicode_AsUTF8(text.get()) : Py_TYPE(object)->tp_name;
   }
 
   static bool share_memory(PyObject* one, PyObject* other) {
@@ -352,13 +397,26 @@ class Operation {
   Ref merge_array(PyObject* twin, PyObject* given) {
     for (const Array& array : arrays_) {
       if (twin_of_array(array.object) != twin) continue;
-      if (array.layer.is(given)) return Ref::borrow(array.object);
+      const Ref elements = elements_of_layer_array(given);
+      const bool shows_the_same =
+          array.layer.is(given) ||
+          (elements && fits(twin, elements.get()) &&
+           storage_of_fake(elements.get()) == storage_of_fake(elements_of_array(array.object)));
+      if (shows_the_same) return Ref::borrow(array.object);
       return refuse(tracer_, what_ + " gives an argument itself, and another array in torch's layer for NumPy");
     }
     Ref elements = elements_of_layer_array(given);
+    if (!elements) return refuse(tracer_, what_ + " gives no tensor in torch's layer for NumPy");
     const bool is_scalar = is_numpy_scalar(twin);
-    if (!elements || !(is_scalar || is_array(twin)) || !fits(twin, elements.get()))
-      return refuse(tracer_, what_ + " gives another kind of array in torch's layer for NumPy");
+    if (is_scalar || is_array(twin)) elements = rounded(twin, std::move(elements));
+    if (elements && is_scalar && !fits(twin, elements.get())) {  // an array of one element is the scalar
+      static PyObject* const squeeze_name = interned("squeeze");
+      elements = record_call(tracer_, NodeKind::CallMethod, squeeze_name, Arguments{std::span<const Ref>(&elements, 1)});
+    }
+    if (!elements) return nullptr;
+    if (!(is_scalar || is_array(twin)) || !fits(twin, elements.get()))
+      return refuse(tracer_, what_ + " gives a " + kind_of(twin) + ", and a " + kind_of(elements.get()) +
+                                 " in torch's layer for NumPy");
     bool is_view = false, shares = false;
     {
       const NativeScope native;
@@ -380,37 +438,6 @@ class Operation {
   }
 };
 
-// A real array like a fake: values for which most functions are defined (an invertible matrix, an index into anything).
-Ref twin_of_fake(Tracer& tracer, PyObject* fake) {
-  static constinit Imported make{"torch.empty_strided"};
-  static constinit Imported numpy{"torch._C.TensorBase.numpy"};
-  static PyObject* const dtype_name = interned("dtype");
-  const Ref dtype = attribute(fake, "dtype"), sizes = attribute(fake, "shape"), strides = call_method(fake, "stride"),
-            elements = call_method(fake, "numel");
-  if (!dtype || !sizes || !strides || !elements) return refuse_with_error(tracer, "numpy()");
-  if (PyLong_AsSsize_t(elements.get()) > kMostTwinElements) return refuse(tracer, "numpy() of a very large tensor");
-  const TensorTraceSuspended suspended;
-  const NativeScope native;
-  PyObject* const arguments[] = {sizes.get(), strides.get(), dtype.get()};
-  const Ref names = Ref::made(PyTuple_Pack(1, dtype_name));
-  const Ref tensor = Ref::steal(PyObject_Vectorcall(make, arguments, 2, names.get()));
-  const Ref is_float = tensor ? call_method(tensor.get(), "is_floating_point") : Ref(),
-            is_complex = tensor ? call_method(tensor.get(), "is_complex") : Ref();
-  const bool is_real = is_float.is(Py_True) || is_complex.is(Py_True);
-  Ref filled = is_float && is_complex ? Ref::steal(PyObject_CallMethod(tensor.get(), "fill_", "i", is_real ? 1 : 0)) : Ref();
-  const Py_ssize_t dimensions = PyTuple_GET_SIZE(sizes.get());
-  if (filled && is_real && dimensions >= 2) {
-    const Py_ssize_t rows = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes.get(), dimensions - 2)),
-                     columns = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes.get(), dimensions - 1));
-    if (rows == columns) {
-      const Ref diagonal = Ref::steal(PyObject_CallMethod(filled.get(), "diagonal", "iii", 0, -2, -1));
-      filled = diagonal ? Ref::steal(PyObject_CallMethod(diagonal.get(), "fill_", "n", rows + 1)) : Ref();
-    }
-  }
-  Ref twin = filled ? Ref::steal(PyObject_CallOneArg(numpy, tensor.get())) : Ref();
-  return twin ? twin : Ref(refuse_with_error(tracer, "numpy()"));
-}
-
 // A special method of torch's layer, which is Python code: of the left operand, or the reflected one of the right.
 Ref call_layer_method(Tracer& tracer, const char* name, const char* reflected, const Ref& left, const Ref& right) {
   const bool is_left = is_layer_array(left.get());
@@ -418,6 +445,26 @@ Ref call_layer_method(Tracer& tracer, const char* name, const char* reflected, c
   if (!method) return nullptr;
   if (!right) return call(tracer, method.get(), {left});
   return is_left ? call(tracer, method.get(), {left, right}) : call(tracer, method.get(), {right, left});
+}
+
+// Options that torch's layer does not know are left out where they are not used.
+Ref call_layer(Tracer& tracer, PyObject* callable, const std::vector<Ref>& values, PyObject* keyword_names) {
+  static constexpr const char* kUnused[] = {"device", "like"};
+  const Py_ssize_t keywords = keyword_names ? PyTuple_GET_SIZE(keyword_names) : 0;
+  std::vector<Ref> kept(values.begin(), values.end() - keywords);
+  const Ref names = Ref::made(PyList_New(0));
+  for (Py_ssize_t i = 0; i < keywords; ++i) {
+    PyObject* name = PyTuple_GET_ITEM(keyword_names, i);
+    const Ref& value = values[values.size() - static_cast<size_t>(keywords - i)];
+    const bool is_unused = value.is(Py_None) && std::any_of(std::begin(kUnused), std::end(kUnused), [&](const char* of) {
+                             return !PyUnicode_CompareWithASCIIString(name, of);
+                           });
+    if (is_unused) continue;
+    kept.push_back(value);
+    if (PyList_Append(names.get(), name) < 0) return nullptr;
+  }
+  const Ref tuple = Ref::made(PyList_AsTuple(names.get()));
+  return call(tracer, callable, Arguments{kept, PyTuple_GET_SIZE(tuple.get()) ? tuple.get() : nullptr});
 }
 
 bool is_true(PyObject* object, const char* name) {
@@ -452,8 +499,9 @@ bool reads_values(std::string_view name) noexcept {
 Ref array_of_fake(Tracer& tracer, PyObject* fake) {
   if (is_true(fake, "requires_grad") || !is_true(fake, "is_cpu") || is_true(fake, "is_sparse"))
     return tracer.give_up(BreakReason::ScalarRead, "a tensor that requires grad, or is not plain, is turned into a numpy array");
-  Ref twin = twin_of_fake(tracer, fake);
-  if (!twin) return nullptr;
+  Ref twin = twin_of_fake(fake);
+  if (!twin && PyErr_Occurred()) return refuse_with_error(tracer, "numpy()");
+  if (!twin) return refuse(tracer, "numpy() of a very large tensor");
   static PyObject* const detach_name = interned("detach");
   const Ref self = Ref::borrow(fake);
   const Ref elements = record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span<const Ref>(&self, 1)});
@@ -501,25 +549,37 @@ bool takes_traced_array(const Arguments& arguments) noexcept {
   return false;
 }
 
+bool makes_array_to_fill(PyObject* callable) {
+  if (!PyCFunction_Check(callable)) return false;
+  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  if (name != "empty" && name != "zeros") return false;
+  const Ref module = attribute(callable, "__module__");
+  clear_error();
+  return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "numpy");
+}
+
 bool is_of_numpy(PyObject* callable) {
-  if (is_array_method(callable) || layer_of(callable)) return true;
+  static constinit Imported absolute{"builtins.abs"};
+  if (is_array_method(callable) || callable == absolute || layer_of(callable)) return true;
   const std::string_view name = Py_TYPE(callable)->tp_name;
   return name == "numpy.ufunc" || name == "numpy._ArrayFunctionDispatcher";
 }
 
 Ref call_with_arrays(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const std::string name = name_of(callable);
+  static constinit Imported absolute{"builtins.abs"};
+  static constinit Imported layer_absolute{"torch._numpy.absolute"};
   const bool is_method = is_array_method(callable);
-  Ref counterpart = is_method ? attribute(layer_array_type(), name.c_str()) : Ref::borrow(layer_of(callable));
+  Ref counterpart = callable == absolute ? Ref::borrow(layer_absolute) : is_method ? attribute(layer_array_type(), name.c_str()) : Ref::borrow(layer_of(callable));
   clear_error();
   if (!counterpart)
     return refuse(tracer, (is_method ? "numpy.ndarray." : "numpy.") + name + "() is not known to torch's layer for NumPy");
   Operation operation(tracer, (is_method ? "numpy.ndarray." : "numpy.") + name + "()");
   for (const Ref& value : arguments.values)
     if (!operation.add(value.get())) return nullptr;
-  auto with_layer = [&] {
-    return call(tracer, counterpart.get(), Arguments{operation.layers, arguments.keyword_names});
-  };
+  if (is_another_in_layer(name, operation.has_complex()))
+    return refuse(tracer, "numpy." + name + "() is another function in torch's layer for NumPy");
+  auto with_layer = [&] { return call_layer(tracer, counterpart.get(), operation.layers, arguments.keyword_names); };
   if (is_method && reads_values(name)) {
     Ref read = with_layer();
     return read ? read : Ref(refuse_with_error(tracer, name + "()"));
@@ -594,6 +654,11 @@ Ref array_compare(Tracer& tracer, int comparison, PyObject* left, PyObject* righ
         return call_layer_method(tracer, kMethods[comparison], kReflected[comparison], operation.layers[0],
                                  operation.layers[1]);
       });
+}
+
+Ref item_of_array(Tracer& tracer, PyObject* array, Py_ssize_t index) {
+  const Ref key = Ref::made(PyLong_FromSsize_t(index));
+  return array_subscript(tracer, array, key.get());
 }
 
 Ref array_subscript(Tracer& tracer, PyObject* array, PyObject* key) {

@@ -23,6 +23,8 @@ bool holds_traced_array(PyObject* object) noexcept;
 
 // A function of NumPy's, or a method or class of its arrays and scalars.
 bool is_of_numpy(PyObject* callable);
+// numpy.zeros, numpy.empty, which the program is going to write to.
+bool makes_array_to_fill(PyObject* callable);
 Ref call_with_arrays(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref array_attribute(Tracer& tracer, PyObject* array, PyObject* name);
 Ref array_unary(Tracer& tracer, Op op, PyObject* operand);

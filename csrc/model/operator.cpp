@@ -13,7 +13,7 @@
 #include "model/numpy_scalars.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
-#include "model/traced_array.h"
+#include "world/traced_array.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"

@@ -2,7 +2,7 @@
 
 #include "model/arguments.h"
 #include "model/generator.h"
-#include "model/traced_array.h"
+#include "world/traced_array.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"

@@ -8,7 +8,7 @@
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/tensor_call.h"
-#include "model/traced_array.h"
+#include "world/traced_array.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"

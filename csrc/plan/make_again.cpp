@@ -6,7 +6,7 @@
 #include "model/exception_context.h"
 #include "model/generator.h"
 #include "model/reported_type.h"
-#include "model/traced_array.h"
+#include "world/traced_array.h"
 #include "python/bound_method.h"
 #include "python/iterators.h"
 #include "python/mapping_proxy.h"

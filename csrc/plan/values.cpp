@@ -6,7 +6,7 @@
 #include "model/native_callback.h"
 #include "model/object_end.h"
 #include "model/tensor_attribute.h"
-#include "model/traced_array.h"
+#include "world/traced_array.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"

@@ -128,7 +128,9 @@ StorageSharing::Place StorageSharing::place_of(PyObject* object) noexcept {
   const c10::TensorImpl* impl = THPVariable_Unpack(object).unsafeGetTensorImpl();
   if (!impl->has_storage()) return {impl, 0, 0};
   const c10::StorageImpl* storage = impl->unsafe_storage().unsafeGetStorageImpl();
-  return {storage, impl->storage_offset(), storage ? storage->nbytes() : 0};
+  // Two storages may lie over one memory: of tensors made of one array.
+  const void* const memory = storage ? storage->data() : nullptr;
+  return {memory ? memory : storage, impl->storage_offset(), storage ? storage->nbytes() : 0};
 }
 
 StorageSharing StorageSharing::of(const std::vector<PyObject*>& tensors, const std::vector<bool>& written) {

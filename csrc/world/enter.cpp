@@ -18,6 +18,7 @@
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "tensor/array_elements.h"
 #include "tensor/fake.h"
 #include "world/external_iterator.h"
 #include "world/generic_alias.h"
@@ -26,6 +27,7 @@
 #include "world/native_objects.h"
 #include "world/pin.h"
 #include "world/special_methods.h"
+#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -84,6 +86,24 @@ Ref enter_tensor(Tracer& tracer, Source* source) {
   tracer.graph.add_placeholder(source->to_text(), fake);
   tracer.world.add_fake(fake.get());
   return stands_for(tracer, source, std::move(fake));
+}
+
+// Its elements are an input of the graph.
+Ref enter_array(Tracer& tracer, Source* source) {
+  const Ref real = tensor_over_array(source->value.get());
+  const Ref fake = real ? make_fake(real.get()) : Ref();
+  Ref twin = fake ? twin_of_fake(fake.get()) : Ref();
+  if (!twin) {
+    clear_error();
+    return enter_opaque(tracer, source);
+  }
+  tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+  Source* elements = tracer.guards.child(source, Access::ArrayElements, nullptr, -1, real.get());
+  tracer.guards.add(elements, GuardKind::Tensor, tracer.origin());
+  tracer.graph.add_placeholder(elements->to_text(), fake);
+  tracer.world.add_fake(fake.get());
+  stands_for(tracer, elements, fake);
+  return stands_for(tracer, source, make_traced_array(tracer, fake.get(), std::move(twin)));
 }
 
 // An attribute of a holder that must be the same at the next call.
@@ -384,6 +404,8 @@ Ref enter(Tracer& tracer, Source* source) {
       return descriptor_behind(raw) ? enter_bound_native(tracer, source) : enter_opaque(tracer, source);
     case Enters::Super:
       return enter_super(tracer, source);
+    case Enters::NumpyArray:
+      return enter_array(tracer, source);
     case Enters::Opaque:
       return is_native_enum(raw) ? enter_itself(tracer, source, GuardKind::Identity) : enter_opaque(tracer, source);
     case Enters::Match:

@@ -29,6 +29,7 @@ namespace minidynamo {
   X(NumberFormat, "by its dtype")                                               \
   X(Identity, "by its identity")                                                \
   X(Definition, "by its identity, as what a program defines once")              \
+  X(NumpyArray, "as a tensor over its memory; opaque where torch.from_numpy makes none")                       \
   X(Opaque, "opaque: can only be passed on")
 
 #define MINIDYNAMO_KNOWN(X)                                                                                   \

@@ -8,4 +8,9 @@ struct Frame;
 // Whether the frame must run as it is: something has looked at it, or its code can name a reader.
 bool must_stay_whole(const Frame& frame);  // library/frame_readers.cpp
 
+// --- model/numpy_call.cpp
+
+// What a traced array gives for an index.
+Ref item_of_array(Tracer& tracer, PyObject* array, Py_ssize_t index);
+
 }  // namespace minidynamo

@@ -1,12 +1,18 @@
-#include "model/traced_array.h"
+#include "world/traced_array.h"
 
-#include "model/abstract.h"
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
+#include "world/native_scope.h"
+#include "world/upward.h"
 
 namespace minidynamo {
 namespace {
+
+constexpr Py_ssize_t kMostElements = Py_ssize_t{1} << 24;
+
+Ref attribute(PyObject* object, const char* name) { return Ref::steal(PyObject_GetAttrString(object, name)); }
+Ref call_method(PyObject* object, const char* name) { return Ref::steal(PyObject_CallMethod(object, name, nullptr)); }
 
 struct ArrayObject {
   PyObject_HEAD;
@@ -31,8 +37,7 @@ PyObject* array_item(PyObject* self, Py_ssize_t index) {
   const Py_ssize_t length = PyObject_Length(as_array(self)->twin);
   if (length < 0) return nullptr;
   if (index >= length) return PyErr_SetString(PyExc_IndexError, "index is out of bounds"), nullptr;
-  Ref key = Ref::made(PyLong_FromSsize_t(index));
-  return subscript(*tracer, self, key.get()).release();
+  return item_of_array(*tracer, self, index).release();
 }
 
 PySequenceMethods make_sequence_methods() {
@@ -81,6 +86,36 @@ Ref make_traced_array(Tracer& tracer, PyObject* elements, Ref twin) {
   tracer.kept_for_identity.push_back(object);  // opaque by its address
   return object;
 }
+
+// Values for which most functions are defined (an invertible matrix, an index into anything).
+Ref twin_of_fake(PyObject* fake) {
+  static constinit Imported make{"torch.empty_strided"};
+  static constinit Imported numpy{"torch._C.TensorBase.numpy"};
+  static PyObject* const dtype_name = interned("dtype");
+  const Ref dtype = attribute(fake, "dtype"), sizes = attribute(fake, "shape"), strides = call_method(fake, "stride"),
+            elements = call_method(fake, "numel");
+  if (!dtype || !sizes || !strides || !elements || PyLong_AsSsize_t(elements.get()) > kMostElements) return nullptr;
+  const TensorTraceSuspended suspended;
+  const NativeScope native;
+  PyObject* const arguments[] = {sizes.get(), strides.get(), dtype.get()};
+  const Ref names = Ref::made(PyTuple_Pack(1, dtype_name));
+  const Ref tensor = Ref::steal(PyObject_Vectorcall(make, arguments, 2, names.get()));
+  const Ref is_float = tensor ? call_method(tensor.get(), "is_floating_point") : Ref(),
+            is_complex = tensor ? call_method(tensor.get(), "is_complex") : Ref();
+  const bool is_real = is_float.is(Py_True) || is_complex.is(Py_True);
+  Ref filled = is_float && is_complex ? Ref::steal(PyObject_CallMethod(tensor.get(), "fill_", "i", is_real ? 1 : 0)) : Ref();
+  const Py_ssize_t dimensions = PyTuple_GET_SIZE(sizes.get());
+  if (filled && is_real && dimensions >= 2) {
+    const Py_ssize_t rows = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes.get(), dimensions - 2)),
+                     columns = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes.get(), dimensions - 1));
+    if (rows == columns) {
+      const Ref diagonal = Ref::steal(PyObject_CallMethod(filled.get(), "diagonal", "iii", 0, -2, -1));
+      filled = diagonal ? Ref::steal(PyObject_CallMethod(diagonal.get(), "fill_", "n", rows + 1)) : Ref();
+    }
+  }
+  return filled ? Ref::steal(PyObject_CallOneArg(numpy, tensor.get())) : Ref();
+}
+
 
 PyObject* elements_of_array(PyObject* array) noexcept { return as_array(array)->elements; }
 PyObject* twin_of_array(PyObject* array) noexcept { return as_array(array)->twin; }
