@@ -57,8 +57,8 @@ Ref tensor_read(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
 Ref tensor_numpy(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const force_name = interned("force");
   const bool is_plain = arguments.positional_count() == 1 && is_fake(arguments.values[0].get());
-  const bool is_forced = is_plain && arguments.values.size() == 2 &&
-                         PyTuple_GET_ITEM(arguments.keyword_names, 0) == force_name;
+  const bool is_forced =
+      is_plain && arguments.values.size() == 2 && PyTuple_GET_ITEM(arguments.keyword_names, 0) == force_name;
   if (!is_plain || (arguments.values.size() != 1 && !(is_forced && is_constant(arguments.values[1].get()))))
     return tracer.give_up(BreakReason::ScalarRead, "a tensor is turned into a numpy array");
   Ref tensor = arguments.values[0];

@@ -15,7 +15,6 @@
 #include "model/numpy_call.h"
 #include "model/reported_type.h"
 #include "model/tensor_call.h"
-#include "world/traced_array.h"
 #include "python/cached.h"
 #include "python/dict_version.h"
 #include "python/error_text.h"
@@ -29,6 +28,7 @@
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/scope.h"
+#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {

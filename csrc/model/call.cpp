@@ -10,7 +10,6 @@
 #include "model/function.h"
 #include "model/instantiate.h"
 #include "model/native_call.h"
-#include "world/traced_array.h"
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/reported_type.h"
@@ -26,6 +25,7 @@
 #include "world/identity.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
+#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {

@@ -120,8 +120,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
       } else if (type == &PyBool_Type && values.size() == 1 && !arguments.keyword_names && arguments.is_direct &&
                  is_checked_next(*tracer.frame)) {
         return value;  // what is asked only whether it is true may stay a tensor
-      } else if (type == &PyUnicode_Type ||
-                 (is_number_type && !has_known_value(value.get()))) {
+      } else if (type == &PyUnicode_Type || (is_number_type && !has_known_value(value.get()))) {
         return tracer.give_up(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
       }
     }

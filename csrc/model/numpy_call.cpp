@@ -7,7 +7,6 @@
 
 #include "model/abstract.h"
 #include "model/tensor_call.h"
-#include "world/traced_array.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
@@ -19,6 +18,7 @@
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"
+#include "world/traced_array.h"
 #include "world/types.h"
 #include "world/upward.h"
 
@@ -120,7 +120,9 @@ PyObject* layer_of(PyObject* callable) {
 // kernels do not know of complex numbers.
 bool is_another_in_layer(std::string_view name, bool of_complex) noexcept {
   static constexpr std::string_view kAll[] = {"cbrt", "modf"}, kComplex[] = {"rint", "round", "around", "fix", "sign"};
-  auto is_among = [name](const auto& names) { return std::find(std::begin(names), std::end(names), name) != std::end(names); };
+  auto is_among = [name](const auto& names) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
   return is_among(kAll) || (of_complex && is_among(kComplex));
 }
 
@@ -159,7 +161,9 @@ Ref elements_of_layer_array(PyObject* object) {
   return elements && is_fake(elements.get()) ? elements : Ref();
 }
 
-bool is_layer_array(PyObject* object) { return Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(layer_array_type())); }
+bool is_layer_array(PyObject* object) {
+  return Py_IS_TYPE(object, reinterpret_cast<PyTypeObject*>(layer_array_type()));
+}
 
 // "float32" of "torch.float32".
 std::string dtype_name_of(PyObject* tensor) {
@@ -279,8 +283,7 @@ class Operation {
       if (PyList_Append(twin.get(), item_twin.get()) < 0 || PyList_Append(layer.get(), item_layer.get()) < 0)
         return false;
     }
-    if (is_tuple)
-      twin = Ref::made(PyList_AsTuple(twin.get())), layer = Ref::made(PyList_AsTuple(layer.get()));
+    if (is_tuple) twin = Ref::made(PyList_AsTuple(twin.get())), layer = Ref::made(PyList_AsTuple(layer.get()));
     return true;
   }
 
@@ -290,9 +293,7 @@ class Operation {
     PyObject* const parts[] = {slice->start, slice->stop, slice->step};
     for (int i = 0; i < 3; ++i)
       if (!look_at(parts[i], twin_parts[i], layer_parts[i])) return false;
-    auto put_together = [](const Ref(&of)[3]) {
-      return Ref::made(PySlice_New(of[0].get(), of[1].get(), of[2].get()));
-    };
+    auto put_together = [](const Ref(&of)[3]) { return Ref::made(PySlice_New(of[0].get(), of[1].get(), of[2].get())); };
     twin = put_together(twin_parts), layer = put_together(layer_parts);
     return true;
   }
@@ -302,7 +303,8 @@ class Operation {
     static constinit ImportedType dtype_type{"numpy.dtype"};
     static constinit Imported layer_dtype{"torch._numpy.dtype"};
     if (PyType_Check(operand)) {
-      if (operand == reinterpret_cast<PyObject*>(&PyFloat_Type) || operand == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+      if (operand == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
+          operand == reinterpret_cast<PyObject*>(&PyLong_Type) ||
           operand == reinterpret_cast<PyObject*>(&PyBool_Type) ||
           operand == reinterpret_cast<PyObject*>(&PyComplex_Type))
         return Ref::borrow(operand);
@@ -372,7 +374,8 @@ class Operation {
               own_shape = attribute(elements, "shape");
     const Ref name = dtype ? attribute(dtype.get(), "name") : Ref();
     const bool is_shape = shape && own_shape && PyObject_RichCompareBool(shape.get(), own_shape.get(), Py_EQ) > 0;
-    const bool is_dtype = name && PyUnicode_Check(name.get()) && dtype_name_of(elements) == PyUnicode_AsUTF8(name.get());
+    const bool is_dtype =
+        name && PyUnicode_Check(name.get()) && dtype_name_of(elements) == PyUnicode_AsUTF8(name.get());
     clear_error();
     return is_shape && is_dtype;
   }
@@ -380,9 +383,9 @@ class Operation {
   static std::string kind_of(PyObject* object) {
     const NativeScope native;
     const Ref shape = attribute(object, "shape"), dtype = attribute(object, "dtype");
-    Ref text = shape && dtype ? Ref::steal(PyUnicode_FromFormat("%s %R of %S", Py_TYPE(object)->tp_name, shape.get(),
-                                                                dtype.get()))
-                              : Ref();
+    Ref text = shape && dtype
+                   ? Ref::steal(PyUnicode_FromFormat("%s %R of %S", Py_TYPE(object)->tp_name, shape.get(), dtype.get()))
+                   : Ref();
     clear_error();
     return text ? PyUnicode_AsUTF8(text.get()) : Py_TYPE(object)->tp_name;
   }
@@ -398,10 +401,9 @@ class Operation {
     for (const Array& array : arrays_) {
       if (twin_of_array(array.object) != twin) continue;
       const Ref elements = elements_of_layer_array(given);
-      const bool shows_the_same =
-          array.layer.is(given) ||
-          (elements && fits(twin, elements.get()) &&
-           storage_of_fake(elements.get()) == storage_of_fake(elements_of_array(array.object)));
+      const bool shows_the_same = array.layer.is(given) ||
+                                  (elements && fits(twin, elements.get()) &&
+                                   storage_of_fake(elements.get()) == storage_of_fake(elements_of_array(array.object)));
       if (shows_the_same) return Ref::borrow(array.object);
       return refuse(tracer_, what_ + " gives an argument itself, and another array in torch's layer for NumPy");
     }
@@ -411,7 +413,8 @@ class Operation {
     if (is_scalar || is_array(twin)) elements = rounded(twin, std::move(elements));
     if (elements && is_scalar && !fits(twin, elements.get())) {  // an array of one element is the scalar
       static PyObject* const squeeze_name = interned("squeeze");
-      elements = record_call(tracer_, NodeKind::CallMethod, squeeze_name, Arguments{std::span<const Ref>(&elements, 1)});
+      elements =
+          record_call(tracer_, NodeKind::CallMethod, squeeze_name, Arguments{std::span<const Ref>(&elements, 1)});
     }
     if (!elements) return nullptr;
     if (!(is_scalar || is_array(twin)) || !fits(twin, elements.get()))
@@ -428,7 +431,11 @@ class Operation {
         shares |= storage_of_fake(elements.get()) == storage_of_fake(elements_of_array(array.object));
       }
     }
-    if (is_view && !shares) return refuse(tracer_, what_ + " gives a view, and a copy in torch's layer for NumPy");
+    if (is_view && !shares) {  // as long as nobody can tell
+      if (!tracer_.may_assume()) return refuse(tracer_, what_ + " gives a view, and a copy in torch's layer for NumPy");
+      tracer_.assume(Assumption::Kind::Private, elements.get());
+      for (const Array& array : arrays_) tracer_.assume(Assumption::Kind::Unwritten, elements_of_array(array.object));
+    }
     if (shares && !is_view) {
       static PyObject* const clone_name = interned("clone");
       elements = record_call(tracer_, NodeKind::CallMethod, clone_name, Arguments{std::span<const Ref>(&elements, 1)});
@@ -456,9 +463,9 @@ Ref call_layer(Tracer& tracer, PyObject* callable, const std::vector<Ref>& value
   for (Py_ssize_t i = 0; i < keywords; ++i) {
     PyObject* name = PyTuple_GET_ITEM(keyword_names, i);
     const Ref& value = values[values.size() - static_cast<size_t>(keywords - i)];
-    const bool is_unused = value.is(Py_None) && std::any_of(std::begin(kUnused), std::end(kUnused), [&](const char* of) {
-                             return !PyUnicode_CompareWithASCIIString(name, of);
-                           });
+    const bool is_unused =
+        value.is(Py_None) && std::any_of(std::begin(kUnused), std::end(kUnused),
+                                         [&](const char* of) { return !PyUnicode_CompareWithASCIIString(name, of); });
     if (is_unused) continue;
     kept.push_back(value);
     if (PyList_Append(names.get(), name) < 0) return nullptr;
@@ -498,18 +505,21 @@ bool reads_values(std::string_view name) noexcept {
 
 Ref array_of_fake(Tracer& tracer, PyObject* fake) {
   if (is_true(fake, "requires_grad") || !is_true(fake, "is_cpu") || is_true(fake, "is_sparse"))
-    return tracer.give_up(BreakReason::ScalarRead, "a tensor that requires grad, or is not plain, is turned into a numpy array");
+    return tracer.give_up(BreakReason::ScalarRead,
+                          "a tensor that requires grad, or is not plain, is turned into a numpy array");
   Ref twin = twin_of_fake(fake);
   if (!twin && PyErr_Occurred()) return refuse_with_error(tracer, "numpy()");
   if (!twin) return refuse(tracer, "numpy() of a very large tensor");
   static PyObject* const detach_name = interned("detach");
   const Ref self = Ref::borrow(fake);
-  const Ref elements = record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span<const Ref>(&self, 1)});
+  const Ref elements =
+      record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span<const Ref>(&self, 1)});
   return elements ? make_traced_array(tracer, elements.get(), std::move(twin)) : Ref();
 }
 
 bool makes_array_of_fake(PyObject* callable, const Arguments& arguments) {
-  if (!PyCFunction_Check(callable) || !arguments.positional_count() || !is_fake(arguments.values[0].get())) return false;
+  if (!PyCFunction_Check(callable) || !arguments.positional_count() || !is_fake(arguments.values[0].get()))
+    return false;
   const std::string_view name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
   return (name == "asarray" || name == "array") && layer_of(callable);
 }
@@ -570,10 +580,13 @@ Ref call_with_arrays(Tracer& tracer, PyObject* callable, const Arguments& argume
   static constinit Imported absolute{"builtins.abs"};
   static constinit Imported layer_absolute{"torch._numpy.absolute"};
   const bool is_method = is_array_method(callable);
-  Ref counterpart = callable == absolute ? Ref::borrow(layer_absolute) : is_method ? attribute(layer_array_type(), name.c_str()) : Ref::borrow(layer_of(callable));
+  Ref counterpart = callable == absolute ? Ref::borrow(layer_absolute)
+                    : is_method          ? attribute(layer_array_type(), name.c_str())
+                                         : Ref::borrow(layer_of(callable));
   clear_error();
   if (!counterpart)
-    return refuse(tracer, (is_method ? "numpy.ndarray." : "numpy.") + name + "() is not known to torch's layer for NumPy");
+    return refuse(tracer,
+                  (is_method ? "numpy.ndarray." : "numpy.") + name + "() is not known to torch's layer for NumPy");
   Operation operation(tracer, (is_method ? "numpy.ndarray." : "numpy.") + name + "()");
   for (const Ref& value : arguments.values)
     if (!operation.add(value.get())) return nullptr;
@@ -582,7 +595,9 @@ Ref call_with_arrays(Tracer& tracer, PyObject* callable, const Arguments& argume
   auto with_layer = [&] { return call_layer(tracer, counterpart.get(), operation.layers, arguments.keyword_names); };
   if (is_method && reads_values(name)) {
     Ref read = with_layer();
-    return read ? read : Ref(refuse_with_error(tracer, name + "()"));
+    if (!read) return refuse_with_error(tracer, name + "()");
+    if (is_layer_array(read.get())) return tracer.give_up(BreakReason::ScalarRead, "a value of a numpy array is read");
+    return read;
   }
   return operation.run(
       [&] {
@@ -633,12 +648,11 @@ Ref array_binary(Tracer& tracer, const ArrayOperator& binary, PyObject* left, Py
   if (!operation.add(left) || !operation.add(right)) return nullptr;
   // There is no operator in place for a scalar, nor for what is not an array.
   const bool is_new = !is_traced_array(left) || is_traced_scalar(left);
-  return operation.run(
-      [&] { return Ref::steal(binary.apply(operation.twins[0].get(), operation.twins[1].get())); },
-      [&] {
-        return call_layer_method(tracer, is_new ? binary.plain_method : binary.method, binary.reflected,
-                                 operation.layers[0], operation.layers[1]);
-      });
+  return operation.run([&] { return Ref::steal(binary.apply(operation.twins[0].get(), operation.twins[1].get())); },
+                       [&] {
+                         return call_layer_method(tracer, is_new ? binary.plain_method : binary.method,
+                                                  binary.reflected, operation.layers[0], operation.layers[1]);
+                       });
 }
 
 Ref array_compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
@@ -647,9 +661,7 @@ Ref array_compare(Tracer& tracer, int comparison, PyObject* left, PyObject* righ
   Operation operation(tracer, "a comparison");
   if (!operation.add(left) || !operation.add(right)) return nullptr;
   return operation.run(
-      [&] {
-        return Ref::steal(PyObject_RichCompare(operation.twins[0].get(), operation.twins[1].get(), comparison));
-      },
+      [&] { return Ref::steal(PyObject_RichCompare(operation.twins[0].get(), operation.twins[1].get(), comparison)); },
       [&] {
         return call_layer_method(tracer, kMethods[comparison], kReflected[comparison], operation.layers[0],
                                  operation.layers[1]);
@@ -662,7 +674,8 @@ Ref item_of_array(Tracer& tracer, PyObject* array, Py_ssize_t index) {
 }
 
 Ref array_subscript(Tracer& tracer, PyObject* array, PyObject* key) {
-  if (!is_traced_array(array)) return refuse(tracer, std::string("a ") + Py_TYPE(array)->tp_name + " is indexed with a numpy array");
+  if (!is_traced_array(array))
+    return refuse(tracer, std::string("a ") + Py_TYPE(array)->tp_name + " is indexed with a numpy array");
   Operation operation(tracer, "indexing", true);
   if (!operation.add(array) || !operation.add(key)) return nullptr;
   return operation.run([&] { return Ref::steal(PyObject_GetItem(operation.twins[0].get(), operation.twins[1].get())); },
@@ -671,7 +684,8 @@ Ref array_subscript(Tracer& tracer, PyObject* array, PyObject* key) {
 
 bool store_array_subscript(Tracer& tracer, PyObject* array, PyObject* key, PyObject* value) {
   if (!is_traced_array(array) || !value)
-    return refuse(tracer, std::string("an item of a ") + Py_TYPE(array)->tp_name + " is set with a numpy array") != nullptr;
+    return refuse(tracer, std::string("an item of a ") + Py_TYPE(array)->tp_name + " is set with a numpy array") !=
+           nullptr;
   Operation operation(tracer, "setting an item", true);
   if (!operation.add(array) || !operation.add(key) || !operation.add(value)) return false;
   const auto& [twins, layers] = std::pair(operation.twins, operation.layers);

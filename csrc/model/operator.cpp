@@ -13,7 +13,6 @@
 #include "model/numpy_scalars.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
-#include "world/traced_array.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
@@ -24,6 +23,7 @@
 #include "world/container_reads.h"
 #include "world/identity.h"
 #include "world/native_code.h"
+#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -93,10 +93,37 @@ Ref number_beside_tensor(PyObject* object) {
   return number || PyErr_Occurred() ? number : Ref::borrow(object);
 }
 
+bool is_dtype_of_tensor_kept(PyObject* tensor, PyObject* scalar) {
+  auto is = [](PyObject* object, const char* method) {
+    const Ref answer = Ref::steal(PyObject_CallMethod(object, method, nullptr));
+    clear_error();
+    return answer.is(Py_True);
+  };
+  const Ref dimensions = Ref::steal(PyObject_CallMethod(tensor, "dim", nullptr));
+  if (!dimensions || PyLong_AsLong(dimensions.get()) < 1 || is(scalar, "is_complex")) return clear_error(), false;
+  return is(tensor, "is_floating_point") || is(tensor, "is_complex") || !is(scalar, "is_floating_point");
+}
+
 // What may stand beside a tensor in an operator that runs natively as one node.
 bool combines_with_tensor(PyObject* object) {
   return is_fake(object) || is_constant(object) || PyLong_Check(object) || PyFloat_Check(object) ||
          PyList_CheckExact(object) || PyTuple_Check(object) || PySlice_Check(object);
+}
+
+// A tensor and an array: NumPy computes, and torch makes a tensor of what it gives. A scalar is a number to torch, as a
+// tensor without dimensions is where it does not change the result's dtype.
+Ref tensor_and_array(Tracer& tracer, int number, PyObject* tensor, PyObject* array) {
+  constexpr int kOperators = std::size(kBinaryOperators) / 2;
+  if (is_traced_scalar(array)) {
+    if (is_dtype_of_tensor_kept(tensor, elements_of_array(array)))
+      return record_operator(tracer, kBinaryOperators[number].function, {tensor, elements_of_array(array)});
+  } else if (number < kOperators) {
+    const Ref left = array_of_fake(tracer, tensor);
+    const Ref result = left ? binary_operation(tracer, number, left.get(), array) : Ref();
+    if (!result || is_traced_array(result.get())) return result ? tensor_of_array(tracer, result.get(), true) : Ref();
+  }
+  return tracer.give_up(BreakReason::UnsupportedOperand, std::string("operator ") + kBinaryOperators[number].function +
+                                                             " between a tensor and a numpy array");
 }
 
 }  // namespace
@@ -148,6 +175,7 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* operand) {
 Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right) {
   const BinaryOperator& binary = kBinaryOperators[number];
   if (is_number(left) && is_number(right)) return Ref::steal(binary.apply(left, right));
+  if (is_fake(left) && is_traced_array(right)) return tensor_and_array(tracer, number, left, right);
   if (is_traced_array(left) || is_traced_array(right)) {
     constexpr int kOperators = std::size(kBinaryOperators) / 2;  // then those in place
     const char* const plain = kBinaryOperators[number % kOperators].method;
@@ -190,6 +218,9 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
 
 Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   if (is_number(left) && is_number(right)) return Ref::steal(PyObject_RichCompare(left, right, comparison));
+  if (is_fake(left) && is_traced_array(right) && is_traced_scalar(right) &&
+      is_dtype_of_tensor_kept(left, elements_of_array(right)))
+    return record_operator(tracer, kComparisonFunctions[comparison], {left, elements_of_array(right)});
   if (is_traced_array(left) || is_traced_array(right)) return array_compare(tracer, comparison, left, right);
   if (is_fake(left) || is_fake(right)) {
     const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);

@@ -8,7 +8,6 @@
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/tensor_call.h"
-#include "world/traced_array.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
@@ -16,6 +15,7 @@
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"
+#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {

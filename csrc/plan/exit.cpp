@@ -14,6 +14,7 @@
 #include "plan/effects.h"
 #include "plan/values.h"
 #include "python/out_of_memory.h"
+#include "tensor/tensor_facts.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
@@ -453,6 +454,15 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
         holds = std::find(exit.outputs.begin(), exit.outputs.end(), node) == exit.outputs.end();
         break;
       }
+      case Assumption::Kind::Private:
+        holds = std::none_of(exit.outputs.begin(), exit.outputs.end(), [&](NodeId output) {
+          PyObject* const example = tracer.graph.nodes()[static_cast<size_t>(output)].example.get();
+          return is_fake(example) && storage_of_fake(example) == storage_of_fake(assumed.object.get());
+        });
+        [[fallthrough]];
+      case Assumption::Kind::Unwritten:
+        holds = holds && !tracer.written_storages.count(storage_of_fake(assumed.object.get()));
+        break;
     }
     if (!holds) return assumed.executed;
   }

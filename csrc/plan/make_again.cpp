@@ -6,7 +6,6 @@
 #include "model/exception_context.h"
 #include "model/generator.h"
 #include "model/reported_type.h"
-#include "world/traced_array.h"
 #include "python/bound_method.h"
 #include "python/iterators.h"
 #include "python/mapping_proxy.h"
@@ -16,6 +15,7 @@
 #include "python/unstable.h"
 #include "world/known_types.h"
 #include "world/native_objects.h"
+#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {

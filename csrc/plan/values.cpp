@@ -6,7 +6,6 @@
 #include "model/native_callback.h"
 #include "model/object_end.h"
 #include "model/tensor_attribute.h"
-#include "world/traced_array.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
@@ -16,6 +15,7 @@
 #include "world/known_types.h"
 #include "world/native_objects.h"
 #include "world/scope.h"
+#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {

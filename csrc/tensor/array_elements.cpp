@@ -104,8 +104,8 @@ Ref tensor_over_array(PyObject* array) noexcept {
     const auto offset = static_cast<char*>(view->buf) - static_cast<const char*>(storage.data());
     if (view->len > 0 && (offset < 0 || offset % view->itemsize)) return nullptr;
     const c10::InferenceMode plain(false);
-    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU),
-                                                                 c10::scalarTypeToTypeMeta(*dtype));
+    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(
+        std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(*dtype));
     tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
     tensor.unsafeGetTensorImpl()->set_storage_offset(view->len > 0 ? offset / view->itemsize : 0);
     return Ref::steal(THPVariable_Wrap(std::move(tensor)));

@@ -103,7 +103,8 @@ Ref twin_of_fake(PyObject* fake) {
   const Ref is_float = tensor ? call_method(tensor.get(), "is_floating_point") : Ref(),
             is_complex = tensor ? call_method(tensor.get(), "is_complex") : Ref();
   const bool is_real = is_float.is(Py_True) || is_complex.is(Py_True);
-  Ref filled = is_float && is_complex ? Ref::steal(PyObject_CallMethod(tensor.get(), "fill_", "i", is_real ? 1 : 0)) : Ref();
+  Ref filled =
+      is_float && is_complex ? Ref::steal(PyObject_CallMethod(tensor.get(), "fill_", "i", is_real ? 1 : 0)) : Ref();
   const Py_ssize_t dimensions = PyTuple_GET_SIZE(sizes.get());
   if (filled && is_real && dimensions >= 2) {
     const Py_ssize_t rows = PyLong_AsSsize_t(PyTuple_GET_ITEM(sizes.get(), dimensions - 2)),
@@ -115,7 +116,6 @@ Ref twin_of_fake(PyObject* fake) {
   }
   return filled ? Ref::steal(PyObject_CallOneArg(numpy, tensor.get())) : Ref();
 }
-
 
 PyObject* elements_of_array(PyObject* array) noexcept { return as_array(array)->elements; }
 PyObject* twin_of_array(PyObject* array) noexcept { return as_array(array)->twin; }

@@ -8,28 +8,28 @@
 namespace minidynamo {
 
 // Columns of types.def: a value, and what docs/coverage.md says of it.
-#define MINIDYNAMO_ENTERS(X)                                                    \
-  X(Constant, "by its value")                                                   \
-  X(Date, "by its value, by its identity if its time zone is Python code")      \
-  X(ConstantOrOpaque, "by its value if all that it holds has one, else opaque") \
-  X(Value, "by its type and its value")                                         \
-  X(Tuple, "item by item")                                                      \
-  X(Container, "its elements when they are asked for")                          \
-  X(ByteArray, "its bytes when they are asked for, opaque while exported")      \
-  X(Proxy, "what it is a view of")                                              \
-  X(View, "the dict that it is a view of")                                      \
-  X(Iterator, "the items that are taken from it")                               \
-  X(Function, "by its identity, a nested one by its parts")                     \
-  X(Method, "its function and its object")                                      \
-  X(NativeMethod, "the object that it is bound to, else by its identity")       \
-  X(Super, "its class and its object")                                          \
-  X(Instance, "its attributes when they are asked for")                         \
-  X(Match, "by its identity, opaque over a bytearray")                          \
-  X(Alias, "by its arguments, or its identity if these are objects")            \
-  X(NumberFormat, "by its dtype")                                               \
-  X(Identity, "by its identity")                                                \
-  X(Definition, "by its identity, as what a program defines once")              \
-  X(NumpyArray, "as a tensor over its memory; opaque where torch.from_numpy makes none")                       \
+#define MINIDYNAMO_ENTERS(X)                                                             \
+  X(Constant, "by its value")                                                            \
+  X(Date, "by its value, by its identity if its time zone is Python code")               \
+  X(ConstantOrOpaque, "by its value if all that it holds has one, else opaque")          \
+  X(Value, "by its type and its value")                                                  \
+  X(Tuple, "item by item")                                                               \
+  X(Container, "its elements when they are asked for")                                   \
+  X(ByteArray, "its bytes when they are asked for, opaque while exported")               \
+  X(Proxy, "what it is a view of")                                                       \
+  X(View, "the dict that it is a view of")                                               \
+  X(Iterator, "the items that are taken from it")                                        \
+  X(Function, "by its identity, a nested one by its parts")                              \
+  X(Method, "its function and its object")                                               \
+  X(NativeMethod, "the object that it is bound to, else by its identity")                \
+  X(Super, "its class and its object")                                                   \
+  X(Instance, "its attributes when they are asked for")                                  \
+  X(Match, "by its identity, opaque over a bytearray")                                   \
+  X(Alias, "by its arguments, or its identity if these are objects")                     \
+  X(NumberFormat, "by its dtype")                                                        \
+  X(Identity, "by its identity")                                                         \
+  X(Definition, "by its identity, as what a program defines once")                       \
+  X(NumpyArray, "as a tensor over its memory; opaque where torch.from_numpy makes none") \
   X(Opaque, "opaque: can only be passed on")
 
 #define MINIDYNAMO_KNOWN(X)                                                                                   \

@@ -3720,6 +3720,17 @@ numpy arrays as inputs
         return x * 2, a.sum(), a.shape, a[0]
     def inputs():
         return torch.ones(3), numpy.arange(3.0)
+numpy arrays of tensors
+    import numpy as np
+    a = x.detach().numpy()
+    b = np.maximum(a * 2, 0) - a.mean(axis=0, keepdims=True)
+    torch.from_numpy(b) + x, b.sum(), b.dtype
+numpy arrays that are filled
+    import numpy as np
+    a = np.zeros((2, 3), dtype=np.float32)
+    a[0] = 1
+    a[1] = x.detach().numpy().ravel()[0]
+    a, torch.from_numpy(a)
 numpy arrays as inputs (from_numpy)
     def f(x, a):
         return x + torch.from_numpy(a)

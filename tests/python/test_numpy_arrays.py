@@ -63,7 +63,7 @@ def shapes(a: Any) -> Any:
 
 
 def indexing(a: Any) -> Any:
-    return a[1], a[:, 1:], a[0, 0], a[[0, 1]], a[np.array([2, 0])], a[-1, ::2], a[np.int64(1)], a[a.argmax(axis=0)]
+    return a[1], a[:, 1:], a[0, 0], a[[0, 1]], a[np.array([2, 0])], a[-1, ::2], a[::-1] * 2, a[np.int64(1)], a[a.argmax(axis=0)]
 
 
 def joined(a: Any) -> Any:
@@ -145,9 +145,18 @@ def nested(a: Any) -> Any:
     return [part * 2 for part in parts["rows"]], parts["sum"]
 
 
+def with_tensors(a: Any) -> Any:
+    x = torch.ones(4, 3, dtype=torch.from_numpy(a).dtype)
+    return x * a, x + a.sum(), x > a.max(), x - np.float64(2)
+
+
+def wrapped(a: Any) -> Any:
+    return torch.compiler.wrap_numpy(lambda b: b.sum(axis=0) * 2)(torch.from_numpy(a))
+
+
 FUNCTIONS = [
     arithmetic, comparisons, reductions, shapes, indexing, joined, linear_algebra, scalars, facts, made, written, given_back, walked,
-    converted, to_tensors, with_global, softmax, branch_on_kind, nested,
+    converted, to_tensors, with_global, softmax, branch_on_kind, nested, with_tensors, wrapped,
 ]  # fmt: skip
 
 
@@ -220,6 +229,19 @@ def test_what_is_written_is_seen_through_other_arrays() -> None:
             assert not differs(
                 write(expected, torch.from_numpy(expected)), captured(shared, torch.from_numpy(shared))
             ) and not differs(expected, shared)
+
+
+def test_a_reversed_view_is_one() -> None:
+    def turned(a: Any) -> Any:
+        b = a[::-1]
+        a[0] = 7
+        return b.copy(), b
+
+    array, own = sample(), sample()
+    expected, actual = turned(array), minidynamo.compile(turned, backend="eager")(own)
+    assert not differs(expected, actual)
+    own[1] = 9
+    assert actual[1][2, 0] == 9
 
 
 def test_kinds_of_arrays_that_no_tensor_shows_run_as_they_are() -> None:
