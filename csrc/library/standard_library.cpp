@@ -11,6 +11,7 @@
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "world/class_lookup.h"
+#include "world/code_origin.h"
 #include "world/enter.h"
 #include "world/native_code.h"
 #include "world/pin.h"
@@ -36,6 +37,19 @@ Ref thread_identity(Tracer& tracer, PyObject* callable, const Arguments& argumen
   Ref number = Ref::steal(PyObject_CallNoArgs(callable));
   tracer.identities.insert(number);  // it may not leave the trace
   return number;
+}
+
+// The signature of a function of torch's, which does not change: asked for each time by its layer for NumPy.
+Ref signature_of(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  PyObject* function = arguments.values.size() == 1 && !arguments.keyword_names ? arguments.values[0].get() : nullptr;
+  auto* code = function && PyFunction_Check(function)
+                   ? reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code)
+                   : nullptr;
+  if (!code || code_origin(code->co_filename) != CodeOrigin::Torch) return call_function(tracer, callable, arguments);
+  if (Source* source = tracer.world.source_of(function))
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  NativeScope native;
+  return Ref::steal(PyObject_CallOneArg(callable, function));
 }
 
 // typing looks at the module of its caller's caller...: the frames are the trace's own.

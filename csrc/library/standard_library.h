@@ -14,6 +14,7 @@ namespace special {
 #define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 SPECIAL(thread_identity);
 SPECIAL(typing_caller);
+SPECIAL(signature_of);
 SPECIAL(compile_pattern);
 SPECIAL(file_system_path);
 SPECIAL(reference_call);
