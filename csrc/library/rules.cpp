@@ -12,6 +12,7 @@
 #include "library/announcements.h"
 #include "library/build_class.h"
 #include "library/builtins.h"
+#include "library/checkpoint.h"
 #include "library/contextvars.h"
 #include "library/frame_objects.h"
 #include "library/frame_readers.h"
