@@ -9,30 +9,35 @@
 
 namespace minidynamo {
 
-Body::Body(Tracer& tracer, std::string what, const std::vector<PyObject*>& reaches)
+Body::Body(Tracer& tracer, std::string what)
     : tracer_(tracer),
       what_(std::move(what)),
       start_((flush_operator_reports(), static_cast<NodeId>(tracer.graph.nodes().size()))),
-      written_before_(std::exchange(tracer.written_storages, {})),
-      state_(tracer, reaches) {}
+      written_before_(std::exchange(tracer.written_storages, {})) {}
+
+Body::Body(Tracer& tracer, std::string what, const std::vector<PyObject*>& reaches) : Body(tracer, std::move(what)) {
+  state_.emplace(tracer, reaches);
+}
 
 Body::~Body() { tracer_.written_storages.merge(written_before_); }
 
 void Body::add_parameter(const std::string& name, const Ref& fake) { tracer_.graph.add_parameter(name, fake); }
 
 bool Body::only_computes() {
-  const std::string change = state_.change();
+  const std::string change = state_->change();
   return change.empty() || tracer_.give_up(BreakReason::BodyEffect, what_ + ": " + change);
 }
 
 std::vector<Ref> Body::made_in(PyObject* result) const {
-  std::vector<Ref> made;
-  for (PyObject* fake : fakes_held_by(tracer_, result)) {
-    const NodeId node = tracer_.graph.producer(fake);
-    if (node != kNoNode && node >= start_ && tracer_.graph.nodes()[node].kind != NodeKind::Placeholder)
-      made.push_back(Ref::borrow(fake));
-  }
-  return made;
+  std::vector<Ref> found;
+  for (PyObject* fake : fakes_held_by(tracer_, result))
+    if (made(fake)) found.push_back(Ref::borrow(fake));
+  return found;
+}
+
+bool Body::made(PyObject* fake) const noexcept {
+  const NodeId node = tracer_.graph.producer(fake);
+  return node != kNoNode && node >= start_ && tracer_.graph.nodes()[node].kind != NodeKind::Placeholder;
 }
 
 std::unique_ptr<Subgraph> Body::take(PyObject* output, const char* name) {

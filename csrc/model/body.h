@@ -23,6 +23,8 @@ class Body {
  public:
   // `reaches`: what the body is given, from where it may reach objects of the trace.
   Body(Tracer& tracer, std::string what, const std::vector<PyObject*>& reaches);
+  // Of a body that runs once, where it stands: it may do what it likes.
+  Body(Tracer& tracer, std::string what);
   ~Body();
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
@@ -34,6 +36,7 @@ class Body {
   bool only_computes();
   // The tensors that an object holds and that the body made.
   std::vector<Ref> made_in(PyObject* result) const;
+  bool made(PyObject* fake) const noexcept;
   // Null: it cannot be a graph, and the trace is given up.
   std::unique_ptr<Subgraph> take(PyObject* output, const char* name);
   // The positions of the operands that it writes to.
@@ -46,7 +49,7 @@ class Body {
   const std::string what_;
   const NodeId start_;
   std::unordered_set<const void*> written_before_;
-  HeldState state_;
+  std::optional<HeldState> state_;
 };
 
 // Records the call of an operator that runs bodies. `values` may hold what object_for() gave.
