@@ -55,5 +55,5 @@ def with_history(
     Returns:
         The tensors that the program gets: mostly the same objects.
     """
-    made: tuple[torch.Tensor, ...] = _Results.apply(results, dirty, constant, *inputs)
+    made: tuple[torch.Tensor, ...] = _Results.apply(results, dirty, constant, *inputs)  # type: ignore[no-untyped-call]
     return made

@@ -1,5 +1,6 @@
 # graphs: 1
 """A function with a backward of its own: both are traced, and the gradient is the user's."""
+
 import torch
 from torch.autograd import Function
 

@@ -1,5 +1,6 @@
 # graphs: 1
 """forward and backward use tensors that they are not given: of the globals, of a module, of the class."""
+
 import torch
 from torch.autograd import Function
 

@@ -1,5 +1,6 @@
 # graphs: 2
 """A number that the backward reads changes between the calls."""
+
 import torch
 from torch.autograd import Function
 

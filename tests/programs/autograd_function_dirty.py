@@ -1,5 +1,6 @@
 # graphs: 1
 """forward writes to its input, marks it as dirty, and returns it."""
+
 import torch
 from torch.autograd import Function
 

@@ -1,5 +1,6 @@
 # graphs: 3
 """A backward that changes something does so when it runs."""
+
 import torch
 from torch.autograd import Function
 

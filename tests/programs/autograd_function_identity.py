@@ -1,5 +1,6 @@
 # graphs: 1
 """What forward returns as it was given is a view of it; the gradient comes in any layout."""
+
 import torch
 from torch.autograd import Function
 

@@ -1,7 +1,9 @@
 # graphs: 1
 """A function in a module, twice, and in a checkpoint."""
+
 import torch
 from torch.autograd import Function
+from torch.utils.checkpoint import checkpoint
 
 
 class Cube(Function):
@@ -14,8 +16,6 @@ class Cube(Function):
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         return 3 * x * grad
-
-from torch.utils.checkpoint import checkpoint
 
 
 class Block(torch.nn.Module):

@@ -1,5 +1,6 @@
 # graphs: 4
 """The ctx is kept: it is a node of autograd's graph, which a trace has not got."""
+
 import torch
 from torch.autograd import Function
 

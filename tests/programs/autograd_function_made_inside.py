@@ -1,5 +1,6 @@
 # graphs: 1
 """The class is made in the call."""
+
 import torch
 from torch.autograd import Function
 

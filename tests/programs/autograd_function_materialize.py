@@ -1,5 +1,6 @@
 # graphs: 1
 """A function with one result needs no gradient to be made up."""
+
 import torch
 from torch.autograd import Function
 

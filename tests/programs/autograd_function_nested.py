@@ -1,5 +1,6 @@
 # graphs: 1
 """Functions within the forward and the backward of another."""
+
 import torch
 from torch.autograd import Function
 

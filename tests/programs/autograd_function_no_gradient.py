@@ -1,5 +1,6 @@
 # graphs: 1
 """Where no gradient is asked for, the forward is traced in place, and may do what it likes."""
+
 import torch
 from torch.autograd import Function
 

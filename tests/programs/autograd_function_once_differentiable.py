@@ -1,9 +1,8 @@
 # graphs: 1
 """A backward that cannot be differentiated, with needs_input_grad."""
+
 import torch
 from torch.autograd import Function
-
-
 from torch.autograd.function import once_differentiable
 
 

@@ -1,5 +1,6 @@
 # graphs: 1
 """forward raises, and the program catches it."""
+
 import torch
 from torch.autograd import Function
 

@@ -1,5 +1,6 @@
 # graphs: 1
 """A function is applied to one tensor twice."""
+
 import torch
 from torch.autograd import Function
 

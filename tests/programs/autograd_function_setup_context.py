@@ -1,5 +1,6 @@
 # graphs: 1
 """forward without a ctx, and setup_context; defaults of forward are filled in."""
+
 import torch
 from torch.autograd import Function
 

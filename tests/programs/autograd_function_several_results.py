@@ -1,5 +1,6 @@
 # graphs: 2
 """Results with and without a gradient, and others than tensors; None among what is saved."""
+
 import torch
 from torch.autograd import Function
 

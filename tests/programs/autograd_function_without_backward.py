@@ -1,5 +1,6 @@
 # graphs: 3
 """A function without a backward can be applied, as long as nobody asks for its gradient."""
+
 import torch
 from torch.autograd import Function
 

@@ -1,5 +1,6 @@
 # graphs: 1
 """A part of a model is a checkpoint: its body is a graph of its own, which the backward pass computes again."""
+
 import torch
 from torch.utils.checkpoint import checkpoint
 

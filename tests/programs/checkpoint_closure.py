@@ -1,5 +1,6 @@
 # graphs: 1
 """The body of a checkpoint uses tensors of the function around it, of a module and of the globals."""
+
 import torch
 from torch.utils.checkpoint import checkpoint
 

@@ -1,5 +1,6 @@
 # graphs: 3
 """A number that the body of a checkpoint reads changes between the calls."""
+
 import torch
 from torch.utils.checkpoint import checkpoint
 

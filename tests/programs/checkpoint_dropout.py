@@ -1,6 +1,7 @@
 # graphs: 1
 # backends: eager
 """A checkpoint that draws random numbers draws the same ones when it is computed again."""
+
 import torch
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint

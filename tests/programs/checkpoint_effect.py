@@ -1,5 +1,6 @@
 # graphs: 2
 """What a checkpoint changes besides computing is changed again in the backward pass: it runs uncaptured."""
+
 import torch
 from torch.utils.checkpoint import checkpoint
 

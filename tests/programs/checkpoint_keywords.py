@@ -1,5 +1,6 @@
 # graphs: 1
 """A checkpoint whose function has keywords, some of them without a gradient, and gives a tensor twice and a number."""
+
 import torch
 from torch.utils.checkpoint import checkpoint
 

@@ -1,5 +1,6 @@
 # graphs: 1
 """Checkpoints within a checkpoint."""
+
 import torch
 from torch.utils.checkpoint import checkpoint
 

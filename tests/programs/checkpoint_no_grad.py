@@ -1,5 +1,6 @@
 # graphs: 2
 """Without gradients, a checkpoint is a call of its function, and may do whatever a function may do."""
+
 import torch
 from torch.utils.checkpoint import checkpoint
 

@@ -1,6 +1,7 @@
 # graphs: 1
 # backends: eager
 """A norm in a checkpoint updates its running statistics when it is computed, and when it is computed again."""
+
 import torch
 from torch.utils.checkpoint import checkpoint
 

@@ -1,5 +1,6 @@
 # graphs: 1
 """The function of a checkpoint raises, and the program catches it."""
+
 import torch
 from torch.utils.checkpoint import checkpoint
 

@@ -1,5 +1,6 @@
 # graphs: 1
 """A reentrant checkpoint, once with and once without preserve_rng_state."""
+
 import torch
 from torch.utils.checkpoint import checkpoint
 

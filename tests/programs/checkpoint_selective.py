@@ -1,6 +1,7 @@
 # graphs: 1
 # backends: eager
 """A selective checkpoint: what its policy says is kept."""
+
 import torch
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 

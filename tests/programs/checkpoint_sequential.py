@@ -1,5 +1,6 @@
 # graphs: 1
 """A model in segments, each a checkpoint."""
+
 import torch
 from torch.utils.checkpoint import checkpoint_sequential
 

@@ -1,5 +1,6 @@
 # graphs: 1
 """A condition on a tensor's values: both branches are graphs within the graph."""
+
 import torch
 
 

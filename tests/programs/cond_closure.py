@@ -1,5 +1,6 @@
 # graphs: 1
 """Branches that use tensors of the function around them; no operands."""
+
 import torch
 
 

@@ -1,5 +1,6 @@
 # graphs: 2
 """A number that a branch reads changes between the calls."""
+
 import torch
 
 

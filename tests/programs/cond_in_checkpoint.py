@@ -1,6 +1,7 @@
 # graphs: 1
 # backends: eager
 """A condition in a checkpoint."""
+
 import torch
 from torch.utils.checkpoint import checkpoint
 

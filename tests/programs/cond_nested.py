@@ -1,5 +1,6 @@
 # graphs: 1
 """A condition within a branch."""
+
 import torch
 
 

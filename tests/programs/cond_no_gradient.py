@@ -1,5 +1,6 @@
 # graphs: 1
 """Without gradients, in a module."""
+
 import torch
 
 

@@ -1,6 +1,7 @@
 # graphs: 2
 # backends: eager
 """A predicate that is a number chooses its branch while the call is traced."""
+
 import torch
 
 

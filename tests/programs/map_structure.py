@@ -1,5 +1,6 @@
 # graphs: 1
 """A function over the rows of several tensors, that gives several."""
+
 import torch
 from torch._higher_order_ops.map import map as map_rows
 

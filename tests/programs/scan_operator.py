@@ -1,5 +1,6 @@
 # graphs: 1
 """A running sum over the rows of a tensor."""
+
 import torch
 from torch._higher_order_ops.scan import scan
 

@@ -1,5 +1,6 @@
 # graphs: 1
 """A scan over columns, backwards, with a closure."""
+
 import torch
 from torch._higher_order_ops.scan import scan
 

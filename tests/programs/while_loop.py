@@ -1,5 +1,6 @@
 # graphs: 1
 """A loop on a tensor's values."""
+
 import torch
 from torch._higher_order_ops.while_loop import while_loop
 

@@ -1,5 +1,6 @@
 # graphs: 1
 """A loop whose functions use what is around them, and whose length is a tensor's."""
+
 import torch
 from torch._higher_order_ops.while_loop import while_loop
 
