@@ -141,7 +141,7 @@ class CaptureConfig:
         """
         _graph_source.forget_with(graph_module)
         if _logging.enabled("graph"):
-            _logging.emit("graph", f"{name} for backend {self.backend_name}\n{graph_module.graph}")
+            _logging.emit("graph", f"{name} for backend {self.backend_name}\n{_graph_source.graph_text(graph_module)}")
         try:
             with _undisturbed():
                 compiled: Callable[..., Any] = _C.call_disabled(self._compiler, (graph_module, example_inputs), {})

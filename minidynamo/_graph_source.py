@@ -41,8 +41,19 @@ class CapturedGraphModule(_LazyGraphModule):
 
 def forget_with(graph_module: torch.fx.GraphModule) -> None:
     """Arranges that the source generated for `graph_module`, now or later, goes when it does."""
-    # Every graph module has a class of its own, which carries the generated forward.
-    weakref.finalize(graph_module, _forget, type(graph_module)).atexit = False
+    # Every graph module has a class of its own, which carries the generated forward; so have the bodies of its operators.
+    for module in graph_module.modules():
+        if isinstance(module, CapturedGraphModule):
+            weakref.finalize(module, _forget, type(module)).atexit = False
+
+
+def graph_text(graph_module: torch.fx.GraphModule) -> str:
+    """The graph as torch.fx prints it, followed by those of the bodies that its operators run."""
+    texts = [str(graph_module.graph).strip("\n")]
+    for name, module in graph_module.named_modules():
+        if name and isinstance(module, CapturedGraphModule):
+            texts.append(f"{name}: {str(module.graph).strip()}")
+    return "\n".join(texts)
 
 
 def _forget(graph_class: type) -> None:

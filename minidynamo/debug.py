@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, config
+from minidynamo import _C, _graph_source, config
 from minidynamo._breaks import BreakReason, Uncaptured, break_reasons, record_of
 from minidynamo._module import OptimizedModule
 
@@ -52,7 +52,7 @@ class CacheEntry:
 
     def __str__(self) -> str:
         guards = "\n".join(f"    {guard}" for guard in self.guards)
-        graph = "    (no tensor operation)" if self.graph is None else _indented(str(self.graph).strip("\n"))
+        graph = "    (no tensor operation)" if self.graph_module is None else _indented(_graph_source.graph_text(self.graph_module))
         return (
             f"entry of {self.code.co_name}, {self.hits} hits\n  guards:\n{guards}\n  graph:\n{graph}\n"
             f"  residual code:\n{_indented(self.source)}"

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "graph/constant.h"
+#include "graph/edges.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
@@ -73,12 +74,6 @@ bool check_keyword(PyObject* name) {
   return false;
 }
 
-template <typename Visit>
-void for_each_edge(const Argument& argument, const Visit& visit) {
-  if (argument.kind == Argument::Kind::Node) visit(argument.node);
-  for (const Argument& item : argument.items) for_each_edge(item, visit);
-}
-
 Ref getitem_function() {
   Ref module = Ref::steal(PyImport_ImportModule("operator"));
   return module ? Ref::steal(PyObject_GetAttrString(module.get(), "getitem")) : Ref();
@@ -114,6 +109,12 @@ NodeId Graph::add_placeholder(const std::string& name, Ref fake) {
   producers_.insert_or_assign(fake.get(), id);
   node.example = std::move(fake);
   nodes_.push_back(std::move(node));
+  return id;
+}
+
+NodeId Graph::add_parameter(const std::string& name, Ref fake) {
+  const NodeId id = add_placeholder(name, std::move(fake));
+  if (id != kNoNode) nodes_[id].parameter = true;
   return id;
 }
 
@@ -192,6 +193,11 @@ bool Graph::argument_of(PyObject* object, Argument& out) const {
     PyErr_SetString(PyExc_TypeError, is_fake(object) ? "a fake tensor that this graph did not produce"
                                                      : "a real tensor that is not an input of the graph");
     return false;
+  }
+  if (stands_for_subgraph(object)) {
+    out.kind = Argument::Kind::Subgraph;
+    out.constant = Ref::borrow(object);
+    return true;
   }
   Ref constant = as_constant(object);
   if (!constant) return refuse(object);

@@ -27,12 +27,14 @@ struct CallSite {
   Ref owner;
 };
 
-// An argument: a node's value, a constant, or a container of arguments.
+// An argument: a node's value, a constant, a container of arguments, or a graph that the call runs (subgraph.h).
 struct Argument {
-  enum class Kind : uint8_t { Node, Constant, Tuple, List, Dict, Slice };
+  enum class Kind : uint8_t { Node, Constant, Tuple, List, Dict, Slice, Subgraph };
   Kind kind;
   NodeId node = kNoNode;
-  Ref constant;  // Constant: the object; Dict: tuple of the keys; Tuple: the class, if it is a named tuple
+  // Constant: the object; Dict: tuple of the keys; Tuple: the class, if it is a named tuple; Subgraph: what stands for
+  // it among Python objects
+  Ref constant;
   std::vector<Argument> items;  // Dict: the values; Slice: start, stop, step
 };
 
@@ -46,10 +48,13 @@ struct Node {
   bool sets_mode = false;  // changes torch's thread-local modes, which the graph puts back: alone it is no graph
   bool checks = false;     // raises, or does nothing at all: never removed, and may run again
   bool element = false;    // a getitem that the graph made itself, for one element of a call's result
+  bool parameter = false;  // Placeholder: of the body that is being recorded (subgraph.h), no input of this graph
   bool used = false;       // after remove_dead_code()
   int32_t input = -1;      // Placeholder: position in the compiled function's arguments, set by remove_dead_code()
   std::shared_ptr<const CallSite> site;
 };
+
+struct Subgraph;
 
 class Graph {
  public:
@@ -62,6 +67,14 @@ class Graph {
   // (TypeError naming the argument) if something cannot stand in a graph.
   NodeId add_call(NodeKind kind, Ref target, PyObject* args, PyObject* kwargs, PyObject* result, bool impure,
                   std::shared_ptr<const CallSite> site);
+
+  // A placeholder of the body that is recorded from here on: what its caller will give it.
+  NodeId add_parameter(const std::string& name, Ref fake);
+
+  // Takes the calls that were recorded since there were `start` nodes out of this graph, into one of their own, which
+  // gives `output` (fakes, None, and tuples of them). Inputs that came in meanwhile stay here; what the body made has
+  // no producer any more. Null with a Python error (TypeError) if it uses or gives what no graph can be given.
+  std::unique_ptr<Subgraph> take_from(NodeId start, PyObject* output);
 
   // Makes an object that is no tensor stand for a node's value: what one recorded call opens and another closes.
   void stand_for(PyObject* object, NodeId node) { producers_.insert_or_assign(object, node); }
@@ -85,6 +98,7 @@ class Graph {
   std::string to_text() const;
 
  private:
+  friend struct Subgraph;
   std::vector<Node> nodes_;
   std::unordered_map<PyObject*, NodeId> producers_;
   size_t call_count_ = 0;

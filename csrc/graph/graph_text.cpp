@@ -1,5 +1,6 @@
 // The graph as text, for people and for golden tests. One line per node.
 #include "graph/graph.h"
+#include "graph/subgraph.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 
@@ -78,6 +79,9 @@ void append_argument(std::string& out, const Argument& argument) {
         append_argument(out, argument.items[i]);
       }
       out += '}';
+      return;
+    case Argument::Kind::Subgraph:
+      out += '<' + subgraph_of(argument.constant.get())->name + '>';
   }
 }
 

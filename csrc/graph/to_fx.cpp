@@ -11,6 +11,8 @@
 #include "graph/constant.h"
 #include "graph/graph.h"
 #include "graph/node_metadata.h"
+#include "graph/subgraph.h"
+#include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 
@@ -59,6 +61,7 @@ class Exporter {
  public:
   explicit Exporter(const Graph& graph) : graph_(graph), nodes_(graph.nodes().size()) {}
   Ref run(const std::vector<NodeId>& outputs, const std::string& name);
+  Ref run(const Subgraph& subgraph, const std::string& name);
 
  private:
   struct Target {
@@ -83,6 +86,8 @@ class Exporter {
   // A null target: the node's own name.
   Ref add_node(PyObject* op, PyObject* target, PyObject* candidate, PyObject* args, PyObject* kwargs);
   Ref add_attribute(PyObject* object);
+  Ref add_attribute(PyObject* object, PyObject* key, Ref name);
+  Ref add_subgraph(PyObject* object);
   bool add_placeholder(NodeId id);
   bool add_call(NodeId id);
   bool set_meta(PyObject* fx_node, const Node& node);
@@ -91,6 +96,8 @@ class Exporter {
   Ref wrap(PyObject* callable, PyObject* candidate);
   Ref argument(const Argument& argument, bool only_literals);
   Ref printable(const Node& node, const Target& target);
+  bool add_nodes();
+  bool finish(PyObject* results);
   Ref module_of(const std::string& name);
 };
 
@@ -131,12 +138,29 @@ Ref Exporter::add_node(PyObject* op, PyObject* target, PyObject* candidate, PyOb
 // The node that reads an object which has no source of its own from the module.
 Ref Exporter::add_attribute(PyObject* object) {
   if (auto found = attribute_nodes_.find(object); found != attribute_nodes_.end()) return found->second;
-  Ref name = Ref::made(PyUnicode_FromFormat("constant_%zd", PyDict_GET_SIZE(attributes_.get())));
+  return add_attribute(object, object,
+                       Ref::made(PyUnicode_FromFormat("constant_%zd", PyDict_GET_SIZE(attributes_.get()))));
+}
+
+Ref Exporter::add_attribute(PyObject* object, PyObject* key, Ref name) {
   Ref op = text("get_attr");
   if (!op || PyDict_SetItem(attributes_.get(), name.get(), object) < 0) return nullptr;
   Ref node = add_node(op.get(), name.get(), name.get(), empty_tuple_.get(), empty_dict_.get());
-  if (node) attribute_nodes_.emplace(object, node);
+  if (node) attribute_nodes_.emplace(key, node);
   return node;
+}
+
+// The node that reads the module of a graph which a call runs.
+Ref Exporter::add_subgraph(PyObject* object) {
+  if (auto found = attribute_nodes_.find(object); found != attribute_nodes_.end()) return found->second;
+  const Subgraph& subgraph = *subgraph_of(object);
+  std::string name;
+  for (int number = 0;; ++number) {
+    name = subgraph.name + '_' + std::to_string(number);
+    if (!named_item(attributes_.get(), name.c_str())) break;
+  }
+  Ref module = Exporter(subgraph.graph).run(subgraph, name);
+  return module ? add_attribute(module.get(), object, text(name.c_str())) : Ref();
 }
 
 Ref Exporter::argument(const Argument& argument, bool only_literals) {
@@ -149,6 +173,8 @@ Ref Exporter::argument(const Argument& argument, bool only_literals) {
       const bool has_source = form == ConstantForm::Literal || (form == ConstantForm::Named && !only_literals);
       return has_source ? argument.constant : add_attribute(constant);
     }
+    case Argument::Kind::Subgraph:
+      return add_subgraph(argument.constant.get());
     case Argument::Kind::Slice: {
       Ref start = this->argument(argument.items[0], only_literals);
       Ref stop = start ? this->argument(argument.items[1], only_literals) : Ref();
@@ -343,15 +369,27 @@ Ref Exporter::module_of(const std::string& name) {
   return module;
 }
 
-Ref Exporter::run(const std::vector<NodeId>& outputs, const std::string& name) {
-  if (!load()) return nullptr;
+bool Exporter::add_nodes() {
   const auto& nodes = graph_.nodes();
   for (NodeId id = 0; id < nodes.size(); ++id) {
-    if (nodes[id].used && nodes[id].kind == NodeKind::Placeholder && !add_placeholder(id)) return nullptr;
+    if (nodes[id].used && nodes[id].kind == NodeKind::Placeholder && !add_placeholder(id)) return false;
   }
   for (NodeId id = 0; id < nodes.size(); ++id) {
-    if (nodes[id].used && nodes[id].kind != NodeKind::Placeholder && !add_call(id)) return nullptr;
+    if (nodes[id].used && nodes[id].kind != NodeKind::Placeholder && !add_call(id)) return false;
   }
+  return true;
+}
+
+bool Exporter::finish(PyObject* results) {
+  Ref output = text("output");
+  Ref args = output ? Ref::made(PyTuple_Pack(1, results)) : Ref();
+  if (!args || !add_node(output.get(), output.get(), output.get(), args.get(), empty_dict_.get())) return false;
+  Ref length = Ref::made(PyLong_FromSsize_t(length_));
+  return PyObject_SetAttrString(fx_graph_.get(), "_len", length.get()) == 0;
+}
+
+Ref Exporter::run(const std::vector<NodeId>& outputs, const std::string& name) {
+  if (!load() || !add_nodes()) return nullptr;
   Ref results = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] >= nodes_.size() || !nodes_[outputs[i]]) {
@@ -360,12 +398,16 @@ Ref Exporter::run(const std::vector<NodeId>& outputs, const std::string& name) {
     }
     PyTuple_SET_ITEM(results.get(), static_cast<Py_ssize_t>(i), Ref(nodes_[outputs[i]]).release());
   }
-  Ref output = text("output");
-  Ref args = output ? Ref::made(PyTuple_Pack(1, results.get())) : Ref();
-  if (!args || !add_node(output.get(), output.get(), output.get(), args.get(), empty_dict_.get())) return nullptr;
-  Ref length = Ref::made(PyLong_FromSsize_t(length_));
-  if (PyObject_SetAttrString(fx_graph_.get(), "_len", length.get()) < 0) return nullptr;
-  return module_of(name);
+  return finish(results.get()) ? module_of(name) : Ref();
+}
+
+Ref Exporter::run(const Subgraph& subgraph, const std::string& name) {
+  if (!load() || !add_nodes()) return nullptr;
+  Ref results = argument(subgraph.output, false);
+  Ref module = results && finish(results.get()) ? module_of(name) : Ref();
+  Ref meta = module && subgraph.meta ? attribute(module.get(), "meta") : Ref();
+  if (meta && PyDict_Update(meta.get(), subgraph.meta.get()) < 0) return nullptr;
+  return module;
 }
 
 }  // namespace

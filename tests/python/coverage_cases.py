@@ -4604,4 +4604,40 @@ named tuples and enums
 types.SimpleNamespace  made = types.SimpleNamespace(a=n); minidynamo.graph_break(); made.a, made
 modules  layer = seq[0]; minidynamo.graph_break(); layer(x), layer is seq[0]
 ''',
+    "operators on functions": '''
+torch.utils.checkpoint.checkpoint
+    from torch.utils.checkpoint import checkpoint
+    z = torch.ones(3, requires_grad=True)
+    ---
+    checkpoint(lambda a: a.sin() * y, z, use_reentrant=False)
+torch.utils.checkpoint.checkpoint (with an effect)
+    from torch.utils.checkpoint import checkpoint
+    z = torch.ones(3, requires_grad=True)
+    ---
+    found = []
+    checkpoint(lambda a: (found.append(n), a.sin())[1], z, use_reentrant=False), found
+torch.autograd.Function
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.save_for_backward(a)
+            return a * a * a
+        @staticmethod
+        def backward(ctx, grad):
+            (a,) = ctx.saved_tensors
+            return 3 * a * a * grad
+    z = torch.ones(3, requires_grad=True)
+    ---
+    Cube.apply(z), Cube.apply(x)
+torch.cond  torch.cond(x.sum() > 0, lambda a: a.sin(), lambda a: a.cos(), (x,))
+torch._higher_order_ops.while_loop
+    from torch._higher_order_ops.while_loop import while_loop
+    while_loop(lambda i, a: i < 5, lambda i, a: (i + 1, a * 2), (torch.tensor(0), x))
+torch._higher_order_ops.map
+    from torch._higher_order_ops.map import map as map_rows
+    map_rows(lambda row: row * 2, x)
+torch._higher_order_ops.scan
+    from torch._higher_order_ops.scan import scan
+    scan(lambda carry, row: (carry + row, carry * row), x[0] * 1, x)
+''',
 }

@@ -1,0 +1,19 @@
+// What an argument of a call refers to: nodes, and a graph that the call runs. For graph.cpp and what is built on
+// graph.h.
+#pragma once
+#include <Python.h>
+
+namespace minidynamo {
+
+// The edges of an Argument (graph.h), at any depth.
+template <typename Argument, typename Visit>
+void for_each_edge(const Argument& argument, const Visit& visit) {
+  if (argument.kind == Argument::Kind::Node) visit(argument.node);
+  for (const Argument& item : argument.items) for_each_edge(item, visit);
+}
+
+// What stands for a Subgraph (subgraph.h) among Python objects is a capsule of this name.
+inline constexpr const char* kSubgraphCapsule = "minidynamo.subgraph";
+inline bool stands_for_subgraph(PyObject* object) noexcept { return PyCapsule_IsValid(object, kSubgraphCapsule); }
+
+}  // namespace minidynamo

@@ -1,0 +1,10 @@
+// Activation checkpoints.
+#pragma once
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo::special {
+
+Ref checkpoint(Tracer& tracer, PyObject* callable, const Arguments& arguments);  // torch.utils.checkpoint.checkpoint
+
+}  // namespace minidynamo::special

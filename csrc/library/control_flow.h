@@ -1,0 +1,13 @@
+// Operators that run functions on tensors: torch.cond, while_loop, map, scan.
+#pragma once
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo::special {
+
+Ref cond_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+Ref while_loop_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+Ref map_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+Ref scan_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+
+}  // namespace minidynamo::special

@@ -1,0 +1,73 @@
+#include "model/body.h"
+
+#include <algorithm>
+
+#include "model/tensor_call.h"
+#include "python/error_text.h"
+#include "python/out_of_memory.h"
+#include "tensor/tensor_facts.h"
+
+namespace minidynamo {
+
+Body::Body(Tracer& tracer, std::string what)
+    : tracer_(tracer),
+      what_(std::move(what)),
+      start_((flush_operator_reports(), static_cast<NodeId>(tracer.graph.nodes().size()))),
+      written_before_(std::exchange(tracer.written_storages, {})) {}
+
+Body::Body(Tracer& tracer, std::string what, const std::vector<PyObject*>& reaches) : Body(tracer, std::move(what)) {
+  state_.emplace(tracer, reaches);
+}
+
+Body::~Body() { tracer_.written_storages.merge(written_before_); }
+
+void Body::add_parameter(const std::string& name, const Ref& fake) { tracer_.graph.add_parameter(name, fake); }
+
+bool Body::only_computes() {
+  const std::string change = state_->change();
+  return change.empty() || tracer_.give_up(BreakReason::BodyEffect, what_ + ": " + change);
+}
+
+std::vector<Ref> Body::made_in(PyObject* result) const {
+  std::vector<Ref> found;
+  for (PyObject* fake : fakes_held_by(tracer_, result))
+    if (made(fake)) found.push_back(Ref::borrow(fake));
+  return found;
+}
+
+bool Body::made(PyObject* fake) const noexcept {
+  const NodeId node = tracer_.graph.producer(fake);
+  return node != kNoNode && node >= start_ && tracer_.graph.nodes()[node].kind != NodeKind::Placeholder;
+}
+
+std::unique_ptr<Subgraph> Body::take(PyObject* output, const char* name) {
+  if (!flush_operator_reports() || tracer_.broken()) return nullptr;
+  std::unique_ptr<Subgraph> taken = tracer_.graph.take_from(start_, output);
+  if (taken) {
+    taken->name = name;
+  } else {
+    const std::string why = take_error_text();
+    tracer_.give_up(BreakReason::GraphArgument, what_ + ": " + why);
+  }
+  return taken;
+}
+
+std::vector<long> Body::written_operands(const Subgraph& taken) const {
+  std::vector<long> written;
+  for (size_t i = 0; i < taken.operands.size(); ++i)
+    if (tracer_.written_storages.count(storage_of_fake(taken.operands[i].get())))
+      written.push_back(static_cast<long>(i));
+  return written;
+}
+
+bool Body::leaves_operands(const Subgraph& taken) {
+  return written_operands(taken).empty() ||
+         tracer_.give_up(BreakReason::BodyEffect, what_ + ": it writes to a tensor from outside of it");
+}
+
+bool record_body_call(Tracer& tracer, PyObject* target, const std::vector<Ref>& values, PyObject* keyword_names,
+                      PyObject* result, bool impure) {
+  return record_node(tracer, NodeKind::CallFunction, target, Arguments{values, keyword_names}, result, impure);
+}
+
+}  // namespace minidynamo

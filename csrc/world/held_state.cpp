@@ -1,0 +1,150 @@
+#include "world/held_state.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "python/dict_version.h"
+#include "python/out_of_memory.h"
+#include "world/external_iterator.h"
+
+namespace minidynamo {
+namespace {
+
+int collect(PyObject* object, void* found) {
+  // Called by tp_traverse, which knows no exceptions.
+  return try_to([&] { static_cast<std::vector<PyObject*>*>(found)->push_back(object); }) ? 0 : -1;
+}
+
+// The objects that one holds, borrowed. Of a function without the names of its module.
+std::vector<PyObject*> held_by(PyObject* object) {
+  std::vector<PyObject*> found;
+  if (PyFunction_Check(object)) {
+    auto* function = reinterpret_cast<PyFunctionObject*>(object);
+    for (PyObject* part : {function->func_closure, function->func_defaults, function->func_kwdefaults,
+                           function->func_dict, function->func_code})
+      if (part) found.push_back(part);
+    return found;
+  }
+  const traverseproc traverse = PyObject_IS_GC(object) ? Py_TYPE(object)->tp_traverse : nullptr;
+  if (traverse && traverse(object, collect, &found) != 0) throw_out_of_memory();
+  std::erase_if(found, [](PyObject* one) {
+    return PyType_Check(one) && PyType_HasFeature(reinterpret_cast<PyTypeObject*>(one), Py_TPFLAGS_IMMUTABLETYPE);
+  });
+  return found;
+}
+
+class Walk {
+ public:
+  explicit Walk(Tracer& tracer) : tracer_(tracer) {}
+
+  template <typename Visit>
+  void run(std::vector<PyObject*> from, const Visit& visit) {
+    std::reverse(from.begin(), from.end());
+    while (!from.empty()) {
+      PyObject* object = from.back();
+      from.pop_back();
+      if (!seen_.insert(object).second || is_end(object)) continue;
+      std::vector<PyObject*> held = held_by(object);
+      visit(object, held);
+      from.insert(from.end(), held.rbegin(), held.rend());
+    }
+  }
+
+ private:
+  Tracer& tracer_;
+  std::unordered_set<PyObject*> seen_;
+
+  // What is not walked through: it cannot change, or its changes are known otherwise.
+  bool is_end(PyObject* object) {
+    if (is_tensor(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
+    if (PyType_Check(object) && !tracer_.classes.has(object)) return true;
+    return tracer_.world.source_of(object) != nullptr || tracer_.world.stand_in(object) != nullptr ||
+           tracer_.own_namespaces.count(Ref::borrow(object)) > 0;
+  }
+};
+
+}  // namespace
+
+HeldState::HeldState(Tracer& tracer, const std::vector<PyObject*>& roots)
+    : tracer_(tracer),
+      stand_ins_(tracer.world.stand_ins().size()),
+      logged_(tracer.effects.end()),
+      changes_(tracer.effects.changes()),
+      modes_(tracer.modes.changes()),
+      contexts_(tracer.modes.contexts().size()),
+      nesting_(tracer.modes.autocast_nesting()) {
+  std::vector<PyObject*> from = roots;
+  const auto add = [&](const Ref& object) {
+    if (object) from.push_back(object.get());
+  };
+  for (const Effect& effect : tracer.effects.effects()) {
+    if (const auto* write = std::get_if<AttributeWrite>(&effect)) add(write->value);
+    if (const auto* set = std::get_if<ContextSet>(&effect)) add(set->value);
+  }
+  for (StandIn& stand_in : tracer.world.stand_ins()) {
+    if (!stand_in.filled) {
+      unfilled_.push_back(&stand_in);
+      continue;
+    }
+    PyObject* object = stand_in.object.get();
+    const std::vector<Ref> held = elements_of(object);
+    for (const Ref& one : held) add(one);
+    if (PyDict_Check(object) && !PyODict_Check(object))
+      dicts_.push_back({&stand_in, dict_version(object)});
+    else
+      holders_.push_back({stand_in.object, held});
+  }
+  Walk(tracer).run(std::move(from), [&](PyObject* object, const std::vector<PyObject*>& held) {
+    if (unknown_.empty() && (PyIter_Check(object) || PyByteArray_Check(object)) && !is_outside_iterator(object))
+      unknown_ = std::string("it can reach a ") + Py_TYPE(object)->tp_name + " that was made outside of it";
+    Holder holder{Ref::borrow(object), {}};
+    for (PyObject* one : held) holder.held.push_back(Ref::borrow(one));
+    if (!holder.held.empty() || PyObject_IS_GC(object)) holders_.push_back(std::move(holder));
+  });
+}
+
+std::string HeldState::change() const {
+  if (!unknown_.empty()) return unknown_;
+  if (tracer_.effects.changes() != changes_) return "it sets an attribute or a variable of something outside of it";
+  if (tracer_.effects.end() != logged_) return "it does something that has to be done when it runs";
+  const auto is_same_mode = [](const TorchModes::Change& a, const TorchModes::Change& b) {
+    return a.setter == b.setter && a.prefix == b.prefix && a.now == b.now;
+  };
+  if (!std::ranges::equal(modes_, tracer_.modes.changes(), is_same_mode) ||
+      contexts_ != tracer_.modes.contexts().size() || nesting_ != tracer_.modes.autocast_nesting())
+    return "it leaves a mode of torch changed";
+  const auto text = [](PyObject* object) { return std::string("it changes a ") + Py_TYPE(object)->tp_name; };
+  for (const FilledDict& dict : dicts_)
+    if (dict.version != dict_version(dict.stand_in->object.get())) return text(dict.stand_in->object.get());
+  for (const StandIn* stand_in : unfilled_)
+    if (stand_in->filled && differs_from_snapshot(*stand_in)) return text(stand_in->object.get());
+  auto& all = tracer_.world.stand_ins();
+  for (size_t i = stand_ins_; i < all.size(); ++i)
+    if (all[i].filled && differs_from_snapshot(all[i])) return text(all[i].object.get());
+  for (const Holder& holder : holders_) {
+    PyObject* object = holder.object.get();
+    const bool is_container = tracer_.world.stand_in(object) != nullptr;
+    bool same;
+    if (is_container) {
+      same = elements_of(object) == holder.held;
+    } else {
+      const std::vector<PyObject*> now = held_by(object);
+      same = std::ranges::equal(now, holder.held, [](PyObject* a, const Ref& b) { return b.is(a); });
+    }
+    if (!same) return PyCell_Check(object) ? "it sets a variable of the function around it" : text(object);
+  }
+  return "";
+}
+
+std::vector<PyObject*> fakes_held_by(Tracer& tracer, PyObject* object) {
+  std::vector<PyObject*> fakes;
+  std::unordered_set<PyObject*> seen;
+  const auto note = [&](PyObject* one) {
+    if (is_fake(one) && seen.insert(one).second) fakes.push_back(one);
+  };
+  note(object);
+  Walk(tracer).run({object}, [&](PyObject*, const std::vector<PyObject*>& held) { std::ranges::for_each(held, note); });
+  return fakes;
+}
+
+}  // namespace minidynamo
