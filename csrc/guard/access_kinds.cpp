@@ -279,10 +279,30 @@ Lookup fetch_context_value(AccessStep& step, Reached parent, Reached& result, Re
   return lookup;
 }
 
+// A key of a cache, with the objects in place of the weak references by which an entry holds them; null: one is gone.
+Ref live_key(PyObject* held) noexcept {
+  Py_ssize_t at = 0;
+  const Py_ssize_t size = PyTuple_CheckExact(held) ? PyTuple_GET_SIZE(held) : 0;
+  while (at < size && !PyWeakref_CheckRefExact(PyTuple_GET_ITEM(held, at))) ++at;
+  if (at == size) return Ref::borrow(held);
+  CollectorPaused nothing_else_runs;
+  Ref key = Ref::steal(PyTuple_New(size));
+  if (!key) return clear_error(), nullptr;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* part = PyTuple_GET_ITEM(held, i);
+    if (PyWeakref_CheckRefExact(part)) part = PyWeakref_GET_OBJECT(part);
+    if (part == Py_None && PyTuple_GET_ITEM(held, i) != Py_None) return nullptr;
+    PyTuple_SET_ITEM(key.get(), i, Ref::borrow(part).release());
+  }
+  return key;
+}
+
 Lookup fetch_cached_result_slowly(const AccessStep& step, Reached parent, Reached& result, Ref&) noexcept {
   result = {};
   if (parent.inline_attributes || !Py_IS_TYPE(parent.object, lru_cache_type())) return Lookup::Undecided;
-  const Lookup lookup = find_in_lru_cache(parent.object, PyTuple_GET_ITEM(step.key, 0), result.object);
+  const Ref key = live_key(PyTuple_GET_ITEM(step.key, 0));
+  if (!key) return Lookup::Undecided;
+  const Lookup lookup = find_in_lru_cache(parent.object, key.get(), result.object);
   if (lookup != Lookup::Absent || PyTuple_GET_SIZE(step.key) < 2) return lookup;
   return found(result, PyTuple_GET_ITEM(step.key, 1));
 }
