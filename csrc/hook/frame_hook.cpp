@@ -57,7 +57,7 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
   note_start(frame);
   if (frame.code->co_flags & kGeneratedCode) return pass(thread, raw, throw_flag);
   if (Ref aside = put_aside(frame)) return aside.release();
-  if (frame.is_call && runs_disabled(frame.function)) {
+  if (frame.is_call && (runs_disabled(frame.function) || makes_module(frame))) {
     ModeScope nothing(kCaptureNothing);
     return pass(thread, raw, throw_flag);
   }

@@ -5,9 +5,14 @@
 
 namespace minidynamo {
 
-// User code (not the standard library, torch or minidynamo) from whose arguments a tensor or an nn.Module can be
-// reached in a few steps through containers and attributes. Under config.stress, any Python function.
+// User code (not the standard library, torch or minidynamo) that can come to a tensor or an nn.Module in a few steps
+// through containers and attributes, from its arguments, its closure or the names that it uses; and forward() of
+// whatever module, called from outside all that. Not what makes objects, gives elements by their number, or is an
+// optimizer's. Under config.stress, any Python function.
 bool should_capture(const InterpreterFrame& frame);
+
+// Whether the frame is a module's constructor: all that it calls runs as it is, once.
+bool makes_module(const InterpreterFrame& frame);
 
 // Why a call that no entry fits is not to be captured this time, whatever it is that runs: something of the program's
 // looks at every operation. Null: nothing does.
