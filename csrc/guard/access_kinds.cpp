@@ -286,8 +286,9 @@ Ref live_key(PyObject* held) noexcept {
   while (at < size && !PyWeakref_CheckRefExact(PyTuple_GET_ITEM(held, at))) ++at;
   if (at == size) return Ref::borrow(held);
   CollectorPaused nothing_else_runs;
-  Ref key = Ref::steal(PyTuple_New(size));
-  if (!key) return clear_error(), nullptr;
+  Ref key;
+  try_to([&] { key = Ref::made(PyTuple_New(size)); });
+  if (!key) return nullptr;
   for (Py_ssize_t i = 0; i < size; ++i) {
     PyObject* part = PyTuple_GET_ITEM(held, i);
     if (PyWeakref_CheckRefExact(part)) part = PyWeakref_GET_OBJECT(part);

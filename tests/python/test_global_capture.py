@@ -18,7 +18,7 @@ def report():
     if "minidynamo" not in sys.modules:
         return
     from minidynamo import debug, stats
-    print("graphs", stats()["graphs"], "breaks", len(debug.graph_breaks()), "left", sorted({record.frame.split(" ")[0] for record in debug.uncaptured()}))
+    print("graphs", stats()["graphs"], "left", *(record.frame for record in debug.uncaptured()))
 """
 NETWORK = """
 import torch
