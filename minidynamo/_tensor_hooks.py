@@ -21,4 +21,4 @@ def as_hook(module: torch.fx.GraphModule) -> Hook:
 @has_side_effect  # so that no pass takes it for dead code
 def register_hook(tensor: torch.Tensor, hook: Hook, *captured: torch.Tensor) -> None:
     """Puts a hook on a tensor."""
-    tensor.register_hook(lambda gradient: hook(gradient, *captured))
+    tensor.register_hook(lambda gradient: hook(gradient, *captured))  # type: ignore[no-untyped-call]

@@ -31,10 +31,12 @@ namespace special {
 
 Ref thread_identity(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty()) return call_natively(tracer, callable, arguments);
-  if (!identity_is_only_a_key(tracer))
-    return tracer.give_up(BreakReason::UnknownFunction, "the number of the running thread is asked for");
   Ref number = Ref::steal(PyObject_CallNoArgs(callable));
-  tracer.identities.insert(number);  // it may not leave the trace
+  if (!number) return nullptr;
+  if (identity_is_only_a_key(tracer))
+    tracer.identities.insert(number);  // it may not leave the trace
+  else
+    guard_state(tracer, callable, "threading.get_ident", number.get());  // an entry for each thread
   return number;
 }
 
