@@ -217,7 +217,7 @@ Lookup fetch_cell(AccessStep& step, Reached parent, Reached& result, Ref& owned)
 }
 
 Lookup fetch_upcoming_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  if (parent.inline_attributes || !can_peek(Py_TYPE(parent.object))) return Lookup::Undecided;
+  if (parent.inline_attributes || !can_peek(parent.object)) return Lookup::Undecided;
   // The next item of a dict that has changed its size, or its keys, is an error.
   const bool is_of_dict = is_dict_iterator(Py_TYPE(parent.object));
   if (is_of_dict && is_stale_dict_iterator(parent.object)) return Lookup::Undecided;
@@ -233,8 +233,7 @@ Lookup fetch_upcoming(AccessStep& step, Reached parent, Reached& result, Ref& ow
 }
 
 Lookup fetch_iterator_part_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  if (parent.inline_attributes || (!Py_IS_TYPE(parent.object, &PyEnum_Type) && !Py_IS_TYPE(parent.object, &PyZip_Type)))
-    return Lookup::Undecided;
+  if (parent.inline_attributes || !is_made_of_iterators(Py_TYPE(parent.object))) return Lookup::Undecided;
   CollectorPaused nothing_else_runs;
   const Ref parts = Ref::steal(PyObject_CallMethod(parent.object, "__reduce__", nullptr));
   clear_error();
