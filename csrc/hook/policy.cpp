@@ -223,21 +223,23 @@ bool any_is_last_of_finalized(std::span<PyObject* const> objects) noexcept {
 
 }  // namespace
 
-bool should_capture(const InterpreterFrame& frame) {
+bool should_capture(const InterpreterFrame& frame, PyObject* config) {
   if (!frame.is_call || (frame.code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))) return false;
   if (runtime().stress.on) return code_origin(frame.code->co_filename) != CodeOrigin::Minidynamo;
-  const CodeKind kind = kind_of(frame);
+  const bool is_global = runtime().global_config.is(config);
+  const CodeKind kind = is_global ? kind_of(frame) : CodeKind::User;
   if (kind == CodeKind::Never || kind == CodeKind::Constructor) return false;
   known_types();  // or there is no memory to look for them
   if (kind == CodeKind::TorchModule) return is_forward_of_module(frame) && !kept_out(frame.function);
-  const bool reaches =
-      any_parameter_reaches(frame.code, frame.locals, is_tensor_or_module) || reaches_on_its_own(frame);
-  return reaches && !is_of_optimizer(frame) && !kept_out(frame.function);
+  const bool is_given = any_parameter_reaches(frame.code, frame.locals, is_tensor_or_module);
+  if (!is_global) return is_given && is_of_user(frame) && !kept_out(frame.function);
+  return (is_given || reaches_on_its_own(frame)) && !is_of_optimizer(frame) && !kept_out(frame.function);
 }
 
-bool makes_module(const InterpreterFrame& frame) {
-  if (kind_of(frame) != CodeKind::Constructor || runtime().stress.on || !known_types()) return false;
-  PyObject* self = frame.code->co_argcount ? frame.locals[0] : nullptr;
+bool makes_module(const InterpreterFrame& frame, PyObject* config) {
+  if (!runtime().global_config.is(config) || kind_of(frame) != CodeKind::Constructor || runtime().stress.on)
+    return false;
+  PyObject* self = known_types() && frame.code->co_argcount ? frame.locals[0] : nullptr;
   return self && PyType_IsSubtype(Py_TYPE(self), known_types()->module);
 }
 
