@@ -218,7 +218,7 @@ Lookup fetch_cell(AccessStep& step, Reached parent, Reached& result, Ref& owned)
 }
 
 Lookup fetch_upcoming_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  if (parent.inline_attributes || !can_peek(Py_TYPE(parent.object))) return Lookup::Undecided;
+  if (parent.inline_attributes || !can_peek(parent.object)) return Lookup::Undecided;
   // The next item of a dict that has changed its size, or its keys, is an error.
   const bool is_of_dict = is_dict_iterator(Py_TYPE(parent.object));
   if (is_of_dict && is_stale_dict_iterator(parent.object)) return Lookup::Undecided;
@@ -234,8 +234,7 @@ Lookup fetch_upcoming(AccessStep& step, Reached parent, Reached& result, Ref& ow
 }
 
 Lookup fetch_iterator_part_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  if (parent.inline_attributes || (!Py_IS_TYPE(parent.object, &PyEnum_Type) && !Py_IS_TYPE(parent.object, &PyZip_Type)))
-    return Lookup::Undecided;
+  if (parent.inline_attributes || !is_made_of_iterators(Py_TYPE(parent.object))) return Lookup::Undecided;
   CollectorPaused nothing_else_runs;
   const Ref parts = Ref::steal(PyObject_CallMethod(parent.object, "__reduce__", nullptr));
   clear_error();
@@ -280,10 +279,31 @@ Lookup fetch_context_value(AccessStep& step, Reached parent, Reached& result, Re
   return lookup;
 }
 
+// A key of a cache, with the objects in place of the weak references by which an entry holds them; null: one is gone.
+Ref live_key(PyObject* held) noexcept {
+  Py_ssize_t at = 0;
+  const Py_ssize_t size = PyTuple_CheckExact(held) ? PyTuple_GET_SIZE(held) : 0;
+  while (at < size && !PyWeakref_CheckRefExact(PyTuple_GET_ITEM(held, at))) ++at;
+  if (at == size) return Ref::borrow(held);
+  CollectorPaused nothing_else_runs;
+  Ref key;
+  try_to([&] { key = Ref::made(PyTuple_New(size)); });
+  if (!key) return nullptr;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* part = PyTuple_GET_ITEM(held, i);
+    if (PyWeakref_CheckRefExact(part)) part = PyWeakref_GET_OBJECT(part);
+    if (part == Py_None && PyTuple_GET_ITEM(held, i) != Py_None) return nullptr;
+    PyTuple_SET_ITEM(key.get(), i, Ref::borrow(part).release());
+  }
+  return key;
+}
+
 Lookup fetch_cached_result_slowly(const AccessStep& step, Reached parent, Reached& result, Ref&) noexcept {
   result = {};
   if (parent.inline_attributes || !Py_IS_TYPE(parent.object, lru_cache_type())) return Lookup::Undecided;
-  const Lookup lookup = find_in_lru_cache(parent.object, PyTuple_GET_ITEM(step.key, 0), result.object);
+  const Ref key = live_key(PyTuple_GET_ITEM(step.key, 0));
+  if (!key) return Lookup::Undecided;
+  const Lookup lookup = find_in_lru_cache(parent.object, key.get(), result.object);
   if (lookup != Lookup::Absent || PyTuple_GET_SIZE(step.key) < 2) return lookup;
   return found(result, PyTuple_GET_ITEM(step.key, 1));
 }

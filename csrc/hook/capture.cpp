@@ -1,6 +1,7 @@
 #include "hook/capture.h"
 
 #include <chrono>
+#include <string_view>
 
 #include "bytecode/op_facts.h"
 #include "emit/plan.h"
@@ -272,6 +273,38 @@ namespace {
 
 FrameAnswer no_entry() noexcept { return PyErr_Occurred() ? FrameAnswer::Raise : FrameAnswer::Plain; }
 
+// Whether it is a number alone that keeps each of several entries from fitting: an index, a count of steps, a loss. The
+// next one would serve as little.
+bool changes_by_a_number(const CodeCache& cache, ConfigId id, const FrameView& view) {
+  constexpr size_t kSeveral = 2;
+  size_t refused = 0;
+  for (const std::shared_ptr<CacheEntry>& entry : cache.entries()) {
+    if (entry->config != id) continue;
+    const GuardTree::Refusal refusal = entry->guards.refusal(view);
+    constexpr std::string_view kSays = ": expected ";
+    const size_t at = refusal.message.find(kSays);
+    const bool is_number =
+        refusal.kind == "Constant" && at != std::string::npos &&
+        std::string_view("0123456789-").find(refusal.message[at + kSays.size()]) != std::string::npos;
+    if (!is_number) return false;
+    ++refused;
+  }
+  return refused >= kSeveral;
+}
+
+// Under global capture, of a frame that nobody asked for: no more entries, and no word but in the log.
+bool leave_to_changing_number(CodeCache& cache, const FrameView& view, PyObject* config) {
+  const ConfigId id = reinterpret_cast<ConfigId>(config);
+  if (!runtime().global_config.is(config) || thread_mode().target == cache.code() || asks_for_fullgraph(config) ||
+      !changes_by_a_number(cache, id, view))
+    return false;
+  static constexpr const char* kWhy = "a number that is another one at each call is part of what was captured";
+  cache.told.limit = true;
+  report_passing(cache.code(), config, Break{BreakReason::RecompileLimit, kWhy});
+  cache.skip({id, "recompile-limit", kWhy});
+  return true;
+}
+
 // One thread captures it, while others wait for what comes of that.
 FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* config, FoundEntry& found,
                             const MemoryWatch& memory) {
@@ -297,6 +330,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   }
   // Where memory was refused, no guard is known to have failed, nor a setting to be what it seems.
   if (memory.failed()) return no_entry();
+  if (leave_to_changing_number(cache, view, config)) return no_entry();
   if (cache.entry_count(id)) report_recompile(cache.code(), config, cache, view);
   found.entry = capture(cache.code(), view, config);
   if (!found.entry) return no_entry();

@@ -57,7 +57,7 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
   note_start(frame);
   if (frame.code->co_flags & kGeneratedCode) return pass(thread, raw, throw_flag);
   if (Ref aside = put_aside(frame)) return aside.release();
-  if (frame.is_call && runs_disabled(frame.function)) {
+  if (frame.is_call && (runs_disabled(frame.function) || makes_module(frame, config))) {
     ModeScope nothing(kCaptureNothing);
     return pass(thread, raw, throw_flag);
   }
@@ -67,7 +67,7 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
     const ThreadMode mode = thread_mode();
     ModeScope own_work({nullptr, mode.target, true});  // looking into it may run Python code
     const bool is_target = frame.code == mode.target;
-    if (is_target || should_capture(frame)) {
+    if (is_target || should_capture(frame, config)) {
       result = run_captured(frame.code, FrameView{frame.function, frame.locals}, config, answer);
     } else {
       clear_error();

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 
 #include "emit/resume.h"
 #include "hook/runtime.h"
 #include "model/upward.h"
+#include "python/code_extra.h"
 #include "python/dict_version.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
+#include "python/type_version.h"
 #include "python/unstable.h"
 #include "tensor/active_modes.h"
 #include "tensor/fake.h"
@@ -110,6 +113,93 @@ bool is_of_user(const InterpreterFrame& frame) {
   return !file || code_origin(file.get()) == CodeOrigin::User;
 }
 
+// What the whole program's code is to global capture, told once for each code object.
+enum class CodeKind : uint8_t {
+  Unknown,
+  Never,  // a library's, or what reads objects rather than computes
+  Constructor,
+  TorchModule,  // of torch.nn: the outermost call of one of its modules is captured
+  User,         // a number of further kinds follow, see reaches_on_its_own
+};
+constexpr uintptr_t kLooks = 16;  // at what a function reaches without being given it, before that is taken for nothing
+constexpr uintptr_t kReaches = static_cast<uintptr_t>(CodeKind::User) + kLooks + 1;
+
+CodeSlot& kind_slot() noexcept {
+  static CodeSlot slot([](void*) {});
+  return slot;
+}
+
+void note_kind(PyCodeObject* code, uintptr_t kind) noexcept {
+  if (!kind_slot().set(code, reinterpret_cast<void*>(kind))) clear_error();
+}
+
+// What gives an element by its number, and the like: each call would be captured anew.
+bool reads_objects(PyCodeObject* code) noexcept {
+  static constexpr std::string_view kNames[] = {
+      "__new__",     "__post_init__", "__init_subclass__", "__del__",      "__getitem__", "__getitems__", "__len__",
+      "__getattr__", "__setattr__",   "__getstate__",      "__setstate__", "__repr__",    "__reduce_ex__"};
+  const char* name = PyUnicode_AsUTF8(code->co_name);
+  return !name || std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) != std::end(kNames);
+}
+
+CodeKind kind_of(const InterpreterFrame& frame) {
+  const auto known = reinterpret_cast<uintptr_t>(kind_slot().get(frame.code));
+  if (known) return static_cast<CodeKind>(std::min(known, static_cast<uintptr_t>(CodeKind::User)));
+  const char* filename = PyUnicode_AsUTF8(frame.code->co_filename);
+  const CodeOrigin origin = code_origin(frame.code->co_filename);
+  CodeKind kind = CodeKind::Never;
+  if (!PyUnicode_CompareWithASCIIString(frame.code->co_name, "__init__")) {
+    kind = CodeKind::Constructor;
+  } else if (origin == CodeOrigin::TorchModules) {
+    // What spreads a module over devices and processes does not belong into a graph.
+    const bool is_module_code = filename && std::string_view(filename).find("/nn/parallel/") == std::string_view::npos;
+    if (is_module_code && !PyUnicode_CompareWithASCIIString(frame.code->co_name, "forward"))
+      kind = CodeKind::TorchModule;
+  } else if (!reads_objects(frame.code) && is_of_user(frame)) {
+    kind = CodeKind::User;
+  }
+  clear_error();
+  note_kind(frame.code, static_cast<uintptr_t>(kind));
+  return kind;
+}
+
+// Whether the frame is forward() of the module that it is given first: a call of a module from outside all frames that
+// are captured.
+bool is_forward_of_module(const InterpreterFrame& frame) noexcept {
+  static PyObject* const name = interned("forward");
+  PyObject* self = frame.code->co_argcount ? frame.locals[0] : nullptr;
+  return self && PyType_IsSubtype(Py_TYPE(self), known_types()->module) &&
+         class_attribute(Py_TYPE(self), name) == frame.function;
+}
+
+// Whether the function comes to tensors by the variables around it: its closure, or names of its module.
+bool reaches_on_its_own(const InterpreterFrame& frame) {
+  const auto known = reinterpret_cast<uintptr_t>(kind_slot().get(frame.code));
+  if (known == kReaches) return true;
+  if (known + 1 == kReaches) return false;  // looked often enough
+  constexpr int kDepth = 2;
+  Search search(is_tensor_or_module);
+  bool found = false;
+  PyObject* closure = PyFunction_GET_CLOSURE(frame.function);
+  for (Py_ssize_t i = 0; closure && !found && i < PyTuple_GET_SIZE(closure); ++i)
+    found = search.reaches(PyCell_GET(PyTuple_GET_ITEM(closure, i)), kDepth);
+  PyObject* names = frame.code->co_names;
+  PyObject* globals = PyFunction_GET_GLOBALS(frame.function);
+  for (Py_ssize_t i = 0; !found && i < PyTuple_GET_SIZE(names); ++i)
+    found = search.reaches(PyDict_GetItemWithError(globals, PyTuple_GET_ITEM(names, i)), kDepth);
+  clear_error();
+  note_kind(frame.code, found ? kReaches : known + 1);
+  return found;
+}
+
+// Methods of the program's own optimizers: what they do to each parameter is no graph that is used again.
+bool is_of_optimizer(const InterpreterFrame& frame) noexcept {
+  PyObject* optimizer = global_of("torch.optim.optimizer", "Optimizer");
+  PyObject* self = frame.code->co_argcount ? frame.locals[0] : nullptr;
+  return self && optimizer && PyType_Check(optimizer) &&
+         PyType_IsSubtype(Py_TYPE(self), reinterpret_cast<PyTypeObject*>(optimizer));
+}
+
 bool has_finalizer_of_class(PyObject* object) noexcept {
   const PyTypeObject* type = Py_TYPE(object);
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_finalize && !PyIter_Check(object);
@@ -133,12 +223,24 @@ bool any_is_last_of_finalized(std::span<PyObject* const> objects) noexcept {
 
 }  // namespace
 
-bool should_capture(const InterpreterFrame& frame) {
+bool should_capture(const InterpreterFrame& frame, PyObject* config) {
   if (!frame.is_call || (frame.code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))) return false;
   if (runtime().stress.on) return code_origin(frame.code->co_filename) != CodeOrigin::Minidynamo;
+  const bool is_global = runtime().global_config.is(config);
+  const CodeKind kind = is_global ? kind_of(frame) : CodeKind::User;
+  if (kind == CodeKind::Never || kind == CodeKind::Constructor) return false;
   known_types();  // or there is no memory to look for them
-  return any_parameter_reaches(frame.code, frame.locals, is_tensor_or_module) && is_of_user(frame) &&
-         !kept_out(frame.function);
+  if (kind == CodeKind::TorchModule) return is_forward_of_module(frame) && !kept_out(frame.function);
+  const bool is_given = any_parameter_reaches(frame.code, frame.locals, is_tensor_or_module);
+  if (!is_global) return is_given && is_of_user(frame) && !kept_out(frame.function);
+  return (is_given || reaches_on_its_own(frame)) && !is_of_optimizer(frame) && !kept_out(frame.function);
+}
+
+bool makes_module(const InterpreterFrame& frame, PyObject* config) {
+  if (!runtime().global_config.is(config) || kind_of(frame) != CodeKind::Constructor || runtime().stress.on)
+    return false;
+  PyObject* self = known_types() && frame.code->co_argcount ? frame.locals[0] : nullptr;
+  return self && PyType_IsSubtype(Py_TYPE(self), known_types()->module);
 }
 
 const char* what_forbids_capture(PyCodeObject* code, const FrameView& view) {

@@ -119,6 +119,7 @@ bool is_about_length(BreakReason reason) noexcept {
 struct Regrets {
   std::optional<long> class_made_at;  // from there on, no class may be made
   std::optional<long> assumed_at;     // from there on, nothing may be assumed
+  std::vector<LaterCall> to_fill;     // calls that have to be made before
 };
 
 // Traces the frame within limits; where a trace is given up, up to the best place before that. Null: neither can be.
@@ -139,8 +140,12 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
   };
   auto first = fresh();
   first->tracer->may_break = request.may_break;
-  if (attempt(*first, code, view, request.force_break_at, nullptr))
-    return assumed_wrongly(*first) ? nullptr : std::move(first);
+  const bool is_whole = attempt(*first, code, view, request.force_break_at, nullptr);
+  if (!first->tracer->to_fill.empty() && !first->tracer->memory.failed()) {
+    regrets.to_fill = std::move(first->tracer->to_fill);
+    return nullptr;
+  }
+  if (is_whole) return assumed_wrongly(*first) ? nullptr : std::move(first);
   why = first->tracer->why();
   note_classes(*first);
   first.reset();
@@ -164,14 +169,30 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
   return nullptr;
 }
 
+// Calls cached functions as the frame will: what they keep is there then, and the trace finds it. False: not all can be
+// had.
+bool fill_caches(const std::vector<LaterCall>& calls) {
+  ModeScope nothing_else(kCaptureNothing);
+  for (const LaterCall& call : calls) {
+    const Ref result = Ref::steal(PyObject_Call(call.callable.get(), call.positional.get(), call.keywords.get()));
+    if (!result) return clear_error(), false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why) {
   TraceLimits limits = runtime().limits;
   limits.patience = request.patience;
+  int fillings = 16;  // what is found in one cache may lead to the next
   for (;;) {
     Regrets regrets;
     auto traced = trace_within(limits, code, view, request, why, regrets);
+    if (!regrets.to_fill.empty()) {
+      limits.may_fill_caches = fill_caches(regrets.to_fill) && --fillings > 0;
+      continue;
+    }
     if (regrets.assumed_at) {
       limits.assumptions_until = *regrets.assumed_at < limits.assumptions_until ? *regrets.assumed_at : 0;
       continue;

@@ -78,6 +78,8 @@ class ContainerStates {
         changed_.emplace(&stand_in, elements_of(stand_in.object.get()));
   }
 
+  bool any_changed() const noexcept { return !changed_.empty(); }
+
   // Whether anything has looked into a stand-in since.
   bool were_used() const noexcept { return world_.stand_in_uses() != uses_; }
 
@@ -133,14 +135,39 @@ bool log_containers(Tracer& tracer) {
   return true;
 }
 
-// The key of a call of a function behind a cache, if all that it is made of are constants that C code compares; null
-// otherwise: then the cache is not looked into.
-Ref constant_key(PyObject* callable, const Arguments& arguments, PyObject* positional, PyObject* keywords) {
+// An object from before the trace that hashes and compares by its identity.
+bool is_outside_identity(Tracer& tracer, PyObject* object) {
+  return is_plain_key(object) && !is_constant(object) && tracer.world.source_of(object) &&
+         !tracer.world.is_opaque(object) && !tracer.world.stand_in(object) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object));
+}
+
+// The key of a call of a function behind a cache, if all that it is made of are constants that C code compares, and
+// objects from outside that it tells apart by their identity, which is guarded; null otherwise: then the cache is not
+// looked into.
+Ref comparable_key(Tracer& tracer, PyObject* callable, const Arguments& arguments, PyObject* positional,
+                   PyObject* keywords) {
   for (const Ref& value : arguments.values)
-    if (!is_constant(value.get()) || !compares_natively(value.get())) return nullptr;
+    if (!(is_constant(value.get()) && compares_natively(value.get())) && !is_outside_identity(tracer, value.get()))
+      return nullptr;
+  for (const Ref& value : arguments.values)
+    if (!is_constant(value.get())) pin_down(tracer, value.get());
   Ref key = lru_cache_key(callable, positional, keywords);
   clear_error();
   return key;
+}
+
+// The key as an entry holds it, which keeps no object of the program alive: by weak references.
+Ref weak_key(const Ref& key) {
+  if (!PyTuple_CheckExact(key.get())) return key;
+  Ref held = Ref::made(PyTuple_New(PyTuple_GET_SIZE(key.get())));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key.get()); ++i) {
+    PyObject* part = PyTuple_GET_ITEM(key.get(), i);
+    const bool is_of_program = !is_constant(part) && !PyType_Check(part) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(part));
+    PyTuple_SET_ITEM(
+        held.get(), i,
+        is_of_program ? Ref::made(PyWeakref_NewRef(part, nullptr)).release() : Ref::borrow(part).release());
+  }
+  return held;
 }
 
 // An argument that cannot be a key. False: a Python error is set, as functools sets it.
@@ -148,6 +175,15 @@ bool are_hashable(const Arguments& arguments) {
   for (const Ref& value : arguments.values)
     if (value.type()->tp_hash == PyObject_HashNotImplemented) return PyObject_Hash(value.get()) != -1;
   return true;
+}
+
+// Whether the nodes from `first` on would give the same before the frame as where they stand.
+bool only_computes(const Tracer& tracer, size_t first) {
+  const std::vector<Node>& nodes = tracer.graph.nodes();
+  if (first == nodes.size()) return true;
+  return tracer.written_storages.empty() &&
+         std::none_of(nodes.begin() + static_cast<ptrdiff_t>(first), nodes.end(),
+                      [](const Node& node) { return node.impure || node.sets_mode || node.checks; });
 }
 
 // One call of a function behind a cache that was there before the trace.
@@ -159,7 +195,9 @@ class CachedCall {
         function_(tracer.world.source_of(callable)),
         positional_(arguments.positional()),
         keywords_(arguments.keywords()),
-        key_(constant_key(callable, arguments, positional_.get(), keywords_.get())) {}
+        key_(comparable_key(tracer, callable, arguments, positional_.get(), keywords_.get())) {
+    if (key_) look_ = weak_key(key_);
+  }
 
   // What the cache has, or will have by then. Null without a break: nothing.
   Ref find() {
@@ -170,7 +208,7 @@ class CachedCall {
     } else {
       PyObject* kept;
       if (find_in_lru_cache(callable_, key_.get(), kept) != Lookup::Found) return nullptr;
-      Ref look = Ref::made(PyTuple_Pack(1, key_.get()));
+      Ref look = Ref::made(PyTuple_Pack(1, look_.get()));
       result = enter(tracer_, source(look, kept));
     }
     if (!result) return nullptr;
@@ -182,16 +220,22 @@ class CachedCall {
   }
 
   // The function was traced beneath, and gave this; it has to be called with effects `from` on. False: a break.
-  bool keep(PyObject* result, size_t from) {
+  // `is_alone`: it has seen nothing that the trace did before, and does nothing but give its result.
+  bool keep(PyObject* result, size_t from, bool is_alone) {
+    const bool is_known = is_constant(result) || is_guarded_by_identity(result);
+    if (key_ && !is_known && is_alone && tracer_.limits.may_fill_caches) {
+      tracer_.to_fill.push_back(later());
+      return true;
+    }
     if (key_ && is_constant(result)) {
-      Ref look = Ref::made(PyTuple_Pack(2, key_.get(), result));
+      Ref look = Ref::made(PyTuple_Pack(2, look_.get(), result));
       tracer_.guards.add(source(look, result), GuardKind::Constant, tracer_.origin());
     } else if (key_) {  // when it is there, it can be used
-      Ref look = Ref::made(PyTuple_Pack(1, key_.get()));
+      Ref look = Ref::made(PyTuple_Pack(1, look_.get()));
       tracer_.guards.add_missing(function_, Access::CachedResult, look.get(), 0, tracer_.origin());
     }
     clear_error();
-    if (!is_constant(result) && !is_guarded_by_identity(result)) {
+    if (!is_known) {
       tracer_.give_up(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
       return false;
     }
@@ -205,6 +249,7 @@ class CachedCall {
   PyObject* callable_;
   Source* function_;
   Ref positional_, keywords_, key_;
+  Ref look_;  // the key as it is held
 
   // What a guarded look into the cache leads to.
   Source* source(const Ref& look, PyObject* value) const {
@@ -235,6 +280,7 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   const EffectLog::Reads reads(tracer.effects);
   const size_t from = tracer.effects.end(), changes = tracer.effects.changes();
   const ContainerStates containers(tracer.world);
+  const size_t first_node = tracer.graph.nodes().size();
   // Behind a break inside, the cache would not see what the function returned: it is called as one.
   Ref result = call(tracer, wrapped.get(),
                     Arguments{arguments.values, arguments.keyword_names, arguments.is_direct && !is_cache});
@@ -244,9 +290,15 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   if (!cached) return result;
   std::vector<Ref> seen = reads.values();
   seen.insert(seen.end(), arguments.values.begin(), arguments.values.end());
+  const bool is_alone = seen.size() == arguments.values.size() && only_computes(tracer, first_node) &&
+                        (!containers.any_changed() || !containers.were_used()) && tracer.modes.changes().empty() &&
+                        tracer.modes.contexts().empty();
+  const bool is_discarded = !tracer.to_fill.empty();  // the trace, which goes on to see what else is to be filled
   if (!are_settled(tracer, seen) || (containers.were_used() && !log_containers(tracer)))
-    return tracer.give_up(BreakReason::CachedEffect, "a cached function looks at an object that the call made");
-  return cached->keep(result.get(), from) ? result : nullptr;
+    return is_discarded
+               ? result
+               : tracer.give_up(BreakReason::CachedEffect, "a cached function looks at an object that the call made");
+  return cached->keep(result.get(), from, is_alone) ? result : nullptr;
 }
 
 }  // namespace minidynamo

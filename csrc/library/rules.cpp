@@ -24,6 +24,7 @@
 #include "library/operator.h"
 #include "library/pickling.h"
 #include "library/standard_library.h"
+#include "library/tensor_hooks.h"
 #include "library/tensor_methods.h"
 #include "library/torch_contexts.h"
 #include "library/user_rules.h"

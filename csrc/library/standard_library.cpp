@@ -32,10 +32,12 @@ namespace special {
 
 Ref thread_identity(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty()) return call_natively(tracer, callable, arguments);
-  if (!identity_is_only_a_key(tracer))
-    return tracer.give_up(BreakReason::UnknownFunction, "the number of the running thread is asked for");
   Ref number = Ref::steal(PyObject_CallNoArgs(callable));
-  tracer.identities.insert(number);  // it may not leave the trace
+  if (!number) return nullptr;
+  if (identity_is_only_a_key(tracer))
+    tracer.identities.insert(number);  // it may not leave the trace
+  else
+    guard_state(tracer, callable, "threading.get_ident", number.get());  // an entry for each thread
   return number;
 }
 
@@ -107,7 +109,7 @@ Ref compile_pattern(Tracer& tracer, PyObject* callable, const Arguments& argumen
 Ref make_reference(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const size_t count = arguments.values.size();
   PyObject* object = count ? arguments.values[0].get() : nullptr;
-  if (count < 1 || count > 2 || arguments.keyword_names || is_fake(object) ||
+  if (count < 1 || count > 2 || arguments.keyword_names ||
       !(tracer.world.source_of(object) || PyType_Check(object)) || tracer.world.is_opaque(object))
     return tracer.give_up(BreakReason::UnknownClass, "an instance of weakref.ReferenceType is made");
   Ref made = Ref::steal(PyObject_Call(callable, arguments.positional().get(), nullptr));

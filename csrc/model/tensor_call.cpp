@@ -126,6 +126,22 @@ Ref enter_fact(Tracer& tracer, PyObject* fake, TensorFact fact) {
   return load_part(tracer, source, Access::TensorFact, nullptr, raw.get(), static_cast<int32_t>(fact));
 }
 
+// How often a tensor was written to, as its fake counts it, which begins where the tensor stands; that is guarded. A
+// parameter is written to between calls, so that its number would be another one at each. Null without a break: it is
+// not known.
+Ref load_version(Tracer& tracer, PyObject* tensor) {
+  Ref version = tensor_fact(tensor, TensorFact::Version);
+  const bool is_outside = tracer.world.source_of(tensor) != nullptr;
+  // Views count together, what `data` and detach() give may or may not: where another one shows the same memory, or may.
+  auto may_count_too = [&](PyObject* fake) {
+    return fake != tensor && (is_outside ? is_written(tracer, fake) : shares_storage(fake, storage_of_fake(tensor)));
+  };
+  if (!version || std::ranges::any_of(tracer.world.fakes(), may_count_too)) return nullptr;
+  if (!is_outside) return version;
+  if (is_leaf_with_gradient(tensor)) return nullptr;
+  return enter_fact(tracer, tensor, TensorFact::Version) ? version : Ref();
+}
+
 // A fact of one tensor. Of one from outside it is asked of the real one, and guarded; what the trace made has its own,
 // which may follow from those of the tensors that it is a view of.
 Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
@@ -162,6 +178,10 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
       static PyObject* const grad_name = interned("grad");
       if (const AttributeWrite* write = tracer.effects.pending(tensor, grad_name)) return write->value;
       return is_outside ? enter_fact(tracer, tensor, fact) : Ref::none();
+    }
+    case TensorFact::Version: {
+      Ref version = load_version(tracer, tensor);
+      return version || tracer.broken() ? version : unknown();
     }
   }
   return unknown();

@@ -93,7 +93,8 @@ bool compares_natively(PyObject* object) noexcept {
   if (type == &PyUnicode_Type || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBytes_Type ||
       type == &PyBool_Type || type == &PyComplex_Type)
     return true;
-  if (type == &PyTuple_Type) {
+  // torch.Size too.
+  if (PyTuple_Check(object) && type->tp_richcompare == PyTuple_Type.tp_richcompare) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
       if (!compares_natively(PyTuple_GET_ITEM(object, i))) return false;
     return true;

@@ -89,24 +89,35 @@ void place_list_iterator(PyObject* iterator, Py_ssize_t index) noexcept {
   reinterpret_cast<SequenceIterator*>(iterator)->index = index;
 }
 
-bool can_peek(PyTypeObject* type) noexcept {
-  return type == &PyListIter_Type || type == &PyTupleIter_Type || type == &PyRangeIter_Type || is_dict_iterator(type);
+bool can_peek(PyObject* iterator) noexcept {
+  PyTypeObject* type = Py_TYPE(iterator);
+  if (type == &PyReversed_Type) {  // of whatever sequence
+    PyObject* sequence = reinterpret_cast<SequenceIterator*>(iterator)->sequence;
+    return !sequence || PyTuple_CheckExact(sequence);
+  }
+  return type == &PyListIter_Type || type == &PyTupleIter_Type || type == &PyRangeIter_Type ||
+         type == &PyListRevIter_Type || is_dict_iterator(type);
 }
 
+namespace {
+
+Ref item_at(PyObject* sequence, Py_ssize_t index) noexcept {
+  if (!sequence || index < 0) return nullptr;
+  if (PyList_Check(sequence))
+    return index < PyList_GET_SIZE(sequence) ? Ref::borrow(PyList_GET_ITEM(sequence, index)) : Ref();
+  if (PyTuple_Check(sequence))
+    return index < PyTuple_GET_SIZE(sequence) ? Ref::borrow(PyTuple_GET_ITEM(sequence, index)) : Ref();
+  return nullptr;
+}
+
+}  // namespace
+
 Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk) noexcept {
-  if (Py_IS_TYPE(iterator, &PyListIter_Type)) {
+  PyTypeObject* type = Py_TYPE(iterator);
+  const bool is_backwards = type == &PyListRevIter_Type || type == &PyReversed_Type;
+  if (is_backwards || type == &PyListIter_Type || type == &PyTupleIter_Type) {
     auto* over = reinterpret_cast<SequenceIterator*>(iterator);
-    const Py_ssize_t index = over->index + ahead;
-    return over->sequence && index < PyList_GET_SIZE(over->sequence)
-               ? Ref::borrow(PyList_GET_ITEM(over->sequence, index))
-               : Ref();
-  }
-  if (Py_IS_TYPE(iterator, &PyTupleIter_Type)) {
-    auto* over = reinterpret_cast<SequenceIterator*>(iterator);
-    const Py_ssize_t index = over->index + ahead;
-    return over->sequence && index < PyTuple_GET_SIZE(over->sequence)
-               ? Ref::borrow(PyTuple_GET_ITEM(over->sequence, index))
-               : Ref();
+    return item_at(over->sequence, is_backwards ? over->index - ahead : over->index + ahead);
   }
   if (Py_IS_TYPE(iterator, &PyRangeIter_Type)) {
     auto* over = reinterpret_cast<RangeIterator*>(iterator);
@@ -135,7 +146,8 @@ Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk) noexcept {
 }
 
 PyObject* iterated_container(PyObject* iterator) noexcept {
-  if (Py_IS_TYPE(iterator, &PyListIter_Type)) return reinterpret_cast<SequenceIterator*>(iterator)->sequence;
+  if (Py_IS_TYPE(iterator, &PyListIter_Type) || Py_IS_TYPE(iterator, &PyListRevIter_Type))
+    return reinterpret_cast<SequenceIterator*>(iterator)->sequence;
   return is_dict_iterator(Py_TYPE(iterator)) ? reinterpret_cast<DictIterator*>(iterator)->dict : nullptr;
 }
 

@@ -4,8 +4,8 @@
 
 namespace minidynamo {
 
-// Iterators over a list (forwards), a tuple, a range or a dict.
-bool can_peek(PyTypeObject* type) noexcept;
+// Iterators over a list, a tuple, a range or a dict; over a list or a tuple also backwards.
+bool can_peek(PyObject* iterator) noexcept;
 // How far a look ahead in a dict has come: `position` is CPython's, behind `passed` items.
 struct DictWalk {
   Py_ssize_t passed = 0, position = 0;
@@ -46,6 +46,11 @@ OrderedDictIteration look_at_ordered_dict_iterator(PyObject* iterator) noexcept;
 // does not go behind the end, though the list may grow.)
 Py_ssize_t list_iterator_index(PyObject* iterator) noexcept;
 void place_list_iterator(PyObject* iterator, Py_ssize_t index) noexcept;
+
+// enumerate, zip, map and filter: what they were made from tells all about them.
+inline bool is_made_of_iterators(PyTypeObject* type) noexcept {
+  return type == &PyEnum_Type || type == &PyZip_Type || type == &PyMap_Type || type == &PyFilter_Type;
+}
 
 // The list or dict that an iterator walks over; null for other iterators and exhausted ones.
 PyObject* iterated_container(PyObject* iterator) noexcept;

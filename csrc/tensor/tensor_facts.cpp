@@ -54,6 +54,8 @@ const char* tensor_fact_text(TensorFact fact) noexcept {
       return "._post_accumulate_grad_hooks";
     case TensorFact::Gradient:
       return ".grad";
+    case TensorFact::Version:
+      return "._version";
   }
   return "?";
 }
@@ -86,6 +88,9 @@ Ref tensor_fact(PyObject* object, TensorFact fact) noexcept {
       return accumulate_hooks_of(tensor);
     case TensorFact::Gradient:
       return meta && meta->grad_.defined() ? Ref::steal(THPVariable_Wrap(meta->grad_)) : Ref::none();
+    case TensorFact::Version:
+      if (tensor.is_inference()) return nullptr;  // which count nothing
+      return number(PyLong_FromUnsignedLong(tensor.unsafeGetTensorImpl()->version_counter().current_version()));
   }
   return nullptr;
 }

@@ -18,8 +18,9 @@ enum class TensorFact : uint8_t {
   BackwardHooks,
   AccumulateHooks,
   Gradient,
+  Version,
 };
-inline constexpr int kTensorFacts = static_cast<int>(TensorFact::Gradient) + 1;
+inline constexpr int kTensorFacts = static_cast<int>(TensorFact::Version) + 1;
 
 // How it is asked in Python, after the tensor: ".storage_offset()".
 const char* tensor_fact_text(TensorFact fact) noexcept;

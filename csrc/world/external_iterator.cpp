@@ -32,6 +32,10 @@ void note_advance(Tracer& tracer, OutsideIterator* iterator) {
   tracer.effects.advance(reinterpret_cast<PyObject*>(iterator));
 }
 
+// map and filter: they stand where what they ask stands, and call a function for it.
+bool calls_function(PyObject* iterator) noexcept {
+  return Py_IS_TYPE(iterator, &PyMap_Type) || Py_IS_TYPE(iterator, &PyFilter_Type);
+}
 bool is_enumerate(PyObject* iterator) noexcept { return Py_IS_TYPE(iterator, &PyEnum_Type); }
 
 PyObject* raw_of(const OutsideIterator* iterator) noexcept { return iterator->source->value.get(); }
@@ -61,6 +65,7 @@ Ref next_of_part(PyObject* part) {
 }
 
 Ref next_of_whole(Tracer& tracer, OutsideIterator* iterator) {
+  if (calls_function(raw_of(iterator))) return Ref::steal(Py_TYPE(iterator->inner)->tp_iternext(iterator->inner));
   if (!is_enumerate(raw_of(iterator))) return next_of_part(iterator->inner);
   Ref item = next_of_part(PyTuple_GET_ITEM(iterator->parts, 0));
   Ref number = item ? number_of_next(tracer, iterator) : Ref();
@@ -83,6 +88,7 @@ PyObject* iterator_next(PyObject* self) {
     if (tracer->broken() || !PyErr_ExceptionMatches(PyExc_StopIteration)) return nullptr;
     clear_error();
   }
+  if (calls_function(raw_of(iterator))) return item.release();  // a function may say that it is the end, and go on
   note_advance(*tracer, iterator);
   iterator->ended = !item;
   return item.release();
@@ -119,6 +125,10 @@ IteratorType iterator_types[] = {
     {&PyDictIterItem_Type, make_iterator_type("dict_itemiterator")},
     {&PyEnum_Type, make_iterator_type("enumerate")},
     {&PyZip_Type, make_iterator_type("zip")},
+    {&PyMap_Type, make_iterator_type("map")},
+    {&PyFilter_Type, make_iterator_type("filter")},
+    {&PyReversed_Type, make_iterator_type("reversed")},
+    {&PyListRevIter_Type, make_iterator_type("list_reverseiterator")},
 };
 
 PyTypeObject* type_for(PyTypeObject* original) noexcept {
@@ -134,7 +144,7 @@ PyTypeObject* type_for(PyTypeObject* original) noexcept {
 }  // namespace
 
 Ref parts_of_iterator(PyObject* iterator) {
-  if (!Py_IS_TYPE(iterator, &PyEnum_Type) && !Py_IS_TYPE(iterator, &PyZip_Type)) return nullptr;
+  if (!is_made_of_iterators(Py_TYPE(iterator))) return nullptr;
   Ref parts = Ref::steal(PyObject_CallMethod(iterator, "__reduce__", nullptr));
   clear_error();
   return parts && PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) == 2 ? parts : Ref();
@@ -143,7 +153,7 @@ Ref parts_of_iterator(PyObject* iterator) {
 Ref make_external_iterator(Tracer& tracer, Source* source, Ref parts, EnterItem enter) {
   Ref inner;
   if (parts && !is_enumerate(source->value.get())) {
-    inner = Ref::steal(PyObject_Call(reinterpret_cast<PyObject*>(&PyZip_Type), parts.get(), nullptr));
+    inner = Ref::steal(PyObject_Call(reinterpret_cast<PyObject*>(Py_TYPE(source->value.get())), parts.get(), nullptr));
     if (!inner) return nullptr;
   }
   PyTypeObject* type = type_for(Py_TYPE(source->value.get()));
@@ -169,13 +179,19 @@ Py_ssize_t asked_parts(PyObject* iterator, PyObject* parts) noexcept {
 
 bool can_follow_iterator(PyObject* iterator) {
   if (is_dict_iterator(Py_TYPE(iterator))) return !is_stale_dict_iterator(iterator);
-  if (can_peek(Py_TYPE(iterator))) return true;
+  if (can_peek(iterator)) return true;
   Ref parts = parts_of_iterator(iterator);
   NestingLevel level;
   if (!parts || level.is_too_deep()) return false;
   PyObject* inner = PyTuple_GET_ITEM(parts.get(), 1);
-  for (Py_ssize_t i = 0; i < asked_parts(iterator, inner); ++i)
-    if (!can_follow_iterator(PyTuple_GET_ITEM(inner, i))) return false;
+  // A function of C code would be called past its rule.
+  const Py_ssize_t functions = calls_function(iterator) ? 1 : 0;
+  if (functions && !PyFunction_Check(PyTuple_GET_ITEM(inner, 0))) return false;
+  for (Py_ssize_t i = functions; i < asked_parts(iterator, inner); ++i) {
+    PyObject* part = PyTuple_GET_ITEM(inner, i);
+    // An enumerate or zip moves on at the end by asking its parts, which must not call a function again.
+    if ((!functions && calls_function(part)) || !can_follow_iterator(part)) return false;
+  }
   return true;
 }
 
@@ -226,7 +242,7 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
 bool take_next_parts(Tracer& tracer, PyObject* object, int32_t count, std::vector<ItemPart>& parts) {
   OutsideIterator* iterator = as_iterator(object);
   PyObject* raw = raw_of(iterator);
-  if (iterator->ended) return false;
+  if (iterator->ended || calls_function(raw)) return false;
   if (Py_IS_TYPE(raw, &PyDictIterItem_Type)) {
     if (count != 2) return false;
     bool call_next = false;

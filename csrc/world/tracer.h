@@ -57,6 +57,7 @@ struct TraceLimits {
   bool may_end_in_libraries = false;        // testing: the standard library and torch are cut like user code
   long classes_until = LONG_MAX;            // from this instruction on, as `executed`, a class statement is a break
   long assumptions_until = LONG_MAX;        // from this one on, nothing is assumed
+  bool may_fill_caches = true;              // see Tracer::to_fill
   std::chrono::milliseconds patience{500};  // what interrupts the program waits so long for the end of the trace
 };
 
@@ -123,6 +124,9 @@ class Tracer final : public OperatorObserver {
   // While an opaque call is executed: fakes for tensors that it made or found itself, by tensor. It will do so again
   // when the graph runs.
   std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
+  // Calls of cached functions that give objects which their caches will keep, and that do nothing else: they are made
+  // for real before the frame is traced again, and then found there.
+  std::vector<LaterCall> to_fill;
   std::vector<Assumption> assumptions;
   bool may_assume() const noexcept { return executed < limits.assumptions_until; }
   void assume(Assumption::Kind kind, PyObject* object = nullptr) {

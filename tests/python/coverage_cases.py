@@ -3000,6 +3000,19 @@ own context managers (from outside)
         return found, same is level
     def inputs():
         return torch.ones(3), Level()
+hooks on gradients
+    def f(x, weight):
+        y = x * weight
+        y.register_hook(lambda gradient: gradient * 2)
+        weight.register_hook(lambda gradient: gradient + 1)
+        return (y * y).sum()
+    def inputs():
+        return torch.ones(3), torch.ones(3, requires_grad=True)
+versions of tensors
+    z = x + 1
+    before = z._version
+    z.add_(1)
+    z._version - before, x._version
 torch modes
     with torch.no_grad(), torch.autocast("cpu", enabled=False):
         z = x + 1
@@ -3449,6 +3462,7 @@ subclasses of list, dict and set as inputs
 weakrefs
     made = weakref.ref(obj)
     made() is obj, made().a
+weakrefs (to tensors)  made = weakref.ref(x); made() * 2, made() is x
 weakrefs (from outside)
     class Local:
         pass
@@ -3490,6 +3504,18 @@ lru_cache
         return value if value < 2 else fib(value - 1) + fib(value - 2)
     ---
     fib(n), fib(m) * x
+lru_cache (from outside, of objects)
+    class Local:
+        def __init__(self, size):
+            self.size = size
+    TABLE = functools.lru_cache(Local)
+    STEPS = functools.cache(lambda table, shape: [table.size, len(shape)])
+    def f(x):
+        return x * STEPS(TABLE(3), x.shape)[0], TABLE(3) is TABLE(3)
+lru_cache (from outside, of tensors)
+    TABLE = functools.cache(lambda size: torch.arange(float(size)))
+    def f(x):
+        return x * TABLE(3), TABLE(3)
 lru_cache (on a method)
     class Local:
         @functools.lru_cache
@@ -4545,6 +4571,11 @@ generators  made = counting(n); next(made); minidynamo.graph_break(); next(made)
 generators (their attributes)  made = counting(n); next(made); minidynamo.graph_break(); made.__name__, made.gi_code.co_name, inspect.isgenerator(made)
 bound methods  made = obj.total; other = l.append; minidynamo.graph_break(); other(x); made(2), l, made.__self__ is obj, other.__self__ is l
 bound methods (of builtin types)  made = l.append; minidynamo.graph_break(); type(made).__name__, made == l.append, repr(made)[:30]
+map, filter and reversed
+    mapped, kept, back = map(lambda value: value * 2, [n, m, 3]), filter(lambda value: value, [n, 0, m]), reversed([n, m, 3])
+    first = next(mapped), next(kept), next(back)
+    minidynamo.graph_break()
+    first, [x * value for value in mapped], list(kept), [x * value for value in back]
 partials and lambdas  made = functools.partial(double, n); other = lambda value: value + m; minidynamo.graph_break(); made(), other(x)
 exceptions
     try:

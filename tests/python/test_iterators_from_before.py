@@ -1,0 +1,166 @@
+# ruff: noqa: C417
+"""map, filter and reversed over what was made before a graph break, or before the call: followed without a break for each step."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import minidynamo
+
+Function = Callable[[torch.Tensor], Any]
+SEEN: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    minidynamo.reset()
+    SEEN.clear()
+    yield
+
+
+def maps(x: torch.Tensor) -> Any:
+    rest = map(lambda value, scale: value * scale, [x, x + 1, x + 2], (1, 2, 3))
+    total = next(rest)
+    minidynamo.graph_break()
+    for value in rest:
+        total = total + value
+    return total
+
+
+def filters(x: torch.Tensor) -> Any:
+    rest = filter(lambda number: number % 2, [1, 2, 3, 4, 5])
+    total = x * next(rest)
+    minidynamo.graph_break()
+    return total, [total * number for number in rest]
+
+
+def goes_back(x: torch.Tensor) -> Any:
+    numbers, tensors = reversed([1, 2, 3, 4]), reversed((x, x + 1, x + 2))
+    total = x * next(numbers) + next(tensors)
+    minidynamo.graph_break()
+    for number, value in zip(numbers, tensors):
+        total = total * number + value
+    return total, list(numbers), list(tensors)
+
+
+def tells(x: torch.Tensor) -> Any:
+    def told(number: int) -> torch.Tensor:
+        SEEN.append(number)
+        return x * number
+
+    rest = map(told, [1, 2, 3, 4])
+    total = next(rest)
+    minidynamo.graph_break()
+    total = total + next(rest)
+    total = total + next(rest)
+    minidynamo.graph_break()
+    return total, list(SEEN), list(rest), list(SEEN)
+
+
+def maps_of_maps(x: torch.Tensor) -> Any:
+    rest = map(lambda value: value * 2, filter(lambda value: value > 1, map(lambda number: number + 1, iter([0, 1, 2, 3]))))
+    total = x * next(rest)
+    minidynamo.graph_break()
+    total = total * next(rest)
+    return total, list(rest)
+
+
+ONE_BREAK = [maps, filters, goes_back, maps_of_maps]
+
+
+def counts_maps(x: torch.Tensor) -> Any:
+    rest = enumerate(map(lambda number: (SEEN.append(number), x * number)[1], [1, 2, 3, 4]))
+    total = next(rest)[1]
+    minidynamo.graph_break()
+    index, value = next(rest)
+    total = total + value * index
+    minidynamo.graph_break()
+    return total, list(rest), list(SEEN)
+
+
+def maps_native(x: torch.Tensor) -> Any:
+    rest = map(torch.sin, [x, x + 1, x + 2])
+    total = next(rest)
+    minidynamo.graph_break()
+    for value in rest:
+        total = total + value
+    return total
+
+
+def stops_early(x: torch.Tensor) -> Any:
+    def until_three(number: int) -> int:
+        if number == 3:
+            raise StopIteration
+        return number
+
+    rest = map(until_three, [1, 2, 3, 4])
+    total = x * next(rest)
+    minidynamo.graph_break()
+    return total, list(rest), list(rest)
+
+
+def raises(x: torch.Tensor) -> Any:
+    rest = map(lambda number: 1 // number, [1, 0, 1])
+    total = x * next(rest)
+    minidynamo.graph_break()
+    try:
+        next(rest)
+    except ZeroDivisionError:
+        total = total + 1
+    return total, list(rest)
+
+
+@pytest.mark.parametrize(
+    "function", [*ONE_BREAK, tells, counts_maps, maps_native, stops_early, raises], ids=lambda function: function.__name__
+)
+def test_as_eagerly(function: Function) -> None:
+    captured = minidynamo.compile(function, backend="eager")
+    for scale in (1.0, 1.0, 2.0):
+        outcomes = []
+        for run in (captured, function):
+            SEEN.clear()
+            outcomes.append((run(torch.full((3,), scale)), list(SEEN)))
+        torch.testing.assert_close(outcomes[0], outcomes[1])
+
+
+@pytest.mark.parametrize("function", ONE_BREAK, ids=lambda function: function.__name__)
+def test_one_break(function: Function) -> None:
+    minidynamo.compile(function, backend="eager")(torch.ones(3))
+    assert len(minidynamo.debug.graph_breaks()) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: map(lambda n: n * 2, [1, 2, 3]), lambda: filter(None, [0, 1, 2, 3]), lambda: reversed([1, 2, 3]), lambda: reversed((1, 2, 3))],
+)
+def test_given(make: Callable[[], Iterator[int]]) -> None:
+    """An iterator of the caller's stands where it stood eagerly, and each call goes on from there."""
+
+    def function(x: torch.Tensor, rest: Iterator[int]) -> torch.Tensor:
+        return x * next(rest)
+
+    captured = minidynamo.compile(function, backend="eager")
+    mine, theirs = make(), make()
+    for _ in range(2):
+        torch.testing.assert_close(captured(torch.ones(3), mine), function(torch.ones(3), theirs))
+    assert list(mine) == list(theirs)
+
+
+def test_sequence_of_the_program() -> None:
+    """reversed() over a class of the program's own is not looked into, in a guard neither."""
+
+    class Steps:
+        def __len__(self) -> int:
+            return 2
+
+        def __getitem__(self, index: int) -> int:
+            return 5 + index
+
+    def function(x: torch.Tensor, rest: Iterator[int]) -> Any:
+        return x * 2, list(rest)
+
+    captured = minidynamo.compile(function, backend="eager")
+    for given in ((), (1, 2), Steps(), ()):
+        assert captured(torch.ones(3), reversed(given))[1] == list(reversed(given))
