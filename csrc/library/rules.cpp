@@ -10,6 +10,7 @@
 #include "guard/constants.h"
 #include "library/abc.h"
 #include "library/announcements.h"
+#include "library/break_errors.h"
 #include "library/build_class.h"
 #include "library/builtins.h"
 #include "library/contextvars.h"
@@ -211,6 +212,7 @@ void load_rules() {
 const Rule* find_rule(PyObject* callable) {
   static RuleTable* const table = new RuleTable;  // holds references: not destroyed after the interpreter
   const Rule* rule = table->find(callable);
+  if (rule && rule->kind == Rule::Kind::Refuse && rule->reason == BreakReason::ExplicitBreak) return rule;
   if (const Rule* user_rule = find_user_rule(callable)) return user_rule;
   if (rule) return rule;
   return rule_for_type(Py_TYPE(callable));
