@@ -19,6 +19,7 @@
 #include "library/functools.h"
 #include "library/namespaces.h"
 #include "library/native_objects.h"
+#include "library/neighbours.h"
 #include "library/operator.h"
 #include "library/pickling.h"
 #include "library/standard_library.h"
@@ -198,7 +199,8 @@ const Rule* rule_for_type(PyTypeObject* type) {
   if (type == &_PyWeakref_RefType) return &reference;
   if (type == scanner || type == encoder) return &pure;
   if (type == attribute_getter_type) return &attribute_getter;
-  if (wrapper_types().count(type)) return &inline_wrapped;
+  if (wrapper_types().count(type)) return type == lru_cache_type() ? &inline_wrapped : rule_of_wrapper();
+  if (const Rule* script = rule_of_script(type)) return script;
   return nullptr;
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "library/neighbours.h"
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/native_call.h"
@@ -290,6 +291,7 @@ const Rule* find_user_rule(PyObject* callable) {
       return rule_of(found->second.rule);
   if (PyFunction_Check(callable) && mark_of(callable, constant_mark) == Py_True)
     return rule_of(UserRule::AssumeConstant);
+  if (PyFunction_Check(callable) && torch_wrapper(callable) == TorchWrapper::Compiles) return rule_of_compiled();
   if (!known.allowed_by_torch) return nullptr;  // torch._dynamo is not there
   if (has_id(known.allowed_by_torch.get(), callable)) return rule_of(UserRule::AllowInGraph);
   if (has_id(known.disallowed_by_torch.get(), callable)) return rule_of(UserRule::Disallow);
