@@ -182,7 +182,7 @@ def _take_the_same(first: Callable[..., Any], second: Callable[..., Any]) -> boo
 
 
 def remove_rule(fn: Callable[..., Any]) -> bool:
-    """Takes back what `allow_in_graph`, `assume_constant_result`, `disallow_in_graph`, `substitute_in_graph` or `disable(recursive=False)` said of a function.
+    """Takes back what `allow_in_graph`, `disallow_in_graph`, `disable(recursive=False)` and the like said of a function.
 
     The wrapper that `disable(fn)` gives is undone by calling `fn` itself, its `__wrapped__`.
 

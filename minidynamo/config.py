@@ -252,7 +252,7 @@ def _about(name: str) -> str:
     return f": torch's setting of that name is called {ours} here" if ours else ", which is one of torch's that needs no setting here"
 
 
-def __getattr__(name: str) -> Any:
+def _missing(name: str) -> Any:
     raise AttributeError(f"minidynamo.config has no setting {name!r}{_about(name)}; settings are {', '.join(_CHECKS)}")
 
 
@@ -291,6 +291,7 @@ class _Settings(types.ModuleType):
         raise AttributeError(f"minidynamo.config.{name} cannot be deleted")
 
 
+globals()["__getattr__"] = _missing  # not as a function of that name, by which type checkers would take any name for a setting
 sys.modules[__name__].__class__ = _Settings
 
 DEFAULTS: dict[str, Any] = to_dict()

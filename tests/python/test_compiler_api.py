@@ -110,7 +110,7 @@ def test_fail_on_recompile() -> None:
 def test_advice_of_fail_on_recompile_helps() -> None:
     """It says to make all kinds of calls before the stance is set."""
     f = minidynamo.compile(double, backend="eager")
-    with torch.compiler.set_stance("fail_on_recompile"), pytest.raises(minidynamo.RecompileError, match="make all kinds of calls once before"):
+    with torch.compiler.set_stance("fail_on_recompile"), pytest.raises(minidynamo.RecompileError, match="make all kinds of calls"):
         f(X)
     check(f)
     check(f, torch.ones(7))
@@ -138,7 +138,7 @@ def test_aot_eager_then_compile() -> None:
     x = X.clone().requires_grad_()
     f = minidynamo.compile(double, backend=counter)
     with torch.compiler.set_stance("aot_eager_then_compile"):
-        f(x).sum().backward()
+        f(x).sum().backward()  # type: ignore[no-untyped-call]
         assert counter.graphs == 0 and minidynamo.stats()["graphs"] == 1
         assert x.grad is not None and torch.equal(x.grad, torch.full((3,), 2.0))
         check(f, x)
@@ -168,7 +168,7 @@ def test_stances_nest_and_decorate() -> None:
     counter = Counter()
     f = minidynamo.compile(double, backend=counter)
 
-    @torch.compiler.set_stance("force_eager")
+    @torch.compiler.set_stance("force_eager")  # type: ignore[untyped-decorator]
     def eagerly(x: torch.Tensor) -> Any:
         with torch.compiler.set_stance("default"):
             f(x)
@@ -186,7 +186,7 @@ def test_stances_nest_and_decorate() -> None:
 def test_a_stance_set_inside_of_a_captured_function() -> None:
     counter = Counter()
 
-    @torch.compiler.set_stance("force_eager")
+    @torch.compiler.set_stance("force_eager")  # type: ignore[untyped-decorator]
     def eagerly(x: torch.Tensor) -> torch.Tensor:
         return helper(x) + 1
 
@@ -194,7 +194,7 @@ def test_a_stance_set_inside_of_a_captured_function() -> None:
         return x.exp()
 
     def outer(x: torch.Tensor) -> torch.Tensor:
-        return eagerly(x * 2) - 3
+        return eagerly(x * 2) - 3  # type: ignore[no-any-return]
 
     f = minidynamo.compile(outer, backend=counter)
     check(f)
@@ -272,13 +272,13 @@ def test_error_on_recompile() -> None:
 def test_fail_on_recompile_limit() -> None:
     f = minidynamo.compile(lambda x, n: x + n, backend="eager", recompile_limit=2)
     with config.patch(fail_on_recompile_limit=True):
-        f(X, 1)
-        f(X, 2)
+        f(X, 1)  # type: ignore[no-untyped-call]
+        f(X, 2)  # type: ignore[no-untyped-call]
         for _ in range(2):
             with pytest.raises(minidynamo.RecompileError, match=r"fail_on_recompile_limit(.|\n)*recompile_limit"):
-                f(X, 3)
-        assert torch.equal(f(X, 2), X + 2)
-    assert torch.equal(f(X, 3), X + 3)
+                f(X, 3)  # type: ignore[no-untyped-call]
+        assert torch.equal(f(X, 2), X + 2)  # type: ignore[no-untyped-call]
+    assert torch.equal(f(X, 3), X + 3)  # type: ignore[no-untyped-call]
 
 
 # Graph breaks that are errors
@@ -328,14 +328,14 @@ def test_breaks_are_errors_inside(manager: Callable[[bool], Any]) -> None:
 def test_breaks_are_errors_in_one_graph_and_as_a_decorator(manager: Callable[[bool], Any]) -> None:
     counter = Counter()
 
-    @manager(True)
+    @manager(True)  # type: ignore[untyped-decorator]
     def inner(x: torch.Tensor) -> torch.Tensor:
         return x.sin()
 
     def f(x: torch.Tensor) -> torch.Tensor:
         with manager(True):
             x = x + 1
-        return inner(x) * 2
+        return inner(x) * 2  # type: ignore[no-any-return]
 
     captured = minidynamo.compile(f, backend=counter)
     for _ in range(3):
@@ -367,7 +367,7 @@ def test_disallow_in_graph_of_torch_is_respected() -> None:
         check(f)
         assert counter.graphs == 2
     finally:
-        torch._dynamo.allow_in_graph(torch.sub)
+        torch._dynamo.allow_in_graph(torch.sub)  # type: ignore[no-untyped-call]
 
 
 def index_of(a: Any, b: Any, /) -> int:
@@ -455,9 +455,9 @@ def test_default_backend() -> None:
     check(minidynamo.optimize(lambda x: x + 2))
     assert counter.graphs == 2 and torch.compiler.get_default_backend() is counter
     torch.compiler.set_default_backend("eager")
-    assert minidynamo.compile(double).config.backend_name == "eager"
+    assert minidynamo.compile(double).config.backend_name == "eager"  # type: ignore[attr-defined]
     torch.compiler.set_default_backend(None)
-    assert minidynamo.compile(double).config.backend_name == "inductor"
+    assert minidynamo.compile(double).config.backend_name == "inductor"  # type: ignore[attr-defined]
 
 
 NEEDS_A_PACKAGE = {"tvm": "tvm", "openxla": "torch_xla", "openxla_eval": "torch_xla"}
@@ -651,4 +651,5 @@ def test_the_page_names_all_of_torch_compiler() -> None:
 def is_own(name: str) -> bool:
     """Not what the module has imported for itself."""
     value = getattr(torch.compiler, name)
-    return name == "config" or name in torch.compiler.__all__ or getattr(value, "__module__", "") == "torch.compiler" and not isinstance(value, TypeVar)
+    is_defined_there = getattr(value, "__module__", "") == "torch.compiler" and not isinstance(value, TypeVar)
+    return name == "config" or name in torch.compiler.__all__ or is_defined_there
