@@ -220,6 +220,9 @@ def _decorator(
         raise ValueError(f"recompile_limit must be at least 1, got {recompile_limit!r}")
     if not isinstance(nopython, bool):
         raise TypeError(f"nopython must be a bool, got {nopython!r}")
+    if isinstance(options, dict) and "guard_filter_fn" in options:
+        _say_that_guards_stay()
+        options = {key: value for key, value in options.items() if key != "guard_filter_fn"} or None
     if disable:
         return _Unchanged()
     return _Decorator(
@@ -325,6 +328,15 @@ def _say_that_shapes_are_static() -> None:
     warn(
         "minidynamo takes dynamic=True and captures static shapes all the same, for now: each shape gets an entry of its own, up to "
         f"the recompile limit (minidynamo.config.recompile_limit = {config.recompile_limit})"
+    )
+
+
+@functools.cache
+def _say_that_guards_stay() -> None:
+    """Once, to who wants some dropped."""
+    warn(
+        "minidynamo takes options={'guard_filter_fn': ...} and checks all guards all the same: a call that they forbid is captured anew, "
+        "up to the recompile limit"
     )
 
 

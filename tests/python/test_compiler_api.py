@@ -636,6 +636,15 @@ def test_environment_variables_that_disable(variable: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("name", [name for name in dir(torch.compiler) if name.endswith("_unsafe")])
+def test_filters_of_guards_are_taken(name: str) -> None:
+    options = {"guard_filter_fn": getattr(torch.compiler, name)}
+    f = minidynamo.compile(double, backend="eager", options=options)
+    check(f)
+    check(f, torch.ones(5))
+    minidynamo.compile(double, options=options)  # inductor, which has no such option
+
+
 # torch.compiler as a whole
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "torch_compile.md"
@@ -645,7 +654,7 @@ def test_the_page_names_all_of_torch_compiler() -> None:
     rows = dict(re.findall(r"^\| `torch\.compiler\.(\w+)[^`]*` \| (.+?) \|", PAGE.read_text(), re.MULTILINE))
     public = {name for name in dir(torch.compiler) if not name.startswith("_") and is_own(name)}
     assert set(rows) == public
-    assert set(rows.values()) <= {"same", "same; see below", "works on torch's part alone", "missing"}
+    assert set(rows.values()) <= {"same", "same; see below", "works on torch's part alone", "taken, and without effect", "missing"}
 
 
 def is_own(name: str) -> bool:

@@ -13,13 +13,13 @@ import torch
 import minidynamo
 
 sys.path.append(str(Path(__file__).parents[2] / "bench"))
-import scaling  # type: ignore[import-not-found]
+import scaling
 
 NOT_COUNTED = {"breaks"}  # many captures
 
 
 def guards(name: str, n: int) -> int:
-    return scaling.measure(scaling.KINDS[name], n, runs=1)[1]  # type: ignore[no-any-return]
+    return scaling.measure(scaling.KINDS[name], n, runs=1)[1]
 
 
 @pytest.mark.parametrize("name", [name for name in scaling.KINDS if name not in NOT_COUNTED])
@@ -34,7 +34,7 @@ def test_many_written_objects() -> None:
 
     def f(x: torch.Tensor) -> torch.Tensor:
         for k, module in enumerate(modules):
-            module.count = k  # type: ignore[assignment]
+            module.count = k
         return x + 1
 
     minidynamo.optimize("eager", fullgraph=True)(f)(torch.ones(2))
