@@ -44,6 +44,7 @@ class FrontEnd:
     graph_break: Pause
 
 
+minidynamo.config.stop_where_slower = False  # what a break costs is asked here, whether or not it pays
 MINIDYNAMO = FrontEnd(minidynamo.compile, minidynamo.reset, minidynamo.graph_break)
 TORCH = FrontEnd(torch.compile, torch.compiler.reset, torch._dynamo.graph_break)
 

@@ -7,12 +7,15 @@
 #include "emit/resume.h"
 #include "guard/mirror.h"
 #include "hook/capture.h"
+#include "hook/capture_region.h"
 #include "hook/frame_hook.h"
 #include "hook/hook_chain.h"
 #include "hook/hook_installed.h"
 #include "hook/optimized_function.h"
 #include "hook/report.h"
+#include "hook/stance.h"
 #include "hook/torch_compile.h"
+#include "library/break_errors.h"
 #include "library/user_rules.h"
 #include "python/out_of_memory.h"
 #include "python/thread_exit.h"
@@ -103,6 +106,11 @@ void replace_skip_rules(const std::vector<std::pair<std::string, std::string>>& 
   set_skip_rules(std::move(found));
 }
 
+py::object call_cached_only(const py::object& function, const py::tuple& args, const py::dict& kwargs) {
+  CachedOnly no_captures;
+  return take(Ref::steal(PyObject_Call(function.ptr(), args.ptr(), kwargs.ptr())));
+}
+
 py::object call_disabled(const py::object& function, const py::tuple& args, const py::dict& kwargs) {
   ThreadMode mode;
   mode.disabled = true;
@@ -167,6 +175,17 @@ PYBIND11_MODULE(_C, module) {
   module.def("take_mirror_differences", &take_mirror_differences);
   module.def("is_tracing", [] { return Tracer::current() != nullptr; });
   module.def("call_disabled", &call_disabled);
+  module.def("call_cached_only", &call_cached_only);
+  py::class_<CaptureRegion>(module, "CaptureRegion")
+      .def(py::init([](const py::object& config) { return std::make_unique<CaptureRegion>(config.ptr()); }))
+      .def("leave", &CaptureRegion::leave);
+  module.add_object("error_on_graph_break", py::reinterpret_borrow<py::object>(break_errors_getter()));
+  module.add_object("set_error_on_graph_break", py::reinterpret_borrow<py::object>(break_errors_setter()));
+  module.def("disallow_in_graph",
+             [](const py::object& callable) { add_user_rule(callable.ptr(), UserRule::Disallow); });
+  module.def("substitute_in_graph", [](const py::object& callable, const py::object& substitute) {
+    add_user_rule(callable.ptr(), UserRule::Substitute, Ref::borrow(substitute.ptr()));
+  });
   module.def("allow_in_graph",
              [](const py::object& callable) { add_user_rule(callable.ptr(), UserRule::AllowInGraph); });
   module.def("assume_constant_result",

@@ -20,14 +20,17 @@ _requirements.check(torch.__version__)
 
 from minidynamo import _global_capture, config, debug  # noqa: E402, F401  # global capture follows config.stress
 from minidynamo._api import compile, compile_in_place, disable, is_compiling, optimize, reset, stats  # noqa: E402
+from minidynamo._control import error_on_graph_break, run  # noqa: E402
 from minidynamo._explain import Explanation, explain  # noqa: E402
 from minidynamo._module import OptimizedModule  # noqa: E402
 from minidynamo._rules import (  # noqa: E402
     allow_in_graph,
     assume_constant_result,
+    disallow_in_graph,
     graph_break,
     remove_rule,
     skip,
+    substitute_in_graph,
     unskip,
 )
 from minidynamo.backends import list_backends, register_backend  # noqa: E402
@@ -36,6 +39,7 @@ from minidynamo.exceptions import (  # noqa: E402
     InvalidBackend,
     InvalidOptimizeTarget,
     MinidynamoError,
+    RecompileError,
     Unsupported,
 )
 
@@ -54,6 +58,7 @@ __all__ = [
     "InvalidOptimizeTarget",
     "MinidynamoError",
     "OptimizedModule",
+    "RecompileError",
     "Unsupported",
     "allow_in_graph",
     "assume_constant_result",
@@ -62,6 +67,8 @@ __all__ = [
     "config",
     "debug",
     "disable",
+    "disallow_in_graph",
+    "error_on_graph_break",
     "explain",
     "graph_break",
     "is_compiling",
@@ -70,7 +77,9 @@ __all__ = [
     "register_backend",
     "remove_rule",
     "reset",
+    "run",
     "skip",
     "stats",
+    "substitute_in_graph",
     "unskip",
 ]

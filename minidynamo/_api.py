@@ -5,13 +5,14 @@ Only decides what a target is and with which configuration it is wrapped; captur
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
 import torch
 
-from minidynamo import _C, _rules, config
+from minidynamo import _C, _rules, _torch_reset, config
 from minidynamo._capture import CaptureConfig, capture_config, let_go
 from minidynamo._module import OptimizedModule
 from minidynamo._warning import warn
@@ -32,6 +33,8 @@ class Decorator(Protocol):
     """What `optimize` and `compile` give without a target, to a type checker: the target keeps its type."""
 
     def __call__(self, target: Target, /) -> Target: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exception: object) -> None: ...
 
 
 class TargetOrDecorator(Protocol):
@@ -43,76 +46,76 @@ class TargetOrDecorator(Protocol):
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
-@overload
-def optimize(
-    backend: str = "inductor",
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    options: dict[str, Any] | None = None,
-) -> Decorator: ...
+class Settings(TypedDict, total=False):
+    """What `optimize` and `compile` take, whatever is captured."""
+
+    fullgraph: bool
+    nopython: bool
+    dynamic: bool | None
+    mode: str | None
+    options: dict[str, Any] | None
+    name: str | None
+    disable: bool
+    recompile_limit: int | None
+    isolate_recompiles: bool
+    shapes_spec: Any
 
 
 @overload
-def optimize(
-    backend: Module,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    options: dict[str, Any] | None = None,
-) -> Module: ...
+def optimize(backend: str | None = None, **settings: Unpack[Settings]) -> Decorator: ...
 
 
 @overload
-def optimize(
-    backend: Class,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    options: dict[str, Any] | None = None,
-) -> Class: ...
+def optimize(backend: Module, **settings: Unpack[Settings]) -> Module: ...
 
 
 @overload
-def optimize(
-    backend: Backend,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    options: dict[str, Any] | None = None,
-) -> TargetOrDecorator: ...
+def optimize(backend: Class, **settings: Unpack[Settings]) -> Class: ...
 
 
 @overload
-def optimize(
-    backend: Target,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    options: dict[str, Any] | None = None,
-) -> Target: ...
+def optimize(backend: Backend, **settings: Unpack[Settings]) -> TargetOrDecorator: ...
+
+
+@overload
+def optimize(backend: Target, **settings: Unpack[Settings]) -> Target: ...
 
 
 def optimize(
-    backend: str | Callable[..., Any] = "inductor",
+    backend: str | Callable[..., Any] | None = None,
     *,
     fullgraph: bool = False,
+    nopython: bool = False,
     dynamic: bool | None = None,
+    mode: str | None = None,
     options: dict[str, Any] | None = None,
-) -> Callable[..., Any]:
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
     """Captures calls of a function, bound method or module into graphs and runs them through a backend.
 
     Works as a decorator with arguments (`@optimize("eager")`, `@optimize(my_compiler)`), bare (`@optimize`, with the
-    default backend), and as a plain call (`optimize("eager")(f)`, `optimize(model)`).
+    default backend), of classes too, as a plain call (`optimize("eager")(f)`, `optimize(model)`), and as a context manager
+    (`with optimize("eager"): ...`), which captures what the block calls.
 
     Args:
         backend: a registered name (`list_backends()`), or a callable `(GraphModule, example_inputs) -> callable`. A module,
             a class or a callable that cannot take two positional arguments is the target itself. A function that takes
             exactly two could be either: what `optimize` returns for it decorates when called with one callable, and is
-            the captured function otherwise.
-        fullgraph: raise Unsupported where a frame cannot be captured as one graph.
+            the captured function otherwise. None: the default one, "inductor" unless `torch.compiler.set_default_backend`
+            named another.
+        fullgraph: raise Unsupported where a frame cannot be captured as one graph; `nopython` is its old name.
         dynamic: as in `torch.compile`.
+        mode: "default", "reduce-overhead", "max-autotune"..., excludes `options`.
         options: passed to the backend.
+        name: shown in messages.
+        disable: hand the target back as it is.
+        recompile_limit: for this call, in place of `config.recompile_limit`.
+        isolate_recompiles: share no cache entries with other wrappers of the same code.
+        shapes_spec: not supported; anything but None raises ValueError.
 
     Returns:
         A decorator; or, given the target itself, the captured function or an `OptimizedModule`.
@@ -122,48 +125,33 @@ def optimize(
         InvalidOptimizeTarget: a target that cannot be called (a TypeError).
         TypeError: an argument of a wrong type.
     """
-    if isinstance(backend, str) or not callable(backend):
-        return _Decorator(backend, fullgraph=fullgraph, dynamic=dynamic, options=options)
-    settings: dict[str, Any] = {"fullgraph": fullgraph, "dynamic": dynamic, "options": options}
+    settings = Settings(
+        fullgraph=fullgraph,
+        nopython=nopython,
+        dynamic=dynamic,
+        mode=mode,
+        options=options,
+        name=name,
+        disable=disable,
+        recompile_limit=recompile_limit,
+        isolate_recompiles=isolate_recompiles,
+        shapes_spec=shapes_spec,
+    )
+    if backend is None or isinstance(backend, str) or not callable(backend):
+        return _decorator(backend, **settings)
     takes_one, takes_two = _accepts(backend, 1), _accepts(backend, 2)
     # What can be called with one argument is a target too: a lone callable could be that argument.
     if isinstance(backend, (torch.nn.Module, type)) or takes_one or not takes_two:
-        return cast(Callable[..., Any], _Decorator("inductor", **settings)(backend))
+        return _decorator(None, **settings)(backend)
     return _TargetOrBackend(backend, settings)
 
 
 @overload
-def compile(
-    model: None = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    name: str | None = None,
-    disable: bool = False,
-    recompile_limit: int | None = None,
-    isolate_recompiles: bool = False,
-    shapes_spec: Any = None,
-) -> Decorator: ...
+def compile(model: None = None, *, backend: str | Callable[..., Any] | None = None, **settings: Unpack[Settings]) -> Decorator: ...
 
 
 @overload
-def compile(
-    model: Target,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-    name: str | None = None,
-    disable: bool = False,
-    recompile_limit: int | None = None,
-    isolate_recompiles: bool = False,
-    shapes_spec: Any = None,
-) -> Target: ...
+def compile(model: Target, *, backend: str | Callable[..., Any] | None = None, **settings: Unpack[Settings]) -> Target: ...
 
 
 def compile(
@@ -171,7 +159,50 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+    nopython: bool = False,
+) -> Any:
+    """`torch.compile`, by minidynamo: same arguments, same result.
+
+    Args:
+        model: function, bound method, module or class; without it, the result is a decorator and context manager.
+
+    The others are those of `optimize`.
+
+    Example:
+        >>> f = minidynamo.compile(lambda x: x.sin().cos(), backend="eager")
+        >>> f(torch.zeros(2))
+        tensor([1., 1.])
+    """
+    decorator = _decorator(
+        backend,
+        fullgraph=fullgraph,
+        nopython=nopython,
+        dynamic=dynamic,
+        mode=mode,
+        options=options,
+        name=name,
+        disable=disable,
+        recompile_limit=recompile_limit,
+        isolate_recompiles=isolate_recompiles,
+        shapes_spec=shapes_spec,
+    )
+    return decorator if model is None else decorator(model)
+
+
+def _decorator(
+    backend: Any,
+    *,
+    fullgraph: bool = False,
+    nopython: bool = False,
+    dynamic: bool | None = None,
     mode: str | None = None,
     options: dict[str, Any] | None = None,
     name: str | None = None,
@@ -180,33 +211,23 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """`torch.compile`, by minidynamo: same arguments, same result.
-
-    Args:
-        model: function, bound method or module; without it, the result is a decorator.
-        mode: "default", "reduce-overhead", "max-autotune"..., excludes `options`.
-        name: shown in messages.
-        disable: hand `model` back as it is.
-        recompile_limit: for this call, in place of `config.recompile_limit`.
-        isolate_recompiles: share no cache entries with other wrappers of the same code.
-        shapes_spec: not supported; anything but None raises ValueError.
-
-    Example:
-        >>> f = minidynamo.compile(lambda x: x.sin().cos(), backend="eager")
-        >>> f(torch.zeros(2))
-        tensor([1., 1.])
-    """
+    """Settings, checked; a decorator."""
     if shapes_spec is not None:
         raise ValueError("compile(shapes_spec=...) is not supported: mark the dimensions of the inputs instead")
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if recompile_limit is not None and (isinstance(recompile_limit, bool) or recompile_limit < 1):
         raise ValueError(f"recompile_limit must be at least 1, got {recompile_limit!r}")
+    if not isinstance(nopython, bool):
+        raise TypeError(f"nopython must be a bool, got {nopython!r}")
+    if isinstance(options, dict) and "guard_filter_fn" in options:
+        _say_that_guards_stay()
+        options = {key: value for key, value in options.items() if key != "guard_filter_fn"} or None
     if disable:
-        return _unchanged if model is None else model
-    decorator = _Decorator(
-        backend,
-        fullgraph=fullgraph,
+        return _Unchanged()
+    return _Decorator(
+        default_backend() if backend is None else backend,
+        fullgraph=nopython or fullgraph,
         dynamic=dynamic,
         options=options,
         mode=mode,
@@ -214,7 +235,12 @@ def compile(
         recompile_limit=recompile_limit,
         isolated=isolate_recompiles,
     )
-    return decorator if model is None else decorator(model)
+
+
+def default_backend() -> str | Callable[..., Any]:
+    """The backend where none is named: what `torch.compiler.set_default_backend` was given, or "inductor"."""
+    registry = sys.modules.get("torch._dynamo.backends.registry")  # who has said nothing has not imported it either
+    return "inductor" if registry is None else cast("str | Callable[..., Any]", registry.get_default_backend())
 
 
 def compile_in_place(module: torch.nn.Module, **settings: Any) -> None:
@@ -305,6 +331,15 @@ def _say_that_shapes_are_static() -> None:
     )
 
 
+@functools.cache
+def _say_that_guards_stay() -> None:
+    """Once, to who wants some dropped."""
+    warn(
+        "minidynamo takes options={'guard_filter_fn': ...} and checks all guards all the same: a call that they forbid is captured anew, "
+        "up to the recompile limit"
+    )
+
+
 class _Decorator:
     """Wraps targets with one configuration, made (and so checked) at once."""
 
@@ -333,11 +368,38 @@ class _Decorator:
             recompile_limit=recompile_limit,
         )
 
+        self._regions: list[_C.CaptureRegion] = []
+
     def __call__(self, target: Any) -> Any:
         return wrap(target, self.config)
 
+    def __enter__(self) -> None:
+        """What the block calls on this thread is captured, as if each function were wrapped; its own statements are not."""
+        if not config.disabled:
+            self._regions.append(_C.CaptureRegion(self.config))
+
+    def __exit__(self, *exception: object) -> None:
+        if not self._regions:
+            return
+        if not self._regions[-1].leave():
+            raise RuntimeError("a block under `with minidynamo.optimize(...)` was left on another thread than it was entered on")
+        self._regions.pop()
+
     def __repr__(self) -> str:
         return f"<minidynamo.optimize with {self.config!r}>"
+
+
+class _Unchanged:
+    """What `compile(disable=True)` gives: hands targets back."""
+
+    def __call__(self, target: Any) -> Any:
+        return target
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        pass
 
 
 class _TargetOrBackend:
@@ -347,18 +409,28 @@ class _TargetOrBackend:
     it in a class body or binding it to an instance makes it a target for good.
     """
 
-    def __init__(self, function: Callable[..., Any], settings: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], settings: Settings) -> None:
         self._settings = settings
         functools.update_wrapper(self, function)
 
     @functools.cached_property
     def _optimized(self) -> Any:
-        return _Decorator("inductor", **self._settings)(self.__wrapped__)
+        return _decorator(None, **self._settings)(self.__wrapped__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and callable(args[0]):
-            return _Decorator(self.__wrapped__, **self._settings)(args[0])
+            return _decorator(self.__wrapped__, **self._settings)(args[0])
         return self._optimized(*args, **kwargs)
+
+    @functools.cached_property
+    def _as_backend(self) -> Any:
+        return _decorator(self.__wrapped__, **self._settings)
+
+    def __enter__(self) -> None:
+        self._as_backend.__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        self._as_backend.__exit__(*exception)
 
     def __set_name__(self, owner: type, name: str) -> None:
         setattr(owner, name, self._optimized)
@@ -380,17 +452,23 @@ def wrap(target: Any, settings: CaptureConfig) -> Any:
     if isinstance(target, torch.nn.Module):
         return OptimizedModule(target, settings)
     if isinstance(target, type):
-        call = target.__dict__.get("__call__")
-        if not isinstance(call, types.FunctionType):
-            raise InvalidOptimizeTarget(f"class {target.__qualname__} has no __call__ of its own to optimize: wrap its methods")
-        setattr(target, "__call__", wrap(call, settings))  # noqa: B010  # plain assignment reads as an instance's
-        return target
+        return _wrap_class(target, settings)
     function = _innermost(target)
     if not isinstance(function, (types.FunctionType, types.MethodType)):
         function = _as_function(function)
     is_object = not isinstance(function, (types.FunctionType, types.MethodType))
     named = types.MethodType(type(function).__call__, function) if is_object else function
     return _named_after(named, _C.OptimizedFunction(function, settings))
+
+
+def _wrap_class(target: type, settings: CaptureConfig) -> type:
+    """A class whose instances' calls are captured: of modules what `module(...)` runs, hooks and all, of others `__call__`."""
+    name = "_call_impl" if issubclass(target, torch.nn.Module) else "__call__"
+    call = getattr(target, name, None)
+    if not isinstance(call, types.FunctionType) and not isinstance(call, _C.OptimizedFunction):
+        raise InvalidOptimizeTarget(f"class {target.__qualname__} has no __call__ to optimize: wrap its methods")
+    setattr(target, name, wrap(call, settings))
+    return target
 
 
 def _named_after(function: Callable[..., Any], optimized: _C.OptimizedFunction) -> _C.OptimizedFunction:
@@ -432,5 +510,4 @@ def _accepts(target: Any, count: int) -> bool:
     return True
 
 
-def _unchanged(model: Target) -> Target:
-    return model
+_torch_reset.follow(reset)

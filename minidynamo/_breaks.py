@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from minidynamo import _C, _logging
-from minidynamo.exceptions import Unsupported
+from minidynamo.exceptions import RecompileError, Unsupported
 
 if TYPE_CHECKING:
     from minidynamo._C import BreakRecord
@@ -197,6 +197,29 @@ def say_limit(values: "BreakRecord", refusals: list[tuple[str, str]]) -> None:
         f"  See {reason_for(record.reason).docs}",
     ]
     _logging.warn("\n".join(lines))
+
+
+_WHY_NO_RECOMPILE = {
+    "stance": ("torch.compiler.set_stance('fail_on_recompile') forbids it", "make all kinds of calls once before the stance is set"),
+    "setting": ("minidynamo.config.error_on_recompile forbids it", "make all calls with inputs of one kind"),
+    "limit": ("minidynamo.config.fail_on_recompile_limit forbids to run it uncaptured", "raise minidynamo.config.recompile_limit"),
+}
+
+
+def recompile_error(values: "BreakRecord", refusals: list[tuple[str, str]], cause: str) -> RecompileError:
+    """The error where a frame would have to be captured again, and must not. Called by the native pipeline, which raises it.
+
+    Args:
+        refusals: as for `say_limit`.
+        cause: who forbids it, a key of `_WHY_NO_RECOMPILE`.
+    """
+    record = record_of(values)
+    why, hint = _WHY_NO_RECOMPILE[cause]
+    again = "no entry fits this call" if refusals else "it has not been captured yet"
+    lines = [f"{record.frame} ({record.filename}:{record.line}) would be captured: {again}, and {why}."]
+    lines += [f"  failed guard: {message}" for message in dict.fromkeys(message for _, message in refusals)]
+    advice = dict.fromkeys(_ADVICE[kind] for kind, _ in refusals if kind in _ADVICE)
+    return RecompileError("\n".join([*lines, *(f"  * {text}" for text in advice), f"  * {hint}"]))
 
 
 def say_uncaptured(values: "BreakRecord", entries: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, _graph_source, _logging, backends, config
+from minidynamo import _C, _graph_source, _logging, _torch_reset, backends, config
 from minidynamo.exceptions import BackendCompilerFailed
 
 Compiler = Callable[..., Any]
@@ -104,6 +104,30 @@ class CaptureConfig:
         return config.recompile_limit if self._recompile_limit is None else self._recompile_limit
 
     @property
+    def error_on_recompile(self) -> bool:
+        return config.error_on_recompile
+
+    @property
+    def stop_where_slower(self) -> bool:
+        return config.stop_where_slower and not config.force_break_at
+
+    @property
+    def fail_on_recompile_limit(self) -> bool:
+        return config.fail_on_recompile_limit
+
+    def with_backend(self, backend: "str | Compiler") -> "CaptureConfig":
+        """The same settings with another backend, whose modes and options these are not."""
+        if self._backend is backend or self._backend == backend:
+            return self
+        return capture_config(
+            backend,
+            fullgraph=self.fullgraph,
+            dynamic=self.dynamic,
+            name=self.name,
+            recompile_limit=self._recompile_limit,
+        )
+
+    @property
     def trace_limits(self) -> tuple[int, int, int]:
         """Bytecode instructions, graph nodes and call depth after which a trace is given up."""
         return config.trace_instruction_limit, config.trace_node_limit, config.trace_depth_limit
@@ -140,6 +164,7 @@ class CaptureConfig:
             BackendCompilerFailed: the backend raised, or returned something that cannot be called.
         """
         _graph_source.forget_with(graph_module)
+        _torch_reset.join()
         if _logging.enabled("graph"):
             _logging.emit("graph", f"{name} for backend {self.backend_name}\n{_graph_source.graph_text(graph_module)}")
         try:

@@ -5,6 +5,7 @@ taken away later changes nothing about entries that are cached: `reset()` forget
 """
 
 import functools
+import inspect
 import os
 import types
 from collections.abc import Callable, Sequence
@@ -76,8 +77,112 @@ def assume_constant_result(fn: Function) -> Function:
     return fn
 
 
+@overload
+def disallow_in_graph(fn: Function) -> Function: ...
+
+
+@overload
+def disallow_in_graph(fn: Sequence[Function]) -> list[Function]: ...
+
+
+def disallow_in_graph(fn: Any) -> Any:
+    """Makes every call of a function a graph break, whatever is known of it: it runs in Python, between two graphs.
+
+    Args:
+        fn: a function or builtin function (`torch.sub`); a list or tuple of these. Works as a decorator.
+
+    Returns:
+        What was given; a list for a list or tuple.
+
+    Undo it with `remove_rule`.
+
+    Example:
+        >>> _ = minidynamo.disallow_in_graph(torch.sub)
+        >>> minidynamo.explain(lambda x: torch.sub(x.sin(), 1).cos())(torch.ones(1)).graph_count
+        2
+        >>> minidynamo.remove_rule(torch.sub)
+        True
+    """
+    if isinstance(fn, (list, tuple)):
+        return [disallow_in_graph(one) for one in fn]
+    _C.disallow_in_graph(_checked(fn, "disallow_in_graph"))
+    return fn
+
+
+def substitute_in_graph(
+    original_fn: Callable[..., Any], *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Callable[[Function], Function]:
+    """Has a Python function traced wherever another one, of which nothing is known, is called: `torch.compiler.substitute_in_graph`.
+
+    Args:
+        original_fn: a function, most often one written in C. Outside of captures it stays what it is.
+        can_constant_fold_through: taken, and without effect: what the trace knows it computes anyway.
+        skip_signature_check: take a function with other parameters.
+
+    Returns:
+        A decorator for the function to be traced. It gives a function that calls the original.
+
+    Undo it with `remove_rule(original_fn)`.
+
+    Raises:
+        TypeError: not a function, or one with other parameters.
+
+    Example:
+        >>> import operator
+        >>> @substitute_in_graph(operator.indexOf)
+        ... def indexOf(a, b, /):
+        ...     for i, item in enumerate(a):
+        ...         if item is b or item == b:
+        ...             return i
+        ...     raise ValueError("sequence.index(x): x not in sequence")
+        >>> minidynamo.remove_rule(operator.indexOf)
+        True
+    """
+    _checked(original_fn, "substitute_in_graph")
+    if isinstance(original_fn, type):
+        raise TypeError(f"substitute_in_graph needs a function, got the class {original_fn!r}")
+
+    def register(traceable_fn: Function) -> Function:
+        if not isinstance(traceable_fn, types.FunctionType):
+            raise TypeError(f"substitute_in_graph needs a Python function to trace, got {traceable_fn!r}")
+        if not skip_signature_check and not _take_the_same(original_fn, traceable_fn):
+            raise TypeError(
+                f"{_name_of(traceable_fn)} takes other arguments than {_name_of(original_fn)}: "
+                f"{inspect.signature(traceable_fn)} and {inspect.signature(original_fn)}; skip_signature_check=True takes it all the same"
+            )
+
+        @functools.wraps(traceable_fn)
+        def original(*args: Any, **kwargs: Any) -> Any:
+            return original_fn(*args, **kwargs)
+
+        _C.substitute_in_graph(original_fn, traceable_fn)
+        return original  # type: ignore[return-value]
+
+    return register
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__qualname__", function))
+
+
+def _take_the_same(first: Callable[..., Any], second: Callable[..., Any]) -> bool:
+    """Whether two functions can be called in the same ways; one whose signature cannot be had takes anything."""
+
+    def form(function: Callable[..., Any]) -> list[tuple[Any, ...]]:
+        kinds = inspect.Parameter
+        return [
+            (p.kind, None if p.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) else p.name, p.default)
+            for p in inspect.signature(function).parameters.values()
+        ]
+
+    try:
+        return form(first) == form(second)
+    except ValueError:
+        return True
+
+
 def remove_rule(fn: Callable[..., Any]) -> bool:
-    """Takes back what `allow_in_graph`, `assume_constant_result` or `disable(recursive=False)` said of a function.
+    """Takes back what `allow_in_graph`, `disallow_in_graph`, `disable(recursive=False)` and the like said of a function.
 
     The wrapper that `disable(fn)` gives is undone by calling `fn` itself, its `__wrapped__`.
 

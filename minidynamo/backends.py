@@ -100,14 +100,28 @@ def register_backend(name: Any = None, compiler: Any = None) -> Any:
     return compiler
 
 
-def list_backends() -> list[str]:
+def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
     """The names of all backends: those of the package, those registered, and those that installed packages announce.
+
+    Args:
+        exclude_tags: None adds all that torch has registered for torch.compile, those for debugging among them; others, those
+            without such a tag. By default they are left out, since asking imports torch._dynamo; they are found by name all the same.
 
     Example:
         >>> {"aot_eager", "eager", "inductor", "python", "ts"} <= set(list_backends())
         True
     """
-    return sorted({*_registered, *(point.name for point in _entry_points())})
+    names = {*_registered, *(point.name for point in _entry_points())}
+    if exclude_tags != ("debug", "experimental"):
+        names |= {*_registry_of_torch().list_backends(exclude_tags or ())}
+    return sorted(names)
+
+
+def _registry_of_torch() -> Any:
+    """Where torch keeps the backends of torch.compile. Imports torch._dynamo."""
+    import torch._dynamo.backends.registry as registry
+
+    return registry
 
 
 def resolve(
@@ -241,6 +255,9 @@ def _find(name: str) -> Callable[..., Any]:
             except Exception as error:
                 raise BackendCompilerFailed(name, error) from error
             return cast(Callable[..., Any], register_backend(name, loaded))
+    registry = _registry_of_torch()
+    if name in registry.list_backends(()):
+        return cast(Callable[..., Any], registry.lookup_backend(name))
     raise InvalidBackend(name, list_backends())
 
 

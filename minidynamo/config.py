@@ -29,10 +29,21 @@ suppress_errors: bool = False
 """Run a frame eagerly when the backend fails on its graph, instead of raising BackendCompilerFailed."""
 
 disabled: bool = False
-"""`optimize` and `compile` hand back what they were given, and nothing is captured."""
+"""`optimize` and `compile` hand back what they were given, and nothing is captured. torch's environment variables
+TORCH_COMPILE_DISABLE=1 and TORCHDYNAMO_DISABLE=1 set it at import."""
 
 recompile_limit: int = 8
 """How many entries a code object may have under one configuration before its frames run as they are."""
+
+stop_where_slower: bool = True
+"""Where calls of a function with graph breaks, or that no entry fits, take longer captured than uncaptured, capture it no more. A few
+calls are timed in both ways; under `fullgraph` none."""
+
+error_on_recompile: bool = False
+"""Raise RecompileError where a function that has been captured would be captured again."""
+
+fail_on_recompile_limit: bool = False
+"""Raise RecompileError where the recompile limit is reached, instead of running the frame as it is."""
 
 trace_instruction_limit: int = 20_000_000
 """How many bytecode instructions one trace may evaluate before it is given up."""
@@ -163,6 +174,9 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "suppress_errors": _boolean,
     "disabled": _boolean,
     "recompile_limit": _positive,
+    "stop_where_slower": _boolean,
+    "error_on_recompile": _boolean,
+    "fail_on_recompile_limit": _boolean,
     "trace_instruction_limit": _positive,
     "trace_node_limit": _positive,
     "trace_depth_limit": _depth,
@@ -192,15 +206,54 @@ def _tell(names: Iterable[str]) -> None:
             _listeners[name]()
 
 
+TORCH_NAMES: dict[str, str] = {
+    "cache_size_limit": "recompile_limit",
+    "accumulated_cache_size_limit": "recompile_limit",
+    "accumulated_recompile_limit": "recompile_limit",
+    "disable": "disabled",
+    "fail_on_cache_limit_hit": "fail_on_recompile_limit",
+    "fail_on_recompile_limit_hit": "fail_on_recompile_limit",
+    "error_on_nested_fx_trace": "",
+    "skipfiles_inline_module_allowlist": "skip",
+    "verbose": "logs",
+    "log_level": "logs",
+    "output_code": "logs",
+    "print_graph_breaks": "logs",
+    "report_guard_failures": "logs",
+    "dynamic_shapes": "",
+    "automatic_dynamic_shapes": "",
+    "assume_static_by_default": "",
+    "specialize_int": "",
+    "capture_scalar_outputs": "",
+    "capture_dynamic_output_shape_ops": "",
+    "guard_nn_modules": "",
+    "inline_inbuilt_nn_modules": "",
+    "allow_rnn": "",
+    "trace_numpy": "",
+    "optimize_ddp": "",
+}
+"""Settings of `torch._dynamo.config`, and what they are called here; "" where there is nothing to set."""
+
+
 def _checked(name: str, value: object) -> Any:
     check = _CHECKS.get(name)
     if check is None:
-        guess = _environment.nearest(name, _CHECKS)
-        raise AttributeError(f"minidynamo.config has no setting {name!r}{guess}; settings are {', '.join(_CHECKS)}")
+        raise AttributeError(f"minidynamo.config has no setting {name!r}{_about(name)}; settings are {', '.join(_CHECKS)}")
     try:
         return check(value)
     except (TypeError, ValueError) as error:
         raise type(error)(f"minidynamo.config.{name} {error}, got {value!r}") from None
+
+
+def _about(name: str) -> str:
+    if name not in TORCH_NAMES:
+        return _environment.nearest(name, _CHECKS)
+    ours = TORCH_NAMES[name]
+    return f": torch's setting of that name is called {ours} here" if ours else ", which is one of torch's that needs no setting here"
+
+
+def _missing(name: str) -> Any:
+    raise AttributeError(f"minidynamo.config has no setting {name!r}{_about(name)}; settings are {', '.join(_CHECKS)}")
 
 
 def to_dict() -> dict[str, Any]:
@@ -238,12 +291,14 @@ class _Settings(types.ModuleType):
         raise AttributeError(f"minidynamo.config.{name} cannot be deleted")
 
 
+globals()["__getattr__"] = _missing  # not as a function of that name, by which type checkers would take any name for a setting
 sys.modules[__name__].__class__ = _Settings
 
 DEFAULTS: dict[str, Any] = to_dict()
 """What the settings are without environment variables."""
 
 _environment.warn_of_unknown()
+disabled = any(os.environ.get(name, "") == "1" for name in ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"))
 logs = _environment.read_list("MINIDYNAMO_LOGS", _log_topics)
 skip = _environment.read_list("MINIDYNAMO_SKIP", _skip_list)
 stress_breaks = _environment.read("MINIDYNAMO_STRESS_BREAKS", _count_in, 0)

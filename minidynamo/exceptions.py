@@ -7,6 +7,7 @@ __all__ = [
     "InvalidBackend",
     "InvalidOptimizeTarget",
     "MinidynamoError",
+    "RecompileError",
     "Unsupported",
 ]
 
@@ -70,6 +71,19 @@ class Unsupported(MinidynamoError):
         self.end_column = end_column
         self.function = function
         self.user_stack = user_stack
+
+
+class RecompileError(MinidynamoError):
+    """No entry fits a call, and the program wants no further capture: `config.error_on_recompile`, `config.fail_on_recompile_limit`
+    or `torch.compiler.set_stance("fail_on_recompile")`.
+
+    The text has the function, its place, and the guards that failed with the values seen.
+
+    Example:
+        >>> raise RecompileError("f is to be captured again")
+        Traceback (most recent call last):
+        minidynamo.exceptions.RecompileError: f is to be captured again
+    """
 
 
 class BackendCompilerFailed(MinidynamoError):

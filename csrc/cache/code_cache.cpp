@@ -173,6 +173,7 @@ void CacheRegistry::free_cache(void* data) noexcept {
 
 void CacheRegistry::reset() noexcept {
   statistics = {};
+  ++resets;
   // Emptied first, destroyed at the end: destruction may free code objects, and with them caches.
   for (CodeCache* cache : caches_) {
     for (std::shared_ptr<CacheEntry>& entry : cache->entries_) put_aside(std::move(entry));
@@ -180,6 +181,7 @@ void CacheRegistry::reset() noexcept {
     cache->skips_.clear();
     cache->last_miss_.clear();
     cache->told = {};
+    cache->doubt = 0;
     ++cache->changes_;
   }
   bury();

@@ -115,10 +115,14 @@ class CodeCache {
 
   // What was said of the code object since the last reset, so that it is said once.
   struct Told {
-    bool limit = false, uncaptured = false;
+    bool limit = false, uncaptured = false, stopped = false;
+    bool first_call = false;        // has been, under a stance that captures from the second one on
     const char* passing = nullptr;  // the last passing reason not to capture; of static life
   };
   Told told;
+
+  // Captured calls may not pay (cache/trial.h): another number for each reason to look at that, 0 for none.
+  uint64_t doubt = 0;
 
  private:
   friend class CacheRegistry;
@@ -154,6 +158,7 @@ class CacheRegistry {
 
   size_t recompile_limit = 8;  // entries per code object and configuration
   CacheStatistics statistics;
+  uint64_t resets = 0;  // how often
 
   // Drops all entries, marks and counters. Entries in use live until their check or call is over.
   void reset() noexcept;

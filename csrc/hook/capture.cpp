@@ -8,6 +8,8 @@
 #include "emit/resume.h"
 #include "hook/policy.h"
 #include "hook/report.h"
+#include "hook/stance.h"
+#include "hook/timed_call.h"
 #include "hook/trace_frame.h"
 #include "hook/turn.h"
 #include "hook/uncaptured_callable.h"
@@ -92,7 +94,7 @@ Ref compile(PyObject* config, PyObject* graph_module, PyObject* inputs, const st
 // Traces the frame. A trace that something has waited for too long makes way for it, and is made again, with more
 // patience: a timer that interrupts ever again must not keep the frame from being captured. Null: the frame has to run
 // as it was, or a Python error is set.
-std::unique_ptr<TracedFrame> trace(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why) {
+std::unique_ptr<TracedFrame> trace(PyCodeObject* code, const FrameView& view, TraceRequest request, FrameBreak& why) {
   for (;; request.patience *= 2) {
     std::unique_ptr<TracedFrame> traced = trace_frame(code, view, request, why);
     if (traced || why.reason != BreakReason::Interrupted || !deliver_interruptions()) return traced;
@@ -150,10 +152,14 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   if (std::optional<KeptOut> rule = kept_out(view.function)) return refuse(rule->reason, std::move(rule->detail));
 
   Stopwatch watch;
-  Break why;
+  FrameBreak why;
   std::unique_ptr<TracedFrame> traced = trace(code, view, {!fullgraph, force_break_at(code, config)}, why);
   statistics.evaluate += watch.lap();
   if (!traced && (PyErr_Occurred() || memory.failed())) return nullptr;
+  if (!traced && why.is_forbidden) {  // an error each time, as long as the program wants one
+    raise_unsupported(report_forbidden(code, config, why));
+    return nullptr;
+  }
   if (!traced) {
     const Uncaptured record = report_uncaptured(code, config, why);
     if (fullgraph) raise_unsupported(record);
@@ -319,6 +325,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
     const LookupResult missed = cache.miss(id);
     if (missed.outcome == LookupResult::Outcome::Uncaptured) {
       report_skipped(cache.code(), config, *missed.skip, view);
+      doubt_whether_it_pays(cache);
       return no_entry();
     }
     const Turn taken = [&] {
@@ -331,13 +338,21 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   // Where memory was refused, no guard is known to have failed, nor a setting to be what it seems.
   if (memory.failed()) return no_entry();
   if (leave_to_changing_number(cache, view, config)) return no_entry();
-  if (cache.entry_count(id)) report_recompile(cache.code(), config, cache, view);
+  if (cache.entry_count(id)) {
+    report_recompile(cache.code(), config, cache, view);
+    if (forbids_recompiles(config)) {
+      raise_recompile(cache, config, view, "setting");
+      return FrameAnswer::Raise;
+    }
+  }
   found.entry = capture(cache.code(), view, config);
+  if (!found.entry) doubt_whether_it_pays(cache);
   if (!found.entry) return no_entry();
   found.entry->config = id;
   found.slots = found.room.reserve(found.entry->guards.gathered());
   if (!found.entry->guards.check(view, found.slots)) return no_entry();
   try_to([&] { cache.add(found.entry); });  // or it is used this once
+  if (found.entry->is_broken) doubt_whether_it_pays(cache);
   return FrameAnswer::Entry;
 }
 
@@ -347,6 +362,25 @@ FrameAnswer leave_to_its_frame(CodeCache& cache, PyObject* config) {
   const InterruptionsHeld until_it_is_told;
   report_passing(cache.code(), config, Break{BreakReason::Finalizer, kWhy});
   return no_entry();
+}
+
+// What the stance says of a frame that no entry fits; nothing: capture it. A resume function belongs to a capture that
+// was allowed.
+std::optional<FrameAnswer> answer_of_stance(CodeCache& cache, const FrameView& view, PyObject* config,
+                                            FoundEntry& found, const MemoryWatch& memory) {
+  const Stance stance = current_stance();
+  const bool is_delayed = (stance == Stance::EagerThenCompile || stance == Stance::AotEagerThenCompile) &&
+                          !find_resume_function(cache.code()) && !std::exchange(cache.told.first_call, true);
+  if (stance == Stance::EagerOnRecompile || CachedOnly::is_on()) return no_entry();
+  if (stance == Stance::FailOnRecompile) {
+    raise_recompile(cache, config, view, "stance");
+    return FrameAnswer::Raise;
+  }
+  if (!is_delayed) return std::nullopt;
+  if (stance == Stance::EagerThenCompile) return no_entry();
+  const Ref for_first_call = config_with_aot_eager(config);
+  if (!for_first_call) return FrameAnswer::Raise;
+  return capture_in_turn(cache, view, for_first_call.get(), found, memory);
 }
 
 }  // namespace
@@ -362,12 +396,15 @@ FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* conf
   if (mode && cache->told.passing == mode) return FrameAnswer::Apart;
   // What runs as it is does so at once: all that follows takes longer than a small function.
   const ConfigId id = reinterpret_cast<ConfigId>(config);
-  if (!mode && cache->skipped(id) && !asks_for_fullgraph(config)) {
+  if (const SkipMark* mark = mode ? nullptr : cache->skipped(id);
+      mark && !asks_for_fullgraph(config) && !must_tell_of_limit(config, *mark)) {
     cache->miss(id);
     return FrameAnswer::Plain;
   }
   const InterruptionsHeld until_the_end;  // what follows runs Python code of ours, and clears its errors
   const Ref its_owner = Ref::borrow(reinterpret_cast<PyObject*>(code));
+  if (!mode && (current_stance() != Stance::Default || CachedOnly::is_on()))
+    if (const auto answer = answer_of_stance(*cache, view, config, found, memory)) return *answer;
   if (!mode) return capture_in_turn(*cache, view, config, found, memory);
   cache->told.passing = mode;
   report_passing(code, config, Break{BreakReason::ActiveMode, mode});

@@ -4,6 +4,7 @@
 #include "hook/hook_installed.h"
 #include "hook/policy.h"
 #include "hook/run_entry.h"
+#include "hook/stance.h"
 #include "library/user_rules.h"
 #include "model/function.h"
 #include "python/code_object.h"
@@ -53,6 +54,9 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
   if (!config && runtime().global_config) config = runtime().global_config.get();
   if (!config || throw_flag || thread_mode().disabled || must_run_plainly(thread) || torch_compiles_here(thread))
     return pass(thread, raw, throw_flag);
+  const Stance stance = current_stance();
+  if (stance == Stance::ForceEager || stance == Stance::Unknown) [[unlikely]]
+    return pass(thread, raw, throw_flag);
   const InterpreterFrame frame = look_at(raw);
   note_start(frame);
   if (frame.code->co_flags & kGeneratedCode) return pass(thread, raw, throw_flag);
@@ -68,7 +72,9 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
     ModeScope own_work({nullptr, mode.target, true});  // looking into it may run Python code
     const bool is_target = frame.code == mode.target;
     if (is_target || should_capture(frame, config)) {
-      result = run_captured(frame.code, FrameView{frame.function, frame.locals}, config, answer);
+      const Ref forced = stance == Stance::ForcedBackend ? config_with_forced_backend(config) : Ref();
+      result =
+          run_captured(frame.code, FrameView{frame.function, frame.locals}, forced ? forced.get() : config, answer);
     } else {
       clear_error();
     }

@@ -9,6 +9,8 @@
 #include "hook/hook_installed.h"
 #include "hook/module_call.h"
 #include "hook/run_entry.h"
+#include "hook/stance.h"
+#include "hook/timed_call.h"
 #include "library/rules.h"
 #include "model/function.h"
 #include "python/cached.h"
@@ -26,6 +28,7 @@ struct OptimizedFunction {
   PyObject* config;
   PyObject* dict;
   PyObject* weakrefs;
+  WrapperTrial* trial;  // owned; null: never doubted
 };
 
 OptimizedFunction* as_optimized(PyObject* object) noexcept { return reinterpret_cast<OptimizedFunction*>(object); }
@@ -41,21 +44,22 @@ PyObject* call_of_class(PyTypeObject* type) noexcept {
   return class_attribute(type, name);
 }
 
-PyObject* call_through_hook(OptimizedFunction* self, PyObject* function, PyObject* const* arguments, size_t flags,
+PyObject* call_through_hook(PyObject* config, PyObject* function, PyObject* const* arguments, size_t flags,
                             PyObject* keyword_names) {
   PyCodeObject* target = PyFunction_Check(function)
                              ? reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code)
                              : nullptr;
   HookInstalled hook;
-  ModeScope mode({self->config, target});
+  ModeScope mode({config, target});
   return PyObject_Vectorcall(function, arguments, flags, keyword_names);
 }
 
-PyObject* call_function(OptimizedFunction* self, PyObject* function, PyObject* const* arguments, size_t flags,
-                        PyObject* keyword_names) {
+// A call of the Python function that is captured; `cache` null: it has never been.
+PyObject* call_captured(CodeCache* cache, PyObject* config, PyObject* function, PyObject* const* arguments,
+                        size_t flags, PyObject* keyword_names) {
   const auto count = static_cast<size_t>(PyVectorcall_NARGS(flags));
   auto* code = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code);
-  if (is_bound_as_given(code, count, keyword_names)) {
+  if (cache && is_bound_as_given(code, count, keyword_names)) {
     constexpr size_t kMostLocals = 64;
     const auto locals_count = static_cast<size_t>(code->co_nlocalsplus);
     if (locals_count <= kMostLocals) {
@@ -63,15 +67,31 @@ PyObject* call_function(OptimizedFunction* self, PyObject* function, PyObject* c
       std::copy_n(arguments, count, locals);
       std::fill_n(locals + count, locals_count - count, nullptr);
       bool captured = false;
-      Ref result = run_cached(code, FrameView{function, locals}, self->config, captured);
+      Ref result = run_cached(cache, FrameView{function, locals}, config, captured);
       if (captured) return result.release();
     }
   }
-  return call_through_hook(self, function, arguments, flags, keyword_names);
+  return call_through_hook(config, function, arguments, flags, keyword_names);
 }
 
-PyObject* call_optimized(OptimizedFunction* self, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
+// `plain` is the same call as the program made it.
+template <class Plain>
+PyObject* call_function(OptimizedFunction* self, PyObject* config, PyObject* function, PyObject* const* arguments,
+                        size_t flags, PyObject* keyword_names, const Plain& plain) {
+  auto* code = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code);
+  CodeCache* cache = CodeCache::find(code);
+  if (cache && cache->doubt) [[unlikely]] {
+    if (!self->trial) self->trial = new WrapperTrial;
+    const auto captured = [&] { return call_captured(cache, config, function, arguments, flags, keyword_names); };
+    return call_on_trial(*self->trial, *cache, config, captured, plain);
+  }
+  return call_captured(cache, config, function, arguments, flags, keyword_names);
+}
+
+PyObject* call_optimized(OptimizedFunction* self, PyObject* config, PyObject* const* arguments, size_t flags,
+                         PyObject* keyword_names) {
   PyObject* function = self->wrapped;
+  const auto plain = [&] { return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names); };
   Ref bound_function, bound_self;
   if (!PyFunction_Check(function)) {
     const bool is_method = Py_IS_TYPE(function, &PyMethod_Type);
@@ -83,27 +103,44 @@ PyObject* call_optimized(OptimizedFunction* self, PyObject* const* arguments, si
       function = bound_function.get();
     }
   }
-  if (!bound_self && PyFunction_Check(function)) return call_function(self, function, arguments, flags, keyword_names);
+  if (!bound_self && PyFunction_Check(function))
+    return call_function(self, config, function, arguments, flags, keyword_names, plain);
   if (!bound_self || !PyFunction_Check(function))
-    return call_through_hook(self, self->wrapped, arguments, flags, keyword_names);
+    return call_through_hook(config, self->wrapped, arguments, flags, keyword_names);
   const size_t given = PyVectorcall_NARGS(flags) + (keyword_names ? PyTuple_GET_SIZE(keyword_names) : 0);
   std::vector<PyObject*> with_self(given + 1);
   with_self[0] = bound_self.get();
   std::copy_n(arguments, given, with_self.begin() + 1);
-  return call_function(self, function, with_self.data(), PyVectorcall_NARGS(flags) + 1, keyword_names);
+  return call_function(self, config, function, with_self.data(), PyVectorcall_NARGS(flags) + 1, keyword_names, plain);
+}
+
+PyObject* call_with_config(OptimizedFunction* self, PyObject* config, PyObject* const* arguments, size_t flags,
+                           PyObject* keyword_names) {
+  if (native_stack_left() >= kStackForCapture) [[likely]]
+    return call_optimized(self, config, arguments, flags, keyword_names);
+  PyObject* result = nullptr;
+  auto work = [&]() noexcept { result = entry<call_optimized>(self, config, arguments, flags, keyword_names); };
+  if (run_on_another_stack(work)) return result;
+  return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names);
+}
+
+// Under another stance than the default one. What no entry fits is dealt with where it is found out (find_entry).
+PyObject* call_under_stance(OptimizedFunction* self, Stance stance, PyObject* const* arguments, size_t flags,
+                            PyObject* keyword_names) {
+  if (stance == Stance::Unknown) return raise_unknown_stance(), nullptr;
+  if (stance == Stance::ForceEager) return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names);
+  Ref config = stance == Stance::ForcedBackend ? config_with_forced_backend(self->config) : Ref::borrow(self->config);
+  return config ? call_with_config(self, config.get(), arguments, flags, keyword_names) : nullptr;
 }
 
 PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, size_t flags, PyObject* keyword_names) {
   OptimizedFunction* self = as_optimized(object);
-  auto call_plainly = [&] { return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names); };
   PyThreadState* thread = PyThreadState_Get();
   if (Tracer::current() || thread_mode().disabled || must_run_plainly(thread) || torch_compiles_here(thread))
-    return call_plainly();
-  if (native_stack_left() >= kStackForCapture) [[likely]]
-    return call_optimized(self, arguments, flags, keyword_names);
-  PyObject* result = nullptr;
-  auto work = [&]() noexcept { result = entry<call_optimized>(self, arguments, flags, keyword_names); };
-  return run_on_another_stack(work) ? result : call_plainly();
+    return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names);
+  if (const Stance stance = current_stance(); stance != Stance::Default) [[unlikely]]
+    return call_under_stance(self, stance, arguments, flags, keyword_names);
+  return call_with_config(self, self->config, arguments, flags, keyword_names);
 }
 
 PyObject* optimized_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
@@ -150,6 +187,7 @@ int optimized_clear(PyObject* object) {
 void optimized_dealloc(PyObject* object) {
   PyObject_GC_UnTrack(object);
   if (as_optimized(object)->weakrefs) PyObject_ClearWeakRefs(object);
+  delete as_optimized(object)->trial;
   optimized_clear(object);
   Py_TYPE(object)->tp_free(object);
 }

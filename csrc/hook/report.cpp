@@ -128,6 +128,24 @@ Ref refusals(CodeCache& cache, ConfigId config, const FrameView& view) {
 }  // namespace
 
 bool asks_for_fullgraph(PyObject* config) { return flag(config, "fullgraph"); }
+bool stops_where_slower(PyObject* config) { return flag(config, "stop_where_slower"); }
+bool forbids_recompiles(PyObject* config) { return flag(config, "error_on_recompile"); }
+
+bool must_tell_of_limit(PyObject* config, const SkipMark& mark) {
+  return mark.reason == row_of(BreakReason::RecompileLimit).code && flag(config, "fail_on_recompile_limit");
+}
+
+void raise_recompile(CodeCache& cache, PyObject* config, const FrameView& view, const char* cause) {
+  const Ref its_owner = Ref::borrow(reinterpret_cast<PyObject*>(cache.code()));
+  ModeScope nothing_else(kCaptureNothing);
+  Uncaptured place = make_record(Uncaptured::Kind::Frame, cache.code(), cache.code());
+  place.line = cache.code()->co_firstlineno;
+  Ref failed = refusals(cache, reinterpret_cast<ConfigId>(config), view);
+  Ref make = import_object("minidynamo._breaks.recompile_error");
+  Ref facts = make && failed ? to_dict(place) : Ref();
+  Ref error = facts ? Ref::steal(PyObject_CallFunction(make.get(), "OOs", facts.get(), failed.get(), cause)) : Ref();
+  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(error.type()), error.get());
+}
 
 void raise_unsupported(const Uncaptured& why) {
   if (Ref error = in_words("unsupported", why)) PyErr_SetObject(reinterpret_cast<PyObject*>(error.type()), error.get());
@@ -154,6 +172,7 @@ void report_skipped(PyCodeObject* code, PyObject* config, SkipMark mark, const F
     log_record(config, limited);
     if (may_warn(config)) say("say_limit", limited, refusals(*cache, reinterpret_cast<ConfigId>(config), view));
   }
+  if (cache && must_tell_of_limit(config, mark)) return raise_recompile(*cache, config, view, "limit");
   if (!asks_for_fullgraph(config)) return;
   // The first report knows more than the mark.
   const std::deque<Uncaptured>& records = runtime().uncaptured;
@@ -168,8 +187,22 @@ void report_skipped(PyCodeObject* code, PyObject* config, SkipMark mark, const F
   raise_unsupported(made);
 }
 
+void report_stopped(PyCodeObject* code, PyObject* config, const Break& why) {
+  const Uncaptured made = record(code, why, Uncaptured::Kind::Frame);
+  log_record(config, made);
+  CodeCache* cache = CodeCache::find(code);
+  if (may_warn(config) && cache && !std::exchange(cache->told.stopped, true))
+    say("say_uncaptured", made, Ref::made(PyLong_FromLong(0)));
+}
+
 void report_passing(PyCodeObject* code, PyObject* config, const Break& why) {
   log_record(config, record(code, why, Uncaptured::Kind::Frame));
+}
+
+Uncaptured report_forbidden(PyCodeObject* code, PyObject* config, const Break& why) {
+  Uncaptured made = record(code, why, Uncaptured::Kind::Frame);
+  log_record(config, made);
+  return made;
 }
 
 Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why) {

@@ -7,11 +7,21 @@
 namespace minidynamo {
 
 bool asks_for_fullgraph(PyObject* config);
+bool stops_where_slower(PyObject* config);  // config.stop_where_slower
+bool forbids_recompiles(PyObject* config);  // config.error_on_recompile
+// Whether a mark is of the recompile limit, and the program wants an error there.
+bool must_tell_of_limit(PyObject* config, const SkipMark& mark);
+// Sets RecompileError: `cause` is "stance", "setting" (error_on_recompile) or "limit".
+void raise_recompile(CodeCache& cache, PyObject* config, const FrameView& view, const char* cause);
 
 // The frame is split at a place: recorded and logged, no more.
 void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why);
 // The frame runs as it was, now and at later calls that no entry fits.
 Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why);
+// Where a break is an error: recorded and logged, no more.
+Uncaptured report_forbidden(PyCodeObject* code, PyObject* config, const Break& why);
+// A wrapper of the function captures it no more, since that does not pay.
+void report_stopped(PyCodeObject* code, PyObject* config, const Break& why);
 // The frame runs as it was this time.
 void report_passing(PyCodeObject* code, PyObject* config, const Break& why);
 // A frame that an earlier report says to leave alone. Sets Unsupported under fullgraph. The first frame beyond the

@@ -283,10 +283,8 @@ Ref put_aside(const InterpreterFrame& frame) {
   return mark;
 }
 
-Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured) {
+Ref run_cached(CodeCache* cache, const FrameView& view, PyObject* config, bool& captured) {
   captured = false;
-  CodeCache* cache = CodeCache::find(code);
-  if (!cache) return nullptr;
   FoundEntry found;
   return find_cached(cache, view, config, found) ? run_entry(found, view.function, captured) : Ref();
 }

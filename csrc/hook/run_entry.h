@@ -13,7 +13,7 @@
 namespace minidynamo {
 
 // Looks for an entry that fits and runs it. `captured` false: none does, and nothing ran.
-Ref run_cached(PyCodeObject* code, const FrameView& view, PyObject* config, bool& captured);
+Ref run_cached(CodeCache* cache, const FrameView& view, PyObject* config, bool& captured);
 // The same, capturing the frame if no entry fits. The result is the frame's if the answer is Entry (it may be an error)
 // or Raise.
 Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, FrameAnswer& answer);

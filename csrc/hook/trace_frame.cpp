@@ -5,6 +5,7 @@
 #include "cache/code_cache.h"
 #include "hook/hook_installed.h"
 #include "hook/runtime.h"
+#include "library/break_errors.h"
 #include "library/rules.h"
 #include "model/upward.h"
 #include "python/collector.h"
@@ -124,7 +125,7 @@ struct Regrets {
 
 // Traces the frame within limits; where a trace is given up, up to the best place before that. Null: neither can be.
 std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObject* code, const FrameView& view,
-                                          TraceRequest request, Break& why, Regrets& regrets) {
+                                          TraceRequest request, FrameBreak& why, Regrets& regrets) {
   auto fresh = [&] {
     auto traced = std::make_unique<TracedFrame>();
     traced->tracer = std::make_unique<Tracer>(limits, traced->guards);
@@ -140,18 +141,23 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
   };
   auto first = fresh();
   first->tracer->may_break = request.may_break;
-  const bool is_whole = attempt(*first, code, view, request.force_break_at, nullptr);
-  if (!first->tracer->to_fill.empty() && !first->tracer->memory.failed()) {
-    regrets.to_fill = std::move(first->tracer->to_fill);
-    return nullptr;
+  {
+    const BreakErrorsOfTrace said;
+    const bool is_whole = attempt(*first, code, view, request.force_break_at, nullptr);
+    if (!first->tracer->to_fill.empty() && !first->tracer->memory.failed()) {
+      regrets.to_fill = std::move(first->tracer->to_fill);
+      return nullptr;
+    }
+    if (is_whole) return assumed_wrongly(*first) ? nullptr : std::move(first);
+    why.is_forbidden = breaks_are_errors();
   }
-  if (is_whole) return assumed_wrongly(*first) ? nullptr : std::move(first);
-  why = first->tracer->why();
+  static_cast<Break&>(why) = first->tracer->why();
   note_classes(*first);
   first.reset();
-  if (!request.may_break || !is_about_a_place(why.reason)) return nullptr;
+  if (!request.may_break || why.is_forbidden || !is_about_a_place(why.reason)) return nullptr;
   for (const StopPoint& stop : why.stops) {
     auto next = fresh();
+    const BreakErrorsOfTrace said;
     // Where cutting is the point, and what was deleted is gone, the resume function may begin with the instruction; not
     // with a call around it, which would lead there again.
     const bool is_the_place = why.is_innermost && &stop == &why.stops.front();
@@ -161,7 +167,7 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     if (note_classes(*next)) return nullptr;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
     if (next->tracer->given_up() && is_passing(next->tracer->why().reason)) {
-      why = next->tracer->why();
+      static_cast<Break&>(why) = next->tracer->why();
       return nullptr;
     }
     if (why.detail.find(cut.refusal) == std::string::npos) why.detail += "; it cannot be cut there: " + cut.refusal;
@@ -182,7 +188,8 @@ bool fill_caches(const std::vector<LaterCall>& calls) {
 
 }  // namespace
 
-std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why) {
+std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request,
+                                         FrameBreak& why) {
   TraceLimits limits = runtime().limits;
   limits.patience = request.patience;
   int fillings = 16;  // what is found in one cache may lead to the next

@@ -17,9 +17,15 @@ struct TraceRequest {
   std::chrono::milliseconds patience = TraceLimits{}.patience;
 };
 
+// Why a trace ended before its frame did.
+struct FrameBreak : Break {
+  bool is_forbidden = false;  // the program wants an error there (error_on_graph_break)
+};
+
 // Null: the frame has to run as it was. `why` says why the trace ended before the frame did; it is set for traces that
 // are cut short too (then `exit.plan.end` is there). A trace that meets something that cannot be captured is thrown
 // away and made again, to end before that.
-std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request, Break& why);
+std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request,
+                                         FrameBreak& why);
 
 }  // namespace minidynamo

@@ -69,12 +69,24 @@ Ref call_typing_cache(Tracer& tracer, PyObject* callable, const Arguments& argum
   return cached;
 }
 
-// What the filled stand-ins hold at a time.
+size_t size_of(PyObject* container) noexcept {
+  if (PyDict_Check(container)) return static_cast<size_t>(PyDict_GET_SIZE(container));
+  if (PyAnySet_Check(container)) return static_cast<size_t>(PySet_GET_SIZE(container));
+  return PyList_Check(container) ? static_cast<size_t>(PyList_GET_SIZE(container)) : 0;
+}
+
+// What the filled stand-ins hold at a time. Of many elements no copy is made, at each call: then whatever looks into a
+// container counts as a change.
 class ContainerStates {
  public:
   explicit ContainerStates(World& world) : world_(world), uses_(world.stand_in_uses()) {
+    constexpr size_t kMostElements = 1000;
+    size_t count = 0;
     for (const StandIn& stand_in : world.stand_ins())
-      if (stand_in.filled && differs_from_snapshot(stand_in))
+      if (stand_in.filled) count += 1 + size_of(stand_in.object.get());
+    is_copied_ = count <= kMostElements;
+    for (const StandIn& stand_in : world.stand_ins())
+      if (is_copied_ && stand_in.filled && differs_from_snapshot(stand_in))
         changed_.emplace(&stand_in, elements_of(stand_in.object.get()));
   }
 
@@ -85,6 +97,7 @@ class ContainerStates {
 
   bool have_changed() const {
     if (!were_used()) return false;
+    if (!is_copied_) return true;
     return std::any_of(world_.stand_ins().begin(), world_.stand_ins().end(), [&](const StandIn& stand_in) {
       const auto earlier = changed_.find(&stand_in);
       if (earlier == changed_.end()) return stand_in.filled && differs_from_snapshot(stand_in);
@@ -97,6 +110,7 @@ class ContainerStates {
  private:
   World& world_;
   const size_t uses_;
+  bool is_copied_;
   std::unordered_map<const StandIn*, std::vector<Ref>> changed_;
 };
 

@@ -11,6 +11,7 @@
 #include "library/abc.h"
 #include "library/announcements.h"
 #include "library/autograd_function.h"
+#include "library/break_errors.h"
 #include "library/build_class.h"
 #include "library/builtins.h"
 #include "library/checkpoint.h"
@@ -21,6 +22,7 @@
 #include "library/functools.h"
 #include "library/namespaces.h"
 #include "library/native_objects.h"
+#include "library/neighbours.h"
 #include "library/operator.h"
 #include "library/pickling.h"
 #include "library/standard_library.h"
@@ -201,7 +203,8 @@ const Rule* rule_for_type(PyTypeObject* type) {
   if (type == &_PyWeakref_RefType) return &reference;
   if (type == scanner || type == encoder) return &pure;
   if (type == attribute_getter_type) return &attribute_getter;
-  if (wrapper_types().count(type)) return &inline_wrapped;
+  if (wrapper_types().count(type)) return type == lru_cache_type() ? &inline_wrapped : rule_of_wrapper();
+  if (const Rule* script = rule_of_script(type)) return script;
   return nullptr;
 }
 
@@ -215,6 +218,7 @@ void load_rules() {
 const Rule* find_rule(PyObject* callable) {
   static RuleTable* const table = new RuleTable;  // holds references: not destroyed after the interpreter
   const Rule* rule = table->find(callable);
+  if (rule && rule->kind == Rule::Kind::Refuse && rule->reason == BreakReason::ExplicitBreak) return rule;
   if (const Rule* user_rule = find_user_rule(callable)) return user_rule;
   if (rule) return rule;
   return rule_for_type(Py_TYPE(callable));

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "library/neighbours.h"
+#include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/native_call.h"
 #include "model/rule.h"
@@ -18,6 +20,7 @@
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "world/enter.h"
+#include "world/known_types.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -48,11 +51,14 @@ std::string qualified_name(PyObject* function) {
 struct RuleOfCallable {
   UserRule rule;
   Ref keeper;  // a weak reference to the callable, or the callable
+  Ref substitute = nullptr;
 };
 
 struct CallableRules {
   std::unordered_map<const void*, RuleOfCallable> rules;
-  Ref allowed_by_torch;  // the ids that torch.compiler.allow_in_graph collects: a set or a dict; null until it is used
+  // What functions of torch.compiler and torch._dynamo collect; null until torch._dynamo is there. Ids of functions, as
+  // a set or a dict; a dict from functions to wrappers with the substitute as an attribute.
+  Ref allowed_by_torch, disallowed_by_torch, substituted_by_torch;
 };
 
 CallableRules& callable_rules() {
@@ -109,14 +115,55 @@ Ref call_assumed_constant(Tracer& tracer, PyObject* callable, const Arguments& a
   return enter(tracer, tracer.guards.kept(result.get(), qualified_name(callable) + "()"));
 }
 
+// What torch.compiler.substitute_in_graph says of a function (borrowed), unless torch says so itself: its own functions
+// are known here in other ways.
+PyObject* substitute_by_torch(PyObject* callable) {
+  PyObject* known = callable_rules().substituted_by_torch.get();
+  if (!known || !PyDict_Check(known) || !(PyCFunction_Check(callable) || PyFunction_Check(callable))) return nullptr;
+  PyObject* wrapper = PyDict_GetItemWithError(known, callable);
+  static PyObject* const polyfill = interned("__torch_dynamo_polyfill__");
+  PyObject* found = wrapper && PyFunction_Check(wrapper) ? mark_of(wrapper, polyfill) : nullptr;
+  clear_error();
+  if (!found || !PyFunction_Check(found)) return nullptr;
+  PyObject* module = named_item(PyFunction_GET_GLOBALS(found), "__name__");
+  const char* name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
+  return name && std::string_view(name).starts_with("torch.") ? nullptr : found;
+}
+
+Ref call_disallowed(Tracer& tracer, PyObject* callable, const Arguments&) {
+  return tracer.give_up(BreakReason::DisabledFunction,
+                        qualified_name(callable) + " is kept out with disallow_in_graph");
+}
+
+Ref call_substitute(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  const auto& rules = callable_rules().rules;
+  const auto found = rules.find(definition_of(callable));
+  Ref substitute = found != rules.end() && found->second.substitute ? found->second.substitute
+                                                                    : Ref::borrow(substitute_by_torch(callable));
+  if (!substitute) return tracer.give_up(BreakReason::Internal, "what is to stand for a function is gone");
+  Ref known = enter(tracer, tracer.guards.kept(substitute.get(), qualified_name(substitute.get())));
+  return known ? call(tracer, known.get(), arguments) : Ref();
+}
+
 const Rule* rule_of(UserRule rule) noexcept {
   static const Rule allowed{Rule::Kind::Special, call_in_graph};
   static const Rule constant{Rule::Kind::Special, call_assumed_constant};
-  return rule == UserRule::AllowInGraph ? &allowed : &constant;
+  static const Rule disallowed{Rule::Kind::Special, call_disallowed};
+  static const Rule substituted{Rule::Kind::Special, call_substitute};
+  switch (rule) {
+    case UserRule::AllowInGraph:
+      return &allowed;
+    case UserRule::AssumeConstant:
+      return &constant;
+    case UserRule::Disallow:
+      return &disallowed;
+    case UserRule::Substitute:
+      return &substituted;
+  }
+  return nullptr;
 }
 
-bool is_allowed_by_torch(PyObject* callable) {
-  PyObject* ids = callable_rules().allowed_by_torch.get();
+bool has_id(PyObject* ids, PyObject* callable) {
   if (!ids || PyObject_Size(ids) <= 0) return false;
   Ref id = Ref::made(PyLong_FromVoidPtr(callable));
   const bool found = PySequence_Contains(ids, id.get()) == 1;
@@ -228,10 +275,10 @@ std::string disabled_detail(PyObject* function, const char* reason_mark) {
 
 }  // namespace
 
-void add_user_rule(PyObject* callable, UserRule rule) {
+void add_user_rule(PyObject* callable, UserRule rule, Ref substitute) {
   Ref keeper = PyCFunction_Check(callable) ? Ref() : weak_reference(callable);
   if (!keeper) keeper = Ref::borrow(callable);
-  callable_rules().rules[definition_of(callable)] = {rule, std::move(keeper)};
+  callable_rules().rules[definition_of(callable)] = {rule, std::move(keeper), std::move(substitute)};
 }
 
 bool remove_user_rule(PyObject* callable) noexcept { return callable_rules().rules.erase(definition_of(callable)) > 0; }
@@ -244,7 +291,11 @@ const Rule* find_user_rule(PyObject* callable) {
       return rule_of(found->second.rule);
   if (PyFunction_Check(callable) && mark_of(callable, constant_mark) == Py_True)
     return rule_of(UserRule::AssumeConstant);
-  return known.allowed_by_torch && is_allowed_by_torch(callable) ? rule_of(UserRule::AllowInGraph) : nullptr;
+  if (PyFunction_Check(callable) && torch_wrapper(callable) == TorchWrapper::Compiles) return rule_of_compiled();
+  if (!known.allowed_by_torch) return nullptr;  // torch._dynamo is not there
+  if (has_id(known.allowed_by_torch.get(), callable)) return rule_of(UserRule::AllowInGraph);
+  if (has_id(known.disallowed_by_torch.get(), callable)) return rule_of(UserRule::Disallow);
+  return substitute_by_torch(callable) ? rule_of(UserRule::Substitute) : nullptr;
 }
 
 void look_for_torch_marks() {
@@ -254,6 +305,11 @@ void look_for_torch_marks() {
     PyObject* ids = module ? named_item(PyModule_GetDict(module), "_allowed_callable_ids") : nullptr;
     // Asked for, the set is made; later additions go to the same one.
     if (ids) known.allowed_by_torch = Ref::steal(PyObject_CallNoArgs(ids));
+    ids = module ? named_item(PyModule_GetDict(module), "_disallowed_callable_ids") : nullptr;
+    if (ids) known.disallowed_by_torch = Ref::steal(PyObject_CallNoArgs(ids));
+    Ref handlers = ids ? import_object("torch._dynamo.variables.functions.PolyfilledFunctionVariable") : Ref();
+    if (handlers)
+      known.substituted_by_torch = Ref::steal(PyObject_CallMethod(handlers.get(), "_get_polyfill_handlers", nullptr));
   }
   if (!code_rules().torch_wrapper) {
     PyObject* module = named_item(PyImport_GetModuleDict(), "torch._compile");

@@ -1,4 +1,5 @@
-// What the user says about functions and files: allow_in_graph, assume_constant_result, disable, skip; and the marks
+// What the user says about functions and files: allow_in_graph, assume_constant_result, disallow_in_graph,
+// substitute_in_graph, disable, skip; and the marks
 // that torch.compiler's functions of the same names leave, read without importing torch._dynamo.
 //
 // Rules decide when a frame is captured; entries that exist stay. They survive reset_runtime().
@@ -14,11 +15,13 @@ namespace minidynamo {
 enum class UserRule : uint8_t {
   AllowInGraph,    // a call is one node of the graph, whatever the function is
   AssumeConstant,  // called for real at each trace; the result is a constant of the graph
+  Disallow,        // a call ends the graph
+  Substitute,      // another function is traced in its place
 };
 
 // Functions are told apart by identity. A rule goes with its function, where that can be weakly referenced; otherwise
 // it keeps it alive.
-void add_user_rule(PyObject* callable, UserRule rule);
+void add_user_rule(PyObject* callable, UserRule rule, Ref substitute = nullptr);
 // False if there was none.
 bool remove_user_rule(PyObject* callable) noexcept;
 

@@ -1,6 +1,8 @@
 // Calls of C code, as it is.
 #include "model/native_call.h"
 
+#include <string_view>
+
 #include "model/arguments.h"
 #include "model/native_callback.h"
 #include "python/out_of_memory.h"
@@ -8,8 +10,20 @@
 #include "world/native_code.h"
 
 namespace minidynamo {
+namespace {
+
+// pybind11 binds its functions to records of its own, by which CPython names them.
+bool is_bound_to_record(PyObject* callable) noexcept {
+  PyObject* self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
+  return self && (PyCapsule_CheckExact(self) ||
+                  std::string_view(Py_TYPE(self)->tp_name).find("pybind11") != std::string_view::npos);
+}
+
+}  // namespace
+
 std::string callable_name(PyObject* callable) {
-  for (const char* attribute : {"__qualname__", "__name__"}) {
+  const char* const full_name = is_bound_to_record(callable) ? "__name__" : "__qualname__";
+  for (const char* attribute : {full_name, "__name__"}) {
     Ref name = Ref::steal(PyObject_GetAttrString(callable, attribute));
     if (name && PyUnicode_Check(name.get())) {
       Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));

@@ -355,7 +355,7 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
   return result;
 }
 
-Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments, OwnTensors its_own) {
   flush_operator_reports();
   std::unordered_map<Ref, Ref> own_tensors;
   Ref result;
@@ -366,6 +366,10 @@ Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& argume
       result = Ref::borrow(tracer.fake_for_real(result.get()));
   }
   if (tracer.broken()) return nullptr;
+  if (its_own == OwnTensors::Refused && !own_tensors.empty()) {
+    clear_error();
+    return tracer.give_up(BreakReason::UnknownTensor, target_text(target) + " uses a tensor of its own");
+  }
   if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   if (!has_fake(result.get()) && !is_plain_result(result.get()))
     return tracer.give_up(BreakReason::UnsupportedResult,

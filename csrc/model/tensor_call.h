@@ -27,7 +27,9 @@ bool can_stand_in_graph(const Arguments& arguments);
 Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);
 // The same for a function of which nothing is known: tensors that it makes or finds itself are its own, and its node
 // stays, used or not.
-Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments);
+enum class OwnTensors : uint8_t { Taken, Refused };
+Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments,
+                       OwnTensors own_tensors = OwnTensors::Taken);
 Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands);
 // Changes thread-local torch state (grad mode, autocast): executed, restored when the trace ends, and recorded.
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "python/interruptions.h"
+#include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "world/code_origin.h"
 #include "world/upward.h"
@@ -65,12 +66,29 @@ std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& lim
   return stops;
 }
 
+// The program's own line: of the innermost frame that is neither the standard library's nor torch's.
+const Frame* place_of_user(const Frame* innermost) {
+  for (const Frame* frame = innermost; frame; frame = frame->caller)
+    if (code_origin(frame->code()->co_filename) == CodeOrigin::User) return frame;
+  return innermost;
+}
+
+std::string full_name(const Frame& frame) {
+  PyObject* module = named_item(frame.globals.get(), "__name__");
+  const char* prefix = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
+  const char* name = PyUnicode_AsUTF8(frame.code()->co_qualname);
+  clear_error();
+  return (prefix ? prefix + std::string(".") : "") + (name ? name : "?");
+}
+
 Break make_break(BreakReason why, std::string detail, const Frame* frame, const TraceLimits& limits) {
+  const Frame* place = place_of_user(frame);
+  if (place != frame) detail += ", in " + full_name(*frame);
   Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), {}};
   reason.stops = stops_from(frame, limits, reason.is_innermost);
-  if (frame) {
-    const Position& at = frame->current().position;
-    reason.code_object = frame->code_object;
+  if (place) {
+    const Position& at = place->current().position;
+    reason.code_object = place->code_object;
     reason.line = at.line;
     reason.column = at.column;
     reason.end_column = at.end_line == at.line ? at.end_column : -1;

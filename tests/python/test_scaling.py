@@ -1,7 +1,9 @@
 """Guards, and steps of residual code, grow as the program does: counted, not timed. Times are bench/scaling.py's."""
 
+import gc
 import logging
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +89,63 @@ def test_why_written_objects_that_met_are_captured_again(caplog: pytest.LogCaptu
     with minidynamo.config.patch(logs={"recompiles"}), caplog.at_level(logging.DEBUG, "minidynamo"):
         optimized(x, b, b, c)
     assert "the same object now" in caplog.text
+
+
+# Long work. CPU seconds of one and of two (four) times as much, the best of some runs each, so that another load of the machine does
+# not decide; a quadratic part would show as a factor of four (sixteen).
+
+
+def cpu_seconds(make: Any, n: int, runs: int = 3) -> float:
+    best = float("inf")
+    for _ in range(runs):
+        minidynamo.reset()
+        f, args = make(n)
+        captured = minidynamo.optimize("eager", fullgraph=True)(f)
+        gc.collect()
+        gc.disable()
+        try:
+            begin = time.process_time()
+            captured(*args)
+            best = min(best, time.process_time() - begin)
+        finally:
+            gc.enable()
+    return best
+
+
+def long_loop(n: int) -> Any:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(n):
+            x = x + 1
+        return x
+
+    return f, (torch.zeros(2),)
+
+
+def nested_calls(n: int) -> Any:
+    def f(x: torch.Tensor, left: int = n) -> torch.Tensor:
+        return f(x + 1, left - 1) if left else x
+
+    return f, (torch.zeros(2),)
+
+
+@pytest.mark.parametrize(
+    "make, few, many",
+    [
+        (long_loop, 2500, 10_000),
+        (scaling.KINDS["branches"], 750, 3000),
+        (nested_calls, 95, 380),
+        (scaling.KINDS["cached_calls"], 2000, 8000),
+    ],
+    ids=["operations", "branches", "nested calls", "cached calls"],
+)
+def test_long_work_takes_linear_time(make: Any, few: int, many: int) -> None:
+    with minidynamo.config.patch(mirror=False):
+        short, long = cpu_seconds(make, few), cpu_seconds(make, many)
+    assert long <= 10 * short + 0.05, (short, long)
+
+
+def test_long_work_is_right() -> None:
+    f, (x,) = long_loop(10_000)
+    assert torch.equal(minidynamo.optimize("eager", fullgraph=True)(f)(x), torch.full((2,), 10_000.0))
+    g, (x,) = nested_calls(380)
+    assert torch.equal(minidynamo.optimize("eager", fullgraph=True)(g)(x), torch.full((2,), 380.0))

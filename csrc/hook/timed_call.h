@@ -1,0 +1,27 @@
+// A call of an optimized function that is on trial (cache/trial.h): captured or not, timed or not.
+#pragma once
+#include <functional>
+
+#include "cache/code_cache.h"
+#include "cache/trial.h"
+#include "hook/runtime.h"
+
+namespace minidynamo {
+
+// The trial of one wrapper.
+struct WrapperTrial {
+  Trial trial;
+  uint64_t doubt = 0;    // of the code object, when it was last looked at
+  uint64_t resets = 0;   // of the registry, then
+  uint64_t entries = 0;  // that the last captured call ran
+  bool is_wanted = false;
+};
+
+// Captured calls of the code object may not pay: its wrappers are tried from now on.
+void doubt_whether_it_pays(CodeCache& cache) noexcept;
+
+// `captured` and `plain` make the call in the two ways.
+PyObject* call_on_trial(WrapperTrial& wrapper, CodeCache& cache, PyObject* config,
+                        const std::function<PyObject*()>& captured, const std::function<PyObject*()>& plain);
+
+}  // namespace minidynamo

@@ -1,0 +1,36 @@
+// error_on_graph_break: the parts of a program in which a graph break is an error, and those in it in which it is none.
+//
+// The program says so while it runs, so a trace reads what holds around it, follows what the traced code says in the
+// meantime, and leaves it to the residual code to say it for real.
+#pragma once
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+// At the place where this thread is, in a trace or not.
+bool breaks_are_errors() noexcept;
+
+// What a trace says of it ends with the scope.
+class BreakErrorsOfTrace {
+ public:
+  BreakErrorsOfTrace() noexcept;
+  ~BreakErrorsOfTrace();
+  BreakErrorsOfTrace(const BreakErrorsOfTrace&) = delete;
+
+ private:
+  signed char before_;
+};
+
+// For Python: error_on_graph_break() tells, set_error_on_graph_break(bool) says. Borrowed.
+PyObject* break_errors_getter();
+PyObject* break_errors_setter();
+
+namespace special {
+
+Ref tell_break_errors(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+Ref say_break_errors(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+
+}  // namespace special
+
+}  // namespace minidynamo

@@ -1,0 +1,66 @@
+#include "library/neighbours.h"
+
+#include "model/abstract.h"
+#include "model/tensor_call.h"
+#include "python/cached.h"
+#include "python/out_of_memory.h"
+#include "world/enter.h"
+#include "world/known_types.h"
+#include "world/pin.h"
+
+namespace minidynamo {
+namespace {
+
+// An object that never changes, and that holds what it wraps.
+Ref call_wrapped(Tracer& tracer, PyObject* wrapper, const Arguments& arguments) {
+  static PyObject* const name = interned("__wrapped__");
+  Ref wrapped = Ref::steal(PyObject_GetAttr(wrapper, name));
+  Source* source = wrapped ? source_or_pin(tracer, wrapper) : nullptr;
+  if (!source) return nullptr;
+  tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  Ref known = load_part(tracer, source, Access::Attribute, name, wrapped.get());
+  return known ? call(tracer, known.get(), arguments) : Ref();
+}
+
+// With the settings of the capture that is going on, not with those that torch.compile was given.
+Ref call_original(Tracer& tracer, PyObject* function, const Arguments& arguments) {
+  static PyObject* const name = interned("_torchdynamo_orig_callable");
+  Ref original = load_attribute(tracer, function, name);
+  return original ? call(tracer, original.get(), arguments) : Ref();
+}
+
+// TorchScript's interpreter calls operators, which tell shapes of fakes as of others. What the function holds itself no
+// graph would see.
+Ref call_script(Tracer& tracer, PyObject* function, const Arguments& arguments) {
+  Source* source = source_or_pin(tracer, function);
+  if (!source) return nullptr;
+  tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  return record_opaque_call(tracer, function, arguments, OwnTensors::Refused);
+}
+
+}  // namespace
+
+const Rule* rule_of_wrapper() noexcept {
+  static const Rule rule{Rule::Kind::Special, call_wrapped};
+  return &rule;
+}
+
+const Rule* rule_of_compiled() noexcept {
+  static const Rule rule{Rule::Kind::Special, call_original};
+  return &rule;
+}
+
+const Rule* rule_of_script(PyTypeObject* type) {
+  static const Rule function{Rule::Kind::Special, call_script};
+  static const Rule module{Rule::Kind::Refuse, nullptr, BreakReason::UnknownFunction,
+                           "a torch.jit module is called, which keeps its parameters to itself"};
+  static constinit ImportedType script_function{"torch.jit.ScriptFunction"};
+  static constinit ImportedType script_module{"torch.jit.ScriptModule"};
+  if (type == script_function) return &function;
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  PyTypeObject* const module_type = script_module;
+  clear_error();
+  return module_type && PyType_IsSubtype(type, module_type) ? &module : nullptr;
+}
+
+}  // namespace minidynamo
