@@ -381,12 +381,26 @@ Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_
   return record_call(tracer, NodeKind::CallFunction, function.get(), Arguments{values});
 }
 
+namespace {
+
+bool is_within_autocast() {
+  static constinit Imported increment{"torch.autocast_increment_nesting"};
+  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
+  const NativeScope native;
+  const Ref inside = Ref::steal(PyObject_CallNoArgs(increment)), now = Ref::steal(PyObject_CallNoArgs(decrement));
+  return !now || PyLong_AsLong(now.get()) > 0;
+}
+
+}  // namespace
+
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   if (has_fake(arguments)) return tracer.give_up(BreakReason::DataDependent, target_text(target) + " with a tensor");
   tracer.modes.note(target, arguments.positional().get());
-  // The casts that are kept by now may be the program's own.
+  // Within an autocast of the caller, the casts that are kept by now may be the program's own.
   static constinit Imported forget_casts{"torch.clear_autocast_cache"};
-  Ref result = target == forget_casts ? Ref::none() : execute(tracer, NodeKind::CallFunction, target, arguments);
+  Ref result = target == forget_casts && is_within_autocast()
+                   ? Ref::none()
+                   : execute(tracer, NodeKind::CallFunction, target, arguments);
   if (tracer.broken()) return nullptr;
   if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   if (tracer.transforms.active()) return result;  // what it does to operators shows in what is recorded of them

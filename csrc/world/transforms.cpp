@@ -87,6 +87,8 @@ Ref Transforms::with_constants(Tracer& tracer, PyObject* arguments) {
     if (!keywords || tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(make), operands.get(), keywords.get(),
                                            fake.get(), false, nullptr) == kNoNode)
       return nullptr;
+    tracer.kept_for_identity.push_back(Ref::borrow(real));  // C++ may go on with it
+    tracer.world.replace(real, fake);
     if (!changed) changed = Ref::made(PySequence_List(arguments));
     PyList_SetItem(changed.get(), i, fake.release());
   }
