@@ -1,6 +1,6 @@
 // functorch's Python code is traced as any other. Its C functions push and pop levels, wrap and unwrap: they are called
-// for real, on the tracing thread, with fakes in place of tensors. TensorTraceScope puts the thread's levels back if the
-// trace ends in the middle.
+// for real, on the tracing thread, with fakes in place of tensors. TensorTraceScope puts the thread's levels back if
+// the trace ends in the middle.
 #include "library/functorch.h"
 
 #include "model/abstract.h"
@@ -93,6 +93,17 @@ Ref no_compiled_autograd(Tracer& tracer, PyObject*, const Arguments&) {
   const Ref on = Ref::borrow(enabled);
   if (!on.is(Py_False)) return tracer.give_up(BreakReason::ActiveMode, "compiled autograd is switched on");
   return call(tracer, null_context, {});
+}
+
+// It asks for a module that torch imports when it is first asked for, once in a process.
+Ref gradients_of_transform(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  {
+    const NativeScope native;
+    const TensorTraceSuspended suspended;
+    const Ref module = Ref::steal(PyImport_ImportModule("torch._dynamo.compiled_autograd"));
+    if (!module) return nullptr;
+  }
+  return call_function(tracer, callable, arguments);
 }
 
 // What a transform may have changed is the trace's own; what it has not is guarded.

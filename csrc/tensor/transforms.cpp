@@ -1,7 +1,7 @@
 #include "tensor/transforms.h"
 
-#include <ATen/SavedTensorHooks.h>
 #include <ATen/LegacyVmapMode.h>
+#include <ATen/SavedTensorHooks.h>
 #include <c10/core/AutogradState.h>
 #include <torch/csrc/autograd/forward_grad.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
@@ -18,7 +18,7 @@ namespace minidynamo {
 namespace {
 
 constexpr c10::DispatchKeySet kWrappers{c10::DispatchKey::FuncTorchGradWrapper, c10::DispatchKey::FuncTorchBatched,
-                                            c10::DispatchKey::Batched};
+                                        c10::DispatchKey::Batched};
 
 thread_local int64_t entered_duals = 0;  // by this thread's trace
 
@@ -61,7 +61,8 @@ void left_dual_level() noexcept { --entered_duals; }
 void leave_transforms_above(const TransformState& state) noexcept {
   try {
     static constinit CachedObject pop{functorch_function, "pop_dynamic_layer_stack_and_undo_to_depth"};
-    if (has_levels() && !Ref::steal(PyObject_CallFunction(pop, "L", static_cast<long long>(state.levels)))) PyErr_Clear();
+    if (has_levels() && !Ref::steal(PyObject_CallFunction(pop, "L", static_cast<long long>(state.levels))))
+      clear_error();
     for (; entered_duals > state.dual_levels; --entered_duals)
       torch::autograd::ForwardADLevel::release_idx(static_cast<uint64_t>(entered_duals - 1));
     while (at::impl::VmapMode::current_vmap_level() > state.legacy_levels) at::impl::VmapMode::decrement_nesting();

@@ -1,6 +1,6 @@
-#include "model/transform_call.h"
-
+// How calls in a region of transforms are executed and recorded.
 #include "model/tensor_call.h"
+#include "model/transform_call.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"

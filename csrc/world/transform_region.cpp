@@ -1,9 +1,9 @@
-#include "world/transforms.h"
-
+// What a region of transforms does to the graph, where it begins and ends, and how reports call it.
 #include "python/out_of_memory.h"
 #include "world/code_origin.h"
 #include "world/known_types.h"
 #include "world/tracer.h"
+#include "world/transforms.h"
 
 namespace minidynamo {
 
@@ -106,7 +106,7 @@ std::string Transforms::text(const Frame* innermost) const {
     }
     library = frame;
   }
-  std::string name = "a transform";
+  std::string name = TransformState::now().dual_levels ? "a level of forward-mode AD" : "a transform";
   if (library) {
     const char* qualified = PyUnicode_AsUTF8(library->code()->co_qualname);
     if (!qualified) clear_error();
