@@ -187,6 +187,12 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
   if (broken()) return false;
   NodeId node = kNoNode;
   const bool had_memory = try_to([&] {
+    // One with a backward of its own comes here without a grad mode, from within that: the graph would lose its gradient.
+    const Ref owner = transforms.active() ? Ref::steal(PyObject_GetAttrString(target, "namespace")) : Ref();
+    if (owner && !operators_grad_mode_ && PyUnicode_CompareWithASCIIString(owner.get(), "aten") != 0) {
+      give_up(BreakReason::AutogradCall, "an operator that is not torch's own runs within a transform");
+      return;
+    }
     if (transforms.active() && !transforms.use_grad_mode(*this, operators_grad_mode_)) return;
     const Ref all = transforms.active() ? Transforms::with_constants(*this, args) : Ref::borrow(args);
     if (all)
