@@ -188,8 +188,13 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
   NodeId node = kNoNode;
   const bool had_memory = try_to([&] {
     // One with a backward of its own comes here without a grad mode, from within that: the graph would lose its gradient.
-    const Ref owner = transforms.active() ? Ref::steal(PyObject_GetAttrString(target, "namespace")) : Ref();
-    if (owner && !operators_grad_mode_ && PyUnicode_CompareWithASCIIString(owner.get(), "aten") != 0) {
+    Ref owner;
+    if (transforms.active() && !operators_grad_mode_) {
+      const NativeScope native;
+      owner = Ref::steal(PyObject_GetAttrString(target, "namespace"));
+      clear_error();
+    }
+    if (owner && PyUnicode_CompareWithASCIIString(owner.get(), "aten") != 0) {
       give_up(BreakReason::AutogradCall, "an operator that is not torch's own runs within a transform");
       return;
     }
