@@ -12,6 +12,7 @@
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
 #include "tensor/fake.h"
+#include "tensor/transforms.h"
 
 namespace minidynamo {
 namespace {
@@ -188,6 +189,15 @@ bool Graph::argument_of(PyObject* object, Argument& out) const {
     if (!items) return false;
     out.kind = Argument::Kind::List;
     return items_of(&PyTuple_GET_ITEM(items.get(), 0), PyTuple_GET_SIZE(items.get()), out);
+  }
+  if (is_fake(object)) {  // what autograd has saved comes back as another object
+    const auto twin = std::find_if(producers_.begin(), producers_.end(),
+                                   [&](const auto& entry) { return are_same_fake(entry.first, object); });
+    if (twin != producers_.end()) {
+      out.kind = Argument::Kind::Node;
+      out.node = twin->second;
+      return true;
+    }
   }
   if (is_tensor(object)) {
     PyErr_SetString(PyExc_TypeError, is_fake(object) ? "a fake tensor that this graph did not produce"

@@ -20,6 +20,7 @@
 #include "library/frame_objects.h"
 #include "library/frame_readers.h"
 #include "library/functools.h"
+#include "library/functorch.h"
 #include "library/namespaces.h"
 #include "library/native_objects.h"
 #include "library/neighbours.h"

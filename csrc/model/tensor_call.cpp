@@ -10,6 +10,7 @@
 #include "model/native_call.h"
 #include "model/tensor_attribute.h"
 #include "model/tensor_names.h"
+#include "model/transform_call.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
@@ -194,8 +195,10 @@ bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result) {
   if (!is_plain_tensor_class(Py_TYPE(result)))
     return tracer.give_up(BreakReason::UnsupportedTensor,
                           target_text(target) + " gives a " + Py_TYPE(result)->tp_name) != nullptr;
-  return !is_leaf_with_gradient(result) || tracer.world.source_of(result) ||
-         tracer.give_up(BreakReason::TensorAttributeWrite,
+  if (!is_leaf_with_gradient(result) || tracer.world.source_of(result)) return true;
+  // One for gradients that are taken within the trace.
+  if (tracer.may_assume()) return tracer.assume(Assumption::Kind::IsNoOrigin, result), true;
+  return tracer.give_up(BreakReason::TensorAttributeWrite,
                         target_text(target) + " makes a tensor that requires a gradient") != nullptr;
 }
 
@@ -333,7 +336,23 @@ bool can_stand_in_graph(const Arguments& arguments) {
   });
 }
 
+namespace {
+
+// In a region of transforms, where the operators are recorded that it runs.
+Ref call_below_transforms(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  Ref result = call_one_by_one(tracer, kind, target, arguments);
+  if (!result || minidynamo::has_fake(result.get())) {
+    const bool is_plain = !result || is_transform_wrapper(result.get());
+    return is_plain || can_be_carried(tracer, target, result.get()) ? result : Ref();
+  }
+  if (is_plain_result(result.get())) return plain_result(tracer, target, arguments, std::move(result));
+  return tracer.give_up(BreakReason::UnsupportedResult, target_text(target) + " returned a " + result.type()->tp_name);
+}
+
+}  // namespace
+
 Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  if (is_below_transforms(tracer, arguments)) return call_below_transforms(tracer, kind, target, arguments);
   flush_operator_reports();
   tracer.take_impure();
   take_value_reads();
@@ -386,14 +405,29 @@ Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_
   return record_call(tracer, NodeKind::CallFunction, function.get(), Arguments{values});
 }
 
+namespace {
+
+bool is_within_autocast() {
+  static constinit Imported increment{"torch.autocast_increment_nesting"};
+  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
+  const NativeScope native;
+  const Ref inside = Ref::steal(PyObject_CallNoArgs(increment)), now = Ref::steal(PyObject_CallNoArgs(decrement));
+  return !now || PyLong_AsLong(now.get()) > 0;
+}
+
+}  // namespace
+
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   if (has_fake(arguments)) return tracer.give_up(BreakReason::DataDependent, target_text(target) + " with a tensor");
   tracer.modes.note(target, arguments.positional().get());
-  // The casts that are kept by now may be the program's own.
+  // Within an autocast of the caller, the casts that are kept by now may be the program's own.
   static constinit Imported forget_casts{"torch.clear_autocast_cache"};
-  Ref result = target == forget_casts ? Ref::none() : execute(tracer, NodeKind::CallFunction, target, arguments);
+  Ref result = target == forget_casts && is_within_autocast()
+                   ? Ref::none()
+                   : execute(tracer, NodeKind::CallFunction, target, arguments);
   if (tracer.broken()) return nullptr;
   if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  if (tracer.transforms.active()) return result;  // what it does to operators shows in what is recorded of them
   if (!record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true)) return nullptr;
   tracer.graph.mark_last_as_mode();
   return result;
@@ -421,11 +455,14 @@ Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   static constinit Imported builtins_getattr{"builtins.getattr"};
   tracer.take_impure();
   Ref value;
-  {
+  const bool is_below = is_below_transforms(tracer, tensor);
+  if (is_below) {
+    value = load_one_by_one(tracer, tensor, name);
+  } else {
     NativeScope native;
     value = Ref::steal(PyObject_GetAttr(tensor, name));
   }
-  if (tracer.broken()) return nullptr;
+  if (tracer.broken() || (is_below && minidynamo::has_fake(value.get()))) return value;
   if (!value) {
     if (PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
     return tracer.give_up(BreakReason::OperatorRaised,

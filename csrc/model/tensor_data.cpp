@@ -8,6 +8,7 @@
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/tensor_call.h"
+#include "model/transform_call.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
@@ -35,7 +36,7 @@ Ref record_constant(Tracer& tracer, PyObject* target, const Arguments& arguments
       !record_node(tracer, NodeKind::CallFunction, target, arguments, fake.get(), false))
     return nullptr;
   if (PyCFunction_Check(target)) know_value(fake.get(), real.get());  // torch.FloatTensor(2, 3) holds anything
-  return fake;
+  return lift(tracer, std::move(fake));
 }
 
 // A list of lists of numbers and tensors of one element, which torch reads one by one. Here they stay in the graph.

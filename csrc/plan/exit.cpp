@@ -463,6 +463,16 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
       case Assumption::Kind::Unwritten:
         holds = holds && !tracer.written_storages.count(storage_of_fake(assumed.object.get()));
         break;
+      case Assumption::Kind::IsNoOrigin: {
+        auto is_origin_of = [&](PyObject* tensor) {
+          return is_fake(tensor) && comes_from(tensor, {assumed.object.get()});
+        };
+        holds = std::none_of(exit.outputs.begin(), exit.outputs.end(), [&](NodeId output) {
+          return is_origin_of(tracer.graph.nodes()[output].example.get());
+        });
+        holds = holds && std::ranges::none_of(tracer.world.fakes(), is_origin_of);
+        break;
+      }
     }
     if (!holds) return assumed.executed;
   }

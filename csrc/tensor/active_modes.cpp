@@ -7,6 +7,8 @@
 
 #include <string_view>
 
+#include "python/cached.h"
+#include "python/dict_version.h"
 #include "tensor/fake_tensor.h"
 
 namespace minidynamo {
@@ -35,10 +37,30 @@ bool has_function_mode() noexcept {
   return false;
 }
 
+// torch keeps the number in a module. Where the names of that module are as they were, so is the number.
+bool has_forward_level() noexcept {
+  static constinit PyObject* names = nullptr;
+  static uint64_t seen = 0;
+  if (names && dict_version(names) == seen) return false;
+  static constinit CachedObject module{[](const char* name) { return Ref::steal(PyImport_ImportModule(name)); },
+                                       "torch.autograd.forward_ad"};
+  static PyObject* const level_name = interned("_current_level");
+  bool has_level = false;
+  try_to([&] {
+    if (!module.get()) return clear_error();
+    names = PyModule_GetDict(module);
+    PyObject* level = PyDict_GetItemWithError(names, level_name);
+    has_level = level && PyLong_Check(level) && PyLong_AsLong(level) >= 0;
+    if (!has_level) seen = dict_version(names);
+  });
+  return has_level;
+}
+
 }  // namespace
 
 bool saves_tensors_as_usual() noexcept {
-  return at::SavedTensorDefaultHooks::get_tls_state().stack.empty() && !torch::autograd::AnomalyMode::is_enabled();
+  return at::SavedTensorDefaultHooks::get_tls_state().stack.empty() && !torch::autograd::AnomalyMode::is_enabled() &&
+         !has_forward_level();
 }
 
 const char* active_mode() noexcept {
@@ -49,6 +71,7 @@ const char* active_mode() noexcept {
   if (!kUsual.has_all(included)) return "something in the thread changes where operations go";
   if (has_function_mode()) return "a TorchFunctionMode is active";
   if (torch::autograd::AnomalyMode::is_enabled()) return "autograd's anomaly detection is active";
+  if (has_forward_level()) return "a level of forward-mode AD is active";
   if (!saves_tensors_as_usual()) return "hooks for the tensors that autograd saves are active";
   return nullptr;
 }

@@ -10,6 +10,7 @@
 namespace minidynamo {
 
 bool is_tensor(PyObject* object) noexcept;  // an instance of torch.Tensor or of a subclass
+// Or what a transform that the trace runs made around one.
 bool is_fake(PyObject* object) noexcept;
 
 // A fake in place of a real tensor that exists outside the trace: same metadata and Python class (nn.Parameter kept), a
@@ -40,6 +41,8 @@ class OperatorObserver {
   // before the next one begins (which may be in a recorded call) or by flush_operator_reports(). False with a Python
   // error set aborts what runs.
   virtual bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept = 0;
+  // Told just before that: the thread's grad mode when the operator ran.
+  virtual void operator_ran_in_grad_mode(bool) noexcept {}
   // True while a Python call is being executed on fakes that will become one node itself.
   virtual bool recording_call() const noexcept = 0;
   // Told of every operator: it writes to an argument, or draws random numbers (its node must not be removed if unused).
@@ -80,7 +83,7 @@ class TensorTraceSuspended {
   TensorTraceSuspended& operator=(const TensorTraceSuspended&) = delete;
 
  private:
-  bool was_included_;
+  uint64_t included_;  // keys of the thread: of the trace, and of transforms that it runs
   OperatorObserver* observer_;
 };
 

@@ -195,7 +195,11 @@ bool is_fake_data_error(PyObject* exception) noexcept {
   return answer;
 }
 
-bool is_fake(PyObject* object) noexcept { return is_tensor(object) && is_fake_tensor(THPVariable_Unpack(object)); }
+bool is_fake(PyObject* object) noexcept {
+  constexpr c10::DispatchKeySet kFakeOrWrapper{c10::DispatchKey::Fake, c10::DispatchKey::FuncTorchGradWrapper,
+                                               c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::Batched};
+  return is_tensor(object) && THPVariable_Unpack(object).key_set().has_any(kFakeOrWrapper);
+}
 
 Ref make_fake(PyObject* real) {
   if (!is_tensor(real)) {

@@ -76,6 +76,7 @@ class PendingReport {
            bool impure) {
     op_.emplace(op);
     impure_ = impure;
+    grad_mode_ = c10::GradMode::is_enabled();
     arguments_ = arguments.vec();
     results_.clear();
     for (const c10::IValue& result : results) {
@@ -118,6 +119,7 @@ class PendingReport {
       }
     }
     clear();
+    observer.operator_ran_in_grad_mode(grad_mode_);
     if (wanted) deliver(observer, op, arguments, results);
   }
 
@@ -130,7 +132,7 @@ class PendingReport {
   std::optional<c10::OperatorHandle> op_;
   std::vector<c10::IValue> arguments_;
   std::vector<Result> results_;
-  bool impure_ = false;
+  bool impure_ = false, grad_mode_ = true;
 };
 
 thread_local PendingReport pending;

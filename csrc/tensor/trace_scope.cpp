@@ -18,6 +18,7 @@
 #include "tensor/known_storages.h"
 #include "tensor/thread_modes.h"
 #include "tensor/trace_state.h"
+#include "tensor/transforms.h"
 
 namespace minidynamo {
 namespace {
@@ -53,6 +54,16 @@ void restore_default_dtype(c10::ScalarType dtype) {
 
 }  // namespace
 
+namespace {
+
+void set_included(c10::DispatchKeySet keys) noexcept {
+  c10::impl::LocalDispatchKeySet local = c10::impl::tls_local_dispatch_key_set();
+  local.included_ = keys;
+  c10::impl::_force_tls_local_dispatch_key_set(local);
+}
+
+}  // namespace
+
 OperatorObserver* current_observer() noexcept { return observer; }
 OperatorObserver* exchange_observer(OperatorObserver* next) noexcept { return std::exchange(observer, next); }
 
@@ -65,6 +76,7 @@ struct TensorTraceScope::Saved {
   Ref default_device;
   unsigned long thread_switches;
   KnownStorages known;
+  TransformState transforms;
 };
 
 TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
@@ -82,7 +94,8 @@ TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
                      .precisions = Float32Precisions::now(),
                      .default_device = Ref::borrow(devices ? named_item(devices.get(), kDefaultDevice) : nullptr),
                      .thread_switches = thread_switches(),
-                     .known = KnownStorages::of_thread().take()};
+                     .known = KnownStorages::of_thread().take(),
+                     .transforms = TransformState::now()};
   exchange_observer(&new_observer);
   // A profiler would look at the data of fakes, and count what the program never did.
   at::enableRecordFunction(false);
@@ -99,6 +112,7 @@ TensorTraceScope::~TensorTraceScope() {
   KnownStorages::of_thread() = std::move(saved->known);
   // Casts of fake weights are forgotten, but not with the program's own: inside of its autocast they go when that ends.
   if (!saved->modes.were_within_autocast()) at::autocast::clear_cache();
+  leave_transforms_above(saved->transforms);
   saved->modes.restore();
   if (thread_switches() == saved->thread_switches) {
     at::Context& context = at::globalContext();
@@ -122,13 +136,14 @@ TensorTraceScope::~TensorTraceScope() {
 }
 
 TensorTraceSuspended::TensorTraceSuspended()
-    : was_included_(c10::impl::tls_is_dispatch_key_included(c10::DispatchKey::Fake)),
-      observer_(exchange_observer(nullptr)) {
-  if (was_included_) c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, false);
+    : included_(c10::impl::tls_local_dispatch_key_set().included_.raw_repr()), observer_(exchange_observer(nullptr)) {
+  constexpr c10::DispatchKeySet kOfTrace{c10::DispatchKey::Fake, c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
+                                         c10::DispatchKey::FuncTorchDynamicLayerBackMode};
+  set_included(c10::DispatchKeySet(c10::DispatchKeySet::RAW, included_) - kOfTrace);
 }
 
 TensorTraceSuspended::~TensorTraceSuspended() {
-  if (was_included_) c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, true);
+  set_included(c10::DispatchKeySet(c10::DispatchKeySet::RAW, included_));
   exchange_observer(observer_);
 }
 

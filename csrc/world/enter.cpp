@@ -76,6 +76,7 @@ Ref enter_opaque(Tracer& tracer, Source* source) {
 
 Ref enter_tensor(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
+  if (is_transform_wrapper(raw)) return enter_opaque(tracer, source);  // of a transform that is over
   if (is_fake(raw)) return tracer.give_up(BreakReason::FakeInput, "an input is a fake tensor of another trace");
   Ref fake = is_plain_tensor_class(Py_TYPE(raw)) ? make_fake(raw) : Ref();
   if (!fake) {

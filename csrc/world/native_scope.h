@@ -6,6 +6,7 @@ namespace minidynamo {
 
 namespace detail {
 inline thread_local int native_depth = 0;
+inline thread_local int one_by_one_depth = 0;
 }
 
 // While one lives, frames and operators run natively: nothing is traced, operators are not recorded one by one.
@@ -18,16 +19,27 @@ class NativeScope {
 };
 inline bool is_native() noexcept { return detail::native_depth > 0; }
 
+// While one lives, what native code does is recorded operator by operator: no node will stand for the call.
+class OneByOneScope {
+ public:
+  OneByOneScope() noexcept { ++detail::one_by_one_depth; }
+  ~OneByOneScope() { --detail::one_by_one_depth; }
+  OneByOneScope(const OneByOneScope&) = delete;
+  OneByOneScope& operator=(const OneByOneScope&) = delete;
+};
+inline bool is_one_by_one() noexcept { return detail::one_by_one_depth > 0; }
+
 // While one lives, another trace runs on this thread, which has a scope of its own.
 class NativeScopeApart {
  public:
-  NativeScopeApart() noexcept : outer_(std::exchange(detail::native_depth, 0)) {}
-  ~NativeScopeApart() { detail::native_depth = outer_; }
+  NativeScopeApart() noexcept
+      : outer_(std::exchange(detail::native_depth, 0)), outer_one_by_one_(std::exchange(detail::one_by_one_depth, 0)) {}
+  ~NativeScopeApart() { detail::native_depth = outer_, detail::one_by_one_depth = outer_one_by_one_; }
   NativeScopeApart(const NativeScopeApart&) = delete;
   NativeScopeApart& operator=(const NativeScopeApart&) = delete;
 
  private:
-  int outer_;
+  int outer_, outer_one_by_one_;
 };
 
 }  // namespace minidynamo

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "python/error_text.h"
 #include "python/interruptions.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
@@ -52,14 +53,16 @@ bool can_end_in(const Frame& frame, const TraceLimits& limits) {
 }
 
 // The places to end a trace instead of giving it up in `innermost`.
-std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& limits, bool& is_innermost) {
+std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& limits, long inside_since,
+                                  bool& is_innermost) {
   std::vector<StopPoint> stops;
   const Frame* outermost = innermost;
   while (outermost && outermost->caller) outermost = outermost->caller;
   if (!outermost || !outermost->is_root) return stops;  // a generator that is closed after the frame has ended
   const Frame* blocked = nullptr;                       // the outermost frame that the trace cannot end in or below
   for (const Frame* frame = innermost; frame; frame = frame->caller)
-    if (!can_end_in(*frame, limits) || (frame->caller && !frame->called_directly)) blocked = frame;
+    if (!can_end_in(*frame, limits) || (frame->caller && !frame->called_directly) || frame->started_at > inside_since)
+      blocked = frame;
   is_innermost = !blocked;
   for (const Frame* frame = blocked ? blocked->caller : innermost; frame; frame = frame->caller)
     stops.push_back({frame->started_at, frame->code(), frame->instruction});
@@ -81,11 +84,13 @@ std::string full_name(const Frame& frame) {
   return (prefix ? prefix + std::string(".") : "") + (name ? name : "?");
 }
 
-Break make_break(BreakReason why, std::string detail, const Frame* frame, const TraceLimits& limits) {
+Break make_break(BreakReason why, std::string detail, const Frame* frame, const TraceLimits& limits,
+                 const Transforms& transforms) {
   const Frame* place = place_of_user(frame);
+  if (transforms.active()) detail += " (within " + transforms.text(frame) + ")";
   if (place != frame) detail += ", in " + full_name(*frame);
   Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), {}};
-  reason.stops = stops_from(frame, limits, reason.is_innermost);
+  reason.stops = stops_from(frame, limits, transforms.since(), reason.is_innermost);
   if (place) {
     const Position& at = place->current().position;
     reason.code_object = place->code_object;
@@ -146,7 +151,7 @@ void Tracer::note_raise(Frame& at) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   raised_at = at.started_at;
-  raised = make_break(BreakReason::Exception, "", &at, limits);
+  raised = make_break(BreakReason::Exception, "", &at, limits, transforms);
   PyErr_Restore(type, value, traceback);
 }
 
@@ -160,7 +165,7 @@ void Tracer::give_up_exception(std::string text) {
 std::nullptr_t Tracer::give_up(BreakReason why, std::string detail) {
   if (!broken()) {  // the first reason is the one that matters
     clear_error();
-    broken_ = make_break(why, std::move(detail), frame, limits);
+    broken_ = make_break(why, std::move(detail), frame, limits, transforms);
   }
   // Whatever C code lies between sees an error and returns; nothing looks at what it is.
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "minidynamo: the trace was given up");
@@ -200,9 +205,26 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
   if (broken()) return false;
   NodeId node = kNoNode;
   const bool had_memory = try_to([&] {
-    node = graph.add_call(NodeKind::CallFunction, Ref::borrow(target), args, kwargs, result, take_impure(),
-                          frame ? frame->call_site() : nullptr);
-    if (node == kNoNode) give_up(BreakReason::GraphArgument, "an operator's argument cannot stand in a graph");
+    // One with a backward of its own comes here without a grad mode, from within that: the graph would lose its gradient.
+    Ref owner;
+    if (transforms.active() && !operators_grad_mode_) {
+      const NativeScope native;
+      owner = Ref::steal(PyObject_GetAttrString(target, "namespace"));
+      clear_error();
+    }
+    if (owner && PyUnicode_CompareWithASCIIString(owner.get(), "aten") != 0) {
+      give_up(BreakReason::AutogradCall, "an operator that is not torch's own runs within a transform");
+      return;
+    }
+    if (transforms.active() && !transforms.use_grad_mode(*this, operators_grad_mode_)) return;
+    const Ref all = transforms.active() ? Transforms::with_constants(*this, args) : Ref::borrow(args);
+    if (all)
+      node = graph.add_call(NodeKind::CallFunction, Ref::borrow(target), all.get(), kwargs, result, take_impure(),
+                            frame ? frame->call_site() : nullptr);
+    if (node == kNoNode) {
+      const std::string why = take_error_text();
+      give_up(BreakReason::GraphArgument, "an operator's argument cannot stand in a graph: " + why);
+    }
   });
   if (!had_memory) run_out_of_memory();
   return had_memory && node != kNoNode;

@@ -24,6 +24,7 @@
 #include "world/made_classes.h"
 #include "world/native_scope.h"
 #include "world/torch_modes.h"
+#include "world/transforms.h"
 #include "world/world.h"
 
 namespace minidynamo {
@@ -69,6 +70,7 @@ struct Assumption {
     StaysInside,  // `object`, a fake, does not leave the trace
     Unwritten,    // the graph writes to nothing that shares its memory with `object`, a fake
     Private,      // nor does anything that shares its memory leave the trace
+    IsNoOrigin,   // nothing that leaves the trace has its history from `object`, a leaf that the trace made
   };
   Kind kind;
   long executed;
@@ -89,6 +91,7 @@ class Tracer final : public OperatorObserver {
   World world;
   EffectLog effects;
   TorchModes modes;
+  Transforms transforms;
   MadeClasses classes;
   Frame* frame = nullptr;  // innermost traced frame
   TraceLimits limits;
@@ -161,7 +164,8 @@ class Tracer final : public OperatorObserver {
 
   // OperatorObserver
   bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override;
-  bool recording_call() const noexcept override { return is_native(); }
+  bool recording_call() const noexcept override { return is_native() && !is_one_by_one(); }
+  void operator_ran_in_grad_mode(bool on) noexcept override { operators_grad_mode_ = on; }
   void operator_is_impure() noexcept override { impure_ = true; }
   void operator_writes(const void* storage) noexcept override { written_storages.insert(storage); }
   PyObject* fake_for_real(PyObject* real) noexcept override;
@@ -174,6 +178,7 @@ class Tracer final : public OperatorObserver {
   bool stopped_ = false;
   bool has_left_prologue_ = false;
   bool impure_ = false;
+  bool operators_grad_mode_ = true;
   std::chrono::steady_clock::time_point waited_for_since_{};  // zero: not yet
 };
 

@@ -4537,6 +4537,38 @@ complex slices  x[None, ..., 0:2], x[[0, 2]], x[torch.tensor([0, 1])], x[(slice(
 fstring nested  f"{f'{n}':>{m}}", f"{l!r:.3}", f"{d['a']}", f"{x.shape[0]:03d}", f"{obj.a=}"
 int parsing  int("0x1f", 0), int(" 5 "), float(" 1e3 "), int(True), round(-0.5), bin(n)[2:].zfill(8), n.bit_length()
 ''',
+    "transforms": '''
+torch.vmap  torch.vmap(lambda row: row * row.sum(), in_dims=(0,), out_dims=0)(x)
+torch.func.vmap (chunk_size, randomness)  torch.func.vmap(lambda row: torch.nn.functional.dropout(row), randomness="same", chunk_size=None)(x), torch.func.vmap(torch.sin, chunk_size=1)(x)
+torch.func.grad  torch.func.grad(lambda value: (value * value).sum())(x)
+torch.func.grad_and_value  torch.func.grad_and_value(lambda value: (value.sin().sum(), value + 1), has_aux=True)(x)
+torch.func.vjp
+    output, back = torch.func.vjp(torch.sin, x)
+    output, back(output)
+torch.func.jvp  torch.func.jvp(torch.sin, (x,), (torch.ones_like(x),))
+torch.func.jacrev  torch.func.jacrev(lambda value: value.sin() * value.sum())(x)
+torch.func.jacfwd  torch.func.jacfwd(lambda value: value.sin() * value.sum())(x)
+torch.func.hessian  torch.func.hessian(lambda value: (value ** 3).sum())(x)
+torch.func.functional_call
+    layer = seq[0]
+    torch.func.functional_call(layer, {name: value.detach() * 2 for name, value in layer.named_parameters()}, (x,))
+torch.func.stack_module_state  torch.func.stack_module_state([seq[0], seq[0]])[0]
+torch.func.linearize  torch.func.linearize(torch.sin, x)[0]
+per-sample gradients  torch.vmap(torch.func.grad(lambda row: (row * row).sum()))(x)
+nested transforms  torch.func.jvp(torch.vmap(torch.func.grad(lambda value: (value ** 3).sum())), (x,), (x,))
+torch.autograd.grad
+    value = x.detach().requires_grad_()
+    torch.autograd.grad((value.exp() * value).sum(), value)
+torch.autograd.functional  torch.autograd.functional.jacobian(torch.sin, x.detach()), torch.autograd.functional.vjp(torch.sin, x.detach(), x.detach()), torch.autograd.functional.hvp(lambda value: value.sin().sum(), x.detach(), x.detach())
+torch.autograd.forward_ad
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, x)
+        found = torch.autograd.forward_ad.unpack_dual(dual.sin()).tangent
+    found
+a value is read in the body (a reason)  attempt(torch.vmap(lambda row: row.item()), x)
+an error in the body  attempt(torch.vmap(lambda row: d["z"]), x)
+wrong in_dims  attempt(torch.vmap(lambda a, b: a + b, in_dims=(0, 1, 2)), x, x)
+''',
     "across a break": '''
 numbers and strings  minidynamo.graph_break(); n + 1, s.upper(), f"{r:.1f}", b[1:], big + n
 containers made before  made = [n, {"a": x}, (l, {m}), frozenset(l)]; minidynamo.graph_break(); made.append(made[1]["a"] + 1); made

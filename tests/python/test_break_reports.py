@@ -93,7 +93,7 @@ def warns_where_it_may_be_caught(x: torch.Tensor) -> torch.Tensor:
 
 CAUSES: list[tuple[str, Callable[[torch.Tensor], Any]]] = [
     ("autograd-call", lambda x: x.sum().backward()),
-    ("autograd-call", lambda x: torch.autograd.grad(x.sum(), x)),
+    ("autograd-call", lambda x: torch.autograd.backward(x.sum())),
     ("class-definition", lambda x: (type("Local", (), {}), x)),
     ("data-dependent", lambda x: x[x > 0]),
     ("data-dependent", lambda x: x.nonzero()),

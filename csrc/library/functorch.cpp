@@ -1,0 +1,141 @@
+// functorch's Python code is traced as any other. Its C functions push and pop levels, wrap and unwrap: they are called
+// for real, on the tracing thread, with fakes in place of tensors. TensorTraceScope puts the thread's levels back if
+// the trace ends in the middle.
+#include "library/functorch.h"
+
+#include "model/abstract.h"
+#include "model/function.h"
+#include "model/native_call.h"
+#include "model/tensor_call.h"
+#include "model/transform_call.h"
+#include "python/error_text.h"
+#include "python/out_of_memory.h"
+#include "tensor/tensor_facts.h"
+#include "tensor/transforms.h"
+#include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/pin.h"
+
+namespace minidynamo::special {
+namespace {
+
+// Without the record of the function that pybind11 binds it to.
+Arguments as_written(PyObject* callable, const Arguments& arguments) {
+  PyObject* self = bound_self(callable);
+  const bool is_bound = self && !PyModule_Check(self);
+  return Arguments{arguments.values.subspan(is_bound ? 1 : 0), arguments.keyword_names, arguments.is_direct};
+}
+
+}  // namespace
+
+Ref transform_call(Tracer& tracer, PyObject* callable, const Arguments& given) {
+  const Arguments arguments = as_written(callable, given);
+  flush_operator_reports();
+  if (tracer.broken() || !expose_all(tracer, arguments.values)) return nullptr;
+  Ref result;
+  {
+    const NativeScope native;
+    const OneByOneScope one_by_one;
+    const std::vector<PyObject*> values = vectorcall_values(arguments);
+    result = Ref::steal(PyObject_Vectorcall(callable, values.data() + 1,
+                                            arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                            arguments.keyword_names));
+    if (tracer.broken()) return nullptr;
+    if (!result)
+      return tracer.give_up(BreakReason::OperatorRaised, callable_name(callable) + " raised " + take_error_text());
+    result = adopt_result(tracer, std::move(result));
+  }
+  return tracer.transforms.look(tracer) && !tracer.broken() ? result : Ref();
+}
+
+Ref enter_dual_level(Tracer& tracer, PyObject* callable, const Arguments& given) {
+  const Arguments arguments = as_written(callable, given);
+  if (has_dual_level())  // of another thread: torch has one for all
+    return tracer.give_up(BreakReason::ActiveMode, "forward-mode AD is active");
+  const NativeScope native;
+  Ref level = Ref::steal(PyObject_CallNoArgs(callable));
+  if (!level || !arguments.values.empty())
+    return tracer.give_up(BreakReason::OperatorRaised, callable_name(callable) + " raised " + take_error_text());
+  entered_dual_level();
+  return tracer.transforms.look(tracer) ? level : Ref();
+}
+
+Ref exit_dual_level(Tracer& tracer, PyObject* callable, const Arguments& given) {
+  const Arguments arguments = as_written(callable, given);
+  flush_operator_reports();
+  if (tracer.broken()) return nullptr;
+  if (!TransformState::now().dual_levels)
+    return tracer.give_up(BreakReason::ActiveMode, "a level of forward-mode AD from before the trace is left");
+  {
+    const NativeScope native;
+    const std::vector<PyObject*> values = vectorcall_values(arguments);
+    Ref done = Ref::steal(PyObject_Vectorcall(callable, values.data() + 1,
+                                              arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                              arguments.keyword_names));
+    if (!done)
+      return tracer.give_up(BreakReason::OperatorRaised, callable_name(callable) + " raised " + take_error_text());
+  }
+  left_dual_level();
+  return tracer.transforms.look(tracer) ? Ref::none() : Ref();
+}
+
+// torch loads these when it first needs them, once in a process.
+Ref load_decompositions(Tracer&, PyObject* callable, const Arguments&) {
+  const NativeScope native;
+  const TensorTraceSuspended suspended;
+  return Ref::steal(PyObject_CallNoArgs(callable));
+}
+
+// torch.func keeps its calls of autograd from being compiled; in a trace nothing else compiles them either.
+Ref no_compiled_autograd(Tracer& tracer, PyObject*, const Arguments&) {
+  static constinit Imported null_context{"contextlib.nullcontext"};
+  static constinit Imported enabled{"torch._dynamo.compiled_autograd.compiled_autograd_enabled"};
+  const Ref on = Ref::borrow(enabled);
+  if (!on.is(Py_False)) return tracer.give_up(BreakReason::ActiveMode, "compiled autograd is switched on");
+  return call(tracer, null_context, {});
+}
+
+// It asks for a module that torch imports when it is first asked for, once in a process.
+Ref gradients_of_transform(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  {
+    const NativeScope native;
+    const TensorTraceSuspended suspended;
+    const Ref module = Ref::steal(PyImport_ImportModule("torch._dynamo.compiled_autograd"));
+    if (!module) return nullptr;
+  }
+  return call_function(tracer, callable, arguments);
+}
+
+// What a transform may have changed is the trace's own; what it has not is guarded.
+Ref ask_transform_state(Tracer& tracer, PyObject* callable, const Arguments& given) {
+  const Arguments arguments = as_written(callable, given);
+  Ref answer = call_natively(tracer, callable, arguments);
+  if (answer && !tracer.broken() && !tracer.transforms.active() && !arguments.values.size())
+    guard_state(tracer, callable, callable_name(callable), answer.get());
+  return answer;
+}
+
+// torch.autograd.grad() and backward() come here: the engine runs on fakes, and each operator of the backward is
+// recorded.
+Ref run_backward(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  // (tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unreachable=..., accumulate_grad=...)
+  PyObject* inputs = arguments.positional_count() > 4 ? arguments.values[4].get() : nullptr;
+  bool has_fakes = false;
+  if (inputs && PyTuple_Check(inputs))
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i)
+      has_fakes |= !is_transform_wrapper(PyTuple_GET_ITEM(inputs, i));
+  if (!inputs || !PyTuple_Check(inputs) || !PyTuple_GET_SIZE(inputs))
+    return tracer.give_up(BreakReason::AutogradCall, "gradients are accumulated in tensors");
+  if (has_fakes) {
+    // The history of a tensor from before the trace is not in the fake.
+    for (PyObject* fake : tracer.world.fakes()) {
+      const Ref wants = Ref::steal(PyObject_GetAttrString(fake, "requires_grad"));
+      if (wants.is(Py_True) && !is_leaf_with_gradient(fake))
+        return tracer.give_up(BreakReason::AutogradCall,
+                              "a gradient is asked for where a tensor has a history from before the call");
+    }
+  }
+  return call_one_by_one(tracer, NodeKind::CallFunction, callable, arguments);
+}
+
+}  // namespace minidynamo::special

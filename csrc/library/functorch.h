@@ -1,0 +1,20 @@
+// Rules of torch.func's C functions, of forward-mode AD and of autograd's engine: they are really called, on fakes.
+#pragma once
+
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo::special {
+
+#define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
+SPECIAL(transform_call);  // may enter or leave a level, or another state that only transforms set
+SPECIAL(enter_dual_level);
+SPECIAL(exit_dual_level);
+SPECIAL(load_decompositions);  // of torch's library, once in a process
+SPECIAL(no_compiled_autograd);
+SPECIAL(gradients_of_transform);
+SPECIAL(run_backward);
+SPECIAL(ask_transform_state);
+#undef SPECIAL
+
+}  // namespace minidynamo::special

@@ -1,0 +1,77 @@
+// How calls in a region of transforms are executed and recorded.
+#include "model/tensor_call.h"
+#include "model/transform_call.h"
+#include "python/error_text.h"
+#include "python/nesting.h"
+#include "python/out_of_memory.h"
+#include "world/known_types.h"
+#include "world/native_code.h"
+
+namespace minidynamo {
+namespace {
+
+bool has_wrapper(PyObject* object, Visited& visited) {
+  if (is_tensor(object)) return is_transform_wrapper(object);
+  NestingLevel level;
+  const bool is_sequence = PyTuple_Check(object) || PyList_Check(object);
+  if (level.is_too_deep() || (!is_sequence && !PyDict_Check(object)) || !visited.add(object)) return false;
+  if (is_sequence) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      if (has_wrapper(PySequence_Fast_GET_ITEM(object, i), visited)) return true;
+    return false;
+  }
+  Py_ssize_t position = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(object, &position, &key, &value))
+    if (has_wrapper(value, visited)) return true;
+  return false;
+}
+
+Ref raised(Tracer& tracer, const std::string& what) {
+  if (tracer.broken()) return nullptr;
+  return tracer.give_up(BreakReason::OperatorRaised, what + " raised " + take_error_text());
+}
+
+}  // namespace
+
+bool is_below_transforms(const Tracer& tracer, const Arguments& arguments) {
+  if (!tracer.transforms.any()) return false;
+  if (tracer.transforms.active()) return true;
+  Visited visited;
+  for (const Ref& value : arguments.values)
+    if (has_wrapper(value.get(), visited)) return true;
+  return false;
+}
+
+bool is_below_transforms(const Tracer& tracer, PyObject* tensor) {
+  return tracer.transforms.any() && (tracer.transforms.active() || is_transform_wrapper(tensor));
+}
+
+Ref call_one_by_one(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  flush_operator_reports();
+  if (tracer.broken() || !tracer.transforms.enter(tracer)) return nullptr;
+  Ref result;
+  {
+    const OneByOneScope one_by_one;
+    result = execute(tracer, kind, target, arguments);
+    if (!result && !tracer.broken()) raised(tracer, target_text(target));
+    result = adopt_result(tracer, std::move(result));
+  }
+  if (!tracer.transforms.leave(tracer) || tracer.broken()) return nullptr;
+  return result;
+}
+
+Ref load_one_by_one(Tracer& tracer, PyObject* tensor, PyObject* name) {
+  static constinit Imported builtins_getattr{"builtins.getattr"};
+  const Ref operands[] = {Ref::borrow(tensor), Ref::borrow(name)};
+  return call_one_by_one(tracer, NodeKind::CallFunction, builtins_getattr, Arguments{operands});
+}
+
+Ref lift(Tracer& tracer, Ref constant) {
+  static constinit Imported lift_fresh{"torch.ops.aten.lift_fresh.default"};
+  if (!tracer.transforms.active()) return constant;
+  const Ref operands[] = {std::move(constant)};
+  return call_one_by_one(tracer, NodeKind::CallFunction, lift_fresh, Arguments{operands});
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,21 @@
+// Calls in a region of transforms, or of what transforms made: executed as they are, recorded below all levels.
+#pragma once
+
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+// Whether a call must not become a node itself: a transform is active, or an argument is a wrapper that one left.
+bool is_below_transforms(const Tracer& tracer, const Arguments& arguments);
+bool is_below_transforms(const Tracer& tracer, PyObject* tensor);
+
+// Executes target(*arguments), for CallMethod arguments[0].target(...), natively; its operators are recorded one by
+// one. What raises ends the trace.
+Ref call_one_by_one(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);
+// A tensor's attribute in the same way.
+Ref load_one_by_one(Tracer& tracer, PyObject* tensor, PyObject* name);
+// A constant of the trace as an operator gives it within the transforms that are active: wrapped by their levels.
+Ref lift(Tracer& tracer, Ref constant);
+
+}  // namespace minidynamo

@@ -1,0 +1,60 @@
+// The region of a trace in which transforms are active: torch.func's levels, forward-mode AD, a call of autograd's
+// engine.
+//
+// In it, calls are executed on fakes (and on functorch's wrappers of them) as everywhere, but no Python call becomes a
+// node: it means something else there than where the graph runs. What arrives below all transforms are plain
+// operators, which the dispatcher records one by one, each in the grad mode that it ran in (a transform may have set
+// another than the program's). Autocast has had its say by then, so for the region's nodes it is off.
+//
+// A trace cannot end inside: it ends before the call that led in.
+#pragma once
+#include <climits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "python/ref.h"
+#include "tensor/transforms.h"
+
+namespace minidynamo {
+
+class Tracer;
+struct Frame;
+
+class Transforms {
+ public:
+  bool any() const noexcept { return any_; }  // there has been a region: values may be wrappers
+  bool active() const noexcept { return depth_ > 0; }
+  // An instruction that began later, counted as Tracer::executed, is inside.
+  long since() const noexcept { return active() ? since_ : LONG_MAX; }
+
+  // The thread's state may have changed: the region begins or ends with it. False: the trace is given up.
+  bool look(Tracer& tracer);
+  // A region of its own around one call.
+  bool enter(Tracer& tracer);
+  bool leave(Tracer& tracer);
+
+  // The next node runs in this grad mode.
+  bool use_grad_mode(Tracer& tracer, bool on);
+  // Arguments of an operator, with nodes for the numbers in tensors that C++ made for itself (`y[0] = 2` copies one).
+  static Ref with_constants(Tracer& tracer, PyObject* arguments);
+  // In words, as the program called it: "torch.func.grad, called in line 7".
+  std::string text(const Frame* innermost) const;
+
+ private:
+  struct Autocast {
+    Ref device;  // str
+  };
+  bool begin(Tracer& tracer);
+  bool end(Tracer& tracer);
+  static bool record(Tracer& tracer, PyObject* function, Ref arguments);
+
+  bool any_ = false;
+  int depth_ = 0;
+  bool is_looked_at_ = false;  // one level of the depth is what look() found
+  long since_ = 0;
+  bool graph_grad_mode_ = true;  // that the graph's nodes have set so far
+  std::vector<Ref> autocast_;    // devices whose autocast is off for the region
+};
+
+}  // namespace minidynamo

@@ -1,0 +1,296 @@
+"""Transforms in a trace: what the thread looks like afterwards, what breaks say, what happens beside and around them."""
+
+import gc
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import opinfo_transforms
+import pytest
+import torch
+import torch.autograd.forward_ad as forward
+from torch import func
+
+import minidynamo
+from minidynamo import debug
+
+
+def state() -> tuple[Any, ...]:
+    """What a transform changes of the thread while it runs."""
+    return (
+        torch._C._functorch.get_dynamic_layer_stack_depth(),
+        torch._C._functorch.get_inplace_requires_grad_allowed(),
+        torch._C._autograd._saved_tensors_hooks_get_disabled_error_message(),
+        torch._C._is_fwd_grad_enabled(),
+        torch.is_grad_enabled(),
+        torch.is_autocast_enabled("cpu"),
+        forward._current_level,
+        str(torch._C._dispatch_tls_local_include_set()),
+        str(torch._C._dispatch_tls_local_exclude_set()),
+    )
+
+
+@pytest.fixture(autouse=True)
+def _thread_is_as_it_was() -> Any:
+    before = state()
+    yield
+    assert state() == before
+    with forward.dual_level():  # torch has one level for all: it is free
+        pass
+
+
+def whole(function: Callable[..., Any], backend: Any = "eager") -> Callable[..., Any]:
+    return minidynamo.compile(function, backend=backend, fullgraph=True)
+
+
+def graph_of(function: Callable[..., Any], *arguments: Any) -> list[str]:
+    """The names of the calls in the one graph that the function becomes."""
+    found: list[str] = []
+
+    def backend(module: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Any:
+        found.extend(str(node.target) for node in module.graph.nodes if node.op.startswith("call"))
+        return module
+
+    whole(function, backend)(*arguments)
+    return found
+
+
+X = torch.randn(4, 3)
+
+TRANSFORMS: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
+    func.vmap,
+    lambda body: func.grad(lambda y: body(y).sum()),
+    lambda body: lambda x: func.jvp(body, (x,), (x,)),
+    lambda body: lambda x: func.vjp(body, x)[0],
+    func.jacrev,
+    func.jacfwd,
+    lambda body: func.vmap(func.grad(lambda y: body(y).sum())),
+    lambda body: func.grad(lambda y: func.vmap(body)(y).sum()),
+    lambda body: lambda x: func.jvp(func.vmap(body), (x,), (x,)),
+]
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_graph_has_plain_operators_only(transform: Callable[..., Any]) -> None:
+    calls = graph_of(lambda x: transform(lambda y: y.sin() * 2)(x), X)
+    assert calls and not [name for name in calls if "functorch" in name or "dual" in name], calls
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_error_in_the_body(transform: Callable[..., Any], error: type[BaseException]) -> None:
+    def body(y: torch.Tensor) -> torch.Tensor:
+        if y.dim():
+            raise error("here")
+        return y
+
+    with pytest.raises(error, match="here"):
+        minidynamo.compile(lambda x: transform(body)(x), backend="eager")(X)
+    assert torch.equal(whole(lambda x: func.vmap(torch.sin)(x))(X), X.sin())
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("cause", [minidynamo.graph_break, lambda: open("/dev/null").close(), lambda: print(end="")])
+def test_break_in_the_body(transform: Callable[..., Any], cause: Callable[[], object]) -> None:
+    def body(y: torch.Tensor) -> torch.Tensor:
+        cause()
+        return y.sin()
+
+    def program(x: torch.Tensor) -> Any:
+        return torch.utils._pytree.tree_leaves(transform(body)(x + 1))[0] * 2
+
+    assert torch.equal(minidynamo.compile(program, backend="eager")(X), program(X))
+    with pytest.raises(minidynamo.exceptions.Unsupported, match="within torch.func"):
+        whole(program)(X)
+
+
+def test_reason_names_the_transform_and_the_line() -> None:
+    def program(x: torch.Tensor) -> Any:
+        return func.vmap(lambda y: y.item() if y.dim() else y.tolist())(x)
+
+    with pytest.raises(minidynamo.exceptions.Unsupported) as caught:
+        whole(program)(X[0])
+    assert f"within torch.func.vmap, called in line {program.__code__.co_firstlineno + 1}" in str(caught.value)
+
+
+def test_break_where_dual_numbers_are_open() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        with forward.dual_level():
+            dual = forward.make_dual(y, y)
+            minidynamo.graph_break()
+            tangent = forward.unpack_dual(dual.sin()).tangent
+        return tangent * 2
+
+    captured = minidynamo.compile(program, backend="eager")
+    for _ in range(2):
+        assert torch.equal(captured(X), program(X))
+    records = [*debug.graph_breaks(), *debug.uncaptured()]
+    assert "within a level of forward-mode AD" in str([record.detail for record in records])
+
+
+def test_backend_that_raises() -> None:
+    def backend(module: Any, inputs: Any) -> Any:
+        assert state()[0] == 0
+        raise RuntimeError("no backend")
+
+    with pytest.raises(Exception, match="no backend"):
+        whole(lambda x: func.vmap(func.grad(lambda y: y.sin().sum()))(x), backend)(X)
+
+
+def test_captured_function_under_an_outer_transform() -> None:
+    captured = minidynamo.compile(lambda y: y.sin() * 2, backend="eager")
+    captured(X)
+    captured(X[0])
+    assert torch.equal(func.vmap(captured)(X), X.sin() * 2)
+    assert torch.allclose(func.grad(lambda y: captured(y).sum())(X), X.cos() * 2)
+    assert torch.allclose(func.jvp(captured, (X,), (X,))[1], X.cos() * 2 * X)
+    with forward.dual_level():
+        tangent = forward.unpack_dual(captured(forward.make_dual(X, X))).tangent
+    assert torch.allclose(tangent, X.cos() * 2 * X)
+
+
+def test_entry_is_not_used_within_a_level_of_forward_mode_ad() -> None:
+    captured = minidynamo.compile(lambda y: y.sin(), backend="aot_eager")
+    captured(X)
+    with forward.dual_level():
+        assert forward.unpack_dual(captured(forward.make_dual(X, X))).tangent is not None
+    before = minidynamo.stats()["frames"]
+    captured(X)
+    assert minidynamo.stats()["frames"] == before
+
+
+def test_levels_of_another_thread() -> None:
+    inside, go_on = threading.Event(), threading.Event()
+
+    def other() -> None:
+        def body(y: torch.Tensor) -> torch.Tensor:
+            inside.set()
+            go_on.wait(60)
+            return y * 2
+
+        assert torch.equal(func.vmap(body)(X), X * 2)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait(60)
+    assert torch.equal(whole(lambda x: func.vmap(lambda y: y + 1)(x))(X), X + 1)
+    go_on.set()
+    thread.join()
+
+
+def test_wrappers_do_not_leave() -> None:
+    kept: list[torch.Tensor] = []
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        def body(y: torch.Tensor) -> torch.Tensor:
+            kept.append(y)
+            return y * 2
+
+        return func.grad(lambda y: body(y).sum())(x)
+
+    assert torch.equal(minidynamo.compile(program, backend="eager")(X), program(X))
+    assert [torch._C._functorch.is_gradtrackingtensor(tensor) for tensor in kept] == [True, True]
+    assert torch.equal(torch._C._functorch.get_unwrapped(kept[0]), X)
+
+
+def test_dead_wrapper_from_before() -> None:
+    kept: list[torch.Tensor] = []
+    func.grad(lambda y: (kept.append(y), y.sum())[1])(X)
+    captured = minidynamo.compile(lambda x: kept[0] + x, backend="eager")
+    assert torch.equal(captured(X), X + X)
+
+
+def test_changed_inputs() -> None:
+    def program(x: torch.Tensor, n: int) -> torch.Tensor:
+        return func.vmap(lambda y: y * n, in_dims=n % 2)(x)
+
+    captured = minidynamo.compile(program, backend="eager", fullgraph=True, recompile_limit=64)
+    for x in (X, X.double(), torch.randn(5, 2), X.t(), X.clone().requires_grad_()):
+        for n in (1, 2, 1):
+            assert torch.equal(captured(x, n), program(x, n))
+
+
+def test_body_that_is_exchanged() -> None:
+    bodies = {"now": torch.sin}
+    captured = whole(lambda x: func.vmap(bodies["now"])(x))
+    assert torch.equal(captured(X), X.sin())
+    bodies["now"] = torch.cos
+    assert torch.equal(captured(X), X.cos())
+
+
+def test_attribute_written_in_the_body() -> None:
+    class Counter:
+        calls = 0
+
+    counter = Counter()
+
+    def body(y: torch.Tensor) -> torch.Tensor:
+        counter.calls += 1
+        return y.sin()
+
+    captured = whole(lambda x: func.vmap(body)(x))
+    for _ in range(3):
+        captured(X)
+    assert counter.calls == 3
+
+
+def test_gradient_through_the_history_of_an_argument() -> None:
+    def program(y: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return torch.autograd.grad((y * w).sum(), w, retain_graph=True)[0]
+
+    def results(function: Callable[..., torch.Tensor]) -> torch.Tensor:
+        w = torch.arange(3.0, requires_grad=True)
+        return function(w * w, w)
+
+    assert torch.equal(results(minidynamo.compile(program, backend="eager")), results(program))
+
+
+def test_own_leaf_that_leaves() -> None:
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = x.detach().requires_grad_()
+        return y, y * 2
+
+    leaf, double = minidynamo.compile(program, backend="aot_eager")(X)
+    double.sum().backward()
+    assert torch.equal(leaf.grad, torch.full_like(X, 2))
+
+
+def test_nothing_is_kept_alive() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return func.vmap(func.grad(lambda y: (y * y).sum()))(x)
+
+    captured = whole(program)
+    captured(X)
+    minidynamo.reset()
+    gc.collect()
+    before = sum(isinstance(thing, torch.Tensor) for thing in gc.get_objects())
+    for _ in range(3):
+        minidynamo.reset()
+        captured(X)
+    minidynamo.reset()
+    gc.collect()
+    assert sum(isinstance(thing, torch.Tensor) for thing in gc.get_objects()) <= before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transform", [TRANSFORMS[0], TRANSFORMS[5], TRANSFORMS[6]])
+def test_inductor(transform: Callable[..., Any]) -> None:
+    def program(x: torch.Tensor) -> Any:
+        return transform(lambda y: y.sin() * y.sum())(x)
+
+    x = X.clone().requires_grad_()
+    expected = program(x)
+    actual = whole(program, "inductor")(x)
+    torch.testing.assert_close(actual, expected)
+    for one, other in zip(*(torch.autograd.grad(result.sum(), x) for result in (actual, expected)), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("transform", opinfo_transforms.TRANSFORMS)
+@pytest.mark.filterwarnings("ignore")
+def test_operators_of_the_table(transform: str) -> None:
+    for op in opinfo_transforms.operators():
+        if op.name in opinfo_transforms.SAMPLE:
+            for outcome, why in opinfo_transforms.check(op, transform, 2):
+                assert outcome == "equal" or "depends on the data of a" in why, (op.name, outcome, why)  # masks as indices
