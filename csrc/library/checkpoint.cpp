@@ -82,6 +82,7 @@ bool is_as_reentrant(const std::vector<Ref>& made) {
 
 Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (arguments.positional_count() == 0) return refuse(tracer, "the function is given by name");
+  if (tracer.transforms.active()) return refuse(tracer, "it is called within a transform");
   Settings settings;
   PyObject* ignored = nullptr;
   std::vector<Ref> values(arguments.values.begin() + 1,

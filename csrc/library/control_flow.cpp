@@ -84,6 +84,7 @@ class Operator {
   }
 
   bool are_tensors(PyObject* sequence) {
+    if (tracer_.transforms.active()) return refuse("it is called within a transform"), false;
     const bool is_sequence = PyTuple_CheckExact(sequence) || PyList_CheckExact(sequence);
     if (is_sequence && std::ranges::all_of(items_of(sequence), [](const Ref& item) { return is_fake(item.get()); }))
       return true;

@@ -109,8 +109,8 @@ Ref compile_pattern(Tracer& tracer, PyObject* callable, const Arguments& argumen
 Ref make_reference(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const size_t count = arguments.values.size();
   PyObject* object = count ? arguments.values[0].get() : nullptr;
-  if (count < 1 || count > 2 || arguments.keyword_names ||
-      !(tracer.world.source_of(object) || PyType_Check(object)) || tracer.world.is_opaque(object))
+  if (count < 1 || count > 2 || arguments.keyword_names || !(tracer.world.source_of(object) || PyType_Check(object)) ||
+      tracer.world.is_opaque(object))
     return tracer.give_up(BreakReason::UnknownClass, "an instance of weakref.ReferenceType is made");
   Ref made = Ref::steal(PyObject_Call(callable, arguments.positional().get(), nullptr));
   if (made) tracer.kept_for_identity.push_back(made);  // so that no callback is called

@@ -148,8 +148,7 @@ bool is_leaf(PyObject* tensor) {
 Ref tensor_set_requires_grad(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const method_name = interned("requires_grad_");
   const Ref& tensor = arguments.values[0];
-  if (is_transform_wrapper(tensor.get()))
-    return call_one_by_one(tracer, NodeKind::CallMethod, method_name, arguments);
+  if (is_transform_wrapper(tensor.get())) return call_one_by_one(tracer, NodeKind::CallMethod, method_name, arguments);
   const bool is_plain = arguments.values.size() <= 2;  // also as the keyword `requires_grad`
   PyObject* wanted = arguments.values.size() == 2 ? arguments.values[1].get() : Py_True;
   if (is_plain && PyBool_Check(wanted) && requires_gradient(tensor.get()) == (wanted == Py_True)) return tensor;

@@ -5,7 +5,6 @@
 #include "model/special_method.h"
 #include "model/tensor_call.h"
 #include "model/tensor_index.h"
-#include "world/traced_array.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
 #include "tensor/fake.h"
@@ -17,6 +16,7 @@
 #include "world/native_code.h"
 #include "world/native_objects.h"
 #include "world/scope.h"
+#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {

@@ -3,11 +3,11 @@
 #include "model/generator.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
-#include "world/traced_array.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/external_iterator.h"
 #include "world/native_code.h"
+#include "world/traced_array.h"
 
 namespace minidynamo {
 Ref iterator_of(Tracer& tracer, PyObject* iterable) {

@@ -88,8 +88,8 @@ class Layer {
         const Ref theirs = Ref::steal(PyObject_GetAttr(own.get(), name)),
                   ours = theirs ? Ref::steal(PyObject_GetAttr(layer.get(), name)) : Ref();
         clear_error();
-        const bool is_pair = ours && PyCallable_Check(theirs.get()) && PyCallable_Check(ours.get());
-        if (is_pair && PyUnicode_READ_CHAR(name, 0) != '_' && !ours.is(layer_array_type()))
+        if (!theirs || !ours || !PyCallable_Check(theirs.get()) || !PyCallable_Check(ours.get())) continue;
+        if ( PyUnicode_READ_CHAR(name, 0) != '_' && !ours.is(layer_array_type()))
           pairs_.try_emplace(theirs, ours);
       }
       clear_error();
@@ -504,6 +504,8 @@ bool reads_values(std::string_view name) noexcept {
 }  // namespace
 
 Ref array_of_fake(Tracer& tracer, PyObject* fake) {
+  if (tracer.transforms.active())
+    return tracer.give_up(BreakReason::ScalarRead, "a tensor within a transform is turned into a numpy array");
   if (is_true(fake, "requires_grad") || !is_true(fake, "is_cpu") || is_true(fake, "is_sparse"))
     return tracer.give_up(BreakReason::ScalarRead,
                           "a tensor that requires grad, or is not plain, is turned into a numpy array");

@@ -2,11 +2,11 @@
 
 #include "model/arguments.h"
 #include "model/generator.h"
-#include "world/traced_array.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "world/external_iterator.h"
+#include "world/traced_array.h"
 
 namespace minidynamo {
 namespace {

@@ -133,7 +133,8 @@ Ref enter_fact(Tracer& tracer, PyObject* fake, TensorFact fact) {
 Ref load_version(Tracer& tracer, PyObject* tensor) {
   Ref version = tensor_fact(tensor, TensorFact::Version);
   const bool is_outside = tracer.world.source_of(tensor) != nullptr;
-  // Views count together, what `data` and detach() give may or may not: where another one shows the same memory, or may.
+  // Views count together, what `data` and detach() give may or may not: where another one shows the same memory, or
+  // may.
   auto may_count_too = [&](PyObject* fake) {
     return fake != tensor && (is_outside ? is_written(tracer, fake) : shares_storage(fake, storage_of_fake(tensor)));
   };

@@ -467,9 +467,8 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
         auto is_origin_of = [&](PyObject* tensor) {
           return is_fake(tensor) && comes_from(tensor, {assumed.object.get()});
         };
-        holds = std::none_of(exit.outputs.begin(), exit.outputs.end(), [&](NodeId output) {
-          return is_origin_of(tracer.graph.nodes()[output].example.get());
-        });
+        holds = std::none_of(exit.outputs.begin(), exit.outputs.end(),
+                             [&](NodeId output) { return is_origin_of(tracer.graph.nodes()[output].example.get()); });
         holds = holds && std::ranges::none_of(tracer.world.fakes(), is_origin_of);
         break;
       }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "python/collector.h"
+#include "python/out_of_memory.h"
 #include "tensor/fake.h"
 
 #include <torch/csrc/autograd/python_variable.h>
@@ -15,7 +16,7 @@ namespace {
 class Shown {
  public:
   Shown(PyObject* array, int what) noexcept : is_valid_(PyObject_GetBuffer(array, &view_, what) == 0) {
-    if (!is_valid_) PyErr_Clear();
+    if (!is_valid_) clear_error();
   }
   ~Shown() {
     if (is_valid_) PyBuffer_Release(&view_);
@@ -58,7 +59,7 @@ Ref owner_of(PyObject* array) noexcept {
   Ref owner = Ref::borrow(array);
   for (;;) {
     Ref base = Ref::steal(PyObject_GetAttrString(owner.get(), "base"));
-    if (!base) return PyErr_Clear(), nullptr;
+    if (!base) return clear_error(), nullptr;
     if (base.is(Py_None)) return owner;
     if (is_tensor(base.get())) return base;
     if (base.type() != Py_TYPE(array)) return nullptr;
@@ -110,7 +111,7 @@ Ref tensor_over_array(PyObject* array) noexcept {
     tensor.unsafeGetTensorImpl()->set_storage_offset(view->len > 0 ? offset / view->itemsize : 0);
     return Ref::steal(THPVariable_Wrap(std::move(tensor)));
   } catch (...) {
-    PyErr_Clear();
+    clear_error();
     return nullptr;
   }
 }

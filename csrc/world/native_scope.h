@@ -7,7 +7,7 @@ namespace minidynamo {
 namespace detail {
 inline thread_local int native_depth = 0;
 inline thread_local int one_by_one_depth = 0;
-}
+}  // namespace detail
 
 // While one lives, frames and operators run natively: nothing is traced, operators are not recorded one by one.
 class NativeScope {

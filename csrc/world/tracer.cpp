@@ -205,7 +205,8 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
   if (broken()) return false;
   NodeId node = kNoNode;
   const bool had_memory = try_to([&] {
-    // One with a backward of its own comes here without a grad mode, from within that: the graph would lose its gradient.
+    // One with a backward of its own comes here without a grad mode, from within that: the graph would lose its
+    // gradient.
     Ref owner;
     if (transforms.active() && !operators_grad_mode_) {
       const NativeScope native;

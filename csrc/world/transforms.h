@@ -42,9 +42,6 @@ class Transforms {
   std::string text(const Frame* innermost) const;
 
  private:
-  struct Autocast {
-    Ref device;  // str
-  };
   bool begin(Tracer& tracer);
   bool end(Tracer& tracer);
   static bool record(Tracer& tracer, PyObject* function, Ref arguments);

@@ -613,7 +613,7 @@ def test_old_names_of_settings_say_what_ours_are() -> None:
     with pytest.raises(AttributeError, match="cache_size_limit': torch's setting of that name is called recompile_limit here"):
         config.cache_size_limit = 3  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="is called fail_on_recompile_limit here"):
-        config.fail_on_recompile_limit_hit  # type: ignore[attr-defined]
+        _ = config.fail_on_recompile_limit_hit  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="needs no setting"):
         config.dynamic_shapes = True  # type: ignore[attr-defined]
     known = set(config.to_dict())

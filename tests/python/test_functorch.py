@@ -100,7 +100,7 @@ def test_break_in_the_body(transform: Callable[..., Any], cause: Callable[[], ob
         return torch.utils._pytree.tree_leaves(transform(body)(x + 1))[0] * 2
 
     assert torch.equal(minidynamo.compile(program, backend="eager")(X), program(X))
-    with pytest.raises(minidynamo.exceptions.Unsupported, match="within torch.func"):
+    with pytest.raises(minidynamo.exceptions.Unsupported, match=r"within torch\.func"):
         whole(program)(X)
 
 
