@@ -17,6 +17,7 @@
 #include "library/checkpoint.h"
 #include "library/contextvars.h"
 #include "library/control_flow.h"
+#include "library/flex_attention.h"
 #include "library/frame_objects.h"
 #include "library/frame_readers.h"
 #include "library/functools.h"

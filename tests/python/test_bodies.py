@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 import torch
 from torch.autograd import Function
+from torch.nn.attention import flex_attention
 from torch.utils.checkpoint import checkpoint
 
 import minidynamo
+from minidynamo import debug
 
 
 class Cube(Function):
@@ -138,3 +140,42 @@ def test_graph_has_the_names_that_torch_gives() -> None:
     names = [node.target for node in graphs[0].graph.find_nodes(op="get_attr")]
     assert names == ["wrap_body_0", "cond_true_0", "cond_false_0", "fwd_body_0", "bwd_body_0"]
     assert all(isinstance(getattr(graphs[0], name), torch.fx.GraphModule) for name in names)
+
+
+FLEX_MASK = flex_attention.create_block_mask(lambda batch, head, i, j: i >= j, None, None, 128, 128, device="cpu")
+FLEX_BIAS = torch.tensor([0.5, -0.5])
+
+
+def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Any:
+    return flex_attention.flex_attention(q, k, v)
+
+
+def attend_by_distance(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Any:
+    return flex_attention.flex_attention(q, k, v, score_mod=lambda score, batch, head, i, j: score + (i - j) * 0.1)
+
+
+def attend_with_bias(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Any:
+    return flex_attention.flex_attention(q, k, v, score_mod=lambda score, batch, head, i, j: score + FLEX_BIAS[head])
+
+
+def attend_masked(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> Any:
+    return flex_attention.flex_attention(
+        q * 2, k, v, score_mod=lambda score, batch, head, i, j: score * FLEX_BIAS[head], block_mask=FLEX_MASK, return_lse=True
+    )
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("function", [attend, attend_by_distance, attend_with_bias, attend_masked])
+@pytest.mark.filterwarnings("ignore:flex_attention")
+def test_flex_attention(function: Any, backend: str) -> None:
+    torch.manual_seed(0)
+    captured = minidynamo.compile(function, fullgraph=True, backend=backend)
+    for _ in range(2):
+        inputs = [torch.randn(1, 2, 128, 16) for _ in range(3)]
+        expected = function(*inputs)  # first: torch warns once about what it is called with
+        torch.testing.assert_close(captured(*inputs), expected)
+    assert len(debug.cache_entries(captured)) == 1
+    if function is attend_with_bias:
+        FLEX_BIAS.add_(1)
+        torch.testing.assert_close(captured(*inputs), function(*inputs))
+        FLEX_BIAS.sub_(1)

@@ -1,0 +1,144 @@
+// torch.nn.attention.flex_attention: its Python function is traced up to the operator itself, which is given a function
+// of a score and of the score's place, and one of the place alone in its block mask. Both become bodies; the tensors
+// that they use are operands.
+#include "library/flex_attention.h"
+
+#include <algorithm>
+
+#include "model/abstract.h"
+#include "model/body.h"
+#include "model/tensor_call.h"
+#include "python/error_text.h"
+#include "python/out_of_memory.h"
+#include "world/known_types.h"
+
+namespace minidynamo::special {
+namespace {
+
+Ref refuse(Tracer& tracer, const std::string& why) {
+  if (tracer.broken()) return nullptr;
+  clear_error();
+  return tracer.give_up(BreakReason::HigherOrder, "flex_attention: " + why);
+}
+
+// While one lives, an index that is a tensor selects by its value as a tensor does, as where the operator runs.
+class IndicesAreTensors {
+ public:
+  IndicesAreTensors() {
+    static constinit Imported mode{"torch._dynamo._trace_wrapped_higher_order_op.TransformGetItemToIndex"};
+    const NativeScope native;
+    mode_ = Ref::steal(PyObject_CallNoArgs(mode));
+    if (mode_ && !Ref::steal(PyObject_CallMethod(mode_.get(), "__enter__", nullptr))) mode_.reset();
+  }
+  ~IndicesAreTensors() {
+    if (!mode_) return;
+    const NativeScope native;
+    PyObject *error, *value, *traceback;
+    PyErr_Fetch(&error, &value, &traceback);
+    Ref::steal(PyObject_CallMethod(mode_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+    clear_error();
+    PyErr_Restore(error, value, traceback);
+  }
+  IndicesAreTensors(const IndicesAreTensors&) = delete;
+  explicit operator bool() const noexcept { return static_cast<bool>(mode_); }
+
+ private:
+  Ref mode_;
+};
+
+// A tensor of one number, of a dtype, where another lies.
+Ref number_beside(PyObject* fake, PyObject* dtype) {
+  const NativeScope native;
+  static PyObject* const dtype_name = interned("dtype");
+  const Ref method = Ref::steal(PyObject_GetAttrString(fake, "new_empty"));
+  const Ref keywords = Ref::made(PyDict_New()), shape = Ref::made(PyTuple_New(0));
+  const Ref arguments = Ref::made(PyTuple_Pack(1, shape.get()));
+  if (!method || (dtype && PyDict_SetItem(keywords.get(), dtype_name, dtype) < 0)) return nullptr;
+  return Ref::steal(PyObject_Call(method.get(), arguments.get(), keywords.get()));
+}
+
+std::unique_ptr<Subgraph> body_of(Tracer& tracer, PyObject* function, std::vector<Ref> numbers, const char* name) {
+  for (const Ref& number : numbers)
+    if (!number) return refuse(tracer, take_error_text()), nullptr;
+  Body body(tracer, "flex_attention", {function});
+  for (const Ref& number : numbers) body.add_parameter("number", number);
+  Ref result;
+  {
+    const IndicesAreTensors mode;
+    if (!mode) return refuse(tracer, take_error_text()), nullptr;
+    result = call(tracer, function, Arguments{numbers});
+  }
+  if (!result) return refuse(tracer, "a function raises " + take_error_text()), nullptr;
+  if (!body.only_computes()) return nullptr;
+  if (!is_fake(result.get())) return refuse(tracer, "a function returns something else than a tensor"), nullptr;
+  std::unique_ptr<Subgraph> taken = body.take(result.get(), name);
+  if (!taken || !body.leaves_operands(*taken)) return nullptr;
+  if (taken->impure) return refuse(tracer, "a function draws random numbers or writes to tensors"), nullptr;
+  return taken;
+}
+
+Ref tuple_of(const std::vector<Ref>& items) {
+  Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
+  return tuple;
+}
+
+// What the operator gives, with a history if one of its inputs has one.
+Ref results_like(Tracer& tracer, const std::vector<Ref>& values, const std::vector<Ref>& buffers) {
+  static constinit Imported fake_results{"torch._higher_order_ops.flex_attention.flex_attention_fake_impl"};
+  static constinit Imported with_history{"minidynamo._autograd_function.with_history"};
+  static constinit Imported is_enabled{"torch.is_grad_enabled"};
+  static constinit Imported no_grad{"torch.no_grad"};
+  const NativeScope native;
+  const Ref mode = Ref::steal(PyObject_CallNoArgs(no_grad));
+  if (!mode || !Ref::steal(PyObject_CallMethod(mode.get(), "__enter__", nullptr))) return nullptr;
+  const Ref made = Ref::steal(PyObject_Call(fake_results, tuple_of(values).get(), nullptr));
+  if (!Ref::steal(PyObject_CallMethod(mode.get(), "__exit__", "OOO", Py_None, Py_None, Py_None)) || !made)
+    return refuse(tracer, take_error_text());
+  std::vector<Ref> inputs(values.begin(), values.begin() + 3);
+  inputs.insert(inputs.end(), buffers.begin(), buffers.end());
+  const bool has_history = std::any_of(inputs.begin(), inputs.end(), [](const Ref& input) {
+    return Ref::steal(PyObject_GetAttrString(input.get(), "requires_grad")).is(Py_True);
+  });
+  if (!has_history || !Ref::steal(PyObject_CallNoArgs(is_enabled)).is(Py_True)) return made;
+  const Ref none = Ref::made(PyTuple_New(0)), constant = Ref::steal(Py_BuildValue("(i)", 2)), all = tuple_of(inputs);
+  Ref result = Ref::steal(
+      PyObject_CallFunctionObjArgs(with_history, made.get(), none.get(), constant.get(), all.get(), nullptr));
+  return result ? result : refuse(tracer, take_error_text());
+}
+
+}  // namespace
+
+// flex_attention(query, key, value, score_mod, block_mask, scale, kernel_options)
+Ref flex_attention_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static constinit Imported integer{"torch.int32"};
+  if (arguments.values.size() != 7 || arguments.keyword_names || !PyTuple_Check(arguments.values[4].get()))
+    return refuse(tracer, "it is called in an unusual way");
+  if (tracer.transforms.active()) return refuse(tracer, "it is called within a transform");
+  for (size_t i = 0; i < 3; ++i)
+    if (!is_fake(arguments.values[i].get())) return refuse(tracer, "an operand is no tensor");
+  std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
+  PyObject* const query = values[0].get();
+  PyObject* const mask = values[4].get();
+  const Py_ssize_t last = PyTuple_GET_SIZE(mask) - 1;
+  auto index = [&] { return number_beside(query, integer); };
+  auto score = body_of(tracer, values[3].get(), {number_beside(query, nullptr), index(), index(), index(), index()},
+                       "sdpa_score");
+  auto place = score ? body_of(tracer, PyTuple_GET_ITEM(mask, last), {index(), index(), index(), index()}, "sdpa_mask")
+                     : nullptr;
+  if (!place) return nullptr;
+  const std::vector<Ref> buffers = score->operands, mask_buffers = place->operands;
+  const Ref results = results_like(tracer, values, buffers);
+  if (!results) return nullptr;
+  std::vector<Ref> parts;
+  for (Py_ssize_t i = 0; i < last; ++i) parts.push_back(Ref::borrow(PyTuple_GET_ITEM(mask, i)));
+  parts.push_back(object_for(std::move(place)));
+  values[3] = object_for(std::move(score));
+  values[4] = tuple_of(parts);
+  values.push_back(tuple_of(buffers));
+  values.push_back(tuple_of(mask_buffers));
+  return record_body_call(tracer, callable, values, nullptr, results.get(), false) ? results : Ref();
+}
+
+}  // namespace minidynamo::special

@@ -1,0 +1,338 @@
+#include "model/numpy_operation.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "model/abstract.h"
+#include "model/numpy_layer.h"
+#include "model/tensor_call.h"
+#include "python/error_text.h"
+#include "python/nesting.h"
+#include "python/numpy_scalar.h"
+#include "python/out_of_memory.h"
+#include "tensor/tensor_facts.h"
+#include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/native_objects.h"
+#include "world/traced_array.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+constexpr Py_ssize_t kMostConstantElements = 10'000;
+
+Ref attribute(PyObject* object, const char* name) { return Ref::steal(PyObject_GetAttrString(object, name)); }
+Ref call_method(PyObject* object, const char* name) { return Ref::steal(PyObject_CallMethod(object, name, nullptr)); }
+
+// NumPy says nothing about the values of twins.
+class QuietNumpy {
+ public:
+  QuietNumpy() {
+    static constinit Imported make{"numpy.errstate"};
+    static PyObject* const all_name = interned("all");
+    static PyObject* const ignore = interned("ignore");
+    const Ref keywords = Ref::made(PyDict_New()), nothing = Ref::made(PyTuple_New(0));
+    if (PyDict_SetItem(keywords.get(), all_name, ignore) == 0)
+      state_ = Ref::steal(PyObject_Call(make, nothing.get(), keywords.get()));
+    if (state_ && !call_method(state_.get(), "__enter__")) state_.reset();
+    clear_error();
+  }
+  ~QuietNumpy() {
+    PyObject *error, *value, *traceback;
+    PyErr_Fetch(&error, &value, &traceback);
+    if (state_) Ref::steal(PyObject_CallMethod(state_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+    clear_error();
+    PyErr_Restore(error, value, traceback);
+  }
+  QuietNumpy(const QuietNumpy&) = delete;
+
+ private:
+  const NativeScope native_;  // some of it is Python code
+  const TensorTraceSuspended suspended_;
+  Ref state_;
+};
+
+// The elements of an array that the trace made of constants, as a tensor of the graph.
+Ref constant_elements(Tracer& tracer, PyObject* array) {
+  static constinit Imported make{"torch.tensor"};
+  static PyObject* const dtype_name = interned("dtype");
+  Ref items, dtype;
+  {
+    const NativeScope native;
+    const Ref size = attribute(array, "size"), own_dtype = attribute(array, "dtype");
+    const Ref name = own_dtype ? attribute(own_dtype.get(), "name") : Ref(), torch = import_object("torch");
+    dtype = name && torch ? Ref::steal(PyObject_GetAttr(torch.get(), name.get())) : Ref();
+    const bool fits = dtype && size && PyLong_AsSsize_t(size.get()) <= kMostConstantElements;
+    items = fits && PyObject_TypeCheck(dtype.get(), known_types()->dtype) ? call_method(array, "tolist") : Ref();
+    clear_error();
+  }
+  if (!items) return refuse_numpy(tracer, "an array that torch has no dtype for, or a large one of constants");
+  const Ref values[] = {items, dtype}, names = Ref::made(PyTuple_Pack(1, dtype_name));
+  return call(tracer, make, Arguments{values, names.get()});
+}
+
+// "float32" of "torch.float32".
+std::string dtype_name_of(PyObject* tensor) {
+  const Ref dtype = attribute(tensor, "dtype"), text = dtype ? Ref::steal(PyObject_Str(dtype.get())) : Ref();
+  const std::string_view name = text ? PyUnicode_AsUTF8(text.get()) : "";
+  return std::string(name.substr(std::min(name.size(), name.find('.') + 1)));
+}
+
+// A dtype or a class of scalars.
+Ref other_form(PyObject* operand) {
+  static constinit ImportedType dtype_type{"numpy.dtype"};
+  static constinit Imported layer_dtype{"torch._numpy.dtype"};
+  if (PyType_Check(operand)) {
+    if (operand == reinterpret_cast<PyObject*>(&PyFloat_Type) || operand == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+        operand == reinterpret_cast<PyObject*>(&PyBool_Type) || operand == reinterpret_cast<PyObject*>(&PyComplex_Type))
+      return Ref::borrow(operand);
+    return Ref::borrow(layer_of(operand));
+  }
+  if (!PyType_IsSubtype(Py_TYPE(operand), dtype_type)) return nullptr;
+  const NativeScope native;
+  const Ref name = attribute(operand, "name");
+  Ref made = name ? Ref::steal(PyObject_CallOneArg(layer_dtype, name.get())) : Ref();
+  clear_error();
+  return made;
+}
+
+std::string kind_of(PyObject* object) {
+  const NativeScope native;
+  const Ref shape = attribute(object, "shape"), dtype = attribute(object, "dtype");
+  Ref text = shape && dtype
+                 ? Ref::steal(PyUnicode_FromFormat("%s %R of %S", Py_TYPE(object)->tp_name, shape.get(), dtype.get()))
+                 : Ref();
+  clear_error();
+  return text ? PyUnicode_AsUTF8(text.get()) : Py_TYPE(object)->tp_name;
+}
+
+bool share_memory(PyObject* one, PyObject* other) {
+  static constinit Imported ask{"numpy.may_share_memory"};
+  const Ref answer = Ref::steal(PyObject_CallFunctionObjArgs(ask, one, other, nullptr));
+  clear_error();
+  return !answer || answer.is(Py_True);
+}
+
+}  // namespace
+
+std::nullptr_t refuse_numpy(Tracer& tracer, const std::string& what) {
+  return tracer.give_up(BreakReason::NumpyCall, what);
+}
+
+std::nullptr_t refuse_numpy_with_error(Tracer& tracer, const std::string& what) {
+  return tracer.broken() ? nullptr : refuse_numpy(tracer, what + ": " + take_error_text());
+}
+
+bool NumpyOperation::add(PyObject* operand) {
+  Ref twin, layer;
+  if (!look_at(operand, twin, layer)) return false;
+  twins.push_back(std::move(twin));
+  layers.push_back(std::move(layer));
+  return true;
+}
+
+bool NumpyOperation::has_complex() const {
+  return std::any_of(arrays_.begin(), arrays_.end(), [](const Array& array) {
+    return dtype_name_of(elements_of_array(array.object)).starts_with("complex");
+  });
+}
+
+Ref NumpyOperation::run(const std::function<Ref()>& with_numpy, const std::function<Ref()>& with_layer) {
+  Ref twin;
+  {
+    const QuietNumpy quiet;
+    twin = with_numpy();
+  }
+  if (!twin) return refuse_numpy_with_error(tracer_, what_ + " raised");
+  Ref given = with_layer();
+  if (!given) return refuse_numpy_with_error(tracer_, what_ + " in torch's layer for NumPy");
+  for (const Array& array : arrays_)
+    if (!elements_of_layer_array(array.layer.get()).is(elements_of_array(array.object)))
+      return refuse_numpy(tracer_, what_ + " gives an array other elements");
+  return merge(twin.get(), given.get());
+}
+
+bool NumpyOperation::look_at(PyObject* operand, Ref& twin, Ref& layer) {
+  NestingLevel level;
+  if (level.is_too_deep()) return refuse_numpy(tracer_, what_ + ": arguments are nested too deep") != nullptr;
+  if (is_traced_array(operand)) return look_at_array(operand, twin, layer);
+  if (is_fake(operand)) return refuse_numpy(tracer_, what_ + " of a tensor") != nullptr;
+  if (!expose(tracer_, operand)) return false;
+  if (is_numpy_array(operand)) return look_at_constant(operand, twin, layer);
+  if (is_numpy_scalar(operand)) return look_at_number(operand, twin, layer);
+  if (PyTuple_CheckExact(operand) || PyList_CheckExact(operand)) return look_at_sequence(operand, twin, layer);
+  if (PySlice_Check(operand)) return look_at_slice(operand, twin, layer);
+  twin = layer = Ref::borrow(operand);
+  if (is_constant(operand)) return true;
+  layer = other_form(operand);
+  return layer || refuse_numpy(tracer_, what_ + " of a " + Py_TYPE(operand)->tp_name) != nullptr;
+}
+
+bool NumpyOperation::look_at_array(PyObject* operand, Ref& twin, Ref& layer) {
+  twin = Ref::borrow(twin_of_array(operand));
+  for (const Array& known : arrays_)
+    if (known.object == operand) layer = known.layer;
+  if (layer) return true;
+  layer = layer_array(elements_of_array(operand));
+  arrays_.push_back({operand, layer});
+  return static_cast<bool>(layer);
+}
+
+// One that nothing can write to: what is written to the program's own would be lost.
+bool NumpyOperation::look_at_constant(PyObject* operand, Ref& twin, Ref& layer) {
+  {
+    const NativeScope native;
+    twin = call_method(operand, "copy");
+    const Ref done = twin ? Ref::steal(PyObject_CallMethod(twin.get(), "setflags", "O", Py_False)) : Ref();
+    if (!done) return false;
+  }
+  constants_.push_back(twin);
+  const Ref elements = constant_elements(tracer_, operand);
+  layer = elements ? layer_array(elements.get()) : Ref();
+  return static_cast<bool>(layer);
+}
+
+bool NumpyOperation::look_at_number(PyObject* operand, Ref& twin, Ref& layer) {
+  twin = Ref::borrow(operand);
+  if (numbers_are_indices_) layer = python_number(operand);
+  if (layer || PyErr_Occurred()) return static_cast<bool>(layer);
+  const Ref elements = constant_elements(tracer_, operand);
+  layer = elements ? layer_array(elements.get()) : Ref();
+  return static_cast<bool>(layer);
+}
+
+bool NumpyOperation::look_at_sequence(PyObject* operand, Ref& twin, Ref& layer) {
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(operand);
+  const bool is_tuple = PyTuple_Check(operand);
+  twin = Ref::made(PyList_New(0)), layer = Ref::made(PyList_New(0));
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    Ref item_twin, item_layer;
+    if (!look_at(PySequence_Fast_GET_ITEM(operand, i), item_twin, item_layer)) return false;
+    if (PyList_Append(twin.get(), item_twin.get()) < 0 || PyList_Append(layer.get(), item_layer.get()) < 0)
+      return false;
+  }
+  if (is_tuple) twin = Ref::made(PyList_AsTuple(twin.get())), layer = Ref::made(PyList_AsTuple(layer.get()));
+  return true;
+}
+
+bool NumpyOperation::look_at_slice(PyObject* operand, Ref& twin, Ref& layer) {
+  auto* slice = reinterpret_cast<PySliceObject*>(operand);
+  Ref twin_parts[3], layer_parts[3];
+  PyObject* const parts[] = {slice->start, slice->stop, slice->step};
+  for (int i = 0; i < 3; ++i)
+    if (!look_at(parts[i], twin_parts[i], layer_parts[i])) return false;
+  auto put_together = [](const Ref(&of)[3]) { return Ref::made(PySlice_New(of[0].get(), of[1].get(), of[2].get())); };
+  twin = put_together(twin_parts), layer = put_together(layer_parts);
+  return true;
+}
+
+// The result: of the class and kind that NumPy gives, with the elements that its layer gives.
+Ref NumpyOperation::merge(PyObject* twin, PyObject* given) {
+  NestingLevel level;
+  if (level.is_too_deep()) return refuse_numpy(tracer_, what_ + " gives what is nested too deep");
+  if (is_layer_array(given)) return merge_array(twin, given);
+  auto is_sequence = [](PyObject* object) { return PyTuple_Check(object) || PyList_CheckExact(object); };
+  if (is_sequence(twin) && is_sequence(given)) return merge_sequence(twin, given);
+  const bool is_plain = Py_TYPE(twin) == Py_TYPE(given) && is_constant(twin);
+  const int is_same = is_plain ? PyObject_RichCompareBool(twin, given, Py_EQ) : 0;
+  clear_error();
+  if (is_same > 0) return Ref::borrow(twin);
+  return refuse_numpy(tracer_, what_ + " gives a " + Py_TYPE(twin)->tp_name + ", and a " + Py_TYPE(given)->tp_name +
+                                   " in torch's layer for NumPy");
+}
+
+Ref NumpyOperation::merge_sequence(PyObject* twin, PyObject* given) {
+  if (PySequence_Fast_GET_SIZE(twin) != PySequence_Fast_GET_SIZE(given))
+    return refuse_numpy(tracer_, what_ + " gives another number of results in torch's layer for NumPy");
+  Ref items = Ref::made(PyList_New(0));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(twin); ++i) {
+    const Ref item = merge(PySequence_Fast_GET_ITEM(twin, i), PySequence_Fast_GET_ITEM(given, i));
+    if (!item || PyList_Append(items.get(), item.get()) < 0) return nullptr;
+  }
+  if (PyList_CheckExact(twin)) return items;
+  if (PyTuple_CheckExact(twin)) return Ref::made(PyList_AsTuple(items.get()));
+  const NativeScope native;  // a named tuple
+  Ref made = Ref::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(Py_TYPE(twin)), "_make", "(O)", items.get()));
+  return made || PyErr_Occurred() == nullptr ? made : Ref(refuse_numpy_with_error(tracer_, what_));
+}
+
+// torch's layer computes some results with more digits than NumPy.
+Ref NumpyOperation::rounded(PyObject* twin, Ref elements) {
+  static PyObject* const to_name = interned("to");
+  static constinit Imported torch{"torch"};
+  Ref wanted;
+  {
+    const NativeScope native;
+    const Ref dtype = attribute(twin, "dtype"), name = dtype ? attribute(dtype.get(), "name") : Ref();
+    const std::string own = dtype_name_of(elements.get());
+    const std::string_view theirs = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "";
+    const bool is_wider = (own == "float64" && (theirs == "float32" || theirs == "float16")) ||
+                          (own == "complex128" && theirs == "complex64");
+    if (is_wider) wanted = Ref::steal(PyObject_GetAttr(torch, name.get()));
+    clear_error();
+  }
+  if (!wanted) return elements;
+  const Ref values[] = {elements, wanted};
+  return record_call(tracer_, NodeKind::CallMethod, to_name, Arguments{values});
+}
+
+bool NumpyOperation::fits(PyObject* twin, PyObject* elements) const {
+  const NativeScope native;  // some of it is Python code
+  const Ref shape = attribute(twin, "shape"), dtype = attribute(twin, "dtype"),
+            own_shape = attribute(elements, "shape");
+  const Ref name = dtype ? attribute(dtype.get(), "name") : Ref();
+  const bool is_shape = shape && own_shape && PyObject_RichCompareBool(shape.get(), own_shape.get(), Py_EQ) > 0;
+  const bool is_dtype = name && PyUnicode_Check(name.get()) && dtype_name_of(elements) == PyUnicode_AsUTF8(name.get());
+  clear_error();
+  return is_shape && is_dtype;
+}
+
+Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
+  for (const Array& array : arrays_) {
+    if (twin_of_array(array.object) != twin) continue;
+    const Ref elements = elements_of_layer_array(given);
+    const bool shows_the_same =
+        array.layer.is(given) || (elements && fits(twin, elements.get()) &&
+                                  storage_of_fake(elements.get()) == storage_of_fake(elements_of_array(array.object)));
+    if (shows_the_same) return Ref::borrow(array.object);
+    return refuse_numpy(tracer_, what_ + " gives an argument itself, and another array in torch's layer for NumPy");
+  }
+  Ref elements = elements_of_layer_array(given);
+  if (!elements) return refuse_numpy(tracer_, what_ + " gives no tensor in torch's layer for NumPy");
+  const bool is_scalar = is_numpy_scalar(twin);
+  if (is_scalar || is_numpy_array(twin)) elements = rounded(twin, std::move(elements));
+  if (elements && is_scalar && !fits(twin, elements.get())) {  // an array of one element is the scalar
+    static PyObject* const squeeze_name = interned("squeeze");
+    elements = record_call(tracer_, NodeKind::CallMethod, squeeze_name, Arguments{std::span<const Ref>(&elements, 1)});
+  }
+  if (!elements) return nullptr;
+  if (!(is_scalar || is_numpy_array(twin)) || !fits(twin, elements.get()))
+    return refuse_numpy(tracer_, what_ + " gives a " + kind_of(twin) + ", and a " + kind_of(elements.get()) +
+                                     " in torch's layer for NumPy");
+  bool is_view = false, shares = false;
+  {
+    const NativeScope native;
+    for (const Ref& constant : constants_)
+      if (!is_scalar && share_memory(twin, constant.get()))
+        return refuse_numpy(tracer_, what_ + " gives a view of an array of constants");
+    for (const Array& array : arrays_) {
+      is_view |= !is_scalar && !is_traced_scalar(array.object) && share_memory(twin, twin_of_array(array.object));
+      shares |= storage_of_fake(elements.get()) == storage_of_fake(elements_of_array(array.object));
+    }
+  }
+  if (is_view && !shares) {  // as long as nobody can tell
+    if (!tracer_.may_assume())
+      return refuse_numpy(tracer_, what_ + " gives a view, and a copy in torch's layer for NumPy");
+    tracer_.assume(Assumption::Kind::Private, elements.get());
+    for (const Array& array : arrays_) tracer_.assume(Assumption::Kind::Unwritten, elements_of_array(array.object));
+  }
+  if (shares && !is_view) {
+    static PyObject* const clone_name = interned("clone");
+    elements = record_call(tracer_, NodeKind::CallMethod, clone_name, Arguments{std::span<const Ref>(&elements, 1)});
+    if (!elements) return nullptr;
+  }
+  return make_traced_array(tracer_, elements.get(), Ref::borrow(twin));
+}
+
+}  // namespace minidynamo
