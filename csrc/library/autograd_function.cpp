@@ -16,6 +16,7 @@
 #include "python/error_text.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
+#include "python/sequence.h"
 #include "python/unstable.h"
 #include "world/known_types.h"
 
@@ -62,21 +63,7 @@ class GradientsOff {
   const Ref before_;
 };
 
-template <typename Items>
-Ref tuple_of(const Items& items) {
-  Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-  for (size_t i = 0; i < items.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
-  return tuple;
-}
-
-std::vector<Ref> items_of(PyObject* tuple) {
-  std::vector<Ref> items;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) items.push_back(Ref::borrow(PyTuple_GET_ITEM(tuple, i)));
-  return items;
-}
-
-Ref list_of(const std::vector<long>& numbers) {
+Ref list_of_numbers(const std::vector<long>& numbers) {
   Ref list = Ref::made(PyList_New(0));
   for (const long number : numbers)
     if (PyList_Append(list.get(), Ref::made(PyLong_FromLong(number)).get()) < 0) throw_out_of_memory();
@@ -340,19 +327,20 @@ class Application {
     Ref made;
     {
       const NativeScope native;
-      made = Ref::steal(PyObject_CallFunctionObjArgs(with_history, tuple_of(outputs).get(), list_of(dirty).get(),
-                                                     list_of(constant).get(), tuple_of(operands).get(), nullptr));
+      made =
+          Ref::steal(PyObject_CallFunctionObjArgs(with_history, tuple_of(outputs).get(), list_of_numbers(dirty).get(),
+                                                  list_of_numbers(constant).get(), tuple_of(operands).get(), nullptr));
     }
     if (tracer_.broken()) return nullptr;
     if (!made) return refuse("torch does not take its results: " + take_error_text());
     const bool impure = forward_body->impure;
     std::vector<Ref> values = {object_for(std::move(forward_body)), object_for(std::move(backward_body))};
     values.insert(values.end(), operands.begin(), operands.end());
-    values.push_back(list_of(constant));
-    values.push_back(list_of(saved_positions));
+    values.push_back(list_of_numbers(constant));
+    values.push_back(list_of_numbers(saved_positions));
     Ref names = Ref::made(Py_BuildValue("(ss)", "non_differentiable_idx", "saved_for_backward_idx"));
     if (!dirty.empty()) {
-      values.push_back(list_of(dirty));
+      values.push_back(list_of_numbers(dirty));
       names = Ref::made(Py_BuildValue("(sss)", "non_differentiable_idx", "saved_for_backward_idx", "dirty_idx"));
     }
     static constinit Imported operation{"torch._functorch.autograd_function.autograd_function_apply"};

@@ -13,6 +13,7 @@
 #include "model/body.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
+#include "python/sequence.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
 
@@ -24,22 +25,6 @@ struct Flat {
   std::vector<Ref> leaves;
   Ref spec;
 };
-
-std::vector<Ref> items_of(PyObject* sequence) {
-  std::vector<Ref> items;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i)
-    items.push_back(Ref::borrow(PySequence_Fast_GET_ITEM(sequence, i)));
-  return items;
-}
-
-Ref list_of(const std::vector<Ref>& items) {
-  Ref list = Ref::made(PyList_New(static_cast<Py_ssize_t>(items.size())));
-  for (size_t i = 0; i < items.size(); ++i)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
-  return list;
-}
-
-Ref tuple_of(const std::vector<Ref>& items) { return Ref::made(PyList_AsTuple(list_of(items).get())); }
 
 Ref attribute(PyObject* object, const char* name) { return Ref::steal(PyObject_GetAttrString(object, name)); }
 

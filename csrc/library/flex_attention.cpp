@@ -10,6 +10,7 @@
 #include "model/tensor_call.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
+#include "python/sequence.h"
 #include "world/known_types.h"
 
 namespace minidynamo::special {
@@ -75,13 +76,6 @@ std::unique_ptr<Subgraph> body_of(Tracer& tracer, PyObject* function, std::vecto
   if (!taken || !body.leaves_operands(*taken)) return nullptr;
   if (taken->impure) return refuse(tracer, "a function draws random numbers or writes to tensors"), nullptr;
   return taken;
-}
-
-Ref tuple_of(const std::vector<Ref>& items) {
-  Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-  for (size_t i = 0; i < items.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
-  return tuple;
 }
 
 // What the operator gives, with a history if one of its inputs has one.
