@@ -33,11 +33,11 @@ def checkpoint_impure(body: torch.fx.GraphModule, *operands: Any, **settings: An
     # A checkpoint watches its arguments for writes. In the program, what is written to is no argument, but a module's.
     written = {position: operands[position] for position in body.meta.get("written_operands", ())}
 
-    # Not a method of an Interpreter, which would keep what it computed for as long as autograd keeps this.
+    # `forward`, since a call of the module would say on stderr where an error comes from.
     def run(*given: Any) -> Any:
         rest = iter(given)
         values = [written[i] if i in written else next(rest) for i in range(len(operands))]
-        return torch.fx.Interpreter(body).run(*values)
+        return body.forward(*values)
 
     arguments = [operand for i, operand in enumerate(operands) if i not in written]
     return checkpoint(run, *arguments, use_reentrant=False, **settings)

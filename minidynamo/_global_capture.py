@@ -4,6 +4,7 @@ Under `config.stress` it begins by itself, with the `eager` backend, and takes e
 """
 
 import gc
+import threading
 
 import torch
 
@@ -13,6 +14,7 @@ from minidynamo._capture import CaptureConfig, capture_config
 _active: CaptureConfig | None = None
 _started_by_stress = False
 _has_frozen = False
+_stops_at_shutdown = False
 
 
 def start(backend: str) -> None:
@@ -27,6 +29,7 @@ def start(backend: str) -> None:
         _freeze()
     _C.start_global_capture(settings)
     _active = settings
+    _stop_at_shutdown()
 
 
 def stop() -> None:
@@ -35,6 +38,15 @@ def stop() -> None:
     _C.stop_global_capture()
     _active = None
     _unfreeze()
+
+
+def _stop_at_shutdown() -> None:
+    """Handlers of `atexit` run as they are: backends that compile at that time may not start what they need."""
+    global _stops_at_shutdown
+    if _stops_at_shutdown or config.stress:
+        return
+    threading._register_atexit(_C.stop_global_capture)  # type: ignore[attr-defined]  # before all of them
+    _stops_at_shutdown = True
 
 
 def active_backend() -> str | None:

@@ -479,7 +479,7 @@ Ref object_getattribute(Tracer& tracer, PyObject* callable, const Arguments& arg
 
 Ref module_getattribute(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 2) || !PyModule_CheckExact(argument(arguments, 0)))
-    return object_getattribute(tracer, callable, arguments);
+    return tracer.give_up(BreakReason::UnknownFunction, callable_name(callable) + " of a class of modules");
   Ref name = attribute_name(argument(arguments, 1));
   return name ? load_attribute(tracer, argument(arguments, 0), name.get()) : Ref();
 }

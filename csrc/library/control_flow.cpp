@@ -11,6 +11,7 @@
 
 #include "model/abstract.h"
 #include "model/body.h"
+#include "model/function.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
@@ -203,6 +204,12 @@ bool append(std::vector<Ref>& all, Ref one) {
 }
 
 }  // namespace
+
+// invoke_subgraph_placeholder(function, ...)
+Ref nested_region(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!arguments.positional_count()) return call_function(tracer, callable, arguments);
+  return call(tracer, arguments.values[0].get(), Arguments{arguments.values.subspan(1), arguments.keyword_names});
+}
 
 // cond_op(predicate, true_function, false_function, operands)
 Ref cond_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments) {

@@ -41,6 +41,9 @@ Ref thread_identity(Tracer& tracer, PyObject* callable, const Arguments& argumen
   return number;
 }
 
+// Once something was compiled by torch.compile, each module that is made is entered in a table of TorchDynamo's own.
+Ref leave_untagged(Tracer&, PyObject*, const Arguments&) { return Ref::none(); }
+
 // The signature of a function of torch's, which does not change: asked for each time by its layer for NumPy.
 Ref signature_of(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* function = arguments.values.size() == 1 && !arguments.keyword_names ? arguments.values[0].get() : nullptr;

@@ -15,6 +15,7 @@ namespace special {
 SPECIAL(thread_identity);
 SPECIAL(typing_caller);
 SPECIAL(signature_of);
+SPECIAL(leave_untagged);
 SPECIAL(compile_pattern);
 SPECIAL(file_system_path);
 SPECIAL(reference_call);

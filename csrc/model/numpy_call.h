@@ -1,4 +1,4 @@
-// What is done to traced arrays (traced_array.h): by torch._numpy to their elements, and by NumPy to their twins.
+// What is done to traced arrays (world/traced_array.h): by torch._numpy to their elements, and by NumPy to their twins.
 //
 // All of these end the trace where the two differ, where NumPy's layer in torch does not know the operation, or where
 // either of them raises: then the program's own call, with its own error, is the next thing that runs.

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "python/ref.h"
+
 namespace minidynamo {
 namespace {
 
@@ -33,14 +35,20 @@ ThreadModes::~ThreadModes() = default;
 
 bool ThreadModes::were_within_autocast() const noexcept { return saved_->nesting > 0; }
 
-void ThreadModes::restore() const {
+void ThreadModes::restore(bool forgets_casts) const {
   at::ThreadLocalState::setThreadLocalState(saved_->state);
   at::autocast::set_autocast_cache_enabled(saved_->keeps_casts);
   for (size_t i = 0; i < kDevices.size(); ++i) at::autocast::set_autocast_dtype(kDevices[i], saved_->dtypes[i]);
   const int left_open = autocast_nesting() - saved_->nesting;
   for (int i = 0; i < left_open; ++i) at::autocast::decrement_nesting();
   for (int i = left_open; i < 0; ++i) at::autocast::increment_nesting();
-  if (left_open > 0 && !were_within_autocast()) at::autocast::clear_cache();
+  if (forgets_casts && left_open > 0 && !were_within_autocast()) forget_casts();
+}
+
+void ThreadModes::forget_casts() noexcept {
+  PyThreadState* const thread = PyEval_SaveThread();
+  at::autocast::clear_cache();
+  PyEval_RestoreThread(thread);
 }
 
 }  // namespace minidynamo

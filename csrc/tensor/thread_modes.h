@@ -10,8 +10,12 @@ class ThreadModes {
   ThreadModes();  // as they are now
   ~ThreadModes();
   ThreadModes(const ThreadModes&) = delete;
-  void restore() const;
+  // Other threads may run before it returns, if casts of an autocast that is open are forgotten.
+  void restore(bool forgets_casts = true) const;
   bool were_within_autocast() const noexcept;
+  // Empties autocast's cache, which all threads share. Whoever does so holds its lock while tensors die, which may want
+  // the GIL: so it is let go of, and other threads may run.
+  static void forget_casts() noexcept;
 
  private:
   struct Saved;

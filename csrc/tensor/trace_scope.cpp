@@ -110,10 +110,8 @@ TensorTraceScope::~TensorTraceScope() {
   drop_operator_reports();
   exchange_observer(saved->observer);
   KnownStorages::of_thread() = std::move(saved->known);
-  // Casts of fake weights are forgotten, but not with the program's own: inside of its autocast they go when that ends.
-  if (!saved->modes.were_within_autocast()) at::autocast::clear_cache();
   leave_transforms_above(saved->transforms);
-  saved->modes.restore();
+  saved->modes.restore(false);
   if (thread_switches() == saved->thread_switches) {
     at::Context& context = at::globalContext();
     if (context.deterministicAlgorithms() != saved->deterministic ||
@@ -132,6 +130,9 @@ TensorTraceScope::~TensorTraceScope() {
       clear_error();
     }
   }
+  // Casts of fake weights are forgotten, but not with the program's own: inside of its autocast they go when that ends.
+  // Last, since other threads may run then.
+  if (!saved->modes.were_within_autocast()) ThreadModes::forget_casts();
   PyErr_Restore(type, value, traceback);
 }
 

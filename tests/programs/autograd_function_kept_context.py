@@ -1,4 +1,4 @@
-# graphs: 4
+# graphs: 3
 """The ctx is kept: it is a node of autograd's graph, which a trace has not got."""
 
 import torch

@@ -179,3 +179,15 @@ def test_flex_attention(function: Any, backend: str) -> None:
         FLEX_BIAS.add_(1)
         torch.testing.assert_close(captured(*inputs), function(*inputs))
         FLEX_BIAS.sub_(1)
+
+
+def test_a_nested_region_is_part_of_the_graph() -> None:
+    @torch.compiler.nested_compile_region
+    def region(y: torch.Tensor, factor: float = 2.0) -> torch.Tensor:
+        return y.sin() * factor
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return region(x) + region(x + 1, factor=3.0)
+
+    x = torch.linspace(0, 1, 5)
+    assert torch.equal(minidynamo.compile(program, fullgraph=True, backend="eager")(x), program(x))

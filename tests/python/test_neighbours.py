@@ -868,3 +868,13 @@ def test_jit_trace_of_an_optimized_module() -> None:
     assert torch.equal(traced(torch.ones(3) * 2), module(torch.ones(3) * 2))
     assert "linear" in str(traced.inlined_graph)
     assert minidynamo.stats()["graphs"] == 0
+
+
+def test_a_module_is_made_after_one_was_compiled_by_torch() -> None:
+    model = torch.nn.Linear(2, 2)
+    torch.compile(model, backend="eager")(torch.ones(2))  # from now on TorchDynamo notes each module that is made
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.ReLU()(x) + torch.nn.Sequential(torch.nn.Tanh(), torch.nn.ReLU())[1:](x)
+
+    assert torch.equal(minidynamo.compile(program, fullgraph=True, backend="eager")(torch.ones(2)), program(torch.ones(2)))
