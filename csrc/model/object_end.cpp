@@ -10,12 +10,36 @@
 #include "python/traceback.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "world/code_origin.h"
 #include "world/known_types.h"
 #include "world/scope.h"
 #include "world/types.h"
 #include "world/world.h"
 
 namespace minidynamo {
+namespace {
+
+// A weak reference with which TorchDynamo notes each module that is made, once it has compiled one: nobody asks it.
+bool is_of_torch_compile(const PyWeakReference* reference) {
+  PyObject* const callback = reference->wr_callback;
+  if (!callback || !PyFunction_Check(callback)) return false;
+  const auto* function = reinterpret_cast<PyFunctionObject*>(callback);
+  const auto* code = reinterpret_cast<PyCodeObject*>(function->func_code);
+  return code_origin(code->co_filename) == CodeOrigin::Torch &&
+         !PyUnicode_CompareWithASCIIString(function->func_qualname,
+                                           "ExactWeakKeyDictionary.__setitem__.<locals>.<lambda>");
+}
+
+}  // namespace
+
+bool is_weakly_referenced(PyObject* object) noexcept {
+  if (!object || !PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return false;
+  auto* reference = reinterpret_cast<PyWeakReference*>(*PyObject_GET_WEAKREFS_LISTPTR(object));
+  for (; reference; reference = reference->wr_next)
+    if (!is_of_torch_compile(reference)) return true;
+  return false;
+}
+
 namespace {
 
 // Whether the object dies loudly by itself, if this is its end.
@@ -25,7 +49,7 @@ bool is_witnessed(PyObject* object) {
   if (is_tensor(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
   if (PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) return true;
   if (is_python_class(type) && class_attribute(type, del_name)) return true;
-  return PyType_SUPPORTS_WEAKREFS(type) && *PyObject_GET_WEAKREFS_LISTPTR(object);
+  return is_weakly_referenced(object);
 }
 
 // The same, or with what the frames in an exception's traceback keep alive.

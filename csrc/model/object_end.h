@@ -5,9 +5,7 @@
 
 namespace minidynamo {
 
-inline bool is_weakly_referenced(PyObject* object) noexcept {
-  return object && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) && *PyObject_GET_WEAKREFS_LISTPTR(object);
-}
+bool is_weakly_referenced(PyObject* object) noexcept;
 
 // Whether the program may see the end of an object that the trace made: by a finalizer, a weak reference, what it holds
 // open (a memoryview), or the code that a suspended generator has left to run.

@@ -874,7 +874,9 @@ def test_a_module_is_made_after_one_was_compiled_by_torch() -> None:
     model = torch.nn.Linear(2, 2)
     torch.compile(model, backend="eager")(torch.ones(2))  # from now on TorchDynamo notes each module that is made
 
+    outside = torch.nn.Sequential(torch.nn.Tanh(), torch.nn.ReLU())
+
     def program(x: torch.Tensor) -> torch.Tensor:
-        return torch.nn.ReLU()(x) + torch.nn.Sequential(torch.nn.Tanh(), torch.nn.ReLU())[1:](x)
+        return torch.nn.ReLU()(x) + torch.nn.Sequential(torch.nn.Tanh(), torch.nn.ReLU())[1:](x) + outside[:1](x)
 
     assert torch.equal(minidynamo.compile(program, fullgraph=True, backend="eager")(torch.ones(2)), program(torch.ones(2)))
