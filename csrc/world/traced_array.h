@@ -2,8 +2,8 @@
 //
 // The elements are a fake tensor. Beside it lies a *twin*: a real array or scalar of the same kind, whose values mean
 // nothing. Whatever the program does to the array is done to the elements by torch._numpy, traced like any Python code,
-// and to the twin by NumPy itself (model/numpy_operation.h): the twin's side says of what class, dtype and shape the result is,
-// whether it is a scalar, and what it shares its memory with.
+// and to the twin by NumPy itself (model/numpy_operation.h): the twin's side says of what class, dtype and shape the
+// result is, whether it is a scalar, and what it shares its memory with.
 //
 // To all that does not know of them, they are opaque.
 #pragma once
