@@ -18,6 +18,8 @@
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
 #include "python/unstable.h"
+#include "tensor/tensor_facts.h"
+#include "tensor/transforms.h"
 #include "world/known_types.h"
 
 namespace minidynamo::special {
@@ -28,20 +30,10 @@ PyObject* set_gradients_enabled() {
   return setter;
 }
 
-bool are_gradients_enabled() {
-  static constinit Imported getter{"torch.is_grad_enabled"};
-  return Ref::steal(PyObject_CallNoArgs(getter)).is(Py_True);
-}
-
-bool requires_gradient(PyObject* fake) {
-  static PyObject* const name = interned("requires_grad");
-  return Ref::steal(PyObject_GetAttr(fake, name)).is(Py_True);
-}
-
 // As autograd runs a forward, without a word in the graph: the operator does it too.
 class GradientsOff {
  public:
-  explicit GradientsOff(Tracer& tracer) : before_(Ref::boolean(are_gradients_enabled())) {
+  explicit GradientsOff(Tracer& tracer) : before_(Ref::boolean(grad_mode_enabled())) {
     const Ref off = Ref::made(PyTuple_Pack(1, Py_False));
     tracer.modes.note(set_gradients_enabled(), off.get());
     set(Py_False);
@@ -63,13 +55,6 @@ class GradientsOff {
   const Ref before_;
 };
 
-Ref list_of_numbers(const std::vector<long>& numbers) {
-  Ref list = Ref::made(PyList_New(0));
-  for (const long number : numbers)
-    if (PyList_Append(list.get(), Ref::made(PyLong_FromLong(number)).get()) < 0) throw_out_of_memory();
-  return list;
-}
-
 bool holds(const std::vector<Ref>& items, PyObject* object) {
   return std::ranges::any_of(items, [&](const Ref& item) { return item.is(object); });
 }
@@ -90,7 +75,7 @@ class Application {
     static constinit Imported context_class{"minidynamo._autograd_function.Context"};
     context_ = call(tracer_, context_class, {tuple_of(needed)});
     if (!context_) return nullptr;
-    Ref result = any && are_gradients_enabled() ? with_backward() : forward_alone();
+    Ref result = any && grad_mode_enabled() ? with_backward() : forward_alone();
     if (result && is_shared(context_.get())) return refuse("its ctx is kept for later");
     return result;
   }
@@ -163,7 +148,7 @@ class Application {
   }
 
   Ref forward_alone() {
-    const bool was_enabled = are_gradients_enabled();
+    const bool was_enabled = grad_mode_enabled();
     const auto set = [&](PyObject* enabled) {
       const Ref value[] = {Ref::borrow(enabled)};
       return !was_enabled || record_state_change(tracer_, set_gradients_enabled(), Arguments{value});

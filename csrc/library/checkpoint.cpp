@@ -13,6 +13,7 @@
 #include "model/upward.h"
 #include "python/out_of_memory.h"
 #include "tensor/tensor_facts.h"
+#include "tensor/transforms.h"
 #include "world/known_types.h"
 
 namespace minidynamo::special {
@@ -35,17 +36,6 @@ PyObject** own_keyword(Settings& settings, std::string_view name, PyObject*& ign
   if (name == "debug") return &settings.debug;
   if (name == "early_stop") return &ignored;
   return nullptr;
-}
-
-bool requires_gradient(PyObject* fake) {
-  Ref answer = Ref::steal(PyObject_GetAttrString(fake, "requires_grad"));
-  clear_error();
-  return answer.is(Py_True);
-}
-
-bool is_gradient_enabled() {
-  static constinit Imported is_enabled{"torch.is_grad_enabled"};
-  return Ref::steal(PyObject_CallNoArgs(is_enabled)).is(Py_True);
 }
 
 // What is called at run time to make the contexts of a selective checkpoint: it has to be the same object at each call,
@@ -117,7 +107,7 @@ Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
       PyTuple_SET_ITEM(keyword_names.get(), static_cast<Py_ssize_t>(i), Ref::borrow(names[i]).release());
   }
   const Arguments given{values, keyword_names.get()};
-  const bool with_gradient = is_gradient_enabled();
+  const bool with_gradient = grad_mode_enabled();
   if (is_reentrant) {
     const bool any =
         std::any_of(values.begin(), values.begin() + static_cast<ptrdiff_t>(positional),

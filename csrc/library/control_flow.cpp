@@ -29,8 +29,6 @@ struct Flat {
 
 Ref attribute(PyObject* object, const char* name) { return Ref::steal(PyObject_GetAttrString(object, name)); }
 
-bool requires_gradient(const Ref& fake) { return attribute(fake.get(), "requires_grad").is(Py_True); }
-
 bool is_same(PyObject* a, PyObject* b) { return PyObject_RichCompareBool(a, b, Py_EQ) == 1; }
 
 // "float32 (2, 3)"
@@ -47,10 +45,7 @@ std::string text_of(PyObject* fake) {
 }
 
 bool is_alike(PyObject* a, PyObject* b) {
-  for (const char* name : {"dtype", "shape", "device"}) {
-    const Ref one = attribute(a, name), other = attribute(b, name);
-    if (!one || !other || !is_same(one.get(), other.get())) return clear_error(), false;
-  }
+  if (!is_of_kind(a, b)) return false;
   const Ref one = Ref::steal(PyObject_CallMethod(a, "stride", nullptr));
   const Ref other = Ref::steal(PyObject_CallMethod(b, "stride", nullptr));
   const bool same = one && other && is_same(one.get(), other.get());
@@ -146,16 +141,7 @@ class Operator {
 
   // The operator's results in the trace: autograd, if any of the inputs has to do with it, knows them as a whole.
   Ref results(const std::vector<Ref>& made, const std::vector<Ref>& inputs) {
-    static constinit Imported is_enabled{"torch.is_grad_enabled"};
-    const bool with_gradient =
-        Ref::steal(PyObject_CallNoArgs(is_enabled)).is(Py_True) && std::ranges::any_of(inputs, requires_gradient);
-    if (!with_gradient) return tuple_of(made);
-    static constinit Imported with_history{"minidynamo._autograd_function.with_history"};
-    const NativeScope native;
-    const Ref none = Ref::made(PyTuple_New(0));
-    const Ref tensors = tuple_of(made), operands = tuple_of(inputs);
-    Ref result = Ref::steal(
-        PyObject_CallFunctionObjArgs(with_history, tensors.get(), none.get(), none.get(), operands.get(), nullptr));
+    Ref result = with_history(tuple_of(made).get(), {}, inputs);
     return result ? result : refuse("its results have no gradient");
   }
 

@@ -3,14 +3,13 @@
 // that they use are operands.
 #include "library/flex_attention.h"
 
-#include <algorithm>
-
 #include "model/abstract.h"
 #include "model/body.h"
 #include "model/tensor_call.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
+#include "world/entered_context.h"
 #include "world/known_types.h"
 
 namespace minidynamo::special {
@@ -21,31 +20,6 @@ Ref refuse(Tracer& tracer, const std::string& why) {
   clear_error();
   return tracer.give_up(BreakReason::HigherOrder, "flex_attention: " + why);
 }
-
-// While one lives, an index that is a tensor selects by its value as a tensor does, as where the operator runs.
-class IndicesAreTensors {
- public:
-  IndicesAreTensors() {
-    static constinit Imported mode{"torch._dynamo._trace_wrapped_higher_order_op.TransformGetItemToIndex"};
-    const NativeScope native;
-    mode_ = Ref::steal(PyObject_CallNoArgs(mode));
-    if (mode_ && !Ref::steal(PyObject_CallMethod(mode_.get(), "__enter__", nullptr))) mode_.reset();
-  }
-  ~IndicesAreTensors() {
-    if (!mode_) return;
-    const NativeScope native;
-    PyObject *error, *value, *traceback;
-    PyErr_Fetch(&error, &value, &traceback);
-    Ref::steal(PyObject_CallMethod(mode_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-    clear_error();
-    PyErr_Restore(error, value, traceback);
-  }
-  IndicesAreTensors(const IndicesAreTensors&) = delete;
-  explicit operator bool() const noexcept { return static_cast<bool>(mode_); }
-
- private:
-  Ref mode_;
-};
 
 // A tensor of one number, of a dtype, where another lies.
 Ref number_beside(PyObject* fake, PyObject* dtype) {
@@ -65,7 +39,9 @@ std::unique_ptr<Subgraph> body_of(Tracer& tracer, PyObject* function, std::vecto
   for (const Ref& number : numbers) body.add_parameter("number", number);
   Ref result;
   {
-    const IndicesAreTensors mode;
+    // An index that is a tensor selects as a tensor does, as where the operator runs.
+    static constinit Imported make_mode{"torch._dynamo._trace_wrapped_higher_order_op.TransformGetItemToIndex"};
+    const EnteredContext mode(make_mode);
     if (!mode) return refuse(tracer, take_error_text()), nullptr;
     result = call(tracer, function, Arguments{numbers});
   }
@@ -81,25 +57,17 @@ std::unique_ptr<Subgraph> body_of(Tracer& tracer, PyObject* function, std::vecto
 // What the operator gives, with a history if one of its inputs has one.
 Ref results_like(Tracer& tracer, const std::vector<Ref>& values, const std::vector<Ref>& buffers) {
   static constinit Imported fake_results{"torch._higher_order_ops.flex_attention.flex_attention_fake_impl"};
-  static constinit Imported with_history{"minidynamo._autograd_function.with_history"};
-  static constinit Imported is_enabled{"torch.is_grad_enabled"};
   static constinit Imported no_grad{"torch.no_grad"};
-  const NativeScope native;
-  const Ref mode = Ref::steal(PyObject_CallNoArgs(no_grad));
-  if (!mode || !Ref::steal(PyObject_CallMethod(mode.get(), "__enter__", nullptr))) return nullptr;
-  const Ref made = Ref::steal(PyObject_Call(fake_results, tuple_of(values).get(), nullptr));
-  if (!Ref::steal(PyObject_CallMethod(mode.get(), "__exit__", "OOO", Py_None, Py_None, Py_None)) || !made)
-    return refuse(tracer, take_error_text());
+  Ref made;
+  {
+    const NativeScope native;
+    const EnteredContext mode(no_grad);
+    if (mode) made = Ref::steal(PyObject_Call(fake_results, tuple_of(values).get(), nullptr));
+  }
   std::vector<Ref> inputs(values.begin(), values.begin() + 3);
   inputs.insert(inputs.end(), buffers.begin(), buffers.end());
-  const bool has_history = std::any_of(inputs.begin(), inputs.end(), [](const Ref& input) {
-    return Ref::steal(PyObject_GetAttrString(input.get(), "requires_grad")).is(Py_True);
-  });
-  if (!has_history || !Ref::steal(PyObject_CallNoArgs(is_enabled)).is(Py_True)) return made;
-  const Ref none = Ref::made(PyTuple_New(0)), constant = Ref::steal(Py_BuildValue("(i)", 2)), all = tuple_of(inputs);
-  Ref result = Ref::steal(
-      PyObject_CallFunctionObjArgs(with_history, made.get(), none.get(), constant.get(), all.get(), nullptr));
-  return result ? result : refuse(tracer, take_error_text());
+  if (made) made = with_history(made.get(), {2}, inputs);
+  return made ? made : refuse(tracer, take_error_text());
 }
 
 }  // namespace

@@ -129,8 +129,7 @@ Ref run_backward(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   if (has_fakes) {
     // The history of a tensor from before the trace is not in the fake.
     for (PyObject* fake : tracer.world.fakes()) {
-      const Ref wants = Ref::steal(PyObject_GetAttrString(fake, "requires_grad"));
-      if (wants.is(Py_True) && !is_leaf_with_gradient(fake))
+      if (requires_gradient(fake) && !is_leaf_with_gradient(fake))
         return tracer.give_up(BreakReason::AutogradCall,
                               "a gradient is asked for where a tensor has a history from before the call");
     }

@@ -32,15 +32,6 @@ bool is_result_dropped(const Frame& frame) {
   return next.op == Op::STORE_FAST && !frame.prepared->liveness().before(at + 1, next.arg);
 }
 
-bool are_alike(PyObject* left, PyObject* right) {
-  for (const char* name : {"shape", "dtype", "device"}) {
-    const Ref one = Ref::steal(PyObject_GetAttrString(left, name)),
-              other = Ref::steal(PyObject_GetAttrString(right, name));
-    if (!one || !other || PyObject_RichCompareBool(one.get(), other.get(), Py_EQ) != 1) return clear_error(), false;
-  }
-  return true;
-}
-
 // A fake of the kind of a tensor, which stands for the gradient that will come.
 Ref gradient_like(PyObject* tensor) {
   const NativeScope unrecorded;
@@ -60,7 +51,7 @@ Ref put_hook_in_graph(Tracer& tracer, PyObject* tensor, PyObject* hook) {
   if (!result) return clear_error(), refuse_hook(tracer);
   if (!body.only_computes()) return nullptr;
   const bool changes_gradient = !result.is(Py_None) && !result.is(gradient.get());
-  if (changes_gradient && !(is_fake(result.get()) && body.made(result.get()) && are_alike(result.get(), tensor)))
+  if (changes_gradient && !(is_fake(result.get()) && body.made(result.get()) && is_of_kind(result.get(), tensor)))
     return refuse_hook(tracer);
   std::unique_ptr<Subgraph> taken = body.take(changes_gradient ? result.get() : gradient.get(), "hook");
   if (!taken) return nullptr;
@@ -75,14 +66,12 @@ Ref put_hook_in_graph(Tracer& tracer, PyObject* tensor, PyObject* hook) {
 }  // namespace
 
 Ref special::tensor_register_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const requires_name = interned("requires_grad");
   const bool is_plain = arguments.values.size() == 2 && !arguments.keyword_names && arguments.is_direct &&
                         is_fake(arguments.values[0].get()) && is_result_dropped(*tracer.frame);
   if (!is_plain) return refuse_hook(tracer);
   PyObject *tensor = arguments.values[0].get(), *hook = arguments.values[1].get();
-  const Ref required = Ref::steal(PyObject_GetAttr(tensor, requires_name));
   if (tracer.transforms.active()) return refuse_hook(tracer);
-  if (!required.is(Py_True) || tracer.written_storages.count(storage_of_fake(tensor))) return refuse_hook(tracer);
+  if (!requires_gradient(tensor) || tracer.written_storages.count(storage_of_fake(tensor))) return refuse_hook(tracer);
   if (!tracer.world.source_of(tensor)) return put_hook_in_graph(tracer, tensor, hook);
   if (!is_leaf_with_gradient(tensor)) return refuse_hook(tracer);
   tracer.effects.call_later({Ref::borrow(callable), arguments.positional(), nullptr}, tracer.effects.end());

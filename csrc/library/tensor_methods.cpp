@@ -127,19 +127,9 @@ Ref tensor_new_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
 
 namespace {
 
-bool has_true(PyObject* tensor, PyObject* name) {
-  const Ref value = Ref::steal(PyObject_GetAttr(tensor, name));
-  return value.is(Py_True);
-}
-
-bool requires_gradient(PyObject* tensor) {
-  static PyObject* const name = interned("requires_grad");
-  return has_true(tensor, name);
-}
-
 bool is_leaf(PyObject* tensor) {
   static PyObject* const name = interned("is_leaf");
-  return has_true(tensor, name);
+  return Ref::steal(PyObject_GetAttr(tensor, name)).is(Py_True);
 }
 
 }  // namespace

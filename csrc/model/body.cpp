@@ -5,7 +5,10 @@
 #include "model/tensor_call.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
+#include "python/sequence.h"
 #include "tensor/tensor_facts.h"
+#include "tensor/transforms.h"
+#include "world/known_types.h"
 
 namespace minidynamo {
 
@@ -63,6 +66,26 @@ std::vector<long> Body::written_operands(const Subgraph& taken) const {
 bool Body::leaves_operands(const Subgraph& taken) {
   return written_operands(taken).empty() ||
          tracer_.give_up(BreakReason::BodyEffect, what_ + ": it writes to a tensor from outside of it");
+}
+
+bool is_of_kind(PyObject* one, PyObject* other) {
+  for (const char* name : {"dtype", "shape", "device"}) {
+    const Ref left = Ref::steal(PyObject_GetAttrString(one, name)),
+              right = Ref::steal(PyObject_GetAttrString(other, name));
+    if (!left || !right || PyObject_RichCompareBool(left.get(), right.get(), Py_EQ) != 1) return clear_error(), false;
+  }
+  return true;
+}
+
+Ref with_history(PyObject* results, const std::vector<long>& constant, const std::vector<Ref>& inputs) {
+  if (!grad_mode_enabled() ||
+      std::ranges::none_of(inputs, [](const Ref& input) { return requires_gradient(input.get()); }))
+    return Ref::borrow(results);
+  static constinit Imported give_history{"minidynamo._autograd_function.with_history"};
+  const NativeScope native;
+  const Ref dirty = Ref::made(PyTuple_New(0)), positions = list_of_numbers(constant), all = tuple_of(inputs);
+  return Ref::steal(
+      PyObject_CallFunctionObjArgs(give_history, results, dirty.get(), positions.get(), all.get(), nullptr));
 }
 
 bool record_body_call(Tracer& tracer, PyObject* target, const std::vector<Ref>& values, PyObject* keyword_names,

@@ -52,6 +52,12 @@ class Body {
   std::optional<HeldState> state_;
 };
 
+// Whether two fakes have one dtype, shape and device.
+bool is_of_kind(PyObject* one, PyObject* other);
+// What an operator makes of tensors: its results (a tuple of fakes), with a history if it is differentiated and one of
+// `inputs` has one. `constant`: positions of results that have none. Null with a Python error if torch refuses.
+Ref with_history(PyObject* results, const std::vector<long>& constant, const std::vector<Ref>& inputs);
+
 // Records the call of an operator that runs bodies. `values` may hold what object_for() gave.
 bool record_body_call(Tracer& tracer, PyObject* target, const std::vector<Ref>& values, PyObject* keyword_names,
                       PyObject* result, bool impure);

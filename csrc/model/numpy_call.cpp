@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "model/abstract.h"
+#include "model/held_values.h"
 #include "model/numpy_layer.h"
 #include "model/numpy_operation.h"
 #include "model/tensor_call.h"
 #include "python/error_text.h"
-#include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
@@ -48,6 +48,16 @@ bool is_array_method(PyObject* callable) noexcept {
   return type == array_class || PyType_IsSubtype(type, scalar_class);
 }
 
+// One of two C functions of NumPy's. torch has functions of the same names.
+bool is_builtin_of_numpy(PyObject* callable, std::string_view one, std::string_view other) {
+  if (!PyCFunction_Check(callable)) return false;
+  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  if (name != one && name != other) return false;
+  const Ref module = attribute(callable, "__module__");
+  clear_error();
+  return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "numpy");
+}
+
 // What reads values, and gives plain Python objects: if torch's layer can tell, it does so by values that are known.
 bool reads_values(std::string_view name) noexcept {
   return name == "item" || name == "tolist" || name == "__bool__" || name == "__int__" || name == "__float__" ||
@@ -59,7 +69,7 @@ bool reads_values(std::string_view name) noexcept {
 Ref array_of_fake(Tracer& tracer, PyObject* fake) {
   if (tracer.transforms.active())
     return tracer.give_up(BreakReason::ScalarRead, "a tensor within a transform is turned into a numpy array");
-  if (is_true(fake, "requires_grad") || !is_true(fake, "is_cpu") || is_true(fake, "is_sparse"))
+  if (requires_gradient(fake) || !is_true(fake, "is_cpu") || is_true(fake, "is_sparse"))
     return tracer.give_up(BreakReason::ScalarRead,
                           "a tensor that requires grad, or is not plain, is turned into a numpy array");
   Ref twin = twin_of_fake(fake);
@@ -73,10 +83,8 @@ Ref array_of_fake(Tracer& tracer, PyObject* fake) {
 }
 
 bool makes_array_of_fake(PyObject* callable, const Arguments& arguments) {
-  if (!PyCFunction_Check(callable) || !arguments.positional_count() || !is_fake(arguments.values[0].get()))
-    return false;
-  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
-  return (name == "asarray" || name == "array") && layer_of(callable);
+  return arguments.positional_count() && is_fake(arguments.values[0].get()) &&
+         is_builtin_of_numpy(callable, "asarray", "array");
 }
 
 Ref make_array_of_fake(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
@@ -94,34 +102,15 @@ Ref tensor_of_array(Tracer& tracer, PyObject* array, bool shares) {
                      Arguments{std::span<const Ref>(&self, 1)});
 }
 
-bool holds_traced_array(PyObject* object) noexcept {
-  if (is_traced_array(object)) return true;
-  NestingLevel level;
-  if (level.is_too_deep()) return false;
-  if (PyTuple_Check(object) || PyList_Check(object)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      if (holds_traced_array(PySequence_Fast_GET_ITEM(object, i))) return true;
-  } else if (PySlice_Check(object)) {
-    auto* slice = reinterpret_cast<PySliceObject*>(object);
-    return holds_traced_array(slice->start) || holds_traced_array(slice->stop) || holds_traced_array(slice->step);
-  }
-  return false;
-}
+bool holds_traced_array(PyObject* object) { return any_held(object, is_traced_array); }
 
-bool takes_traced_array(const Arguments& arguments) noexcept {
+bool takes_traced_array(const Arguments& arguments) {
   for (const Ref& value : arguments.values)
     if (holds_traced_array(value.get())) return true;
   return false;
 }
 
-bool makes_array_to_fill(PyObject* callable) {
-  if (!PyCFunction_Check(callable)) return false;
-  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
-  if (name != "empty" && name != "zeros") return false;
-  const Ref module = attribute(callable, "__module__");
-  clear_error();
-  return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "numpy");
-}
+bool makes_array_to_fill(PyObject* callable) { return is_builtin_of_numpy(callable, "empty", "zeros"); }
 
 bool is_of_numpy(PyObject* callable) {
   static constinit Imported absolute{"builtins.abs"};

@@ -18,8 +18,8 @@ bool makes_array_of_fake(PyObject* callable, const Arguments& arguments);
 Ref make_array_of_fake(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
 // Whether one is among the arguments, or in a tuple, list, dict or slice there.
-bool takes_traced_array(const Arguments& arguments) noexcept;
-bool holds_traced_array(PyObject* object) noexcept;
+bool takes_traced_array(const Arguments& arguments);
+bool holds_traced_array(PyObject* object);
 
 // A function of NumPy's, or a method or class of its arrays and scalars.
 bool is_of_numpy(PyObject* callable);

@@ -11,6 +11,7 @@
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
 #include "tensor/tensor_facts.h"
+#include "world/entered_context.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"
@@ -25,33 +26,14 @@ constexpr Py_ssize_t kMostConstantElements = 10'000;
 Ref attribute(PyObject* object, const char* name) { return Ref::steal(PyObject_GetAttrString(object, name)); }
 Ref call_method(PyObject* object, const char* name) { return Ref::steal(PyObject_CallMethod(object, name, nullptr)); }
 
-// NumPy says nothing about the values of twins.
-class QuietNumpy {
- public:
-  QuietNumpy() {
-    static constinit Imported make{"numpy.errstate"};
-    static PyObject* const all_name = interned("all");
-    static PyObject* const ignore = interned("ignore");
-    const Ref keywords = Ref::made(PyDict_New()), nothing = Ref::made(PyTuple_New(0));
-    if (PyDict_SetItem(keywords.get(), all_name, ignore) == 0)
-      state_ = Ref::steal(PyObject_Call(make, nothing.get(), keywords.get()));
-    if (state_ && !call_method(state_.get(), "__enter__")) state_.reset();
-    clear_error();
-  }
-  ~QuietNumpy() {
-    PyObject *error, *value, *traceback;
-    PyErr_Fetch(&error, &value, &traceback);
-    if (state_) Ref::steal(PyObject_CallMethod(state_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-    clear_error();
-    PyErr_Restore(error, value, traceback);
-  }
-  QuietNumpy(const QuietNumpy&) = delete;
-
- private:
-  const NativeScope native_;  // some of it is Python code
-  const TensorTraceSuspended suspended_;
-  Ref state_;
-};
+// As NumPy computes with twins, about whose values it says nothing.
+Ref keywords_of_quiet() {
+  static PyObject* const all_name = interned("all");
+  static PyObject* const ignore = interned("ignore");
+  Ref keywords = Ref::made(PyDict_New());
+  if (PyDict_SetItem(keywords.get(), all_name, ignore) < 0) throw_out_of_memory();
+  return keywords;
+}
 
 // The elements of an array that the trace made of constants, as a tensor of the graph.
 Ref constant_elements(Tracer& tracer, PyObject* array) {
@@ -141,8 +123,11 @@ bool NumpyOperation::has_complex() const {
 Ref NumpyOperation::run(const std::function<Ref()>& with_numpy, const std::function<Ref()>& with_layer) {
   Ref twin;
   {
-    const QuietNumpy quiet;
-    twin = with_numpy();
+    static constinit Imported error_state{"numpy.errstate"};
+    const NativeScope native;  // some of it is Python code
+    const TensorTraceSuspended suspended;
+    const EnteredContext quiet(error_state, keywords_of_quiet().get());
+    if (quiet) twin = with_numpy();
   }
   if (!twin) return refuse_numpy_with_error(tracer_, what_ + " raised");
   Ref given = with_layer();

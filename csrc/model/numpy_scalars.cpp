@@ -6,6 +6,7 @@
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
+#include "world/entered_context.h"
 #include "world/known_types.h"
 #include "world/native_objects.h"
 #include "world/types.h"
@@ -18,28 +19,23 @@ bool is_python_number(PyObject* object) noexcept {
   return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type;
 }
 
-// numpy.errstate in which every warning that is on by default is an error.
-Ref strict_errors() {
-  Ref type = import_object("numpy.errstate");
-  Ref nothing = Ref::made(PyTuple_New(0));
-  Ref settings = Ref::steal(
+// Of numpy.errstate in which every warning that is on by default is an error.
+Ref keywords_of_strict() {
+  return Ref::made(
       Py_BuildValue("{s:s,s:s,s:s,s:s}", "divide", "raise", "over", "raise", "invalid", "raise", "under", "ignore"));
-  return type && settings ? Ref::steal(PyObject_Call(type.get(), nothing.get(), settings.get())) : Ref();
 }
 
 }  // namespace
 
 Ref compute_with_scalars(Tracer& tracer, const std::function<Ref()>& compute) {
-  NativeScope native;
-  Ref state = strict_errors();
-  Ref entered = state ? Ref::steal(PyObject_CallMethod(state.get(), "__enter__", nullptr)) : Ref();
-  if (!entered) return nullptr;
-  Ref result = compute();
-  PyObject *error, *value, *traceback;
-  PyErr_Fetch(&error, &value, &traceback);
-  Ref left = Ref::steal(PyObject_CallMethod(state.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-  clear_error();
-  PyErr_Restore(error, value, traceback);
+  Ref result;
+  {
+    static constinit Imported error_state{"numpy.errstate"};
+    const NativeScope native;
+    const EnteredContext strict(error_state, keywords_of_strict().get());
+    if (!strict) return nullptr;
+    result = compute();
+  }
   if (result || !PyErr_ExceptionMatches(PyExc_FloatingPointError)) return result;
   clear_error();
   return tracer.give_up(BreakReason::Warning, "NumPy warns about an operation on scalars");

@@ -1,8 +1,8 @@
 // How calls in a region of transforms are executed and recorded.
+#include "model/held_values.h"
 #include "model/tensor_call.h"
 #include "model/transform_call.h"
 #include "python/error_text.h"
-#include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
@@ -10,21 +10,8 @@
 namespace minidynamo {
 namespace {
 
-bool has_wrapper(PyObject* object, Visited& visited) {
-  if (is_tensor(object)) return is_transform_wrapper(object);
-  NestingLevel level;
-  const bool is_sequence = PyTuple_Check(object) || PyList_Check(object);
-  if (level.is_too_deep() || (!is_sequence && !PyDict_Check(object)) || !visited.add(object)) return false;
-  if (is_sequence) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      if (has_wrapper(PySequence_Fast_GET_ITEM(object, i), visited)) return true;
-    return false;
-  }
-  Py_ssize_t position = 0;
-  PyObject *key, *value;
-  while (PyDict_Next(object, &position, &key, &value))
-    if (has_wrapper(value, visited)) return true;
-  return false;
+bool has_wrapper(PyObject* object) {
+  return any_held(object, [](PyObject* held) { return is_tensor(held) && is_transform_wrapper(held); });
 }
 
 Ref raised(Tracer& tracer, const std::string& what) {
@@ -37,9 +24,8 @@ Ref raised(Tracer& tracer, const std::string& what) {
 bool is_below_transforms(const Tracer& tracer, const Arguments& arguments) {
   if (!tracer.transforms.any()) return false;
   if (tracer.transforms.active()) return true;
-  Visited visited;
   for (const Ref& value : arguments.values)
-    if (has_wrapper(value.get(), visited)) return true;
+    if (has_wrapper(value.get())) return true;
   return false;
 }
 

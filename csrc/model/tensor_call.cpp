@@ -7,6 +7,7 @@
 #include "graph/constant.h"
 #include "model/arguments.h"
 #include "model/descriptor.h"
+#include "model/held_values.h"
 #include "model/native_call.h"
 #include "model/tensor_attribute.h"
 #include "model/tensor_names.h"
@@ -227,45 +228,9 @@ Ref plain_result(Tracer& tracer, PyObject* target, const Arguments& arguments, R
   return tracer.give_up(BreakReason::TensorAttribute, "what " + target_text(target) + " depends on is not known");
 }
 
-bool has_fake(PyObject* object, Visited* visited) {
-  if (is_fake(object)) return true;
-  NestingLevel level;
-  if (level.is_too_deep()) return false;  // operators take no such arguments
-  if (visited && (PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object)) && !visited->add(object))
-    return false;
-  if (PyTuple_Check(object) || PyList_Check(object)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      if (has_fake(PySequence_Fast_GET_ITEM(object, i), visited)) return true;
-  } else if (PyDict_Check(object)) {
-    Py_ssize_t position = 0;
-    PyObject *key, *value;
-    while (PyDict_Next(object, &position, &key, &value))
-      if (has_fake(value, visited)) return true;
-  } else if (PySlice_Check(object)) {
-    auto* slice = reinterpret_cast<PySliceObject*>(object);
-    return has_fake(slice->start, visited) || has_fake(slice->stop, visited) || has_fake(slice->step, visited);
-  }
-  return false;
-}
-
-// Whether one of the elements is a container itself.
-bool is_nested(PyObject* object) noexcept {
-  if (PyDict_Check(object)) return true;
-  if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(object, i);
-    if (PyTuple_Check(item) || PyList_Check(item) || PyDict_Check(item)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
-bool has_fake(PyObject* object) {
-  if (!is_nested(object)) return has_fake(object, nullptr);
-  Visited visited;
-  return has_fake(object, &visited);
-}
+bool has_fake(PyObject* object) { return any_held(object, is_fake); }
 
 bool has_fake(const Arguments& arguments) {
   for (const Ref& value : arguments.values)

@@ -19,6 +19,12 @@ Ref list_of(const Items& items) {
   return Ref::made(PySequence_List(tuple_of(items).get()));
 }
 
+inline Ref list_of_numbers(const std::vector<long>& numbers) {
+  std::vector<Ref> items;
+  for (const long number : numbers) items.push_back(Ref::made(PyLong_FromLong(number)));
+  return list_of(items);
+}
+
 // Of a list or a tuple.
 inline std::vector<Ref> items_of(PyObject* sequence) {
   std::vector<Ref> items;

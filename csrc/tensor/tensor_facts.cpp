@@ -113,6 +113,8 @@ Ref empty_tensor_like(PyObject* fake) {
   }
 }
 
+bool requires_gradient(PyObject* tensor) noexcept { return THPVariable_Unpack(tensor).requires_grad(); }
+
 bool is_leaf_with_gradient(PyObject* object) noexcept {
   const torch::autograd::AutogradMeta* meta = autograd_meta(THPVariable_Unpack(object));
   return meta && meta->requires_grad_ && !meta->grad_fn_;

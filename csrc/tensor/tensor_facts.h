@@ -32,6 +32,7 @@ Ref tensor_fact(PyObject* tensor, TensorFact fact) noexcept;
 const void* storage_of_fake(PyObject* fake) noexcept;
 // A tensor that is no fake, has no elements, and is of the same dtype, device and layout: for questions about kinds.
 Ref empty_tensor_like(PyObject* fake);
+bool requires_gradient(PyObject* tensor) noexcept;
 // Whether a fake is one for which autograd collects a gradient: no result of an operator.
 bool is_leaf_with_gradient(PyObject* fake) noexcept;
 // Whether torch's dispatcher has an operator of this name ("add", "relu_").
