@@ -104,6 +104,10 @@ class CaptureConfig:
         return config.recompile_limit if self._recompile_limit is None else self._recompile_limit
 
     @property
+    def automatic_dynamic_shapes(self) -> bool:
+        return config.automatic_dynamic_shapes
+
+    @property
     def error_on_recompile(self) -> bool:
         return config.error_on_recompile
 
@@ -148,12 +152,14 @@ class CaptureConfig:
     def log(self, topic: str, text: str) -> None:
         _logging.emit(topic, text)
 
-    def compile_graph(self, graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], name: str) -> Callable[..., Any] | None:
+    def compile_graph(self, graph_module: torch.fx.GraphModule, example_inputs: list[Any], name: str) -> Callable[..., Any] | None:
         """Runs the backend on a captured graph.
 
         Args:
-            graph_module: the graph; it returns a tuple of tensors.
-            example_inputs: a tensor for each placeholder, in order.
+            graph_module: the graph; it returns a tuple of tensors. `meta["open_sizes"]`, if it is there, has for each input the
+                dimensions whose sizes may differ at the next call, or None for an int that may; `meta["size_conditions"]` is what
+                the compiled code relies on then (see `_tracing_context`).
+            example_inputs: a tensor for each placeholder, in order; an int for one that is left open.
             name: the name under which the residual code calls the result.
 
         Returns:

@@ -1,26 +1,51 @@
-"""The surroundings in which AOTAutograd and Inductor expect to compile: a tracing context with fake inputs of static shapes.
+"""The surroundings in which AOTAutograd and Inductor expect to compile: a tracing context with fake inputs.
 
-Without one they make up their own, and neither looks into its cache on disk: each process would compile everything again.
+Without one they make up their own, and neither looks into its cache on disk: each process would compile everything again. Sizes of
+inputs that the capture leaves open (`graph_module.meta["open_sizes"]`) are symbols of a ShapeEnv; what the compiler asks of them comes
+back as conditions on integers (`graph_module.meta["size_conditions"]`), which become guards of the cache entry.
 """
 
 import contextlib
+import contextvars
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._guards import TracingContext, tracing
+from torch._guards import Source, TracingContext, tracing
 
 if TYPE_CHECKING:
     from torch._subclasses import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+# A number: an int, ("size", input, dimension), ("int", input), or an operator with two numbers.
+Number = int | tuple[Any, ...]
+# The relation ("==", "!=", "<" or "<=") of two numbers, which has to hold.
+Condition = tuple[str, Number, Number]
+
+_collected: contextvars.ContextVar[list[Condition] | None] = contextvars.ContextVar("_collected", default=None)
+
+
+@dataclass(frozen=True)
+class _InputSource(Source):
+    """Where a graph input comes from, for messages of a ShapeEnv."""
+
+    text: str
+
+    @property
+    def _name_template(self) -> str:
+        return self.text
 
 
 class _LazyContext(TracingContext):
     """Makes its fake mode when somebody asks for it: a backend that looks at nothing need not wait for sympy's import."""
 
-    def __init__(self, inputs: Sequence[Any]) -> None:
+    def __init__(self, inputs: Sequence[Any], open_sizes: Sequence[tuple[int, ...] | None]) -> None:
         self._inputs: Sequence[Any] = inputs
+        self._open_sizes = open_sizes
         self._fakes: list[Any] = []
         self._mode: FakeTensorMode | None = None
+        self._symbols: dict[Any, tuple[Any, ...]] = {}  # of sympy -> the number that it is
         self._is_over = False
         super().__init__(None)
 
@@ -35,7 +60,7 @@ class _LazyContext(TracingContext):
         self._mode = mode
 
     def fakes(self) -> list[Any]:
-        """The inputs in the fake mode, which gives the same fakes to whoever brings the real ones."""
+        """The inputs in the fake mode, which gives the same fakes to whoever brings the real ones; open ints as SymInts."""
         if self._mode is None:
             self._make()
         return self._fakes
@@ -44,10 +69,48 @@ class _LazyContext(TracingContext):
         from torch._subclasses import FakeTensorMode
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-        mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv(), static_shapes=True)
-        # Shapes are static now, whatever is asked for later: a captured graph holds for these alone.
-        self._fakes = [mode.from_tensor(x, static_shapes=True) if isinstance(x, torch.Tensor) else x for x in self._inputs]
+        if not self._open_sizes:
+            mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv(), static_shapes=True)
+            # Shapes are static now, whatever is asked for later: a captured graph holds for these alone.
+            self._fakes = [mode.from_tensor(x, static_shapes=True) if isinstance(x, torch.Tensor) else x for x in self._inputs]
+        else:
+            # Equal sizes are symbols of their own: where a kernel wants them equal, that is a condition.
+            env = ShapeEnv(duck_shape=False, assume_static_by_default=False)
+            mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=env)
+            self._fakes = [self._fake(mode, i, x, sizes) for i, (x, sizes) in enumerate(zip(self._inputs, self._open_sizes, strict=True))]
         self._mode = mode
+
+    def _fake(self, mode: "FakeTensorMode", position: int, x: Any, sizes: tuple[int, ...] | None) -> Any:
+        from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
+
+        source = _InputSource(f"input_{position}")
+        env: Any = mode.shape_env
+        if sizes is None:
+            symbol = env.create_symbol(x, source, dynamic_dim=DimDynamic.DYNAMIC, do_not_specialize_zero_one=True, positive=None)
+            self._symbols[symbol] = ("int", position)
+            return env.create_symintnode(symbol, hint=x, source=source)
+        if not isinstance(x, torch.Tensor):
+            return x
+        if not sizes:
+            return mode.from_tensor(x, static_shapes=True, source=source)
+        how = [DimDynamic.DYNAMIC if d in sizes else DimDynamic.STATIC for d in range(x.dim())]
+        fake = mode.from_tensor(x, source=source, symbolic_context=StatelessSymbolicContext(dynamic_sizes=how))
+        for d in sizes:
+            self._symbols.setdefault(fake.shape[d].node.expr, ("size", position, d))
+        return fake
+
+    def conditions(self) -> list[Condition]:
+        """What has been asked of open sizes so far."""
+        if not self._symbols or self._mode is None:
+            return []
+        from minidynamo._size_conditions import conditions
+
+        values = {
+            symbol: self._inputs[where[1]] if where[0] == "int" else self._inputs[where[1]].shape[where[2]]
+            for symbol, where in self._symbols.items()
+        }
+        env: ShapeEnv = self._mode.shape_env  # type: ignore[assignment]
+        return conditions(env, self._symbols, values)
 
     def close(self) -> None:
         """The context may be entered again, for a backward that is compiled late; the inputs it was made for are let go of."""
@@ -56,11 +119,28 @@ class _LazyContext(TracingContext):
 
 
 @contextlib.contextmanager
-def tracing_context(inputs: Sequence[Any]) -> Iterator[_LazyContext]:
+def tracing_context(inputs: Sequence[Any], graph_module: torch.fx.GraphModule) -> Iterator[_LazyContext]:
     """Enters a context for a graph with these inputs, and leaves it whatever happens."""
-    context = _LazyContext(inputs)
+    context = _LazyContext(inputs, graph_module.meta.get("open_sizes", ()))
     with tracing(context):
         try:
             yield context
+            if (collected := _collected.get()) is not None:
+                collected += context.conditions()
         finally:
             context.close()
+
+
+@contextlib.contextmanager
+def conditions_noted(graph_module: torch.fx.GraphModule) -> Iterator[None]:
+    """What compilers ask of the sizes that are open, in any context that is made within, is told to the capture."""
+    if "open_sizes" not in graph_module.meta:
+        yield
+        return
+    noted: list[Condition] = []
+    token = _collected.set(noted)
+    try:
+        yield
+    finally:
+        _collected.reset(token)
+    graph_module.meta.setdefault("size_conditions", list(dict.fromkeys(noted)))

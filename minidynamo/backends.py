@@ -35,7 +35,7 @@ import torch
 from torch import _VF
 from torch._guards import Source
 
-from minidynamo._tracing_context import tracing_context
+from minidynamo._tracing_context import conditions_noted, tracing_context
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
 
 __all__ = ["CompiledFunction", "CompilerFunction", "list_backends", "register_backend", "resolve"]
@@ -180,9 +180,10 @@ def _compile(
     try:
         with (
             _trainable_recurrent_layers(graph_module, example_inputs),
-            contextlib.nullcontext() if compiler in (aot_eager, eager, inductor, python, ts) else tracing_context(example_inputs),
+            conditions_noted(graph_module),
+            contextlib.nullcontext() if compiler in _OWN else tracing_context(example_inputs, graph_module) as context,
         ):
-            compiled = compiler(graph_module, list(example_inputs), **settings)
+            compiled = compiler(graph_module, _with_open_ints(graph_module, example_inputs, context), **settings)
         if not callable(compiled):
             raise TypeError(f"a backend must return a callable, this one returned {_described(compiled)}")
     except (BackendCompilerFailed, MemoryError, torch.OutOfMemoryError):
@@ -194,11 +195,20 @@ def _compile(
     return _unboxed(compiled) if _is_boxed(compiled) else compiled
 
 
+def _with_open_ints(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], context: Any) -> list[Any]:
+    """The inputs as a backend of torch.compile gets them: real tensors, and a SymInt for an int that may be another one at the next
+    call."""
+    open_sizes = graph_module.meta.get("open_sizes", ())
+    if context is None or None not in open_sizes:
+        return list(example_inputs)
+    return [fake if sizes is None else x for x, sizes, fake in zip(example_inputs, open_sizes, context.fakes(), strict=True)]
+
+
 @contextlib.contextmanager
 def _trainable_recurrent_layers(graph_module: torch.fx.GraphModule, example_inputs: Sequence[torch.Tensor]) -> Iterator[None]:
     """Where an LSTM's input needs no gradient, torch decomposes it into a kernel that keeps nothing for a backward pass, though its
     weights may need one: AOTAutograd's forward then fails. Such a graph gets the decomposition into plain operators."""
-    may_train = torch.is_grad_enabled() and any(x.requires_grad for x in example_inputs)
+    may_train = torch.is_grad_enabled() and any(x.requires_grad for x in example_inputs if isinstance(x, torch.Tensor))
     if not may_train or not any(graph_module.graph.find_nodes(op="call_function", target=lstm) for lstm in (torch.lstm, _VF.lstm)):
         yield
         return
@@ -299,7 +309,7 @@ def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Ten
         return make_boxed_func(gm.forward)
 
     graph_module = _with_described_inputs(graph_module, example_inputs)
-    with tracing_context(example_inputs) as context:
+    with tracing_context(example_inputs, graph_module) as context:
         compiled = aot_module_simplified(
             graph_module,
             context.fakes(),
@@ -321,7 +331,7 @@ def inductor(
 
     # A copy: the compiler's passes change the graph that they are given.
     graph_module = _with_described_inputs(graph_module, example_inputs)
-    with tracing_context(example_inputs) as context:
+    with tracing_context(example_inputs, graph_module) as context:
         compiled = compile_fx(graph_module, context.fakes(), config_patches=dict(options or {}))
     return _innermost(cast(CompiledFunction, compiled), graph_module)
 
@@ -336,6 +346,8 @@ def ts(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -
     for node in graph_module.graph.nodes:
         if node.op in ("call_function", "call_method") and _target_name(node) in _UNTRACEABLE:
             raise NotImplementedError(f"a TorchScript trace does not record {_target_name(node)}")
+    if "open_sizes" in graph_module.meta:
+        graph_module.meta["size_conditions"] = None  # a trace has the sizes that it was made with
     outputs = graph_module.graph.output_node().args[0]
     if not isinstance(outputs, (tuple, list)) or not outputs:
         raise NotImplementedError("TorchScript needs a graph that returns at least one tensor")
@@ -462,6 +474,9 @@ def python(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor
     weakref.finalize(function, linecache.cache.pop, filename, None).atexit = False
     return function
 
+
+# Each of them makes its own tracing context, or needs none.
+_OWN = (aot_eager, eager, inductor, python, ts)
 
 _graph_count = itertools.count()
 

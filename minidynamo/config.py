@@ -35,6 +35,10 @@ TORCH_COMPILE_DISABLE=1 and TORCHDYNAMO_DISABLE=1 set it at import."""
 recompile_limit: int = 8
 """How many entries a code object may have under one configuration before its frames run as they are."""
 
+automatic_dynamic_shapes: bool = True
+"""Where a call differs from those that were captured in sizes of tensors or values of ints alone, capture once more with these open, so
+that one entry is good for all of them. Off, and with `dynamic=False`, each gets an entry of its own."""
+
 stop_where_slower: bool = True
 """Where calls of a function with graph breaks, or that no entry fits, take longer captured than uncaptured, capture it no more. A few
 calls are timed in both ways; under `fullgraph` none."""
@@ -174,6 +178,7 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "suppress_errors": _boolean,
     "disabled": _boolean,
     "recompile_limit": _positive,
+    "automatic_dynamic_shapes": _boolean,
     "stop_where_slower": _boolean,
     "error_on_recompile": _boolean,
     "fail_on_recompile_limit": _boolean,
@@ -221,7 +226,6 @@ TORCH_NAMES: dict[str, str] = {
     "print_graph_breaks": "logs",
     "report_guard_failures": "logs",
     "dynamic_shapes": "",
-    "automatic_dynamic_shapes": "",
     "assume_static_by_default": "",
     "specialize_int": "",
     "capture_scalar_outputs": "",

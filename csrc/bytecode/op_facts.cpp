@@ -6,7 +6,8 @@ namespace minidynamo {
 namespace {
 
 namespace traits {
-constexpr uint8_t Nothing = 0, ReadsLocal = 1, WritesLocal = 2, EndsFlow = 4, Anywhere = 8;
+constexpr uint8_t Nothing = 0, ReadsLocal = 1, WritesLocal = 2, EndsFlow = 4, Anywhere = 8, TakesSizes = 16,
+                  HoldsSizes = 32;
 }
 
 struct Facts {
@@ -49,6 +50,8 @@ Operand operand(Op op) noexcept { return facts_of(op).operand; }
 bool is_jump(Op op) noexcept { return operand(op) == Operand::Target; }
 bool ends_flow(Op op) noexcept { return facts_of(op).has(traits::EndsFlow); }
 bool runs_anywhere(Op op) noexcept { return facts_of(op).has(traits::Anywhere); }
+bool takes_sizes(Op op) noexcept { return facts_of(op).has(traits::TakesSizes); }
+bool holds_sizes(Op op) noexcept { return facts_of(op).has(traits::HoldsSizes); }
 
 int32_t local_read(const Instruction& instruction) noexcept {
   return facts_of(instruction.op).has(traits::ReadsLocal) ? instruction.arg : -1;

@@ -25,6 +25,10 @@ bool is_jump(Op op) noexcept;        // has a target
 bool ends_flow(Op op) noexcept;      // never goes on at the next instruction
 bool runs_anywhere(Op op) noexcept;  // does the same in another code object, given its operands
 
+// What it does with symbolic ints among its inputs (model/size_operation.h): takes them; or takes what holds them.
+bool takes_sizes(Op op) noexcept;
+bool holds_sizes(Op op) noexcept;
+
 // The fast local that an instruction reads (or asks whether it is bound), or writes; -1: none.
 int32_t local_read(const Instruction& instruction) noexcept;
 int32_t local_written(const Instruction& instruction) noexcept;

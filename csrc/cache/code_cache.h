@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "python/code_extra.h"
 #include "python/lent_function.h"
 #include "python/ref.h"
+#include "world/open_numbers.h"
 
 namespace minidynamo {
 
@@ -120,6 +122,9 @@ class CodeCache {
     const char* passing = nullptr;  // the last passing reason not to capture; of static life
   };
   Told told;
+
+  // Numbers that captures under a configuration leave open.
+  std::unordered_map<ConfigId, OpenNumbers> open_numbers;
 
   // Captured calls may not pay (cache/trial.h): another number for each reason to look at that, 0 for none.
   uint64_t doubt = 0;

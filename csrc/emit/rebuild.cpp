@@ -13,6 +13,8 @@
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "tensor/fake.h"
+#include "tensor/symbolic_size.h"
 #include "world/known_types.h"
 #include "world/types.h"
 
@@ -345,6 +347,28 @@ PyObject* placed_list_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t
   return made.release();
 }
 
+PyObject* tensor_size(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2 || !is_tensor(arguments[0]) || !PyLong_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "size_of_tensor(tensor, dimension)");
+    return nullptr;
+  }
+  return PyLong_FromLongLong(size_of_tensor(arguments[0], static_cast<int>(PyLong_AsLong(arguments[1]))));
+}
+
+PyObject* compute_size(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  std::vector<SizeStep> steps;
+  std::vector<int64_t> numbers;
+  for (Py_ssize_t i = 0; count > 0 && i + 1 < PyTuple_GET_SIZE(arguments[0]); i += 2)
+    steps.push_back({static_cast<SizeStep::Kind>(PyLong_AsLong(PyTuple_GET_ITEM(arguments[0], i))),
+                     PyLong_AsLongLong(PyTuple_GET_ITEM(arguments[0], i + 1))});
+  for (Py_ssize_t i = 1; i < count; ++i) numbers.push_back(PyLong_AsLongLong(arguments[i]));
+  if (PyErr_Occurred()) return nullptr;
+  const std::optional<int64_t> value = run_steps(steps, numbers);
+  if (value) return PyLong_FromLongLong(*value);
+  PyErr_SetString(PyExc_OverflowError, "a size does not fit into 64 bits");
+  return nullptr;
+}
+
 PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2 || !PyExceptionInstance_Check(arguments[0]) || !PyLong_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "drop_traceback(exception, count)");
@@ -387,6 +411,8 @@ PyObject* placed_iterator_callable() { return native_function<METH_FASTCALL, pla
 PyObject* placed_list_iterator_callable() {
   return native_function<METH_FASTCALL, placed_list_iterator>("placed_list_iterator");
 }
+PyObject* size_of_tensor_callable() { return native_function<METH_FASTCALL, tensor_size>("size_of_tensor"); }
+PyObject* compute_size_callable() { return native_function<METH_FASTCALL, compute_size>("compute_size"); }
 PyObject* drop_traceback_callable() { return native_function<METH_FASTCALL, drop_traceback>("drop_traceback"); }
 
 bool can_be_made_empty(PyTypeObject* type) noexcept {

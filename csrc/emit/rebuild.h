@@ -33,6 +33,10 @@ PyObject* advance_iterator_callable();  // (iterator, count): drops that many it
 // that stands there.
 PyObject* placed_iterator_callable();
 PyObject* placed_list_iterator_callable();
+// size_of_tensor(tensor, dimension) -> int
+PyObject* size_of_tensor_callable();
+// compute_size((kind, operand, ...), *numbers) -> int: the steps of an expression (SizeStep)
+PyObject* compute_size_callable();
 PyObject* drop_traceback_callable();  // (exception, count): takes the outermost entries off its traceback
 
 // Whether instances of the class can be made without their elements and attributes, which come later.

@@ -12,6 +12,7 @@
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
 #include "tensor/fake.h"
+#include "tensor/symbolic_size.h"
 #include "tensor/transforms.h"
 
 namespace minidynamo {
@@ -162,6 +163,20 @@ NodeId Graph::add_call(NodeKind kind, Ref target, PyObject* args, PyObject* kwar
   return id;
 }
 
+NodeId Graph::add_number(Ref target, PyObject* args, const Ref& number, std::shared_ptr<const CallSite> site) {
+  Node node{NodeKind::CallFunction};
+  node.args.resize(PyTuple_GET_SIZE(args));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
+    if (!argument_of(PyTuple_GET_ITEM(args, i), node.args[i])) return kNoNode;
+  node.target = std::move(target);
+  node.example = number;
+  node.element = true;
+  node.site = std::move(site);
+  const NodeId id = static_cast<NodeId>(nodes_.size());
+  nodes_.push_back(std::move(node));
+  return id;
+}
+
 bool Graph::argument_of(PyObject* object, Argument& out) const {
   if (is_plain_scalar(object)) {
     out = constant_argument(Ref::borrow(object));
@@ -204,6 +219,7 @@ bool Graph::argument_of(PyObject* object, Argument& out) const {
                                                      : "a real tensor that is not an input of the graph");
     return false;
   }
+  if (number_argument && is_symbolic_int(object)) return number_argument(object, out);
   if (stands_for_subgraph(object)) {
     out.kind = Argument::Kind::Subgraph;
     out.constant = Ref::borrow(object);

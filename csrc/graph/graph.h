@@ -5,6 +5,7 @@
 // frames.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -47,7 +48,7 @@ struct Node {
   bool impure = false;     // writes to an argument or draws random numbers: never removed
   bool sets_mode = false;  // changes torch's thread-local modes, which the graph puts back: alone it is no graph
   bool checks = false;     // raises, or does nothing at all: never removed, and may run again
-  bool element = false;    // a getitem that the graph made itself, for one element of a call's result
+  bool element = false;    // made by the graph itself: an element of a call's result, or a size
   bool parameter = false;  // Placeholder: of the body that is being recorded (subgraph.h), no input of this graph
   bool used = false;       // after remove_dead_code()
   int32_t input = -1;      // Placeholder: position in the compiled function's arguments, set by remove_dead_code()
@@ -67,6 +68,13 @@ class Graph {
   // (TypeError naming the argument) if something cannot stand in a graph.
   NodeId add_call(NodeKind kind, Ref target, PyObject* args, PyObject* kwargs, PyObject* result, bool impure,
                   std::shared_ptr<const CallSite> site);
+
+  // Records what computes a number that may differ at the next call, `number` (a torch.SymInt); no call of the
+  // program's.
+  NodeId add_number(Ref target, PyObject* args, const Ref& number, std::shared_ptr<const CallSite> site);
+  // Makes an argument of such a number: a node, for which it may record others, or a constant. False with a Python
+  // error set.
+  std::function<bool(PyObject* number, Argument& out)> number_argument;
 
   // A placeholder of the body that is recorded from here on: what its caller will give it.
   NodeId add_parameter(const std::string& name, Ref fake);

@@ -143,6 +143,10 @@ void GuardBuilder::add(Source* source, GuardKind kind, Source* other, GuardOrigi
   requests_.push_back({source, other, kind, origin_index(origin.code), origin.line});
 }
 
+void GuardBuilder::add_size_guard(const SizeGuard& guard) {
+  sizes.push_back({guard.condition, origin_index(guard.origin.code), guard.origin.line});
+}
+
 void GuardBuilder::keep_apart(std::vector<Source*> written, std::vector<Source*> others) {
   // In the order of making, and each source once: it may stand for several objects of the trace.
   auto in_order = [](std::vector<Source*>& sources) {
@@ -175,6 +179,10 @@ int GuardBuilder::traverse(visitproc visit, void* arg) const {
   }
   for (const Ref& code : origin_codes_) Py_VISIT(code.get());
   return 0;
+}
+
+std::string OpenNumber::to_text() const {
+  return source->to_text() + (dimension >= 0 ? ".size(" + std::to_string(dimension) + ")" : "");
 }
 
 std::string Source::to_text() const {

@@ -56,6 +56,14 @@ class GuardBuilder {
   void keep_apart(std::vector<Source*> written, std::vector<Source*> others);
   std::vector<uint32_t> storage_slots;  // whose tensors share storages as they do
   std::vector<bool> storage_written;
+  std::vector<OpenNumber> numbers;
+  struct SizeRequest {
+    SizeCondition condition;
+    uint32_t origin;
+    int32_t line;
+  };
+  std::vector<SizeRequest> sizes;
+  void add_size_guard(const SizeGuard& guard);
 
   std::vector<OriginName>& origins() noexcept { return origins_; }
   const std::vector<OriginName>& origins() const noexcept { return origins_; }

@@ -8,6 +8,7 @@
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "tensor/symbolic_size.h"
 
 namespace minidynamo {
 namespace {
@@ -227,6 +228,22 @@ bool GuardProgram::shares_storages(PyObject* const* slots) noexcept {
   return sharing_->matches(sharing_scratch_.data());
 }
 
+int64_t GuardProgram::Number::in(PyObject* object) const noexcept {
+  if (dimension >= 0) return size_of_tensor(object, dimension);
+  int overflow = 0;
+  return PyLong_AsLongLongAndOverflow(object, &overflow);
+}
+
+// Of what the walk has passed: tensors with so many dimensions, and ints that fit.
+bool GuardProgram::fits_sizes() noexcept {
+  if (size_checks_.empty()) return true;
+  for (size_t i = 0; i < numbers_.size(); ++i) numbers_scratch_[i] = numbers_[i].in(nodes_[numbers_[i].node].last);
+  return std::ranges::all_of(size_checks_, [&](const SizeCheck& check) {
+    const std::optional<int64_t> value = run_steps(check.steps, numbers_scratch_);
+    return value && minidynamo::holds(check.condition.relation, *value);
+  });
+}
+
 bool GuardProgram::make_gathered_dicts(PyObject** slots) {
   CollectorPaused nothing_else_runs;
   for (auto [slot, instance] : dicts_to_make_) {
@@ -318,7 +335,7 @@ bool GuardProgram::walk(const FrameView& frame, PyObject** slots) {
   }
   for (const Relation& relation : relations_)
     if ((nodes_[relation.left].last == nodes_[relation.right].last) != relation.same) return false;
-  if (!are_distinct(slots) || !are_apart() || !shares_storages(slots)) return false;
+  if (!are_distinct(slots) || !are_apart() || !shares_storages(slots) || !fits_sizes()) return false;
   // What passed is remembered before missing dicts are made: those are objects that no walk has seen.
   std::copy_n(slots, slots_.size(), slots_.begin());
   if (!dicts_to_make_.empty() && !make_gathered_dicts(slots)) return false;

@@ -4,6 +4,7 @@
 
 #include "guard/constants.h"
 #include "guard/guard_program.h"
+#include "tensor/fake.h"
 
 namespace minidynamo {
 
@@ -93,7 +94,64 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
       return failure;
     }
   }
+  std::vector<int64_t> numbers;
+  for (const Number& number : numbers_) numbers.push_back(number.in(reached[number.node].object));
+  for (const SizeCheck& check : size_checks_) {
+    const std::optional<int64_t> value = evaluate(check.condition.expression, numbers);
+    if (value && minidynamo::holds(check.condition.relation, *value)) continue;
+    failure.size = &check;
+    failure.text = size_text(check) + " does not hold:";
+    for (const int32_t symbol : symbols_of(check.condition.expression))
+      failure.text +=
+          (failure.text.ends_with(':') ? " " : ", ") + number_text(symbol) + " is " + std::to_string(numbers[symbol]);
+    return failure;
+  }
   return std::nullopt;
+}
+
+ChangedNumbers GuardProgram::changed_numbers(const FrameView& frame) const {
+  ChangedNumbers changed;
+  std::vector<Reached> reached(nodes_.size());
+  std::vector<Ref> owners(nodes_.size());
+  const std::optional<Failure> first = first_failure(frame);
+  if (!first || (!first->check && !first->size)) return {};
+  for (uint32_t index = 0; index < nodes_.size(); ++index) {
+    const Node& node = nodes_[index];
+    Reached& value = reached[index];
+    const Lookup lookup = parents_[index] == kNoParent ? fetch_root(node.access, steps_[index], frame, value.object)
+                                                       : fetch_slowly(node.access, steps_[index],
+                                                                      reached[parents_[index]], value, owners[index]);
+    if (node.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) return {};
+    if (node.absent) continue;
+    if (!owners[index]) owners[index] = Ref::borrow(value.object);
+    for (uint32_t i = 0; i < node.checks; ++i) {
+      const Check& check = checks_[node.first_check + i];
+      if (minidynamo::holds(check, value)) continue;
+      if (check.kind == GuardKind::Tensor) {
+        const OpenSizes sizes =
+            value.inline_attributes || !is_tensor(value.object) ? 0 : check.tensor->changed_sizes(value.object);
+        if (!sizes) return {};
+        changed.emplace_back(path_of(index), sizes);
+      } else if (check.kind == GuardKind::Constant && check.expected && PyLong_CheckExact(check.expected.get()) &&
+                 !value.inline_attributes && PyLong_CheckExact(value.object)) {
+        changed.emplace_back(path_of(index), 0);
+      } else {
+        return {};
+      }
+    }
+  }
+  return changed;
+}
+
+std::string GuardProgram::number_text(int32_t symbol) const {
+  const Number& number = numbers_[symbol];
+  return path_of(number.node) + (number.dimension >= 0 ? ".size(" + std::to_string(number.dimension) + ")" : "");
+}
+
+std::string GuardProgram::size_text(const SizeCheck& check) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < numbers_.size(); ++i) names.push_back(number_text(static_cast<int32_t>(i)));
+  return text_of(check.condition, names);
 }
 
 std::vector<uint32_t> GuardProgram::gathering_nodes() const {
@@ -152,6 +210,9 @@ std::string GuardProgram::failure_text(const Failure& failure) const {
   } else if (failure.check) {
     text = minidynamo::failure_text(*failure.check, path_of(failure.node), failure.seen);
     cause = {failure.check->origin, failure.check->line};
+  } else if (failure.size) {
+    text = failure.text;
+    cause = failure.size->cause;
   } else if (failure.node == kNoParent) {
     return failure.text;
   } else if (nodes_[failure.node].absent) {
@@ -203,6 +264,7 @@ std::vector<std::string> GuardProgram::to_text() const {
       lines.push_back("one storage, and no other's: " + paths);
     }
   }
+  for (const SizeCheck& check : size_checks_) add(size_text(check), check.cause);
   lines.push_back(torch_state_->to_text());
   return lines;
 }

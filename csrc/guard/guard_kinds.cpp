@@ -571,7 +571,7 @@ std::string bases_failure(const Check& check, const std::string& path, Reached o
 
 bool prepare_tensor(Check& check, Reached seen) {
   if (seen.inline_attributes) return false;
-  check.tensor.emplace(TensorRecord::of(seen.object));
+  check.tensor.emplace(TensorRecord::of(seen.object, check.open));
   return true;
 }
 bool tensor_holds(const Check& check, Reached object) noexcept {
@@ -589,6 +589,22 @@ bool prepare_present(Check&, Reached) { return true; }
 bool present_holds(const Check&, Reached) noexcept { return true; }
 std::string present_text(const Check&, const std::string& path) { return path + " is there"; }
 std::string present_failure(const Check&, const std::string& path, Reached) { return path + " is not there"; }
+
+// --- ints whose value is left open
+
+bool integer_holds(const Check&, Reached object) noexcept {
+  if (object.inline_attributes || !PyLong_CheckExact(object.object)) return false;
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(object.object, &overflow);
+  return overflow == 0;
+}
+bool prepare_integer(Check& check, Reached seen) { return integer_holds(check, seen); }
+std::string integer_text(const Check&, const std::string& path) {
+  return "type(" + path + ") is int and -2**63 <= " + path + " < 2**63";
+}
+std::string integer_failure(const Check&, const std::string& path, Reached object) {
+  return path + ": expected an int of 64 bits, got " + object_text(object.object);
+}
 
 // --- the table
 // --------------------------------------------------------------------------------------------------------
@@ -627,6 +643,7 @@ constexpr Row kRows[] = {
     {GuardKind::Missing, "Missing", nullptr, always_volatile, nullptr, nullptr, nullptr},
     {GuardKind::Tensor, "Tensor", prepare_tensor, always_volatile, tensor_holds, tensor_text, tensor_failure},
     {GuardKind::Present, "Present", prepare_present, always_volatile, present_holds, present_text, present_failure},
+    {GuardKind::Integer, "Integer", prepare_integer, always_stable, integer_holds, integer_text, integer_failure},
 };
 
 const Row& row(const Check& check) noexcept { return kRows[static_cast<size_t>(check.kind)]; }
@@ -663,6 +680,8 @@ const char* guard_name(GuardKind kind) noexcept {
       return "DistinctTensors";
     case GuardKind::StorageSharing:
       return "StorageSharing";
+    case GuardKind::Sizes:
+      return "Sizes";
     default:
       return kRows[static_cast<size_t>(kind)].name;
   }

@@ -32,6 +32,7 @@ struct alignas(64) Check {
   bool (*holds)(const Check&, Reached) noexcept = nullptr;  // the row's, here to save a step
   union {
     Py_ssize_t number = 0;  // Length
+    OpenSizes open;         // Tensor: which sizes it leaves open, to be set before it is prepared
     PyObject* address;      // Identity, ExactType: the object, while `expected` proves that it is alive
   };
   Ref expected;  // Constant: the value; DictKeys, SetItems: tuple; Identity, ExactType: see above

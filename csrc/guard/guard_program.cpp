@@ -65,6 +65,7 @@ class Compiler {
       if (request.other) layouts_[request.other->id].needed = true;
     }
     for (const Source* source : builder_.gathered()) layouts_[source->id].needed = true;
+    for (const OpenNumber& number : builder_.numbers) layouts_[number.source->id].needed = true;
     for (const ApartRequest& apart : builder_.apart)
       for (const Source* source : apart.sources) layouts_[source->id].needed = true;
     for (uint32_t id = size(); id-- > 0;) {
@@ -97,6 +98,7 @@ class Compiler {
       Check& check = prepared.emplace_back(Check{request.kind});
       check.origin = request.origin;
       check.line = request.line;
+      check.open = source.open_sizes;
       if (prepare_check(check, seen_at(source))) {
         owners.push_back(source.id);
         checks_of_.count(source.id);
@@ -285,6 +287,11 @@ void GuardProgram::compile(GuardBuilder& builder) {
     for (uint32_t slot : sharing_slots_) sharing_scratch_.push_back(builder.gathered()[slot]->value.get());
     sharing_.emplace(StorageSharing::of(sharing_scratch_, builder.storage_written));
   }
+  for (const OpenNumber& number : builder.numbers)
+    numbers_.push_back({compiler.layout(number.source->id).node, number.dimension});
+  numbers_scratch_.resize(numbers_.size());
+  for (const GuardBuilder::SizeRequest& request : builder.sizes)
+    size_checks_.push_back({request.condition, steps_of(request.condition.expression), {request.origin, request.line}});
   origins_ = std::move(builder.origins());
   slots_.resize(builder.gathered().size());
   own_slots_.resize(slots_.size());

@@ -72,11 +72,19 @@ struct ApartGroup {
   std::vector<PyObject*> passed;  // where they led to in the check that passed last; only compared, never followed
 };
 
+// A condition on numbers that may differ.
+struct SizeCheck {
+  SizeCondition condition;
+  std::vector<SizeStep> steps;
+  Cause cause;
+};
+
 // A guard that does not hold, for messages.
 struct Failure {
   uint32_t node = kNoParent;     // none: see `text`
   const Check* check = nullptr;  // none: the node cannot be reached, or can and must not
   const Relation* relation = nullptr;
+  const SizeCheck* size = nullptr;
   Reached seen;
   Ref seen_owner;
   std::string text;
@@ -96,11 +104,12 @@ class GuardProgram {
   void when_object_dies(std::function<void()> told) { told_of_death_ = std::move(told); }
   std::optional<Failure> first_failure(const FrameView& frame) const;  // the plain slow way
   std::string failure_text(const Failure& failure) const;
+  ChangedNumbers changed_numbers(const FrameView& frame) const;
   std::vector<std::string> to_text() const;
 
   size_t guard_count() const noexcept {
     return checks_.size() + relations_.size() + absences_ + distinct_.size() + groups_apart_.size() +
-           (sharing_ ? 1 : 0);
+           (sharing_ ? 1 : 0) + size_checks_.size();
   }
   uint32_t gathered() const noexcept { return static_cast<uint32_t>(slots_.size()); }
   int traverse(visitproc visit, void* arg) const;
@@ -119,6 +128,14 @@ class GuardProgram {
   std::vector<std::pair<PyObject*, bool>> group_scratch_;  // object, whether it is written to
   std::vector<uint32_t> sharing_slots_;
   std::optional<StorageSharing> sharing_;
+  struct Number {
+    uint32_t node;
+    int32_t dimension;
+    int64_t in(PyObject* object) const noexcept;
+  };
+  std::vector<Number> numbers_;
+  std::vector<SizeCheck> size_checks_;
+  std::vector<int64_t> numbers_scratch_;
   std::vector<OriginName> origins_;
   std::vector<Ref> keys_;  // own what the nodes' steps point to, but for what is held weakly
   std::vector<WeakKey> weak_keys_;
@@ -166,11 +183,14 @@ class GuardProgram {
   bool are_distinct(PyObject* const* slots);
   bool are_apart();
   bool shares_storages(PyObject* const* slots) noexcept;
+  bool fits_sizes() noexcept;
   bool has_no_dict_yet(uint32_t slot) const noexcept;
   bool make_gathered_dicts(PyObject** slots);
 
   std::string path_of(uint32_t node, bool absent = false) const;
   std::vector<uint32_t> gathering_nodes() const;  // by slot
+  std::string number_text(int32_t symbol) const;
+  std::string size_text(const SizeCheck& check) const;
   std::string apart_text(const ApartGroup& group) const;
   std::string cause_text(Cause cause, bool in_function) const;
 };

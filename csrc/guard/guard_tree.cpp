@@ -74,6 +74,11 @@ void GuardTree::storages(std::vector<uint32_t> slots, std::vector<bool> written)
   state_->builder->storage_written = std::move(written);
 }
 
+void GuardTree::sizes(std::vector<OpenNumber> numbers, std::vector<SizeGuard> guards) {
+  state_->builder->numbers = std::move(numbers);
+  for (const SizeGuard& guard : guards) state_->builder->add_size_guard(guard);
+}
+
 void GuardTree::finish() {
   if (!state_->builder) return;
   state_->program = std::make_unique<GuardProgram>(*state_->builder);
@@ -115,7 +120,13 @@ GuardTree::Refusal GuardTree::refusal(const FrameView& frame) const {
     kind = guard_name(failure->check->kind);
   else if (failure->relation)
     kind = guard_name(failure->relation->same ? GuardKind::SameAs : GuardKind::NotSameAs);
+  else if (failure->size)
+    kind = guard_name(GuardKind::Sizes);
   return {std::move(kind), state_->program->failure_text(*failure)};
+}
+
+ChangedNumbers GuardTree::changed_numbers(const FrameView& frame) const {
+  return state_->program ? state_->program->changed_numbers(frame) : ChangedNumbers();
 }
 
 std::vector<std::string> GuardTree::to_text() const {
@@ -130,6 +141,7 @@ std::vector<std::string> GuardTree::to_text() const {
       lines.push_back(path + " is absent");
     } else {
       Check check{request.kind};
+      check.open = request.source->open_sizes;
       if (prepare_check(check, {request.source->value.get(), request.source->inline_attributes}))
         lines.push_back(check_text(check, path));
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "python/ref.h"
+#include "size/expression.h"
 
 namespace minidynamo {
 
@@ -53,10 +54,12 @@ enum class GuardKind : uint8_t {
               // local
   Tensor,     // TensorRecord
   Present,    // there is something, whatever it is
+  Integer,    // an int, of no subclass, that fits into 64 bits
   SameAs,     // operand: another source; both give one object
   NotSameAs,  // operand: another source; they give different objects
   DistinctTensors,  // on the tree, not a source: all gathered graph inputs are different objects
-  StorageSharing    // on the tree: written graph inputs share storages with the same others
+  StorageSharing,   // on the tree: written graph inputs share storages with the same others
+  Sizes             // on the tree: a condition on numbers that may differ
 };
 
 // Where the program caused a guard, for printing.
@@ -75,6 +78,7 @@ class Source {
   std::string to_text() const;  // L['self'].layers[0].weight
 
   // The rest belongs to guard/.
+  uint64_t open_sizes = 0;  // Tensor: dimensions whose sizes may differ, by bit (metadata.h)
   bool absent = false;
   bool kept = false;                  // Pinned: the entry keeps the object alive
   bool inline_attributes = false;     // InstanceDict without a dict object: value is the instance
@@ -84,6 +88,21 @@ class Source {
   Py_hash_t hash = 0;                 // of the key, see build_hash
   const std::string* text = nullptr;  // Pinned
 };
+
+// A number that may differ from call to call: a tensor's size in a dimension, or an int itself (dimension -1).
+struct OpenNumber {
+  Source* source;
+  int32_t dimension;
+  std::string to_text() const;  // L['x'].size(0)
+};
+struct SizeGuard {
+  SizeCondition condition;  // symbols are the positions of open numbers
+  GuardOrigin origin;
+};
+
+// Of the numbers that an entry took as they were, some that have changed, by the texts of their sources. A bit for each
+// dimension of a tensor; 0 for an int.
+using ChangedNumbers = std::vector<std::pair<std::string, uint64_t>>;
 
 // What a check is run against: the frame's function and its fast locals.
 struct FrameView {
@@ -129,6 +148,9 @@ class GuardTree {
   // Gathered slots with tensors of which some, by position, are written to: they share storages as they do now.
   void storages(std::vector<uint32_t> slots, std::vector<bool> written);
 
+  // Numbers that may differ, and what must hold of them.
+  void sizes(std::vector<OpenNumber> numbers, std::vector<SizeGuard> guards);
+
   // Ends building: keeps torch's global state, drops sources that lead to no guard or gather, lets go of values that
   // checks do not need, orders checks (cheap and likely to fail first). Records tensors and torch's state as they are
   // now, so it must run after TensorTraceScope has ended. The first successful check takes the version stamps.
@@ -154,6 +176,9 @@ class GuardTree {
     std::string kind, message;
   };
   Refusal refusal(const FrameView& frame) const;
+
+  // What has changed, if the frame is refused on account of numbers alone; empty if it is not.
+  ChangedNumbers changed_numbers(const FrameView& frame) const;
 
   std::vector<std::string> to_text() const;  // one Python expression per guard, with "# file:line" of its cause
   size_t guard_count() const noexcept;       // sources' guards; torch's global state comes on top

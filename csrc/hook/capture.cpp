@@ -6,6 +6,7 @@
 #include "bytecode/op_facts.h"
 #include "emit/plan.h"
 #include "emit/resume.h"
+#include "hook/changing_numbers.h"
 #include "hook/policy.h"
 #include "hook/report.h"
 #include "hook/stance.h"
@@ -126,8 +127,8 @@ std::vector<bool> rebound_parameters(PyCodeObject* code) {
 }
 
 // `is_second`: what the first capture had learnt did not hold any more at its end.
-std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& view, PyObject* config, bool is_second,
-                                         const MemoryWatch& memory) {
+std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& view, PyObject* config,
+                                         const OpenNumbers& open, bool is_second, const MemoryWatch& memory) {
   InterruptionsHeld until_the_end;
   Statistics& statistics = runtime().statistics;
   const unsigned long switches = thread_switches();
@@ -153,7 +154,17 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
 
   Stopwatch watch;
   FrameBreak why;
-  std::unique_ptr<TracedFrame> traced = trace(code, view, {!fullgraph, force_break_at(code, config)}, why);
+  TraceRequest request{!fullgraph, force_break_at(code, config)};
+  if (!open.none()) request.open = &open;
+  std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
+  // Numbers that are left open may be what the trace could not deal with.
+  if (request.open && (!traced || traced->exit.plan.end) && !PyErr_Occurred() && !memory.failed()) {
+    FrameBreak why_static;
+    request.open = nullptr;
+    std::unique_ptr<TracedFrame> as_they_are = trace(code, view, request, why_static);
+    if (!traced || (as_they_are && !as_they_are->exit.plan.end))
+      traced = std::move(as_they_are), why = std::move(why_static);
+  }
   statistics.evaluate += watch.lap();
   if (!traced && (PyErr_Occurred() || memory.failed())) return nullptr;
   if (!traced && why.is_forbidden) {  // an error each time, as long as the program wants one
@@ -180,10 +191,14 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     Ref graph_module = to_graph_module(traced->tracer->graph, exit.outputs, name);
     statistics.graph_export += watch.lap();
     if (!graph_module) return refuse(BreakReason::GraphExport, take_error_text());
+    if (!announce_open_sizes(graph_module.get(), exit, traced->tracer->symbols)) return nullptr;
     Ref inputs = example_inputs(exit);
     compiled = inputs ? compile(config, graph_module.get(), inputs.get(), name) : Ref();
     statistics.backend += watch.lap();
     if (!compiled) return nullptr;  // BackendCompilerFailed; or others were in the way, and a later call is captured
+    auto conditions = size_conditions(graph_module.get(), exit, traced->tracer->symbols);
+    if (!conditions) return capture_once(code, view, config, {}, is_second, memory);
+    for (const SizeCondition& condition : *conditions) traced->tracer->symbols.sizes()->ask(condition);
     if (compiled.is(Py_None)) return refuse(BreakReason::BackendFailed, "the backend failed and errors are suppressed");
     // What the backend made is not captured, though the hook is there for what the residual code calls.
     if (exit.plan.end) compiled = uncaptured_callable(compiled.get());
@@ -210,6 +225,8 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   entry->may_run_again = traced->tracer->graph.is_pure();
   entry->sets_modes = traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);
+  if (const Symbols& symbols = traced->tracer->symbols; symbols.active())
+    entry->guards.sizes(symbols.numbers(), symbols.guards());
   entry->guards.finish();
   std::vector<PyObject*> slots(entry->guards.gathered());
   const bool holds = entry->guards.check(view, slots.data());
@@ -217,7 +234,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   // A trace changes nothing, so what it learnt must hold right after it.
   if (!holds) {
     // Unless another thread has changed something meanwhile. Once more, then.
-    if (!is_second && thread_switches() != switches) return capture_once(code, view, config, true, memory);
+    if (!is_second && thread_switches() != switches) return capture_once(code, view, config, open, true, memory);
     return refuse(BreakReason::GuardsFail, entry->guards.explain_failure(view));
   }
   statistics.guards += static_cast<long>(entry->guards.guard_count());
@@ -231,7 +248,12 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
 std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config) {
   const MemoryWatch memory;
   std::shared_ptr<CacheEntry> entry;
-  try_to([&] { entry = capture_once(code, view, config, false, memory); });
+  try_to([&] {
+    CodeCache* cache = CodeCache::get(code);
+    if (!cache) return;
+    const OpenNumbers open = numbers_to_open(*cache, config_id(config), config, view);
+    entry = capture_once(code, view, config, open, false, memory);
+  });
   look_at_error();
   if (!memory.failed()) return entry;
   // A guard or a node that was left out would be missing for good.

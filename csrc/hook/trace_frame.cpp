@@ -39,6 +39,7 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   HandledBefore handled_before(handled.get());
   ModeScope nothing_else(kCaptureNothing);
   TensorTraceScope tensors(tracer);
+  const TraceSizesScope sizes(tracer.symbols.sizes());
   TracerActivation activation(tracer);
   HookInstalled hook;
 
@@ -128,7 +129,7 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
                                           TraceRequest request, FrameBreak& why, Regrets& regrets) {
   auto fresh = [&] {
     auto traced = std::make_unique<TracedFrame>();
-    traced->tracer = std::make_unique<Tracer>(limits, traced->guards);
+    traced->tracer = std::make_unique<Tracer>(limits, traced->guards, request.open);
     return traced;
   };
   auto note_classes = [&](const TracedFrame& traced) {

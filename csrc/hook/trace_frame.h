@@ -15,6 +15,7 @@ struct TraceRequest {
   bool may_break;           // false: all or nothing
   long force_break_at = 0;  // testing: break before this instruction, counted over the trace; 0: no
   std::chrono::milliseconds patience = TraceLimits{}.patience;
+  const OpenNumbers* open = nullptr;  // numbers that may differ at the next call
 };
 
 // Why a trace ended before its frame did.

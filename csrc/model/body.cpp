@@ -16,13 +16,18 @@ Body::Body(Tracer& tracer, std::string what)
     : tracer_(tracer),
       what_(std::move(what)),
       start_((flush_operator_reports(), static_cast<NodeId>(tracer.graph.nodes().size()))),
-      written_before_(std::exchange(tracer.written_storages, {})) {}
+      written_before_(std::exchange(tracer.written_storages, {})) {
+  ++tracer.symbols.bodies;
+}
 
 Body::Body(Tracer& tracer, std::string what, const std::vector<PyObject*>& reaches) : Body(tracer, std::move(what)) {
   state_.emplace(tracer, reaches);
 }
 
-Body::~Body() { tracer_.written_storages.merge(written_before_); }
+Body::~Body() {
+  --tracer_.symbols.bodies;
+  tracer_.written_storages.merge(written_before_);
+}
 
 void Body::add_parameter(const std::string& name, const Ref& fake) { tracer_.graph.add_parameter(name, fake); }
 
@@ -46,6 +51,7 @@ bool Body::made(PyObject* fake) const noexcept {
 std::unique_ptr<Subgraph> Body::take(PyObject* output, const char* name) {
   if (!flush_operator_reports() || tracer_.broken()) return nullptr;
   std::unique_ptr<Subgraph> taken = tracer_.graph.take_from(start_, output);
+  tracer_.symbols.forget_nodes_from(start_);
   if (taken) {
     taken->name = name;
   } else {

@@ -14,6 +14,7 @@
 #include "model/numpy_scalars.h"
 #include "model/reported_type.h"
 #include "model/rule.h"
+#include "model/size_operation.h"
 #include "model/upward.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
@@ -132,7 +133,11 @@ bool formats_arguments(PyObject* callable) noexcept {
 
 }  // namespace
 
-Ref call(Tracer& tracer, PyObject* given, const Arguments& arguments) {
+Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
+  Arguments arguments = given_arguments;
+  std::vector<Ref> settled_arguments;
+  if (tracer.symbols.active())
+    if (std::optional<Ref> result = call_with_sizes(tracer, given, arguments, settled_arguments)) return *result;
   if (tracer.world.is_opaque(given)) return use_opaque(tracer, given), nullptr;
   if (any_traced_arrays() && is_of_numpy(given) && takes_traced_array(arguments))
     return call_with_arrays(tracer, given, arguments);

@@ -2,6 +2,7 @@
 #include "model/abstract.h"
 #include "model/numpy_call.h"
 #include "model/object_end.h"
+#include "model/size_operation.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
 #include "model/tensor_index.h"
@@ -92,7 +93,10 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
   return tracer.broken() ? -1 : found;
 }
 
-Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
+Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
+  const Ref held = is_fake(container) ? Ref::borrow(given) : settled(tracer, given);
+  if (!held) return nullptr;
+  PyObject* key = held.get();
   if (is_namespace(tracer, container) && PyUnicode_CheckExact(key)) {
     Ref found = load_from_namespace(tracer, container, key);
     if (!found && !PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, key);
@@ -134,7 +138,10 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* key) {
   return adopt_result(tracer, Ref::steal(PyObject_GetItem(container, key)));
 }
 
-bool store_subscript(Tracer& tracer, PyObject* container, PyObject* key, PyObject* value) {
+bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObject* value) {
+  const Ref held = is_fake(container) ? Ref::borrow(given) : settled(tracer, given);
+  if (!held) return false;
+  PyObject* key = held.get();
   if (value && !fill_if_stand_in(tracer, value)) return false;
   if (is_traced_array(container) || (is_numpy_array(container) && value && holds_traced_array(value)))
     return store_array_subscript(tracer, container, key, value);
@@ -167,6 +174,11 @@ Ref length(Tracer& tracer, PyObject* object) {
     if (Ref method = python_method(tracer, object, "__len__"))
       return checked_length(call(tracer, method.get(), {Ref::borrow(object)}));
     if (tracer.broken() || !expose(tracer, object)) return nullptr;
+  }
+  if (tracer.symbols.active() && is_fake(object) && has_symbolic_sizes(object)) {
+    const Ref size = Ref::steal(PyObject_CallMethod(object, "size", "i", 0));
+    if (size || !PyErr_ExceptionMatches(PyExc_IndexError)) return size;
+    clear_error();  // without dimensions, for which len() has words of its own
   }
   const Py_ssize_t size = PyObject_Size(object);
   return size < 0 || tracer.broken() ? Ref() : Ref::made(PyLong_FromSsize_t(size));

@@ -11,6 +11,7 @@
 #include "model/arguments.h"
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
+#include "model/size_operation.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
 #include "python/nesting.h"
@@ -106,8 +107,8 @@ bool is_dtype_of_tensor_kept(PyObject* tensor, PyObject* scalar) {
 
 // What may stand beside a tensor in an operator that runs natively as one node.
 bool combines_with_tensor(PyObject* object) {
-  return is_fake(object) || is_constant(object) || PyLong_Check(object) || PyFloat_Check(object) ||
-         PyList_CheckExact(object) || PyTuple_Check(object) || PySlice_Check(object);
+  return is_fake(object) || is_constant(object) || is_symbolic_int(object) || PyLong_Check(object) ||
+         PyFloat_Check(object) || PyList_CheckExact(object) || PyTuple_Check(object) || PySlice_Check(object);
 }
 
 // A tensor and an array: NumPy computes, and torch makes a tensor of what it gives. A scalar is a number to torch, as a
@@ -142,6 +143,7 @@ int truth(Tracer& tracer, PyObject* object) {
     return -1;
   }
   if (is_traced_array(object)) return truth(tracer, elements_of_array(object));
+  if (is_size(tracer, object)) return size_truth(tracer, object);
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), -1;
   StandIn* stand_in = tracer.world.stand_in(object);
   if (stand_in && !stand_in->filled) return length_of_stand_in(tracer, *stand_in) != 0;
@@ -156,7 +158,10 @@ int truth(Tracer& tracer, PyObject* object) {
   return tracer.broken() ? -1 : is_true;
 }
 
-Ref unary_operation(Tracer& tracer, Op op, PyObject* operand) {
+Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
+  Ref held = Ref::borrow(given);
+  if (std::optional<Ref> result = size_unary(tracer, op, held)) return *result;
+  PyObject* operand = held.get();
   if (is_fake(operand))
     return record_operator(tracer,
                            op == Op::UNARY_NEGATIVE   ? "neg"
@@ -175,6 +180,11 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* operand) {
 Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right) {
   const BinaryOperator& binary = kBinaryOperators[number];
   if (is_number(left) && is_number(right)) return Ref::steal(binary.apply(left, right));
+  Ref held_left = Ref::borrow(left), held_right = Ref::borrow(right);
+  if (tracer.symbols.active()) {
+    if (std::optional<Ref> result = size_binary(tracer, number, held_left, held_right)) return *result;
+    left = held_left.get(), right = held_right.get();
+  }
   if (is_fake(left) && is_traced_array(right)) return tensor_and_array(tracer, number, left, right);
   if (is_traced_array(left) || is_traced_array(right)) {
     constexpr int kOperators = std::size(kBinaryOperators) / 2;  // then those in place
@@ -218,6 +228,11 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
 
 Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   if (is_number(left) && is_number(right)) return Ref::steal(PyObject_RichCompare(left, right, comparison));
+  Ref held_left = Ref::borrow(left), held_right = Ref::borrow(right);
+  if (tracer.symbols.active()) {
+    if (std::optional<Ref> result = size_compare(tracer, comparison, held_left, held_right)) return *result;
+    left = held_left.get(), right = held_right.get();
+  }
   if (is_fake(left) && is_traced_array(right) && is_traced_scalar(right) &&
       is_dtype_of_tensor_kept(left, elements_of_array(right)))
     return record_operator(tracer, kComparisonFunctions[comparison], {left, elements_of_array(right)});
@@ -252,6 +267,11 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
 }
 
 Ref is_same(Tracer& tracer, PyObject* left, PyObject* right) {
+  if (is_size(tracer, left) || is_size(tracer, right)) {
+    if (left == Py_None || right == Py_None) return Ref::boolean(false);
+    const Ref a = settled(tracer, left), b = settled(tracer, right);
+    return a && b ? Ref::boolean(a.is(b.get())) : Ref();
+  }
   guard_different(tracer, left, right);
   return Ref::boolean(left == right);
 }

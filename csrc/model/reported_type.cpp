@@ -5,6 +5,7 @@
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "tensor/symbolic_size.h"
 #include "world/external_iterator.h"
 #include "world/traced_array.h"
 
@@ -26,6 +27,7 @@ std::nullptr_t give_up(Tracer& tracer, PyObject* object, PyObject* name) {
 }  // namespace
 
 PyTypeObject* shown_type(PyObject* object) noexcept {
+  if (is_symbolic_int(object)) return &PyLong_Type;
   if (is_traced_generator(object)) return &PyGen_Type;
   if (is_traced_array(object)) return Py_TYPE(twin_of_array(object));
   return is_outside_iterator(object) ? type_of_original(object) : nullptr;

@@ -9,6 +9,7 @@
 #include "model/descriptor.h"
 #include "model/held_values.h"
 #include "model/native_call.h"
+#include "model/size_operation.h"
 #include "model/tensor_attribute.h"
 #include "model/tensor_names.h"
 #include "model/transform_call.h"
@@ -38,7 +39,7 @@ namespace {
 
 // A result without tensors that may be taken as a constant of the trace.
 bool is_plain_result(PyObject* result) {
-  if (is_constant(result)) return true;
+  if (is_constant(result) || is_symbolic_int(result)) return true;
   if (PyTuple_Check(result) || PyList_CheckExact(result)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i)
       if (!is_plain_result(PySequence_Fast_GET_ITEM(result, i))) return false;
@@ -318,7 +319,15 @@ Ref call_below_transforms(Tracer& tracer, NodeKind kind, PyObject* target, const
 }  // namespace
 
 Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
-  if (is_below_transforms(tracer, arguments)) return call_below_transforms(tracer, kind, target, arguments);
+  if (is_below_transforms(tracer, arguments)) {
+    // Operators are recorded there as they arrive, with numbers that torch has put in the place of symbolic ones.
+    std::vector<Ref> numbers;
+    for (const Ref& value : arguments.values) {
+      numbers.push_back(settled(tracer, value.get()));
+      if (!numbers.back()) return nullptr;
+    }
+    return call_below_transforms(tracer, kind, target, Arguments{numbers, arguments.keyword_names});
+  }
   flush_operator_reports();
   tracer.take_impure();
   take_value_reads();

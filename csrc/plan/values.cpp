@@ -164,6 +164,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (was_handled_before(object)) return call(handled, {});
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object) && !holds_native_value(object)) return constant(object);
+  if (tracer_.symbols.active() && is_symbolic_int(object)) return size(expression_of(object));
   if (is_traced_array(object)) return traced_array(object);
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {
@@ -174,6 +175,49 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_traced_generator(object)) return generator(object);
   if (is_context_token(object)) return context_token(object);
   return made_as_its_type(object);
+}
+
+// Computed anew from the numbers that the call was made with.
+ValueId ValuePlanner::size(Expression e) {
+  e = tracer_.symbols.trace().simplify(e);
+  if (const std::optional<int64_t> value = constant_value(e)) {
+    const Ref number = Ref::made(PyLong_FromLongLong(*value));
+    keep_alive_.push_back(number);
+    return constant(number.get());
+  }
+  auto called = [&](PyObject* callable, std::vector<ValueId> operands) {
+    return add({PlanStep::Kind::Call, Ref::borrow(callable), 0, std::move(operands)});
+  };
+  std::vector<ValueId> numbers;
+  std::vector<int32_t> symbols = symbols_of(e);
+  for (const int32_t number : symbols) {
+    const OpenNumber& from = tracer_.symbols.numbers()[number];
+    const ValueId owner = live(from.source);
+    if (from.dimension < 0) {
+      numbers.push_back(owner);
+      continue;
+    }
+    const Ref dimension = Ref::made(PyLong_FromLong(from.dimension));
+    keep_alive_.push_back(dimension);
+    numbers.push_back(called(size_of_tensor_callable(), {owner, constant(dimension.get())}));
+  }
+  if (symbols.size() == 1 && symbol(symbols[0]) == e) return numbers[0];
+  // Its steps as numbers, symbols by their places among the operands.
+  const std::vector<SizeStep> steps = steps_of(e);
+  const Ref program = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(2 * steps.size())));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    int64_t operand = steps[i].operand;
+    if (steps[i].kind == SizeStep::Kind::Symbol)
+      operand = std::find(symbols.begin(), symbols.end(), operand) - symbols.begin();
+    PyTuple_SET_ITEM(program.get(), static_cast<Py_ssize_t>(2 * i),
+                     Ref::made(PyLong_FromLong(static_cast<long>(steps[i].kind))).release());
+    PyTuple_SET_ITEM(program.get(), static_cast<Py_ssize_t>(2 * i + 1),
+                     Ref::made(PyLong_FromLongLong(operand)).release());
+  }
+  keep_alive_.push_back(program);
+  std::vector<ValueId> operands = {constant(program.get())};
+  operands.insert(operands.end(), numbers.begin(), numbers.end());
+  return called(compute_size_callable(), std::move(operands));
 }
 
 ValueId ValuePlanner::make_empty(PyObject* object) {
@@ -326,6 +370,13 @@ void ValuePlanner::keep_written_apart() {
   for (auto& [type, group] : groups) tracer_.guards.keep_apart(std::move(group.written), std::move(group.others));
 }
 
+// Where an input of the graph comes from.
+Source* ValuePlanner::input_of(const Node& placeholder) const {
+  PyObject* example = placeholder.example.get();
+  if (!is_symbolic_int(example)) return tracer_.world.source_of(example);
+  return tracer_.symbols.numbers()[symbols_of(expression_of(example)).front()].source;
+}
+
 bool ValuePlanner::gather(std::vector<Source*>& inputs) {
   keep_written_apart();
   // The graph's inputs come first, in the order of its placeholders; Live steps index everything that is gathered.
@@ -337,20 +388,28 @@ bool ValuePlanner::gather(std::vector<Source*>& inputs) {
       calls += !node.sets_mode;
       continue;
     }
-    Source* source = tracer_.world.source_of(node.example.get());
+    Source* source = input_of(node);
     if (static_cast<size_t>(node.input) >= inputs.size()) inputs.resize(node.input + 1);
     inputs[node.input] = source;
   }
-  for (Source* source : inputs) slots.push_back(tracer_.guards.gather(source));
+  std::vector<Source*> tensor_inputs;  // the others are ints
+  for (Source* source : inputs) {
+    const uint32_t slot = tracer_.guards.gather(source);
+    if (!is_tensor(source->value.get())) continue;
+    slots.push_back(slot);
+    tensor_inputs.push_back(source);
+  }
   // What is written to one input is written to those that share its storage, and a backend that makes the graph a
   // function of values relies on which these are.
   std::vector<bool> written(slots.size());
-  for (const Node& node : tracer_.graph.nodes())
-    if (node.used && node.kind == NodeKind::Placeholder)
-      written[node.input] = tracer_.written_storages.count(storage_of_fake(node.example.get())) > 0;
+  for (const Node& node : tracer_.graph.nodes()) {
+    if (!node.used || node.kind != NodeKind::Placeholder || !is_fake(node.example.get())) continue;
+    const auto place = std::find(tensor_inputs.begin(), tensor_inputs.end(), inputs[node.input]);
+    written[place - tensor_inputs.begin()] = tracer_.written_storages.count(storage_of_fake(node.example.get())) > 0;
+  }
   if (std::find(written.begin(), written.end(), true) != written.end()) {
     std::vector<PyObject*> tensors;
-    for (Source* source : inputs) tensors.push_back(source->value.get());
+    for (Source* source : tensor_inputs) tensors.push_back(source->value.get());
     if (!StorageSharing::can_be_written(tensors, written)) return false;
     if (slots.size() > 1) tracer_.guards.storages(slots, std::move(written));
   }

@@ -111,6 +111,8 @@ class ValuePlanner {
   bool fill(PyObject* object);
   bool fill_tensor(PyObject* object);
   ValueId output(PyObject* fake);
+  ValueId size(Expression e);
+  Source* input_of(const Node& placeholder) const;
   ValueId with_operands(PlanStep::Kind kind, std::initializer_list<PyObject*> operands);
   ValueId sequence(PlanStep::Kind kind, PyObject* object);
   ValueId dict(PyObject* object);

@@ -1,11 +1,16 @@
 // Construction of fake tensors, and the public questions and conversions of fake.h.
 #include "tensor/fake_tensor.h"
 
+#include <functional>
+
 #include <torch/csrc/autograd/functions/basic_ops.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
+#include "tensor/stride_recipe.h"
+#include "tensor/symbolic_fake.h"
+#include "tensor/symbolic_size.h"
 
 namespace minidynamo {
 namespace {
@@ -24,10 +29,20 @@ c10::DispatchKeySet with_view_bits(c10::DispatchKeySet keys, const FakeLayout& l
   return keys.add(c10::DispatchKey::Fake);
 }
 
-at::Tensor finish(c10::intrusive_ptr<c10::TensorImpl> impl, const FakeLayout& layout) {
+// `how`: what the constructor takes before the storage.
+template <typename... How>
+at::Tensor made(const FakeLayout& layout, c10::Storage storage, c10::DispatchKeySet keys, How... how) {
+  if (layout.symbols) {
+    auto impl = c10::make_intrusive<SymbolicFake>(how..., std::move(storage), keys, layout.dtype);
+    impl->set(layout);
+    return at::Tensor(std::move(impl));
+  }
+  auto impl = c10::make_intrusive<c10::TensorImpl>(how..., std::move(storage), keys, layout.dtype);
   impl->set_sizes_and_strides(layout.sizes, layout.strides, layout.offset);
   return at::Tensor(std::move(impl));
 }
+
+FakeLayout with_constant_sizes(FakeLayout layout);
 
 // Why a real tensor cannot be stood for by a fake; empty if it can.
 std::string why_not(const at::Tensor& tensor) {
@@ -63,17 +78,15 @@ void set_autograd_state(at::Tensor& fake, const at::Tensor& real) {
   torch::autograd::set_history(fake, node);
 }
 
-at::Tensor fake_of(const at::Tensor& real) {
-  const FakeLayout layout = FakeLayout::of(real);
+at::Tensor fake_of(const at::Tensor& real, const FakeLayout& layout) {
   const int64_t bytes = real.has_storage() ? static_cast<int64_t>(real.unsafeGetTensorImpl()->unsafe_storage().nbytes())
                                            : storage_bytes(layout);
   // The constructor for views takes the dispatch keys as they are, so an inference tensor stays one in any mode.
-  auto impl = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, new_fake_storage(bytes, real.device()),
-                                                   with_view_bits(real.key_set(), layout), layout.dtype);
+  at::Tensor fake = made(layout, new_fake_storage(bytes, real.device()), with_view_bits(real.key_set(), layout),
+                         c10::TensorImpl::VIEW);
   if (!real.is_inference() && real._version() != 0) {
-    impl->set_version_counter(c10::VariableVersion(static_cast<uint32_t>(real._version())));
+    fake.unsafeGetTensorImpl()->set_version_counter(c10::VariableVersion(static_cast<uint32_t>(real._version())));
   }
-  at::Tensor fake = finish(std::move(impl), layout);
   set_autograd_state(fake, real);
   return fake;
 }
@@ -81,6 +94,7 @@ at::Tensor fake_of(const at::Tensor& real) {
 }  // namespace
 
 FakeLayout FakeLayout::of(const at::Tensor& tensor) {
+  if (const SymbolicFake* symbolic = SymbolicFake::of(tensor)) return symbolic->layout();
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   FakeLayout layout;
   layout.sizes.assign(impl->sizes().begin(), impl->sizes().end());
@@ -118,9 +132,7 @@ int64_t storage_bytes(const FakeLayout& layout) {
 
 at::Tensor new_fake_on(const FakeLayout& layout, c10::Storage storage, c10::Device device) {
   const c10::DispatchKey key = c10::computeDispatchKey(c10::typeMetaToScalarType(layout.dtype), c10::kStrided, device);
-  auto impl = c10::make_intrusive<c10::TensorImpl>(std::move(storage), with_view_bits(c10::DispatchKeySet(key), layout),
-                                                   layout.dtype);
-  return finish(std::move(impl), layout);
+  return made(layout, std::move(storage), with_view_bits(c10::DispatchKeySet(key), layout));
 }
 
 at::Tensor new_fake(const FakeLayout& layout, int64_t bytes, c10::Device device) {
@@ -129,15 +141,17 @@ at::Tensor new_fake(const FakeLayout& layout, int64_t bytes, c10::Device device)
 
 at::Tensor new_fake_view(const FakeLayout& layout, const at::Tensor& base) {
   const c10::TensorImpl* base_impl = base.unsafeGetTensorImpl();
-  auto impl = c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(base_impl->unsafe_storage()),
-                                                   with_view_bits(base_impl->key_set(), layout), layout.dtype);
-  return finish(std::move(impl), layout);
+  return made(layout, c10::Storage(base_impl->unsafe_storage()), with_view_bits(base_impl->key_set(), layout),
+              c10::TensorImpl::VIEW);
 }
 
 void change_fake(const at::Tensor& fake, const FakeLayout& layout, const c10::Storage* storage) {
   c10::TensorImpl* impl = fake.unsafeGetTensorImpl();
   if (storage && !same_storage(*storage, impl->unsafe_storage())) impl->set_storage_keep_dtype(*storage);
-  impl->set_sizes_and_strides(layout.sizes, layout.strides, layout.offset);
+  if (SymbolicFake* symbolic = SymbolicFake::of(fake))
+    symbolic->set(layout.symbols ? layout : with_constant_sizes(layout));
+  else
+    impl->set_sizes_and_strides(layout.sizes, layout.strides, layout.offset);
   if (impl->is_conj() != layout.conjugate) impl->_set_conj(layout.conjugate);
   if (impl->is_neg() != layout.negative) impl->_set_neg(layout.negative);
 }
@@ -201,7 +215,30 @@ bool is_fake(PyObject* object) noexcept {
   return is_tensor(object) && THPVariable_Unpack(object).key_set().has_any(kFakeOrWrapper);
 }
 
-Ref make_fake(PyObject* real) {
+namespace {
+
+// The layout with the given dimensions as symbols; strides that follow from sizes follow from these.
+FakeLayout with_symbols(FakeLayout layout, OpenDimensions open, const std::vector<Expression>& symbols) {
+  auto made = std::make_shared<SymbolicLayout>();
+  made->offset = constant(layout.offset);
+  auto next = symbols.begin();
+  for (size_t i = 0; i < layout.sizes.size(); ++i) {
+    const bool is_open = i < 64 && (open >> i & 1);
+    made->sizes.push_back(is_open ? *next++ : constant(layout.sizes[i]));
+    made->strides.push_back(constant(layout.strides[i]));
+  }
+  const StrideRecipe recipe = stride_recipe(layout.sizes, layout.strides);
+  // Strides grow along a recipe, so that one of n dimensions is done after n rounds.
+  for (size_t round = 1; round < recipe.size(); ++round)
+    for (size_t i = 0; i < recipe.size(); ++i)
+      if (recipe[i] >= 0) made->strides[i] = made->sizes[recipe[i]] * made->strides[recipe[i]];
+  layout.symbols = std::move(made);
+  return layout;
+}
+
+FakeLayout with_constant_sizes(FakeLayout layout) { return with_symbols(std::move(layout), 0, {}); }
+
+Ref fake_in_place_of(PyObject* real, const std::function<FakeLayout(const at::Tensor&)>& layout) {
   if (!is_tensor(real)) {
     PyErr_Format(PyExc_TypeError, "make_fake() needs a torch.Tensor, not '%.200s'", Py_TYPE(real)->tp_name);
     return nullptr;
@@ -214,11 +251,36 @@ Ref make_fake(PyObject* real) {
       PyErr_Format(PyExc_NotImplementedError, "This tensor cannot be faked: %s", reason.c_str());
       return nullptr;
     }
-    return Ref::steal(THPVariable_Wrap(fake_of(tensor), Py_TYPE(real)));
+    return Ref::steal(THPVariable_Wrap(fake_of(tensor, layout(tensor)), Py_TYPE(real)));
   } catch (...) {
     set_python_error_from_exception();
     return nullptr;
   }
+}
+
+}  // namespace
+
+Ref make_fake(PyObject* real) { return fake_in_place_of(real, &FakeLayout::of); }
+
+Ref make_symbolic_fake(PyObject* real, OpenDimensions open, const std::vector<Expression>& symbols) {
+  return fake_in_place_of(
+      real, [&](const at::Tensor& tensor) { return with_symbols(FakeLayout::of(tensor), open, symbols); });
+}
+
+OpenDimensions dimensions_to_open(PyObject* real, OpenDimensions wanted) {
+  const c10::TensorImpl* impl = THPVariable_Unpack(real).unsafeGetTensorImpl();
+  if (!wanted || impl->layout() != c10::kStrided || impl->has_symbolic_sizes_strides()) return 0;
+  OpenDimensions open = 0;
+  const c10::IntArrayRef sizes = impl->sizes();
+  for (size_t i = 0; i < sizes.size() && i < 64; ++i)
+    if ((wanted >> i & 1) && sizes[i] > 1) open |= OpenDimensions{1} << i;
+  return open;
+}
+
+bool has_symbolic_sizes(PyObject* fake) noexcept { return is_fake(fake) && SymbolicFake::of(THPVariable_Unpack(fake)); }
+
+int64_t size_of_tensor(PyObject* real, int dimension) noexcept {
+  return THPVariable_Unpack(real).unsafeGetTensorImpl()->sizes()[dimension];
 }
 
 }  // namespace minidynamo

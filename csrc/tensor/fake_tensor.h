@@ -3,7 +3,7 @@
 //
 // Internal to csrc/tensor/ (LibTorch types); the other rooms see tensors through fake.h.
 #pragma once
-#include "tensor/torch_headers.h"
+#include "tensor/fake_layout.h"
 
 namespace minidynamo {
 
@@ -15,17 +15,6 @@ inline bool is_fake_tensor(const at::TensorBase& tensor) {
 inline bool same_storage(const c10::Storage& a, const c10::Storage& b) noexcept {
   return a.unsafeGetStorageImpl() == b.unsafeGetStorageImpl();
 }
-
-// Everything about a fake but its autograd state and the storage it may share.
-struct FakeLayout {
-  c10::SmallVector<int64_t, 5> sizes, strides;
-  int64_t offset = 0;
-  caffe2::TypeMeta dtype;
-  bool conjugate = false, negative = false;
-
-  static FakeLayout of(const at::Tensor& tensor);
-  bool operator==(const FakeLayout& other) const = default;
-};
 
 // A storage without data. It cannot be resized from Python; operators that resize (resize_, set_) change its size.
 c10::Storage new_fake_storage(int64_t bytes, c10::Device device);

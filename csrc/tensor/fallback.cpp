@@ -14,6 +14,8 @@
 #include "tensor/meta_call.h"
 #include "tensor/operator_info.h"
 #include "tensor/operator_report.h"
+#include "tensor/symbolic_fake.h"
+#include "tensor/symbolic_metadata.h"
 #include "tensor/trace_state.h"
 
 #include <algorithm>
@@ -147,9 +149,13 @@ class Call {
     survey();
     if (!any_fake_ && !observer_) return run_for_real();
     if (any_unknown_real_ && observer_) replace_reals();
+    is_symbolic_ = has_symbols(arguments(), tensors_);
+    std::optional<HintsForKernels> hints;
+    if (is_symbolic_) hints.emplace();
     refuse_writes_to_reals();
     refuse_partial_overlap();
     if (observer_) tell_of_effects();
+    if (info_.composite || info_.rule == OperatorRule::RunOnFakes) hints.reset();
     if (info_.composite) return op_.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack_);
     if (info_.rule == OperatorRule::RunOnFakes) return run_for_real();
     if (info_.rule == OperatorRule::DynamicBackwardIfMaskIndex && any_fake_ && has_gradient_of_mask())
@@ -206,8 +212,17 @@ class Call {
   }
 
   std::optional<KnownCall> values_of_arguments() const {
+    if (is_symbolic_ || stands_for_symbolic_number()) return std::nullopt;
     const bool may_be = observer_ && !(any_fake_ && KnownStorages::of_thread().empty()) && !any_unknown_real_;
     return may_be ? KnownCall::of(info_, arguments()) : std::nullopt;
+  }
+
+  // torch puts a tensor with any number in the place of a symbolic one, and has an object for it that says so.
+  bool stands_for_symbolic_number() const {
+    return current_trace_sizes() && std::ranges::any_of(tensors_, [](const at::Tensor* tensor) {
+             return tensor->defined() && tensor->unsafeGetTensorImpl()->is_wrapped_number() &&
+                    tensor->unsafeGetTensorImpl()->pyobj_slot()->load_pyobj();
+           });
   }
 
   // The operator reads values that are known. False: it raises.
@@ -314,6 +329,7 @@ class Call {
   // Most kernels raise when they run, and meta kernels do not look; a compiled graph may do neither.
   void refuse_partial_overlap() {
     if (info_.changes_layout) return;
+    if (is_symbolic_) settle_overlap();
     for (const size_t index : info_.written_arguments) {
       const c10::IValue& written = arguments()[index];
       if (!written.isTensor() || !written.toTensor().defined()) continue;
@@ -322,6 +338,17 @@ class Call {
           refuse(FakeProblem::NoImplementation,
                  c10::str(info_.name, " writes to a part of the memory of another argument"));
     }
+  }
+
+  // Whether memory overlaps may be another matter with other sizes.
+  void settle_overlap() {
+    for_each_written([this](const at::Tensor& written) {
+      for (const at::Tensor* other : tensors_)
+        if (other->defined() && !other->is_same(written) &&
+            same_storage(written.unsafeGetTensorImpl()->unsafe_storage(),
+                         other->unsafeGetTensorImpl()->unsafe_storage()))
+          specialize_all(arguments(), tensors_);
+    });
   }
 
   void tell_of_effects() {
@@ -381,14 +408,28 @@ class Call {
                   " of tensors of several dtypes");
   }
 
+  // Nothing but torch's own operators is asked how it would be with other sizes.
+  bool keeps_symbols() const { return info_.builtin && !info_.changes_layout; }
+
   std::shared_ptr<const MetadataResult> metadata() {
     MemoKey key;
     const bool remember = info_.builtin && !info_.changes_layout && key.build(info_, arguments(), tensors_);
     if (remember) {
-      if (auto known = find_in_memo(key)) return known;
+      if (auto known = find_in_memo(key)) {
+        for (const SizeCondition& condition : known->conditions) current_trace_sizes()->ask(condition);
+        return known;
+      }
     }
     if (info_.rule == OperatorRule::OneDtype) check_dtypes();
-    MetaOutcome outcome = run_meta_kernel(op_, info_, arguments(), tensors_);
+    if (is_symbolic_ && keeps_symbols()) {
+      auto result = std::make_shared<const MetadataResult>(symbolic_metadata(op_, info_, arguments(), tensors_));
+      if (remember) add_to_memo(key, result);
+      return result;
+    }
+    if (is_symbolic_) specialize_all(arguments(), tensors_);
+    const std::vector<c10::IValue> hints = is_symbolic_ ? with_hints(arguments()) : std::vector<c10::IValue>();
+    const c10::ArrayRef<c10::IValue> given = is_symbolic_ ? c10::ArrayRef<c10::IValue>(hints) : arguments();
+    MetaOutcome outcome = run_meta_kernel(op_, info_, given, tensors_);
     auto result = std::make_shared<const MetadataResult>(std::move(outcome.result));
     if (remember && !outcome.changed_arguments) add_to_memo(key, result);
     return result;
@@ -443,7 +484,7 @@ class Call {
   const OperatorInfo& info_;
   OperatorObserver* observer_;
   Tensors tensors_;
-  bool any_fake_ = false, any_unknown_real_ = false;
+  bool any_fake_ = false, any_unknown_real_ = false, is_symbolic_ = false;
   bool impure_ = false;
 };
 

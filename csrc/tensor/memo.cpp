@@ -8,6 +8,8 @@
 #include <ATen/Context.h>
 
 #include "tensor/fake.h"
+#include "tensor/size_node.h"
+#include "tensor/symbolic_fake.h"
 
 namespace minidynamo {
 namespace {
@@ -26,6 +28,8 @@ enum Tag : uint64_t {
   kList,
   kTensor,
   kUndefinedTensor,
+  kSymbols,
+  kSymbolicInt,
 };
 
 uint64_t word(Tag tag, uint64_t payload) { return tag | payload << 8; }
@@ -133,6 +137,16 @@ void MemoKey::add_tensor(c10::ArrayRef<const at::Tensor*> tensors) {
   words_.append(sizes.begin(), sizes.end());
   words_.append(strides.begin(), strides.end());
   words_.push_back(static_cast<uint64_t>(impl->storage_offset()));
+  add_symbols(tensor);
+}
+
+void MemoKey::add_symbols(const at::Tensor& tensor) {
+  const SymbolicFake* symbolic = SymbolicFake::of(tensor);
+  if (!symbolic) return;
+  words_.push_back(kSymbols);
+  for (const Expression size : symbolic->symbols()->sizes) words_.push_back(static_cast<uint64_t>(size.id));
+  for (const Expression stride : symbolic->symbols()->strides) words_.push_back(static_cast<uint64_t>(stride.id));
+  words_.push_back(static_cast<uint64_t>(symbolic->symbols()->offset.id));
 }
 
 bool MemoKey::add(const c10::IValue& value, c10::ArrayRef<const at::Tensor*> tensors) {
@@ -143,6 +157,11 @@ bool MemoKey::add(const c10::IValue& value, c10::ArrayRef<const at::Tensor*> ten
   } else if (value.isInt()) {
     words_.push_back(kInt);
     words_.push_back(static_cast<uint64_t>(value.toInt()));
+  } else if (value.isSymInt()) {
+    const SizeNode* node = SizeNode::of(value.toSymInt());
+    if (!node) return false;
+    words_.push_back(word(kSymbolicInt, static_cast<uint64_t>(node->expression().id)));
+    words_.push_back(static_cast<uint64_t>(node->trace()->value_of(node->expression())));
   } else if (value.isBool()) {
     words_.push_back(word(kBool, value.toBool()));
   } else if (value.isDouble()) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "size/expression.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/operator_info.h"
 
@@ -33,12 +34,13 @@ struct ReturnShape {
 struct MetadataResult {
   std::vector<TensorResult> tensors;
   std::vector<ReturnShape> returns;
+  std::vector<SizeCondition> conditions;  // on symbolic sizes: what makes the results look so
 };
 
 // The words that identify a call. Reused storage on the stack: a key is built for every operator that runs.
 class MemoKey {
  public:
-  // False if the call must not be remembered (generators, storages, objects, symbolic numbers).
+  // False if the call must not be remembered (generators, storages, objects).
   bool build(const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors);
   c10::ArrayRef<uint64_t> words() const { return words_; }
   uint64_t hash() const { return hash_; }
@@ -49,6 +51,7 @@ class MemoKey {
   size_t next_tensor_ = 0;
 
   bool add(const c10::IValue& value, c10::ArrayRef<const at::Tensor*> tensors);
+  void add_symbols(const at::Tensor& tensor);
   void add_tensor(c10::ArrayRef<const at::Tensor*> tensors);
 };
 

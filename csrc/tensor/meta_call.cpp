@@ -150,6 +150,7 @@ class Twins {
     }
     Twin result;
     result.before = FakeLayout::of(tensor);
+    result.before.symbols = nullptr;  // the numbers of this call
     // A number in a tensor's clothes goes anywhere, and Python meta kernels want its value.
     if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
       result.tensor = tensor;

@@ -5,6 +5,7 @@
 
 #include "python/out_of_memory.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/stride_recipe.h"
 
 namespace minidynamo {
 namespace {
@@ -52,6 +53,33 @@ struct TensorRecord::Data {
   c10::Device device;
   bool requires_grad, leaf;
   c10::SmallVector<int64_t, 5> sizes, strides;
+  OpenSizes open = 0;
+  StrideRecipe recipe = {};  // if any size is open
+
+  bool is_open(size_t dimension) const noexcept { return dimension < 64 && (open >> dimension & 1); }
+
+  bool fits_but_for_layout(const c10::TensorImpl* impl) const noexcept {
+    return effective_keys(impl) == keys && impl->dtype() == dtype && impl->device() == device &&
+           impl->requires_grad() == requires_grad && (!requires_grad || is_leaf(impl) == leaf) &&
+           !impl->has_symbolic_sizes_strides();
+  }
+
+  bool fits_sizes(c10::IntArrayRef now) const noexcept {
+    if (!open) return now == c10::IntArrayRef(sizes);
+    if (now.size() != sizes.size()) return false;
+    for (size_t i = 0; i < now.size(); ++i)
+      if (is_open(i) ? now[i] < 2 : now[i] != sizes[i]) return false;
+    return true;
+  }
+
+  bool fits_strides(c10::IntArrayRef now_sizes, c10::IntArrayRef now) const noexcept {
+    if (!open) return now == c10::IntArrayRef(strides);
+    for (size_t i = 0; i < now.size(); ++i) {
+      const int inner = recipe[i];
+      if (now[i] != (inner >= 0 ? now_sizes[inner] * now[inner] : strides[i])) return false;
+    }
+    return true;
+  }
 };
 
 TensorRecord::TensorRecord(std::unique_ptr<Data> data) : data_(std::move(data)) {}
@@ -59,7 +87,7 @@ TensorRecord::TensorRecord(TensorRecord&&) noexcept = default;
 TensorRecord& TensorRecord::operator=(TensorRecord&&) noexcept = default;
 TensorRecord::~TensorRecord() = default;
 
-TensorRecord TensorRecord::of(PyObject* tensor) {
+TensorRecord TensorRecord::of(PyObject* tensor, OpenSizes open) {
   const c10::TensorImpl* impl = THPVariable_Unpack(tensor).unsafeGetTensorImpl();
   const c10::IntArrayRef sizes = impl->sizes();
   const c10::IntArrayRef strides = impl->strides();
@@ -72,6 +100,8 @@ TensorRecord TensorRecord::of(PyObject* tensor) {
       .leaf = is_leaf(impl),
       .sizes = c10::SmallVector<int64_t, 5>(sizes.begin(), sizes.end()),
       .strides = c10::SmallVector<int64_t, 5>(strides.begin(), strides.end()),
+      .open = open,
+      .recipe = open ? stride_recipe(sizes, strides) : StrideRecipe(),
   }));
 }
 
@@ -79,10 +109,21 @@ bool TensorRecord::matches(PyObject* object) const noexcept {
   const Data& data = *data_;
   if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != data.type.get()) return false;
   const c10::TensorImpl* impl = THPVariable_Unpack(object).unsafeGetTensorImpl();
-  return effective_keys(impl) == data.keys && impl->dtype() == data.dtype && impl->device() == data.device &&
-         impl->requires_grad() == data.requires_grad && (!data.requires_grad || is_leaf(impl) == data.leaf) &&
-         !impl->has_symbolic_sizes_strides() && impl->sizes() == c10::IntArrayRef(data.sizes) &&
-         impl->strides() == c10::IntArrayRef(data.strides);
+  return data.fits_but_for_layout(impl) && data.fits_sizes(impl->sizes()) &&
+         data.fits_strides(impl->sizes(), impl->strides());
+}
+
+OpenSizes TensorRecord::changed_sizes(PyObject* object) const noexcept {
+  const Data& data = *data_;
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != data.type.get()) return 0;
+  const c10::TensorImpl* impl = THPVariable_Unpack(object).unsafeGetTensorImpl();
+  if (!data.fits_but_for_layout(impl) || impl->dim() != static_cast<int64_t>(data.sizes.size())) return 0;
+  const c10::IntArrayRef sizes = impl->sizes(), strides = impl->strides();
+  if (stride_recipe(sizes, strides) != stride_recipe(data.sizes, data.strides)) return 0;
+  OpenSizes changed = 0;
+  for (size_t i = 0; i < sizes.size() && i < 64; ++i)
+    if (!data.is_open(i) && sizes[i] != data.sizes[i]) changed |= OpenSizes{1} << i;
+  return changed;
 }
 
 std::string TensorRecord::difference(PyObject* object) const {
@@ -103,10 +144,11 @@ std::string TensorRecord::difference(PyObject* object) const {
     return c10::str("is_leaf is ", truth(is_leaf(impl)), ", expected ", truth(data.leaf));
   }
   if (impl->has_symbolic_sizes_strides()) return "its sizes are symbolic";
-  if (impl->sizes() != c10::IntArrayRef(data.sizes)) {
-    return c10::str("size is ", tuple_text(impl->sizes()), ", expected ", tuple_text(data.sizes));
+  if (!data.fits_sizes(impl->sizes())) {
+    return c10::str("size is ", tuple_text(impl->sizes()), ", expected ", tuple_text(data.sizes),
+                    data.open ? " but for sizes that may differ and are at least 2" : "");
   }
-  if (impl->strides() != c10::IntArrayRef(data.strides)) {
+  if (!data.fits_strides(impl->sizes(), impl->strides())) {
     return c10::str("stride is ", tuple_text(impl->strides()), ", expected ", tuple_text(data.strides));
   }
   if (effective_keys(impl) != data.keys) {
@@ -114,6 +156,26 @@ std::string TensorRecord::difference(PyObject* object) const {
   }
   return "";
 }
+
+namespace {
+
+template <typename Data>
+std::string open_layout_text(const Data& data, const std::string& source) {
+  std::string text = c10::str(" and ", source, ".dim() == ", data.sizes.size());
+  for (size_t i = 0; i < data.sizes.size(); ++i) {
+    const std::string size = c10::str(" and ", source, ".size(", i, ")");
+    text += data.is_open(i) ? size + " >= 2" : c10::str(size, " == ", data.sizes[i]);
+  }
+  for (size_t i = 0; i < data.strides.size(); ++i) {
+    const int inner = data.recipe[i];
+    text += c10::str(" and ", source, ".stride(", i, ") == ");
+    text += inner >= 0 ? c10::str(source, ".size(", inner, ") * ", source, ".stride(", inner, ")")
+                       : c10::str(data.strides[i]);
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string TensorRecord::to_text(const std::string& source) const {
   const Data& data = *data_;
@@ -123,8 +185,12 @@ std::string TensorRecord::to_text(const std::string& source) const {
   text += c10::str(" and ", source, ".device == torch.device('", data.device, "')");
   text += c10::str(" and ", source, ".requires_grad == ", truth(data.requires_grad));
   if (data.requires_grad) text += c10::str(" and ", source, ".is_leaf == ", truth(data.leaf));
-  text += c10::str(" and ", source, ".size() == ", tuple_text(data.sizes));
-  text += c10::str(" and ", source, ".stride() == ", tuple_text(data.strides));
+  if (data.open) {
+    text += open_layout_text(data, source);
+  } else {
+    text += c10::str(" and ", source, ".size() == ", tuple_text(data.sizes));
+    text += c10::str(" and ", source, ".stride() == ", tuple_text(data.strides));
+  }
   if (data.keys.has(c10::DispatchKey::Conjugate)) text += c10::str(" and ", source, ".is_conj()");
   if (data.keys.has(c10::DispatchKey::Negative)) text += c10::str(" and ", source, ".is_neg()");
   return text;

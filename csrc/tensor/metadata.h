@@ -9,11 +9,15 @@
 
 namespace minidynamo {
 
+// Sizes of which a trace knows no more than that they are at least 2, by bit of the dimension. Strides that follow from
+// sizes follow from these.
+using OpenSizes = uint64_t;
+
 // Class, dispatch keys (with the thread's included and excluded sets applied), dtype, device, requires_grad, sizes,
 // strides, and whether it is a leaf/conj/neg view as far as the keys say.
 class TensorRecord {
  public:
-  static TensorRecord of(PyObject* tensor);  // a real tensor
+  static TensorRecord of(PyObject* tensor, OpenSizes open = 0);  // a real tensor
   TensorRecord(TensorRecord&&) noexcept;
   TensorRecord& operator=(TensorRecord&&) noexcept;
   ~TensorRecord();
@@ -22,6 +26,8 @@ class TensorRecord {
   std::string difference(PyObject* object) const;  // first thing that differs, as a person would say it; "" if none
   std::string to_text(
       const std::string& source) const;  // as a Python expression, e.g. "L['x'].size() == (2, 3) and ..."
+  // The sizes that differ, if nothing else does but strides that follow from them; 0 otherwise.
+  OpenSizes changed_sizes(PyObject* object) const noexcept;
 
  private:
   struct Data;

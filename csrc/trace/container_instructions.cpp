@@ -3,6 +3,7 @@
 #include "model/abstract.h"
 #include "model/exception_text.h"
 #include "model/generator.h"
+#include "model/size_operation.h"
 #include "python/unstable.h"
 #include "world/address_text.h"
 #include "world/class_lookup.h"
@@ -40,8 +41,10 @@ Ref build_map(Tracer& tracer, Frame& frame, int32_t count) {
   bool ok = true;
   Ref built = Ref::made(PyDict_New());
   for (int32_t i = count; i > 0 && ok; --i) {
-    guard_as_key(tracer, built.get(), frame.top(2 * i).get());
-    ok = fill_if_stand_in(tracer, frame.top(2 * i - 1).get()) &&
+    frame.top(2 * i) = settled(tracer, frame.top(2 * i).get());
+    ok = static_cast<bool>(frame.top(2 * i));
+    if (ok) guard_as_key(tracer, built.get(), frame.top(2 * i).get());
+    ok = ok && fill_if_stand_in(tracer, frame.top(2 * i - 1).get()) &&
          PyDict_SetItem(built.get(), frame.top(2 * i).get(), frame.top(2 * i - 1).get()) == 0 && !tracer.broken();
   }
   for (int32_t i = 0; i < 2 * count; ++i) frame.pop();

@@ -4,6 +4,7 @@
 #include "model/abstract.h"
 #include "model/generator.h"
 #include "model/object_end.h"
+#include "model/size_operation.h"
 #include "model/upward.h"
 #include "python/handled_exception.h"
 #include "python/native_stack.h"
@@ -62,6 +63,11 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       return Outcome::Failed;
     }
     if (!frame.untouched_stack.empty() && !touch_operands(tracer, frame, now)) [[unlikely]] {
+      if (tracer.broken() || !handle_error(tracer, frame)) return Outcome::Failed;
+      continue;
+    }
+
+    if (tracer.symbols.active() && !settle_operands(tracer, frame, now)) [[unlikely]] {
       if (tracer.broken() || !handle_error(tracer, frame)) return Outcome::Failed;
       continue;
     }
@@ -319,8 +325,10 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::MAP_ADD: {
         Ref item = frame.pop(), key = frame.pop();
-        guard_as_key(tracer, frame.top(arg).get(), key.get());
-        ok = fill_target(tracer, frame, arg) && fill_if_stand_in(tracer, item.get()) &&
+        key = settled(tracer, key.get());
+        ok = static_cast<bool>(key);
+        if (ok) guard_as_key(tracer, frame.top(arg).get(), key.get());
+        ok = ok && fill_target(tracer, frame, arg) && fill_if_stand_in(tracer, item.get()) &&
              PyDict_SetItem(frame.top(arg).get(), key.get(), item.get()) == 0 && !tracer.broken();
         break;
       }

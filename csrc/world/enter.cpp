@@ -74,17 +74,30 @@ Ref enter_opaque(Tracer& tracer, Source* source) {
   return source->value;
 }
 
+// The fake of an outside tensor; `sizes` are the symbols that some of its sizes are.
+Ref make_fake_with_symbols(Tracer& tracer, Source* source, std::vector<Expression>& sizes) {
+  PyObject* raw = source->value.get();
+  const OpenDimensions open = tracer.symbols.dimensions_of(*source);
+  if (!open) return make_fake(raw);
+  source->open_sizes = open;
+  for (int d = 0; d < 64; ++d)
+    if (open >> d & 1) sizes.push_back(tracer.symbols.symbol_for(tracer, source, d, size_of_tensor(raw, d)));
+  return make_symbolic_fake(raw, open, sizes);
+}
+
 Ref enter_tensor(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   if (is_transform_wrapper(raw)) return enter_opaque(tracer, source);  // of a transform that is over
   if (is_fake(raw)) return tracer.give_up(BreakReason::FakeInput, "an input is a fake tensor of another trace");
-  Ref fake = is_plain_tensor_class(Py_TYPE(raw)) ? make_fake(raw) : Ref();
+  std::vector<Expression> sizes;
+  Ref fake = is_plain_tensor_class(Py_TYPE(raw)) ? make_fake_with_symbols(tracer, source, sizes) : Ref();
   if (!fake) {
     clear_error();
     return enter_opaque(tracer, source);
   }
   tracer.guards.add(source, GuardKind::Tensor, tracer.origin());
   tracer.graph.add_placeholder(source->to_text(), fake);
+  for (const Expression size : sizes) tracer.symbols.read_from(size, fake);
   tracer.world.add_fake(fake.get());
   return stands_for(tracer, source, std::move(fake));
 }
@@ -213,6 +226,17 @@ Ref enter_container(Tracer& tracer, Source* source) {
   StandIn& stand_in = tracer.world.add_stand_in(Ref::borrow(raw), object, source);
   if (type != &PyList_Type && type != &PyDict_Type && !fill(tracer, stand_in)) return nullptr;
   return object;
+}
+
+// An int of which the trace is not to know the value.
+Ref enter_symbolic_int(Tracer& tracer, Source* source) {
+  const Expression e = tracer.symbols.symbol_for(tracer, source, -1, PyLong_AsLongLong(source->value.get()));
+  Ref number = tracer.symbols.object(e);
+  if (!number || tracer.graph.producer(number.get()) != kNoNode) return number;
+  tracer.guards.add(source, GuardKind::Integer, tracer.origin());
+  tracer.graph.add_placeholder(source->to_text(), number);
+  tracer.symbols.read_from(e, number);
+  return number;
 }
 
 Ref enter_by_value(Tracer& tracer, Source* source) {
@@ -356,6 +380,7 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
 Ref enter(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   PyTypeObject* type = Py_TYPE(raw);
+  if (tracer.symbols.opens_int(*source)) return enter_symbolic_int(tracer, source);
   if (is_constant_type(type)) return enter_by_value(tracer, source);
   if (Source* known = tracer.world.source_of(raw)) {  // stands for itself
     if (known == source) return Ref::borrow(raw);

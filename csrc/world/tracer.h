@@ -23,6 +23,7 @@
 #include "world/frame.h"
 #include "world/made_classes.h"
 #include "world/native_scope.h"
+#include "world/symbols.h"
 #include "world/torch_modes.h"
 #include "world/transforms.h"
 #include "world/world.h"
@@ -79,7 +80,8 @@ struct Assumption {
 
 class Tracer final : public OperatorObserver {
  public:
-  Tracer(const TraceLimits& limits, GuardTree& guards);
+  // `open`: numbers that may differ at the next call; null: none.
+  Tracer(const TraceLimits& limits, GuardTree& guards, const OpenNumbers* open = nullptr);
   ~Tracer() override;
   Tracer(const Tracer&) = delete;
 
@@ -89,6 +91,7 @@ class Tracer final : public OperatorObserver {
   Graph graph;
   GuardTree& guards;  // of the cache entry to be
   World world;
+  Symbols symbols;
   EffectLog effects;
   TorchModes modes;
   Transforms transforms;

@@ -1,0 +1,150 @@
+#include "hook/changing_numbers.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
+#include "tensor/fake.h"
+
+namespace minidynamo {
+namespace {
+
+constexpr const char* kOpenSizes = "open_sizes";
+constexpr const char* kConditions = "size_conditions";
+
+bool is_true(PyObject* config, const char* name) {
+  const Ref value = Ref::steal(PyObject_GetAttrString(config, name));
+  clear_error();
+  return value.is(Py_True);
+}
+
+std::optional<int32_t> symbol_of(const Symbols& symbols, const Source* source, int32_t dimension) {
+  const std::vector<OpenNumber>& numbers = symbols.numbers();
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i].source == source && numbers[i].dimension == dimension) return static_cast<int32_t>(i);
+  return std::nullopt;
+}
+
+// From the tuples of Python.
+class Reader {
+ public:
+  Reader(const Exit& exit, const Symbols& symbols) : exit_(exit), symbols_(symbols) {}
+
+  std::optional<SizeCondition> condition(PyObject* object) const {
+    if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 3) return std::nullopt;
+    const std::string_view relation = text(PyTuple_GET_ITEM(object, 0));
+    const std::optional<Expression> left = number(PyTuple_GET_ITEM(object, 1)),
+                                    right = number(PyTuple_GET_ITEM(object, 2));
+    if (!left || !right) return std::nullopt;
+    if (relation == "==") return is_equal(*left, *right);
+    if (relation == "!=") return is_equal(*left, *right).negated();
+    if (relation == "<") return is_less(*left, *right);
+    if (relation == "<=") return is_less_equal(*left, *right);
+    return std::nullopt;
+  }
+
+ private:
+  const Exit& exit_;
+  const Symbols& symbols_;
+
+  static std::string_view text(PyObject* object) {
+    const char* characters = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
+    return characters ? characters : "";
+  }
+
+  std::optional<Expression> number(PyObject* object) const {
+    if (PyLong_Check(object)) {
+      int overflow = 0;
+      const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+      return overflow ? std::nullopt : std::optional(constant(value));
+    }
+    if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) < 2) return std::nullopt;
+    const std::string_view name = text(PyTuple_GET_ITEM(object, 0));
+    PyObject* first = PyTuple_GET_ITEM(object, 1);
+    if (name == "int") return input(first, nullptr);
+    if (PyTuple_GET_SIZE(object) != 3) return std::nullopt;
+    PyObject* second = PyTuple_GET_ITEM(object, 2);
+    if (name == "size") return input(first, second);
+    const std::optional<Expression> left = number(first), right = number(second);
+    if (!left || !right) return std::nullopt;
+    if (name == "+") return *left + *right;
+    if (name == "*") return *left * *right;
+    if (name == "//") return floor_divide(*left, *right);
+    if (name == "%") return modulo(*left, *right);
+    if (name == "min") return minimum(*left, *right);
+    if (name == "max") return maximum(*left, *right);
+    return std::nullopt;
+  }
+
+  std::optional<Expression> input(PyObject* position, PyObject* dimension) const {
+    if (!PyLong_Check(position) || (dimension && !PyLong_Check(dimension))) return std::nullopt;
+    const auto at = static_cast<size_t>(PyLong_AsLong(position));
+    if (at >= exit_.inputs.size()) return std::nullopt;
+    const auto symbol_number =
+        symbol_of(symbols_, exit_.inputs[at], dimension ? static_cast<int32_t>(PyLong_AsLong(dimension)) : -1);
+    return symbol_number ? std::optional(symbol(*symbol_number)) : std::nullopt;
+  }
+};
+
+}  // namespace
+
+OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame) {
+  const Ref dynamic = Ref::steal(PyObject_GetAttrString(config, "dynamic"));
+  clear_error();
+  if (dynamic.is(Py_False)) return {};
+  OpenNumbers& known = cache.open_numbers[id];
+  known.all_sizes = dynamic.is(Py_True);
+  if (is_true(config, "automatic_dynamic_shapes"))
+    for (const std::shared_ptr<CacheEntry>& entry : cache.entries())
+      if (entry->config == id)
+        for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame)) known.widen(source, dimensions);
+  return known;
+}
+
+bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols& symbols) {
+  if (!symbols.active()) return true;
+  const Ref meta = Ref::steal(PyObject_GetAttrString(graph_module, "meta"));
+  const Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(exit.inputs.size())));
+  for (size_t i = 0; i < exit.inputs.size(); ++i) {
+    const Source* source = exit.inputs[i];
+    Ref dimensions = Ref::none();
+    if (is_tensor(source->value.get())) {
+      const Ref list = Ref::made(PyList_New(0));
+      for (int d = 0; d < 64; ++d) {
+        if (!(source->open_sizes >> d & 1)) continue;
+        const Ref number = Ref::made(PyLong_FromLong(d));
+        if (PyList_Append(list.get(), number.get()) < 0) return false;
+      }
+      dimensions = Ref::made(PyList_AsTuple(list.get()));
+    }
+    PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), dimensions.release());
+  }
+  return meta && PyDict_SetItemString(meta.get(), kOpenSizes, all.get()) == 0;
+}
+
+std::optional<std::vector<SizeCondition>> size_conditions(PyObject* graph_module, const Exit& exit,
+                                                          const Symbols& symbols) {
+  std::vector<SizeCondition> conditions;
+  const Ref meta = Ref::steal(PyObject_GetAttrString(graph_module, "meta"));
+  const Ref told = Ref::borrow(meta && PyDict_Check(meta.get()) ? named_item(meta.get(), kConditions) : nullptr);
+  clear_error();
+  if (!told) return conditions;
+  const Ref list = Ref::steal(PySequence_List(told.get()));
+  if (!list) return clear_error(), std::nullopt;
+  const Reader reader(exit, symbols);
+  try {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i) {
+      const std::optional<SizeCondition> condition = reader.condition(PyList_GET_ITEM(list.get(), i));
+      if (!condition) return std::nullopt;
+      if (!is_constant_expression(condition->expression)) conditions.push_back(*condition);
+    }
+  } catch (const std::runtime_error&) {  // too large
+    return std::nullopt;
+  } catch (const std::logic_error&) {
+    return std::nullopt;
+  }
+  return conditions;
+}
+
+}  // namespace minidynamo

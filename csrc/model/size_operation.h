@@ -1,0 +1,37 @@
+// Symbolic ints on the evaluator's stack. To the program they are ints: arithmetic on them gives others, a comparison
+// or a test is answered and becomes a condition of the trace. Whatever else is done with one is done with the number
+// that it is, and the trace is good for that number alone (it is settled).
+#pragma once
+#include <optional>
+
+#include "bytecode/instruction.h"
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+// Whether an object is one. False at once in traces without.
+inline bool is_size(const Tracer& tracer, PyObject* object) noexcept {
+  return tracer.symbols.active() && is_symbolic_int(object);
+}
+// Whether it is one, or a list, tuple, dict or slice that holds one.
+bool holds_size(const Tracer& tracer, PyObject* object);
+
+// The object with numbers in place of symbolic ints, at any depth of lists, tuples, dicts and slices: containers are
+// changed in place, since an int is as good as another of its value. Null with a Python error set.
+Ref settled(Tracer& tracer, PyObject* object);
+// The inputs of an instruction that takes none. False with a Python error set.
+bool settle_operands(Tracer& tracer, Frame& frame, const Instruction& now);
+
+// nullopt: none of the operands is a symbolic int, or they have been settled (`left` and `right` are what to go on
+// with).
+std::optional<Ref> size_unary(Tracer& tracer, Op op, Ref& operand);
+std::optional<Ref> size_binary(Tracer& tracer, int number, Ref& left, Ref& right);
+std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& right);
+int size_truth(Tracer& tracer, PyObject* size);  // 1, 0
+
+// A call some of whose arguments are or hold symbolic ints: the result, or nullopt to go on with `arguments`, which are
+// settled unless the callable deals with them. `room` keeps them.
+std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room);
+
+}  // namespace minidynamo

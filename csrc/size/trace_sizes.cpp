@@ -1,0 +1,201 @@
+#include "size/trace_sizes.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace minidynamo {
+
+namespace {
+
+bool is_point(SizeRange range) noexcept { return range.lower == range.upper; }
+
+SizeCondition with_expression(SizeRelation relation, Expression e) {
+  switch (relation) {
+    case SizeRelation::Equal:
+      return is_equal(e, {});
+    case SizeRelation::NotEqual:
+      return is_equal(e, {}).negated();
+    case SizeRelation::Less:
+      return is_less(e, {});
+    case SizeRelation::LessEqual:
+      break;
+  }
+  return is_less_equal(e, {});
+}
+
+// Which values of a symbol a condition on it alone leaves.
+SizeRange narrowed(SizeRange range, SizeCondition condition, Expression symbol) {
+  const auto above = constant_value(condition.expression - symbol);  // the expression is the symbol and this
+  const auto below = constant_value(condition.expression + symbol);  // or this less the symbol
+  if (!above && !below) return range;
+  int64_t bound = 0;
+  if (above ? __builtin_sub_overflow(int64_t{0}, *above, &bound) : (bound = *below, false)) return range;
+  switch (condition.relation) {
+    case SizeRelation::Equal:
+      return {bound, bound};
+    case SizeRelation::NotEqual:
+      if (is_point(range)) return range;
+      if (bound == range.lower && bound != INT64_MIN) ++range.lower;
+      if (bound == range.upper && bound != INT64_MAX) --range.upper;
+      return range;
+    case SizeRelation::LessEqual:
+      if (above) {
+        range.upper = std::min(range.upper, bound);
+      } else {
+        range.lower = std::max(range.lower, bound);
+      }
+      return range;
+    case SizeRelation::Less:
+      break;  // no condition that was made by is_less is one
+  }
+  return range;
+}
+
+}  // namespace
+
+Expression TraceSizes::add_symbol(int64_t value, SizeRange range, std::string name) {
+  if (value < range.lower || value > range.upper) throw std::invalid_argument("a size that is out of its own range");
+  values_.push_back(value);
+  ranges_.push_back(range);
+  declared_.push_back(range);
+  names_.push_back(std::move(name));
+  points_ += is_point(range);
+  return symbol(static_cast<int32_t>(values_.size() - 1));
+}
+
+int64_t TraceSizes::value_of(Expression e) const {
+  if (const auto value = evaluate(e, values_)) return *value;
+  throw SizeOverflow();
+}
+
+Expression TraceSizes::simplify(Expression e) const {
+  if (points_ == 0) return e;
+  const auto occurring = symbols_of(e);
+  if (std::none_of(occurring.begin(), occurring.end(),
+                   [&](int32_t number) { return is_point(ranges_.at(static_cast<size_t>(number))); })) {
+    return e;
+  }
+  std::vector<Expression> stack;
+  for (const auto& [kind, operand] : steps_of(e)) {
+    if (kind == SizeStep::Kind::Constant) {
+      stack.push_back(constant(operand));
+      continue;
+    }
+    if (kind == SizeStep::Kind::Symbol) {
+      const SizeRange range = ranges_[static_cast<size_t>(operand)];
+      stack.push_back(is_point(range) ? constant(range.lower) : symbol(static_cast<int32_t>(operand)));
+      continue;
+    }
+    const Expression right = stack.back();
+    stack.pop_back();
+    Expression& left = stack.back();
+    switch (kind) {
+      case SizeStep::Kind::Add:
+        left = left + right;
+        break;
+      case SizeStep::Kind::Subtract:
+        left = left - right;
+        break;
+      case SizeStep::Kind::Multiply:
+        left = left * right;
+        break;
+      case SizeStep::Kind::FloorDivide:
+        left = floor_divide(left, right);
+        break;
+      case SizeStep::Kind::Modulo:
+        left = modulo(left, right);
+        break;
+      case SizeStep::Kind::Minimum:
+        left = minimum(left, right);
+        break;
+      default:
+        left = maximum(left, right);
+    }
+  }
+  return stack.back();
+}
+
+std::optional<bool> TraceSizes::known(SizeCondition condition) const {
+  if (const Expression reduced = simplify(condition.expression);
+      reduced != condition.expression || condition.relation == SizeRelation::Less) {
+    // What was asked may have had this very form before the symbols were known.
+    if (const auto answer = answers_.find(condition); answer != answers_.end()) return answer->second;
+    condition = with_expression(condition.relation, reduced);
+  }
+  if (const auto decided = decide(condition, ranges_)) return decided;
+  if (const auto answer = answers_.find(condition); answer != answers_.end()) return answer->second;
+  return std::nullopt;
+}
+
+bool TraceSizes::ask(SizeCondition condition) {
+  if (const auto answer = known(condition)) return *answer;
+  const bool now = holds(condition.relation, value_of(condition.expression));
+  SizeCondition asked = with_expression(condition.relation, simplify(condition.expression));
+  if (!now) asked = asked.negated();
+  const uint32_t cause = note_cause ? note_cause() : 0;
+  asked_.push_back({asked, cause});
+  learn(asked);
+  return now;
+}
+
+int64_t TraceSizes::specialize(Expression e) {
+  const int64_t value = value_of(e);
+  const Expression reduced = simplify(e);
+  if (!is_constant_expression(reduced)) ask(is_equal(reduced, constant(value)));
+  return value;
+}
+
+void TraceSizes::learn(SizeCondition condition) {
+  const auto note = [&](SizeCondition known) {
+    answers_.insert_or_assign(known, true);
+    answers_.insert_or_assign(known.negated(), false);
+  };
+  try {
+    note(condition);
+    // What it says about the other relations of the same expression.
+    if (condition.relation == SizeRelation::Equal) {
+      note(is_less_equal(condition.expression, {}));
+      note(is_less_equal({}, condition.expression));
+    } else if (condition.relation == SizeRelation::LessEqual) {
+      const Expression less = condition.expression - constant(1);  // is less than 0
+      note(is_less_equal(less, {}));
+      note(is_equal(less, {}).negated());
+    }
+  } catch (const SizeOverflow&) {
+    // It is known less well.
+  }
+  // A symbol that becomes a number may leave an earlier condition with one symbol.
+  const auto narrow = [&](SizeCondition known) {
+    const auto symbols = symbols_of(known.expression);
+    if (symbols.size() != 1) return;
+    SizeRange& range = ranges_[static_cast<size_t>(symbols[0])];
+    const bool was_point = is_point(range);
+    range = narrowed(range, known, symbol(symbols[0]));
+    points_ += is_point(range) && !was_point;
+  };
+  try {
+    narrow(condition);
+    for (size_t before = SIZE_MAX; before != points_ && points_ != 0;) {
+      before = points_;
+      for (const Asked& earlier : asked_) {
+        const Expression reduced = simplify(earlier.condition.expression);
+        if (reduced != earlier.condition.expression) narrow(with_expression(earlier.condition.relation, reduced));
+      }
+    }
+  } catch (const SizeOverflow&) {
+  }
+}
+
+std::vector<TraceSizes::Asked> TraceSizes::take_since(size_t mark) {
+  if (mark >= asked_.size()) return {};
+  const auto first = asked_.begin() + static_cast<std::ptrdiff_t>(mark);
+  std::vector<Asked> taken(first, asked_.end());
+  asked_.erase(first, asked_.end());
+  answers_.clear();
+  ranges_ = declared_;
+  points_ = static_cast<size_t>(std::count_if(ranges_.begin(), ranges_.end(), is_point));
+  for (const Asked& asked : asked_) learn(asked.condition);
+  return taken;
+}
+
+}  // namespace minidynamo

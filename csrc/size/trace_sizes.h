@@ -1,0 +1,66 @@
+// The numbers of one trace that may differ at the next call: the symbols, what they are now, and what the trace has
+// asked about them. What was asked is a condition that must hold at the next call too, or follows from the ranges.
+//
+// Knows neither Python nor torch. Used by one thread at a time.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "size/expression.h"
+
+namespace minidynamo {
+
+class TraceSizes {
+ public:
+  // What was asked, in the order of asking, each once.
+  struct Asked {
+    SizeCondition condition;  // holds
+    uint32_t cause = 0;       // what `note_cause` gave when it was asked first
+  };
+
+  // A symbol with its value now and the values that it may ever have: what is outside is another capture's.
+  Expression add_symbol(int64_t value, SizeRange range, std::string name);
+  size_t symbol_count() const noexcept { return values_.size(); }
+
+  // Now. SizeOverflow if it does not fit.
+  int64_t value_of(Expression e) const;
+  std::span<const int64_t> values() const noexcept { return values_; }
+  std::span<const SizeRange> ranges() const noexcept { return ranges_; }
+  std::span<const std::string> names() const noexcept { return names_; }
+  std::string text(Expression e) const { return text_of(e, names_); }
+  std::string text(SizeCondition condition) const { return text_of(condition, names_); }
+
+  // Whether it holds at every call that the trace is good for; nullopt: nobody has asked, and ranges do not tell.
+  std::optional<bool> known(SizeCondition condition) const;
+  // Whether it holds now; from here on it is the same at every call that the trace is good for.
+  bool ask(SizeCondition condition);
+  // Its value now, which is its value at every call from here on.
+  int64_t specialize(Expression e);
+
+  // The reduced form under what was asked: a symbol that must be a number is that number.
+  Expression simplify(Expression e) const;
+
+  const std::vector<Asked>& asked() const noexcept { return asked_; }
+  // Called when a condition is asked first: what caused it, for messages.
+  std::function<uint32_t()> note_cause;
+
+  // Drops what was asked since: what a computation asked on its own account only.
+  size_t mark() const noexcept { return asked_.size(); }
+  std::vector<Asked> take_since(size_t mark);
+
+ private:
+  std::vector<int64_t> values_;
+  std::vector<SizeRange> ranges_;    // narrowed by what was asked
+  std::vector<SizeRange> declared_;  // as given
+  std::vector<std::string> names_;
+  std::vector<Asked> asked_;
+  std::map<SizeCondition, bool> answers_;
+  size_t points_ = 0;  // symbols that can be one number only
+  void learn(SizeCondition condition);
+};
+
+}  // namespace minidynamo

@@ -1,0 +1,25 @@
+// Operators whose results are told by their arguments' expressions, better than probes could: where the program's own
+// numbers decide between cases (a slice that ends beyond its tensor), the case is asked for.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "tensor/dense_order.h"
+#include "tensor/memo.h"
+
+namespace minidynamo {
+
+struct SymbolicCall {
+  const OperatorInfo& info;
+  c10::ArrayRef<c10::IValue> arguments;
+  c10::ArrayRef<const at::Tensor*> tensors;
+  std::function<bool(SizeCondition)> ask;
+
+  SymbolicLayout layout(size_t tensor) const;
+  Expression number(size_t argument) const;
+};
+
+// Of the operator's one result; nullopt: no rule, or none for such arguments.
+std::optional<SymbolicLayout> rule_layout(const SymbolicCall& call);
+
+}  // namespace minidynamo

@@ -1,0 +1,71 @@
+// The numbers of a trace that may differ at the next call: where each comes from, what stands for it on the evaluator's
+// stack (a torch.SymInt), and the nodes that compute sizes in the graph.
+#pragma once
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/graph.h"
+#include "guard/source.h"
+#include "tensor/symbolic_size.h"
+#include "world/open_numbers.h"
+
+namespace minidynamo {
+
+class Tracer;
+
+class Symbols {
+ public:
+  explicit Symbols(const OpenNumbers* open);
+  bool active() const noexcept { return sizes_ != nullptr; }
+  const std::shared_ptr<TraceSizes>& sizes() const noexcept { return sizes_; }
+  TraceSizes& trace() const noexcept { return *sizes_; }
+
+  // Which dimensions of an outside tensor are to be symbols.
+  OpenDimensions dimensions_of(const Source& source) const;
+  // Whether an outside int is to be one.
+  bool opens_int(const Source& source) const;
+
+  // A symbol for an outside number, made once.
+  Expression symbol_for(Tracer& tracer, Source* source, int32_t dimension, int64_t value);
+  // The input of the graph that a symbol is read from: the tensor's fake, or the int's own SymInt.
+  void read_from(Expression symbol, Ref owner);
+  // A torch.SymInt or an int; the same object for the same expression. Null with a Python error set.
+  Ref object(Expression e);
+  // Where each symbol comes from.
+  const std::vector<OpenNumber>& numbers() const noexcept { return numbers_; }
+
+  // The node of a number's value in the graph, made if there is none; kNoNode with a Python error set.
+  NodeId node_of(Tracer& tracer, Expression e);
+  // Nodes from this one on are gone.
+  void forget_nodes_from(NodeId first);
+  // An int that takes the place of a symbolic one, from here on that number. Null with a Python error set.
+  Ref specialized(PyObject* symbolic_int);
+
+  // Graphs within the graph that are being recorded: to these, a size is the number that it is.
+  int bodies = 0;
+  // See Graph::number_argument.
+  bool argument(Tracer& tracer, PyObject* number, Argument& out);
+
+  // What was asked, with the places that asked.
+  std::vector<SizeGuard> guards() const;
+
+ private:
+  struct Cause {
+    Ref code;
+    int32_t line;
+  };
+  const OpenNumbers* open_;
+  std::shared_ptr<TraceSizes> sizes_;
+  std::vector<OpenNumber> numbers_;
+  std::vector<Ref> owners_;  // by symbol: the fake, or the int's own SymInt, that is an input of the graph
+  std::unordered_map<int32_t, Ref> objects_;
+  std::unordered_map<int32_t, NodeId> nodes_;
+  std::vector<Cause> causes_;
+
+  NodeId make_node(Tracer& tracer, Expression e);
+  NodeId call(Tracer& tracer, PyObject* function, std::vector<Ref> arguments, Expression e);
+};
+
+}  // namespace minidynamo

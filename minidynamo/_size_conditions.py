@@ -1,0 +1,96 @@
+"""What a ShapeEnv has been asked about sizes of a graph's inputs, as conditions on integers. Imports sympy.
+
+A guard that cannot be said so (of floats, of alternatives) fixes the sizes that it is about: the compiled code is then good for these
+alone, which is true whatever the guard says.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import sympy
+from torch.utils._sympy.numbers import IntInfinity, NegativeIntInfinity
+
+if TYPE_CHECKING:
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    from minidynamo._tracing_context import Condition, Number
+
+_BINARY = {"FloorDiv": "//", "CleanDiv": "//", "Mod": "%", "PythonMod": "%"}
+_FOLDED = {"Add": "+", "Mul": "*", "Max": "max", "Min": "min"}
+_RELATIONS = {
+    "Equality": ("==", False),
+    "Unequality": ("!=", False),
+    "StrictLessThan": ("<", False),
+    "LessThan": ("<=", False),
+    "StrictGreaterThan": ("<", True),
+    "GreaterThan": ("<=", True),
+}
+
+
+class _NotAnInteger(Exception):
+    pass
+
+
+def conditions(env: "ShapeEnv", symbols: "Mapping[Any, tuple[Any, ...]]", values: Mapping[Any, int]) -> "list[Condition]":
+    """The guards of a ShapeEnv, and the ranges of its symbols.
+
+    Args:
+        env: where the guards are.
+        symbols: sympy's symbols, and which number of the inputs each is.
+        values: what each is at this call.
+    """
+    result: list[Condition] = []
+    for guard in env.guards:
+        try:
+            result += _of_guard(guard.expr, symbols)
+        except _NotAnInteger:
+            result += [("==", symbols[s], values[s]) for s in guard.expr.free_symbols if s in symbols]
+    for symbol, number in symbols.items():
+        bounds = env.bound_sympy(symbol)
+        if isinstance(bounds.lower, sympy.Integer):
+            result.append(("<=", int(bounds.lower), number))
+        if isinstance(bounds.upper, sympy.Integer):
+            result.append(("<=", number, int(bounds.upper)))
+        replaced = env.replacements.get(symbol)
+        if replaced is not None:
+            try:
+                result.append(("==", number, _number(replaced, symbols)))
+            except _NotAnInteger:
+                result.append(("==", number, values[symbol]))
+    return [c for c in result if not (isinstance(c[1], int) and isinstance(c[2], int))]
+
+
+def _of_guard(expression: Any, symbols: "Mapping[Any, tuple[Any, ...]]") -> "list[Condition]":
+    if expression in (sympy.true, True):
+        return []
+    if isinstance(expression, sympy.And):
+        return [condition for part in expression.args for condition in _of_guard(part, symbols)]
+    if isinstance(expression, sympy.Not) and isinstance(expression.args[0], sympy.core.relational.Relational):
+        return _of_guard(expression.args[0].negated, symbols)
+    found = _RELATIONS.get(type(expression).__name__)
+    if found is None:
+        raise _NotAnInteger
+    relation, is_turned = found
+    left, right = (_number(side, symbols) for side in expression.args)
+    return [(relation, right, left) if is_turned else (relation, left, right)]
+
+
+def _number(expression: Any, symbols: "Mapping[Any, tuple[Any, ...]]") -> "Number":
+    if expression in symbols:
+        return symbols[expression]
+    if isinstance(expression, (sympy.Integer, int)):
+        return int(expression)
+    if isinstance(expression, (IntInfinity, NegativeIntInfinity)):
+        raise _NotAnInteger
+    name = type(expression).__name__
+    if name in _FOLDED:
+        numbers = [_number(part, symbols) for part in expression.args]
+        return functools.reduce(lambda a, b: (_FOLDED[name], a, b), numbers)
+    if name in _BINARY:
+        left, right = (_number(part, symbols) for part in expression.args)
+        return (_BINARY[name], left, right)
+    if name in ("Pow", "PowByNatural") and isinstance(expression.args[1], sympy.Integer) and 0 < expression.args[1] <= 8:
+        base = _number(expression.args[0], symbols)
+        return functools.reduce(lambda a, b: ("*", a, b), [base] * int(expression.args[1]))
+    raise _NotAnInteger
