@@ -323,15 +323,6 @@ def stats() -> "Statistics":
 
 
 @functools.cache
-def _say_that_shapes_are_static() -> None:
-    """Once, to who asks for something else."""
-    warn(
-        "minidynamo takes dynamic=True and captures static shapes all the same, for now: each shape gets an entry of its own, up to "
-        f"the recompile limit (minidynamo.config.recompile_limit = {config.recompile_limit})"
-    )
-
-
-@functools.cache
 def _say_that_guards_stay() -> None:
     """Once, to who wants some dropped."""
     warn(
@@ -355,8 +346,6 @@ class _Decorator:
         recompile_limit: int | None = None,
         isolated: bool = False,
     ) -> None:
-        if dynamic:
-            _say_that_shapes_are_static()
         make = CaptureConfig if isolated else capture_config
         self.config = make(
             backend,

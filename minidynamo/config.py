@@ -18,7 +18,7 @@ from typing import Any
 from minidynamo import _environment
 
 _MOST = 2**63 - 1  # of any number: the native part's integers
-LOG_TOPICS = ("graph", "guards", "breaks", "recompiles", "code")
+LOG_TOPICS = ("graph", "guards", "breaks", "recompiles", "dynamic", "code")
 
 
 def _topics(text: str) -> frozenset[str]:

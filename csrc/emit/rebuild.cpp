@@ -355,6 +355,45 @@ PyObject* tensor_size(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   return PyLong_FromLongLong(size_of_tensor(arguments[0], static_cast<int>(PyLong_AsLong(arguments[1]))));
 }
 
+// The same with Python's own ints. Null with a Python error set.
+Ref compute_large(const std::vector<SizeStep>& steps, const std::vector<int64_t>& numbers) {
+  std::vector<Ref> stack;
+  for (const SizeStep& step : steps) {
+    if (step.kind == SizeStep::Kind::Constant || step.kind == SizeStep::Kind::Symbol) {
+      const bool is_constant = step.kind == SizeStep::Kind::Constant;
+      stack.push_back(Ref::made(PyLong_FromLongLong(is_constant ? step.operand : numbers.at(step.operand))));
+      continue;
+    }
+    const Ref right = std::move(stack.back());
+    stack.pop_back();
+    Ref& left = stack.back();
+    switch (step.kind) {
+      case SizeStep::Kind::Add:
+        left = Ref::steal(PyNumber_Add(left.get(), right.get()));
+        break;
+      case SizeStep::Kind::Subtract:
+        left = Ref::steal(PyNumber_Subtract(left.get(), right.get()));
+        break;
+      case SizeStep::Kind::Multiply:
+        left = Ref::steal(PyNumber_Multiply(left.get(), right.get()));
+        break;
+      case SizeStep::Kind::FloorDivide:
+        left = Ref::steal(PyNumber_FloorDivide(left.get(), right.get()));
+        break;
+      case SizeStep::Kind::Modulo:
+        left = Ref::steal(PyNumber_Remainder(left.get(), right.get()));
+        break;
+      default: {
+        const int takes_right =
+            PyObject_RichCompareBool(right.get(), left.get(), step.kind == SizeStep::Kind::Minimum ? Py_LT : Py_GT);
+        if (takes_right > 0) left = right;
+      }
+    }
+    if (!left) return nullptr;
+  }
+  return std::move(stack.back());
+}
+
 PyObject* compute_size(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   std::vector<SizeStep> steps;
   std::vector<int64_t> numbers;
@@ -364,9 +403,7 @@ PyObject* compute_size(PyObject*, PyObject* const* arguments, Py_ssize_t count) 
   for (Py_ssize_t i = 1; i < count; ++i) numbers.push_back(PyLong_AsLongLong(arguments[i]));
   if (PyErr_Occurred()) return nullptr;
   const std::optional<int64_t> value = run_steps(steps, numbers);
-  if (value) return PyLong_FromLongLong(*value);
-  PyErr_SetString(PyExc_OverflowError, "a size does not fit into 64 bits");
-  return nullptr;
+  return value ? PyLong_FromLongLong(*value) : compute_large(steps, numbers).release();
 }
 
 PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count) {

@@ -159,6 +159,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
   // Numbers that are left open may be what the trace could not deal with.
   if (request.open && (!traced || traced->exit.plan.end) && !PyErr_Occurred() && !memory.failed()) {
+    report_settled(code, config, open, why.detail);
     FrameBreak why_static;
     request.open = nullptr;
     std::unique_ptr<TracedFrame> as_they_are = trace(code, view, request, why_static);
@@ -197,7 +198,11 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     statistics.backend += watch.lap();
     if (!compiled) return nullptr;  // BackendCompilerFailed; or others were in the way, and a later call is captured
     auto conditions = size_conditions(graph_module.get(), exit, traced->tracer->symbols);
-    if (!conditions) return capture_once(code, view, config, {}, is_second, memory);
+    if (!conditions) {
+      CodeCache::get(code)->open_numbers[config_id(config)].never = true;
+      report_settled(code, config, open, "the backend compiles for given sizes alone");
+      return capture_once(code, view, config, {}, is_second, memory);
+    }
     for (const SizeCondition& condition : *conditions) traced->tracer->symbols.sizes()->ask(condition);
     if (compiled.is(Py_None)) return refuse(BreakReason::BackendFailed, "the backend failed and errors are suppressed");
     // What the backend made is not captured, though the hook is there for what the residual code calls.

@@ -229,6 +229,13 @@ void report_entry(PyCodeObject* code, PyObject* config, const CacheEntry& entry)
   log(config, "guards", text);
 }
 
+void report_settled(PyCodeObject* code, PyObject* config, const OpenNumbers& open, const std::string& why) {
+  if (!is_logged(config, "dynamic")) return;
+  std::string text = display_name(code) + " is captured with its sizes as they are: " + why;
+  for (const auto& [source, dimensions] : open.sources) text += "\n  " + source + " had changed";
+  log(config, "dynamic", text);
+}
+
 void report_recompile(PyCodeObject* code, PyObject* config, CodeCache& cache, const FrameView& view) {
   if (!is_logged(config, "recompiles")) return;
   std::string text = "recompiling " + display_name(code);

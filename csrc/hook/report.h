@@ -33,6 +33,8 @@ void raise_unsupported(const Uncaptured& why);
 Ref to_dict(const Uncaptured& record);
 
 void report_entry(PyCodeObject* code, PyObject* config, const CacheEntry& entry);
+// In the log `dynamic`: numbers that were left open are taken as they are after all.
+void report_settled(PyCodeObject* code, PyObject* config, const OpenNumbers& open, const std::string& why);
 void report_recompile(PyCodeObject* code, PyObject* config, CodeCache& cache, const FrameView& view);
 
 }  // namespace minidynamo

@@ -170,6 +170,11 @@ std::optional<Ref> call_builtin(Tracer& tracer, PyObject* callable, const Argume
       return sum;
     }
   }
+  // What a metaclass's own method comes to ask: type.__instancecheck__, bound to the class.
+  PyObject* self = bound_self(callable);
+  if (self && PyType_Check(self) && count == 1 && is_size(tracer, values[0].get()) &&
+      is_one_of(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, {"__instancecheck__"}))
+    return Ref::boolean(PyType_IsSubtype(&PyLong_Type, reinterpret_cast<PyTypeObject*>(self)));
   if (is_one_of(builtin_name(callable, "math"), {"prod"}) && count == 1 && is_sequence(values[0].get()))
     return product(tracer, items_of_sequence(values[0].get()));
   if (is_one_of(builtin_name(callable, "_operator"), {"index"}) && count == 1 && is_size(tracer, values[0].get()))
@@ -206,7 +211,8 @@ bool only_moves(PyObject* callable) noexcept {
 
 // Whether what is called deals with symbolic ints itself.
 bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (Py_IS_TYPE(callable, &PyMethod_Type) || Py_IS_TYPE(callable, known_types()->partial)) return true;
+  if (Py_IS_TYPE(callable, &PyMethod_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type) ||
+      Py_IS_TYPE(callable, known_types()->partial)) return true;
   if (const Rule* rule = find_rule(callable)) {
     switch (rule->kind) {
       case Rule::Kind::TensorFunction:
@@ -219,6 +225,12 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
         return std::ranges::any_of(arguments.values, [](const Ref& value) { return is_fake(value.get()); });
       default:
         break;
+    }
+    if (Py_IS_TYPE(callable, &PyWrapperDescr_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {
+      const Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
+      const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+      clear_error();
+      if (is_one_of(text, {"__setattr__"})) return true;  // what is stored is not looked at
     }
     return is_one_of(builtin_name(callable, "builtins"), {"isinstance", "len", "iter", "next", "setattr", "zip"});
   }
@@ -302,7 +314,7 @@ std::optional<Ref> size_unary(Tracer& tracer, Op op, Ref& operand) {
     if (op == Op::UNARY_NEGATIVE) result = -e;
     if (op == Op::UNARY_INVERT) result = -e - constant(1);
   });
-  if (is_small) return tracer.symbols.object(result);
+  if (is_small && tracer.symbols.fits(result)) return tracer.symbols.object(result);
   if (!settle(tracer, operand)) return Ref();
   return std::nullopt;
 }
@@ -312,7 +324,8 @@ std::optional<Ref> size_binary(Tracer& tracer, int number, Ref& left, Ref& right
   if (is_fake(left.get()) || is_fake(right.get())) return std::nullopt;
   const std::optional<Expression> a = as_expression(tracer, left.get()), b = as_expression(tracer, right.get());
   std::optional<Expression> result;
-  if (a && b && fits([&] { result = apply(tracer, number, *a, *b); }) && result) return tracer.symbols.object(*result);
+  if (a && b && fits([&] { result = apply(tracer, number, *a, *b); }) && result && tracer.symbols.fits(*result))
+    return tracer.symbols.object(*result);
   if (!settle(tracer, left) || !settle(tracer, right)) return Ref();
   return std::nullopt;
 }

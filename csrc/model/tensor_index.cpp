@@ -12,7 +12,7 @@ namespace {
 
 // Whether an object stands for an int by its __index__, and is none.
 bool has_index(PyObject* key) noexcept {
-  return !is_fake(key) && !is_constant(key) && !PyLong_Check(key) && PyIndex_Check(key);
+  return !is_fake(key) && !is_constant(key) && !PyLong_Check(key) && !is_symbolic_int(key) && PyIndex_Check(key);
 }
 
 // Before torch asks an index for the int that it stands for, it takes what has items for a sequence of indices, and

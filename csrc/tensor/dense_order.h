@@ -14,6 +14,7 @@ namespace minidynamo {
 struct SymbolicLayout {
   c10::SmallVector<Expression, 5> sizes, strides;
   Expression offset;
+  bool operator==(const SymbolicLayout& other) const = default;
 };
 
 bool is_contiguous(TraceSizes& trace, const SymbolicLayout& layout);

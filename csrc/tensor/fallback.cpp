@@ -212,17 +212,9 @@ class Call {
   }
 
   std::optional<KnownCall> values_of_arguments() const {
-    if (is_symbolic_ || stands_for_symbolic_number()) return std::nullopt;
+    if (is_symbolic_) return std::nullopt;
     const bool may_be = observer_ && !(any_fake_ && KnownStorages::of_thread().empty()) && !any_unknown_real_;
     return may_be ? KnownCall::of(info_, arguments()) : std::nullopt;
-  }
-
-  // torch puts a tensor with any number in the place of a symbolic one, and has an object for it that says so.
-  bool stands_for_symbolic_number() const {
-    return current_trace_sizes() && std::ranges::any_of(tensors_, [](const at::Tensor* tensor) {
-             return tensor->defined() && tensor->unsafeGetTensorImpl()->is_wrapped_number() &&
-                    tensor->unsafeGetTensorImpl()->pyobj_slot()->load_pyobj();
-           });
   }
 
   // The operator reads values that are known. False: it raises.
@@ -340,11 +332,15 @@ class Call {
     }
   }
 
-  // Whether memory overlaps may be another matter with other sizes.
+  // Whether memory overlaps may be another matter with other sizes, but for what lies in the same place whatever they are.
   void settle_overlap() {
-    for_each_written([this](const at::Tensor& written) {
+    const auto place = [](const at::Tensor& tensor) {
+      const std::shared_ptr<const SymbolicLayout> symbols = FakeLayout::of(tensor).symbols;
+      return symbols ? std::optional(*symbols) : std::nullopt;
+    };
+    for_each_written([&](const at::Tensor& written) {
       for (const at::Tensor* other : tensors_)
-        if (other->defined() && !other->is_same(written) &&
+        if (other->defined() && !other->is_same(written) && !(place(*other) && place(*other) == place(written)) &&
             same_storage(written.unsafeGetTensorImpl()->unsafe_storage(),
                          other->unsafeGetTensorImpl()->unsafe_storage()))
           specialize_all(arguments(), tensors_);

@@ -92,9 +92,17 @@ class CallAt {
     return layout.offset >= 0;
   }
 
+  // With no symbolic number behind it, which kernels written in Python would be given.
+  static at::Tensor number_like(const at::Tensor& original) {
+    at::Tensor number = c10::scalar_to_tensor(at::Scalar(int64_t{2}));
+    if (number.scalar_type() != original.scalar_type()) return original;
+    number.unsafeGetTensorImpl()->set_wrapped_number(true);
+    return number;
+  }
+
   void add(const at::Tensor& original, Tensors all, const FakeLayout& layout) {
     if (!original.defined() || original.unsafeGetTensorImpl()->is_wrapped_number()) {
-      tensors_.push_back(original);
+      tensors_.push_back(stands_for_symbolic_number(original) ? number_like(original) : original);
       return;
     }
     const c10::Storage& storage = original.unsafeGetTensorImpl()->unsafe_storage();
@@ -139,7 +147,7 @@ class Propagation {
     const std::optional<CallAt> now = CallAt::of(arguments_, tensors_, hints_);
     if (!now) throw CannotFake{FakeProblem::Kind, c10::str(info_.name, " of sizes that cannot be")};
     result_ = now->run(op_, info_).result;
-    if (!follow_rule() && !fit_somehow()) {
+    if (!numbers_.empty() && !follow_rule() && !fit_somehow()) {
       ask_ties(all_tied());
       for (TensorResult& entry : result_.tensors) entry.layout.symbols = nullptr;
     }
@@ -436,10 +444,16 @@ class Propagation {
 
 }  // namespace
 
+bool stands_for_symbolic_number(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.unsafeGetTensorImpl()->is_wrapped_number() &&
+         tensor.unsafeGetTensorImpl()->pyobj_slot()->load_pyobj();
+}
+
 bool has_symbols(Arguments arguments, Tensors tensors) {
   if (!current_trace_sizes()) return false;
-  bool has =
-      std::ranges::any_of(tensors, [](const at::Tensor* tensor) { return SymbolicFake::of(*tensor) != nullptr; });
+  bool has = std::ranges::any_of(tensors, [](const at::Tensor* tensor) {
+    return SymbolicFake::of(*tensor) != nullptr || stands_for_symbolic_number(*tensor);
+  });
   for (const c10::IValue& argument : arguments) each_number(argument, [&](Expression) { has = true; });
   return has;
 }

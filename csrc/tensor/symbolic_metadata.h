@@ -10,6 +10,10 @@
 
 namespace minidynamo {
 
+// torch puts a tensor with any number in the place of a symbolic number beside a tensor, and has an object for it that
+// says so.
+bool stands_for_symbolic_number(const at::Tensor& tensor);
+
 // Whether an argument has symbolic sizes or is a symbolic number.
 bool has_symbols(c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors);
 

@@ -9,11 +9,11 @@ namespace minidynamo {
 
 struct OpenNumbers {
   bool all_sizes = false;  // of tensors that are no parameters or buffers, and all ints that are arguments
-  bool marked = true;      // sizes that torch._dynamo.mark_dynamic and its like have named
+  bool never = false;      // nothing is left open, whatever changes
   // By the text of its source: a tensor's dimensions, by bit; anything for an int.
   std::unordered_map<std::string, uint64_t> sources;
 
-  bool none() const noexcept { return !all_sizes && sources.empty(); }
+  bool none() const noexcept { return never || (!all_sizes && sources.empty()); }
   // Whether it has more than this; then it is that too.
   bool widen(const std::string& source, uint64_t dimensions) {
     const auto [known, is_new] = sources.try_emplace(source, dimensions);

@@ -2,6 +2,7 @@
 
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
+#include "world/native_scope.h"
 #include "world/tracer.h"
 
 namespace minidynamo {
@@ -9,15 +10,15 @@ namespace {
 
 // Of the module that owns it: an attribute, parameter or buffer, whose sizes seldom change.
 bool is_of_module(const Source& source) {
-  static constinit Imported module_class{"torch.nn.Module"};
+  static constinit ImportedType module_class{"torch.nn.Module"};
   for (const Source* at = source.parent; at; at = at->parent)
-    if (at->value && PyObject_IsInstance(at->value.get(), module_class) == 1) return true;
+    if (at->value && PyType_IsSubtype(at->value.type(), module_class)) return true;
   return false;
 }
 
 bool is_parameter(const Source& source) {
-  static constinit Imported parameter_class{"torch.nn.Parameter"};
-  return PyObject_IsInstance(source.value.get(), parameter_class) == 1;
+  static constinit ImportedType parameter_class{"torch.nn.Parameter"};
+  return PyType_IsSubtype(source.value.type(), parameter_class);
 }
 
 }  // namespace
@@ -77,12 +78,19 @@ bool Symbols::argument(Tracer& tracer, PyObject* number, Argument& out) {
 
 Ref Symbols::object(Expression e) {
   Ref& known = objects_[e.id];
-  if (!known) known = symbolic_int(sizes_, e);
+  if (!known) {
+    const NativeScope native;  // SymInt is a class of Python's
+    known = symbolic_int(sizes_, e);
+  }
   return known;
 }
 
 Ref Symbols::specialized(PyObject* symbolic_int) {
   return Ref::made(PyLong_FromLongLong(sizes_->specialize(expression_of(symbolic_int))));
+}
+
+bool Symbols::fits(Expression e) const {
+  return evaluate(e, sizes_->values()).has_value();
 }
 
 NodeId Symbols::node_of(Tracer& tracer, Expression e) {

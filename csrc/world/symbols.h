@@ -38,6 +38,8 @@ class Symbols {
 
   // The node of a number's value in the graph, made if there is none; kNoNode with a Python error set.
   NodeId node_of(Tracer& tracer, Expression e);
+  // Whether its value fits into 64 bits now; only such ones may stand for ints.
+  bool fits(Expression e) const;
   // Nodes from this one on are gone.
   void forget_nodes_from(NodeId first);
   // An int that takes the place of a symbolic one, from here on that number. Null with a Python error set.

@@ -255,9 +255,10 @@ bool is_date(PyObject* object) noexcept {
 bool is_constant(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   const TypeRow* row = known_row(type);
-  if (row && row->enters == Enters::Constant) return true;
+  const bool is_size = PyTuple_Check(object) && row && row->enters == Enters::Constant;  // with symbolic ones, perhaps
+  if (row && row->enters == Enters::Constant && !is_size) return true;
   if (row && row->enters == Enters::Date) return is_date(object);
-  if (type == &PyTuple_Type) {
+  if (type == &PyTuple_Type || is_size) {
     NestingLevel level;
     if (level.is_too_deep()) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)

@@ -226,24 +226,6 @@ def test_frames_that_nobody_asked_for_are_the_logs(warnings: Callable[[], list[s
     assert warnings() == []
 
 
-# dynamic=True
-
-
-def test_dynamic_says_once_that_shapes_are_static() -> None:
-    done = run_python("""
-import torch, minidynamo
-for _ in range(2):
-    f = minidynamo.optimize("eager", dynamic=True)(lambda x: x + 1)
-    minidynamo.compile(torch.relu, dynamic=True, backend="eager")
-    f(torch.ones(2)), f(torch.ones(3))
-""")
-    assert done.returncode == 0, done.stderr
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("minidynamo takes dynamic=True and captures static shapes")
-    quiet = run_python("import minidynamo; minidynamo.optimize('eager', dynamic=False); minidynamo.optimize('eager', dynamic=None)")
-    assert quiet.stderr == ""
-
-
 # The environment
 
 
