@@ -212,7 +212,8 @@ bool only_moves(PyObject* callable) noexcept {
 // Whether what is called deals with symbolic ints itself.
 bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (Py_IS_TYPE(callable, &PyMethod_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type) ||
-      Py_IS_TYPE(callable, known_types()->partial)) return true;
+      Py_IS_TYPE(callable, known_types()->partial))
+    return true;
   if (const Rule* rule = find_rule(callable)) {
     switch (rule->kind) {
       case Rule::Kind::TensorFunction:
@@ -226,6 +227,10 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
       default:
         break;
     }
+    const char* own_name = PyCFunction_Check(callable) ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name
+                           : Py_IS_TYPE(callable, &PyMethodDescr_Type) ? PyUnicode_AsUTF8(PyDescr_NAME(callable))
+                                                                       : nullptr;
+    if (is_one_of(own_name, {"full", "full_like", "new_full"})) return !tracer.transforms.active();
     if (Py_IS_TYPE(callable, &PyWrapperDescr_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {
       const Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
       const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
