@@ -6,6 +6,8 @@
 
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
+#include "tensor/real_storages.h"
+#include "tensor/trace_state.h"
 
 namespace minidynamo {
 namespace {
@@ -214,7 +216,9 @@ Ref make_fake(PyObject* real) {
       PyErr_Format(PyExc_NotImplementedError, "This tensor cannot be faked: %s", reason.c_str());
       return nullptr;
     }
-    return Ref::steal(THPVariable_Wrap(fake_of(tensor), Py_TYPE(real)));
+    at::Tensor fake = fake_of(tensor);
+    if (current_observer()) RealStorages::of_thread().note(fake, tensor);
+    return Ref::steal(THPVariable_Wrap(std::move(fake), Py_TYPE(real)));
   } catch (...) {
     set_python_error_from_exception();
     return nullptr;
