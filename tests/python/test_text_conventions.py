@@ -32,7 +32,7 @@ def by_format(x: torch.Tensor, value: Any) -> Any:
 
 
 def by_method(x: torch.Tensor, value: Any) -> Any:
-    return x + 1, "{:n}".format(value), "{0:{1}}".format(value, "n"), "{v:n}".format_map({"v": value})
+    return x + 1, "{:n}".format(value), "{0:{1}}".format(value, "n"), "{v:n}".format_map({"v": value})  # noqa: UP032
 
 
 def by_special_method(x: torch.Tensor, value: Any) -> Any:
@@ -92,7 +92,7 @@ DAY, TIME = datetime.date(2020, 1, 31), datetime.datetime(2020, 1, 31, 12, 30)
         lambda: f"{DAY:%B}",
         lambda: format(TIME, "%c"),
         lambda: "{:%b}".format(DAY),  # noqa: UP032
-        lambda: "{0.year:d} {0:%p}".format(TIME),
+        lambda: "{0.year:d} {0:%p}".format(TIME),  # noqa: UP032
         lambda: TIME.time().strftime("%p"),
         lambda: re.compile(rb"\w+", re.LOCALE).match(b"abc").group(),
     ],
