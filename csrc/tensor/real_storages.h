@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "tensor/fake_tensor.h"
+#include "tensor/torch_headers.h"
 
 namespace minidynamo {
 
