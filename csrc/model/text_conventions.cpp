@@ -71,10 +71,12 @@ PyObject* given(PyObject* callable, const Arguments& arguments, size_t place, co
   return nullptr;
 }
 
-// Those that CPython takes without a look into its registry of codecs, in the form that it brings names into.
+// Those that CPython takes without a look into its registry of codecs, and those of its own that the registry gives
+// as C functions: it asks CPython's own encodings before the program's.
 bool is_builtin_encoding(std::string_view name) noexcept {
-  static constexpr std::string_view kNames[] = {"utf8",  "utf_8",    "utf16",  "utf_16",  "utf32",      "utf_32",
-                                                "ascii", "us_ascii", "latin1", "latin_1", "iso_8859_1", "iso8859_1"};
+  static constexpr std::string_view kNames[] = {
+      "utf8",      "utf_8",     "utf16", "utf_16",   "utf32",  "utf_32",  "utf_16_le",  "utf_16_be",
+      "utf_32_le", "utf_32_be", "ascii", "us_ascii", "latin1", "latin_1", "iso_8859_1", "iso8859_1"};
   char plain[16];
   if (name.size() > sizeof plain) return false;
   std::transform(name.begin(), name.end(), plain, [](unsigned char c) {
