@@ -224,9 +224,7 @@ def set_from_outside(x: torch.Tensor) -> Any:
     return total, list(rest), type(rest).__name__, len(TABLE)
 
 
-@pytest.mark.parametrize(
-    "function", [walks_set, walks_frozenset, ended_set, walks_text, set_from_outside], ids=lambda f: f.__name__
-)
+@pytest.mark.parametrize("function", [walks_set, walks_frozenset, ended_set, walks_text, set_from_outside], ids=lambda f: f.__name__)
 def test_sets_and_text_keep_their_iterators(function: Function) -> None:
     captured = minidynamo.compile(function, backend="eager")
     for scale in (1.0, 1.0, 2.0):
