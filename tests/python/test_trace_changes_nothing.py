@@ -341,7 +341,8 @@ def everything_is_loaded() -> None:
     minidynamo the parts of its own that are written in Python."""
     for name in ("_autograd_function", "_checkpoint", "_failed_graph", "_graph_source", "_tensor_hooks"):
         importlib.import_module(f"minidynamo.{name}")
-    importlib.import_module("torch.fx.experimental.symbolic_shapes")
+    for name in ("torch.fx.experimental.symbolic_shapes", "torch.profiler._cupti_monitor"):
+        importlib.import_module(name)
 
     def failing(*_: Any) -> Any:
         raise BackendBroken
