@@ -19,6 +19,7 @@
 #include "library/user_rules.h"
 #include "python/out_of_memory.h"
 #include "python/thread_exit.h"
+#include "tensor/random_watch.h"
 #include "tensor/tensor_bindings.h"
 #include "world/types.h"
 
@@ -175,6 +176,8 @@ PYBIND11_MODULE(_C, module) {
   module.def("take_mirror_differences", &take_mirror_differences);
   module.def("is_tracing", [] { return Tracer::current() != nullptr; });
   module.def("call_disabled", &call_disabled);
+  module.def("watch_random", [] { return take(watch_random()); });
+  module.def("end_random_watch", [](const py::handle& watch) { return take(end_random_watch(watch.ptr())); });
   module.def("call_cached_only", &call_cached_only);
   py::class_<CaptureRegion>(module, "CaptureRegion")
       .def(py::init([](const py::object& config) { return std::make_unique<CaptureRegion>(config.ptr()); }))

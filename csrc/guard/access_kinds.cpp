@@ -222,6 +222,8 @@ Lookup fetch_upcoming_slowly(const AccessStep& step, Reached parent, Reached& re
   // The next item of a dict that has changed its size, or its keys, is an error.
   const bool is_of_dict = is_dict_iterator(Py_TYPE(parent.object));
   if (is_of_dict && is_stale_dict_iterator(parent.object)) return Lookup::Undecided;
+  if (Py_IS_TYPE(parent.object, &PySetIter_Type) && look_at_set_iterator(parent.object).is_stale)
+    return Lookup::Undecided;
   CollectorPaused nothing_else_runs;
   owned = peek_item(parent.object, step.index);
   if (owned && is_of_dict && is_beyond_size(parent.object, step.index)) return Lookup::Undecided;

@@ -7,6 +7,7 @@
 #include "emit/plan.h"
 #include "emit/resume.h"
 #include "hook/changing_numbers.h"
+#include "hook/fx_tracers.h"
 #include "hook/policy.h"
 #include "hook/report.h"
 #include "hook/stance.h"
@@ -154,6 +155,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
 
   Stopwatch watch;
   FrameBreak why;
+  const uint32_t methods = module_methods();
   TraceRequest request{!fullgraph, force_break_at(code, config)};
   if (!open.none()) request.open = &open;
   std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
@@ -168,6 +170,12 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   }
   statistics.evaluate += watch.lap();
   if (!traced && (PyErr_Occurred() || memory.failed())) return nullptr;
+  if (module_methods() != methods) {  // another thread has replaced some in the middle
+    traced.reset();
+    if (!is_second && !is_fx_tracing()) return capture_once(code, view, config, open, true, memory);
+    report_passing(code, config, Break{BreakReason::ActiveMode, "methods of nn.Module are replaced"});
+    return nullptr;
+  }
   if (!traced && why.is_forbidden) {  // an error each time, as long as the program wants one
     raise_unsupported(report_forbidden(code, config, why));
     return nullptr;
@@ -418,7 +426,7 @@ FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* conf
   if (!cache) return no_entry();
   if (holds_last_of_finalized(code, view)) return leave_to_its_frame(*cache, config);
   if (find_cached(cache, view, config, found)) return FrameAnswer::Entry;
-  const char* mode = what_forbids_capture(code, view);
+  const char* mode = what_forbids_capture();
   if (PyErr_Occurred()) return FrameAnswer::Raise;  // of a signal handler that ran meanwhile
   if (mode && cache->told.passing == mode) return FrameAnswer::Apart;
   // What runs as it is does so at once: all that follows takes longer than a small function.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "emit/resume.h"
+#include "hook/fx_tracers.h"
 #include "hook/runtime.h"
 #include "model/upward.h"
 #include "python/code_extra.h"
@@ -77,12 +78,6 @@ PyObject* global_of(const char* module_name, const char* name) noexcept {
   return module && PyModule_Check(module) ? named_item(PyModule_GetDict(module), name) : nullptr;
 }
 
-// What torch.fx passes in place of tensors while it traces a function.
-bool is_proxy(PyObject* object) noexcept {
-  PyObject* proxy = global_of("torch.fx.proxy", "Proxy");
-  return proxy && PyType_Check(proxy) && PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(proxy));
-}
-
 int32_t parameter_count(const PyCodeObject* code) noexcept {
   return code->co_argcount + code->co_kwonlyargcount + (code->co_flags & CO_VARARGS ? 1 : 0) +
          (code->co_flags & CO_VARKEYWORDS ? 1 : 0);
@@ -95,9 +90,6 @@ bool any_parameter_reaches(PyCodeObject* code, PyObject* const* locals, bool (*i
     if (search.reaches(locals[i], kDepth)) return true;
   return false;
 }
-
-// On any thread.
-bool is_fx_tracing() noexcept { return global_of("torch.fx._symbolic_trace", "_is_fx_tracing_flag") == Py_True; }
 
 // Functions that libraries generate from text have no file; their module, if they have one, tells whose they are.
 bool is_of_user(const InterpreterFrame& frame) {
@@ -243,9 +235,9 @@ bool makes_module(const InterpreterFrame& frame, PyObject* config) {
   return self && PyType_IsSubtype(Py_TYPE(self), known_types()->module);
 }
 
-const char* what_forbids_capture(PyCodeObject* code, const FrameView& view) {
+const char* what_forbids_capture() {
   if (const char* mode = active_mode()) return mode;
-  if (is_fx_tracing() && any_parameter_reaches(code, view.locals, is_proxy)) return "torch.fx is tracing";
+  if (is_fx_tracing()) return "torch.fx is tracing";
   return nullptr;
 }
 

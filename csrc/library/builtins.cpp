@@ -17,6 +17,7 @@
 #include "model/reported_type.h"
 #include "model/store_attribute.h"
 #include "model/tensor_call.h"
+#include "model/text_conventions.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
@@ -167,6 +168,10 @@ Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments)
     if (has_fake(value.get())) return tracer.give_up(BreakReason::TensorToText, "a tensor is turned into text");
     if (!expose(tracer, value.get()) || !may_become_text(tracer, value.get())) return nullptr;
   }
+  static constinit Imported format{"builtins.format"};
+  if (callable == format && takes(arguments, 2, 2) &&
+      !can_format(tracer, argument(arguments, 0), argument(arguments, 1)))
+    return nullptr;
   return call_natively(tracer, callable, arguments);
 }
 

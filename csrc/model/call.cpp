@@ -15,6 +15,7 @@
 #include "model/reported_type.h"
 #include "model/rule.h"
 #include "model/size_operation.h"
+#include "model/text_conventions.h"
 #include "model/upward.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
@@ -187,6 +188,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
     if (self && !expose(tracer, self)) return nullptr;
     if (!self && !arguments.values.empty()) self = arguments.values[0].get();
     if (self && !enter_functions_of_property(tracer, self)) return nullptr;
+    if (!can_call_text_method(tracer, callable, self, arguments)) return nullptr;
     if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
       for (const Ref& value : arguments.values) guard_as_key(tracer, self, value.get());
     if (self && takes_all_of(tracer, self, callable))

@@ -10,6 +10,7 @@
 #include "model/native_call.h"
 #include "model/numpy_scalars.h"
 #include "model/reported_type.h"
+#include "model/text_conventions.h"
 #include "model/upward.h"
 #include "python/code_object.h"
 #include "python/numpy_scalar.h"
@@ -128,6 +129,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         is_exception_from_outside(tracer, values[0].get()))
       return text_of_exception(tracer, values[0].get(), "__str__");
     if (type == &PyUnicode_Type && values.size() == 1 && !may_become_text(tracer, values[0].get())) return nullptr;
+    if (!can_make_text(tracer, type, arguments)) return nullptr;
     if (type == &PySet_Type || type == &PyFrozenSet_Type || PyType_IsSubtype(type, &PyDict_Type) ||
         !std::strcmp(type->tp_name, "itertools.groupby"))
       for (const Ref& value : values) tell_apart(tracer, value.get());

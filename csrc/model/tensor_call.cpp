@@ -92,10 +92,30 @@ Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   return tracer.give_up(BreakReason::Warning, target_text(target) + " warns: " + message.substr(0, 200));
 }
 
+// What torch leaves a call to, whatever the function is, where it is among the arguments or in a list of them: an
+// object with a __torch_function__ of its own, which is code of the program's.
+bool has_override(PyObject* object) {
+  static PyObject* const override_name = interned("__torch_function__");
+  static constinit Imported disabled{"torch._C._disabled_torch_function_impl"};
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_tensor(object)) return !is_plain_tensor_class(type);
+  if (!is_python_class(type) || is_constant(object)) return false;
+  PyObject* found = class_attribute(type, override_name);
+  return found && found != disabled.get();
+}
+
+bool overrides_nothing(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  for (const Ref& value : arguments.values)
+    if (any_held(value.get(), has_override))
+      return tracer.give_up(BreakReason::UnsupportedOperand,
+                            target_text(target) + " is given an object with a __torch_function__") != nullptr;
+  return true;
+}
+
 }  // namespace
 
 Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
-  if (!expose_all(tracer, arguments.values)) return nullptr;
+  if (!expose_all(tracer, arguments.values) || !overrides_nothing(tracer, target, arguments)) return nullptr;
   std::vector<PyObject*> values = vectorcall_values(arguments);
   const size_t count = arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET;
   NativeScope native;

@@ -412,7 +412,7 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
   if (!leave_modes_in_graph(tracer))
     return tracer.give_up(BreakReason::OutsideContext, "a mode of torch cannot be left in the graph") != nullptr;
   tracer.graph.remove_dead_code(exit.outputs);
-  return values.gather(exit.inputs) || tracer.give_up(BreakReason::UnsupportedTensor, kUnrelatedStorages) != nullptr;
+  return values.gather(exit.inputs) || tracer.give_up(BreakReason::MemoryOverlap, kUnrelatedStorages) != nullptr;
 }
 
 bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, std::string& refusal) {

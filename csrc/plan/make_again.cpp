@@ -94,6 +94,8 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
       return iterated_container(object) ? list_iterator(object) : reduced(object);
     case Leaves::DictIterator:
       return dict_iterator(object);
+    case Leaves::SetIterator:
+      return set_iterator(object);
     case Leaves::Function:
       return function(object);
     case Leaves::Method:
@@ -492,6 +494,28 @@ ValueId ValuePlanner::ordered_dict_iterator(PyObject* object) {
   if (view == kNoValue) return kNoValue;
   const ValueId place = constant(passed.get());
   return add({PlanStep::Kind::Call, Ref::borrow(walked_iterator_callable()), 0, {view, place}});
+}
+
+// Walked to where it stands, over a set that iterates in the same order: one from before the call, or one that is made
+// again as it was. Over another, what is left of it.
+ValueId ValuePlanner::set_iterator(PyObject* object) {
+  const SetIteration at = look_at_set_iterator(object);
+  if (at.is_stale) return refuse("an iterator over a set that changed its size since leaves the trace");
+  if (!at.set) {
+    const Ref nothing = Ref::made(PyFrozenSet_New(nullptr)), one_step = Ref::made(PyLong_FromLong(1));
+    const ValueId empty = constant(nothing.get()), past_its_end = constant(one_step.get());
+    return add({PlanStep::Kind::Call, Ref::borrow(walked_iterator_callable()), 0, {empty, past_its_end}});
+  }
+  const StandIn* stand_in = tracer_.world.stand_in(at.set);
+  const bool is_from_before = stand_in || tracer_.world.source_of(at.set);
+  const bool keeps_order = is_from_before ? !stand_in || !stand_in->filled || !tracer_.world.is_changed(*stand_in)
+                                          : is_table_in_order(at.set) || is_template(at.set);
+  if (!keeps_order) return reduced(object);
+  const ValueId set = value_of(at.set);
+  if (set == kNoValue) return kNoValue;
+  const Ref passed = Ref::made(PyLong_FromSsize_t(at.passed));
+  const ValueId place = constant(passed.get());
+  return add({PlanStep::Kind::Call, Ref::borrow(walked_iterator_callable()), 0, {set, place}});
 }
 
 ValueId ValuePlanner::dict_view(PyObject* object) {

@@ -64,6 +64,11 @@ ValueId ValuePlanner::add(PlanStep step) {
 ValueId ValuePlanner::constant(PyObject* object) { return add({PlanStep::Kind::Constant, Ref::borrow(object)}); }
 
 ValueId ValuePlanner::value_of(PyObject* object) {
+  if (!object) {  // it was to be made for the plan
+    if (is_out_of_memory()) throw_out_of_memory();
+    clear_error();
+    return refuse("an object that cannot be made again");
+  }
   if (auto known = values_.find(object); known != values_.end()) return known->second;
   const Ref held = Ref::borrow(object);  // asking for its parts may run code
   NestingLevel level;

@@ -134,6 +134,7 @@ class ValuePlanner {
   ValueId dict_iterator(PyObject* object);
   ValueId list_iterator(PyObject* object);
   ValueId ordered_dict_iterator(PyObject* object);
+  ValueId set_iterator(PyObject* object);
   ValueId native_object(PyObject* object);
   ValueId traced_array(PyObject* object);
   ValueId dict_view(PyObject* object);

@@ -2,11 +2,13 @@
 #include "python/iterators.h"
 
 #include <algorithm>
+#include <cstring>
 
 // CPython's internal headers, after Python.h.
 #include <internal/pycore_dict.h>
 
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -26,6 +28,11 @@ struct DictIterator {
   Py_ssize_t used, position;
   PyObject* result;
   Py_ssize_t left;
+};
+
+struct SetIterator {
+  PyObject_HEAD PyObject* set;
+  Py_ssize_t used, position, left;
 };
 
 struct OrderedDictIterator {
@@ -89,6 +96,25 @@ void place_list_iterator(PyObject* iterator, Py_ssize_t index) noexcept {
   reinterpret_cast<SequenceIterator*>(iterator)->index = index;
 }
 
+bool is_ascii_iterator(PyTypeObject* type) noexcept {
+  static PyTypeObject* known = nullptr;
+  if (type == known) return true;
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) || std::strcmp(type->tp_name, "str_ascii_iterator") != 0) return false;
+  known = type;
+  return true;
+}
+
+SetIteration look_at_set_iterator(PyObject* iterator) noexcept {
+  const auto* over = reinterpret_cast<SetIterator*>(iterator);
+  if (!over->set) return {};
+  SetIteration at{over->set, 0, over->used != PySet_GET_SIZE(over->set)};
+  Py_ssize_t position = 0;
+  PyObject* element;
+  Py_hash_t hash;
+  while (next_in_set(over->set, position, element, hash) && position <= over->position) ++at.passed;
+  return at;
+}
+
 bool can_peek(PyObject* iterator) noexcept {
   PyTypeObject* type = Py_TYPE(iterator);
   if (type == &PyReversed_Type) {  // of whatever sequence
@@ -96,7 +122,8 @@ bool can_peek(PyObject* iterator) noexcept {
     return !sequence || PyTuple_CheckExact(sequence);
   }
   return type == &PyListIter_Type || type == &PyTupleIter_Type || type == &PyRangeIter_Type ||
-         type == &PyListRevIter_Type || is_dict_iterator(type);
+         type == &PyListRevIter_Type || is_dict_iterator(type) || type == &PySetIter_Type ||
+         type == &PyUnicodeIter_Type || type == &PyBytesIter_Type || is_ascii_iterator(type);
 }
 
 namespace {
@@ -107,15 +134,33 @@ Ref item_at(PyObject* sequence, Py_ssize_t index) noexcept {
     return index < PyList_GET_SIZE(sequence) ? Ref::borrow(PyList_GET_ITEM(sequence, index)) : Ref();
   if (PyTuple_Check(sequence))
     return index < PyTuple_GET_SIZE(sequence) ? Ref::borrow(PyTuple_GET_ITEM(sequence, index)) : Ref();
-  return nullptr;
+  Ref made;
+  if (PyUnicode_Check(sequence) && index < PyUnicode_GET_LENGTH(sequence))
+    made = Ref::steal(PyUnicode_FromOrdinal(static_cast<int>(PyUnicode_READ_CHAR(sequence, index))));
+  else if (PyBytes_Check(sequence) && index < PyBytes_GET_SIZE(sequence))
+    made = Ref::steal(PyLong_FromLong(static_cast<unsigned char>(PyBytes_AS_STRING(sequence)[index])));
+  if (!made) clear_error();
+  return made;
+}
+
+Ref peek_in_set(PyObject* iterator, Py_ssize_t ahead, DictWalk& walk) noexcept {
+  const auto* over = reinterpret_cast<SetIterator*>(iterator);
+  if (walk.passed == 0 || walk.passed > ahead) walk = {0, over->position};
+  PyObject* element = nullptr;
+  Py_hash_t hash;
+  for (; walk.passed <= ahead; ++walk.passed)
+    if (!over->set || !next_in_set(over->set, walk.position, element, hash)) return nullptr;
+  return Ref::borrow(element);
 }
 
 }  // namespace
 
 Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk) noexcept {
   PyTypeObject* type = Py_TYPE(iterator);
+  if (type == &PyReversed_Type && !can_peek(iterator)) return nullptr;
   const bool is_backwards = type == &PyListRevIter_Type || type == &PyReversed_Type;
-  if (is_backwards || type == &PyListIter_Type || type == &PyTupleIter_Type) {
+  if (is_backwards || type == &PyListIter_Type || type == &PyTupleIter_Type || type == &PyUnicodeIter_Type ||
+      type == &PyBytesIter_Type || is_ascii_iterator(type)) {
     auto* over = reinterpret_cast<SequenceIterator*>(iterator);
     return item_at(over->sequence, is_backwards ? over->index - ahead : over->index + ahead);
   }
@@ -130,6 +175,8 @@ Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk) noexcept {
     if (!number) clear_error();
     return number;
   }
+  DictWalk from_start;
+  if (type == &PySetIter_Type) return peek_in_set(iterator, ahead, walk ? *walk : from_start);
   if (!is_dict_iterator(Py_TYPE(iterator))) return nullptr;
   auto* over = reinterpret_cast<DictIterator*>(iterator);
   DictWalk from_here{0, over->position};
@@ -148,6 +195,7 @@ Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk) noexcept {
 PyObject* iterated_container(PyObject* iterator) noexcept {
   if (Py_IS_TYPE(iterator, &PyListIter_Type) || Py_IS_TYPE(iterator, &PyListRevIter_Type))
     return reinterpret_cast<SequenceIterator*>(iterator)->sequence;
+  if (Py_IS_TYPE(iterator, &PySetIter_Type)) return reinterpret_cast<SetIterator*>(iterator)->set;
   return is_dict_iterator(Py_TYPE(iterator)) ? reinterpret_cast<DictIterator*>(iterator)->dict : nullptr;
 }
 

@@ -4,9 +4,9 @@
 
 namespace minidynamo {
 
-// Iterators over a list, a tuple, a range or a dict; over a list or a tuple also backwards.
+// Iterators over a list, a tuple, a range, a dict, a set, a str or bytes; over a list or a tuple also backwards.
 bool can_peek(PyObject* iterator) noexcept;
-// How far a look ahead in a dict has come: `position` is CPython's, behind `passed` items.
+// How far a look ahead in a dict or a set has come: `position` is CPython's, behind `passed` items.
 struct DictWalk {
   Py_ssize_t passed = 0, position = 0;
 };
@@ -34,6 +34,17 @@ DictIteration look_at_dict_iterator(PyObject* iterator) noexcept;
 // A new iterator over a dict of equal items put there.
 void place_dict_iterator(PyObject* iterator, const DictIteration& at) noexcept;
 
+// str_ascii_iterator, which CPython has beside str_iterator and keeps to itself.
+bool is_ascii_iterator(PyTypeObject* type) noexcept;
+
+// Where an iterator over a set or a frozenset stands.
+struct SetIteration {
+  PyObject* set = nullptr;  // null if it is exhausted
+  Py_ssize_t passed = 0;    // elements that lie behind
+  bool is_stale = false;    // the set has changed its size since: the next step is an error
+};
+SetIteration look_at_set_iterator(PyObject* iterator) noexcept;
+
 // What an iterator over an OrderedDict walks over, and by which of its views.
 struct OrderedDictIteration {
   PyObject* dict = nullptr;  // null if it is exhausted
@@ -52,7 +63,7 @@ inline bool is_made_of_iterators(PyTypeObject* type) noexcept {
   return type == &PyEnum_Type || type == &PyZip_Type || type == &PyMap_Type || type == &PyFilter_Type;
 }
 
-// The list or dict that an iterator walks over; null for other iterators and exhausted ones.
+// The list, dict or set that an iterator walks over; null for other iterators and exhausted ones.
 PyObject* iterated_container(PyObject* iterator) noexcept;
 
 }  // namespace minidynamo

@@ -29,6 +29,7 @@ enum class FakeProblem : uint8_t {
   Devices,           // the arguments lie on different devices
   Kind,              // the result is of a kind that has no fake form
   RealTensor,        // it writes to a real tensor
+  Overlap,           // it writes to memory that another argument shows
 };
 
 // What the trace is told about operators that reach the Fake dispatch key.

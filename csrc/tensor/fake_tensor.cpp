@@ -8,9 +8,11 @@
 
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
+#include "tensor/real_storages.h"
 #include "tensor/stride_recipe.h"
 #include "tensor/symbolic_fake.h"
 #include "tensor/symbolic_size.h"
+#include "tensor/trace_state.h"
 
 namespace minidynamo {
 namespace {
@@ -251,7 +253,9 @@ Ref fake_in_place_of(PyObject* real, const std::function<FakeLayout(const at::Te
       PyErr_Format(PyExc_NotImplementedError, "This tensor cannot be faked: %s", reason.c_str());
       return nullptr;
     }
-    return Ref::steal(THPVariable_Wrap(fake_of(tensor, layout(tensor)), Py_TYPE(real)));
+    at::Tensor fake = fake_of(tensor, layout(tensor));
+    if (current_observer()) RealStorages::of_thread().note(fake, tensor);
+    return Ref::steal(THPVariable_Wrap(std::move(fake), Py_TYPE(real)));
   } catch (...) {
     set_python_error_from_exception();
     return nullptr;

@@ -14,11 +14,13 @@
 #include "tensor/meta_call.h"
 #include "tensor/operator_info.h"
 #include "tensor/operator_report.h"
+#include "tensor/real_storages.h"
 #include "tensor/symbolic_fake.h"
 #include "tensor/symbolic_metadata.h"
 #include "tensor/trace_state.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include <ATen/MemoryOverlap.h>
 #include <torch/csrc/autograd/variable.h>
@@ -38,18 +40,32 @@ void collect(const c10::IValue& value, Tensors& tensors) {
   }
 }
 
-// Whether two tensors share some of their memory, but not element by element. Memory with gaps is taken for apart, as
-// operators take it.
-bool overlap_in_part(const at::Tensor& one, const at::Tensor& other) {
+enum class Overlap : uint8_t { None, Part, Whole };
+
+// How two tensors of one storage share its memory. Memory with gaps is taken for apart, as operators take it, unless
+// both show the same.
+Overlap overlap(const at::Tensor& one, const at::Tensor& other) {
   const c10::TensorImpl *a = one.unsafeGetTensorImpl(), *b = other.unsafeGetTensorImpl();
-  if (a == b || a->numel() == 0 || b->numel() == 0) return false;
-  if (!a->unsafe_storage() || !same_storage(a->unsafe_storage(), b->unsafe_storage())) return false;
-  if (!a->is_non_overlapping_and_dense() || !b->is_non_overlapping_and_dense()) return false;
+  if (a->numel() == 0 || b->numel() == 0) return Overlap::None;
+  if (a == b || (a->storage_offset() == b->storage_offset() && a->sizes() == b->sizes() &&
+                 a->strides() == b->strides() && a->itemsize() == b->itemsize()))
+    return Overlap::Whole;
+  if (!a->is_non_overlapping_and_dense() || !b->is_non_overlapping_and_dense()) return Overlap::None;
   auto begin = [](const c10::TensorImpl* impl) { return impl->storage_offset() * int64_t(impl->itemsize()); };
   auto end = [&](const c10::TensorImpl* impl) { return begin(impl) + impl->numel() * int64_t(impl->itemsize()); };
-  if (begin(a) == begin(b) && end(a) == end(b)) return a->strides() != b->strides();
-  return begin(a) < end(b) && begin(b) < end(a);
+  if (begin(a) == begin(b) && end(a) == end(b)) return a->strides() == b->strides() ? Overlap::Whole : Overlap::Part;
+  return begin(a) < end(b) && begin(b) < end(a) ? Overlap::Part : Overlap::None;
 }
+
+// A tensor among an operator's arguments.
+struct Place {
+  static constexpr int64_t kNoList = -1;
+  const at::Tensor* tensor;
+  size_t argument;
+  int64_t item = kNoList;  // of a list
+
+  bool is_in_list() const noexcept { return item != kNoList; }
+};
 
 // A number inside a tensor that C++ made during this very call (a Python scalar, an operator's own constant): the
 // program cannot hold it, so it is part of the operator.
@@ -318,33 +334,58 @@ class Call {
     });
   }
 
-  // Most kernels raise when they run, and meta kernels do not look; a compiled graph may do neither.
+  // Most kernels raise when they run, and meta kernels do not look; a compiled graph may do neither, and writes all
+  // tensors of a list at once, where a kernel takes one after the other.
   void refuse_partial_overlap() {
-    if (info_.changes_layout) return;
-    if (is_symbolic_) settle_overlap();
-    for (const size_t index : info_.written_arguments) {
-      const c10::IValue& written = arguments()[index];
-      if (!written.isTensor() || !written.toTensor().defined()) continue;
-      for (const c10::IValue& other : arguments())
-        if (other.isTensor() && other.toTensor().defined() && overlap_in_part(written.toTensor(), other.toTensor()))
-          refuse(FakeProblem::NoImplementation,
-                 c10::str(info_.name, " writes to a part of the memory of another argument"));
+    if (info_.changes_layout || info_.written_arguments.empty() || tensors_.size() < 2) return;
+    std::unordered_map<const void*, std::vector<Place>> storages;
+    for (size_t index = 0; index < info_.argument_count; ++index) {
+      auto add = [&](const at::Tensor& tensor, int64_t item) {
+        if (const void* storage = RealStorages::of_thread().behind(tensor))
+          storages[storage].push_back({&tensor, index, item});
+      };
+      const c10::IValue& value = arguments()[index];
+      if (value.isTensor()) {
+        add(value.toTensor(), Place::kNoList);
+      } else if (value.isList()) {
+        int64_t item = 0;
+        for (const c10::IValue& held : value.toListRef()) {
+          if (held.isTensor()) add(held.toTensor(), item);
+          ++item;
+        }
+      }
+    }
+    for (const auto& [storage, places] : storages) {
+      if (places.size() < 2) continue;
+      for (const Place& written : places)
+        for (const Place& other : places)
+          if (is_written(written.argument) && &written != &other &&
+              (settle_overlap(*written.tensor, *other.tensor), is_disturbed(written, other)))
+            refuse(FakeProblem::Overlap, c10::str(info_.name, " writes to memory that another of its arguments shows"));
     }
   }
 
-  // Whether memory overlaps may be another matter with other sizes, but for what lies in the same place whatever they are.
-  void settle_overlap() {
-    const auto place = [](const at::Tensor& tensor) {
-      const std::shared_ptr<const SymbolicLayout> symbols = FakeLayout::of(tensor).symbols;
-      return symbols ? std::optional(*symbols) : std::nullopt;
-    };
-    for_each_written([&](const at::Tensor& written) {
-      for (const at::Tensor* other : tensors_)
-        if (other->defined() && !other->is_same(written) && !(place(*other) && place(*other) == place(written)) &&
-            same_storage(written.unsafeGetTensorImpl()->unsafe_storage(),
-                         other->unsafeGetTensorImpl()->unsafe_storage()))
-          specialize_all(arguments(), tensors_);
-    });
+  // Whether memory overlaps may be another matter with other sizes, but for what lies in the same place whatever they
+  // are.
+  void settle_overlap(const at::Tensor& written, const at::Tensor& other) const {
+    if (!is_symbolic_) return;
+    const std::shared_ptr<const SymbolicLayout> one = FakeLayout::of(written).symbols,
+                                                two = FakeLayout::of(other).symbols;
+    if (!(one && two && *one == *two)) specialize_all(arguments(), tensors_);
+  }
+
+  bool is_written(size_t argument) const {
+    const auto& written = info_.written_arguments;
+    return std::find(written.begin(), written.end(), argument) != written.end();
+  }
+  bool is_out(size_t argument) const { return op_.schema().arguments()[argument].kwarg_only(); }
+
+  // Whether what is read from, or written to, `other` depends on when `written` is written to.
+  bool is_disturbed(const Place& written, const Place& other) const {
+    const Overlap how = overlap(*written.tensor, *other.tensor);
+    if (how != Overlap::Whole) return how == Overlap::Part;
+    if (written.is_in_list()) return written.item != other.item;
+    return is_out(written.argument) && (other.is_in_list() || is_written(other.argument));
   }
 
   void tell_of_effects() {

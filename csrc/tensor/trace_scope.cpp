@@ -16,6 +16,7 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/float32_precision.h"
 #include "tensor/known_storages.h"
+#include "tensor/real_storages.h"
 #include "tensor/thread_modes.h"
 #include "tensor/trace_state.h"
 #include "tensor/transforms.h"
@@ -76,6 +77,7 @@ struct TensorTraceScope::Saved {
   Ref default_device;
   unsigned long thread_switches;
   KnownStorages known;
+  RealStorages real_storages;
   TransformState transforms;
 };
 
@@ -95,6 +97,7 @@ TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
                      .default_device = Ref::borrow(devices ? named_item(devices.get(), kDefaultDevice) : nullptr),
                      .thread_switches = thread_switches(),
                      .known = KnownStorages::of_thread().take(),
+                     .real_storages = RealStorages::of_thread().take(),
                      .transforms = TransformState::now()};
   exchange_observer(&new_observer);
   // A profiler would look at the data of fakes, and count what the program never did.
@@ -110,6 +113,7 @@ TensorTraceScope::~TensorTraceScope() {
   drop_operator_reports();
   exchange_observer(saved->observer);
   KnownStorages::of_thread() = std::move(saved->known);
+  RealStorages::of_thread() = std::move(saved->real_storages);
   leave_transforms_above(saved->transforms);
   saved->modes.restore(false);
   if (thread_switches() == saved->thread_switches) {

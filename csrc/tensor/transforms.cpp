@@ -94,6 +94,8 @@ bool comes_from(PyObject* fake, const std::vector<PyObject*>& leaves) {
     });
   };
   if (is_leaf(tensor)) return true;
+  const auto* view = torch::autograd::impl::get_view_autograd_meta(tensor);
+  if (view && view->has_bw_view() && is_leaf(view->get_backward_view().base_)) return true;
   if (tensor.grad_fn()) open.push_back(tensor.grad_fn().get());
   while (!open.empty()) {
     torch::autograd::Node* node = open.back();

@@ -4,6 +4,7 @@
 #include "model/exception_text.h"
 #include "model/generator.h"
 #include "model/size_operation.h"
+#include "model/text_conventions.h"
 #include "python/unstable.h"
 #include "world/address_text.h"
 #include "world/class_lookup.h"
@@ -83,6 +84,7 @@ Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conver
   if (conversion == 3) converted = Ref::steal(PyObject_ASCII(value));
   if (!converted || tracer.broken()) return nullptr;
   if (PyUnicode_CheckExact(converted.get()) && !spec) return converted;
+  if (!can_format(tracer, converted.get(), spec)) return nullptr;
   Ref formatted = Ref::steal(PyObject_Format(converted.get(), spec));
   return tracer.broken() ? Ref() : formatted;
 }

@@ -129,10 +129,15 @@ IteratorType iterator_types[] = {
     {&PyFilter_Type, make_iterator_type("filter")},
     {&PyReversed_Type, make_iterator_type("reversed")},
     {&PyListRevIter_Type, make_iterator_type("list_reverseiterator")},
+    {&PySetIter_Type, make_iterator_type("set_iterator")},
+    {&PyUnicodeIter_Type, make_iterator_type("str_iterator")},
+    {nullptr, make_iterator_type("str_ascii_iterator")},  // see is_ascii_iterator
+    {&PyBytesIter_Type, make_iterator_type("bytes_iterator")},
 };
 
 PyTypeObject* type_for(PyTypeObject* original) noexcept {
   for (IteratorType& known : iterator_types) {
+    if (!known.original && is_ascii_iterator(original)) known.original = original;
     if (known.original != original) continue;
     make_ready(known.type);
     return &known.type;
@@ -179,6 +184,7 @@ Py_ssize_t asked_parts(PyObject* iterator, PyObject* parts) noexcept {
 
 bool can_follow_iterator(PyObject* iterator) {
   if (is_dict_iterator(Py_TYPE(iterator))) return !is_stale_dict_iterator(iterator);
+  if (Py_IS_TYPE(iterator, &PySetIter_Type)) return !look_at_set_iterator(iterator).is_stale;
   if (can_peek(iterator)) return true;
   Ref parts = parts_of_iterator(iterator);
   NestingLevel level;

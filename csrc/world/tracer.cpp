@@ -40,6 +40,8 @@ BreakReason reason_for(FakeProblem problem) noexcept {
       return BreakReason::UnsupportedTensor;
     case FakeProblem::RealTensor:
       return BreakReason::UnknownTensor;
+    case FakeProblem::Overlap:
+      return BreakReason::MemoryOverlap;
   }
   return BreakReason::DataDependent;
 }

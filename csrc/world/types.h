@@ -61,6 +61,7 @@ namespace minidynamo {
   X(ListIterator, "of its list, put where it stood")                                          \
   X(DictIterator, "of its dict, put where it stood")                                          \
   X(OrderedDictIterator, "of its dict, walked to where it stood, while that has not changed") \
+  X(SetIterator, "of its set, walked to where it stood, while that has not changed")          \
   X(Function, "of its code, cells and attributes")                                            \
   X(Method, "bound again")                                                                    \
   X(NativeMethod, "bound again")                                                              \

@@ -26,12 +26,33 @@ TEST_CASE("an iterator gives what was seen ahead of it", "[iterators]") {
       "    def __init__(self): self.x, self.y = 1, 2\n"
       "holed = {key: None for key in range(5)}\n"
       "del holed[0], holed[3]\n");
-  for (const char* expression :
-       {"iter([])", "iter(['a', 'b', 'c'])", "iter(())", "iter((1, (2,), None))", "iter(range(0))", "iter(range(4))",
-        "iter(range(10, -5, -3))", "iter(range(-5, 100, 40))", "iter(range(2**40, 2**40 + 3))", "iter({})",
-        "iter({1: 'a', 2: 'b', 3: None})", "iter({1: 'a', 2: 'b'}.values())", "iter({1: 'a', 2: 'b'}.items())",
-        "iter(vars(Instance()).items())", "iter(holed)", "reversed([])", "reversed(['a', 'b', 'c'])",
-        "reversed((1, 'a'))", "reversed(range(3))"}) {
+  for (const char* expression : {"iter([])",
+                                 "iter(['a', 'b', 'c'])",
+                                 "iter(())",
+                                 "iter((1, (2,), None))",
+                                 "iter(range(0))",
+                                 "iter(range(4))",
+                                 "iter(range(10, -5, -3))",
+                                 "iter(range(-5, 100, 40))",
+                                 "iter(range(2**40, 2**40 + 3))",
+                                 "iter({})",
+                                 "iter({1: 'a', 2: 'b', 3: None})",
+                                 "iter({1: 'a', 2: 'b'}.values())",
+                                 "iter({1: 'a', 2: 'b'}.items())",
+                                 "iter(vars(Instance()).items())",
+                                 "iter(holed)",
+                                 "iter(set())",
+                                 "iter({30, 1, 2, 17})",
+                                 "iter(frozenset('abcd'))",
+                                 "iter('')",
+                                 "iter('abc')",
+                                 "iter('a\\u20ac\\U0001f600')",
+                                 "iter(b'')",
+                                 "iter(b'a\\xff')",
+                                 "reversed([])",
+                                 "reversed(['a', 'b', 'c'])",
+                                 "reversed((1, 'a'))",
+                                 "reversed(range(3))"}) {
     INFO(expression);
     const Ref iterator = program.value(expression), rest = program.value(std::string("list(") + expression + ")");
     REQUIRE(can_peek(iterator.get()));
@@ -96,8 +117,8 @@ TEST_CASE("ranges up to the ends of a C long", "[iterators]") {
 TEST_CASE("iterators that cannot be looked ahead in", "[iterators]") {
   Program program("def g(): yield 1\nclass L(list): pass\n");
   for (const char* expression :
-       {"reversed('ab')", "g()", "iter('text')", "iter({1: 2}.keys() | set())", "iter(range(2**70))", "zip([1])",
-        "enumerate([1])", "iter(int, 1)", "[1]", "range(3)"}) {
+       {"reversed('ab')", "g()", "iter(bytearray(b'text'))", "iter(memoryview(b'text'))", "iter(range(2**70))",
+        "zip([1])", "enumerate([1])", "iter(int, 1)", "[1]", "range(3)"}) {
     INFO(expression);
     const Ref object = program.value(expression);
     CHECK_FALSE(can_peek(object.get()));
@@ -106,6 +127,22 @@ TEST_CASE("iterators that cannot be looked ahead in", "[iterators]") {
   }
   CHECK(can_peek(program.value("iter(L([1]))").get()));
   CHECK_FALSE(iterated_container(program.value("iter((1,))").get()));
+}
+
+TEST_CASE("where an iterator over a set stands", "[iterators]") {
+  Program program("s = {3, 1, 2}\nit = iter(s)\n");
+  PyObject* iterator = program["it"];
+  CHECK(iterated_container(iterator) == program["s"]);
+  for (Py_ssize_t given = 0; given <= 3; ++given) {
+    const SetIteration at = look_at_set_iterator(iterator);
+    CHECK(at.set == program["s"]);
+    CHECK(at.passed == given);
+    CHECK_FALSE(at.is_stale);
+    program.run("next(it, None)");
+  }
+  CHECK_FALSE(look_at_set_iterator(iterator).set);
+  program.run("it = iter(s)\nnext(it)\ns.add(4)");
+  CHECK(look_at_set_iterator(program["it"]).is_stale);
 }
 
 TEST_CASE("where an iterator over a dict stands", "[iterators]") {

@@ -164,3 +164,111 @@ def test_sequence_of_the_program() -> None:
     captured = minidynamo.compile(function, backend="eager")
     for given in ((), (1, 2), Steps(), ()):
         assert captured(torch.ones(3), reversed(given))[1] == list(reversed(given))
+
+
+def walks_set(x: torch.Tensor) -> Any:
+    numbers = {3, 1, 2}
+    rest = iter(numbers)
+    total = x * next(rest)
+    minidynamo.graph_break()
+    kind = type(rest).__name__
+    for number in rest:
+        total = total * number
+    return total, kind, list(rest), type(rest).__name__
+
+
+def walks_frozenset(x: torch.Tensor) -> Any:
+    rest = iter(frozenset({"a", "bb", "ccc"}))
+    total = x * len(next(rest))
+    minidynamo.graph_break()
+    return total, type(rest).__name__, sorted(total.numel() * len(name) for name in rest)
+
+
+def ended_set(x: torch.Tensor) -> Any:
+    rest = iter({1, 2})
+    taken = list(rest)
+    minidynamo.graph_break()
+    return x * len(taken), type(rest).__name__, list(rest)
+
+
+def walks_text(x: torch.Tensor) -> Any:
+    plain, wide, raw = iter("abc"), iter("a\u20ac\U0001f600"), iter(b"abc")
+    total = x * ord(next(plain)) + ord(next(wide)) + next(raw)
+    minidynamo.graph_break()
+    kinds = [type(each).__name__ for each in (plain, wide, raw)]
+    for letter, other, number in zip(plain, wide, raw):
+        total = total * ord(letter) + ord(other) - number
+    return total, kinds, list(plain), list(wide), list(raw)
+
+
+def set_that_changes(x: torch.Tensor) -> Any:
+    numbers = {3, 1, 2}
+    rest = iter(numbers)
+    next(rest)
+    minidynamo.graph_break()
+    numbers.add(10)
+    try:
+        next(rest)
+    except RuntimeError as error:
+        return x + 1, str(error)
+    return x
+
+
+TABLE = {1, 2, 3}
+
+
+def set_from_outside(x: torch.Tensor) -> Any:
+    rest = iter(TABLE)
+    total = x * next(rest)
+    minidynamo.graph_break()
+    return total, list(rest), type(rest).__name__, len(TABLE)
+
+
+@pytest.mark.parametrize("function", [walks_set, walks_frozenset, ended_set, walks_text, set_from_outside], ids=lambda f: f.__name__)
+def test_sets_and_text_keep_their_iterators(function: Function) -> None:
+    captured = minidynamo.compile(function, backend="eager")
+    for scale in (1.0, 1.0, 2.0):
+        x = torch.full((3,), scale)
+        assert repr(captured(x)) == repr(function(x))
+    assert len(minidynamo.debug.graph_breaks()) == 1
+
+
+def test_a_set_that_changes_behind_a_break() -> None:
+    captured = minidynamo.compile(set_that_changes, backend="eager")
+    for _ in range(2):
+        assert repr(captured(torch.ones(3))) == repr(set_that_changes(torch.ones(3)))
+
+
+@pytest.mark.parametrize(
+    ("make", "other"),
+    [
+        (lambda: iter({1, 2, 3}), lambda: iter({4, 5})),
+        (lambda: iter("12"), lambda: iter("34")),
+        (lambda: iter("1\u20ac"), lambda: iter("\u20ac1")),
+        (lambda: iter(b"12"), lambda: iter(b"3")),
+    ],
+)
+def test_sets_and_text_given(make: Callable[[], Iterator[Any]], other: Callable[[], Iterator[Any]]) -> None:
+    def function(x: torch.Tensor, rest: Iterator[Any]) -> Any:
+        first = next(rest, None)
+        return x + 1, first, type(rest).__name__
+
+    captured = minidynamo.compile(function, backend="eager", fullgraph=True)
+    for build in (make, make, other, make):
+        mine, theirs = build(), build()
+        for _ in range(4):
+            assert repr(captured(torch.ones(3), mine)) == repr(function(torch.ones(3), theirs))
+        assert list(mine) == list(theirs)
+
+
+def test_a_given_set_that_changed() -> None:
+    def function(x: torch.Tensor, rest: Iterator[int]) -> Any:
+        return x * next(rest)
+
+    captured = minidynamo.compile(function, backend="eager")
+    numbers = {1, 2, 3}
+    rest = iter(numbers)
+    captured(torch.ones(3), rest)
+    numbers.add(7)
+    with pytest.raises(RuntimeError, match="changed size"):
+        captured(torch.ones(3), rest)

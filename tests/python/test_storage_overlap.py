@@ -92,8 +92,6 @@ FUNCTIONS = [write_first, write_second, write_both, write_through_view, write_by
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_sharing_changes_between_calls(function, backend):
-    if function in (write_by_out, write_what_is_read) and backend != "eager":
-        pytest.xfail("AOTAutograd makes a write a value, and accepts what overlaps in part")
     for first in LAYOUTS if backend == "eager" else [separate, overlapping]:
         captured = minidynamo.compile(function, backend=backend)
         for layout in (first, *(LAYOUTS if backend == "eager" else [separate, overlapping, outside_autograd]), first):

@@ -17,6 +17,7 @@ import ctypes
 import dataclasses
 import functools
 import gc
+import importlib
 import io
 import os
 import pathlib
@@ -336,7 +337,12 @@ class Watch:
 
 @pytest.fixture(scope="module", autouse=True)
 def everything_is_loaded() -> None:
-    """What a first capture imports is no program's doing."""
+    """What a first capture imports is no program's doing: torch's kernels for fakes load parts of torch at their first call, and
+    minidynamo the parts of its own that are written in Python."""
+    for name in ("_autograd_function", "_checkpoint", "_failed_graph", "_graph_source", "_tensor_hooks"):
+        importlib.import_module(f"minidynamo.{name}")
+    for name in ("torch.fx.experimental.symbolic_shapes", "torch.profiler._cupti_monitor"):
+        importlib.import_module(name)
 
     def failing(*_: Any) -> Any:
         raise BackendBroken

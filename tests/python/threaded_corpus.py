@@ -29,6 +29,7 @@ LEFT_OUT = {
     "threading_local_read": "a threading.local that the loading thread filled",
     "recompile_context_and_reference": "context variables that its inputs set for the thread that makes them",
     "mode_autocast_module": "another thread's end of autocast empties the process's cache of casts: gradients round otherwise, eagerly too",
+    "warnings_ignored_inside": "filters of warnings, which all threads share: another thread's may be in force, eagerly too",
     "typing_cache_cleared": "clears the caches of typing, which all threads share",
 }
 

@@ -1,0 +1,43 @@
+// Which fakes stand for tensors from before the trace that share a storage: each such fake has a storage of its own.
+// Internal to csrc/tensor/.
+#pragma once
+#include <unordered_map>
+#include <utility>
+
+#include "tensor/torch_headers.h"
+
+namespace minidynamo {
+
+class RealStorages {
+ public:
+  // Of the trace that goes on on this thread.
+  static RealStorages& of_thread() noexcept {
+    thread_local RealStorages own;
+    return own;
+  }
+
+  void note(const at::Tensor& fake, const at::Tensor& real) {
+    if (has_storage(fake) && has_storage(real)) behind_.emplace(address(fake), address(real));
+  }
+  // The real storage that the tensor's stands for, or its own; null if it has none.
+  const void* behind(const at::Tensor& tensor) const {
+    if (!has_storage(tensor)) return nullptr;
+    const auto known = behind_.find(address(tensor));
+    return known == behind_.end() ? address(tensor) : known->second;
+  }
+  // Lets others begin with nothing.
+  RealStorages take() noexcept { return std::exchange(*this, {}); }
+
+ private:
+  static bool has_storage(const at::Tensor& tensor) noexcept {
+    return tensor.defined() && tensor.unsafeGetTensorImpl()->has_storage() &&
+           tensor.unsafeGetTensorImpl()->unsafe_storage();
+  }
+  static const void* address(const at::Tensor& tensor) noexcept {
+    return tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
+  }
+
+  std::unordered_map<const void*, const void*> behind_;
+};
+
+}  // namespace minidynamo
