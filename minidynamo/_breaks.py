@@ -163,10 +163,12 @@ _ADVICE = {
     "SpecialMethods": "a class gets or loses special methods between calls: define them all in the class statement",
     "Bases": "the bases of a class change between calls: derive another class instead",
     "Missing": "an attribute, key or variable comes and goes: set it before the first call, to None if there is nothing",
+    "Integer": "an int comes that does not fit into 64 bits, or something else in its place: pass plain ints",
     "Present": "an attribute, key or variable comes and goes: set it before the first call, to None if there is nothing",
     "SameAs": "one object comes for two parameters in some calls and not in others: pass a clone",
     "NotSameAs": "one object comes for two parameters in some calls and not in others: pass a clone",
     "StorageSharing": "tensors share memory in some calls and not in others, and one is written to: pass clones",
+    "Sizes": "a size or number decides what happens (the guard says which, and where): decide before the call, or alike in all calls",
     "": "one of torch's modes (grad mode, autocast, default dtype...) changes: make the calls under the same",
 }
 

@@ -238,8 +238,10 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   entry->may_run_again = traced->tracer->graph.is_pure();
   entry->sets_modes = traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);
-  if (const Symbols& symbols = traced->tracer->symbols; symbols.active())
+  if (const Symbols& symbols = traced->tracer->symbols; symbols.active()) {
+    report_open(code, config, symbols);
     entry->guards.sizes(symbols.numbers(), symbols.guards());
+  }
   entry->guards.finish();
   std::vector<PyObject*> slots(entry->guards.gathered());
   const bool holds = entry->guards.check(view, slots.data());

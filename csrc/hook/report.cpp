@@ -1,6 +1,7 @@
 #include "hook/report.h"
 
 #include "emit/resume.h"
+#include "guard/constants.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
 
@@ -227,6 +228,19 @@ void report_entry(PyCodeObject* code, PyObject* config, const CacheEntry& entry)
   std::string text = "guards of " + display_name(code);
   for (const std::string& guard : entry.guards.to_text()) text += "\n  " + guard;
   log(config, "guards", text);
+}
+
+void report_open(PyCodeObject* code, PyObject* config, const Symbols& symbols) {
+  if (!symbols.active() || symbols.numbers().empty() || !is_logged(config, "dynamic")) return;
+  std::string text = display_name(code) + " is captured for all";
+  for (const OpenNumber& number : symbols.numbers())
+    text += (&number == &symbols.numbers().front() ? " " : ", ") + number.to_text();
+  for (const SizeGuard& guard : symbols.guards()) {
+    text += "\n  where " + symbols.trace().text(guard.condition);
+    if (guard.origin.code)
+      text += "  [" + string_text(guard.origin.code->co_filename) + ":" + std::to_string(guard.origin.line) + "]";
+  }
+  log(config, "dynamic", text);
 }
 
 void report_settled(PyCodeObject* code, PyObject* config, const OpenNumbers& open, const std::string& why) {

@@ -3,6 +3,7 @@
 #pragma once
 #include "cache/code_cache.h"
 #include "hook/runtime.h"
+#include "world/symbols.h"
 
 namespace minidynamo {
 
@@ -33,6 +34,8 @@ void raise_unsupported(const Uncaptured& why);
 Ref to_dict(const Uncaptured& record);
 
 void report_entry(PyCodeObject* code, PyObject* config, const CacheEntry& entry);
+// In the log `dynamic`: what a capture has left open, and what it asked of it, line by line.
+void report_open(PyCodeObject* code, PyObject* config, const Symbols& symbols);
 // In the log `dynamic`: numbers that were left open are taken as they are after all.
 void report_settled(PyCodeObject* code, PyObject* config, const OpenNumbers& open, const std::string& why);
 void report_recompile(PyCodeObject* code, PyObject* config, CodeCache& cache, const FrameView& view);

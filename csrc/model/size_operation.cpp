@@ -205,7 +205,8 @@ bool only_moves(PyObject* callable) noexcept {
     return is_one_of(name, {"append", "extend", "copy", "reverse", "clear", "__len__", "__iter__", "__init__"});
   if (PyType_IsSubtype(owner, &PyTuple_Type)) return is_one_of(name, {"__len__", "__iter__"});
   if (PyType_IsSubtype(owner, &PyDict_Type))
-    return is_one_of(name, {"items", "values", "keys", "copy", "clear", "__len__", "__iter__", "update", "get"});
+    return is_one_of(name, {"items", "values", "keys", "copy", "clear", "__len__", "__iter__", "update", "get",
+                            "setdefault", "pop", "popitem"});
   return false;
 }
 

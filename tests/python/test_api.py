@@ -321,7 +321,7 @@ def test_reset_forgets_entries(collector: Collector) -> None:
 
 
 def test_recompile_limit(collector: Collector) -> None:
-    f = minidynamo.compile(lambda x, n: x + n, backend=collector, recompile_limit=2)
+    f = minidynamo.compile(lambda x, n: x + n, backend=collector, recompile_limit=2, dynamic=False)
     for n in range(5):
         assert torch.equal(f(X, n), X + n)
     assert len(collector.graphs) == 2
@@ -571,7 +571,7 @@ def test_logged_topics(caplog: pytest.LogCaptureFixture) -> None:
     def broken(x: torch.Tensor) -> torch.Tensor:
         return x if x.sum() > 0 else -x
 
-    with minidynamo.config.patch(logs="graph, guards, code, recompiles, breaks"), caplog.at_level(logging.DEBUG, "minidynamo"):
+    with minidynamo.config.patch(logs="graph, guards, code, recompiles, breaks, dynamic"), caplog.at_level(logging.DEBUG, "minidynamo"):
         optimized = minidynamo.optimize("eager")(f)
         optimized(X, 2)
         optimized(X, 3)

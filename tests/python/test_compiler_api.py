@@ -270,7 +270,7 @@ def test_error_on_recompile() -> None:
 
 
 def test_fail_on_recompile_limit() -> None:
-    f = minidynamo.compile(lambda x, n: x + n, backend="eager", recompile_limit=2)
+    f = minidynamo.compile(lambda x, n: x + n, backend="eager", recompile_limit=2, dynamic=False)
     with config.patch(fail_on_recompile_limit=True):
         f(X, 1)  # type: ignore[no-untyped-call]
         f(X, 2)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""What users are told without asking: recompile limits, functions that run uncaptured, `dynamic=True`, wrong environment variables."""
+"""What users are told without asking: recompile limits, functions that run uncaptured, wrong environment variables."""
 
 import logging
 import os
@@ -33,7 +33,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
 
 
 def call_all(f: Any, calls: list[tuple[Any, ...]]) -> None:
-    with config.patch(recompile_limit=LIMIT):
+    with config.patch(recompile_limit=LIMIT, automatic_dynamic_shapes=False):
         for arguments in calls:
             f(*arguments)
 
@@ -91,7 +91,7 @@ def test_limit_is_no_python_warning() -> None:
     program = """
 import torch, minidynamo
 minidynamo.config.recompile_limit = 1
-f = minidynamo.optimize("eager")(lambda x, n: x * n)
+f = minidynamo.optimize("eager", dynamic=False)(lambda x, n: x * n)
 print([f(torch.ones(1), n).item() for n in range(4)])
 """
     done = run_python(program, "-W", "error")
@@ -241,7 +241,7 @@ def run_python(code: str, *options: str, **environment: str) -> subprocess.Compl
     [
         ("MINIDYNAMO_LOGS", "grahp,guards", "'grahp' is ignored, the rest is used: it has unknown topics grahp (did you mean graph?)",
          "logs=frozenset({'guards'})"),
-        ("MINIDYNAMO_LOGS", "nonsense", "known are graph, guards, breaks, recompiles, code", "logs=frozenset()"),
+        ("MINIDYNAMO_LOGS", "nonsense", "known are graph, guards, breaks, recompiles, dynamic, code", "logs=frozenset()"),
         ("MINIDYNAMO_SKIP", "json,not a name,re", "'not a name' is ignored", "skip=('json', 're')"),
         ("MINIDYNAMO_STRESS_BREAKS", "five", "BREAKS=five is ignored, and 0 used: it must be a number", "stress_breaks=0"),
         ("MINIDYNAMO_STRESS_BREAKS", "-3", "MINIDYNAMO_STRESS_BREAKS=-3 is ignored", "stress_breaks=0"),
