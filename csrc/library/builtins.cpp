@@ -259,7 +259,7 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* object = argument(arguments, 0);
   if (Source* source = tracer.world.source_of(object)) {  // of the object that it stands for, and of no other
     Ref number = Ref::made(PyLong_FromVoidPtr(source->value.get()));
-    if (identity_is_only_a_key(tracer)) {  // then it matters only which objects are different
+    if (identity_is_only_a_key(tracer) && !tracer.world.pins_type(Py_TYPE(object))) {  // then it matters only which objects are different
       tracer.world.told_apart(source);
       tracer.identities.insert(number);
     } else {

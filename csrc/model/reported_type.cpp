@@ -7,6 +7,7 @@
 #include "python/unstable.h"
 #include "world/external_iterator.h"
 #include "world/traced_array.h"
+#include "world/traced_number.h"
 
 namespace minidynamo {
 namespace {
@@ -28,6 +29,7 @@ std::nullptr_t give_up(Tracer& tracer, PyObject* object, PyObject* name) {
 PyTypeObject* shown_type(PyObject* object) noexcept {
   if (is_traced_generator(object)) return &PyGen_Type;
   if (is_traced_array(object)) return Py_TYPE(twin_of_array(object));
+  if (is_traced_number(object)) return &PyFloat_Type;
   return is_outside_iterator(object) ? type_of_original(object) : nullptr;
 }
 

@@ -1,0 +1,196 @@
+#include "model/number_call.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "model/held_values.h"
+#include "model/tensor_call.h"
+#include "python/out_of_memory.h"
+#include "world/known_types.h"
+#include "world/traced_number.h"
+
+namespace minidynamo {
+namespace {
+
+using std::string_view;
+
+Ref float64() {
+  static constinit Imported dtype{"torch.float64"};
+  return Ref::borrow(dtype);
+}
+
+// The tensor that a number is, made of a constant if need be; null without a Python error if it is no such number.
+Ref as_tensor(Tracer& tracer, PyObject* object) {
+  if (is_traced_number(object)) return Ref::borrow(tensor_of_number(object));
+  const bool is_int = PyLong_CheckExact(object);
+  if (!is_int && !PyFloat_CheckExact(object)) return nullptr;
+  const double value = is_int ? PyLong_AsDouble(object) : PyFloat_AS_DOUBLE(object);
+  if (value == -1 && PyErr_Occurred()) return clear_error(), nullptr;
+  static constinit Imported full{"torch.full"};
+  static PyObject* const names = Ref::made(Py_BuildValue("(ss)", "dtype", "device")).release();
+  const Ref values[] = {Ref::made(PyTuple_New(0)), Ref::made(PyFloat_FromDouble(value)), float64(),
+                        Ref::made(PyUnicode_InternFromString("cpu"))};
+  return record_call(tracer, NodeKind::CallFunction, full, Arguments{values, names});
+}
+
+Ref refuse(Tracer& tracer, const std::string& what) {
+  return tracer.give_up(BreakReason::ScalarRead, what + " needs the value of a number that was read out of a tensor");
+}
+
+bool is_true(Ref answer) { return answer.is(Py_True); }
+Ref ask(PyObject* tensor, const char* question) {
+  return Ref::made(PyObject_CallMethod(tensor, question, nullptr));
+}
+
+Ref convert(Tracer& tracer, PyObject* tensor, const Ref& dtype) {
+  static PyObject* const to_name = interned("to");
+  const Ref values[] = {Ref::borrow(tensor), dtype};
+  return record_call(tracer, NodeKind::CallMethod, to_name, Arguments{values});
+}
+
+template <size_t n>
+bool is_one_of(string_view name, const string_view (&names)[n]) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+string_view name_of(PyObject* target, Ref& holder) {
+  static PyObject* const name = interned("__name__");
+  holder = PyUnicode_Check(target) ? Ref::borrow(target) : Ref::steal(PyObject_GetAttr(target, name));
+  clear_error();
+  const char* text = holder && PyUnicode_Check(holder.get()) ? PyUnicode_AsUTF8(holder.get()) : nullptr;
+  return text ? text : "";
+}
+
+// x.addcdiv_(a, b, value=number): torch wants a number there. It computes x + value * a / b, in this order.
+Ref addcdiv(Tracer& tracer, bool in_place, const Arguments& arguments) {
+  PyObject *x = arguments.values[0].get(), *a = arguments.values[1].get(), *b = arguments.values[2].get();
+  const Ref number = number_beside(tracer, arguments.values[3].get(), a);
+  const Ref scaled = number ? record_operator(tracer, "mul", {a, number.get()}) : Ref();
+  const Ref quotient = scaled ? record_operator(tracer, "truediv", {scaled.get(), b}) : Ref();
+  if (!quotient) return nullptr;
+  static PyObject* const add_name = interned("add");
+  static PyObject* const add_in_place_name = interned("add_");
+  const Ref values[] = {Ref::borrow(x), quotient};
+  return record_call(tracer, NodeKind::CallMethod, in_place ? add_in_place_name : add_name, Arguments{values});
+}
+
+bool is_wide_float(PyObject* tensor) {
+  static constinit Imported single{"torch.float32"};
+  static PyObject* const dtype_name = interned("dtype");
+  const Ref dtype = is_fake(tensor) ? Ref::steal(PyObject_GetAttr(tensor, dtype_name)) : Ref();
+  return dtype && (dtype.is(single) || dtype == float64());
+}
+
+// torch._foreach_mul_(tensors, numbers): as tensors, each beside its own.
+Ref tensors_beside(Tracer& tracer, PyObject* numbers, PyObject* tensors) {
+  const bool are_lists = (PyList_CheckExact(numbers) || PyTuple_CheckExact(numbers)) &&
+                         (PyList_CheckExact(tensors) || PyTuple_CheckExact(tensors)) &&
+                         PySequence_Fast_GET_SIZE(numbers) == PySequence_Fast_GET_SIZE(tensors);
+  if (!are_lists) return nullptr;
+  Ref made = Ref::made(PyList_New(0));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(numbers); ++i) {
+    PyObject* tensor = PySequence_Fast_GET_ITEM(tensors, i);
+    const Ref beside =
+        is_fake(tensor) ? number_beside(tracer, PySequence_Fast_GET_ITEM(numbers, i), tensor) : Ref();
+    if (!beside || PyList_Append(made.get(), beside.get()) < 0) return nullptr;
+  }
+  return made;
+}
+
+bool are_wide_floats(PyObject* list) {
+  if (!PyList_CheckExact(list) && !PyTuple_CheckExact(list)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i)
+    if (!is_wide_float(PySequence_Fast_GET_ITEM(list, i))) return false;
+  return true;
+}
+
+// The same for lists, in place.
+Ref foreach_addcdiv(Tracer& tracer, const Arguments& arguments) {
+  static constinit Imported multiply{"torch._foreach_mul"};
+  static constinit Imported divide{"torch._foreach_div_"};
+  static constinit Imported add{"torch._foreach_add_"};
+  const std::span<const Ref> values = arguments.values;
+  const Ref numbers = tensors_beside(tracer, values[3].get(), values[1].get());
+  if (!numbers)
+    return tracer.broken() ? Ref() : refuse(tracer, "_foreach_addcdiv_()");
+  const Ref factors[] = {values[1], numbers};
+  const Ref scaled = record_call(tracer, NodeKind::CallFunction, multiply, Arguments{factors});
+  if (!scaled) return nullptr;
+  const Ref parts[] = {scaled, values[2]}, sum[] = {values[0], scaled};
+  if (!record_call(tracer, NodeKind::CallFunction, divide, Arguments{parts})) return nullptr;
+  return record_call(tracer, NodeKind::CallFunction, add, Arguments{sum});
+}
+
+}  // namespace
+
+Ref number_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyObject* right) {
+  const string_view name = operator_name;
+  static constexpr string_view kKnown[] = {"add", "sub", "mul", "truediv", "pow"};
+  const string_view plain = name.starts_with('i') ? name.substr(1) : name;
+  const Ref left_tensor = is_one_of(plain, kKnown) ? as_tensor(tracer, left) : Ref();
+  const Ref right_tensor = left_tensor ? as_tensor(tracer, right) : Ref();
+  if (tracer.broken()) return nullptr;
+  if (!right_tensor) return refuse(tracer, std::string("operator ") + operator_name);
+  Ref result = record_operator(tracer, plain.data(), {left_tensor.get(), right_tensor.get()});
+  return result ? make_traced_number(tracer, std::move(result)) : Ref();
+}
+
+Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor) {
+  const Ref own = as_tensor(tracer, number);
+  if (!own) return nullptr;
+  const bool is_inexact = is_true(ask(tensor, "is_floating_point")) || is_true(ask(tensor, "is_complex"));
+  static PyObject* const dtype_name = interned("dtype");
+  if (!is_inexact) {
+    static constinit Imported default_dtype{"torch.get_default_dtype"};
+    const Ref dtype = Ref::made(PyObject_CallNoArgs(default_dtype));
+    return convert(tracer, own.get(), dtype);
+  }
+  // Beside a tensor with dimensions one without has no say in the dtype.
+  if (PyLong_AsLong(ask(tensor, "dim").get()) > 0) return own;
+  const Ref dtype = Ref::made(PyObject_GetAttr(tensor, dtype_name));
+  return dtype == float64() ? own : convert(tracer, own.get(), dtype);
+}
+
+bool holds_traced_number(const Arguments& arguments) {
+  return std::ranges::any_of(arguments.values,
+                             [](const Ref& value) { return any_held(value.get(), is_traced_number); });
+}
+
+Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  Ref holder;
+  const string_view name = name_of(target, holder);
+  const std::span<const Ref> values = arguments.values;
+  const bool is_addcdiv = name == "addcdiv" || name == "addcdiv_";
+  if (is_addcdiv && values.size() == 4 && arguments.keyword_count() == 1 && is_traced_number(values[3].get()) &&
+      !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.keyword_names, 0), "value") &&
+      is_wide_float(values[0].get()) && is_wide_float(values[1].get()) && is_wide_float(values[2].get()))
+    return addcdiv(tracer, name == "addcdiv_", arguments);
+  static constexpr string_view kPairs[] = {"add", "add_", "sub",  "sub_", "mul",         "mul_",        "div",
+                                           "div_", "iadd", "isub", "imul", "true_divide", "true_divide_", "truediv",
+                                           "itruediv"};
+  static constexpr string_view kLists[] = {"_foreach_add",  "_foreach_add_", "_foreach_sub",  "_foreach_sub_",
+                                           "_foreach_mul",  "_foreach_mul_", "_foreach_div",  "_foreach_div_"};
+  Ref replaced;
+  if (values.size() == 2 && !arguments.keyword_names) {
+    PyObject *left = values[0].get(), *right = values[1].get();
+    const bool is_pair = is_one_of(name, kPairs), is_left = is_traced_number(left);
+    if (is_pair && is_left && is_fake(right)) {
+      const Ref operands[] = {number_beside(tracer, left, right), values[1]};
+      return operands[0] ? record_call(tracer, kind, target, Arguments{operands}) : Ref();
+    }
+    if (is_pair && is_fake(left) && is_traced_number(right)) replaced = number_beside(tracer, right, left);
+    if (is_one_of(name, kLists)) replaced = tensors_beside(tracer, right, left);
+    if (tracer.broken()) return nullptr;
+    if (replaced) {
+      const Ref operands[] = {values[0], replaced};
+      return record_call(tracer, kind, target, Arguments{operands});
+    }
+  }
+  if (name == "_foreach_addcdiv_" && values.size() == 4 && !arguments.keyword_names && are_wide_floats(values[0].get()) &&
+      are_wide_floats(values[1].get()) && are_wide_floats(values[2].get()))
+    return foreach_addcdiv(tracer, arguments);
+  return refuse(tracer, std::string(name) + "()");
+}
+
+}  // namespace minidynamo
