@@ -90,17 +90,18 @@ class Run:
     optimizer: torch.optim.Optimizer
     step: Callable[[], Any]
     original: Callable[[], Any]
+    foreign: list[Any] = dataclasses.field(default_factory=list)
     seen: list[Any] = dataclasses.field(default_factory=list)
 
     def note(self, result: Any = None) -> None:
         state = [(type(key), list(values), described(values)) for key, values in self.optimizer.state.items()]
-        order = [next(i for i, p in enumerate(self.parameters) if p is key) for key in self.optimizer.state]
+        order = [next(i for i, p in enumerate([*self.parameters, *self.foreign]) if p is key) for key in self.optimizer.state]
         self.seen.append(
             (
                 described(self.parameters),
                 [p._version for p in self.parameters],
                 [None if p.grad is None else (described(p.grad), p.grad._version) for p in self.parameters],
-                described(self.optimizer.state_dict()),
+                described(self.optimizer.state_dict()) if not self.foreign else None,
                 state,
                 order,
                 [[type(v) for v in values.values()] for values in self.optimizer.state.values()],
@@ -137,10 +138,15 @@ def compare(
     expected = run(make, make_step, change, None)
     got = run(make, make_step, change, backend)
     for number, (one, other) in enumerate(zip(expected.seen, got.seen, strict=True)):
-        assert one == other, f"step {number}"
+        for part, expected_part, got_part in zip(("parameters", "versions", "gradients"), one, other, strict=False):
+            if part != "versions" or backend == "eager":  # AOTAutograd writes to an input once, at the end
+                assert expected_part == got_part, f"step {number}: {part}"
+        assert one[3:] == other[3:], f"step {number}"
     if entries is not None:
         assert not minidynamo.debug.graph_breaks() and not minidynamo.debug.uncaptured()
-        assert len(minidynamo.debug.cache_entries(got.original)) <= entries
+        made = minidynamo.debug.cache_entries(got.original)
+        assert 1 <= len(made) <= entries
+        assert all(entry.graph is not None for entry in made)
 
 
 def plain_step(parameters: list[nn.Parameter], optimizer: torch.optim.Optimizer) -> Callable[[], Any]:
@@ -199,3 +205,236 @@ def test_clipping_and_zeroing(name: str, form: dict[str, Any], clip: str, zero: 
             give_gradients(made.parameters, number)
 
     compare(maker(name, form), make_step, change)
+
+
+# --- what changes between steps
+
+
+def add_group(made: Run, number: int) -> None:
+    if number == 4:
+        more = [nn.Parameter(torch.ones(3)), nn.Parameter(torch.full((2,), 2.0))]
+        give_gradients(more, number)
+        made.parameters.extend(more)
+        made.optimizer.add_param_group({"params": more, "lr": 0.5})
+
+
+def load_state(made: Run, number: int) -> None:
+    if number == 3:
+        made.optimizer.load_state_dict(copy.deepcopy(made.optimizer.state_dict()))
+    if number == 6:
+        state = copy.deepcopy(made.optimizer.state_dict())
+        for values in state["state"].values():
+            for name, value in values.items():
+                values[name] = value + 3 if name == "step" else value
+        made.optimizer.load_state_dict(state)
+
+
+def forget_state(made: Run, number: int) -> None:
+    if number == 3:
+        made.optimizer.state.clear()
+    if number == 5:
+        del made.optimizer.state[made.parameters[1]]
+    if number == 7:
+        made.optimizer.state = type(made.optimizer.state)(dict)
+
+
+def reorder_state(made: Run, number: int) -> None:
+    if number == 4:
+        first = made.parameters[0]
+        made.optimizer.state[first] = made.optimizer.state.pop(first)
+
+
+def exchange_state(made: Run, number: int) -> None:
+    one, other = made.parameters[0], nn.Parameter(made.parameters[0].detach().clone())
+    if number == 4:  # another parameter in the same place
+        made.optimizer.state[other] = made.optimizer.state.pop(one)
+        made.optimizer.param_groups[0]["params"][0] = other
+        made.parameters[0] = other
+        other.grad = one.grad
+
+
+def foreign_key(made: Run, number: int) -> None:
+    if number == 4:
+        made.foreign.append(torch.ones(2))
+        made.optimizer.state[made.foreign[0]] = {"step": torch.tensor(7.0)}
+    if number == 6:
+        made.optimizer.state[made.foreign[0]]["step"] += 1
+    if number == 8:
+        made.foreign[0].resize_(3)
+
+
+def write_state(made: Run, number: int) -> None:
+    if number == 5:
+        for values in made.optimizer.state.values():
+            for name, value in values.items():
+                if isinstance(value, torch.Tensor):
+                    value.add_(2) if name == "step" else value.mul_(0.5)
+
+
+def change_numbers(made: Run, number: int) -> None:
+    group = made.optimizer.param_groups[0]
+    if number in (3, 5):
+        group["lr"] = 0.01 * number
+    if number == 7:
+        group["weight_decay"] = 0.2
+
+
+def without_gradient(made: Run, number: int) -> None:
+    if number in (0, 4, 5):
+        made.parameters[1].grad = None
+    if number == 7:
+        for parameter in made.parameters:
+            parameter.grad = None
+
+
+def freeze(made: Run, number: int) -> None:
+    if number == 4:
+        made.parameters[2].requires_grad_(False)
+    if number == 7:
+        made.parameters[2].requires_grad_(True)
+
+
+def other_layout(made: Run, number: int) -> None:
+    if number == 4:
+        made.parameters[0].grad = torch.randn(5, 4).t()
+    if number == 6:
+        made.parameters[0].data = made.parameters[0].detach().clone() + 1
+
+
+def shared_gradient(made: Run, number: int) -> None:
+    made.parameters[1].grad = torch.ones(37)
+    if number >= 4:
+        made.parameters[3].grad = made.parameters[1].grad[:1]
+
+
+def hooks(made: Run, number: int) -> None:
+    def before(optimizer: Any, args: Any, kwargs: Any) -> None:
+        made.seen.append(("before", number, len(args)))
+
+    def after(optimizer: Any, args: Any, kwargs: Any) -> None:
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                parameter.mul_(0.9)
+
+    if number == 3:
+        made.optimizer.register_step_pre_hook(before)
+    if number == 5:
+        handle = made.optimizer.register_step_post_hook(torch.no_grad()(after))
+        made.handle = handle  # type: ignore[attr-defined]
+    if number == 8:
+        made.handle.remove()  # type: ignore[attr-defined]
+
+
+CHANGES = [
+    add_group,
+    load_state,
+    forget_state,
+    reorder_state,
+    exchange_state,
+    foreign_key,
+    write_state,
+    change_numbers,
+    without_gradient,
+    freeze,
+    other_layout,
+    shared_gradient,
+    hooks,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.parametrize(("name", "form"), [*SOME, pytest.param("Adam", {}, id="Adam-{}"), pytest.param("NAdam", {}, id="NAdam-{}")])
+def test_change_between_steps(name: str, form: dict[str, Any], change: Any) -> None:
+    compare(maker(name, form), plain_step, change, entries=None)
+    assert not minidynamo.debug.graph_breaks()
+
+
+@pytest.mark.parametrize("scheduler", ["StepLR", "CosineAnnealingLR", "OneCycleLR", "ReduceLROnPlateau"])
+def test_scheduler(scheduler: str) -> None:
+    def make_step(parameters: list[nn.Parameter], optimizer: torch.optim.Optimizer) -> Callable[[], Any]:
+        options: dict[str, Any] = {
+            "StepLR": {"step_size": 3},
+            "CosineAnnealingLR": {"T_max": 5},
+            "OneCycleLR": {"max_lr": 0.1, "total_steps": STEPS + 1},
+            "ReduceLROnPlateau": {"patience": 1},
+        }[scheduler]
+        made = getattr(torch.optim.lr_scheduler, scheduler)(optimizer, **options)
+        schedules.append(made)
+
+        def step() -> None:
+            optimizer.step()
+
+        return step
+
+    def change(made: Run, number: int) -> None:
+        if number:
+            schedules[-1].step(*([1.0] if scheduler == "ReduceLROnPlateau" else []))
+
+    schedules: list[Any] = []
+    compare(maker("AdamW", {}), make_step, change, entries=None)
+    assert not minidynamo.debug.graph_breaks()
+
+
+def test_groups_and_dtypes() -> None:
+    def make(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+        parameters.append(nn.Parameter(torch.randn(3, dtype=torch.float64)))
+        parameters.append(nn.Parameter(torch.randn(5, dtype=torch.bfloat16)))
+        groups = [{"params": parameters[:2], "lr": 0.1}, {"params": parameters[2:], "weight_decay": 0.3}]
+        return torch.optim.AdamW(groups, foreach=True)
+
+    compare(make, plain_step, entries=None)
+
+
+def test_two_optimizers_by_one_function() -> None:
+    minidynamo.reset()
+
+    def step(optimizer: torch.optim.Optimizer) -> None:
+        optimizer.step()
+
+    captured = minidynamo.optimize("eager", fullgraph=True)(step)
+    made = [(p := make_parameters(), torch.optim.Adam(p)) for _ in range(4)]
+    for number in range(6):
+        for i, (parameters, optimizer) in enumerate(made):
+            for parameter in parameters:
+                parameter.grad = torch.full_like(parameter, number + i // 2)
+            (captured if i % 2 else step)(optimizer)
+    for (expected, _), (got, _) in (made[:2], made[2:]):
+        assert described(expected) == described(got)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager"])
+@pytest.mark.parametrize("name", ["momentum", "AdamW", "Adam amsgrad", "NAdam", "RMSprop", "Adagrad", "Lion"])
+@pytest.mark.parametrize("foreach", [False, True])
+def test_ahead_of_time(backend: str, name: str, foreach: bool) -> None:
+    form = {} if name == "Lion" else {"foreach": foreach}
+    compare(maker(name, form), plain_step, backend=backend)
+
+
+def test_number_that_leaves() -> None:
+    from torch.optim.optimizer import _get_value
+
+    def f(step: torch.Tensor, x: torch.Tensor) -> Any:
+        number = _get_value(step)
+        step += 1
+        return x * (1 - 0.9**number), number, [number / 3], isinstance(number, float), -number
+
+    captured = minidynamo.optimize("eager", fullgraph=True)(f)
+    x = torch.randn(5)
+    for value in (3.0, 4.0):
+        one, other = torch.tensor(value), torch.tensor(value)
+        assert repr(f(one, x)) == repr(captured(other, x)) and one == other
+    assert len(minidynamo.debug.cache_entries(f)) == 1
+
+
+def test_number_that_is_looked_at() -> None:
+    from torch.optim.optimizer import _get_value
+
+    def f(step: torch.Tensor, x: torch.Tensor) -> Any:
+        number = _get_value(step)
+        text = f"{number}" if number > 3 else repr(number)
+        return x * number, text, max(number, 4), round(number), int(number), hash(number), sum([number, 1]), number == 3
+
+    captured = minidynamo.optimize("eager")(f)
+    x = torch.randn(5)
+    for value in (3.0, 4.0, 3.0):
+        assert repr(f(torch.tensor(value), x)) == repr(captured(torch.tensor(value), x))
