@@ -2,6 +2,8 @@
 
 import copy
 import dataclasses
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -438,3 +440,22 @@ def test_number_that_is_looked_at() -> None:
     x = torch.randn(5)
     for value in (3.0, 4.0, 3.0):
         assert repr(f(torch.tensor(value), x)) == repr(captured(torch.tensor(value), x))
+
+
+def test_beside_torch_compile() -> None:
+    """torch.compile, once used, wraps parts of torch's optimizers."""
+    program = """
+import torch, minidynamo
+torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+for cls, options in ((torch.optim.SGD, {"momentum": 0.9}), (torch.optim.Adam, {"fused": True}), (torch.optim.NAdam, {"foreach": True})):
+    p, q = torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(3))
+    one, other = cls([p], **options), cls([q], **options)
+    step = minidynamo.optimize("eager", fullgraph=True)(lambda: other.step())
+    for number in range(4):
+        p.grad = q.grad = torch.full((3,), float(number))
+        one.step()
+        step()
+        assert torch.equal(p, q)
+    assert not minidynamo.debug.graph_breaks()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
