@@ -20,18 +20,35 @@ Ref float64() {
   return Ref::borrow(dtype);
 }
 
-// The tensor that a number is, made of a constant if need be; null without a Python error if it is no such number.
-Ref as_tensor(Tracer& tracer, PyObject* object) {
-  if (is_traced_number(object)) return Ref::borrow(tensor_of_number(object));
+// A constant as a float; null without a Python error if it is no such number.
+Ref as_float(PyObject* object) {
   const bool is_int = PyLong_CheckExact(object);
   if (!is_int && !PyFloat_CheckExact(object)) return nullptr;
-  const double value = is_int ? PyLong_AsDouble(object) : PyFloat_AS_DOUBLE(object);
+  if (!is_int) return Ref::borrow(object);
+  const double value = PyLong_AsDouble(object);
   if (value == -1 && PyErr_Occurred()) return clear_error(), nullptr;
+  return Ref::made(PyFloat_FromDouble(value));
+}
+
+// The tensor that a number is, made of a constant if need be, once for each.
+Ref as_tensor(Tracer& tracer, PyObject* object) {
+  if (is_traced_number(object)) return Ref::borrow(tensor_of_number(object));
+  if (PyObject* known = tracer.world.replacement_of(object)) return Ref::borrow(known);
   static constinit Imported full{"torch.full"};
   static PyObject* const names = Ref::made(Py_BuildValue("(ss)", "dtype", "device")).release();
-  const Ref values[] = {Ref::made(PyTuple_New(0)), Ref::made(PyFloat_FromDouble(value)), float64(),
+  const Ref values[] = {Ref::made(PyTuple_New(0)), as_float(object), float64(),
                         Ref::made(PyUnicode_InternFromString("cpu"))};
-  return record_call(tracer, NodeKind::CallFunction, full, Arguments{values, names});
+  if (!values[1]) return nullptr;
+  Ref made = record_call(tracer, NodeKind::CallFunction, full, Arguments{values, names});
+  if (!made) return nullptr;
+  tracer.kept_for_identity.push_back(Ref::borrow(object));
+  tracer.world.replace(object, made);
+  return made;
+}
+
+// The same, but what torch computes with as with a float of CPython's may stay one.
+Ref as_operand(PyObject* object) {
+  return is_traced_number(object) ? Ref::borrow(tensor_of_number(object)) : as_float(object);
 }
 
 Ref refuse(Tracer& tracer, const std::string& what) {
@@ -128,11 +145,17 @@ Ref number_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyO
   const string_view name = operator_name;
   static constexpr string_view kKnown[] = {"add", "sub", "mul", "truediv", "pow"};
   const string_view plain = name.starts_with('i') ? name.substr(1) : name;
-  const Ref left_tensor = is_one_of(plain, kKnown) ? as_tensor(tracer, left) : Ref();
-  const Ref right_tensor = left_tensor ? as_tensor(tracer, right) : Ref();
+  if (!is_one_of(plain, kKnown)) return refuse(tracer, std::string("operator ") + operator_name);
+  // torch divides a number by multiplying it with a reciprocal, and takes some powers by other ways than CPython.
+  const bool is_quotient = plain == "truediv", is_power = plain == "pow";
+  const Ref left_operand = is_quotient ? as_tensor(tracer, left) : as_operand(left);
+  const Ref right_operand = is_power ? as_tensor(tracer, right) : as_operand(right);
   if (tracer.broken()) return nullptr;
-  if (!right_tensor) return refuse(tracer, std::string("operator ") + operator_name);
-  Ref result = record_operator(tracer, plain.data(), {left_tensor.get(), right_tensor.get()});
+  if (!left_operand || !right_operand) return refuse(tracer, std::string("operator ") + operator_name);
+  static constinit Imported power{"torch.pow"};
+  const Ref operands[] = {left_operand, right_operand};
+  Ref result = is_power ? record_call(tracer, NodeKind::CallFunction, power, Arguments{operands})
+                        : record_operator(tracer, plain.data(), {left_operand.get(), right_operand.get()});
   return result ? make_traced_number(tracer, std::move(result)) : Ref();
 }
 
