@@ -66,6 +66,13 @@ Ref convert(Tracer& tracer, PyObject* tensor, const Ref& dtype) {
   return record_call(tracer, NodeKind::CallMethod, to_name, Arguments{values});
 }
 
+// Compilers compute what has no dimensions anew for each element of what it is used with, but for what other views show.
+Ref computed_once(Tracer& tracer, PyObject* tensor) {
+  static PyObject* const as_strided_name = interned("as_strided");
+  const Ref values[] = {Ref::borrow(tensor), Ref::made(PyTuple_New(0)), Ref::made(PyTuple_New(0))};
+  return record_call(tracer, NodeKind::CallMethod, as_strided_name, Arguments{values});
+}
+
 template <size_t n>
 bool is_one_of(string_view name, const string_view (&names)[n]) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -170,7 +177,7 @@ Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor) {
     return convert(tracer, own.get(), dtype);
   }
   // Beside a tensor with dimensions one without has no say in the dtype.
-  if (PyLong_AsLong(ask(tensor, "dim").get()) > 0) return own;
+  if (PyLong_AsLong(ask(tensor, "dim").get()) > 0) return computed_once(tracer, own.get());
   const Ref dtype = Ref::made(PyObject_GetAttr(tensor, dtype_name));
   return dtype == float64() ? own : convert(tracer, own.get(), dtype);
 }
