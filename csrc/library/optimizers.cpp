@@ -48,7 +48,7 @@ Ref trace_wrapped(Tracer& tracer, PyObject* callable, const Arguments& arguments
 Ref optimizer_number(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const item_name = interned("item");
   static PyObject* const to_name = interned("to");
-  static PyObject* const names = Ref::made(Py_BuildValue("(s)", "copy")).release();
+  static PyObject* const copy_name = interned("copy");
   static constinit Imported float64{"torch.float64"};
   PyObject* value = arguments.values.size() == 1 ? arguments.values[0].get() : nullptr;
   if (!value || !is_fake(value)) return call_function(tracer, callable, arguments);
@@ -57,7 +57,8 @@ Ref optimizer_number(Tracer& tracer, PyObject* callable, const Arguments& argume
     return read ? call(tracer, read.get(), Arguments{}) : Ref();
   }
   const Ref values[] = {arguments.values[0], Ref::borrow(float64), Ref::boolean(true)};
-  Ref tensor = record_call(tracer, NodeKind::CallMethod, to_name, Arguments{values, names});
+  const Ref names = Ref::made(PyTuple_Pack(1, copy_name));
+  Ref tensor = record_call(tracer, NodeKind::CallMethod, to_name, Arguments{values, names.get()});
   return tensor ? make_traced_number(tracer, std::move(tensor)) : Ref();
 }
 

@@ -1,6 +1,6 @@
-// What is done to traced numbers (world/traced_number.h): to the tensors of float64 that they are, so that each result
-// has the bits that CPython's float would have. CPython raises where a number is divided by zero or does not fit; a
-// tensor becomes infinite, or nan.
+// What is done to traced numbers (world/traced_number.h), in number_operations.cpp: to the tensors of float64 that they
+// are, so that each result has the bits that CPython's float would have. CPython raises where a number is divided by
+// zero or does not fit; a tensor becomes infinite, or nan.
 #pragma once
 #include "model/arguments.h"
 #include "world/tracer.h"

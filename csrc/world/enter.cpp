@@ -24,7 +24,6 @@
 #include "world/generic_alias.h"
 #include "world/known_types.h"
 #include "world/mapping_proxy.h"
-#include "world/native_code.h"
 #include "world/native_objects.h"
 #include "world/pin.h"
 #include "world/special_methods.h"
@@ -352,13 +351,14 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
   return object ? stands_for(tracer, source, std::move(object)) : Ref();
 }
 
-// A tensor that is a key of a dict. As a dict hashes and compares it, it is that very tensor; its fake has the same hash
-// in the trace (library/builtins.cpp: builtin_id).
+// A tensor that is a key of a dict. As a dict hashes and compares it, it is that very tensor; its fake has the same
+// hash in the trace (library/builtins.cpp: builtin_id).
 Ref enter_tensor_key(Tracer& tracer, PyObject* key) {
   PyObject* known = tracer.world.replacement_of(key);
   Ref fake = known ? Ref::borrow(known) : enter(tracer, tracer.guards.pinned(key, Py_TYPE(key)->tp_name));
   if (!fake) return nullptr;
-  if (!is_fake(fake.get())) return use_opaque(tracer, key), nullptr;
+  if (!is_fake(fake.get()))
+    return tracer.give_up(BreakReason::UnsupportedTensor, std::string("a ") + Py_TYPE(key)->tp_name + " is a key");
   Source* source = tracer.world.source_of(fake.get());
   if (source->access != Access::Pinned) tracer.guards.add(source, GuardKind::Identity, tracer.origin());
   tracer.world.pins(Py_TYPE(key));

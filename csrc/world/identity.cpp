@@ -68,13 +68,7 @@ void tell_apart(Tracer& tracer, PyObject* object) {
 
 void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
   PyTypeObject* type = Py_TYPE(key);
-  if (type == &PyUnicode_Type || is_number(key)) return;
-  if (is_fake(key)) {  // others are told apart where their class is asked for their hash
-    Source* own = tracer.world.source_of(key);
-    if (own && PyDict_Check(container) && tracer.world.source_of(container))
-      tracer.guards.add(own, GuardKind::Identity, tracer.origin());
-    return;
-  }
+  if (type == &PyUnicode_Type || is_number(key) || is_fake(key)) return;
   guard_special_methods(tracer, key);  // it may get a __hash__ or __eq__
   if (PyFrozenSet_Check(key)) {
     for (PyObject* item : native_contents(key).items) guard_as_key(tracer, container, item);

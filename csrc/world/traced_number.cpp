@@ -53,7 +53,8 @@ PyTypeObject make_number_type() {
   type.tp_basicsize = sizeof(NumberObject);
   type.tp_dealloc = number_dealloc;
   type.tp_as_number = &number_methods;
-  type.tp_repr = type.tp_str = entry<ask_unary>;
+  type.tp_repr = entry<ask_unary>;
+  type.tp_str = entry<ask_unary>;
   type.tp_hash = entry<ask_hash>;
   type.tp_richcompare = entry<ask_compare>;
   type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;

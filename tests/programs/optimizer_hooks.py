@@ -1,5 +1,5 @@
 # graphs: 4
-"""Hooks around a step of an optimizer see its arguments, before and after; a second optimizer, of momentum, keeps its gradients as zeros."""
+"""Hooks around a step of an optimizer see its arguments; a second optimizer has none. Gradients are kept, as zeros."""
 
 import torch
 

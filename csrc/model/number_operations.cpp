@@ -35,11 +35,12 @@ Ref as_tensor(Tracer& tracer, PyObject* object) {
   if (is_traced_number(object)) return Ref::borrow(tensor_of_number(object));
   if (PyObject* known = tracer.world.replacement_of(object)) return Ref::borrow(known);
   static constinit Imported full{"torch.full"};
-  static PyObject* const names = Ref::made(Py_BuildValue("(ss)", "dtype", "device")).release();
+  static PyObject* const option_names[] = {interned("dtype"), interned("device")};
+  const Ref names = Ref::made(PyTuple_Pack(2, option_names[0], option_names[1]));
   const Ref values[] = {Ref::made(PyTuple_New(0)), as_float(object), float64(),
                         Ref::made(PyUnicode_InternFromString("cpu"))};
   if (!values[1]) return nullptr;
-  Ref made = record_call(tracer, NodeKind::CallFunction, full, Arguments{values, names});
+  Ref made = record_call(tracer, NodeKind::CallFunction, full, Arguments{values, names.get()});
   if (!made) return nullptr;
   tracer.kept_for_identity.push_back(Ref::borrow(object));
   tracer.world.replace(object, made);
@@ -56,9 +57,7 @@ Ref refuse(Tracer& tracer, const std::string& what) {
 }
 
 bool is_true(Ref answer) { return answer.is(Py_True); }
-Ref ask(PyObject* tensor, const char* question) {
-  return Ref::made(PyObject_CallMethod(tensor, question, nullptr));
-}
+Ref ask(PyObject* tensor, const char* question) { return Ref::made(PyObject_CallMethod(tensor, question, nullptr)); }
 
 Ref convert(Tracer& tracer, PyObject* tensor, const Ref& dtype) {
   static PyObject* const to_name = interned("to");
@@ -66,7 +65,8 @@ Ref convert(Tracer& tracer, PyObject* tensor, const Ref& dtype) {
   return record_call(tracer, NodeKind::CallMethod, to_name, Arguments{values});
 }
 
-// Compilers compute what has no dimensions anew for each element of what it is used with, but for what other views show.
+// Compilers compute what has no dimensions anew for each element of what it is used with, but for what other views
+// show.
 Ref computed_once(Tracer& tracer, PyObject* tensor) {
   static PyObject* const as_strided_name = interned("as_strided");
   const Ref values[] = {Ref::borrow(tensor), Ref::made(PyTuple_New(0)), Ref::made(PyTuple_New(0))};
@@ -115,8 +115,7 @@ Ref tensors_beside(Tracer& tracer, PyObject* numbers, PyObject* tensors) {
   Ref made = Ref::made(PyList_New(0));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(numbers); ++i) {
     PyObject* tensor = PySequence_Fast_GET_ITEM(tensors, i);
-    const Ref beside =
-        is_fake(tensor) ? number_beside(tracer, PySequence_Fast_GET_ITEM(numbers, i), tensor) : Ref();
+    const Ref beside = is_fake(tensor) ? number_beside(tracer, PySequence_Fast_GET_ITEM(numbers, i), tensor) : Ref();
     if (!beside || PyList_Append(made.get(), beside.get()) < 0) return nullptr;
   }
   return made;
@@ -136,8 +135,7 @@ Ref foreach_addcdiv(Tracer& tracer, const Arguments& arguments) {
   static constinit Imported add{"torch._foreach_add_"};
   const std::span<const Ref> values = arguments.values;
   const Ref numbers = tensors_beside(tracer, values[3].get(), values[1].get());
-  if (!numbers)
-    return tracer.broken() ? Ref() : refuse(tracer, "_foreach_addcdiv_()");
+  if (!numbers) return tracer.broken() ? Ref() : refuse(tracer, "_foreach_addcdiv_()");
   const Ref factors[] = {values[1], numbers};
   const Ref scaled = record_call(tracer, NodeKind::CallFunction, multiply, Arguments{factors});
   if (!scaled) return nullptr;
@@ -196,11 +194,11 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
       !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.keyword_names, 0), "value") &&
       is_wide_float(values[0].get()) && is_wide_float(values[1].get()) && is_wide_float(values[2].get()))
     return addcdiv(tracer, name == "addcdiv_", arguments);
-  static constexpr string_view kPairs[] = {"add", "add_", "sub",  "sub_", "mul",         "mul_",        "div",
-                                           "div_", "iadd", "isub", "imul", "true_divide", "true_divide_", "truediv",
-                                           "itruediv"};
-  static constexpr string_view kLists[] = {"_foreach_add",  "_foreach_add_", "_foreach_sub",  "_foreach_sub_",
-                                           "_foreach_mul",  "_foreach_mul_", "_foreach_div",  "_foreach_div_"};
+  static constexpr string_view kPairs[] = {"add",  "add_",        "sub",          "sub_",    "mul",
+                                           "mul_", "div",         "div_",         "iadd",    "isub",
+                                           "imul", "true_divide", "true_divide_", "truediv", "itruediv"};
+  static constexpr string_view kLists[] = {"_foreach_add", "_foreach_add_", "_foreach_sub", "_foreach_sub_",
+                                           "_foreach_mul", "_foreach_mul_", "_foreach_div", "_foreach_div_"};
   Ref replaced;
   if (values.size() == 2 && !arguments.keyword_names) {
     PyObject *left = values[0].get(), *right = values[1].get();
@@ -217,8 +215,8 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
       return record_call(tracer, kind, target, Arguments{operands});
     }
   }
-  if (name == "_foreach_addcdiv_" && values.size() == 4 && !arguments.keyword_names && are_wide_floats(values[0].get()) &&
-      are_wide_floats(values[1].get()) && are_wide_floats(values[2].get()))
+  if (name == "_foreach_addcdiv_" && values.size() == 4 && !arguments.keyword_names &&
+      are_wide_floats(values[0].get()) && are_wide_floats(values[1].get()) && are_wide_floats(values[2].get()))
     return foreach_addcdiv(tracer, arguments);
   return refuse(tracer, std::string(name) + "()");
 }
