@@ -22,6 +22,7 @@
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "python/thread_switches.h"
+#include "world/changing_number.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
@@ -126,7 +127,8 @@ std::vector<bool> rebound_parameters(PyCodeObject* code) {
 }
 
 // `is_second`: what the first capture had learnt did not hold any more at its end.
-std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& view, PyObject* config, bool is_second,
+std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& view, PyObject* config,
+                                         const std::vector<std::string>& changing_numbers, bool is_second,
                                          const MemoryWatch& memory) {
   InterruptionsHeld until_the_end;
   Statistics& statistics = runtime().statistics;
@@ -153,7 +155,9 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
 
   Stopwatch watch;
   FrameBreak why;
-  std::unique_ptr<TracedFrame> traced = trace(code, view, {!fullgraph, force_break_at(code, config)}, why);
+  TraceRequest request{!fullgraph, force_break_at(code, config)};
+  request.changing_numbers = changing_numbers;
+  std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
   statistics.evaluate += watch.lap();
   if (!traced && (PyErr_Occurred() || memory.failed())) return nullptr;
   if (!traced && why.is_forbidden) {  // an error each time, as long as the program wants one
@@ -217,7 +221,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   // A trace changes nothing, so what it learnt must hold right after it.
   if (!holds) {
     // Unless another thread has changed something meanwhile. Once more, then.
-    if (!is_second && thread_switches() != switches) return capture_once(code, view, config, true, memory);
+    if (!is_second && thread_switches() != switches) return capture_once(code, view, config, changing_numbers, true, memory);
     return refuse(BreakReason::GuardsFail, entry->guards.explain_failure(view));
   }
   statistics.guards += static_cast<long>(entry->guards.guard_count());
@@ -228,10 +232,11 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
 
 }  // namespace
 
-std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config) {
+std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config,
+                                    const std::vector<std::string>& changing_numbers) {
   const MemoryWatch memory;
   std::shared_ptr<CacheEntry> entry;
-  try_to([&] { entry = capture_once(code, view, config, false, memory); });
+  try_to([&] { entry = capture_once(code, view, config, changing_numbers, false, memory); });
   look_at_error();
   if (!memory.failed()) return entry;
   // A guard or a node that was left out would be missing for good.
@@ -298,6 +303,20 @@ bool changes_by_a_number(const CodeCache& cache, ConfigId id, const FrameView& v
   return refused >= kSeveral;
 }
 
+// Which numbers of optimizers keep entries from fitting.
+std::vector<std::string> numbers_that_change(const CodeCache& cache, ConfigId id, const FrameView& view) {
+  std::vector<std::string> found;
+  for (const std::shared_ptr<CacheEntry>& entry : cache.entries()) {
+    if (entry->config != id) continue;
+    const GuardTree::Refusal refusal = entry->guards.refusal(view);
+    const size_t end = refusal.message.find(": expected ");
+    if (refusal.kind != "Constant" || end == std::string::npos) continue;
+    if (std::string name = changing_number(std::string_view(refusal.message).substr(0, end)); !name.empty())
+      found.push_back(std::move(name));
+  }
+  return found;
+}
+
 // Under global capture, of a frame that nobody asked for: no more entries, and no word but in the log.
 bool leave_to_changing_number(CodeCache& cache, const FrameView& view, PyObject* config) {
   const ConfigId id = reinterpret_cast<ConfigId>(config);
@@ -345,7 +364,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
       return FrameAnswer::Raise;
     }
   }
-  found.entry = capture(cache.code(), view, config);
+  found.entry = capture(cache.code(), view, config, numbers_that_change(cache, id, view));
   if (!found.entry) doubt_whether_it_pays(cache);
   if (!found.entry) return no_entry();
   found.entry->config = id;

@@ -7,7 +7,9 @@ namespace minidynamo {
 
 // `view` is the frame as it was called. Null: run the frame as it was, or, if a Python error is set, that is the
 // frame's result (Unsupported under fullgraph, BackendCompilerFailed).
-std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config);
+// `changing_numbers`: see world/changing_number.h.
+std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, PyObject* config,
+                                    const std::vector<std::string>& changing_numbers);
 
 // The id under which entries of a configuration are kept; they go when it dies.
 ConfigId config_id(PyObject* config);

@@ -108,6 +108,12 @@ bool is_wide_float(PyObject* tensor) {
 
 // torch._foreach_mul_(tensors, numbers): as tensors, each beside its own.
 Ref tensors_beside(Tracer& tracer, PyObject* numbers, PyObject* tensors) {
+  if (is_traced_number(numbers) && (PyList_CheckExact(tensors) || PyTuple_CheckExact(tensors))) {
+    Ref same = Ref::made(PyList_New(PySequence_Fast_GET_SIZE(tensors)));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(same.get()); ++i)
+      PyList_SET_ITEM(same.get(), i, Ref::borrow(numbers).release());
+    return tensors_beside(tracer, same.get(), tensors);
+  }
   const bool are_lists = (PyList_CheckExact(numbers) || PyTuple_CheckExact(numbers)) &&
                          (PyList_CheckExact(tensors) || PyTuple_CheckExact(tensors)) &&
                          PySequence_Fast_GET_SIZE(numbers) == PySequence_Fast_GET_SIZE(tensors);
@@ -142,6 +148,38 @@ Ref foreach_addcdiv(Tracer& tracer, const Arguments& arguments) {
   const Ref parts[] = {scaled, values[2]}, sum[] = {values[0], scaled};
   if (!record_call(tracer, NodeKind::CallFunction, divide, Arguments{parts})) return nullptr;
   return record_call(tracer, NodeKind::CallFunction, add, Arguments{sum});
+}
+
+bool is_keyword(const Arguments& arguments, size_t place, const char* name) {
+  const size_t count = arguments.positional_count();
+  return place >= count && place < arguments.values.size() &&
+         !PyUnicode_CompareWithASCIIString(
+             PyTuple_GET_ITEM(arguments.keyword_names, static_cast<Py_ssize_t>(place - count)), name);
+}
+
+// x.add_(y, alpha=number) and the like: what is recorded in its place reads the number when the graph runs, for a sum
+// rounds otherwise where its factor is multiplied in before (minidynamo/_scaled.py).
+Ref scaled_sum(Tracer& tracer, NodeKind kind, PyObject* target, PyObject* scaled, const Arguments& arguments) {
+  const Arguments plain{arguments.values.first(2)};
+  tracer.take_impure();
+  const Ref result = execute(tracer, kind, target, plain);
+  if (tracer.broken()) return nullptr;
+  if (!result) return clear_error(), tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised");
+  if (!can_be_carried(tracer, target, result.get())) return nullptr;
+  const Ref values[] = {plain.values[0], plain.values[1], Ref::borrow(tensor_of_number(arguments.values[2].get()))};
+  const bool impure = tracer.take_impure();
+  return record_node(tracer, NodeKind::CallFunction, scaled, Arguments{values}, result.get(), impure) ? result : Ref();
+}
+
+// torch._fused_adam_(..., lr=number): there are forms that take a tensor.
+Ref fused_step(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
+  for (size_t i = arguments.positional_count(); i < values.size(); ++i)
+    if (is_traced_number(values[i].get()) && is_keyword(arguments, i, "lr"))
+      values[i] = Ref::borrow(tensor_of_number(values[i].get()));
+  const Arguments given{values, arguments.keyword_names};
+  return holds_traced_number(given) ? refuse(tracer, target_text(target) + "()")
+                                    : record_call(tracer, kind, target, given);
 }
 
 }  // namespace
@@ -190,7 +228,7 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
   const string_view name = name_of(target, holder);
   const std::span<const Ref> values = arguments.values;
   const bool is_addcdiv = name == "addcdiv" || name == "addcdiv_";
-  if (is_addcdiv && values.size() == 4 && arguments.keyword_count() == 1 && is_traced_number(values[3].get()) &&
+  if (is_addcdiv && values.size() == 4 && is_keyword(arguments, 3, "value") && is_traced_number(values[3].get()) &&
       !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.keyword_names, 0), "value") &&
       is_wide_float(values[0].get()) && is_wide_float(values[1].get()) && is_wide_float(values[2].get()))
     return addcdiv(tracer, name == "addcdiv_", arguments);
@@ -215,8 +253,21 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
       return record_call(tracer, kind, target, Arguments{operands});
     }
   }
-  if (name == "_foreach_addcdiv_" && values.size() == 4 && !arguments.keyword_names &&
-      are_wide_floats(values[0].get()) && are_wide_floats(values[1].get()) && are_wide_floats(values[2].get()))
+  if (name.starts_with("_fused_")) return fused_step(tracer, kind, target, arguments);
+  if (values.size() == 3 && arguments.positional_count() == 2 && is_keyword(arguments, 2, "alpha") &&
+      is_traced_number(values[2].get())) {
+    static constinit Imported add{"minidynamo._scaled.add"};
+    static constinit Imported add_in_place{"minidynamo._scaled.add_"};
+    static constinit Imported foreach_add{"minidynamo._scaled.foreach_add_"};
+    const bool are_tensors = is_wide_float(values[0].get()) && is_wide_float(values[1].get());
+    if (name == "add" && are_tensors) return scaled_sum(tracer, kind, target, add, arguments);
+    if (name == "add_" && are_tensors) return scaled_sum(tracer, kind, target, add_in_place, arguments);
+    if (name == "_foreach_add_" && are_wide_floats(values[0].get()) && are_wide_floats(values[1].get()))
+      return scaled_sum(tracer, kind, target, foreach_add, arguments);
+  }
+  if (name == "_foreach_addcdiv_" && values.size() == 4 &&
+      (!arguments.keyword_names || is_keyword(arguments, 3, "value")) && are_wide_floats(values[0].get()) &&
+      are_wide_floats(values[1].get()) && are_wide_floats(values[2].get()))
     return foreach_addcdiv(tracer, arguments);
   return refuse(tracer, std::string(name) + "()");
 }

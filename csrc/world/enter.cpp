@@ -20,6 +20,7 @@
 #include "python/unstable.h"
 #include "tensor/array_elements.h"
 #include "tensor/fake.h"
+#include "world/changing_number.h"
 #include "world/external_iterator.h"
 #include "world/generic_alias.h"
 #include "world/known_types.h"
@@ -370,7 +371,8 @@ Ref enter_tensor_key(Tracer& tracer, PyObject* key) {
 Ref enter(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   PyTypeObject* type = Py_TYPE(raw);
-  if (is_constant_type(type)) return enter_by_value(tracer, source);
+  if (is_constant_type(type))
+    return changes(tracer, source) ? enter_changing_number(tracer, source) : enter_by_value(tracer, source);
   if (Source* known = tracer.world.source_of(raw)) {  // stands for itself
     if (known == source) return Ref::borrow(raw);
     if (is_guarded_by_identity(raw) || known->access == Access::Pinned)

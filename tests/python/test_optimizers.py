@@ -373,8 +373,63 @@ def test_scheduler(scheduler: str) -> None:
             schedules[-1].step(*([1.0] if scheduler == "ReduceLROnPlateau" else []))
 
     schedules: list[Any] = []
-    compare(maker("AdamW", {}), make_step, change, entries=None)
+    # OneCycleLR changes a tuple, too, which stays a constant.
+    compare(maker("AdamW", {}), make_step, change, entries=None if scheduler == "OneCycleLR" else 4)
     assert not minidynamo.debug.graph_breaks()
+
+
+def other_rate(made: Run, number: int) -> None:
+    for i, group in enumerate(made.optimizer.param_groups):
+        group["lr"] = 0.01 * (number + 1) * (i + 1)
+
+
+@pytest.mark.parametrize(("name", "form"), [case for case in CASES if "maximize" not in str(case.id) and "amsgrad" not in str(case.id)])
+def test_rate_that_changes(name: str, form: dict[str, Any]) -> None:
+    unless = name == "Rprop"  # its numbers are compared
+    compare(maker(name, form), plain_step, other_rate, entries=None if unless else 4)
+
+
+@pytest.mark.parametrize("name", ["momentum", "AdamW"])
+def test_rate_that_changes_in_groups(name: str) -> None:
+    cls, options, _ = OPTIMIZERS[name]
+
+    def make(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+        return cls([{"params": parameters[:2]}, {"params": parameters[2:]}], **options)
+
+    compare(make, plain_step, other_rate, entries=4)
+
+
+def test_rate_that_changes_ahead_of_time() -> None:
+    compare(maker("AdamW", {}), plain_step, other_rate, entries=4, backend="aot_eager")
+    expected = run(maker("momentum", {}), plain_step, other_rate, None)
+    got = run(maker("momentum", {}), plain_step, other_rate, "aot_eager")
+    for one, other in zip(expected.parameters, got.parameters, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+LOOKS: dict[str, Callable[[float], Any]] = {
+    "returned": lambda rate: (rate, [rate]),
+    "computed": lambda rate: (rate * 2 - 1) / 3,
+    "compared": lambda rate: "large" if rate > 0.05 else "small",
+    "formatted": lambda rate: f"{rate:.3f}",
+    "class": lambda rate: (type(rate), isinstance(rate, float), isinstance(rate, torch.Tensor)),
+    "method": lambda rate: rate.is_integer(),
+    "function": lambda rate: (max(rate, 0.02), round(rate, 2), int(rate * 100), sum([rate, rate])),
+    "math": lambda rate: torch.full((2,), rate) * rate,
+    "key": lambda rate: {rate: 1}[rate],
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_rate_that_is_looked_at(look: str) -> None:
+    def make_step(parameters: list[nn.Parameter], optimizer: torch.optim.Optimizer) -> Callable[[], Any]:
+        def step() -> Any:
+            optimizer.step()
+            return LOOKS[look](optimizer.param_groups[0]["lr"])
+
+        return step
+
+    compare(maker("momentum", {}), make_step, other_rate, entries=None)
 
 
 def test_groups_and_dtypes() -> None:
