@@ -221,7 +221,8 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   // A trace changes nothing, so what it learnt must hold right after it.
   if (!holds) {
     // Unless another thread has changed something meanwhile. Once more, then.
-    if (!is_second && thread_switches() != switches) return capture_once(code, view, config, changing_numbers, true, memory);
+    if (!is_second && thread_switches() != switches)
+      return capture_once(code, view, config, changing_numbers, true, memory);
     return refuse(BreakReason::GuardsFail, entry->guards.explain_failure(view));
   }
   statistics.guards += static_cast<long>(entry->guards.guard_count());
