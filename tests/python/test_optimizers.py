@@ -514,3 +514,17 @@ for cls, options in ((torch.optim.SGD, {"momentum": 0.9}), (torch.optim.Adam, {"
     assert not minidynamo.debug.graph_breaks()
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("name", ["momentum", "AdamW"])
+def test_rate_that_the_step_itself_changes(name: str) -> None:
+    def make_step(parameters: list[nn.Parameter], optimizer: torch.optim.Optimizer) -> Callable[[], Any]:
+        def step() -> Any:
+            optimizer.step()
+            for group in optimizer.param_groups:
+                group["lr"] = group["lr"] * 0.9 + 0.001
+            return optimizer.param_groups[0]["lr"]
+
+        return step
+
+    compare(maker(name, {}), make_step, entries=4)
