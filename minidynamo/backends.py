@@ -411,9 +411,11 @@ def _with_described_inputs(graph_module: torch.fx.GraphModule, example_inputs: S
         return described  # not a captured graph: AOTAutograd finds its parameters itself
     described.meta["dynamo_compile_id"] = torch._guards.CompileId(frame_id=None, frame_compile_id=None)
     described.__dict__["_param_name_to_source"] = {}
+    seen: dict[str, int] = {}
     for node, example in zip(described.graph.find_nodes(op="placeholder"), example_inputs, strict=True):
         text = str(node.meta.get("source", node.target))
-        node._dynamo_source = _InputSource(text)
+        number = seen[text] = seen.get(text, 0) + 1  # what objects as keys lead to reads alike
+        node._dynamo_source = _InputSource(text if number == 1 else f"{text} #{number}")
         if _is_static(example, text):
             node.meta["tensor_dict"] = {"_dynamo_static_input_type": "unguarded"}
     return described

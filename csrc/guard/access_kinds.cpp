@@ -15,6 +15,7 @@
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "tensor/array_elements.h"
+#include "tensor/number_tensor.h"
 #include "tensor/tensor_facts.h"
 
 namespace minidynamo {
@@ -333,6 +334,15 @@ Lookup fetch_array_elements(AccessStep& step, Reached parent, Reached& result, R
   return fetch_array_elements_slowly(step, parent, result, owned);
 }
 
+Lookup fetch_float_tensor_slowly(const AccessStep&, Reached parent, Reached& result, Ref& owned) noexcept {
+  if (parent.inline_attributes) return Lookup::Undecided;
+  owned = tensor_of_float(parent.object);
+  return found(result, owned.get());
+}
+Lookup fetch_float_tensor(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_float_tensor_slowly(step, parent, result, owned);
+}
+
 // --- the table
 // ----------------------------------------------------------------------------------------------------------
 
@@ -363,8 +373,9 @@ constexpr Row kRows[] = {
     {"CachedResult", fetch_cached_result, fetch_cached_result_slowly},
     {"TensorFact", fetch_tensor_fact, fetch_tensor_fact_slowly},
     {"ArrayElements", fetch_array_elements, fetch_array_elements_slowly},
+    {"FloatTensor", fetch_float_tensor, fetch_float_tensor_slowly},
 };
-static_assert(std::size(kRows) == static_cast<size_t>(Access::ArrayElements) + 1);
+static_assert(std::size(kRows) == static_cast<size_t>(Access::FloatTensor) + 1);
 
 bool is_string(PyObject* key) noexcept { return key && PyUnicode_CheckExact(key); }
 bool is_identifier(PyObject* key) noexcept { return is_string(key) && PyUnicode_IsIdentifier(key); }
@@ -502,6 +513,8 @@ std::string path_text(std::span<const PathStep> path) {
       return parent() + tensor_fact_text(static_cast<TensorFact>(step.index));
     case Access::ArrayElements:
       return "torch.from_numpy(" + parent() + ")";
+    case Access::FloatTensor:
+      return "torch.tensor(" + parent() + ", dtype=torch.float64)";
     case Access::Upcoming:
       return "upcoming(" + parent() + ", " + std::to_string(step.index) + ")";
   }

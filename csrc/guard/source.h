@@ -36,6 +36,7 @@ enum class Access : uint8_t {
   CachedResult,    // what a function of lru_cache holds; key: (key,), or (key, what counts if it holds nothing)
   TensorFact,      // what a tensor is beyond its metadata; index: enum TensorFact
   ArrayElements,   // a numpy.ndarray as a tensor over the same memory
+  FloatTensor,     // a float as a tensor
   // add kinds here and one row in access_kinds.cpp
 };
 

@@ -157,6 +157,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   FrameBreak why;
   const uint32_t methods = module_methods();
   TraceRequest request{!fullgraph, force_break_at(code, config)};
+  request.changing_numbers = open.rates;
   if (!open.none()) request.open = &open;
   std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
   // Numbers that are left open may be what the trace could not deal with.

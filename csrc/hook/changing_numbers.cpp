@@ -6,6 +6,7 @@
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
+#include "world/changing_number.h"
 
 namespace minidynamo {
 namespace {
@@ -87,13 +88,28 @@ class Reader {
   }
 };
 
+// Which numbers of optimizers keep entries from fitting.
+std::vector<std::string> rates_that_change(const CodeCache& cache, ConfigId id, const FrameView& view) {
+  std::vector<std::string> found;
+  for (const std::shared_ptr<CacheEntry>& entry : cache.entries()) {
+    if (entry->config != id) continue;
+    const GuardTree::Refusal refusal = entry->guards.refusal(view);
+    const size_t end = refusal.message.find(": expected ");
+    if (refusal.kind != "Constant" || end == std::string::npos) continue;
+    if (std::string name = changing_number(std::string_view(refusal.message).substr(0, end)); !name.empty())
+      found.push_back(std::move(name));
+  }
+  return found;
+}
+
 }  // namespace
 
 OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame) {
   const Ref dynamic = Ref::steal(PyObject_GetAttrString(config, "dynamic"));
   clear_error();
-  if (dynamic.is(Py_False)) return {};
   OpenNumbers& known = cache.open_numbers[id];
+  known.rates = rates_that_change(cache, id, frame);
+  if (dynamic.is(Py_False)) return known;
   known.all_sizes = dynamic.is(Py_True);
   if (is_true(config, "automatic_dynamic_shapes"))
     for (const std::shared_ptr<CacheEntry>& entry : cache.entries())

@@ -122,6 +122,7 @@ struct Regrets {
   std::optional<long> class_made_at;  // from there on, no class may be made
   std::optional<long> assumed_at;     // from there on, nothing may be assumed
   std::vector<LaterCall> to_fill;     // calls that have to be made before
+  bool needs_numbers = false;         // numbers that change have to be constants all the same
 };
 
 // Traces the frame within limits; where a trace is given up, up to the best place before that. Null: neither can be.
@@ -150,6 +151,8 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
       return nullptr;
     }
     if (is_whole) return assumed_wrongly(*first) ? nullptr : std::move(first);
+    regrets.needs_numbers = !limits.changing_numbers.empty() && is_about_a_place(first->tracer->why().reason);
+    if (regrets.needs_numbers) return nullptr;
     why.is_forbidden = breaks_are_errors();
   }
   static_cast<Break&>(why) = first->tracer->why();
@@ -193,12 +196,17 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
                                          FrameBreak& why) {
   TraceLimits limits = runtime().limits;
   limits.patience = request.patience;
+  limits.changing_numbers = std::move(request.changing_numbers);
   int fillings = 16;  // what is found in one cache may lead to the next
   for (;;) {
     Regrets regrets;
     auto traced = trace_within(limits, code, view, request, why, regrets);
     if (!regrets.to_fill.empty()) {
       limits.may_fill_caches = fill_caches(regrets.to_fill) && --fillings > 0;
+      continue;
+    }
+    if (regrets.needs_numbers) {
+      limits.changing_numbers.clear();
       continue;
     }
     if (regrets.assumed_at) {

@@ -15,7 +15,8 @@ struct TraceRequest {
   bool may_break;           // false: all or nothing
   long force_break_at = 0;  // testing: break before this instruction, counted over the trace; 0: no
   std::chrono::milliseconds patience = TraceLimits{}.patience;
-  const OpenNumbers* open = nullptr;  // numbers that may differ at the next call
+  const OpenNumbers* open = nullptr;               // numbers that may differ at the next call
+  std::vector<std::string> changing_numbers = {};  // inputs of the graph, if that leads to one
 };
 
 // Why a trace ended before its frame did.

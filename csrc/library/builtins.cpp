@@ -266,6 +266,8 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     Ref number = Ref::made(PyLong_FromVoidPtr(source->value.get()));
     if (identity_is_only_a_key(tracer)) {  // then it matters only which objects are different
       tracer.world.told_apart(source);
+      if (tracer.world.pins_type(Py_TYPE(object)))  // from keys that are known by themselves too
+        tracer.guards.add(source, GuardKind::Identity, tracer.origin());
       tracer.identities.insert(number);
     } else {
       tracer.guards.add(source, GuardKind::Identity, tracer.origin());

@@ -26,6 +26,7 @@
 #include "library/native_objects.h"
 #include "library/neighbours.h"
 #include "library/operator.h"
+#include "library/optimizers.h"
 #include "library/pickling.h"
 #include "library/standard_library.h"
 #include "library/tensor_hooks.h"
@@ -220,7 +221,8 @@ void load_rules() {
 const Rule* find_rule(PyObject* callable) {
   static RuleTable* const table = new RuleTable;  // holds references: not destroyed after the interpreter
   const Rule* rule = table->find(callable);
-  if (rule && rule->kind == Rule::Kind::Refuse && rule->reason == BreakReason::ExplicitBreak) return rule;
+  const bool is_break = rule && rule->kind == Rule::Kind::Refuse && rule->reason == BreakReason::ExplicitBreak;
+  if (is_break || (rule && rule->handler == special::torch_graph_break)) return rule;
   if (const Rule* user_rule = find_user_rule(callable)) return user_rule;
   if (rule) return rule;
   return rule_for_type(Py_TYPE(callable));

@@ -260,6 +260,22 @@ TorchWrapper torch_wrapper(PyObject* function) {
   return is_own ? TorchWrapper::Compiles : TorchWrapper::None;
 }
 
+// What torch itself wrapped so when it imported torch._dynamo: parts of its optimizers that TorchDynamo cannot trace.
+bool is_part_of_optimizer(PyObject* function) {
+  static PyObject* const original_name = interned("_torchdynamo_orig_callable");
+  static PyObject* const reason_name = interned("_torchdynamo_disable_msg");
+  PyObject* original = mark_of(function, original_name);
+  PyObject* reason = mark_of(function, reason_name);
+  if (!original || !PyFunction_Check(original) || !reason || !PyUnicode_Check(reason)) return false;
+  PyObject* module = named_item(PyFunction_GET_GLOBALS(original), "__name__");
+  const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr,
+             *text = PyUnicode_AsUTF8(reason);
+  clear_error();
+  if (!name || !text || !std::string_view(name).starts_with("torch.optim.")) return false;
+  return std::string_view(text).starts_with("optimizer <class ") ||
+         std::string_view(text) == "don't trace into fused optimizer";
+}
+
 // torch._compile._disable_dynamo, around functions of torch itself, imports torch._dynamo at the first call.
 bool is_disabled_inside_torch(PyObject* function) {
   return code_rules().torch_wrapper && code_rules().torch_wrapper.is(PyFunction_GET_CODE(function));
@@ -291,7 +307,11 @@ const Rule* find_user_rule(PyObject* callable) {
       return rule_of(found->second.rule);
   if (PyFunction_Check(callable) && mark_of(callable, constant_mark) == Py_True)
     return rule_of(UserRule::AssumeConstant);
-  if (PyFunction_Check(callable) && torch_wrapper(callable) == TorchWrapper::Compiles) return rule_of_compiled();
+  if (PyFunction_Check(callable)) {
+    const TorchWrapper wrapper = torch_wrapper(callable);
+    const bool is_left_out = wrapper == TorchWrapper::Disables && is_part_of_optimizer(callable);
+    if (wrapper == TorchWrapper::Compiles || is_left_out) return rule_of_compiled();
+  }
   if (!known.allowed_by_torch) return nullptr;  // torch._dynamo is not there
   if (has_id(known.allowed_by_torch.get(), callable)) return rule_of(UserRule::AllowInGraph);
   if (has_id(known.disallowed_by_torch.get(), callable)) return rule_of(UserRule::Disallow);

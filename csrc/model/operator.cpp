@@ -9,6 +9,7 @@
 
 #include "model/abstract.h"
 #include "model/arguments.h"
+#include "model/number_call.h"
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/size_operation.h"
@@ -25,6 +26,7 @@
 #include "world/identity.h"
 #include "world/native_code.h"
 #include "world/traced_array.h"
+#include "world/traced_number.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -144,6 +146,7 @@ int truth(Tracer& tracer, PyObject* object) {
   }
   if (is_traced_array(object)) return truth(tracer, elements_of_array(object));
   if (is_size(tracer, object)) return size_truth(tracer, object);
+  if (is_traced_number(object)) return truth(tracer, tensor_of_number(object));
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), -1;
   StandIn* stand_in = tracer.world.stand_in(object);
   if (stand_in && !stand_in->filled) return length_of_stand_in(tracer, *stand_in) != 0;
@@ -169,6 +172,10 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
                                                       : "invert",
                            {operand});
   if (is_traced_array(operand)) return array_unary(tracer, op, operand);
+  if (is_traced_number(operand) && op == Op::UNARY_NEGATIVE) {
+    Ref negative = record_operator(tracer, "neg", {tensor_of_number(operand)});
+    return negative ? make_traced_number(tracer, std::move(negative)) : Ref();
+  }
   if (!expose(tracer, operand)) return nullptr;
   guard_special_methods(tracer, operand);
   if (tracer.broken()) return nullptr;
@@ -190,6 +197,10 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
     constexpr int kOperators = std::size(kBinaryOperators) / 2;  // then those in place
     const char* const plain = kBinaryOperators[number % kOperators].method;
     return array_binary(tracer, {binary.apply, binary.method, plain, binary.reflected}, left, right);
+  }
+  if (is_traced_number(left) || is_traced_number(right)) {
+    if (is_fake(left) || is_fake(right)) return record_operator(tracer, binary.function, {left, right});
+    return number_binary(tracer, binary.function, left, right);
   }
   if (is_fake(left) || is_fake(right)) {
     const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
@@ -237,6 +248,8 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
       is_dtype_of_tensor_kept(left, elements_of_array(right)))
     return record_operator(tracer, kComparisonFunctions[comparison], {left, elements_of_array(right)});
   if (is_traced_array(left) || is_traced_array(right)) return array_compare(tracer, comparison, left, right);
+  if (is_traced_number(left) || is_traced_number(right))
+    return tracer.give_up(BreakReason::DataDependentBranch, "a number that was read out of a tensor is compared");
   if (is_fake(left) || is_fake(right)) {
     const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
     if (!left_number || !right_number) return nullptr;

@@ -8,6 +8,7 @@
 #include "tensor/symbolic_size.h"
 #include "world/external_iterator.h"
 #include "world/traced_array.h"
+#include "world/traced_number.h"
 
 namespace minidynamo {
 namespace {
@@ -30,6 +31,7 @@ PyTypeObject* shown_type(PyObject* object) noexcept {
   if (is_symbolic_int(object)) return &PyLong_Type;
   if (is_traced_generator(object)) return &PyGen_Type;
   if (is_traced_array(object)) return Py_TYPE(twin_of_array(object));
+  if (is_traced_number(object)) return &PyFloat_Type;
   return is_outside_iterator(object) ? type_of_original(object) : nullptr;
 }
 

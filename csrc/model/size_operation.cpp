@@ -248,10 +248,11 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
            (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyLong_Type));
   }
   if (only_moves(callable)) {
-    // Keys and places are looked at.
-    const char* name =
-        PyCFunction_Check(callable) ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name : nullptr;
-    return !(name && std::string_view(name) == "get" && is_size(tracer, arguments.values[0].get()));
+    // Keys are looked at.
+    const size_t key = PyCFunction_Check(callable) ? 0 : 1;
+    PyObject* self = key ? arguments.values[0].get() : PyCFunction_GET_SELF(callable);
+    return !PyDict_Check(self) || arguments.values.size() <= key || !holds_size(tracer, arguments.values[key].get()) ||
+           PyDict_Check(arguments.values[key].get());
   }
   return PyType_HasFeature(Py_TYPE(callable), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(callable) &&
          !PyCFunction_Check(callable);

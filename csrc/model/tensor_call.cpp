@@ -9,6 +9,7 @@
 #include "model/descriptor.h"
 #include "model/held_values.h"
 #include "model/native_call.h"
+#include "model/number_call.h"
 #include "model/size_operation.h"
 #include "model/tensor_attribute.h"
 #include "model/tensor_names.h"
@@ -25,6 +26,7 @@
 #include "world/identity.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
+#include "world/traced_number.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -339,6 +341,8 @@ Ref call_below_transforms(Tracer& tracer, NodeKind kind, PyObject* target, const
 }  // namespace
 
 Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  if (any_traced_numbers() && holds_traced_number(arguments))
+    return record_call_with_numbers(tracer, kind, target, arguments);
   if (is_below_transforms(tracer, arguments)) {
     // Operators are recorded there as they arrive, with numbers that torch has put in the place of symbolic ones.
     std::vector<Ref> numbers;

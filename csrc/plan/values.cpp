@@ -16,6 +16,7 @@
 #include "world/native_objects.h"
 #include "world/scope.h"
 #include "world/traced_array.h"
+#include "world/traced_number.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -171,6 +172,10 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_constant(object) && !holds_native_value(object)) return constant(object);
   if (tracer_.symbols.active() && is_symbolic_int(object)) return size(expression_of(object));
   if (is_traced_array(object)) return traced_array(object);
+  if (is_traced_number(object)) {
+    static constinit Imported read{"torch._C.TensorBase.item"};
+    return call(read, {tensor_of_number(object)});
+  }
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {
     if (has_own_attributes(object)) to_fill_.push_back(object);

@@ -20,6 +20,7 @@
 #include "python/unstable.h"
 #include "tensor/array_elements.h"
 #include "tensor/fake.h"
+#include "world/changing_number.h"
 #include "world/external_iterator.h"
 #include "world/generic_alias.h"
 #include "world/known_types.h"
@@ -375,13 +376,28 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
   return object ? stands_for(tracer, source, std::move(object)) : Ref();
 }
 
+// A tensor that is a key of a dict. As a dict hashes and compares it, it is that very tensor; its fake has the same
+// hash in the trace (library/builtins.cpp: builtin_id).
+Ref enter_tensor_key(Tracer& tracer, PyObject* key) {
+  PyObject* known = tracer.world.replacement_of(key);
+  Ref fake = known ? Ref::borrow(known) : enter(tracer, tracer.guards.pinned(key, Py_TYPE(key)->tp_name));
+  if (!fake) return nullptr;
+  if (!is_fake(fake.get()))
+    return tracer.give_up(BreakReason::UnsupportedTensor, std::string("a ") + Py_TYPE(key)->tp_name + " is a key");
+  Source* source = tracer.world.source_of(fake.get());
+  if (source->access != Access::Pinned) tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  tracer.world.pins(Py_TYPE(key));
+  return fake;
+}
+
 }  // namespace
 
 Ref enter(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   PyTypeObject* type = Py_TYPE(raw);
   if (tracer.symbols.opens_int(*source)) return enter_symbolic_int(tracer, source);
-  if (is_constant_type(type)) return enter_by_value(tracer, source);
+  if (is_constant_type(type))
+    return changes(tracer, source) ? enter_changing_number(tracer, source) : enter_by_value(tracer, source);
   if (Source* known = tracer.world.source_of(raw)) {  // stands for itself
     if (known == source) return Ref::borrow(raw);
     if (is_guarded_by_identity(raw) || known->access == Access::Pinned)
@@ -392,7 +408,10 @@ Ref enter(Tracer& tracer, Source* source) {
   }
   if (PyObject* replaced = tracer.world.replacement_of(raw)) {
     Source* first = tracer.world.source_of(replaced);
-    if (first != source) tracer.guards.add_relation(source, GuardKind::SameAs, first, tracer.origin());
+    if (first != source && first->access == Access::Pinned)
+      tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+    else if (first != source)
+      tracer.guards.add_relation(source, GuardKind::SameAs, first, tracer.origin());
     return Ref::borrow(replaced);
   }
   if (is_tensor(raw)) return enter_tensor(tracer, source);
@@ -518,14 +537,17 @@ bool fill(Tracer& tracer, StandIn& stand_in) {
   for (size_t i = 0; i < contents.hashes.size(); ++i) {
     PyObject* key = contents.items[2 * i];
     PyObject* value = contents.items[2 * i + 1];
-    if (!is_constant(key)) {
-      if (is_tensor(key))
-        return tracer.give_up(BreakReason::UnsupportedObject, stand_in.source->to_text() + ": tensors as keys") !=
-               nullptr;
+    Ref shown = Ref::borrow(key);
+    if (is_tensor(key)) {
+      shown = enter_tensor_key(tracer, key);
+      if (!shown) return false;
+    } else if (!is_constant(key)) {
       // The dict's own check wants this very key: where else it is reached, it must be that object too.
       Source* known = source_or_pin(tracer, key);
       if (known->access != Access::Pinned) tracer.guards.add(known, GuardKind::Identity, tracer.origin());
       if (!is_guarded_by_identity(key)) tracer.world.pins(Py_TYPE(key));
+    }
+    if (!is_constant(key)) {
       // No guard may look for a key past another of the same hash whose __eq__ is the program's.
       uint32_t hint = 0;
       PyObject* raw = nullptr;
@@ -540,9 +562,9 @@ bool fill(Tracer& tracer, StandIn& stand_in) {
     Ref item = entered(Access::DictItem, key, -1, value);
     if (!item) return false;
     const int status = keeps_order ? base->tp_as_mapping->mp_ass_subscript(object, key, item.get())
-                                   : set_item_with_hash(object, key, item.get(), contents.hashes[i]);
+                                   : set_item_with_hash(object, shown.get(), item.get(), contents.hashes[i]);
     if (status < 0) return false;
-    stand_in.snapshot.push_back(Ref::borrow(key));
+    stand_in.snapshot.push_back(std::move(shown));
     stand_in.snapshot.push_back(std::move(item));
   }
   stand_in.version = dict_version(object);

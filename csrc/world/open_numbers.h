@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace minidynamo {
 
@@ -12,6 +13,7 @@ struct OpenNumbers {
   bool never = false;      // nothing is left open, whatever changes
   // By the text of its source: a tensor's dimensions, by bit; anything for an int.
   std::unordered_map<std::string, uint64_t> sources;
+  std::vector<std::string> rates;  // floats of optimizers' groups, whatever the rest says (changing_number.h)
 
   bool none() const noexcept { return never || (!all_sizes && sources.empty()); }
   // Whether it has more than this; then it is that too.

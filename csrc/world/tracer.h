@@ -61,6 +61,7 @@ struct TraceLimits {
   long assumptions_until = LONG_MAX;        // from this one on, nothing is assumed
   bool may_fill_caches = true;              // see Tracer::to_fill
   std::chrono::milliseconds patience{500};  // what interrupts the program waits so long for the end of the trace
+  std::vector<std::string> changing_numbers = {};  // see changing_number.h
 };
 
 // What the trace has taken for granted at an instruction, as `executed`, and only its end can tell. Where it turns out

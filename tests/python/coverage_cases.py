@@ -4703,4 +4703,148 @@ torch._higher_order_ops.scan
     from torch._higher_order_ops.scan import scan
     scan(lambda carry, row: (carry + row, carry * row), x[0] * 1, x)
 ''',
+    "steps of optimizers": '''
+torch.optim.SGD
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.SGD([weight], lr=0.1, momentum=0.9)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.Adam
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.Adam([weight], lr=0.1)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.AdamW
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.AdamW([weight], lr=0.1, foreach=True)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.Adagrad
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.Adagrad([weight], lr=0.1, lr_decay=0.1)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.RMSprop
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.RMSprop([weight], lr=0.1)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.NAdam
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.NAdam([weight], lr=0.1)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.Adamax
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.Adamax([weight], lr=0.1)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.Adadelta
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.Adadelta([weight], lr=0.1)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.Rprop
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.Rprop([weight], lr=0.1)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.RAdam
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.RAdam([weight], lr=0.1)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.ASGD
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.ASGD([weight], lr=0.1)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.Adafactor
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.Adafactor([weight], lr=0.1)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.Adam (fused)
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.Adam([weight], lr=0.1, fused=True)
+    weight.grad = torch.ones(3)
+    optimizer.step()
+    ---
+    weight.grad.mul_(2)
+    optimizer.step()
+    weight * n
+torch.optim.Optimizer.zero_grad
+    weight = torch.nn.Parameter(torch.ones(3))
+    weight.grad = torch.ones(3)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    ---
+    optimizer.zero_grad()
+    weight.grad is None, x * 2
+torch.optim.Optimizer.zero_grad(set_to_none=False)
+    weight = torch.nn.Parameter(torch.ones(3))
+    weight.grad = torch.ones(3)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    ---
+    optimizer.zero_grad(set_to_none=False)
+    weight.grad * 2
+torch.nn.utils.clip_grad_norm_
+    weight = torch.nn.Parameter(torch.ones(3))
+    weight.grad = torch.ones(3)
+    ---
+    torch.nn.utils.clip_grad_norm_([weight], 0.5), weight.grad * 2
+torch.nn.utils.clip_grad_value_
+    weight = torch.nn.Parameter(torch.ones(3))
+    weight.grad = torch.ones(3)
+    ---
+    torch.nn.utils.clip_grad_value_([weight], 0.5)
+    weight.grad * 2
+''',
 }

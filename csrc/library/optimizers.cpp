@@ -1,0 +1,71 @@
+// What torch.optim does around the arithmetic of a step: it asks for graph breaks, keeps its zero_grad() away from
+// compilers, and reads how many steps there were out of tensors. The step itself is Python code that is traced as any.
+#include "library/optimizers.h"
+
+#include "model/abstract.h"
+#include "model/function.h"
+#include "model/tensor_call.h"
+#include "python/named_item.h"
+#include "python/out_of_memory.h"
+#include "tensor/known_values.h"
+#include "world/known_types.h"
+#include "world/traced_number.h"
+
+namespace minidynamo::special {
+
+namespace {
+
+// The wrapper of each step() switches gradients off, and asks for graph breaks around what it calls, for the sake of
+// how TorchDynamo's graphs are compiled.
+bool is_step_of_optimizer(const Frame& frame) {
+  PyObject* names = frame.globals.get();
+  PyObject* module = names && PyDict_Check(names) ? named_item(names, "__name__") : nullptr;
+  return module && PyUnicode_Check(module) && !PyUnicode_CompareWithASCIIString(module, "torch.optim.optimizer") &&
+         !PyUnicode_CompareWithASCIIString(frame.code()->co_name, "_use_grad");
+}
+
+bool is_plain_counter(PyObject* tensor) {
+  auto is = [&](const char* name) { return Ref::made(PyObject_GetAttrString(tensor, name)).is(Py_True); };
+  auto ask = [&](const char* name) { return Ref::made(PyObject_CallMethod(tensor, name, nullptr)); };
+  return is("is_cpu") && !is("requires_grad") && ask("is_floating_point").is(Py_True) &&
+         PyLong_AsLong(ask("dim").get()) == 0;
+}
+
+}  // namespace
+
+Ref torch_graph_break(Tracer& tracer, PyObject*, const Arguments&) {
+  if (tracer.frame && is_step_of_optimizer(*tracer.frame)) return Ref::none();
+  return tracer.give_up(BreakReason::ExplicitBreak, "the program asks for a graph break");
+}
+
+Ref trace_wrapped(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const wrapped_name = interned("__wrapped__");
+  const Ref wrapped = load_attribute(tracer, callable, wrapped_name);
+  return wrapped ? call(tracer, wrapped.get(), arguments) : Ref();
+}
+
+// How many steps there were, by item(): where the trace does not know it, a number whose value the graph computes.
+Ref optimizer_number(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const item_name = interned("item");
+  static PyObject* const to_name = interned("to");
+  static PyObject* const copy_name = interned("copy");
+  static constinit Imported float64{"torch.float64"};
+  PyObject* value = arguments.values.size() == 1 ? arguments.values[0].get() : nullptr;
+  if (!value || !is_fake(value)) return call_function(tracer, callable, arguments);
+  if (has_known_value(value) || !is_plain_counter(value)) {
+    const Ref read = load_attribute(tracer, value, item_name);
+    return read ? call(tracer, read.get(), Arguments{}) : Ref();
+  }
+  const Ref values[] = {arguments.values[0], Ref::borrow(float64), Ref::boolean(true)};
+  const Ref names = Ref::made(PyTuple_Pack(1, copy_name));
+  Ref tensor = record_call(tracer, NodeKind::CallMethod, to_name, Arguments{values, names.get()});
+  return tensor ? make_traced_number(tracer, std::move(tensor)) : Ref();
+}
+
+// torch makes one tensor of several numbers only where they are tensors themselves.
+Ref optimizer_numbers(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  const bool are_tensors = arguments.values.size() != 1 || has_fake(arguments);
+  return are_tensors ? call_function(tracer, callable, arguments) : arguments.values[0];
+}
+
+}  // namespace minidynamo::special

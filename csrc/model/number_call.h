@@ -1,0 +1,19 @@
+// What is done to traced numbers (world/traced_number.h), in number_operations.cpp: to the tensors of float64 that they
+// are, so that each result has the bits that CPython's float would have. CPython raises where a number is divided by
+// zero or does not fit; a tensor becomes infinite, or nan.
+#pragma once
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+// The binary operator with this name in the operator module; at least one operand is a traced number, none is a tensor.
+Ref number_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyObject* right);
+// A tensor with the number's value, such that torch computes with it beside `tensor` as it does with the number.
+Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor);
+
+bool holds_traced_number(const Arguments& arguments);
+// A call of torch's that is given traced numbers.
+Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);
+
+}  // namespace minidynamo

@@ -1,0 +1,49 @@
+#include "world/changing_number.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "tensor/number_tensor.h"
+#include "world/traced_number.h"
+
+namespace minidynamo {
+
+std::string changing_number(std::string_view path) {
+  static constexpr std::string_view kGroups = ".param_groups[";
+  const size_t groups = path.rfind(kGroups);
+  if (groups == std::string_view::npos) return {};
+  const size_t number = groups + kGroups.size();
+  size_t end = number;
+  while (end < path.size() && std::isdigit(static_cast<unsigned char>(path[end]))) ++end;
+  if (end == number || !path.substr(end).starts_with("]['")) return {};
+  return std::string(path.substr(0, number)) + std::string(path.substr(end));
+}
+
+bool changes(const Tracer& tracer, const Source* source) {
+  const auto& numbers = tracer.limits.changing_numbers;
+  if (numbers.empty() || !PyFloat_CheckExact(source->value.get())) return false;
+  const std::string name = changing_number(source->to_text());
+  return !name.empty() && std::find(numbers.begin(), numbers.end(), name) != numbers.end();
+}
+
+Ref enter_changing_number(Tracer& tracer, Source* source) {
+  PyObject* known = nullptr;
+  tracer.world.each_known([&](PyObject* object, Source* its) {
+    if (its == source) known = object;
+  });
+  if (known) return Ref::borrow(known);
+  const Ref real = tensor_of_float(source->value.get());
+  Ref fake = real ? make_fake(real.get()) : Ref();
+  if (!fake) return nullptr;
+  tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
+  Source* tensor = tracer.guards.child(source, Access::FloatTensor, nullptr, -1, real.get());
+  tracer.guards.add(tensor, GuardKind::Tensor, tracer.origin());
+  tracer.graph.add_placeholder(tensor->to_text(), fake);
+  tracer.world.add_fake(fake.get());
+  tracer.world.know(fake.get(), tensor);
+  Ref number = make_traced_number(tracer, std::move(fake));
+  tracer.world.know(number.get(), source);
+  return number;
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,19 @@
+// Numbers of optimizers' groups (a learning rate, a decay) of which the program has shown that they change: floats that
+// an entry's guard held to one value, and the next call brought another. They are inputs of the graph from then on, and
+// traced numbers to the program (world/traced_number.h).
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+// How numbers of one name in all groups are called, by the path of one; empty for a path to anything else.
+std::string changing_number(std::string_view path);
+// Whether the float that a source gives is one of these (TraceLimits::changing_numbers).
+bool changes(const Tracer& tracer, const Source* source);
+// The traced number for it.
+Ref enter_changing_number(Tracer& tracer, Source* source);
+
+}  // namespace minidynamo

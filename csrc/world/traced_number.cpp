@@ -1,0 +1,82 @@
+#include "world/traced_number.h"
+
+#include "python/out_of_memory.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+namespace {
+
+struct NumberObject {
+  PyObject_HEAD;
+  PyObject* tensor;
+};
+
+NumberObject* as_number(PyObject* object) noexcept { return reinterpret_cast<NumberObject*>(object); }
+
+long numbers_alive = 0;
+
+void number_dealloc(PyObject* self) {
+  --numbers_alive;
+  Ref::steal(as_number(self)->tensor).reset();
+  PyObject_Free(self);
+}
+
+// C code wants the value.
+std::nullptr_t ask() {
+  if (Tracer* tracer = Tracer::current())
+    return tracer->give_up(BreakReason::ScalarRead, "native code uses a number that was read out of a tensor");
+  PyErr_SetString(PyExc_RuntimeError, "minidynamo: a number of a trace is used after it");
+  return nullptr;
+}
+PyObject* ask_binary(PyObject*, PyObject*) { return ask(); }
+PyObject* ask_ternary(PyObject*, PyObject*, PyObject*) { return ask(); }
+PyObject* ask_unary(PyObject*) { return ask(); }
+PyObject* ask_compare(PyObject*, PyObject*, int) { return ask(); }
+int ask_truth(PyObject*) { return ask(), -1; }
+Py_hash_t ask_hash(PyObject*) { return ask(), -1; }
+
+PyNumberMethods make_number_methods() {
+  PyNumberMethods methods{};
+  methods.nb_add = methods.nb_subtract = methods.nb_multiply = methods.nb_remainder = methods.nb_divmod =
+      methods.nb_floor_divide = methods.nb_true_divide = entry<ask_binary>;
+  methods.nb_power = entry<ask_ternary>;
+  methods.nb_negative = methods.nb_positive = methods.nb_absolute = methods.nb_int = methods.nb_float =
+      entry<ask_unary>;
+  methods.nb_bool = entry<ask_truth>;
+  return methods;
+}
+PyNumberMethods number_methods = make_number_methods();
+
+PyTypeObject make_number_type() {
+  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  type.tp_name = "float";
+  type.tp_basicsize = sizeof(NumberObject);
+  type.tp_dealloc = number_dealloc;
+  type.tp_as_number = &number_methods;
+  type.tp_repr = entry<ask_unary>;
+  type.tp_str = entry<ask_unary>;
+  type.tp_hash = entry<ask_hash>;
+  type.tp_richcompare = entry<ask_compare>;
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  return type;
+}
+PyTypeObject number_type = make_number_type();
+
+}  // namespace
+
+bool is_traced_number(PyObject* object) noexcept { return Py_IS_TYPE(object, &number_type); }
+bool any_traced_numbers() noexcept { return numbers_alive > 0; }
+
+Ref make_traced_number(Tracer& tracer, Ref tensor) {
+  make_ready(number_type);
+  Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(NumberObject, &number_type)));
+  ++numbers_alive;
+  as_number(object.get())->tensor = tensor.release();
+  tracer.world.make_opaque(object.get());
+  tracer.kept_for_identity.push_back(object);  // opaque by its address
+  return object;
+}
+
+PyObject* tensor_of_number(PyObject* number) noexcept { return as_number(number)->tensor; }
+
+}  // namespace minidynamo
