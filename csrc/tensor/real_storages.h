@@ -17,13 +17,14 @@ class RealStorages {
   }
 
   void note(const at::Tensor& fake, const at::Tensor& real) {
-    if (has_storage(fake) && has_storage(real)) behind_.emplace(address(fake), address(real));
+    if (has_storage(fake) && has_storage(real))
+      behind_.emplace(address(fake), real.unsafeGetTensorImpl()->unsafe_storage());
   }
   // The real storage that the tensor's stands for, or its own; null if it has none.
   const void* behind(const at::Tensor& tensor) const {
     if (!has_storage(tensor)) return nullptr;
     const auto known = behind_.find(address(tensor));
-    return known == behind_.end() ? address(tensor) : known->second;
+    return known == behind_.end() ? address(tensor) : known->second.unsafeGetStorageImpl();
   }
   // Lets others begin with nothing.
   RealStorages take() noexcept { return std::exchange(*this, {}); }
@@ -37,7 +38,8 @@ class RealStorages {
     return tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
   }
 
-  std::unordered_map<const void*, const void*> behind_;
+  // Real ones are kept, so that no later one has the address of an earlier.
+  std::unordered_map<const void*, c10::Storage> behind_;
 };
 
 }  // namespace minidynamo

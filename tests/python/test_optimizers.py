@@ -348,7 +348,9 @@ CHANGES = [
 @pytest.mark.parametrize(("name", "form"), [*SOME, pytest.param("Adam", {}, id="Adam-{}"), pytest.param("NAdam", {}, id="NAdam-{}")])
 def test_change_between_steps(name: str, form: dict[str, Any], change: Any) -> None:
     compare(maker(name, form), plain_step, change, entries=None)
-    assert not minidynamo.debug.graph_breaks()
+    # Fused kernels say that they write to gradients, and two of these share their memory: one more graph.
+    breaks = [record.reason for record in minidynamo.debug.graph_breaks()]
+    assert set(breaks) <= ({"memory-overlap"} if change is shared_gradient and form == FUSED else set())
 
 
 @pytest.mark.parametrize("scheduler", ["StepLR", "CosineAnnealingLR", "OneCycleLR", "ReduceLROnPlateau"])
