@@ -36,6 +36,7 @@ from minidynamo._rules import (  # noqa: E402
 from minidynamo.backends import list_backends, register_backend  # noqa: E402
 from minidynamo.exceptions import (  # noqa: E402
     BackendCompilerFailed,
+    DynamicSizeError,
     InvalidBackend,
     InvalidOptimizeTarget,
     MinidynamoError,
@@ -53,6 +54,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BackendCompilerFailed",
+    "DynamicSizeError",
     "Explanation",
     "InvalidBackend",
     "InvalidOptimizeTarget",

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import sympy
+import sympy  # type: ignore[import-untyped]
 from torch.utils._sympy.numbers import IntInfinity, NegativeIntInfinity
 
 if TYPE_CHECKING:

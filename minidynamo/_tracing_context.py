@@ -37,6 +37,13 @@ class _InputSource(Source):
         return self.text
 
 
+def _no_view(x: torch.Tensor) -> torch.Tensor:
+    """A tensor in the same place of the same storage that is no view of another, whose sizes would have to be symbols too."""
+    if not x._is_view() or x.requires_grad or x.is_conj() or x.is_neg():
+        return x
+    return torch.empty(0, dtype=x.dtype, device=x.device).set_(x.untyped_storage(), x.storage_offset(), x.size(), x.stride())
+
+
 class _LazyContext(TracingContext):
     """Makes its fake mode when somebody asks for it: a backend that looks at nothing need not wait for sympy's import."""
 
@@ -47,6 +54,8 @@ class _LazyContext(TracingContext):
         self._mode: FakeTensorMode | None = None
         self._symbols: dict[Any, tuple[Any, ...]] = {}  # of sympy -> the number that it is
         self._is_over = False
+        # Of a backend that another one has called with its own inputs: open ints are symbols of that one's already.
+        self._outer = TracingContext.try_get() if any(isinstance(x, torch.SymInt) for x in inputs) else None
         super().__init__(None)
 
     @property
@@ -69,7 +78,10 @@ class _LazyContext(TracingContext):
         from torch._subclasses import FakeTensorMode
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-        if not self._open_sizes:
+        if self._outer is not None and self._outer.fake_mode is not None:
+            mode = self._outer.fake_mode
+            self._fakes = [mode.from_tensor(x) if isinstance(x, torch.Tensor) else x for x in self._inputs]
+        elif not self._open_sizes:
             mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv(), static_shapes=True)
             # Shapes are static now, whatever is asked for later: a captured graph holds for these alone.
             self._fakes = [mode.from_tensor(x, static_shapes=True) if isinstance(x, torch.Tensor) else x for x in self._inputs]
@@ -94,9 +106,12 @@ class _LazyContext(TracingContext):
         if not sizes:
             return mode.from_tensor(x, static_shapes=True, source=source)
         how = [DimDynamic.DYNAMIC if d in sizes else DimDynamic.STATIC for d in range(x.dim())]
-        fake = mode.from_tensor(x, source=source, symbolic_context=StatelessSymbolicContext(dynamic_sizes=how))
+        fake = mode.from_tensor(_no_view(x), source=source, symbolic_context=StatelessSymbolicContext(dynamic_sizes=how))
+        if x._is_view():
+            mode.fake_tensor_converter.set_tensor_memo(x, fake)
         for d in sizes:
-            self._symbols.setdefault(fake.shape[d].node.expr, ("size", position, d))
+            size: Any = fake.shape[d]
+            self._symbols.setdefault(size.node.expr, ("size", position, d))
         return fake
 
     def conditions(self) -> list[Condition]:
@@ -115,7 +130,7 @@ class _LazyContext(TracingContext):
     def close(self) -> None:
         """The context may be entered again, for a backward that is compiled late; the inputs it was made for are let go of."""
         self._is_over = True
-        self._inputs, self._fakes = (), []
+        self._inputs, self._fakes, self._outer = (), [], None
 
 
 @contextlib.contextmanager

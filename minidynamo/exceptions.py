@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 __all__ = [
     "BackendCompilerFailed",
+    "DynamicSizeError",
     "InvalidBackend",
     "InvalidOptimizeTarget",
     "MinidynamoError",
@@ -18,6 +19,13 @@ class MinidynamoError(RuntimeError):
     Example:
         >>> issubclass(BackendCompilerFailed, MinidynamoError)
         True
+    """
+
+
+class DynamicSizeError(MinidynamoError):
+    """A size that `torch._dynamo.mark_dynamic` wants open is fixed by what the function does with it.
+
+    The text names the input and its dimension, the line that fixes it, and what to do.
     """
 
 

@@ -158,10 +158,10 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   const uint32_t methods = module_methods();
   TraceRequest request{!fullgraph, force_break_at(code, config)};
   request.changing_numbers = open.rates;
-  if (!open.none()) request.open = &open;
+  if (!open.never) request.open = &open;
   std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
   // Numbers that are left open may be what the trace could not deal with.
-  if (request.open && (!traced || traced->exit.plan.end) && !PyErr_Occurred() && !memory.failed()) {
+  if (request.open && !open.none() && (!traced || traced->exit.plan.end) && !PyErr_Occurred() && !memory.failed()) {
     report_settled(code, config, open, why.detail);
     FrameBreak why_static;
     request.open = nullptr;
@@ -184,6 +184,10 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   if (!traced) {
     const Uncaptured record = report_uncaptured(code, config, why);
     if (fullgraph) raise_unsupported(record);
+    return nullptr;
+  }
+  if (const std::string mark = traced->tracer->symbols.broken_mark(); !mark.empty()) {
+    raise_dynamic_size(mark);
     return nullptr;
   }
   statistics.propagate += traced->tracer->propagate_seconds;

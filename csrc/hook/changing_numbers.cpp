@@ -109,7 +109,8 @@ OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, con
   clear_error();
   OpenNumbers& known = cache.open_numbers[id];
   known.rates = rates_that_change(cache, id, frame);
-  if (dynamic.is(Py_False)) return known;
+  if (dynamic.is(Py_False)) known.never = true;
+  if (known.never) return known;
   known.all_sizes = dynamic.is(Py_True);
   if (is_true(config, "automatic_dynamic_shapes"))
     for (const std::shared_ptr<CacheEntry>& entry : cache.entries())

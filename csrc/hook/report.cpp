@@ -230,6 +230,13 @@ void report_entry(PyCodeObject* code, PyObject* config, const CacheEntry& entry)
   log(config, "guards", text);
 }
 
+void raise_dynamic_size(const std::string& mark) {
+  static constinit Imported error{"minidynamo.exceptions.DynamicSizeError"};
+  const std::string text =
+      mark + "\n  Mark it with torch._dynamo.maybe_mark_dynamic, or leave it unmarked, if it may be fixed.";
+  if (error.get()) PyErr_SetString(error, text.c_str());
+}
+
 void report_open(PyCodeObject* code, PyObject* config, const Symbols& symbols) {
   if (!symbols.active() || symbols.numbers().empty() || !is_logged(config, "dynamic")) return;
   std::string text = display_name(code) + " is captured for all";

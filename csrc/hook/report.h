@@ -34,6 +34,8 @@ void raise_unsupported(const Uncaptured& why);
 Ref to_dict(const Uncaptured& record);
 
 void report_entry(PyCodeObject* code, PyObject* config, const CacheEntry& entry);
+// Raises DynamicSizeError: a size cannot be as the user has marked it.
+void raise_dynamic_size(const std::string& mark);
 // In the log `dynamic`: what a capture has left open, and what it asked of it, line by line.
 void report_open(PyCodeObject* code, PyObject* config, const Symbols& symbols);
 // In the log `dynamic`: numbers that were left open are taken as they are after all.

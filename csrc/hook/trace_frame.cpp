@@ -39,7 +39,7 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   HandledBefore handled_before(handled.get());
   ModeScope nothing_else(kCaptureNothing);
   TensorTraceScope tensors(tracer);
-  const TraceSizesScope sizes(tracer.symbols.sizes());
+  const TraceSizesScope sizes;
   TracerActivation activation(tracer);
   HookInstalled hook;
 

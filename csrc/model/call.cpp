@@ -14,7 +14,7 @@
 #include "model/numpy_scalars.h"
 #include "model/reported_type.h"
 #include "model/rule.h"
-#include "model/size_operation.h"
+#include "model/size_call.h"
 #include "model/text_conventions.h"
 #include "model/upward.h"
 #include "python/out_of_memory.h"

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "bytecode/instruction.h"
-#include "model/arguments.h"
 #include "world/tracer.h"
 
 namespace minidynamo {
@@ -16,6 +15,9 @@ inline bool is_size(const Tracer& tracer, PyObject* object) noexcept {
 }
 // Whether it is one, or a list, tuple, dict or slice that holds one.
 bool holds_size(const Tracer& tracer, PyObject* object);
+
+// An int, a bool or a symbolic int as an expression; nullopt for anything else, and for what does not fit into 64 bits.
+std::optional<Expression> size_expression(const Tracer& tracer, PyObject* object);
 
 // The object with numbers in place of symbolic ints, at any depth of lists, tuples, dicts and slices: containers are
 // changed in place, since an int is as good as another of its value. Null with a Python error set.
@@ -29,9 +31,5 @@ std::optional<Ref> size_unary(Tracer& tracer, Op op, Ref& operand);
 std::optional<Ref> size_binary(Tracer& tracer, int number, Ref& left, Ref& right);
 std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& right);
 int size_truth(Tracer& tracer, PyObject* size);  // 1, 0
-
-// A call some of whose arguments are or hold symbolic ints: the result, or nullopt to go on with `arguments`, which are
-// settled unless the callable deals with them. `room` keeps them.
-std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room);
 
 }  // namespace minidynamo

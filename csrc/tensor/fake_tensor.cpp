@@ -6,6 +6,8 @@
 #include <torch/csrc/autograd/functions/basic_ops.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
+#include "python/dict_version.h"
+#include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "tensor/real_storages.h"
@@ -158,38 +160,6 @@ void change_fake(const at::Tensor& fake, const FakeLayout& layout, const c10::St
   if (impl->is_neg() != layout.negative) impl->_set_neg(layout.negative);
 }
 
-void throw_python_error() {
-  python_error error;
-  error.persist();
-  throw std::move(error);
-}
-
-void set_python_error_from_exception() noexcept {
-  try {
-    throw;
-  } catch (python_error& error) {
-    error.restore();
-  } catch (pybind11::error_already_set& error) {
-    error.restore();
-  } catch (const c10::NotImplementedError& error) {
-    PyErr_SetString(PyExc_NotImplementedError, error.what_without_backtrace());
-  } catch (const c10::IndexError& error) {
-    PyErr_SetString(PyExc_IndexError, error.what_without_backtrace());
-  } catch (const c10::ValueError& error) {
-    PyErr_SetString(PyExc_ValueError, error.what_without_backtrace());
-  } catch (const c10::TypeError& error) {
-    PyErr_SetString(PyExc_TypeError, error.what_without_backtrace());
-  } catch (const c10::Error& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what_without_backtrace());
-  } catch (const std::bad_alloc&) {
-    set_error_from_exception();
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  } catch (...) {
-    PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
-  }
-}
-
 bool is_tensor(PyObject* object) noexcept {
   if (!THPVariableClass) return false;
   PyTypeObject* type = Py_TYPE(object);
@@ -282,6 +252,32 @@ OpenDimensions dimensions_to_open(PyObject* real, OpenDimensions wanted) {
 }
 
 bool has_symbolic_sizes(PyObject* fake) noexcept { return is_fake(fake) && SymbolicFake::of(THPVariable_Unpack(fake)); }
+
+namespace {
+
+// A set of dimensions that torch keeps as an attribute of a tensor.
+OpenDimensions marked_dimensions(PyObject* attributes, const char* name) {
+  PyObject* marks = named_item(attributes, name);
+  clear_error();
+  OpenDimensions dimensions = 0;
+  if (!marks || !PyAnySet_Check(marks)) return dimensions;
+  for (int d = 0; d < 64; ++d) {
+    const Ref number = Ref::made(PyLong_FromLong(d));
+    if (PySet_Contains(marks, number.get()) == 1) dimensions |= OpenDimensions{1} << d;
+  }
+  clear_error();
+  return dimensions;
+}
+
+}  // namespace
+
+SizeMarks size_marks(PyObject* real) {
+  PyObject* attributes = instance_dict(real);
+  if (!attributes || PyDict_GET_SIZE(attributes) == 0) return {};
+  return {marked_dimensions(attributes, "_dynamo_dynamic_indices"),
+          marked_dimensions(attributes, "_dynamo_weak_dynamic_indices"),
+          marked_dimensions(attributes, "_dynamo_static_indices")};
+}
 
 int64_t size_of_tensor(PyObject* real, int dimension) noexcept {
   return THPVariable_Unpack(real).unsafeGetTensorImpl()->sizes()[dimension];

@@ -4,6 +4,7 @@
 // Internal to csrc/tensor/ (LibTorch types); the other rooms see tensors through fake.h.
 #pragma once
 #include "tensor/fake_layout.h"
+#include "tensor/python_errors.h"
 
 namespace minidynamo {
 
@@ -35,10 +36,5 @@ void change_fake(const at::Tensor& fake, const FakeLayout& layout, const c10::St
 
 // Makes torch's dispatcher call this room's kernel for DispatchKey::Fake. Cheap once done.
 void install_fake_fallback();
-
-// Turns the C++ exception being handled into a Python error. Call only inside a catch block, with the GIL.
-void set_python_error_from_exception() noexcept;
-// Throws the Python error that is set, in the form torch's bindings turn back into the same Python error.
-[[noreturn]] void throw_python_error();
 
 }  // namespace minidynamo

@@ -7,7 +7,7 @@
 #include "python/cached.h"
 #include "python/out_of_memory.h"
 #include "tensor/dense_order.h"
-#include "tensor/fake_tensor.h"
+#include "tensor/python_errors.h"
 #include "tensor/symbolic_size.h"
 
 namespace minidynamo {

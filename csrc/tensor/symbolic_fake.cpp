@@ -11,8 +11,8 @@ thread_local bool kernels_look = false;
 
 }  // namespace
 
-TraceSizesScope::TraceSizesScope(std::shared_ptr<TraceSizes> trace) noexcept
-    : previous_(std::exchange(thread_sizes, std::move(trace))) {}
+TraceSizesScope::TraceSizesScope() noexcept : previous_(std::exchange(thread_sizes, nullptr)) {}
+void TraceSizesScope::begin(std::shared_ptr<TraceSizes> trace) noexcept { thread_sizes = std::move(trace); }
 TraceSizesScope::~TraceSizesScope() { thread_sizes = std::move(previous_); }
 
 HintsForKernels::HintsForKernels() noexcept : before_(std::exchange(kernels_look, true)) {}

@@ -34,16 +34,27 @@ bool has_symbolic_sizes(PyObject* fake) noexcept;
 // The size of a real tensor in one dimension. No Python error, no check.
 int64_t size_of_tensor(PyObject* real, int dimension) noexcept;
 
-// While one lives, symbolic sizes that operators come upon on this thread are those of this trace.
+// While one lives on a thread, the thread's trace may have symbolic sizes; the first makes `begin` tell whose they are.
 class TraceSizesScope {
  public:
-  explicit TraceSizesScope(std::shared_ptr<TraceSizes> trace) noexcept;
+  TraceSizesScope() noexcept;
   ~TraceSizesScope();
   TraceSizesScope(const TraceSizesScope&) = delete;
   TraceSizesScope& operator=(const TraceSizesScope&) = delete;
 
+  // From here on operators may come upon symbolic sizes of this trace.
+  static void begin(std::shared_ptr<TraceSizes> trace) noexcept;
+
  private:
   std::shared_ptr<TraceSizes> previous_;
 };
+
+// What a user has said of the sizes of a real tensor, by torch._dynamo.mark_dynamic and its like.
+struct SizeMarks {
+  OpenDimensions open = 0;    // left open, or it is an error
+  OpenDimensions may_be = 0;  // left open if nothing stands against it
+  OpenDimensions fixed = 0;   // taken as they are
+};
+SizeMarks size_marks(PyObject* real);
 
 }  // namespace minidynamo

@@ -82,7 +82,7 @@ Ref make_fake_with_symbols(Tracer& tracer, Source* source, std::vector<Expressio
   if (!open) return make_fake(raw);
   source->open_sizes = open;
   for (int d = 0; d < 64; ++d)
-    if (open >> d & 1) sizes.push_back(tracer.symbols.symbol_for(tracer, source, d, size_of_tensor(raw, d)));
+    if (open >> d & 1) sizes.push_back(tracer.symbols.symbol_for(source, d, size_of_tensor(raw, d)));
   return make_symbolic_fake(raw, open, sizes);
 }
 
@@ -231,7 +231,7 @@ Ref enter_container(Tracer& tracer, Source* source) {
 
 // An int of which the trace is not to know the value.
 Ref enter_symbolic_int(Tracer& tracer, Source* source) {
-  const Expression e = tracer.symbols.symbol_for(tracer, source, -1, PyLong_AsLongLong(source->value.get()));
+  const Expression e = tracer.symbols.symbol_for(source, -1, PyLong_AsLongLong(source->value.get()));
   Ref number = tracer.symbols.object(e);
   if (!number || tracer.graph.producer(number.get()) != kNoNode) return number;
   tracer.guards.add(source, GuardKind::Integer, tracer.origin());

@@ -1,9 +1,10 @@
 #include "world/symbols.h"
 
+#include <algorithm>
+
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
 #include "world/native_scope.h"
-#include "world/tracer.h"
 
 namespace minidynamo {
 namespace {
@@ -16,6 +17,13 @@ bool is_of_module(const Source& source) {
   return false;
 }
 
+// Of a tuple with names, which C code may have made with more in it than can be seen (os.stat_result).
+bool is_in_record(const Source& source) {
+  if (source.access != Access::Index || !source.parent || !source.parent->value) return false;
+  PyObject* owner = source.parent->value.get();
+  return PyTuple_Check(owner) && !PyTuple_CheckExact(owner);
+}
+
 bool is_parameter(const Source& source) {
   static constinit ImportedType parameter_class{"torch.nn.Parameter"};
   return PyType_IsSubtype(source.value.type(), parameter_class);
@@ -23,22 +31,34 @@ bool is_parameter(const Source& source) {
 
 }  // namespace
 
-Symbols::Symbols(const OpenNumbers* open) : open_(open) {
-  if (open && !open->none()) sizes_ = std::make_shared<TraceSizes>();
+void Symbols::begin() {
+  sizes_ = std::make_shared<TraceSizes>();
+  TraceSizesScope::begin(sizes_);
+  sizes_->note_cause = [this] {
+    const GuardOrigin now = where_();
+    causes_.push_back({Ref::borrow(reinterpret_cast<PyObject*>(now.code)), now.line});
+    return static_cast<uint32_t>(causes_.size() - 1);
+  };
+  graph_.number_argument = [this](PyObject* number, Argument& out) { return argument(number, out); };
 }
 
-OpenDimensions Symbols::dimensions_of(const Source& source) const {
-  if (!active()) return 0;
-  if (!open_->sources.empty()) {
-    const auto found = open_->sources.find(source.to_text());
-    if (found != open_->sources.end()) return dimensions_to_open(source.value.get(), found->second);
-  }
-  if (!open_->all_sizes || is_parameter(source) || is_of_module(source)) return 0;
-  return dimensions_to_open(source.value.get(), ~OpenDimensions{0});
+OpenDimensions Symbols::dimensions_of(const Source& source) {
+  if (!open_) return 0;
+  PyObject* raw = source.value.get();
+  const SizeMarks marks = size_marks(raw);
+  OpenDimensions wanted = marks.open | marks.may_be;
+  if (!open_->sources.empty())
+    if (const auto found = open_->sources.find(source.to_text()); found != open_->sources.end())
+      wanted |= found->second;
+  if (open_->all_sizes && !is_parameter(source) && !is_of_module(source)) wanted = ~OpenDimensions{0};
+  const OpenDimensions open = dimensions_to_open(raw, wanted & ~marks.fixed);
+  for (int d = 0; marks.open >> d; ++d)
+    if (marks.open >> d & 1) marked_.push_back({const_cast<Source*>(&source), d});
+  return open;
 }
 
 bool Symbols::opens_int(const Source& source) const {
-  if (!active() || !PyLong_CheckExact(source.value.get())) return false;
+  if (!open_ || open_->none() || !PyLong_CheckExact(source.value.get()) || is_in_record(source)) return false;
   int overflow = 0;
   PyLong_AsLongLongAndOverflow(source.value.get(), &overflow);
   if (overflow) return false;
@@ -46,15 +66,37 @@ bool Symbols::opens_int(const Source& source) const {
   return open_->all_sizes && source.access == Access::Local;
 }
 
-Expression Symbols::symbol_for(Tracer& tracer, Source* source, int32_t dimension, int64_t value) {
+std::string Symbols::broken_mark() const {
+  for (const OpenNumber& mark : marked_) {
+    const auto same = [&](const OpenNumber& known) {
+      return known.source == mark.source && known.dimension == mark.dimension;
+    };
+    const auto known = std::ranges::find_if(numbers_, same);
+    const int64_t now = size_of_tensor(mark.source->value.get(), mark.dimension);
+    if (known == numbers_.end())
+      return mark.to_text() + " is marked dynamic, and is " + std::to_string(now) +
+             (now < 2 ? ": sizes of 0 and 1 are cases of their own." : " in what is captured.");
+    const Expression number = symbol(static_cast<int32_t>(known - numbers_.begin()));
+    if (!is_constant_expression(sizes_->simplify(number))) continue;
+    std::string text = mark.to_text() + " is marked dynamic, and has to be " + std::to_string(now) + ".";
+    for (const SizeGuard& guard : guards()) {
+      const std::vector<int32_t> symbols = symbols_of(guard.condition.expression);
+      if (guard.condition.relation != SizeRelation::Equal || !guard.origin.code ||
+          std::ranges::find(symbols, symbols_of(number).front()) == symbols.end())
+        continue;
+      const char* file = PyUnicode_AsUTF8(guard.origin.code->co_filename);
+      return text + "\n  It is fixed at " + (file ? file : "?") + ":" + std::to_string(guard.origin.line) + " (" +
+             sizes_->text(guard.condition) + ").";
+    }
+    return text;
+  }
+  return "";
+}
+
+Expression Symbols::symbol_for(Source* source, int32_t dimension, int64_t value) {
   for (size_t i = 0; i < numbers_.size(); ++i)
     if (numbers_[i].source == source && numbers_[i].dimension == dimension) return symbol(static_cast<int32_t>(i));
-  if (!sizes_->note_cause)
-    sizes_->note_cause = [this, &tracer] {
-      const GuardOrigin now = tracer.origin();
-      causes_.push_back({Ref::borrow(reinterpret_cast<PyObject*>(now.code)), now.line});
-      return static_cast<uint32_t>(causes_.size() - 1);
-    };
+  if (!sizes_) begin();
   const OpenNumber number{source, dimension};
   const SizeRange range = dimension >= 0 ? SizeRange{2, INT64_MAX} : SizeRange{};
   numbers_.push_back(number);
@@ -64,7 +106,7 @@ Expression Symbols::symbol_for(Tracer& tracer, Source* source, int32_t dimension
 
 void Symbols::read_from(Expression symbol, Ref owner) { owners_[symbols_of(symbol).front()] = std::move(owner); }
 
-bool Symbols::argument(Tracer& tracer, PyObject* number, Argument& out) {
+bool Symbols::argument(PyObject* number, Argument& out) {
   const Expression e = expression_of(number);
   if (bodies > 0) {
     out.kind = Argument::Kind::Constant;
@@ -72,7 +114,7 @@ bool Symbols::argument(Tracer& tracer, PyObject* number, Argument& out) {
     return static_cast<bool>(out.constant);
   }
   out.kind = Argument::Kind::Node;
-  out.node = node_of(tracer, e);
+  out.node = node_of(e);
   return out.node != kNoNode;
 }
 
@@ -89,13 +131,11 @@ Ref Symbols::specialized(PyObject* symbolic_int) {
   return Ref::made(PyLong_FromLongLong(sizes_->specialize(expression_of(symbolic_int))));
 }
 
-bool Symbols::fits(Expression e) const {
-  return evaluate(e, sizes_->values()).has_value();
-}
+bool Symbols::fits(Expression e) const { return evaluate(e, sizes_->values()).has_value(); }
 
-NodeId Symbols::node_of(Tracer& tracer, Expression e) {
+NodeId Symbols::node_of(Expression e) {
   if (const auto known = nodes_.find(e.id); known != nodes_.end()) return known->second;
-  const NodeId node = make_node(tracer, e);
+  const NodeId node = make_node(e);
   if (node != kNoNode) nodes_.emplace(e.id, node);
   return node;
 }
@@ -104,18 +144,17 @@ void Symbols::forget_nodes_from(NodeId first) {
   std::erase_if(nodes_, [&](const auto& entry) { return entry.second >= first; });
 }
 
-NodeId Symbols::call(Tracer& tracer, PyObject* function, std::vector<Ref> arguments, Expression e) {
+NodeId Symbols::call(PyObject* function, std::vector<Ref> arguments, Expression e) {
   Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(arguments.size())));
   for (size_t i = 0; i < arguments.size(); ++i)
     PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), arguments[i].release());
   const Ref result = object(e);
   if (!function || !result) return kNoNode;
-  return tracer.graph.add_number(Ref::borrow(function), all.get(), result,
-                                 tracer.frame ? tracer.frame->call_site() : nullptr);
+  return graph_.add_number(Ref::borrow(function), all.get(), result, site_());
 }
 
 // By its steps, each of which has a node of its own that others may share.
-NodeId Symbols::make_node(Tracer& tracer, Expression e) {
+NodeId Symbols::make_node(Expression e) {
   static constinit Imported size_operator{"torch.ops.aten.sym_size.int"};
   static constinit Imported add{"operator.add"}, subtract{"operator.sub"}, multiply{"operator.mul"};
   static constinit Imported floor_division{"operator.floordiv"}, remainder{"operator.mod"};
@@ -134,9 +173,9 @@ NodeId Symbols::make_node(Tracer& tracer, Expression e) {
       if (const auto known = nodes_.find(bare.id); known != nodes_.end())
         node = known->second;
       else if (number.dimension < 0)
-        node = tracer.graph.producer(owner.get());
+        node = graph_.producer(owner.get());
       else
-        node = call(tracer, size_operator, {owner, Ref::made(PyLong_FromLong(number.dimension))}, bare);
+        node = call(size_operator, {owner, Ref::made(PyLong_FromLong(number.dimension))}, bare);
       if (node == kNoNode) return kNoNode;
       nodes_.emplace(bare.id, node);
       stack.push_back(bare);
@@ -176,7 +215,7 @@ NodeId Symbols::make_node(Tracer& tracer, Expression e) {
       node = known->second;
       continue;
     }
-    node = call(tracer, function, {object(left), object(right)}, made);
+    node = call(function, {object(left), object(right)}, made);
     if (node == kNoNode) return kNoNode;
     nodes_.emplace(made.id, node);
   }

@@ -1,6 +1,7 @@
 // The numbers of a trace that may differ at the next call: where each comes from, what stands for it on the evaluator's
 // stack (a torch.SymInt), and the nodes that compute sizes in the graph.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -13,22 +14,25 @@
 
 namespace minidynamo {
 
-class Tracer;
-
 class Symbols {
  public:
-  explicit Symbols(const OpenNumbers* open);
+  // `where`: the place in the program that asks; `site`: the same for a node.
+  Symbols(Graph& graph, const OpenNumbers* open, std::function<GuardOrigin()> where,
+          std::function<std::shared_ptr<const CallSite>()> site)
+      : graph_(graph), open_(open), where_(std::move(where)), site_(std::move(site)) {}
+  Symbols(const Symbols&) = delete;
+  // Whether there is any symbol yet.
   bool active() const noexcept { return sizes_ != nullptr; }
   const std::shared_ptr<TraceSizes>& sizes() const noexcept { return sizes_; }
   TraceSizes& trace() const noexcept { return *sizes_; }
 
   // Which dimensions of an outside tensor are to be symbols.
-  OpenDimensions dimensions_of(const Source& source) const;
+  OpenDimensions dimensions_of(const Source& source);
   // Whether an outside int is to be one.
   bool opens_int(const Source& source) const;
 
   // A symbol for an outside number, made once.
-  Expression symbol_for(Tracer& tracer, Source* source, int32_t dimension, int64_t value);
+  Expression symbol_for(Source* source, int32_t dimension, int64_t value);
   // The input of the graph that a symbol is read from: the tensor's fake, or the int's own SymInt.
   void read_from(Expression symbol, Ref owner);
   // A torch.SymInt or an int; the same object for the same expression. Null with a Python error set.
@@ -37,7 +41,7 @@ class Symbols {
   const std::vector<OpenNumber>& numbers() const noexcept { return numbers_; }
 
   // The node of a number's value in the graph, made if there is none; kNoNode with a Python error set.
-  NodeId node_of(Tracer& tracer, Expression e);
+  NodeId node_of(Expression e);
   // Whether its value fits into 64 bits now; only such ones may stand for ints.
   bool fits(Expression e) const;
   // Nodes from this one on are gone.
@@ -48,7 +52,10 @@ class Symbols {
   // Graphs within the graph that are being recorded: to these, a size is the number that it is.
   int bodies = 0;
   // See Graph::number_argument.
-  bool argument(Tracer& tracer, PyObject* number, Argument& out);
+  bool argument(PyObject* number, Argument& out);
+
+  // Of the sizes that the user wants open, the first that is not, and why; empty: all are.
+  std::string broken_mark() const;
 
   // What was asked, with the places that asked.
   std::vector<SizeGuard> guards() const;
@@ -58,16 +65,22 @@ class Symbols {
     Ref code;
     int32_t line;
   };
+  Graph& graph_;
   const OpenNumbers* open_;
+  std::function<GuardOrigin()> where_;
+  std::function<std::shared_ptr<const CallSite>()> site_;
   std::shared_ptr<TraceSizes> sizes_;
   std::vector<OpenNumber> numbers_;
   std::vector<Ref> owners_;  // by symbol: the fake, or the int's own SymInt, that is an input of the graph
   std::unordered_map<int32_t, Ref> objects_;
   std::unordered_map<int32_t, NodeId> nodes_;
   std::vector<Cause> causes_;
+  std::vector<OpenNumber> marked_;  // by the user, to be open
 
-  NodeId make_node(Tracer& tracer, Expression e);
-  NodeId call(Tracer& tracer, PyObject* function, std::vector<Ref> arguments, Expression e);
+  void begin();
+
+  NodeId make_node(Expression e);
+  NodeId call(PyObject* function, std::vector<Ref> arguments, Expression e);
 };
 
 }  // namespace minidynamo

@@ -106,10 +106,12 @@ Break make_break(BreakReason why, std::string detail, const Frame* frame, const 
 }  // namespace
 
 Tracer::Tracer(const TraceLimits& given, GuardTree& tree, const OpenNumbers* open)
-    : guards(tree), symbols(open), limits(given), next_look(std::min(kLookEvery, given.instructions + 1)) {
+    : guards(tree),
+      symbols(
+          graph, open, [this] { return origin(); }, [this] { return frame ? frame->call_site() : nullptr; }),
+      limits(given),
+      next_look(std::min(kLookEvery, given.instructions + 1)) {
   ++running_tracers;
-  if (symbols.active())
-    graph.number_argument = [this](PyObject* number, Argument& out) { return symbols.argument(*this, number, out); };
 }
 Tracer::~Tracer() {
   --running_tracers;

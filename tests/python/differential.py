@@ -165,8 +165,10 @@ class Portrait:
             self.leaves.append((path, tensor))
         if tensor.is_leaf and tensor.grad is not None:
             self.draw(f"{path}.grad", tensor.grad)
-        if type(tensor) is not torch.Tensor or tensor.__dict__:
-            self.draw(f"{path}.__dict__", dict(tensor.__dict__))
+        # AOTAutograd notes on what it returns which sizes were open.
+        own = {name: value for name, value in tensor.__dict__.items() if name != "_dynamo_propagated_dynamic_indices"}
+        if type(tensor) is not torch.Tensor or own:
+            self.draw(f"{path}.__dict__", own)
 
     def _draw_function(self, head: str, path: str, function: types.FunctionType) -> None:
         self.line(f"{head} {function.__qualname__}")

@@ -148,7 +148,7 @@ ARITHMETIC = {
     "int and bool": lambda x: x + int(x.shape[0]) + bool(x.shape[0]),
     "truth": lambda x: x + 1 if x.shape[0] else x - 1,
     "chained comparison": lambda x: x + 1 if 2 < x.shape[0] <= 5 < x.shape[1] else x - 1,
-    "not": lambda x: x + 1 if not x.shape[0] > 4 and not x.shape[1] == 8 else x - 1,
+    "not": lambda x: x + 1 if not x.shape[0] > 4 and x.shape[1] != 8 else x - 1,
     "equal sizes": lambda x: x + 1 if x.shape[0] == x.shape[1] else x - 1,
     "shapes compared": lambda x: x + 1 if x.shape == x.t().shape else x - 1,
     "shape and tuple": lambda x: x + 1 if x.shape == (4, 8) else x - 1,
@@ -465,3 +465,86 @@ def test_eager_results_over_all_small_shapes():
     calls = [tuple(of((a,), (b,))) for a, b in itertools.product(range(6), range(6))]
     with minidynamo.config.patch(recompile_limit=64):
         captures(f, calls)
+
+
+class TestMarks:
+    def test_dynamic(self):
+        def f(x):
+            return x.view(-1) * 2
+
+        optimized = minidynamo.optimize("eager", fullgraph=True)(f)
+        first = torch.randn(4, 8)
+        torch._dynamo.mark_dynamic(first, 0)
+        before = captured()
+        for x in (first, torch.randn(5, 8), torch.randn(6, 8)):
+            torch.testing.assert_close(optimized(x), f(x))
+        assert captured() - before == 1
+
+    def test_maybe(self):
+        def f(x):
+            return x * 2 if x.shape[0] == 4 else x
+
+        x = torch.randn(4, 8)
+        torch._dynamo.maybe_mark_dynamic(x, 0)
+        torch.testing.assert_close(minidynamo.optimize("eager")(f)(x), f(x))
+
+    def test_static(self):
+        optimized = minidynamo.optimize("eager", dynamic=True)(lambda x: x * 2)
+        before = captured()
+        for n in (4, 5):
+            x = torch.randn(n, 8)
+            torch._dynamo.mark_static(x, 0)
+            optimized(x)
+        assert captured() - before == 2
+
+    def test_mark_that_cannot_be_kept(self):
+        def f(x):
+            return x * {4: 1}[x.shape[0]]
+
+        x = torch.randn(4, 8)
+        torch._dynamo.mark_dynamic(x, 0)
+        with pytest.raises(minidynamo.DynamicSizeError) as raised:
+            minidynamo.optimize("eager")(f)(x)
+        lines = str(raised.value).splitlines()
+        assert len(lines) == 3
+        assert lines[0] == "L['x'].size(0) is marked dynamic, and has to be 4."
+        assert f"{__file__}:{f.__code__.co_firstlineno + 1}" in lines[1]
+        assert "maybe_mark_dynamic" in lines[2]
+
+    def test_size_of_one(self):
+        x = torch.randn(1, 8)
+        torch._dynamo.mark_dynamic(x, 0)
+        with pytest.raises(minidynamo.DynamicSizeError, match="sizes of 0 and 1"):
+            minidynamo.optimize("eager")(lambda x: x + 1)(x)
+
+
+def test_views_as_inputs():
+    """A batch is often a slice of its data."""
+    data = torch.arange(400.0).view(50, 8)
+    for backend in ("eager", "aot_eager"):
+        minidynamo.reset()
+        calls = [data[a:b] for a, b in ((0, 4), (4, 9), (9, 15), (2, 4), (40, 50))]
+        assert captures(lambda x: (x.t() @ x).sum() + x.shape[0], calls, backend=backend) == [1, 1, 0, 0, 0]
+
+
+def test_backend_that_knows_no_symbols():
+    def only_static(graph_module, example_inputs):
+        if any("sym_size" in str(node.target) for node in graph_module.graph.nodes):
+            raise RuntimeError("no symbols, please")
+        return graph_module.forward
+
+    optimized = minidynamo.optimize(only_static)(lambda x: x * x.shape[0])
+    for n in (3, 4, 5):
+        torch.testing.assert_close(optimized(torch.ones(n)), torch.full((n,), float(n)))
+
+
+def test_log_says_what_is_open(caplog):
+    import logging
+
+    def f(x, n):
+        return x * n if x.shape[0] > 3 else x
+
+    with minidynamo.config.patch(logs="dynamic"), caplog.at_level(logging.DEBUG, "minidynamo"):
+        minidynamo.optimize("eager", dynamic=True)(f)(torch.ones(5), 2)
+    text = "\n".join(record.getMessage() for record in caplog.records)
+    assert "L['x'].size(0)" in text and "L['n']" in text and "test_dynamic_shapes.py" in text

@@ -1,0 +1,211 @@
+// Who deals with symbolic ints: functions that are traced into, operators on tensors, some builtins, and what only
+// moves its arguments. To all others they are the numbers that they are.
+#include "model/size_call.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "model/abstract.h"
+#include "model/native_call.h"
+#include "model/operator.h"
+#include "model/rule.h"
+#include "model/size_operation.h"
+#include "model/upward.h"
+#include "python/out_of_memory.h"
+#include "python/unstable.h"
+#include "tensor/fake.h"
+#include "world/known_types.h"
+
+namespace minidynamo {
+namespace {
+
+bool is_sequence(PyObject* object) noexcept { return PyTuple_Check(object) || PyList_CheckExact(object); }
+
+const char* builtin_name(PyObject* callable, const char* module) noexcept {
+  if (!PyCFunction_Check(callable)) return nullptr;
+  PyObject* self = PyCFunction_GET_SELF(callable);
+  if (!self || !PyModule_Check(self)) return nullptr;
+  const char* name = PyModule_GetName(self);
+  clear_error();
+  return name && std::string_view(name) == module ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name
+                                                  : nullptr;
+}
+
+bool is_one_of(const char* name, std::initializer_list<std::string_view> names) noexcept {
+  return name && std::ranges::find(names, std::string_view(name)) != names.end();
+}
+
+// The smallest or largest of ints.
+std::optional<Ref> extreme(Tracer& tracer, std::span<const Ref> values, bool is_least) {
+  std::optional<Expression> result;
+  for (const Ref& value : values) {
+    const std::optional<Expression> e = size_expression(tracer, value.get());
+    if (!e) return std::nullopt;
+    result = !result ? *e : is_least ? minimum(*result, *e) : maximum(*result, *e);
+  }
+  return result ? std::optional(tracer.symbols.object(*result)) : std::nullopt;
+}
+
+std::vector<Ref> items_of_sequence(PyObject* sequence) {
+  std::vector<Ref> items;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i)
+    items.push_back(Ref::borrow(PySequence_Fast_GET_ITEM(sequence, i)));
+  return items;
+}
+
+std::optional<Ref> product(Tracer& tracer, std::span<const Ref> values) {
+  Ref result = Ref::made(PyLong_FromLong(1));
+  for (const Ref& value : values) {
+    if (!size_expression(tracer, value.get())) return std::nullopt;
+    result = binary_operation(tracer, binary_operator_named("mul"), result.get(), value.get());
+    if (!result) return result;
+  }
+  return result;
+}
+
+// What functions of builtins and math give for symbolic ints; nullopt: nothing is known of them.
+std::optional<Ref> call_builtin(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.keyword_names) return std::nullopt;
+  const std::span<const Ref> values = arguments.values;
+  const size_t count = values.size();
+  if (const char* name = builtin_name(callable, "builtins")) {
+    const bool is_min = is_one_of(name, {"min"});
+    if (is_min || is_one_of(name, {"max"})) {
+      if (count > 1) return extreme(tracer, values, is_min);
+      if (count == 1 && is_sequence(values[0].get()))
+        return extreme(tracer, items_of_sequence(values[0].get()), is_min);
+    }
+    if (is_one_of(name, {"abs"}) && count == 1 && is_size(tracer, values[0].get())) {
+      const Expression e = expression_of(values[0].get());
+      return tracer.symbols.object(tracer.symbols.trace().ask(is_less(e, constant(0))) ? -e : e);
+    }
+    if (is_one_of(name, {"divmod"}) && count == 2) {
+      Ref quotient = binary_operation(tracer, binary_operator_named("floordiv"), values[0].get(), values[1].get());
+      Ref remainder =
+          quotient ? binary_operation(tracer, binary_operator_named("mod"), values[0].get(), values[1].get()) : Ref();
+      return remainder ? Ref::made(PyTuple_Pack(2, quotient.get(), remainder.get())) : Ref();
+    }
+    if (is_one_of(name, {"sum"}) && count == 1 && is_sequence(values[0].get())) {
+      Ref sum = Ref::made(PyLong_FromLong(0));
+      for (const Ref& item : items_of_sequence(values[0].get())) {
+        sum = binary_operation(tracer, binary_operator_named("add"), sum.get(), item.get());
+        if (!sum) return sum;
+      }
+      return sum;
+    }
+  }
+  // What a metaclass's own method comes to ask: type.__instancecheck__, bound to the class.
+  PyObject* self = bound_self(callable);
+  if (self && PyType_Check(self) && count == 1 && is_size(tracer, values[0].get()) &&
+      is_one_of(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, {"__instancecheck__"}))
+    return Ref::boolean(PyType_IsSubtype(&PyLong_Type, reinterpret_cast<PyTypeObject*>(self)));
+  if (is_one_of(builtin_name(callable, "math"), {"prod"}) && count == 1 && is_sequence(values[0].get()))
+    return product(tracer, items_of_sequence(values[0].get()));
+  if (is_one_of(builtin_name(callable, "_operator"), {"index"}) && count == 1 && is_size(tracer, values[0].get()))
+    return values[0];
+  if (callable == reinterpret_cast<PyObject*>(&PyLong_Type) && count == 1 && is_size(tracer, values[0].get()))
+    return values[0];
+  if (callable == reinterpret_cast<PyObject*>(&PyBool_Type) && count == 1 && is_size(tracer, values[0].get()))
+    return Ref::boolean(size_truth(tracer, values[0].get()));
+  return std::nullopt;
+}
+
+// Methods of containers that put their arguments, or what these hold, somewhere without looking at it, and such that
+// look at their container alone.
+bool only_moves(PyObject* callable) noexcept {
+  const char* name = nullptr;
+  PyTypeObject* owner = nullptr;
+  if (PyCFunction_Check(callable)) {
+    PyObject* self = PyCFunction_GET_SELF(callable);
+    if (!self || PyModule_Check(self)) return false;
+    name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+    owner = Py_TYPE(self);
+  } else if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type)) {
+    name = PyUnicode_AsUTF8(PyDescr_NAME(callable));
+    owner = PyDescr_TYPE(callable);
+  }
+  if (!owner) return false;
+  if (PyType_IsSubtype(owner, &PyList_Type))
+    return is_one_of(name, {"append", "extend", "copy", "reverse", "clear", "__len__", "__iter__", "__init__"});
+  if (PyType_IsSubtype(owner, &PyTuple_Type)) return is_one_of(name, {"__len__", "__iter__"});
+  if (PyType_IsSubtype(owner, &PyDict_Type))
+    return is_one_of(name, {"items", "values", "keys", "copy", "clear", "__len__", "__iter__", "update", "get",
+                            "setdefault", "pop", "popitem"});
+  return false;
+}
+
+// Whether what is called deals with symbolic ints itself.
+bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (Py_IS_TYPE(callable, &PyMethod_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type) ||
+      Py_IS_TYPE(callable, known_types()->partial))
+    return true;
+  if (const Rule* rule = find_rule(callable)) {
+    switch (rule->kind) {
+      case Rule::Kind::TensorFunction:
+      case Rule::Kind::TensorMethod:
+      case Rule::Kind::Leaf:
+        return !tracer.transforms.active();
+      case Rule::Kind::Inline:
+        return true;
+      case Rule::Kind::Operator:
+        return std::ranges::any_of(arguments.values, [](const Ref& value) { return is_fake(value.get()); });
+      default:
+        break;
+    }
+    const char* own_name = PyCFunction_Check(callable) ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name
+                           : Py_IS_TYPE(callable, &PyMethodDescr_Type) ? PyUnicode_AsUTF8(PyDescr_NAME(callable))
+                                                                       : nullptr;
+    if (is_one_of(own_name, {"full", "full_like", "new_full"})) return !tracer.transforms.active();
+    if (Py_IS_TYPE(callable, &PyWrapperDescr_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {
+      const Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
+      const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+      clear_error();
+      if (is_one_of(text, {"__setattr__"})) return true;  // what is stored is not looked at
+    }
+    return is_one_of(builtin_name(callable, "builtins"), {"isinstance", "len", "iter", "next", "setattr", "zip"});
+  }
+  if (PyFunction_Check(callable)) return true;
+  if (PyType_Check(callable)) {
+    auto* type = reinterpret_cast<PyTypeObject*>(callable);
+    return type == &PyTuple_Type || type == &PyList_Type || type == &PyZip_Type || type == &PyEnum_Type ||
+           type == &PyReversed_Type || type == &PySlice_Type || type == &PyMap_Type || type == &PyType_Type ||
+           (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyLong_Type));
+  }
+  if (only_moves(callable)) {
+    // Keys are looked at.
+    const size_t key = PyCFunction_Check(callable) ? 0 : 1;
+    PyObject* self = key ? arguments.values[0].get() : PyCFunction_GET_SELF(callable);
+    return !PyDict_Check(self) || arguments.values.size() <= key || !holds_size(tracer, arguments.values[key].get()) ||
+           PyDict_Check(arguments.values[key].get());
+  }
+  return PyType_HasFeature(Py_TYPE(callable), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(callable) &&
+         !PyCFunction_Check(callable);
+}
+
+}  // namespace
+
+std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room) {
+  const bool any =
+      std::ranges::any_of(arguments.values, [&](const Ref& value) { return holds_size(tracer, value.get()); });
+  if (!any) return std::nullopt;
+  if (std::optional<Ref> result = call_builtin(tracer, callable, arguments)) return result;
+  if (arguments.values.size() == 2 && !arguments.keyword_names) {
+    if (const char* name = builtin_name(callable, "_operator")) {
+      PyObject *left = arguments.values[0].get(), *right = arguments.values[1].get();
+      if (const int number = binary_operator_named(name); number >= 0)
+        return binary_operation(tracer, number, left, right);
+      if (const int comparison = comparison_named(name); comparison >= 0)
+        return compare(tracer, comparison, left, right);
+    }
+  }
+  if (takes_symbolic_ints(tracer, callable, arguments)) return std::nullopt;
+  room.clear();
+  for (const Ref& value : arguments.values) {
+    room.push_back(settled(tracer, value.get()));
+    if (!room.back()) return Ref();
+  }
+  arguments.values = room;
+  return std::nullopt;
+}
+
+}  // namespace minidynamo
