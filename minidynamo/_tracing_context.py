@@ -134,9 +134,9 @@ class _LazyContext(TracingContext):
 
 
 @contextlib.contextmanager
-def tracing_context(inputs: Sequence[Any], graph_module: torch.fx.GraphModule) -> Iterator[_LazyContext]:
+def tracing_context(inputs: Sequence[Any], graph_module: torch.fx.GraphModule | None = None) -> Iterator[_LazyContext]:
     """Enters a context for a graph with these inputs, and leaves it whatever happens."""
-    context = _LazyContext(inputs, graph_module.meta.get("open_sizes", ()))
+    context = _LazyContext(inputs, graph_module.meta.get("open_sizes", ()) if graph_module is not None else ())
     with tracing(context):
         try:
             yield context

@@ -182,6 +182,7 @@ void CacheRegistry::reset() noexcept {
     cache->last_miss_.clear();
     cache->told = {};
     cache->doubt = 0;
+    cache->open_numbers.clear();
     ++cache->changes_;
   }
   bury();

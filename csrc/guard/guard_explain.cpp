@@ -134,7 +134,7 @@ ChangedNumbers GuardProgram::changed_numbers(const FrameView& frame) const {
         changed.emplace_back(path_of(index), sizes);
       } else if (check.kind == GuardKind::Constant && check.expected && PyLong_CheckExact(check.expected.get()) &&
                  !value.inline_attributes && PyLong_CheckExact(value.object)) {
-        changed.emplace_back(path_of(index), 0);
+        changed.emplace_back(path_of(index), ~uint64_t{0});
       } else {
         return {};
       }

@@ -79,7 +79,7 @@ class Source {
   std::string to_text() const;  // L['self'].layers[0].weight
 
   // The rest belongs to guard/.
-  uint64_t open_sizes = 0;  // Tensor: dimensions whose sizes may differ, by bit (metadata.h)
+  uint64_t open_sizes = 0;  // Tensor: dimensions whose sizes may differ, by bit (tensor/metadata.h)
   bool absent = false;
   bool kept = false;                  // Pinned: the entry keeps the object alive
   bool inline_attributes = false;     // InstanceDict without a dict object: value is the instance
@@ -102,7 +102,7 @@ struct SizeGuard {
 };
 
 // Of the numbers that an entry took as they were, some that have changed, by the texts of their sources. A bit for each
-// dimension of a tensor; 0 for an int.
+// dimension of a tensor; all for an int.
 using ChangedNumbers = std::vector<std::pair<std::string, uint64_t>>;
 
 // What a check is run against: the frame's function and its fast locals.

@@ -115,8 +115,15 @@ OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, con
   if (is_true(config, "automatic_dynamic_shapes"))
     for (const std::shared_ptr<CacheEntry>& entry : cache.entries())
       if (entry->config == id)
-        for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame)) known.widen(source, dimensions);
+        for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame)) known.open(source, dimensions);
   return known;
+}
+
+void close_settled(CodeCache& cache, ConfigId id, const Symbols& symbols) {
+  if (!symbols.active()) return;
+  OpenNumbers& known = cache.open_numbers[id];
+  for (const OpenNumber& number : symbols.settled())
+    known.doubt(number.source->to_text(), number.dimension < 0 ? ~uint64_t{0} : uint64_t{1} << number.dimension);
 }
 
 bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols& symbols) {

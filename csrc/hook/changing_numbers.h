@@ -13,6 +13,9 @@ namespace minidynamo {
 // What the configuration (`dynamic`) and earlier entries say of a frame that none of them fits.
 OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame);
 
+// What captures had to take as it is, twice, is not left open again.
+void close_settled(CodeCache& cache, ConfigId id, const Symbols& symbols);
+
 // Tells the backend which sizes of the graph's inputs are open: graph_module.meta["open_sizes"], for each input a tuple
 // of dimensions, or None for an int that is open. False with a Python error set.
 bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols& symbols);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace minidynamo {
@@ -11,18 +12,26 @@ namespace minidynamo {
 struct OpenNumbers {
   bool all_sizes = false;  // of tensors that are no parameters or buffers, and all ints that are arguments
   bool never = false;      // nothing is left open, whatever changes
-  // By the text of its source: a tensor's dimensions, by bit; anything for an int.
+  // By the text of its source: a tensor's dimensions, by bit; all for an int.
   std::unordered_map<std::string, uint64_t> sources;
+  // What was open in a capture that turned out to be good for one value alone; and in two, which is not opened again.
+  std::unordered_map<std::string, uint64_t> doubted, closed;
   std::vector<std::string> rates;  // floats of optimizers' groups, whatever the rest says (changing_number.h)
 
   bool none() const noexcept { return never || (!all_sizes && sources.empty()); }
-  // Whether it has more than this; then it is that too.
-  bool widen(const std::string& source, uint64_t dimensions) {
-    const auto [known, is_new] = sources.try_emplace(source, dimensions);
-    if (is_new) return true;
-    const bool is_more = (dimensions & ~known->second) != 0;
-    known->second |= dimensions;
-    return is_more;
+  void open(const std::string& source, uint64_t dimensions) {
+    const auto shut = closed.find(source);
+    if (shut != closed.end() && (dimensions &= ~shut->second) == 0) return;
+    sources[source] |= dimensions;
+  }
+  void doubt(const std::string& source, uint64_t dimensions) {
+    const uint64_t before = std::exchange(doubted[source], doubted[source] | dimensions);
+    if ((dimensions &= before) == 0) return;
+    closed[source] |= dimensions;
+    const auto known = sources.find(source);
+    if (known == sources.end()) return;
+    known->second &= ~dimensions;
+    if (!known->second) sources.erase(known);
   }
 };
 

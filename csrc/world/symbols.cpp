@@ -24,6 +24,20 @@ bool is_in_record(const Source& source) {
   return PyTuple_Check(owner) && !PyTuple_CheckExact(owner);
 }
 
+// A number that the program itself has put somewhere, and that nothing but its value is known of.
+bool is_held_by_program(const Source& source) {
+  switch (source.access) {
+    case Access::Local:
+    case Access::DictItem:
+    case Access::CellContents:
+      return true;
+    case Access::Index:
+      return !is_in_record(source);
+    default:
+      return false;
+  }
+}
+
 bool is_parameter(const Source& source) {
   static constinit ImportedType parameter_class{"torch.nn.Parameter"};
   return PyType_IsSubtype(source.value.type(), parameter_class);
@@ -58,7 +72,7 @@ OpenDimensions Symbols::dimensions_of(const Source& source) {
 }
 
 bool Symbols::opens_int(const Source& source) const {
-  if (!open_ || open_->none() || !PyLong_CheckExact(source.value.get()) || is_in_record(source)) return false;
+  if (!open_ || open_->none() || !PyLong_CheckExact(source.value.get()) || !is_held_by_program(source)) return false;
   int overflow = 0;
   PyLong_AsLongLongAndOverflow(source.value.get(), &overflow);
   if (overflow) return false;
@@ -220,6 +234,13 @@ NodeId Symbols::make_node(Expression e) {
     nodes_.emplace(made.id, node);
   }
   return node;
+}
+
+std::vector<OpenNumber> Symbols::settled() const {
+  std::vector<OpenNumber> settled;
+  for (size_t i = 0; i < numbers_.size(); ++i)
+    if (is_constant_expression(sizes_->simplify(symbol(static_cast<int32_t>(i))))) settled.push_back(numbers_[i]);
+  return settled;
 }
 
 std::vector<SizeGuard> Symbols::guards() const {

@@ -57,6 +57,9 @@ class Symbols {
   // Of the sizes that the user wants open, the first that is not, and why; empty: all are.
   std::string broken_mark() const;
 
+  // Those of which it has turned out that they are good for one value alone.
+  std::vector<OpenNumber> settled() const;
+
   // What was asked, with the places that asked.
   std::vector<SizeGuard> guards() const;
 

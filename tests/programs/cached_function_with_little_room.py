@@ -1,4 +1,4 @@
-# graphs: 3
+# graphs: 4
 """A cache of two: what it gives it may have forgotten by the next call, and a call that cannot be a key."""
 
 import functools

@@ -1,4 +1,4 @@
-# graphs: 6
+# graphs: 5
 """Zero, one or two levels of messages: the graphs of a call are as many as its breaks, plus one."""
 
 import torch

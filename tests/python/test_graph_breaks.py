@@ -116,7 +116,7 @@ def test_entries_share_a_resume_function() -> None:
         minidynamo.graph_break()
         return y + 1
 
-    optimized = minidynamo.compile(f, backend="eager")
+    optimized = minidynamo.compile(f, backend="eager", dynamic=False)
     for by in (2, 3, 4):
         optimized(torch.ones(2), by)
     assert len(minidynamo.debug.cache_entries(optimized)) == 3
