@@ -89,6 +89,7 @@ class _LazyContext(TracingContext):
             # Equal sizes are symbols of their own: where a kernel wants them equal, that is a condition.
             env = ShapeEnv(duck_shape=False, assume_static_by_default=False)
             mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=env)
+            self._mode = mode  # the ShapeEnv asks for it on the way
             self._fakes = [self._fake(mode, i, x, sizes) for i, (x, sizes) in enumerate(zip(self._inputs, self._open_sizes, strict=True))]
         self._mode = mode
 
