@@ -120,7 +120,16 @@ class CallAt {
 };
 
 // What some symbols are tied to while others vary.
-using Ties = std::map<int32_t, Expression>;
+struct Ties {
+  std::map<int32_t, Expression> symbols;
+  std::vector<SizeCondition> asks;  // what they come to
+
+  bool has(int32_t symbol) const { return symbols.contains(symbol); }
+  void add(int32_t number, Expression to) {
+    symbols[number] = to;
+    asks.push_back(is_equal(symbol(number), to));
+  }
+};
 
 class Propagation {
  public:
@@ -225,12 +234,12 @@ class Propagation {
   bool fit_somehow() {
     if (fit(Ties())) return true;
     const Ties aligned = aligned_ties(), equal = equal_ties();
-    if (!aligned.empty() && fit(aligned)) return true;
-    if (equal != aligned && !equal.empty() && fit(equal)) return true;
+    if (!aligned.symbols.empty() && fit(aligned)) return true;
+    if (equal.symbols != aligned.symbols && !equal.symbols.empty() && fit(equal)) return true;
     if (symbols_.size() > 1) {
       for (const int32_t symbol : symbols_)
         for (Ties ties : {Ties(), aligned}) {
-          ties[symbol] = constant(hints_[symbol]);
+          ties.add(symbol, constant(hints_[symbol]));
           if (fit(ties)) return true;
         }
     }
@@ -270,7 +279,7 @@ class Propagation {
 
   Ties all_tied() const {
     Ties ties;
-    for (const int32_t symbol : symbols_) ties[symbol] = constant(hints_[symbol]);
+    for (const int32_t symbol : symbols_) ties.add(symbol, constant(hints_[symbol]));
     return ties;
   }
 
@@ -284,17 +293,49 @@ class Propagation {
     if (a == b || evaluate(a, hints_) != evaluate(b, hints_)) return;
     for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
       const std::optional<int32_t> bare = bare_symbol(one);
-      if (!bare || ties.contains(*bare)) continue;
+      if (!bare || ties.has(*bare)) continue;
       // What it is tied to varies by itself.
       const std::vector<int32_t> others = symbols_of(other);
-      if (std::ranges::any_of(others, [&](int32_t s) { return s == *bare || ties.contains(s); })) continue;
-      ties[*bare] = other;
-      return;
+      if (std::ranges::any_of(others, [&](int32_t s) { return s == *bare || ties.has(s); })) continue;
+      return ties.add(*bare, other);
     }
+    tie_products(ties, a, b);
+  }
+
+  // The symbols of a product of symbols and a number; empty for anything else.
+  std::vector<int32_t> factors(Expression e) const {
+    std::vector<int32_t> symbols = symbols_of(e);
+    Expression product = constant(1);
+    for (const int32_t s : symbols) product = product * symbol(s);
+    const int64_t now = evaluate(product, hints_).value_or(0);
+    const bool is_product = now && constant(evaluate(e, hints_).value_or(0) / now) * product == e;
+    if (!is_product) symbols.clear();
+    return symbols;
+  }
+
+  // Two products of the same number and as many symbols, equal one by one now. That the products are equal will do
+  // where the call mentions those of the second in their product alone.
+  void tie_products(Ties& ties, Expression a, Expression b) const {
+    const std::vector<int32_t> left = factors(a), right = factors(b);
+    if (left.empty() || left.size() != right.size()) return;
+    for (size_t i = 0; i < left.size(); ++i) {
+      const bool is_free = !ties.has(left[i]) && !ties.has(right[i]) && std::ranges::find(left, right[i]) == left.end();
+      if (!is_free || hints_[left[i]] != hints_[right[i]]) return;
+    }
+    const bool is_only_whole = std::ranges::all_of(numbers_, [&](Expression e) {
+      const Expression times = floor_divide(e, b);
+      const std::vector<int32_t> rest = times * b == e ? symbols_of(times) : symbols_of(e);
+      return std::ranges::none_of(right, [&](int32_t s) { return std::ranges::find(rest, s) != rest.end(); });
+    });
+    for (size_t i = 0; i < left.size(); ++i) {
+      ties.symbols[right[i]] = symbol(left[i]);
+      if (!is_only_whole) ties.asks.push_back(is_equal(symbol(right[i]), symbol(left[i])));
+    }
+    if (is_only_whole) ties.asks.push_back(is_equal(a, b));
   }
 
   void ask_ties(const Ties& ties) {
-    for (const auto& [number, expression] : ties) ask(is_equal(symbol(number), expression));
+    for (const SizeCondition& condition : ties.asks) ask(condition);
   }
 
   // The largest number that the call mentions: thresholds lie there.
@@ -323,7 +364,7 @@ class Propagation {
       const size_t place = (3 * k + (k % 2 ? 5 * (symbols_.size() - i) : 5 * i)) % std::size(kNumbers);
       values[symbols_[i]] = kNumbers[place] + (k % 4 >= 2 ? 2 * large : 0) + static_cast<int64_t>(k / 4);
     }
-    for (const auto& [symbol, expression] : ties)
+    for (const auto& [symbol, expression] : ties.symbols)
       values[symbol] = evaluate(expression, values).value_or(hints_[symbol]);
     return values;
   }

@@ -105,14 +105,234 @@ Layout arange(const SymbolicCall& call) {
   return layout;
 }
 
+// Whether a layout is the usual one whatever the sizes are.
+bool is_usual(const SymbolicLayout& layout) {
+  Expression stride = constant(1);
+  for (size_t i = layout.sizes.size(); i-- > 0;) {
+    if (layout.strides[i] != stride) return false;
+    stride = stride * layout.sizes[i];
+  }
+  return true;
+}
+
+// An operator that takes elements one by one, of tensors that are laid out as usual.
+Layout elementwise(const SymbolicCall& call) {
+  Layout result;
+  for (size_t i = 0; i < call.tensors.size(); ++i) {
+    if (!call.tensors[i]->defined()) return std::nullopt;
+    SymbolicLayout layout = call.layout(i);
+    if (!is_usual(layout)) return std::nullopt;
+    if (!result) {
+      result = std::move(layout);
+      continue;
+    }
+    if (layout.sizes.size() > result->sizes.size()) std::swap(*result, layout);
+    const size_t ahead = result->sizes.size() - layout.sizes.size();
+    for (size_t d = 0; d < layout.sizes.size(); ++d) {
+      Expression& size = result->sizes[ahead + d];
+      const Expression other = layout.sizes[d];
+      if (size == other || other == constant(1)) continue;
+      if (size == constant(1))
+        size = other;
+      else if (!call.ask(is_equal(size, other)))
+        return std::nullopt;
+    }
+  }
+  if (result) make_contiguous(*result);
+  return result;
+}
+
+// (self, size)
+Layout view(const SymbolicCall& call) {
+  const SymbolicLayout self = call.layout(0);
+  if (!is_usual(self)) return std::nullopt;
+  SymbolicLayout layout;
+  Expression all = constant(1), known = constant(1);
+  for (const Expression size : self.sizes) all = all * size;
+  std::optional<size_t> rest;
+  for (const c10::IValue& item : call.arguments[1].toListRef()) {
+    if (item.isInt() && item.toInt() == -1) {
+      rest = layout.sizes.size();
+      layout.sizes.push_back(constant(1));
+      continue;
+    }
+    if (!item.isInt() && !item.isSymInt()) return std::nullopt;
+    layout.sizes.push_back(item.isSymInt() ? expression_of(item.toSymInt()) : constant(item.toInt()));
+    known = known * layout.sizes.back();
+  }
+  if (rest) {
+    if (call.ask(is_equal(known, constant(0)))) return std::nullopt;
+    layout.sizes[*rest] = floor_divide(all, known);
+    known = known * layout.sizes[*rest];
+  }
+  if (!call.ask(is_equal(known, all))) return std::nullopt;
+  make_contiguous(layout);
+  layout.offset = self.offset;
+  return layout;
+}
+
+// (self, dim0, dim1)
+Layout transpose(const SymbolicCall& call) {
+  SymbolicLayout layout = call.layout(0);
+  const size_t count = layout.sizes.size();
+  if (count == 0) return layout;
+  const size_t a = wrapped(call.arguments[1].toInt(), count), b = wrapped(call.arguments[2].toInt(), count);
+  std::swap(layout.sizes[a], layout.sizes[b]);
+  std::swap(layout.strides[a], layout.strides[b]);
+  return layout;
+}
+
+// (self)
+Layout transpose_matrix(const SymbolicCall& call) {
+  SymbolicLayout layout = call.layout(0);
+  if (layout.sizes.size() == 2) {
+    std::swap(layout.sizes[0], layout.sizes[1]);
+    std::swap(layout.strides[0], layout.strides[1]);
+  }
+  return layout;
+}
+
+// (self, dims)
+Layout permute(const SymbolicCall& call) {
+  const SymbolicLayout self = call.layout(0);
+  SymbolicLayout layout = self;
+  size_t next = 0;
+  for (const c10::IValue& item : call.arguments[1].toListRef()) {
+    if (!item.isInt()) return std::nullopt;
+    const size_t from = wrapped(item.toInt(), self.sizes.size());
+    layout.sizes[next] = self.sizes[from];
+    layout.strides[next++] = self.strides[from];
+  }
+  return layout;
+}
+
+// (self, dim)
+Layout unsqueeze(const SymbolicCall& call) {
+  SymbolicLayout layout = call.layout(0);
+  const size_t d = wrapped(call.arguments[1].toInt(), layout.sizes.size() + 1);
+  const Expression stride = d < layout.sizes.size() ? layout.sizes[d] * layout.strides[d] : constant(1);
+  layout.sizes.insert(layout.sizes.begin() + d, constant(1));
+  layout.strides.insert(layout.strides.begin() + d, stride);
+  return layout;
+}
+
+// (self, size, implicit)
+Layout expand(const SymbolicCall& call) {
+  const SymbolicLayout self = call.layout(0);
+  const c10::ArrayRef<c10::IValue> sizes = call.arguments[1].toListRef();
+  if (sizes.size() < self.sizes.size()) return std::nullopt;
+  const size_t ahead = sizes.size() - self.sizes.size();
+  SymbolicLayout layout;
+  layout.offset = self.offset;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const Expression wanted = sizes[d].isSymInt() ? expression_of(sizes[d].toSymInt()) : constant(sizes[d].toInt());
+    if (d < ahead) {
+      layout.sizes.push_back(wanted);
+      layout.strides.push_back(constant(0));
+      continue;
+    }
+    const Expression own = self.sizes[d - ahead];
+    const bool is_kept = wanted == constant(-1) || wanted == own;
+    if (!is_kept && own != constant(1) && !call.ask(is_equal(own, wanted))) return std::nullopt;
+    const bool repeats = !is_kept && own == constant(1);
+    layout.sizes.push_back(is_kept ? own : wanted);
+    layout.strides.push_back(repeats ? constant(0) : self.strides[d - ahead]);
+  }
+  return layout;
+}
+
+// (self)
+Layout alias(const SymbolicCall& call) { return call.layout(0); }
+
+// The last two tensors are matrices, or batches of them.
+Layout matrix_product(const SymbolicCall& call) {
+  const size_t count = call.tensors.size();
+  const SymbolicLayout left = call.layout(count - 2), right = call.layout(count - 1);
+  const size_t rank = left.sizes.size();
+  if (rank < 2 || right.sizes.size() != rank || !call.ask(is_equal(left.sizes[rank - 1], right.sizes[rank - 2])))
+    return std::nullopt;
+  SymbolicLayout layout;
+  layout.sizes = left.sizes;
+  layout.sizes[rank - 1] = right.sizes[rank - 1];
+  make_contiguous(layout);
+  return layout;
+}
+
 struct Row {
   std::string_view name;
   Layout (*layout)(const SymbolicCall&);
 };
 
 constexpr Row kRows[] = {
-    {"aten::slice.Tensor", slice}, {"aten::select.int", select},   {"aten::cat", cat},
-    {"aten::arange", arange},      {"aten::arange.start", arange}, {"aten::arange.start_step", arange},
+    {"aten::slice.Tensor", slice},
+    {"aten::select.int", select},
+    {"aten::cat", cat},
+    {"aten::arange", arange},
+    {"aten::arange.start", arange},
+    {"aten::arange.start_step", arange},
+    {"aten::view", view},
+    {"aten::_unsafe_view", view},
+    {"aten::transpose.int", transpose},
+    {"aten::t", transpose_matrix},
+    {"aten::permute", permute},
+    {"aten::unsqueeze", unsqueeze},
+    {"aten::expand", expand},
+    {"aten::detach", alias},
+    {"aten::alias", alias},
+    {"aten::mm", matrix_product},
+    {"aten::bmm", matrix_product},
+    {"aten::addmm", matrix_product},
+    {"aten::relu", elementwise},
+    {"aten::gelu", elementwise},
+    {"aten::sin", elementwise},
+    {"aten::cos", elementwise},
+    {"aten::tanh", elementwise},
+    {"aten::sigmoid", elementwise},
+    {"aten::exp", elementwise},
+    {"aten::log", elementwise},
+    {"aten::neg", elementwise},
+    {"aten::abs", elementwise},
+    {"aten::sqrt", elementwise},
+    {"aten::rsqrt", elementwise},
+    {"aten::silu", elementwise},
+    {"aten::erf", elementwise},
+    {"aten::clone", elementwise},
+    {"aten::_softmax", elementwise},
+    {"aten::_log_softmax", elementwise},
+    {"aten::cumsum", elementwise},
+    {"aten::logical_not", elementwise},
+    {"aten::add.Tensor", elementwise},
+    {"aten::sub.Tensor", elementwise},
+    {"aten::mul.Tensor", elementwise},
+    {"aten::div.Tensor", elementwise},
+    {"aten::pow.Tensor_Scalar", elementwise},
+    {"aten::pow.Tensor_Tensor", elementwise},
+    {"aten::add.Scalar", elementwise},
+    {"aten::mul.Scalar", elementwise},
+    {"aten::sub.Scalar", elementwise},
+    {"aten::div.Scalar", elementwise},
+    {"aten::eq.Tensor", elementwise},
+    {"aten::ne.Tensor", elementwise},
+    {"aten::lt.Tensor", elementwise},
+    {"aten::le.Tensor", elementwise},
+    {"aten::gt.Tensor", elementwise},
+    {"aten::ge.Tensor", elementwise},
+    {"aten::eq.Scalar", elementwise},
+    {"aten::ne.Scalar", elementwise},
+    {"aten::lt.Scalar", elementwise},
+    {"aten::le.Scalar", elementwise},
+    {"aten::gt.Scalar", elementwise},
+    {"aten::ge.Scalar", elementwise},
+    {"aten::where.self", elementwise},
+    {"aten::maximum", elementwise},
+    {"aten::minimum", elementwise},
+    {"aten::masked_fill.Scalar", elementwise},
+    {"aten::_to_copy", elementwise},
+    {"aten::bitwise_and.Tensor", elementwise},
+    {"aten::bitwise_or.Tensor", elementwise},
+    {"aten::zeros_like", elementwise},
+    {"aten::ones_like", elementwise},
+    {"aten::full_like", elementwise},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@ import itertools
 import math
 import operator
 
+import opinfo_sizes
 import pytest
 import torch
 import torch.nn.functional as F
@@ -548,3 +549,10 @@ def test_log_says_what_is_open(caplog):
         minidynamo.optimize("eager", dynamic=True)(f)(torch.ones(5), 2)
     text = "\n".join(record.getMessage() for record in caplog.records)
     assert "L['x'].size(0)" in text and "L['n']" in text and "test_dynamic_shapes.py" in text
+
+
+@pytest.mark.parametrize("name", opinfo_sizes.SAMPLE)
+def test_table_of_operators(name):
+    """Some of what `opinfo_sizes.py` does with all operators."""
+    outcomes = [outcome for op in opinfo_sizes.operators() if op.name == name for outcome in opinfo_sizes.check(op, 3)]
+    assert outcomes and not [outcome for outcome in outcomes if outcome[0] in ("wrong", "error", "not captured")]
