@@ -3,8 +3,10 @@
 import itertools
 import math
 import operator
+import pathlib
+import subprocess
+import sys
 
-import opinfo_sizes
 import pytest
 import torch
 import torch.nn.functional as F
@@ -551,8 +553,12 @@ def test_log_says_what_is_open(caplog):
     assert "L['x'].size(0)" in text and "L['n']" in text and "test_dynamic_shapes.py" in text
 
 
-@pytest.mark.parametrize("name", opinfo_sizes.SAMPLE)
-def test_table_of_operators(name):
-    """Some of what `opinfo_sizes.py` does with all operators."""
-    outcomes = [outcome for op in opinfo_sizes.operators() if op.name == name for outcome in opinfo_sizes.check(op, 3)]
-    assert outcomes and not [outcome for outcome in outcomes if outcome[0] in ("wrong", "error", "not captured")]
+def test_table_of_operators():
+    """Some of what `opinfo_sizes.py` does with all operators, in a process of its own: the table changes flags of torch for good."""
+    program = pathlib.Path(__file__).with_name("opinfo_sizes.py")
+    names = "add,matmul,cat,cumsum,nn.functional.conv2d,index_put,sort,where,split"
+    done = subprocess.run(
+        [sys.executable, str(program), "--operators", names], capture_output=True, text=True, timeout=600, cwd=program.parent
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "wrong" not in done.stdout and "error" not in done.stdout and "'free'" in done.stdout
