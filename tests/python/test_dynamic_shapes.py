@@ -3,6 +3,7 @@
 import itertools
 import math
 import operator
+import os
 import pathlib
 import subprocess
 import sys
@@ -557,8 +558,9 @@ def test_table_of_operators():
     """Some of what `opinfo_sizes.py` does with all operators, in a process of its own: the table changes flags of torch for good."""
     program = pathlib.Path(__file__).with_name("opinfo_sizes.py")
     names = "add,matmul,cat,cumsum,nn.functional.conv2d,index_put,sort,where,split"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}  # it imports its neighbour
     done = subprocess.run(
-        [sys.executable, str(program), "--operators", names], capture_output=True, text=True, timeout=600, cwd=program.parent
+        [sys.executable, str(program), "--operators", names], capture_output=True, text=True, timeout=600, env=environment
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "wrong" not in done.stdout and "error" not in done.stdout and "'free'" in done.stdout
