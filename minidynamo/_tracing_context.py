@@ -27,8 +27,8 @@ _collected: contextvars.ContextVar[list[Condition] | None] = contextvars.Context
 
 
 @dataclass(frozen=True)
-class _InputSource(Source):
-    """Where a graph input comes from, for messages of a ShapeEnv."""
+class InputSource(Source):
+    """Where a graph input comes from, in the form that AOTAutograd and a ShapeEnv report and tell inputs apart by."""
 
     text: str
 
@@ -96,7 +96,7 @@ class _LazyContext(TracingContext):
     def _fake(self, mode: "FakeTensorMode", position: int, x: Any, sizes: tuple[int, ...] | None) -> Any:
         from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext
 
-        source = _InputSource(f"input_{position}")
+        source = InputSource(f"input_{position}")
         env: Any = mode.shape_env
         if sizes is None:
             symbol = env.create_symbol(x, source, dynamic_dim=DimDynamic.DYNAMIC, do_not_specialize_zero_one=True, positive=None)

@@ -28,14 +28,12 @@ import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast, overload
 
 import torch
 from torch import _VF
-from torch._guards import Source
 
-from minidynamo._tracing_context import conditions_noted, tracing_context
+from minidynamo._tracing_context import InputSource, conditions_noted, tracing_context
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
 
 __all__ = ["CompiledFunction", "CompilerFunction", "list_backends", "register_backend", "resolve"]
@@ -392,17 +390,6 @@ def _cuda_devices(tensors: Sequence[torch.Tensor]) -> list[int]:
     return sorted({x.device.index for x in tensors if x.device.type == "cuda"})
 
 
-@dataclass(frozen=True)
-class _InputSource(Source):
-    """Where a graph input comes from, in the form that AOTAutograd reports and tells inputs apart by."""
-
-    text: str
-
-    @property
-    def _name_template(self) -> str:
-        return self.text
-
-
 def _with_described_inputs(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> torch.fx.GraphModule:
     """A copy of the graph with what torch.compile tells AOTAutograd and Inductor about the inputs.
 
@@ -418,7 +405,7 @@ def _with_described_inputs(graph_module: torch.fx.GraphModule, example_inputs: S
     for node, example in zip(described.graph.find_nodes(op="placeholder"), example_inputs, strict=True):
         text = str(node.meta.get("source", node.target))
         number = seen[text] = seen.get(text, 0) + 1  # what objects as keys lead to reads alike
-        node._dynamo_source = _InputSource(text if number == 1 else f"{text} #{number}")
+        node._dynamo_source = InputSource(text if number == 1 else f"{text} #{number}")
         if _is_static(example, text):
             node.meta["tensor_dict"] = {"_dynamo_static_input_type": "unguarded"}
     return described

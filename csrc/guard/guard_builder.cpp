@@ -181,9 +181,11 @@ int GuardBuilder::traverse(visitproc visit, void* arg) const {
   return 0;
 }
 
-std::string OpenNumber::to_text() const {
-  return source->to_text() + (dimension >= 0 ? ".size(" + std::to_string(dimension) + ")" : "");
+std::string number_path(std::string path, int32_t dimension) {
+  return dimension >= 0 ? path + ".size(" + std::to_string(dimension) + ")" : path;
 }
+
+std::string OpenNumber::to_text() const { return number_path(source->to_text(), dimension); }
 
 std::string Source::to_text() const {
   std::vector<PathStep> path;

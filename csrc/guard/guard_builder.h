@@ -92,6 +92,9 @@ class GuardBuilder {
   void grow();
 };
 
+// How an open number prints (OpenNumber), by the path to the tensor or int.
+std::string number_path(std::string path, int32_t dimension);
+
 // What tells keys apart while building: their hash, or their address where hashing would run user code (an enum
 // member's
 // __hash__ is a Python function, which must not run during a trace).

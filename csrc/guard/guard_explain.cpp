@@ -8,6 +8,30 @@
 
 namespace minidynamo {
 
+// Reaches every node the plain slow way. Where one cannot be reached as it should, or a check does not hold, told(node,
+// the check or null) says whether to go on.
+template <typename Told>
+void GuardProgram::walk_slowly(const FrameView& frame, Everything& all, Told told) const {
+  all.reached.resize(nodes_.size());
+  all.owners.resize(nodes_.size());
+  for (uint32_t index = 0; index < nodes_.size(); ++index) {
+    const Node& node = nodes_[index];
+    Reached& value = all.reached[index];
+    const Lookup lookup =
+        parents_[index] == kNoParent
+            ? fetch_root(node.access, steps_[index], frame, value.object)
+            : fetch_slowly(node.access, steps_[index], all.reached[parents_[index]], value, all.owners[index]);
+    // Without an object there is nothing below to walk to.
+    if (node.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) return void(told(index, nullptr));
+    if (node.absent) continue;
+    all.owners[index] = Ref::borrow(value.object);
+    for (uint32_t i = 0; i < node.checks; ++i) {
+      const Check& check = checks_[node.first_check + i];
+      if (!minidynamo::holds(check, value) && !told(index, &check)) return;
+    }
+  }
+}
+
 std::optional<Failure> GuardProgram::first_failure(const FrameView& frame) const {
   Everything all;
   return first_failure(frame, all);
@@ -24,31 +48,15 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
     return failure;
   }
   std::vector<Reached>& reached = all.reached;
-  std::vector<Ref>& owners = all.owners;
-  reached.resize(nodes_.size());
-  owners.resize(nodes_.size());
-  for (uint32_t index = 0; index < nodes_.size(); ++index) {
-    const Node& node = nodes_[index];
-    Reached& value = reached[index];
-    Lookup lookup = parents_[index] == kNoParent
-                        ? fetch_root(node.access, steps_[index], frame, value.object)
-                        : fetch_slowly(node.access, steps_[index], reached[parents_[index]], value, owners[index]);
+  bool all_hold = true;
+  walk_slowly(frame, all, [&](uint32_t index, const Check* check) {
     failure.node = index;
-    failure.seen = value;
-    if (node.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) {
-      failure.seen_owner = Ref::borrow(value.object);
-      return failure;
-    }
-    if (node.absent) continue;
-    owners[index] = Ref::borrow(value.object);
-    for (uint32_t i = 0; i < node.checks; ++i) {
-      const Check& check = checks_[node.first_check + i];
-      if (holds(check, value)) continue;
-      failure.check = &check;
-      failure.seen_owner = owners[index];
-      return failure;
-    }
-  }
+    failure.seen = reached[index];
+    failure.seen_owner = Ref::borrow(reached[index].object);
+    failure.check = check;
+    return all_hold = false;
+  });
+  if (!all_hold) return failure;
   failure = {};
   if (!torch_state_->matches()) {
     failure.text = "torch's global state: " + torch_state_->difference();
@@ -110,42 +118,28 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
 }
 
 ChangedNumbers GuardProgram::changed_numbers(const FrameView& frame) const {
-  ChangedNumbers changed;
-  std::vector<Reached> reached(nodes_.size());
-  std::vector<Ref> owners(nodes_.size());
   const std::optional<Failure> first = first_failure(frame);
   if (!first || (!first->check && !first->size)) return {};
-  for (uint32_t index = 0; index < nodes_.size(); ++index) {
-    const Node& node = nodes_[index];
-    Reached& value = reached[index];
-    const Lookup lookup = parents_[index] == kNoParent ? fetch_root(node.access, steps_[index], frame, value.object)
-                                                       : fetch_slowly(node.access, steps_[index],
-                                                                      reached[parents_[index]], value, owners[index]);
-    if (node.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) return {};
-    if (node.absent) continue;
-    if (!owners[index]) owners[index] = Ref::borrow(value.object);
-    for (uint32_t i = 0; i < node.checks; ++i) {
-      const Check& check = checks_[node.first_check + i];
-      if (minidynamo::holds(check, value)) continue;
-      if (check.kind == GuardKind::Tensor) {
-        const OpenSizes sizes =
-            value.inline_attributes || !is_tensor(value.object) ? 0 : check.tensor->changed_sizes(value.object);
-        if (!sizes) return {};
-        changed.emplace_back(path_of(index), sizes);
-      } else if (check.kind == GuardKind::Constant && check.expected && PyLong_CheckExact(check.expected.get()) &&
-                 !value.inline_attributes && PyLong_CheckExact(value.object)) {
-        changed.emplace_back(path_of(index), ~uint64_t{0});
-      } else {
-        return {};
-      }
-    }
-  }
-  return changed;
+  ChangedNumbers changed;
+  bool only_numbers = true;
+  Everything all;
+  walk_slowly(frame, all, [&](uint32_t index, const Check* check) {
+    const Reached value = all.reached[index];
+    OpenSizes sizes = 0;
+    if (check && check->kind == GuardKind::Tensor && !value.inline_attributes && is_tensor(value.object))
+      sizes = check->tensor->changed_sizes(value.object);
+    else if (check && check->kind == GuardKind::Constant && check->expected &&
+             PyLong_CheckExact(check->expected.get()) && !value.inline_attributes && PyLong_CheckExact(value.object))
+      sizes = ~OpenSizes{0};
+    if (sizes) changed.emplace_back(path_of(index), sizes);
+    return only_numbers = sizes != 0;
+  });
+  return only_numbers ? changed : ChangedNumbers();
 }
 
 std::string GuardProgram::number_text(int32_t symbol) const {
   const Number& number = numbers_[symbol];
-  return path_of(number.node) + (number.dimension >= 0 ? ".size(" + std::to_string(number.dimension) + ")" : "");
+  return number_path(path_of(number.node), number.dimension);
 }
 
 std::string GuardProgram::size_text(const SizeCheck& check) const {

@@ -177,6 +177,8 @@ class GuardProgram {
     std::vector<Reached> reached;
     std::vector<Ref> owners;
   };
+  template <typename Told>
+  void walk_slowly(const FrameView& frame, Everything& all, Told told) const;
   std::optional<Failure> first_failure(const FrameView& frame, Everything& all) const;
 
   bool passes_alone(uint32_t node, const FrameView& frame, Reached& result);

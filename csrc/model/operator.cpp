@@ -162,9 +162,13 @@ int truth(Tracer& tracer, PyObject* object) {
 }
 
 Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
-  Ref held = Ref::borrow(given);
-  if (std::optional<Ref> result = size_unary(tracer, op, held)) return *result;
-  PyObject* operand = held.get();
+  Ref held;
+  PyObject* operand = given;
+  if (tracer.symbols.active()) {
+    held = Ref::borrow(given);
+    if (std::optional<Ref> result = size_unary(tracer, op, held)) return *result;
+    operand = held.get();
+  }
   if (is_fake(operand))
     return record_operator(tracer,
                            op == Op::UNARY_NEGATIVE   ? "neg"
@@ -187,8 +191,9 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
 Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right) {
   const BinaryOperator& binary = kBinaryOperators[number];
   if (is_number(left) && is_number(right)) return Ref::steal(binary.apply(left, right));
-  Ref held_left = Ref::borrow(left), held_right = Ref::borrow(right);
+  Ref held_left, held_right;
   if (tracer.symbols.active()) {
+    held_left = Ref::borrow(left), held_right = Ref::borrow(right);
     if (std::optional<Ref> result = size_binary(tracer, number, held_left, held_right)) return *result;
     left = held_left.get(), right = held_right.get();
   }
@@ -239,8 +244,9 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
 
 Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   if (is_number(left) && is_number(right)) return Ref::steal(PyObject_RichCompare(left, right, comparison));
-  Ref held_left = Ref::borrow(left), held_right = Ref::borrow(right);
+  Ref held_left, held_right;
   if (tracer.symbols.active()) {
+    held_left = Ref::borrow(left), held_right = Ref::borrow(right);
     if (std::optional<Ref> result = size_compare(tracer, comparison, held_left, held_right)) return *result;
     left = held_left.get(), right = held_right.get();
   }

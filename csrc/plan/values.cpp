@@ -402,24 +402,23 @@ bool ValuePlanner::gather(std::vector<Source*>& inputs) {
     if (static_cast<size_t>(node.input) >= inputs.size()) inputs.resize(node.input + 1);
     inputs[node.input] = source;
   }
-  std::vector<Source*> tensor_inputs;  // the others are ints
-  for (Source* source : inputs) {
-    const uint32_t slot = tracer_.guards.gather(source);
-    if (!is_tensor(source->value.get())) continue;
+  std::vector<PyObject*> tensors;            // the other inputs are ints
+  std::vector<size_t> place(inputs.size());  // among these, by input
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const uint32_t slot = tracer_.guards.gather(inputs[i]);
+    if (!is_tensor(inputs[i]->value.get())) continue;
+    place[i] = slots.size();
     slots.push_back(slot);
-    tensor_inputs.push_back(source);
+    tensors.push_back(inputs[i]->value.get());
   }
   // What is written to one input is written to those that share its storage, and a backend that makes the graph a
   // function of values relies on which these are.
   std::vector<bool> written(slots.size());
   for (const Node& node : tracer_.graph.nodes()) {
     if (!node.used || node.kind != NodeKind::Placeholder || !is_fake(node.example.get())) continue;
-    const auto place = std::find(tensor_inputs.begin(), tensor_inputs.end(), inputs[node.input]);
-    written[place - tensor_inputs.begin()] = tracer_.written_storages.count(storage_of_fake(node.example.get())) > 0;
+    written[place[node.input]] = tracer_.written_storages.count(storage_of_fake(node.example.get())) > 0;
   }
   if (std::find(written.begin(), written.end(), true) != written.end()) {
-    std::vector<PyObject*> tensors;
-    for (Source* source : tensor_inputs) tensors.push_back(source->value.get());
     if (!StorageSharing::can_be_written(tensors, written)) return false;
     if (slots.size() > 1) tracer_.guards.storages(slots, std::move(written));
   }

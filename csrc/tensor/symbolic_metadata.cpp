@@ -219,14 +219,9 @@ class Propagation {
   bool follow_rule() {
     if (result_.tensors.size() != 1 || result_.tensors[0].kind == TensorResult::Kind::Argument) return false;
     const SymbolicCall call{info_, arguments_, tensors_, [this](SizeCondition condition) { return ask(condition); }};
-    const size_t before = conditions_.size();
     std::optional<SymbolicLayout> layout = rule_layout(call);
-    if (!layout) return false;
     // A rule that contradicts the kernel is none; what it has asked does no harm.
-    if (!is_plausible(*layout, result_.tensors[0].layout)) {
-      conditions_.resize(std::max(before, conditions_.size()));
-      return false;
-    }
+    if (!layout || !is_plausible(*layout, result_.tensors[0].layout)) return false;
     settle(result_.tensors[0], std::move(*layout));
     return true;
   }

@@ -20,30 +20,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from opinfo_transforms import floats, full_name, operators
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from opinfo_transforms import full_name, of_floats, operators
+from torch.utils._pytree import tree_flatten
 
 import minidynamo
 
 # Random numbers, or memory that nobody wrote to.
 LEFT_OUT = ("bernoulli", "empty", "rand", "normal", "dropout", "multinomial", "uniform", "cauchy", "exponential", "geometric", "log_normal")
-
-
-def program_of(function: Callable[..., Any], sample: Any) -> tuple[Callable[..., Any], list[torch.Tensor]] | None:
-    """A function of the sample's float tensors that runs the operator, and these tensors."""
-    leaves, spec = tree_flatten(((sample.input, *sample.args), sample.kwargs))
-    places = floats(leaves)
-    if not places or any(isinstance(leaf, torch.Tensor) and leaf.layout != torch.strided for leaf in leaves):
-        return None
-
-    def run(*tensors: torch.Tensor) -> Any:
-        given = list(leaves)
-        for place, tensor in zip(places, tensors, strict=True):
-            given[place] = tensor
-        args, kwargs = tree_unflatten(given, spec)
-        return function(*args, **kwargs)
-
-    return run, [leaves[place].detach() for place in places]
 
 
 def resized(tensors: list[torch.Tensor], rng: random.Random) -> Iterator[list[torch.Tensor]]:
@@ -102,7 +85,7 @@ def check(op: Any, most: int, seed: int = 0) -> list[tuple[str, str]]:
     for index, sample in enumerate(op.sample_inputs("cpu", torch.float32, requires_grad=False)):
         if index >= most:
             break
-        made = program_of(op.op, sample)
+        made = of_floats(op.op, sample)
         if made is None:
             continue
         program, tensors = made

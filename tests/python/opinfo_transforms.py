@@ -32,8 +32,8 @@ def floats(leaves: list[Any]) -> list[int]:
     return [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()]
 
 
-def program_for(name: str, function: Callable[..., Any], sample: Any) -> tuple[Callable[..., Any], list[torch.Tensor]] | None:
-    """A function of the sample's float tensors that runs the operator under the transform, and these tensors."""
+def of_floats(function: Callable[..., Any], sample: Any) -> tuple[Callable[..., Any], list[torch.Tensor]] | None:
+    """A function of the sample's float tensors that runs the operator, and these tensors."""
     leaves, spec = tree_flatten(((sample.input, *sample.args), sample.kwargs))
     places = floats(leaves)
     if not places or any(isinstance(leaf, torch.Tensor) and leaf.layout != torch.strided for leaf in leaves):
@@ -44,8 +44,20 @@ def program_for(name: str, function: Callable[..., Any], sample: Any) -> tuple[C
         for place, tensor in zip(places, tensors, strict=True):
             given[place] = tensor
         args, kwargs = tree_unflatten(given, spec)
-        found = [leaf for leaf in tree_flatten(function(*args, **kwargs))[0] if isinstance(leaf, torch.Tensor)]
-        return tuple(found)
+        return function(*args, **kwargs)
+
+    return run, [leaves[place].detach() for place in places]
+
+
+def program_for(name: str, function: Callable[..., Any], sample: Any) -> tuple[Callable[..., Any], list[torch.Tensor]] | None:
+    """A function of the sample's float tensors that runs the operator under the transform, and these tensors."""
+    made = of_floats(function, sample)
+    if made is None:
+        return None
+    whole, tensors = made
+
+    def run(*tensors: torch.Tensor) -> Any:
+        return tuple(leaf for leaf in tree_flatten(whole(*tensors))[0] if isinstance(leaf, torch.Tensor))
 
     def loss(*tensors: torch.Tensor) -> torch.Tensor:
         total = torch.zeros((), dtype=torch.float32)
@@ -54,7 +66,6 @@ def program_for(name: str, function: Callable[..., Any], sample: Any) -> tuple[C
                 total = total + torch.view_as_real(result).sum() if result.is_complex() else total + result.sin().sum()
         return total
 
-    tensors = [leaves[place].detach() for place in places]
     if name == "vmap":
         stacked = [torch.stack([tensor, tensor * 0.5]) for tensor in tensors]
         return lambda *given: torch.func.vmap(run, randomness="same")(*given), stacked
