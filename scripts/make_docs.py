@@ -33,13 +33,13 @@ import minidynamo
 
 def f(x):
     y = x.sin()
-    print("half way")
-    return y + 1
+    scale = y.sum().item()
+    return y * scale
 
 report = minidynamo.explain(f)(torch.ones(3))
 print(report)
 (record,) = report.breaks
-assert record.reason == "print" and record.line == f.__code__.co_firstlineno + 2
+assert record.reason == "scalar-read" and record.line == f.__code__.co_firstlineno + 2
 print(record.source)  # the line, and carets below the expression
 print(record.hints)  # what can be done
 ```

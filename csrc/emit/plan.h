@@ -113,9 +113,10 @@ void each_value(const PlanBreak& end, Use&& use) {
 }
 
 struct Plan {
-  bool calls_graph = true;    // false: nothing was recorded, no compiled function
-  bool frees_locals = false;  // behind the graph, by emptying the last item of `live`, which holds them
-  std::string compiled_name;  // "__minidynamo_compiled_fn_0": a free variable of the residual function
+  bool calls_graph = true;     // false: nothing was recorded, no compiled function
+  bool draws_numbers = false;  // the steps draw them, since no graph is given them
+  bool frees_locals = false;   // behind the graph, by emptying the last item of `live`, which holds them
+  std::string compiled_name;   // "__minidynamo_compiled_fn_0": a free variable of the residual function
   uint32_t output_count = 0;
   std::vector<PlanStep> steps;
   ValueId result = kNoValue;     // the frame's return value

@@ -13,6 +13,7 @@
 #include "python/unstable.h"
 #include "tensor/fake.h"
 #include "tensor/symbolic_size.h"
+#include "tensor/tensor_facts.h"
 #include "tensor/transforms.h"
 
 namespace minidynamo {
@@ -103,14 +104,37 @@ NodeId Graph::producer(PyObject* fake) const noexcept {
   return found == producers_.end() ? kNoNode : found->second;
 }
 
+NodeId Graph::origin(PyObject* fake) const {
+  if (const NodeId node = producer(fake); node != kNoNode || !is_fake(fake)) return node;
+  const auto same_storage = by_storage_.find(storage_of_fake(fake));
+  if (same_storage == by_storage_.end()) return kNoNode;
+  const auto& [storage, tensors] = *same_storage;
+  const auto twin = std::find_if(tensors.rbegin(), tensors.rend(), [&](PyObject* tensor) {
+    if (producer(tensor) == kNoNode) return false;  // it has none any more, and may be gone
+    return below_autograd ? show_same_memory(tensor, fake) : are_same_fake(tensor, fake);
+  });
+  return twin == tensors.rend() ? kNoNode : producer(*twin);
+}
+
+void Graph::set_producer(PyObject* fake, NodeId node) {
+  if (producers_.try_emplace(fake, node).second) by_storage_[storage_of_fake(fake)].push_back(fake);
+}
+
 NodeId Graph::add_placeholder(const std::string& name, Ref fake) {
   const NodeId id = static_cast<NodeId>(nodes_.size());
   Node node{NodeKind::Placeholder};
   node.target = Ref::made(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
   if (!node.target) return kNoNode;
-  producers_.insert_or_assign(fake.get(), id);
+  producers_.erase(fake.get());
+  set_producer(fake.get(), id);
   node.example = std::move(fake);
   nodes_.push_back(std::move(node));
+  return id;
+}
+
+NodeId Graph::add_drawn_input(const std::string& name, Ref fake) {
+  const NodeId id = add_placeholder(name, std::move(fake));
+  if (id != kNoNode) nodes_[id].impure = true;
   return id;
 }
 
@@ -163,6 +187,21 @@ NodeId Graph::add_call(NodeKind kind, Ref target, PyObject* args, PyObject* kwar
   return id;
 }
 
+bool Graph::fill_last(PyObject* maker, PyObject* together, PyObject* args) {
+  if (nodes_.empty() || PyTuple_GET_SIZE(args) == 0) return false;
+  Node& last = nodes_.back();
+  if (!last.target.is(maker) || last.args.size() != 1 || !last.kwargs.empty() ||
+      !last.example.is(PyTuple_GET_ITEM(args, 0)))
+    return false;
+  std::vector<Argument> others(static_cast<size_t>(PyTuple_GET_SIZE(args)) - 1);
+  for (size_t i = 0; i < others.size(); ++i)
+    if (!argument_of(PyTuple_GET_ITEM(args, static_cast<Py_ssize_t>(i) + 1), others[i])) return clear_error(), false;
+  last.target = Ref::borrow(together);
+  last.args.insert(last.args.end(), others.begin(), others.end());
+  last.impure = true;
+  return true;
+}
+
 NodeId Graph::add_number(Ref target, PyObject* args, const Ref& number, std::shared_ptr<const CallSite> site) {
   Node node{NodeKind::CallFunction};
   node.args.resize(PyTuple_GET_SIZE(args));
@@ -182,7 +221,7 @@ bool Graph::argument_of(PyObject* object, Argument& out) const {
     out = constant_argument(Ref::borrow(object));
     return true;
   }
-  if (const NodeId node = producer(object); node != kNoNode) {
+  if (const NodeId node = origin(object); node != kNoNode) {
     out.kind = Argument::Kind::Node;
     out.node = node;
     return true;
@@ -204,15 +243,6 @@ bool Graph::argument_of(PyObject* object, Argument& out) const {
     if (!items) return false;
     out.kind = Argument::Kind::List;
     return items_of(&PyTuple_GET_ITEM(items.get(), 0), PyTuple_GET_SIZE(items.get()), out);
-  }
-  if (is_fake(object)) {  // what autograd has saved comes back as another object
-    const auto twin = std::find_if(producers_.begin(), producers_.end(),
-                                   [&](const auto& entry) { return are_same_fake(entry.first, object); });
-    if (twin != producers_.end()) {
-      out.kind = Argument::Kind::Node;
-      out.node = twin->second;
-      return true;
-    }
   }
   if (is_tensor(object)) {
     PyErr_SetString(PyExc_TypeError, is_fake(object) ? "a fake tensor that this graph did not produce"
@@ -299,7 +329,7 @@ int Graph::has_new_fake(PyObject* result) const {
 
 bool Graph::produce(PyObject* result, NodeId node, const std::shared_ptr<const CallSite>& site_of_call) {
   if (is_fake(result)) {
-    producers_.try_emplace(result, node);  // an in-place operation returns an argument, which keeps its producer
+    set_producer(result, node);  // an in-place operation returns an argument, which keeps its producer
     return true;
   }
   const bool container = PyTuple_Check(result) || PyList_Check(result) || PyDict_Check(result);

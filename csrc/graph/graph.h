@@ -45,7 +45,7 @@ struct Node {
   std::vector<Argument> args;
   std::vector<std::pair<Ref, Argument>> kwargs;
   Ref example;             // what it returned: a fake, or a container with fakes
-  bool impure = false;     // writes to an argument or draws random numbers: never removed
+  bool impure = false;     // writes to an argument or draws random numbers, or a placeholder for one: never removed
   bool sets_mode = false;  // changes torch's thread-local modes, which the graph puts back: alone it is no graph
   bool checks = false;     // raises, or does nothing at all: never removed, and may run again
   bool element = false;    // made by the graph itself: an element of a call's result, or a size
@@ -62,6 +62,9 @@ class Graph {
   // A placeholder for a fake that stands for an outside tensor. `name` is the source's text: L['self'].layers[0].weight
   NodeId add_placeholder(const std::string& name, Ref fake);
 
+  // The same for what has to be asked for whether the graph uses it or not.
+  NodeId add_drawn_input(const std::string& name, Ref fake);
+
   // Records a call. Fakes in args (a tuple) and kwargs (a dict or null), at any depth of list/tuple/dict/slice, become
   // edges, the rest constants. Fakes in `result` get this node (or a getitem node per element of a tuple or list) as
   // producer, unless they have one already (in-place operations return their argument). kNoNode with a Python error
@@ -75,6 +78,10 @@ class Graph {
   // Makes an argument of such a number: a node, for which it may record others, or a constant. False with a Python
   // error set.
   std::function<bool(PyObject* number, Argument& out)> number_argument;
+
+  // Where the last node made a tensor like its first argument, and nothing else of it, for what this call writes to all
+  // of it: makes both one node, which calls `together` with that argument and the call's others. False: it is not so.
+  bool fill_last(PyObject* maker, PyObject* together, PyObject* args);
 
   // A placeholder of the body that is recorded from here on: what its caller will give it.
   NodeId add_parameter(const std::string& name, Ref fake);
@@ -91,6 +98,12 @@ class Graph {
   void mark_last_as_check() { nodes_.back().checks = true; }
 
   NodeId producer(PyObject* fake) const noexcept;  // kNoNode if unknown
+  // The same, or the node of a tensor that is the same to whoever computes with it: what autograd has saved comes back
+  // as another object.
+  NodeId origin(PyObject* fake) const;
+  // Whether whoever computes with a tensor asks for no more than what lies in its memory: the graph runs without
+  // autograd.
+  bool below_autograd = false;
 
   const std::vector<Node>& nodes() const noexcept { return nodes_; }
   // Recorded calls, without placeholders and elements of results; after remove_dead_code() the used ones.
@@ -109,11 +122,13 @@ class Graph {
   friend struct Subgraph;
   std::vector<Node> nodes_;
   std::unordered_map<PyObject*, NodeId> producers_;
+  std::unordered_map<const void*, std::vector<PyObject*>> by_storage_;  // what has a producer
   size_t call_count_ = 0;
   bool argument_of(PyObject* object, Argument& out) const;
   bool items_of(PyObject* const* objects, Py_ssize_t count, Argument& out) const;
   bool tuple_argument(PyObject* tuple, Argument& out) const;
   bool dict_argument(PyObject* dict, Argument& out) const;
+  void set_producer(PyObject* fake, NodeId node);
   bool produce(PyObject* result, NodeId node, const std::shared_ptr<const CallSite>& site);
   bool produce_element(PyObject* key, PyObject* element, NodeId node, const std::shared_ptr<const CallSite>& site);
   int has_new_fake(PyObject* result) const;

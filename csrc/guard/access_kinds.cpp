@@ -16,6 +16,7 @@
 #include "python/unstable.h"
 #include "tensor/array_elements.h"
 #include "tensor/number_tensor.h"
+#include "tensor/plain_tensor.h"
 #include "tensor/tensor_facts.h"
 
 namespace minidynamo {
@@ -343,6 +344,22 @@ Lookup fetch_float_tensor(AccessStep& step, Reached parent, Reached& result, Ref
   return fetch_float_tensor_slowly(step, parent, result, owned);
 }
 
+Lookup fetch_draw_slowly(const AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
+  return parent.inline_attributes ? Lookup::Undecided : found(result, parent.object);
+}
+Lookup fetch_draw(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_draw_slowly(step, parent, result, owned);
+}
+
+Lookup fetch_plain_tensor_slowly(const AccessStep&, Reached parent, Reached& result, Ref& owned) noexcept {
+  if (parent.inline_attributes) return Lookup::Undecided;
+  owned = plain_tensor(parent.object);
+  return found(result, owned.get());
+}
+Lookup fetch_plain_tensor(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return fetch_plain_tensor_slowly(step, parent, result, owned);
+}
+
 // --- the table
 // ----------------------------------------------------------------------------------------------------------
 
@@ -374,8 +391,10 @@ constexpr Row kRows[] = {
     {"TensorFact", fetch_tensor_fact, fetch_tensor_fact_slowly},
     {"ArrayElements", fetch_array_elements, fetch_array_elements_slowly},
     {"FloatTensor", fetch_float_tensor, fetch_float_tensor_slowly},
+    {"Draw", fetch_draw, fetch_draw_slowly},
+    {"PlainTensor", fetch_plain_tensor, fetch_plain_tensor_slowly},
 };
-static_assert(std::size(kRows) == static_cast<size_t>(Access::FloatTensor) + 1);
+static_assert(std::size(kRows) == static_cast<size_t>(Access::PlainTensor) + 1);
 
 bool is_string(PyObject* key) noexcept { return key && PyUnicode_CheckExact(key); }
 bool is_identifier(PyObject* key) noexcept { return is_string(key) && PyUnicode_IsIdentifier(key); }
@@ -515,6 +534,10 @@ std::string path_text(std::span<const PathStep> path) {
       return "torch.from_numpy(" + parent() + ")";
     case Access::FloatTensor:
       return "torch.tensor(" + parent() + ", dtype=torch.float64)";
+    case Access::Draw:
+      return parent() + "." + name() + "()";
+    case Access::PlainTensor:
+      return parent() + ".as_subclass(torch.Tensor)";
     case Access::Upcoming:
       return "upcoming(" + parent() + ", " + std::to_string(step.index) + ")";
   }

@@ -1,12 +1,15 @@
 #include "hook/capture.h"
 
 #include <chrono>
+#include <optional>
 #include <string_view>
 
 #include "bytecode/op_facts.h"
 #include "emit/plan.h"
 #include "emit/resume.h"
 #include "hook/changing_numbers.h"
+#include "hook/compiled_function.h"
+#include "hook/drawing_callable.h"
 #include "hook/fx_tracers.h"
 #include "hook/policy.h"
 #include "hook/report.h"
@@ -14,7 +17,6 @@
 #include "hook/timed_call.h"
 #include "hook/trace_frame.h"
 #include "hook/turn.h"
-#include "hook/uncaptured_callable.h"
 #include "library/rules.h"
 #include "model/upward.h"
 #include "plan/exit.h"
@@ -24,6 +26,9 @@
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "python/thread_switches.h"
+#include "tensor/below_autograd.h"
+#include "tensor/function_mode_stack.h"
+#include "tensor/override_probe.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
@@ -157,22 +162,27 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   FrameBreak why;
   const uint32_t methods = module_methods();
   TraceRequest request{!fullgraph, force_break_at(code, config)};
+  // Until the guards are made, which see the thread as it was.
+  std::optional<FunctionModesAside> function_modes(std::in_place);
   request.changing_numbers = open.rates;
   if (!open.never) request.open = &open;
   std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
   // Numbers that are left open may be what the trace could not deal with.
   if (request.open && !open.none() && (!traced || traced->exit.plan.end) && !PyErr_Occurred() && !memory.failed()) {
-    report_settled(code, config, open, why.detail);
     FrameBreak why_static;
     request.open = nullptr;
+    request.may_go_below_autograd = fullgraph;  // where that does without given sizes, it has been done
     std::unique_ptr<TracedFrame> as_they_are = trace(code, view, request, why_static);
-    if (!traced || (as_they_are && !as_they_are->exit.plan.end))
+    if (!traced || (as_they_are && !as_they_are->exit.plan.end)) {
+      report_settled(code, config, open, why.detail);
       traced = std::move(as_they_are), why = std::move(why_static);
+    }
   }
   statistics.evaluate += watch.lap();
   if (!traced && (PyErr_Occurred() || memory.failed())) return nullptr;
   if (module_methods() != methods) {  // another thread has replaced some in the middle
     traced.reset();
+    function_modes.reset();
     if (!is_second && !is_fx_tracing()) return capture_once(code, view, config, open, true, memory);
     report_passing(code, config, Break{BreakReason::ActiveMode, "methods of nn.Module are replaced"});
     return nullptr;
@@ -202,25 +212,40 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   if (exit.plan.calls_graph) {
     const std::string name = "__minidynamo_compiled_fn_" + std::to_string(runtime().compiled_functions++);
     exit.plan.compiled_name = name;
-    Ref graph_module = to_graph_module(traced->tracer->graph, exit.outputs, name);
+    Ref graph_module;
+    {
+      const SubclassesMuted looked_at;
+      graph_module = to_graph_module(traced->tracer->graph, exit.outputs, name);
+    }
     statistics.graph_export += watch.lap();
     if (!graph_module) return refuse(BreakReason::GraphExport, take_error_text());
     if (!announce_open_sizes(graph_module.get(), exit, traced->tracer->symbols)) return nullptr;
     Ref inputs = example_inputs(exit);
-    compiled = inputs ? compile(config, graph_module.get(), inputs.get(), name) : Ref();
+    const bool below_autograd = traced->tracer->limits.below_autograd;
+    if (inputs) {
+      std::optional<BelowAutogradScope> as_it_runs;
+      if (below_autograd) as_it_runs.emplace();
+      // Who looks at such an input's base would run the program's code.
+      std::optional<SubclassesMuted> looked_at;
+      if (std::ranges::any_of(exit.inputs, [](const Source* input) { return input->access == Access::PlainTensor; }))
+        looked_at.emplace();
+      compiled = compile(config, graph_module.get(), inputs.get(), name);
+    }
     statistics.backend += watch.lap();
     if (!compiled) return nullptr;  // BackendCompilerFailed; or others were in the way, and a later call is captured
     auto conditions = size_conditions(graph_module.get(), exit, traced->tracer->symbols);
     if (!conditions) {
       CodeCache::get(code)->open_numbers[config_id(config)].never = true;
       report_settled(code, config, open, "the backend compiles for given sizes alone");
+      function_modes.reset();
       return capture_once(code, view, config, {}, is_second, memory);
     }
     for (const SizeCondition& condition : *conditions) traced->tracer->symbols.sizes()->ask(condition);
     if (compiled.is(Py_None)) return refuse(BreakReason::BackendFailed, "the backend failed and errors are suppressed");
     // What the backend made is not captured, though the hook is there for what the residual code calls.
-    if (exit.plan.end) compiled = uncaptured_callable(compiled.get());
+    compiled = compiled_function(compiled.get(), {exit.plan.end.has_value(), below_autograd});
     if (!compiled) return nullptr;
+    compiled = drawing_callable(std::move(compiled), *traced->tracer, exit);
     entry->graph_module = std::move(graph_module);
     ++statistics.graphs;
     statistics.operators += static_cast<long>(traced->tracer->graph.call_count());
@@ -248,6 +273,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     close_settled(*CodeCache::get(code), config_id(config), symbols);
     entry->guards.sizes(symbols.numbers(), symbols.guards());
   }
+  function_modes.reset();
   entry->guards.finish();
   std::vector<PyObject*> slots(entry->guards.gathered());
   const bool holds = entry->guards.check(view, slots.data());

@@ -10,6 +10,7 @@
 #include "model/upward.h"
 #include "python/code_extra.h"
 #include "python/dict_version.h"
+#include "python/eval_frame.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
@@ -197,18 +198,31 @@ bool has_finalizer_of_class(PyObject* object) noexcept {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_finalize && !PyIter_Check(object);
 }
 
+// A generator that is suspended inside of try or with runs the rest of that.
+bool has_left_block_open(PyObject* object) noexcept {
+  bool is_inside = false;
+  const SuspendedAt at = PyGen_CheckExact(object) ? suspended_at(object) : SuspendedAt{};
+  if (!at.code) return false;
+  try_to([&] {
+    const PreparedCode* prepared = prepare(at.code);
+    is_inside = prepared && prepared->bytecode.region_at(prepared->bytecode.index_of_offset(at.offset));
+  });
+  return is_inside;
+}
+
 // Whether one of the objects, or of those in a list that only they hold (the arguments of a frame that the resume
-// function goes on with), has a finalizer and no other holder.
-bool any_is_last_of_finalized(std::span<PyObject* const> objects) noexcept {
+// function goes on with), has a finalizer and no other holder. Of a generator among a resume function's own arguments
+// the trace sees the end.
+bool any_is_last_of_finalized(std::span<PyObject* const> objects, bool generators_too = false) noexcept {
   for (PyObject* object : objects) {
     if (!object) continue;
     if (PyList_CheckExact(object) && !is_shared(object)) {
       constexpr Py_ssize_t kLookedAt = 64;  // at each call of a resume function
       const auto count = static_cast<size_t>(std::min(PyList_GET_SIZE(object), kLookedAt));
-      if (any_is_last_of_finalized({PySequence_Fast_ITEMS(object), count})) return true;
+      if (any_is_last_of_finalized({PySequence_Fast_ITEMS(object), count}, true)) return true;
     }
-    if (has_finalizer_of_class(object) && reference_count(object) <= std::count(objects.begin(), objects.end(), object))
-      return true;
+    const bool is_last = reference_count(object) <= std::count(objects.begin(), objects.end(), object);
+    if (is_last && (has_finalizer_of_class(object) || (generators_too && has_left_block_open(object)))) return true;
   }
   return false;
 }

@@ -8,6 +8,7 @@
 #include "python/cached.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
+#include "tensor/function_mode_stack.h"
 #include "tensor/thread_modes.h"
 #include "world/known_types.h"
 
@@ -194,6 +195,8 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
     return Ref::steal(
         PyObject_Vectorcall(residual.callable(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
   };
+  std::optional<FunctionModesAside> function_modes;
+  if (function_mode_count() > 0) function_modes.emplace();
   std::optional<ThreadModes> modes;
   if (entry->sets_modes) modes.emplace();
   Ref result;

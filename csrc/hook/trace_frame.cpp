@@ -1,6 +1,9 @@
 #include "hook/trace_frame.h"
 
+#include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "cache/code_cache.h"
 #include "hook/hook_installed.h"
@@ -11,6 +14,8 @@
 #include "python/collector.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
+#include "tensor/function_mode_stack.h"
+#include "world/enter.h"
 #include "world/handled_before.h"
 
 namespace minidynamo {
@@ -22,6 +27,28 @@ struct Cut {
   bool must_advance;
   std::string refusal;
 };
+
+// The innermost of the program's modes that `index` are below, if nothing has changed since the guards were made.
+PyObject* function_mode_by_index(PyObject* index, PyObject*) {
+  const size_t at = PyLong_AsSize_t(index);
+  return Ref::borrow(at < function_mode_count() ? function_mode_at(at) : Py_None).release();
+}
+
+// The modes that were active before the trace are objects like those that a frame is given. False: given up.
+bool enter_function_modes(Tracer& tracer) {
+  static PyMethodDef definition = {"function_mode", entry<function_mode_by_index>, METH_NOARGS, nullptr};
+  size_t index = device_mode_count();
+  for (const Ref& mode : FunctionModesAside::current()) {
+    const Ref position = Ref::made(PyLong_FromSize_t(index));
+    const Ref asked = Ref::made(PyCFunction_New(&definition, position.get()));
+    Source* source = tracer.guards.kept(asked.get(), "torch function mode " + std::to_string(index));
+    Ref entered = load_part(tracer, source, Access::CallResult, nullptr, mode.get());
+    if (!entered) return clear_error(), false;
+    tracer.function_modes.push(std::move(entered));
+    ++index;
+  }
+  return true;
+}
 
 // Traces the frame. True if `exit` is planned; otherwise the tracer is given up, or `cut` refused.
 bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at, Cut* cut) {
@@ -53,8 +80,9 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   tracer.guards.add(own_globals, GuardKind::Names, GuardOrigin{code, code->co_firstlineno});
   tracer.world.know_namespace(globals, own_globals);
 
-  if (tracer.memory.failed()) throw_out_of_memory();
   bool planned = false;
+  if (!enter_function_modes(tracer)) return false;
+  if (tracer.memory.failed()) throw_out_of_memory();
   tracer.force_break_at = force_break_at;
   if (cut) {
     tracer.stop = cut->stop;
@@ -123,7 +151,17 @@ struct Regrets {
   std::optional<long> assumed_at;     // from there on, nothing may be assumed
   std::vector<LaterCall> to_fill;     // calls that have to be made before
   bool needs_numbers = false;         // numbers that change have to be constants all the same
+  bool needs_below_autograd = false;  // a backward pass runs, of which every operator has to be recorded
+  std::set<std::string> settled;      // numbers that were left open, which the trace had to take as they are
 };
+
+std::set<std::string> settled_numbers(const Tracer& tracer) {
+  std::set<std::string> settled;
+  if (tracer.symbols.active())
+    for (const OpenNumber& number : tracer.symbols.settled())
+      settled.insert(number.source->to_text() + " " + std::to_string(number.dimension));
+  return settled;
+}
 
 // Traces the frame within limits; where a trace is given up, up to the best place before that. Null: neither can be.
 std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObject* code, const FrameView& view,
@@ -151,6 +189,9 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
       return nullptr;
     }
     if (is_whole) return assumed_wrongly(*first) ? nullptr : std::move(first);
+    regrets.needs_below_autograd = first->tracer->needs_below_autograd && request.may_go_below_autograd;
+    if (regrets.needs_below_autograd) regrets.settled = settled_numbers(*first->tracer);
+    if (regrets.needs_below_autograd) return nullptr;
     regrets.needs_numbers = !limits.changing_numbers.empty() && is_about_a_place(first->tracer->why().reason);
     if (regrets.needs_numbers) return nullptr;
     why.is_forbidden = breaks_are_errors();
@@ -167,7 +208,10 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     const bool is_the_place = why.is_innermost && &stop == &why.stops.front();
     const bool may_stand_still = is_about_length(why.reason) || why.reason == BreakReason::Finalizer;
     Cut cut{stop, !(may_stand_still && is_the_place), ""};
-    if (attempt(*next, code, view, 0, &cut)) return assumed_wrongly(*next) ? nullptr : std::move(next);
+    if (attempt(*next, code, view, 0, &cut)) {
+      if (limits.below_autograd && !next->tracer->backward_passes) return nullptr;  // there is no need of it so far
+      return assumed_wrongly(*next) ? nullptr : std::move(next);
+    }
     if (note_classes(*next)) return nullptr;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
     if (next->tracer->given_up() && is_passing(next->tracer->why().reason)) {
@@ -198,6 +242,7 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
   limits.patience = request.patience;
   limits.changing_numbers = std::move(request.changing_numbers);
   int fillings = 16;  // what is found in one cache may lead to the next
+  std::set<std::string> settled_above;
   for (;;) {
     Regrets regrets;
     auto traced = trace_within(limits, code, view, request, why, regrets);
@@ -209,8 +254,27 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
       limits.changing_numbers.clear();
       continue;
     }
+    if (regrets.needs_below_autograd) {
+      limits.below_autograd = true;
+      request.may_go_below_autograd = false;
+      settled_above = std::move(regrets.settled);
+      continue;
+    }
+    // Operators are recorded there for the sizes that they have. Where these are known to change, a graph that is good
+    // for all of them is worth more than one for the whole frame.
+    if (limits.below_autograd && traced && request.may_break &&
+        !std::ranges::includes(settled_above, settled_numbers(*traced->tracer))) {
+      limits.below_autograd = false;
+      limits.why_not_below_autograd = "sizes differ between calls, and a graph with a backward pass is for given ones";
+      continue;
+    }
     if (regrets.assumed_at) {
       limits.assumptions_until = *regrets.assumed_at < limits.assumptions_until ? *regrets.assumed_at : 0;
+      continue;
+    }
+    if (limits.below_autograd && !traced && !is_passing(why.reason) && !regrets.class_made_at) {
+      limits.below_autograd = false;
+      limits.why_not_below_autograd = why.detail;
       continue;
     }
     if (traced || is_passing(why.reason) || !regrets.class_made_at ||

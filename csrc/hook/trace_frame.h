@@ -17,6 +17,7 @@ struct TraceRequest {
   std::chrono::milliseconds patience = TraceLimits{}.patience;
   const OpenNumbers* open = nullptr;               // numbers that may differ at the next call
   std::vector<std::string> changing_numbers = {};  // inputs of the graph, if that leads to one
+  bool may_go_below_autograd = true;
 };
 
 // Why a trace ended before its frame did.

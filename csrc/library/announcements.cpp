@@ -18,6 +18,13 @@
 #include "world/types.h"
 
 namespace minidynamo {
+
+bool may_be_handled(const Tracer& tracer) {
+  for (const Frame* frame = tracer.frame; frame; frame = frame->caller)
+    if (frame->prepared->bytecode.region_at(frame->instruction)) return true;
+  return false;
+}
+
 namespace {
 
 std::nullptr_t refuse_warning(Tracer& tracer) { return tracer.give_up(BreakReason::Warning, "a warning is given"); }
@@ -45,12 +52,6 @@ const Frame* frame_above(const Tracer& tracer, long& levels) {
     frame = frame->caller;
   }
   return frame;
-}
-
-bool may_be_handled(const Tracer& tracer) {
-  for (const Frame* frame = tracer.frame; frame; frame = frame->caller)
-    if (frame->prepared->bytecode.region_at(frame->instruction)) return true;
-  return false;
 }
 
 PyObject* warnings_namespace() {

@@ -4,6 +4,13 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
+namespace minidynamo {
+
+// Whether a handler in the captured code may see what is raised at the current instruction.
+bool may_be_handled(const Tracer& tracer);
+
+}  // namespace minidynamo
+
 namespace minidynamo::special {
 
 Ref give_warning(Tracer& tracer, PyObject* callable, const Arguments& arguments);             // warnings.warn

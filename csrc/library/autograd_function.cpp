@@ -342,8 +342,9 @@ class Application {
 Ref apply_autograd_function(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (arguments.values.empty() || !PyType_Check(arguments.values[0].get()) || arguments.keyword_names)
     return tracer.give_up(BreakReason::AutogradFunction, "an autograd.Function is applied in an unusual way");
-  if (tracer.transforms.active())
-    return tracer.give_up(BreakReason::AutogradFunction, "an autograd.Function is applied within a transform");
+  if (tracer.transforms.one_by_one())
+    return tracer.give_up(BreakReason::AutogradFunction,
+                          std::string("an autograd.Function is applied ") + tracer.transforms.place());
   return Application(tracer, arguments.values[0].get(), arguments.values.subspan(1)).run();
 }
 

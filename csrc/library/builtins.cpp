@@ -16,6 +16,7 @@
 #include "model/native_call.h"
 #include "model/reported_type.h"
 #include "model/store_attribute.h"
+#include "model/tensor_attribute.h"
 #include "model/tensor_call.h"
 #include "model/text_conventions.h"
 #include "python/nesting.h"
@@ -518,6 +519,8 @@ Ref descriptor_get(Tracer& tracer, PyObject* callable, const Arguments& argument
     return call_natively(tracer, callable, arguments);
   const bool is_getter = Py_IS_TYPE(descriptor, &PyGetSetDescr_Type) || Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
   PyObject* owner = count == 3 ? arguments.values[2].get() : Py_None;
+  if (is_fake(object) && is_getter)
+    return load_described_attribute(tracer, object, descriptor, PyDescr_NAME(descriptor));
   if (is_fake(object) || (object == Py_None && (owner == Py_None || Py_IS_TYPE(descriptor, &PyClassMethod_Type))))
     return tracer.give_up(BreakReason::UnknownFunction, "__get__ of a descriptor is called");
   if (object == Py_None)
@@ -531,6 +534,19 @@ Ref descriptor_get(Tracer& tracer, PyObject* callable, const Arguments& argument
     return call_natively(tracer, callable, arguments);
   if (PyType_Check(object)) source_or_pin(tracer, object);
   return bind_descriptor(tracer, descriptor, object, is_getter ? PyDescr_NAME(descriptor) : nullptr);
+}
+
+// The __set__ and __delete__ of descriptors of C code, called by hand: of a tensor's attributes.
+Ref descriptor_set(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  const size_t count = arguments.values.size();
+  PyObject* descriptor = count ? arguments.values[0].get() : nullptr;
+  if (arguments.keyword_names || count < 2 || count > 3 || !Py_IS_TYPE(descriptor, &PyGetSetDescr_Type) ||
+      !is_fake(arguments.values[1].get()))
+    return tracer.give_up(BreakReason::UnknownFunction, callable_name(callable) + " is called");
+  PyObject* value = count == 3 ? arguments.values[2].get() : nullptr;
+  const bool done =
+      store_described_attribute(tracer, arguments.values[1].get(), descriptor, PyDescr_NAME(descriptor), value);
+  return done ? Ref::none() : Ref();
 }
 
 }  // namespace minidynamo::special

@@ -43,6 +43,7 @@ SPECIAL(exception_group_split);
 SPECIAL(handled_exception);
 SPECIAL(generic_alias_call);
 SPECIAL(descriptor_get);
+SPECIAL(descriptor_set);
 #undef SPECIAL
 
 }  // namespace minidynamo::special

@@ -53,7 +53,7 @@ bool is_fixed_function(Tracer& tracer, PyObject* function) {
   return PyFunction_Check(function) && fakes_held_by(tracer, function).empty();
 }
 
-Ref refuse(Tracer& tracer, const char* why) {
+Ref refuse(Tracer& tracer, const std::string& why) {
   return tracer.give_up(BreakReason::Checkpoint, std::string("torch.utils.checkpoint.checkpoint: ") + why);
 }
 
@@ -72,7 +72,7 @@ bool is_as_reentrant(const std::vector<Ref>& made) {
 
 Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (arguments.positional_count() == 0) return refuse(tracer, "the function is given by name");
-  if (tracer.transforms.active()) return refuse(tracer, "it is called within a transform");
+  if (tracer.transforms.one_by_one()) return refuse(tracer, std::string("it is called ") + tracer.transforms.place());
   Settings settings;
   PyObject* ignored = nullptr;
   std::vector<Ref> values(arguments.values.begin() + 1,

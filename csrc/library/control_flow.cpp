@@ -17,6 +17,7 @@
 #include "python/sequence.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
+#include "world/tensor_classes.h"
 
 namespace minidynamo::special {
 namespace {
@@ -65,11 +66,14 @@ class Operator {
   }
 
   bool are_tensors(PyObject* sequence) {
-    if (tracer_.transforms.active()) return refuse("it is called within a transform"), false;
+    if (tracer_.transforms.one_by_one())
+      return refuse(std::string("it is called ") + tracer_.transforms.place()), false;
     const bool is_sequence = PyTuple_CheckExact(sequence) || PyList_CheckExact(sequence);
-    if (is_sequence && std::ranges::all_of(items_of(sequence), [](const Ref& item) { return is_fake(item.get()); }))
+    if (!is_sequence || !std::ranges::all_of(items_of(sequence), [](const Ref& item) { return is_fake(item.get()); }))
+      return refuse("an operand is no tensor"), false;
+    if (std::ranges::all_of(items_of(sequence), [](const Ref& item) { return is_class_of_graphs(item.type()); }))
       return true;
-    return refuse("an operand is no tensor"), false;
+    return refuse("an operand is of a class of the program's"), false;
   }
 
   // A fake of the same kind, with a storage of its own. `rows`: of so many of them; -1: of one row of it.

@@ -304,9 +304,9 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   if (!cached) return result;
   std::vector<Ref> seen = reads.values();
   seen.insert(seen.end(), arguments.values.begin(), arguments.values.end());
-  const bool is_alone = seen.size() == arguments.values.size() && only_computes(tracer, first_node) &&
-                        (!containers.any_changed() || !containers.were_used()) && tracer.modes.changes().empty() &&
-                        tracer.modes.contexts().empty();
+  const bool is_alone = seen.size() == arguments.values.size() && tracer.effects.end() == from &&
+                        only_computes(tracer, first_node) && (!containers.any_changed() || !containers.were_used()) &&
+                        tracer.modes.changes().empty() && tracer.modes.contexts().empty();
   const bool is_discarded = !tracer.to_fill.empty();  // the trace, which goes on to see what else is to be filled
   if (!are_settled(tracer, seen) || (containers.were_used() && !log_containers(tracer)))
     return is_discarded

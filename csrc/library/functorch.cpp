@@ -7,7 +7,6 @@
 #include "model/function.h"
 #include "model/native_call.h"
 #include "model/tensor_call.h"
-#include "model/transform_call.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "tensor/tensor_facts.h"
@@ -110,31 +109,9 @@ Ref gradients_of_transform(Tracer& tracer, PyObject* callable, const Arguments& 
 Ref ask_transform_state(Tracer& tracer, PyObject* callable, const Arguments& given) {
   const Arguments arguments = as_written(callable, given);
   Ref answer = call_natively(tracer, callable, arguments);
-  if (answer && !tracer.broken() && !tracer.transforms.active() && !arguments.values.size())
+  if (answer && !tracer.broken() && !tracer.transforms.inside() && !arguments.values.size())
     guard_state(tracer, callable, callable_name(callable), answer.get());
   return answer;
-}
-
-// torch.autograd.grad() and backward() come here: the engine runs on fakes, and each operator of the backward is
-// recorded.
-Ref run_backward(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  // (tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unreachable=..., accumulate_grad=...)
-  PyObject* inputs = arguments.positional_count() > 4 ? arguments.values[4].get() : nullptr;
-  bool has_fakes = false;
-  if (inputs && PyTuple_Check(inputs))
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i)
-      has_fakes |= !is_transform_wrapper(PyTuple_GET_ITEM(inputs, i));
-  if (!inputs || !PyTuple_Check(inputs) || !PyTuple_GET_SIZE(inputs))
-    return tracer.give_up(BreakReason::AutogradCall, "gradients are accumulated in tensors");
-  if (has_fakes) {
-    // The history of a tensor from before the trace is not in the fake.
-    for (PyObject* fake : tracer.world.fakes()) {
-      if (requires_gradient(fake) && !is_leaf_with_gradient(fake))
-        return tracer.give_up(BreakReason::AutogradCall,
-                              "a gradient is asked for where a tensor has a history from before the call");
-    }
-  }
-  return call_one_by_one(tracer, NodeKind::CallFunction, callable, arguments);
 }
 
 }  // namespace minidynamo::special

@@ -1,4 +1,4 @@
-// Rules of torch.func's C functions, of forward-mode AD and of autograd's engine: they are really called, on fakes.
+// Rules of torch.func's C functions and of forward-mode AD: they are really called, on fakes.
 #pragma once
 
 #include "model/arguments.h"
@@ -13,7 +13,6 @@ SPECIAL(exit_dual_level);
 SPECIAL(load_decompositions);  // of torch's library, once in a process
 SPECIAL(no_compiled_autograd);
 SPECIAL(gradients_of_transform);
-SPECIAL(run_backward);
 SPECIAL(ask_transform_state);
 #undef SPECIAL
 

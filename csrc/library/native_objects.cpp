@@ -31,10 +31,4 @@ Ref lock_acquire(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   return call_method_natively(tracer, callable, arguments);
 }
 
-Ref random_seed(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  const bool has_seed = arguments.values.size() == 2 && !arguments.values[1].is(Py_None);
-  if (!has_seed) return tracer.give_up(BreakReason::RandomSeed, "a random seed is asked of the system");
-  return call_method_natively(tracer, callable, arguments);
-}
-
 }  // namespace minidynamo::special

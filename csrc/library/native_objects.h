@@ -7,6 +7,5 @@ namespace minidynamo::special {
 
 Ref make_native_object(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref lock_acquire(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-Ref random_seed(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
 }  // namespace minidynamo::special

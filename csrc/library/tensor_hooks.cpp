@@ -70,7 +70,7 @@ Ref special::tensor_register_hook(Tracer& tracer, PyObject* callable, const Argu
                         is_fake(arguments.values[0].get()) && is_result_dropped(*tracer.frame);
   if (!is_plain) return refuse_hook(tracer);
   PyObject *tensor = arguments.values[0].get(), *hook = arguments.values[1].get();
-  if (tracer.transforms.active()) return refuse_hook(tracer);
+  if (tracer.transforms.one_by_one()) return refuse_hook(tracer);
   if (!requires_gradient(tensor) || tracer.written_storages.count(storage_of_fake(tensor))) return refuse_hook(tracer);
   if (!tracer.world.source_of(tensor)) return put_hook_in_graph(tracer, tensor, hook);
   if (!is_leaf_with_gradient(tensor)) return refuse_hook(tracer);

@@ -14,6 +14,7 @@
 #include "model/tensor_call.h"
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
+#include "tensor/override_probe.h"
 #include "world/known_types.h"
 #include "world/pin.h"
 
@@ -57,6 +58,7 @@ Ref enter_disabling_context(Tracer& tracer, PyObject* callable, const Arguments&
                           std::string("a ") + Py_TYPE(context)->tp_name + " made before the call is entered");
   tracer.modes.note_entered({Ref::borrow(context), enter_context_callable(),
                              Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(context))), false});
+  const OverridesAsSet as_set;
   return Ref::steal(PyObject_CallMethod(context, "__enter__", nullptr));
 }
 
@@ -66,6 +68,7 @@ Ref leave_disabling_context(Tracer& tracer, PyObject* callable, const Arguments&
   if (!tracer.modes.leave(context))
     return tracer.give_up(BreakReason::OutsideContext,
                           std::string("a ") + Py_TYPE(context)->tp_name + " entered before the trace is left");
+  const OverridesAsSet as_set;
   return Ref::steal(PyObject_CallMethod(context, "__exit__", "OOO", Py_None, Py_None, Py_None));
 }
 

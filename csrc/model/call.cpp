@@ -12,12 +12,14 @@
 #include "model/native_call.h"
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
+#include "model/overridden_call.h"
 #include "model/reported_type.h"
 #include "model/rule.h"
 #include "model/size_call.h"
 #include "model/text_conventions.h"
 #include "model/upward.h"
 #include "python/out_of_memory.h"
+#include "python/scoped_value.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "world/address_text.h"
@@ -137,8 +139,11 @@ bool formats_arguments(PyObject* callable) noexcept {
 Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
   Arguments arguments = given_arguments;
   std::vector<Ref> settled_arguments;
-  if (tracer.symbols.active())
-    if (std::optional<Ref> result = call_with_sizes(tracer, given, arguments, settled_arguments)) return *result;
+  bool settles = tracer.symbols.settles_what_is_read;
+  if (tracer.symbols.may_come())
+    if (std::optional<Ref> result = call_with_sizes(tracer, given, arguments, settled_arguments, settles))
+      return *result;
+  const ScopedValue<bool> what_it_reads{tracer.symbols.settles_what_is_read, settles};
   if (tracer.world.is_opaque(given)) return use_opaque(tracer, given), nullptr;
   if (any_traced_arrays() && is_of_numpy(given) && takes_traced_array(arguments))
     return call_with_arrays(tracer, given, arguments);
@@ -161,6 +166,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
     if (Source* source = PyFunction_Check(callable) ? tracer.world.source_of(callable) : nullptr;
         source && source->access != Access::Pinned)
       tracer.guards.add(source, GuardKind::Identity, tracer.origin());  // the rule is this function's
+    if (auto result = overridden_rule(tracer, *rule, callable, arguments)) return std::move(*result);
     PyObject* self = bound_self(callable);
     if (rule->kind == Rule::Kind::Special && self &&
         !PyModule_Check(self)) {  // handlers take the object as first argument
@@ -171,6 +177,8 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
   }
   if (PyErr_Occurred()) return nullptr;
   if (PyFunction_Check(callable)) return call_function(tracer, callable, arguments);
+  if (callable == reinterpret_cast<PyObject*>(known_types()->device))  // the only class that asks modes
+    if (auto result = overridden_call(tracer, NodeKind::CallFunction, callable, arguments)) return std::move(*result);
   if (PyType_Check(callable)) return call_class(tracer, reinterpret_cast<PyTypeObject*>(callable), arguments);
   if (Py_IS_TYPE(callable, known_types()->partial)) return call_partial(tracer, callable, arguments);
   if (Py_IS_TYPE(callable, &PyStaticMethod_Type)) {

@@ -2,6 +2,7 @@
 #include "model/abstract.h"
 #include "model/numpy_call.h"
 #include "model/object_end.h"
+#include "model/overridden_call.h"
 #include "model/size_operation.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
@@ -58,6 +59,8 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
     return PyErr_Occurred() ? -1 : found;
   }
   if (is_fake(container)) {
+    if (const auto answer = overridden_method(tracer, "__contains__", {Ref::borrow(container), Ref::borrow(item)}))
+      return *answer ? truth(tracer, answer->get()) : -1;
     const Ref values = is_number(item) ? known_value(container) : Ref();
     if (values) {
       NativeScope native;
@@ -103,7 +106,9 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
     return found;
   }
   if (is_fake(container)) {
-    Ref index = tensor_index(tracer, key);
+    if (const Ref method = own_tensor_method(tracer, container, "__getitem__"))
+      return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
+    Ref index = tracer.broken() ? Ref() : tensor_index(tracer, key);
     return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
   }
   if (is_traced_array(container) || (is_numpy_array(container) && holds_traced_array(key)))
@@ -148,6 +153,11 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObj
   if (!expose(tracer, key)) return false;
   guard_as_key(tracer, container, key);
   if (is_fake(container)) {
+    if (const Ref method = own_tensor_method(tracer, container, value ? "__setitem__" : "__delitem__")) {
+      const Ref given[] = {Ref::borrow(container), Ref::borrow(key), Ref::borrow(value)};
+      return static_cast<bool>(call(tracer, method.get(), Arguments{std::span<const Ref>(given, value ? 3 : 2)}));
+    }
+    if (tracer.broken()) return false;
     if (!value) return tracer.give_up(BreakReason::UnsupportedOperand, "del of a tensor's item") != nullptr;
     Ref index = tensor_index(tracer, key);
     return index && record_operator(tracer, "setitem", {container, index.get(), value});
@@ -175,6 +185,9 @@ Ref length(Tracer& tracer, PyObject* object) {
       return checked_length(call(tracer, method.get(), {Ref::borrow(object)}));
     if (tracer.broken() || !expose(tracer, object)) return nullptr;
   }
+  if (is_fake(object))
+    if (auto answer = overridden_method(tracer, "__len__", {Ref::borrow(object)}))
+      return *answer ? checked_length(std::move(*answer)) : Ref();
   if (tracer.symbols.active() && is_fake(object) && has_symbolic_sizes(object)) {
     const Ref size = Ref::steal(PyObject_CallMethod(object, "size", "i", 0));
     if (size || !PyErr_ExceptionMatches(PyExc_IndexError)) return size;

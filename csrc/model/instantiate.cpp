@@ -9,7 +9,9 @@
 #include "model/make_class.h"
 #include "model/native_call.h"
 #include "model/numpy_scalars.h"
+#include "model/overridden_call.h"
 #include "model/reported_type.h"
+#include "model/tensor_subclass.h"
 #include "model/text_conventions.h"
 #include "model/upward.h"
 #include "python/code_object.h"
@@ -26,6 +28,7 @@
 #include "world/native_objects.h"
 #include "world/scope.h"
 #include "world/special_methods.h"
+#include "world/tensor_classes.h"
 #include "world/traced_array.h"
 #include "world/types.h"
 
@@ -114,9 +117,12 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         if (!value) return nullptr;
       }
       if (!is_fake(value.get())) continue;
+      if (type == &PyReversed_Type)
+        if (auto answer = overridden_method(tracer, "__reversed__", {value})) return std::move(*answer);
       if (iterates) {
         Ref iterator = iterator_of(tracer, value.get());
-        if (!iterator) return nullptr;
+        const bool has_hint = type == &PyList_Type || type == &PyTuple_Type;
+        if (!iterator || (has_hint && !hear_length_hint(tracer, value.get()))) return nullptr;
         value = type == &PyReversed_Type ? Ref::steal(PySequence_List(iterator.get())) : std::move(iterator);
       } else if (type == &PyBool_Type && values.size() == 1 && !arguments.keyword_names && arguments.is_direct &&
                  is_checked_next(*tracer.frame)) {
@@ -143,7 +149,8 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   static PyObject* const init_name = interned("__init__");
   if (refuses_finalizer(tracer, type)) return nullptr;
   const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
-  if (!is_metaclass && !is_safe_native_base(type))
+  const bool is_of_tensors = is_tensor_class(type) && !is_parameter_class(type);
+  if (!is_metaclass && !is_of_tensors && !is_safe_native_base(type))
     return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
   if (!is_metaclass && has_bound_special_method(type))
     return tracer.give_up(BreakReason::UnknownClass,
@@ -162,6 +169,8 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
     made = call(tracer, maker.get(), with_type.arguments);
   } else if (is_metaclass) {
     made = make_class(tracer, type, Arguments{arguments.values, arguments.keyword_names});
+  } else if (is_of_tensors) {
+    made = new_of_class(tracer, type, arguments);
   } else {
     if (!expose_all(tracer, arguments.values)) return nullptr;
     Ref positional = arguments.positional(), keywords = arguments.keywords();
@@ -182,6 +191,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
     }
     return made;
   }
+  if (is_of_tensors) return made;  // whose own __init__ does nothing
   if (!expose_all(tracer, arguments.values)) return nullptr;
   Ref positional = arguments.positional(), keywords = arguments.keywords();
   if (made.type()->tp_init(made.get(), positional.get(), keywords.get()) < 0 || tracer.broken()) return nullptr;

@@ -1,6 +1,7 @@
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/generator.h"
+#include "model/overridden_call.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
 #include "python/type_version.h"
@@ -12,6 +13,7 @@
 namespace minidynamo {
 Ref iterator_of(Tracer& tracer, PyObject* iterable) {
   if (is_fake(iterable)) {
+    if (auto answer = overridden_method(tracer, "__iter__", {Ref::borrow(iterable)})) return std::move(*answer);
     Ref self = Ref::borrow(iterable);
     Ref name = Ref::made(PyUnicode_InternFromString("unbind"));
     Ref parts = record_call(tracer, NodeKind::CallMethod, name.get(), Arguments{std::span<const Ref>(&self, 1)});

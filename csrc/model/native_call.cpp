@@ -8,6 +8,7 @@
 #include "python/out_of_memory.h"
 #include "world/class_lookup.h"
 #include "world/native_code.h"
+#include "world/unheard_call.h"
 
 namespace minidynamo {
 namespace {
@@ -58,6 +59,7 @@ Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
   }
   if (!expose_all(tracer, arguments.values)) return nullptr;
   std::vector<PyObject*> values = vectorcall_values(arguments);
+  const UnheardCall unheard;
   PyObject* result =
       PyObject_Vectorcall(callable, values.data() + 1, arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
                           arguments.keyword_names);

@@ -53,7 +53,7 @@ Ref as_operand(PyObject* object) {
 }
 
 Ref refuse(Tracer& tracer, const std::string& what) {
-  return tracer.give_up(BreakReason::ScalarRead, what + " needs the value of a number that was read out of a tensor");
+  return tracer.give_up(BreakReason::ScalarRead, what + " needs the value of a number that the trace does not know");
 }
 
 bool is_true(Ref answer) { return answer.is(Py_True); }

@@ -67,7 +67,7 @@ bool reads_values(std::string_view name) noexcept {
 }  // namespace
 
 Ref array_of_fake(Tracer& tracer, PyObject* fake) {
-  if (tracer.transforms.active())
+  if (tracer.transforms.inside())
     return tracer.give_up(BreakReason::ScalarRead, "a tensor within a transform is turned into a numpy array");
   if (requires_gradient(fake) || !is_true(fake, "is_cpu") || is_true(fake, "is_sparse"))
     return tracer.give_up(BreakReason::ScalarRead,

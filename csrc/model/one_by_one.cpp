@@ -23,19 +23,20 @@ Ref raised(Tracer& tracer, const std::string& what) {
 
 bool is_below_transforms(const Tracer& tracer, const Arguments& arguments) {
   if (!tracer.transforms.any()) return false;
-  if (tracer.transforms.active()) return true;
+  if (tracer.transforms.one_by_one()) return true;
   for (const Ref& value : arguments.values)
     if (has_wrapper(value.get())) return true;
   return false;
 }
 
 bool is_below_transforms(const Tracer& tracer, PyObject* tensor) {
-  return tracer.transforms.any() && (tracer.transforms.active() || is_transform_wrapper(tensor));
+  return tracer.transforms.any() && (tracer.transforms.one_by_one() || is_transform_wrapper(tensor));
 }
 
 Ref call_one_by_one(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   flush_operator_reports();
-  if (tracer.broken() || !tracer.transforms.enter(tracer)) return nullptr;
+  const bool is_region = !tracer.limits.below_autograd;
+  if (tracer.broken() || (is_region && !tracer.transforms.enter(tracer))) return nullptr;
   Ref result;
   {
     const OneByOneScope one_by_one;
@@ -43,7 +44,7 @@ Ref call_one_by_one(Tracer& tracer, NodeKind kind, PyObject* target, const Argum
     if (!result && !tracer.broken()) raised(tracer, target_text(target));
     result = adopt_result(tracer, std::move(result));
   }
-  if (!tracer.transforms.leave(tracer) || tracer.broken()) return nullptr;
+  if ((is_region && !tracer.transforms.leave(tracer)) || tracer.broken()) return nullptr;
   return result;
 }
 
@@ -55,7 +56,7 @@ Ref load_one_by_one(Tracer& tracer, PyObject* tensor, PyObject* name) {
 
 Ref lift(Tracer& tracer, Ref constant) {
   static constinit Imported lift_fresh{"torch.ops.aten.lift_fresh.default"};
-  if (!tracer.transforms.active()) return constant;
+  if (!tracer.transforms.inside()) return constant;
   const Ref operands[] = {std::move(constant)};
   return call_one_by_one(tracer, NodeKind::CallFunction, lift_fresh, Arguments{operands});
 }

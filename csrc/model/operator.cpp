@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "model/abstract.h"
@@ -12,6 +13,7 @@
 #include "model/number_call.h"
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
+#include "model/overridden_call.h"
 #include "model/size_operation.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
@@ -73,6 +75,7 @@ const BinaryOperator kBinaryOperators[] = {
 
 const char* const kComparisonFunctions[] = {"lt", "le", "eq", "ne", "gt", "ge"};
 const char* const kComparisonMethods[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+constexpr int kReflectedComparison[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
 
 }  // namespace
 
@@ -107,6 +110,30 @@ bool is_dtype_of_tensor_kept(PyObject* tensor, PyObject* scalar) {
   return is(tensor, "is_floating_point") || is(tensor, "is_complex") || !is(scalar, "is_floating_point");
 }
 
+// An operator that a tensor's class has a method of its own for. Nothing: it has not.
+std::optional<Ref> by_own_method(Tracer& tracer, const char* name, PyObject* left, const char* method, PyObject* right,
+                                 const char* reflected) {
+  const Ref of_left = own_tensor_method(tracer, left, method);
+  const Ref of_right = own_tensor_method(tracer, right, reflected);
+  if (tracer.broken()) return Ref();
+  if (!of_left && !of_right) return std::nullopt;
+  // What is overridden in a subclass of the other's class comes first.
+  const bool is_right_first =
+      of_right && Py_TYPE(left) != Py_TYPE(right) && PyType_IsSubtype(Py_TYPE(right), Py_TYPE(left));
+  Ref result;
+  if (is_right_first)
+    result = call(tracer, of_right.get(), {Ref::borrow(right), Ref::borrow(left)});
+  else if (!of_left && is_number(left))  // which knows nothing of tensors
+    result = call(tracer, of_right.get(), {Ref::borrow(right), Ref::borrow(left)});
+  else if (of_left)
+    result = call(tracer, of_left.get(), {Ref::borrow(left), Ref::borrow(right)});
+  if (result && !result.is(Py_NotImplemented)) return result;
+  if (!result && PyErr_Occurred()) return Ref();
+  return Ref(tracer.give_up(
+      BreakReason::UnsupportedOperand,
+      std::string("operator ") + name + " between " + Py_TYPE(left)->tp_name + " and " + Py_TYPE(right)->tp_name));
+}
+
 // What may stand beside a tensor in an operator that runs natively as one node.
 bool combines_with_tensor(PyObject* object) {
   return is_fake(object) || is_constant(object) || is_symbolic_int(object) || PyLong_Check(object) ||
@@ -131,10 +158,22 @@ Ref tensor_and_array(Tracer& tracer, int number, PyObject* tensor, PyObject* arr
 
 }  // namespace
 
+namespace {
+
+// What bool() makes of what a __bool__ gave.
+int checked_truth(const Ref& given) {
+  if (!given || PyBool_Check(given.get())) return given ? given.is(Py_True) : -1;
+  PyErr_Format(PyExc_TypeError, "__bool__ should return bool, returned %s", given.type()->tp_name);
+  return -1;
+}
+
+}  // namespace
+
 int truth(Tracer& tracer, PyObject* object) {
   if (object == Py_True) return 1;
   if (object == Py_False || object == Py_None) return 0;
   if (is_fake(object)) {
+    if (const auto answer = overridden_method(tracer, "__bool__", {Ref::borrow(object)})) return checked_truth(*answer);
     if (const Ref value = known_value(object)) {
       const TensorTraceSuspended suspended;
       const int is_true = PyObject_IsTrue(value.get());
@@ -164,11 +203,17 @@ int truth(Tracer& tracer, PyObject* object) {
 Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
   Ref held;
   PyObject* operand = given;
-  if (tracer.symbols.active()) {
+  if (tracer.symbols.may_come()) {
     held = Ref::borrow(given);
     if (std::optional<Ref> result = size_unary(tracer, op, held)) return *result;
     operand = held.get();
   }
+  if (const Ref method = own_tensor_method(tracer, operand,
+                                           op == Op::UNARY_NEGATIVE   ? "__neg__"
+                                           : op == Op::UNARY_POSITIVE ? "__pos__"
+                                                                      : "__invert__"))
+    return call(tracer, method.get(), {Ref::borrow(operand)});
+  if (tracer.broken()) return nullptr;
   if (is_fake(operand))
     return record_operator(tracer,
                            op == Op::UNARY_NEGATIVE   ? "neg"
@@ -192,7 +237,7 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
   const BinaryOperator& binary = kBinaryOperators[number];
   if (is_number(left) && is_number(right)) return Ref::steal(binary.apply(left, right));
   Ref held_left, held_right;
-  if (tracer.symbols.active()) {
+  if (tracer.symbols.may_come()) {
     held_left = Ref::borrow(left), held_right = Ref::borrow(right);
     if (std::optional<Ref> result = size_binary(tracer, number, held_left, held_right)) return *result;
     left = held_left.get(), right = held_right.get();
@@ -211,6 +256,8 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
     const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
     if (!left_number || !right_number) return nullptr;
     left = left_number.get(), right = right_number.get();
+    if (auto result = by_own_method(tracer, binary.function, left, binary.method, right, binary.reflected))
+      return std::move(*result);
     if (combines_with_tensor(left) && combines_with_tensor(right))
       return record_operator(tracer, binary.function, {left, right});
     // The other operand's class may decide; its methods are traced if they are Python.
@@ -245,7 +292,7 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
 Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   if (is_number(left) && is_number(right)) return Ref::steal(PyObject_RichCompare(left, right, comparison));
   Ref held_left, held_right;
-  if (tracer.symbols.active()) {
+  if (tracer.symbols.may_come()) {
     held_left = Ref::borrow(left), held_right = Ref::borrow(right);
     if (std::optional<Ref> result = size_compare(tracer, comparison, held_left, held_right)) return *result;
     left = held_left.get(), right = held_right.get();
@@ -255,11 +302,14 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
     return record_operator(tracer, kComparisonFunctions[comparison], {left, elements_of_array(right)});
   if (is_traced_array(left) || is_traced_array(right)) return array_compare(tracer, comparison, left, right);
   if (is_traced_number(left) || is_traced_number(right))
-    return tracer.give_up(BreakReason::DataDependentBranch, "a number that was read out of a tensor is compared");
+    return tracer.give_up(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
   if (is_fake(left) || is_fake(right)) {
     const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
     if (!left_number || !right_number) return nullptr;
     left = left_number.get(), right = right_number.get();
+    if (auto result = by_own_method(tracer, kComparisonFunctions[comparison], left, kComparisonMethods[comparison],
+                                    right, kComparisonMethods[kReflectedComparison[comparison]]))
+      return std::move(*result);
     if (!combines_with_tensor(left) || !combines_with_tensor(right))
       return tracer.give_up(
           BreakReason::UnsupportedOperand,

@@ -14,6 +14,7 @@
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
 #include "tensor/fake.h"
+#include "world/enter.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
@@ -61,6 +62,12 @@ std::optional<Ref> product(Tracer& tracer, std::span<const Ref> values) {
     if (!result) return result;
   }
   return result;
+}
+
+// Whether those are asked for all items of a sequence.
+bool computes_of_items(PyObject* callable) {
+  return is_one_of(builtin_name(callable, "builtins"), {"min", "max", "sum"}) ||
+         is_one_of(builtin_name(callable, "math"), {"prod"});
 }
 
 // What functions of builtins and math give for symbolic ints; nullopt: nothing is known of them.
@@ -144,7 +151,7 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
       case Rule::Kind::TensorFunction:
       case Rule::Kind::TensorMethod:
       case Rule::Kind::Leaf:
-        return !tracer.transforms.active();
+        return !tracer.transforms.one_by_one();
       case Rule::Kind::Inline:
         return true;
       case Rule::Kind::Operator:
@@ -155,14 +162,15 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
     const char* own_name = PyCFunction_Check(callable) ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name
                            : Py_IS_TYPE(callable, &PyMethodDescr_Type) ? PyUnicode_AsUTF8(PyDescr_NAME(callable))
                                                                        : nullptr;
-    if (is_one_of(own_name, {"full", "full_like", "new_full"})) return !tracer.transforms.active();
+    if (is_one_of(own_name, {"full", "full_like", "new_full"})) return !tracer.transforms.one_by_one();
     if (Py_IS_TYPE(callable, &PyWrapperDescr_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {
       const Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
       const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
       clear_error();
       if (is_one_of(text, {"__setattr__"})) return true;  // what is stored is not looked at
     }
-    return is_one_of(builtin_name(callable, "builtins"), {"isinstance", "len", "iter", "next", "setattr", "zip"});
+    return is_one_of(builtin_name(callable, "builtins"),
+                     {"isinstance", "len", "iter", "next", "print", "setattr", "zip"});
   }
   if (PyFunction_Check(callable)) return true;
   if (PyType_Check(callable)) {
@@ -184,10 +192,19 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
 
 }  // namespace
 
-std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room) {
-  const bool any =
-      std::ranges::any_of(arguments.values, [&](const Ref& value) { return holds_size(tracer, value.get()); });
-  if (!any) return std::nullopt;
+std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room,
+                                   bool& settles) {
+  const auto any = [&](const auto& is) {
+    return std::ranges::any_of(arguments.values, [&](const Ref& value) { return is(tracer, value.get()); });
+  };
+  if (!any(may_hold_size)) return std::nullopt;
+  const bool takes_them = takes_symbolic_ints(tracer, callable, arguments);
+  if (computes_of_items(callable))
+    for (const Ref& value : arguments.values)
+      if (!fill_if_stand_in(tracer, value.get())) return Ref();
+  // What has not been looked at yet may not be by this call either, or not all of it.
+  settles = !takes_them;
+  if (!any(holds_size)) return std::nullopt;
   if (std::optional<Ref> result = call_builtin(tracer, callable, arguments)) return result;
   if (arguments.values.size() == 2 && !arguments.keyword_names) {
     if (const char* name = builtin_name(callable, "_operator")) {
@@ -198,10 +215,10 @@ std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments
         return compare(tracer, comparison, left, right);
     }
   }
-  if (takes_symbolic_ints(tracer, callable, arguments)) return std::nullopt;
+  if (takes_them) return std::nullopt;
   room.clear();
   for (const Ref& value : arguments.values) {
-    room.push_back(settled(tracer, value.get()));
+    room.push_back(holds_size(tracer, value.get()) ? settled(tracer, value.get()) : value);
     if (!room.back()) return Ref();
   }
   arguments.values = room;

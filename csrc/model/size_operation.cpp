@@ -91,8 +91,15 @@ bool holds_size(const Tracer& tracer, PyObject* object) {
   return tracer.symbols.active() && any_held(object, is_symbolic_int);
 }
 
+bool may_hold_size(Tracer& tracer, PyObject* object) {
+  return tracer.symbols.may_come() && any_held(object, [&](PyObject* held) {
+           const StandIn* unread = is_symbolic_int(held) ? nullptr : tracer.world.stand_in(held);
+           return is_symbolic_int(held) || (unread && !unread->filled);
+         });
+}
+
 Ref settled(Tracer& tracer, PyObject* object) {
-  if (!tracer.symbols.active()) return Ref::borrow(object);
+  if (!tracer.symbols.may_come()) return Ref::borrow(object);
   if (is_symbolic_int(object)) return tracer.symbols.specialized(object);
   if (!any_held(object, is_symbolic_int)) return Ref::borrow(object);
   NestingLevel level;
@@ -125,8 +132,9 @@ Ref settled(Tracer& tracer, PyObject* object) {
 }
 
 bool settle_operands(Tracer& tracer, Frame& frame, const Instruction& now) {
-  if (takes_sizes(now.op)) return true;
   const bool holds = holds_sizes(now.op);
+  tracer.symbols.settles_what_is_read = !takes_sizes(now.op) && !holds;
+  if (takes_sizes(now.op)) return true;
   const int inputs = stack_inputs(now);
   for (int i = 1; i <= inputs; ++i) {
     Ref& slot = frame.top(i);
@@ -165,7 +173,7 @@ std::optional<Ref> size_binary(Tracer& tracer, int number, Ref& left, Ref& right
 }
 
 std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& right) {
-  if (!tracer.symbols.active() || is_fake(left.get()) || is_fake(right.get())) return std::nullopt;
+  if (!tracer.symbols.may_come() || is_fake(left.get()) || is_fake(right.get())) return std::nullopt;
   const std::optional<Expression> a = size_expression(tracer, left.get()), b = size_expression(tracer, right.get());
   if (a && b && (is_symbolic_int(left.get()) || is_symbolic_int(right.get()))) {
     TraceSizes& trace = tracer.symbols.trace();
@@ -193,7 +201,7 @@ std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& 
     });
     if (is_small) return Ref::boolean(holds);
   }
-  if (!holds_size(tracer, left.get()) && !holds_size(tracer, right.get())) return std::nullopt;
+  if (!may_hold_size(tracer, left.get()) && !may_hold_size(tracer, right.get())) return std::nullopt;
   const bool is_equality = comparison == Py_EQ || comparison == Py_NE;
   const bool are_alike = (PyTuple_Check(left.get()) && PyTuple_Check(right.get())) ||
                          (PyList_CheckExact(left.get()) && PyList_CheckExact(right.get()));
@@ -201,6 +209,8 @@ std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& 
     const int equal = sequences_equal(tracer, left.get(), right.get());
     return equal < 0 ? Ref() : Ref::boolean((equal == 1) == (comparison == Py_EQ));
   }
+  // Native code compares all that they hold.
+  if (!fill_if_stand_in(tracer, left.get()) || !fill_if_stand_in(tracer, right.get())) return Ref();
   if (!settle(tracer, left) || !settle(tracer, right)) return Ref();
   return std::nullopt;
 }

@@ -15,6 +15,8 @@ inline bool is_size(const Tracer& tracer, PyObject* object) noexcept {
 }
 // Whether it is one, or a list, tuple, dict or slice that holds one.
 bool holds_size(const Tracer& tracer, PyObject* object);
+// The same, or something from before the trace whose elements have not been looked at.
+bool may_hold_size(Tracer& tracer, PyObject* object);
 
 // An int, a bool or a symbolic int as an expression; nullopt for anything else, and for what does not fit into 64 bits.
 std::optional<Expression> size_expression(const Tracer& tracer, PyObject* object);
@@ -22,7 +24,7 @@ std::optional<Expression> size_expression(const Tracer& tracer, PyObject* object
 // The object with numbers in place of symbolic ints, at any depth of lists, tuples, dicts and slices: containers are
 // changed in place, since an int is as good as another of its value. Null with a Python error set.
 Ref settled(Tracer& tracer, PyObject* object);
-// The inputs of an instruction that takes none. False with a Python error set.
+// The inputs of an instruction that takes none, and what it will read. False with a Python error set.
 bool settle_operands(Tracer& tracer, Frame& frame, const Instruction& now);
 
 // nullopt: none of the operands is a symbolic int, or they have been settled (`left` and `right` are what to go on

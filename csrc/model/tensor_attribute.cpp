@@ -2,11 +2,17 @@
 // (plan/values.cpp). What is put on one from outside goes into the effect log.
 #include "model/tensor_attribute.h"
 
+#include "model/abstract.h"
+#include "model/descriptor.h"
+#include "model/overridden_call.h"
 #include "python/dict_version.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "tensor/history.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
+#include "world/known_types.h"
 #include "world/native_code.h"
 
 namespace minidynamo {
@@ -17,15 +23,18 @@ bool refuse(Tracer& tracer, PyObject* name) {
                         std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
 }
 
-// tensor.grad = value, of one from outside: autograd is not asked in a trace, so it can wait.
+// tensor.grad = value. Of a tensor from outside it can wait: whatever asks autograd in a trace asks for it first.
 bool store_gradient(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value) {
-  if (!value || !tracer.world.source_of(tensor) || (value != Py_None && !is_fake(value))) return refuse(tracer, name);
+  if (!value || (value != Py_None && !is_fake(value))) return refuse(tracer, name);
   if (value != Py_None) {  // torch compares sizes, dtype and device
     const NativeScope native;
     const bool fits = PyObject_SetAttr(tensor, name, value) == 0 && PyObject_SetAttr(tensor, name, Py_None) == 0;
     if (!fits) return clear_error(), refuse(tracer, name);
   }
-  tracer.effects.write(tensor, name, value);
+  if (tracer.world.source_of(tensor))
+    tracer.effects.write(tensor, name, value);
+  else
+    set_gradient(tensor, value);
   return true;
 }
 
@@ -43,6 +52,21 @@ bool store_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyO
     if (now.is(value) && is_leaf.is(Py_True)) return true;
   }
   return refuse(tracer, name);
+}
+
+bool is_of_torch(PyObject* attribute, PyObject* name) {
+  static constinit ImportedType tensor_class{"torch.Tensor"};
+  return attribute == class_attribute(tensor_class, name);
+}
+
+// By the setter of a class of the program's.
+bool store_by_property(Tracer& tracer, PyObject* tensor, PyObject* property, PyObject* value) {
+  const Ref setter = descriptor_part(tracer, property, value ? "fset" : "fdel");
+  if (!setter) return false;
+  if (setter.is(Py_None))  // which only raises then
+    return Py_TYPE(property)->tp_descr_set(property, tensor, value) == 0;
+  return static_cast<bool>(value ? call(tracer, setter.get(), {Ref::borrow(tensor), Ref::borrow(value)})
+                                 : call(tracer, setter.get(), {Ref::borrow(tensor)}));
 }
 
 }  // namespace
@@ -64,6 +88,12 @@ bool has_own_attributes(PyObject* fake) {
   return dict && PyDict_GET_SIZE(dict) > 0;
 }
 
+bool store_described_attribute(Tracer& tracer, PyObject* tensor, PyObject* descriptor, PyObject* name,
+                               PyObject* value) {
+  if (const auto result = overridden_store(tracer, tensor, descriptor, value)) return static_cast<bool>(*result);
+  return store_torch_attribute(tracer, tensor, name, value);
+}
+
 bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value) {
   static PyObject* const setattr_name = interned("__setattr__");
   static PyObject* const delattr_name = interned("__delattr__");
@@ -71,6 +101,10 @@ bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, Py
   const Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
   if (PyErr_Occurred()) return false;
   if (override && PyFunction_Check(override.get())) return refuse(tracer, name);
+  if (attribute && Py_IS_TYPE(attribute.get(), &PyProperty_Type) && !is_of_torch(attribute.get(), name))
+    return store_by_property(tracer, tensor, attribute.get(), value);
+  if (attribute && Py_IS_TYPE(attribute.get(), &PyGetSetDescr_Type) && is_of_torch(attribute.get(), name))
+    return store_described_attribute(tracer, tensor, attribute.get(), name, value);
   if (attribute && Py_TYPE(attribute.get())->tp_descr_set) return store_torch_attribute(tracer, tensor, name, value);
   if (value && !fill_if_stand_in(tracer, value)) return false;
   if (!tracer.world.source_of(tensor)) return PyObject_GenericSetAttr(tensor, name, value) == 0 && !tracer.broken();

@@ -8,6 +8,8 @@ namespace minidynamo {
 Ref load_own_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name);
 // Whether there is anything on a tensor that the trace made.
 bool has_own_attributes(PyObject* fake);
+// One that torch defines by a descriptor.
+bool store_described_attribute(Tracer& tracer, PyObject* tensor, PyObject* descriptor, PyObject* name, PyObject* value);
 // A null value is a deletion.
 bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value);
 

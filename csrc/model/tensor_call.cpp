@@ -5,11 +5,13 @@
 #include <unordered_set>
 
 #include "graph/constant.h"
+#include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/descriptor.h"
 #include "model/held_values.h"
 #include "model/native_call.h"
 #include "model/number_call.h"
+#include "model/overridden_call.h"
 #include "model/size_operation.h"
 #include "model/tensor_attribute.h"
 #include "model/tensor_names.h"
@@ -21,6 +23,7 @@
 #include "python/type_version.h"
 #include "tensor/known_values.h"
 #include "tensor/operator_warnings.h"
+#include "tensor/override_probe.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
 #include "world/identity.h"
@@ -94,19 +97,10 @@ Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   return tracer.give_up(BreakReason::Warning, target_text(target) + " warns: " + message.substr(0, 200));
 }
 
-// What torch leaves a call to, whatever the function is, where it is among the arguments or in a list of them: an
-// object with a __torch_function__ of its own, which is code of the program's.
-bool has_override(PyObject* object) {
-  static PyObject* const override_name = interned("__torch_function__");
-  static constinit Imported disabled{"torch._C._disabled_torch_function_impl"};
-  PyTypeObject* type = Py_TYPE(object);
-  if (is_tensor(object)) return !is_plain_tensor_class(type);
-  if (!is_python_class(type) || is_constant(object)) return false;
-  PyObject* found = class_attribute(type, override_name);
-  return found && found != disabled.get();
-}
-
+// What torch leaves a call to, whatever the function is, where it is among the arguments or in a list of them, has been
+// asked before.
 bool overrides_nothing(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  if (function_overrides() != FunctionOverrides::All) return true;
   for (const Ref& value : arguments.values)
     if (any_held(value.get(), has_override))
       return tracer.give_up(BreakReason::UnsupportedOperand,
@@ -203,7 +197,13 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
       if (!leaf.is(Py_True)) return unknown();  // torch warns, unless the tensor was told to keep its gradient
       static PyObject* const grad_name = interned("grad");
       if (const AttributeWrite* write = tracer.effects.pending(tensor, grad_name)) return write->value;
-      return is_outside ? enter_fact(tracer, tensor, fact) : Ref::none();
+      return is_outside ? enter_fact(tracer, tensor, fact) : tensor_fact(tensor, fact);
+    }
+    case TensorFact::EngineHooks: {
+      const Ref has_some = enter_fact(tracer, tensor, fact);
+      if (has_some.is(Py_True))
+        return tracer.give_up(BreakReason::AutogradCall, "a tensor has hooks in autograd's engine");
+      return has_some;
     }
     case TensorFact::Version: {
       Ref version = load_version(tracer, tensor);
@@ -217,7 +217,8 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
 
 bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result) {
   if (!is_fake(result)) return true;
-  if (!is_plain_tensor_class(Py_TYPE(result)))
+  const bool is_given = tracer.graph.producer(result) != kNoNode;
+  if (!is_given && !is_plain_tensor_class(Py_TYPE(result)))
     return tracer.give_up(BreakReason::UnsupportedTensor,
                           target_text(target) + " gives a " + Py_TYPE(result)->tp_name) != nullptr;
   if (!is_leaf_with_gradient(result) || tracer.world.source_of(result)) return true;
@@ -374,6 +375,9 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
 }
 
 Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments, OwnTensors its_own) {
+  if (tracer.function_modes.any() && function_overrides() != FunctionOverrides::None)
+    return tracer.give_up(BreakReason::ActiveMode,
+                          target_text(target) + " is called where a TorchFunctionMode is active");
   flush_operator_reports();
   std::unordered_map<Ref, Ref> own_tensors;
   Ref result;
@@ -401,6 +405,7 @@ Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_
   Ref function = Ref::made(PyObject_GetAttrString(module, operator_name));
   std::vector<Ref> values;
   for (PyObject* operand : operands) values.push_back(Ref::borrow(operand));
+  if (auto result = overridden_call(tracer, NodeKind::CallFunction, function.get(), Arguments{values})) return *result;
   return record_call(tracer, NodeKind::CallFunction, function.get(), Arguments{values});
 }
 
@@ -426,7 +431,7 @@ Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& argum
                    : execute(tracer, NodeKind::CallFunction, target, arguments);
   if (tracer.broken()) return nullptr;
   if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
-  if (tracer.transforms.active()) return result;  // what it does to operators shows in what is recorded of them
+  if (tracer.transforms.one_by_one()) return result;  // what it does to operators shows in what is recorded of them
   if (!record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true)) return nullptr;
   tracer.graph.mark_last_as_mode();
   return result;
@@ -506,16 +511,38 @@ Ref load_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
 
 }  // namespace
 
+bool load_engine_hooks(Tracer& tracer, PyObject* tensor) {
+  return static_cast<bool>(load_tensor_fact(tracer, tensor, TensorFact::EngineHooks));
+}
+
+Ref load_described_attribute(Tracer& tracer, PyObject* tensor, PyObject* descriptor, PyObject* name) {
+  if (auto result = overridden_attribute(tracer, tensor, descriptor)) return *result;
+  return load_torch_attribute(tracer, tensor, name);
+}
+
 Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   static PyObject* const class_name = interned("__class__");
   static constinit ImportedType tensor_class{"torch.Tensor"};
 
+  static PyObject* const getattribute_name = interned("__getattribute__");
+  static PyObject* const getattr_name = interned("__getattr__");
+  if (Py_TYPE(tensor) != tensor_class) {
+    const Ref lookup = lookup_in_class(tracer, Py_TYPE(tensor), getattribute_name);
+    if (lookup && PyFunction_Check(lookup.get()))
+      return tracer.give_up(BreakReason::UnsupportedTensor,
+                            std::string("a ") + Py_TYPE(tensor)->tp_name + " looks for attributes in a way of its own");
+  }
   Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
   if (!attribute && PyErr_Occurred()) return nullptr;
   if (!attribute || !Py_TYPE(attribute.get())->tp_descr_set) {
     Ref own = load_own_tensor_attribute(tracer, tensor, name);
     if (own || PyErr_Occurred()) return own;
   }
+  if (!attribute && Py_TYPE(tensor) != tensor_class)
+    if (Ref fallback = lookup_in_class(tracer, Py_TYPE(tensor), getattr_name);
+        fallback && PyFunction_Check(fallback.get()))
+      return call(tracer, fallback.get(), {Ref::borrow(tensor), Ref::borrow(name)});
+  if (tracer.broken()) return nullptr;
   if (!attribute) {
     PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", Py_TYPE(tensor)->tp_name, name);
     return nullptr;
@@ -526,7 +553,9 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
     return Ref::steal(kind->tp_descr_get(attribute.get(), tensor, reinterpret_cast<PyObject*>(Py_TYPE(tensor))));
   if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tensor)));
   if (!kind->tp_descr_get) return attribute;
-  if (attribute.is(class_attribute(tensor_class, name))) return load_torch_attribute(tracer, tensor, name);
+  const bool is_computed = kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type || kind == &PyProperty_Type;
+  if (is_computed && attribute.is(class_attribute(tensor_class, name)))
+    return load_described_attribute(tracer, tensor, attribute.get(), name);
   return bind_descriptor(tracer, attribute.get(), tensor, name);
 }
 

@@ -35,5 +35,9 @@ Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments);
 
 Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name);
+// The same of an attribute that torch defines by a descriptor.
+Ref load_described_attribute(Tracer& tracer, PyObject* tensor, PyObject* descriptor, PyObject* name);
+// Guards that no code but Python's runs when autograd gives a tensor its gradient. False: the trace is given up.
+bool load_engine_hooks(Tracer& tracer, PyObject* tensor);
 
 }  // namespace minidynamo

@@ -92,6 +92,13 @@ class EffectPlanner {
            values_.effect("contextvars.ContextVar.set", {set.variable.get(), set.value.get()});
   }
 
+  bool plan_effect(const GeneratorMove& move) {
+    Ref state = Ref::made(PyObject_CallMethod(move.copy.get(), "getstate", nullptr));
+    values_.keep_alive(state);
+    values_.is_written_to(move.generator.get());
+    return values_.effect("_random.Random.setstate", {move.generator.get(), state.get()});
+  }
+
   bool plan_effect(const LaterCall& later) {
     PyObject* keywords = later.keywords ? later.keywords.get() : Py_None;
     return values_.effect(call_with_callable(), {later.callable.get(), later.positional.get(), keywords});

@@ -14,6 +14,8 @@
 #include "plan/effects.h"
 #include "plan/values.h"
 #include "python/out_of_memory.h"
+#include "tensor/function_mode_stack.h"
+#include "tensor/history.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
 
@@ -368,11 +370,25 @@ bool set_modes_again(Tracer& tracer, ValuePlanner& values) {
   const int nesting = tracer.modes.autocast_nesting();
   for (int i = 0; i < std::abs(nesting); ++i)
     if (!values.effect(nesting > 0 ? increment : decrement, {})) return false;
-  return true;
+  // Those that were active before the trace are not there while residual code runs.
+  const auto& stack = tracer.function_modes.stack();
+  if (stack.empty() && FunctionModesAside::current().empty()) return true;
+  std::vector<PyObject*> modes;
+  for (const Ref& mode : stack) modes.push_back(mode.get());
+  return values.effect(FunctionModesAside::function_modes_again(), modes);
 }
+
+// A graph that runs below autograd gives no tensor a history.
+bool gives_histories(const Tracer& tracer) {
+  return std::ranges::any_of(tracer.world.fakes(), [&](PyObject* fake) {
+    return has_history(fake) && tracer.written_storages.count(storage_of_fake(fake)) > 0;
+  });
+}
+constexpr const char* kGivesHistory = "a tensor from before the call is computed from one that requires a gradient";
 
 // The graph puts back what it changed.
 bool leave_modes_in_graph(Tracer& tracer) {
+  if (tracer.limits.below_autograd) return true;  // there it changes none
   auto record = [&](PyObject* function, Ref arguments) {
     return tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(function), arguments.get(), nullptr, Py_None, true,
                                  nullptr) != kNoNode &&
@@ -402,6 +418,7 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
   ValuePlanner values(tracer, exit.plan, exit.outputs);
   values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
   const bool planned = plan_with_cycles(values, [&] {
+    values.draw_numbers();
     define_contexts(tracer, values);
     exit.plan.result = values.value_of(result);
     return exit.plan.result != kNoValue && values.fill_cycles() && plan_effects(tracer, values) &&
@@ -409,8 +426,11 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
            values.generators_are_held();
   });
   if (!planned) return tracer.give_up(BreakReason::UnsupportedResult, values.refusal()) != nullptr;
+  if (tracer.limits.below_autograd && gives_histories(tracer))
+    return tracer.give_up(BreakReason::AutogradCall, kGivesHistory) != nullptr;
   if (!leave_modes_in_graph(tracer))
     return tracer.give_up(BreakReason::OutsideContext, "a mode of torch cannot be left in the graph") != nullptr;
+  values.finish_draws();
   tracer.graph.remove_dead_code(exit.outputs);
   return values.gather(exit.inputs) || tracer.give_up(BreakReason::MemoryOverlap, kUnrelatedStorages) != nullptr;
 }
@@ -421,6 +441,7 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
   ValuePlanner values(tracer, exit.plan, exit.outputs);
   values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
   const bool planned = plan_with_cycles(values, [&] {
+    values.draw_numbers();
     define_contexts(tracer, values);
     if (!BreakPlanner(tracer, innermost, must_advance, exit, values).plan()) return false;
     let_go_of_outside(tracer, *exit.plan.end, values);
@@ -431,11 +452,16 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
     refusal = values.refusal();
     return false;
   }
+  if (tracer.limits.below_autograd && gives_histories(tracer)) {
+    refusal = kGivesHistory;
+    return false;
+  }
   if (!leave_modes_in_graph(tracer)) {
     clear_error();
     refusal = "a mode of torch cannot be left in the graph";
     return false;
   }
+  values.finish_draws();
   tracer.graph.remove_dead_code(exit.outputs);
   if (values.gather(exit.inputs)) return true;
   refusal = kUnrelatedStorages;
@@ -448,6 +474,9 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
     switch (assumed.kind) {
       case Assumption::Kind::PureGraph:
         holds = tracer.graph.is_pure();
+        break;
+      case Assumption::Kind::GraphComputes:
+        holds = exit.plan.calls_graph || exit.plan.draws_numbers;
         break;
       case Assumption::Kind::StaysInside: {
         const NodeId node = tracer.graph.producer(assumed.object.get());

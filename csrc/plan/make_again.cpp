@@ -23,8 +23,10 @@ namespace {
 
 // The method of dict that gives a view, or the view under an iterator, of the type.
 Ref view_method(PyTypeObject* type) {
-  if (type == &PyDictKeys_Type || type == &PyDictIterKey_Type) return import_object("builtins.dict.keys");
-  if (type == &PyDictValues_Type || type == &PyDictIterValue_Type) return import_object("builtins.dict.values");
+  if (type == &PyDictKeys_Type || type == &PyDictIterKey_Type || type == &PyDictRevIterKey_Type)
+    return import_object("builtins.dict.keys");
+  if (type == &PyDictValues_Type || type == &PyDictIterValue_Type || type == &PyDictRevIterValue_Type)
+    return import_object("builtins.dict.values");
   if (type == &PyODictKeys_Type) return import_object("collections.OrderedDict.keys");
   if (type == &PyODictValues_Type) return import_object("collections.OrderedDict.values");
   if (type == &PyODictItems_Type) return import_object("collections.OrderedDict.items");
@@ -86,6 +88,12 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
     }
     case Leaves::OrderedDictIterator:
       return ordered_dict_iterator(object);
+    case Leaves::DictIteratorBackwards:
+      return dict_iterator_backwards(object);
+    case Leaves::DequeIterator:
+      return deque_iterator(object);
+    case Leaves::Pairwise:
+      return pairwise(object);
     case Leaves::Proxy:
       return call(callable, {proxied_mapping(object)});
     case Leaves::Cell:
@@ -476,8 +484,8 @@ ValueId ValuePlanner::ordered_dict_iterator(PyObject* object) {
   const OrderedDictIteration at = look_at_ordered_dict_iterator(object);
   if (!at.dict) return reduced(object);  // it has ended
   StandIn* stand_in = tracer_.world.stand_in(at.dict);
-  if (!at.is_forward || (stand_in && stand_in->filled && tracer_.world.is_changed(*stand_in)))
-    return refuse("an iterator over an OrderedDict that changed, or backwards, leaves the trace");
+  if (stand_in && stand_in->filled && tracer_.world.is_changed(*stand_in))
+    return refuse("an iterator over an OrderedDict that changed leaves the trace");
   Ref rest = Ref::steal(PyObject_CallMethod(object, "__reduce__", nullptr));
   PyObject* arguments = rest && PyTuple_Check(rest.get()) && PyTuple_GET_SIZE(rest.get()) == 2
                             ? PyTuple_GET_ITEM(rest.get(), 1)
@@ -492,8 +500,65 @@ ValueId ValuePlanner::ordered_dict_iterator(PyObject* object) {
   const ValueId view = call(view_method(at.view).get(), {at.dict});
   const Ref passed = Ref::made(PyLong_FromSsize_t(PyDict_GET_SIZE(at.dict) - PyList_GET_SIZE(items)));
   if (view == kNoValue) return kNoValue;
+  if (!at.is_forward) return walked_backwards(view, PyLong_AsSsize_t(passed.get()));
   const ValueId place = constant(passed.get());
   return add({PlanStep::Kind::Call, Ref::borrow(walked_iterator_callable()), 0, {view, place}});
+}
+
+ValueId ValuePlanner::walked_backwards(ValueId view, Py_ssize_t passed) {
+  const Ref number = Ref::made(PyLong_FromSsize_t(passed));
+  const ValueId made =
+      add({PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyReversed_Type)), 0, {view}});
+  const ValueId count = constant(number.get());
+  add({PlanStep::Kind::CallEffect, Ref::borrow(advance_iterator_callable()), 0, {made, count}});
+  return made;
+}
+
+// An iterator notices what is done to its container: that is written before, if the trace has changed it.
+bool ValuePlanner::write_before_iterating(PyObject* container) {
+  StandIn* stand_in = tracer_.world.stand_in(container);
+  if (!stand_in || !stand_in->filled || !tracer_.world.is_changed(*stand_in)) return true;
+  if (tracer_.effects.has_calls())
+    return refuse("an iterator over a container that changed outlives a call of a cached function") != kNoValue;
+  return !written_.insert(stand_in).second || (write_now && write_now(*stand_in));
+}
+
+ValueId ValuePlanner::dict_iterator_backwards(PyObject* object) {
+  const WalkedIteration at = look_at_dict_iterator_backwards(object);
+  if (at.is_stale) return refuse("an iterator over a dict that changed since leaves the trace");
+  if (!at.container) {
+    const ValueId empty = add({PlanStep::Kind::Dict});
+    const ValueId view = add({PlanStep::Kind::Call, view_method(Py_TYPE(object)), 0, {empty}});
+    return walked_backwards(view, 0);
+  }
+  if (!write_before_iterating(at.container)) return kNoValue;
+  const ValueId view = call(view_method(Py_TYPE(object)).get(), {at.container});
+  return view == kNoValue ? kNoValue : walked_backwards(view, at.passed);
+}
+
+ValueId ValuePlanner::deque_iterator(PyObject* object) {
+  const WalkedIteration at = look_at_deque_iterator(object);
+  const bool is_filled_at_once = Py_IS_TYPE(at.container, known_types()->deque) || tracer_.world.stand_in(at.container);
+  if (at.is_stale || !is_filled_at_once) return refuse("an iterator over a deque that changed since leaves the trace");
+  if (!write_before_iterating(at.container)) return kNoValue;
+  const Ref passed = Ref::made(PyLong_FromSsize_t(at.passed));
+  keep_alive(passed);
+  return call(reinterpret_cast<PyObject*>(Py_TYPE(object)), {at.container, passed.get()});
+}
+
+// The item that it gave last is the first that another one takes.
+ValueId ValuePlanner::pairwise(PyObject* object) {
+  static constinit Imported chain{"itertools.chain"};
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  const auto [iterator, last] = parts_of_pairwise(object);
+  const ValueId rest = iterator ? value_of(iterator) : add({PlanStep::Kind::Tuple});
+  if (rest == kNoValue) return kNoValue;
+  auto over = [&](ValueId iterable) { return add({PlanStep::Kind::Call, Ref::borrow(type), 0, {iterable}}); };
+  if (!last) return over(rest);
+  const ValueId item = value_of(last);
+  if (item == kNoValue) return kNoValue;
+  const ValueId first = add({PlanStep::Kind::Tuple, nullptr, 0, {item}});
+  return over(add({PlanStep::Kind::Call, Ref::borrow(chain), 0, {first, rest}}));
 }
 
 // Walked to where it stands, over a set that iterates in the same order: one from before the call, or one that is made

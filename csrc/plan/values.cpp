@@ -9,12 +9,17 @@
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
+#include "tensor/below_autograd.h"
+#include "tensor/history.h"
+#include "tensor/plain_tensor.h"
 #include "tensor/tensor_facts.h"
+#include "world/drawn_number.h"
 #include "world/enter.h"
 #include "world/handled_before.h"
 #include "world/known_types.h"
 #include "world/native_objects.h"
 #include "world/scope.h"
+#include "world/tensor_classes.h"
 #include "world/traced_array.h"
 #include "world/traced_number.h"
 #include "world/types.h"
@@ -24,6 +29,8 @@ namespace {
 
 constexpr int kMostRestarts = 4;       // after which all that can be is made empty first, cycle or not
 constexpr size_t kMostSteps = 20'000;  // of a plan: each is code that every call runs
+
+bool has_own_gradient(PyObject* fake) { return !tensor_fact(fake, TensorFact::Gradient).is(Py_None); }
 
 // Can be made empty first and filled later.
 bool can_be_filled(PyObject* object) {
@@ -45,6 +52,7 @@ void ValuePlanner::start_again() {
   plan_ = Plan{};
   outputs_.clear();
   values_.clear();
+  drawn_.clear();
   live_values_.clear();
   output_index_.clear();
   live_.clear();
@@ -174,17 +182,28 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_traced_array(object)) return traced_array(object);
   if (is_traced_number(object)) {
     static constinit Imported read{"torch._C.TensorBase.item"};
+    if (const auto drawn = drawn_.find(tensor_of_number(object)); drawn != drawn_.end()) return drawn->second;
     return call(read, {tensor_of_number(object)});
   }
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {
-    if (has_own_attributes(object)) to_fill_.push_back(object);
-    return output(object);
+    if (has_own_attributes(object) || has_own_gradient(object)) to_fill_.push_back(object);
+    return tracer_.limits.below_autograd && requires_gradient(object) ? without_history(object) : tensor(object);
   }
   if (is_native_callback(object)) return value_of(behind_callback(object));
   if (is_traced_generator(object)) return generator(object);
   if (is_context_token(object)) return context_token(object);
   return made_as_its_type(object);
+}
+
+// The graph gives a plain tensor.
+ValueId ValuePlanner::tensor(PyObject* fake) {
+  static constinit Imported as_subclass{"torch._C.TensorBase.as_subclass"};
+  const ValueId plain = output(fake);
+  if (plain == kNoValue || is_class_of_graphs(Py_TYPE(fake))) return plain;
+  const ValueId type = value_of(reinterpret_cast<PyObject*>(Py_TYPE(fake)));
+  if (type == kNoValue) return kNoValue;
+  return add({PlanStep::Kind::Call, Ref::borrow(as_subclass), 0, {plain, type}});
 }
 
 // Computed anew from the numbers that the call was made with.
@@ -242,6 +261,28 @@ ValueId ValuePlanner::make_empty(PyObject* object) {
   return add({PlanStep::Kind::Call, Ref::borrow(rebuild_instance_callable()), 0, {own_type, none, attributes}});
 }
 
+void ValuePlanner::draw_numbers() {
+  const std::vector<Node>& nodes = tracer_.graph.nodes();
+  if (tracer_.drawn.empty() ||
+      std::ranges::any_of(nodes, [](const Node& node) { return node.kind != NodeKind::Placeholder; }))
+    return;
+  plan_.draws_numbers = true;
+  for (const DrawnNumber& drawn : tracer_.drawn) {
+    PlanStep step{PlanStep::Kind::Call, drawn.method, 0, {live(drawn.source->parent)}};
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(drawn.arguments.get()); ++i)
+      step.operands.push_back(constant(PyTuple_GET_ITEM(drawn.arguments.get(), i)));
+    drawn_.emplace(drawn.fake.get(), add(std::move(step)));
+  }
+}
+
+void ValuePlanner::finish_draws() {
+  std::unordered_set<ValueId> used = {plan_.result};
+  for (const PlanStep& step : plan_.steps) used.insert(step.operands.begin(), step.operands.end());
+  if (plan_.end) each_value(*plan_.end, [&](ValueId value) { used.insert(value); });
+  for (const auto& [fake, value] : drawn_)
+    if (!used.count(value)) plan_.steps[value].kind = PlanStep::Kind::CallEffect;
+}
+
 bool ValuePlanner::fill_cycles() {
   while (!to_fill_.empty()) {
     PyObject* object = to_fill_.back();
@@ -284,8 +325,12 @@ bool ValuePlanner::fill(PyObject* object) {
   return effect(fill_instance_callable(), {object, PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
 }
 
-// What the program has put on a tensor that the trace made.
+// What the program, or autograd, has put on a tensor that the trace made.
 bool ValuePlanner::fill_tensor(PyObject* object) {
+  static PyObject* const gradient_name = interned("grad");
+  if (has_own_gradient(object) &&
+      !effect("builtins.setattr", {object, gradient_name, kept(tensor_fact(object, TensorFact::Gradient))}))
+    return false;
   const Ref own = Ref::made(PyObject_GenericGetDict(object, nullptr)), attributes = Ref::made(PyDict_Copy(own.get()));
   keep_alive_.push_back(attributes);
   Py_ssize_t position = 0;
@@ -304,14 +349,24 @@ ValueId ValuePlanner::live(Source* source) {
 }
 
 ValueId ValuePlanner::output(PyObject* fake) {
-  const NodeId node = tracer_.graph.producer(fake);
+  const NodeId node = tracer_.graph.origin(fake);
   if (node == kNoNode) return refuse("a tensor whose origin the graph does not know");
   auto [entry, added] = output_index_.try_emplace(node, static_cast<uint32_t>(outputs_.size()));
   if (added) outputs_.push_back(node);
   return add({PlanStep::Kind::Output, nullptr, entry->second});
 }
 
-ValueId ValuePlanner::with_operands(PlanStep::Kind kind, std::initializer_list<PyObject*> operands) {
+// A graph that runs below autograd gives no tensor a history. One that a backward pass has used up can be told without;
+// of any other, whoever is given it would want the rest.
+ValueId ValuePlanner::without_history(PyObject* fake) {
+  if (!tracer_.used_up.has(fake)) return refuse("a tensor leaves whose gradient may still be asked for");
+  const ValueId made = output(fake);
+  if (made == kNoValue) return kNoValue;
+  const ValueId name = constant(kept(name_of_history(fake)));
+  return add({PlanStep::Kind::Call, Ref::borrow(with_used_up_history_callable()), 0, {made, name}});
+}
+
+ValueId ValuePlanner::with_operands(PlanStep::Kind kind, const std::vector<PyObject*>& operands) {
   PlanStep step{kind};
   for (PyObject* operand : operands) {
     step.operands.push_back(value_of(operand));
@@ -326,7 +381,7 @@ ValueId ValuePlanner::call(PyObject* callable, std::initializer_list<PyObject*> 
   return value;
 }
 
-bool ValuePlanner::effect(PyObject* callable, std::initializer_list<PyObject*> arguments) {
+bool ValuePlanner::effect(PyObject* callable, const std::vector<PyObject*>& arguments) {
   const ValueId step = with_operands(PlanStep::Kind::CallEffect, arguments);
   if (step == kNoValue) return false;
   plan_.steps[step].object = Ref::borrow(callable);
@@ -383,14 +438,21 @@ void ValuePlanner::keep_written_apart() {
 // Where an input of the graph comes from.
 Source* ValuePlanner::input_of(const Node& placeholder) const {
   PyObject* example = placeholder.example.get();
-  if (!is_symbolic_int(example)) return tracer_.world.source_of(example);
+  if (const DrawnNumber* drawn = drawn_number(tracer_, example)) return drawn->source;
+  if (!is_symbolic_int(example)) {
+    Source* source = tracer_.world.source_of(example);
+    if (is_class_of_graphs(Py_TYPE(example))) return source;
+    const TensorTraceSuspended suspended;
+    const Ref plain = plain_tensor(source->value.get());
+    return tracer_.guards.child(source, Access::PlainTensor, nullptr, -1, plain.get());
+  }
   return tracer_.symbols.numbers()[symbols_of(expression_of(example)).front()].source;
 }
 
 bool ValuePlanner::gather(std::vector<Source*>& inputs) {
   keep_written_apart();
   // The graph's inputs come first, in the order of its placeholders; Live steps index everything that is gathered.
-  std::vector<uint32_t> slots;
+  std::vector<uint32_t> slots, different;  // of tensors; of those, or the objects that they are made of
   size_t calls = 0;
   for (const Node& node : tracer_.graph.nodes()) {
     if (!node.used) continue;
@@ -402,31 +464,38 @@ bool ValuePlanner::gather(std::vector<Source*>& inputs) {
     if (static_cast<size_t>(node.input) >= inputs.size()) inputs.resize(node.input + 1);
     inputs[node.input] = source;
   }
-  std::vector<PyObject*> tensors;            // the other inputs are ints
+  // The other inputs are ints, and generators that numbers are drawn from.
+  const auto is_given_tensor = [](const Source* input) {
+    return is_tensor(input->value.get()) && input->access != Access::Draw;
+  };
+  std::vector<PyObject*> tensors;
   std::vector<size_t> place(inputs.size());  // among these, by input
   for (size_t i = 0; i < inputs.size(); ++i) {
     const uint32_t slot = tracer_.guards.gather(inputs[i]);
-    if (!is_tensor(inputs[i]->value.get())) continue;
+    if (!is_given_tensor(inputs[i])) continue;
     place[i] = slots.size();
     slots.push_back(slot);
     tensors.push_back(inputs[i]->value.get());
   }
+  for (Source* input : inputs)  // behind the inputs
+    if (is_given_tensor(input))
+      different.push_back(tracer_.guards.gather(input->access == Access::PlainTensor ? input->parent : input));
   // What is written to one input is written to those that share its storage, and a backend that makes the graph a
   // function of values relies on which these are.
   std::vector<bool> written(slots.size());
   for (const Node& node : tracer_.graph.nodes()) {
-    if (!node.used || node.kind != NodeKind::Placeholder || !is_fake(node.example.get())) continue;
+    if (!node.used || node.kind != NodeKind::Placeholder || !is_fake(node.example.get()) || node.impure) continue;
     written[place[node.input]] = tracer_.written_storages.count(storage_of_fake(node.example.get())) > 0;
   }
   if (std::find(written.begin(), written.end(), true) != written.end()) {
     if (!StorageSharing::can_be_written(tensors, written)) return false;
     if (slots.size() > 1) tracer_.guards.storages(slots, std::move(written));
   }
-  tracer_.guards.distinct(std::move(slots));
+  tracer_.guards.distinct(std::move(different));
   if (tracer_.world.all_told_apart().size() > 1) {
-    std::vector<uint32_t> different;
-    for (Source* source : tracer_.world.all_told_apart()) different.push_back(tracer_.guards.gather(source));
-    tracer_.guards.distinct(std::move(different));
+    std::vector<uint32_t> told_apart;
+    for (Source* source : tracer_.world.all_told_apart()) told_apart.push_back(tracer_.guards.gather(source));
+    tracer_.guards.distinct(std::move(told_apart));
   }
   for (const auto& [value, source] : live_) plan_.steps[value].index = tracer_.guards.gather(source);
   plan_.calls_graph = calls > 0;

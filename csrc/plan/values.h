@@ -40,12 +40,16 @@ class ValuePlanner {
   ValueId bound_method(PyObject* function, PyObject* self);
   ValueId call(PyObject* callable, std::initializer_list<PyObject*> arguments);
   // A step run for its effect: callable(*arguments).
-  bool effect(PyObject* callable, std::initializer_list<PyObject*> arguments);
+  bool effect(PyObject* callable, const std::vector<PyObject*>& arguments);
   bool effect(const char* callable_path, std::initializer_list<PyObject*> arguments);
   // Whether a key's hash and comparison are CPython's own, so that residual code may ask for them.
   static bool hashes_natively(PyObject* key);
   // Whether a set's elements will be the very same objects at each run, so that residual code may copy it.
   bool is_template(PyObject* set) const;
+  // Random numbers that no graph is given, since nothing is computed with them, are drawn before all else.
+  void draw_numbers();
+  // Those that nobody asks for. To be called when all else is planned.
+  void finish_draws();
   // Fills what was made empty. To be called when no value is being made.
   bool fill_cycles();
   // Sets iterators to where they stand, when what they walk over is as it has to be: after all effects.
@@ -84,6 +88,7 @@ class ValuePlanner {
   Plan& plan_;
   std::vector<NodeId>& outputs_;
   std::unordered_map<PyObject*, ValueId> values_;
+  std::unordered_map<PyObject*, ValueId> drawn_;  // by fake
   std::unordered_map<Source*, ValueId> live_values_;
   std::unordered_map<NodeId, uint32_t> output_index_;
   std::vector<std::pair<ValueId, Source*>> live_;  // their slots are given after the graph's inputs have theirs
@@ -111,9 +116,11 @@ class ValuePlanner {
   bool fill(PyObject* object);
   bool fill_tensor(PyObject* object);
   ValueId output(PyObject* fake);
+  ValueId without_history(PyObject* fake);
+  ValueId tensor(PyObject* fake);  // the same, with the class that it has in the program
   ValueId size(Expression e);
   Source* input_of(const Node& placeholder) const;
-  ValueId with_operands(PlanStep::Kind kind, std::initializer_list<PyObject*> operands);
+  ValueId with_operands(PlanStep::Kind kind, const std::vector<PyObject*>& operands);
   ValueId sequence(PlanStep::Kind kind, PyObject* object);
   ValueId dict(PyObject* object);
   ValueId set(PyObject* object);
@@ -133,6 +140,11 @@ class ValuePlanner {
   ValueId reduced(PyObject* object);
   ValueId dict_iterator(PyObject* object);
   ValueId list_iterator(PyObject* object);
+  ValueId dict_iterator_backwards(PyObject* object);
+  ValueId deque_iterator(PyObject* object);
+  ValueId pairwise(PyObject* object);
+  bool write_before_iterating(PyObject* container);
+  ValueId walked_backwards(ValueId view, Py_ssize_t passed);
   ValueId ordered_dict_iterator(PyObject* object);
   ValueId set_iterator(PyObject* object);
   ValueId native_object(PyObject* object);

@@ -20,6 +20,13 @@ struct InterpreterFrame {
 };
 InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept;
 
+// Where a generator is suspended. Without code: it has not begun, is running, or is over.
+struct SuspendedAt {
+  PyCodeObject* code = nullptr;  // borrowed
+  int32_t offset = -1;           // of the instruction that gave the last item, in bytes
+};
+SuspendedAt suspended_at(PyObject* generator) noexcept;
+
 EvalFrame installed_eval_frame() noexcept;
 void install_eval_frame(EvalFrame eval_frame) noexcept;  // null: CPython's own
 EvalFrame evaluate_frame_of_cpython() noexcept;

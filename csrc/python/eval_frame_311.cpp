@@ -37,6 +37,14 @@ InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept {
           at_start && is_function && frame->owner == FRAME_OWNED_BY_THREAD && frame->f_func};
 }
 
+SuspendedAt suspended_at(PyObject* generator) noexcept {
+  auto* const object = reinterpret_cast<PyGenObject*>(generator);
+  if (object->gi_frame_state != FRAME_SUSPENDED) return {};
+  const auto* frame = reinterpret_cast<const _PyInterpreterFrame*>(object->gi_iframe);
+  const auto units = frame->prev_instr - _PyCode_CODE(frame->f_code);
+  return {frame->f_code, static_cast<int32_t>(units * static_cast<ptrdiff_t>(sizeof(_Py_CODEUNIT)))};
+}
+
 EvalFrame installed_eval_frame() noexcept { return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()); }
 
 void install_eval_frame(EvalFrame eval_frame) noexcept {

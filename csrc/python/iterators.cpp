@@ -35,12 +35,50 @@ struct SetIterator {
   Py_ssize_t used, position, left;
 };
 
+// Modules/_collectionsmodule.c, itertoolsmodule.c
+struct Deque {
+  PyVarObject ob_base;
+  void *left_block, *right_block;
+  Py_ssize_t left_index, right_index;
+  size_t state;  // changes with each insertion and removal
+};
+struct DequeIterator {
+  PyObject_HEAD void* block;
+  Py_ssize_t index;
+  Deque* deque;
+  size_t state;
+  Py_ssize_t left;
+};
+struct Pairwise {
+  PyObject_HEAD PyObject *iterator, *last;
+};
+
 struct OrderedDictIterator {
   PyObject_HEAD int kind;  // 1: backwards; 2: gives keys; 4: values
   PyObject* dict;
 };
 
 }  // namespace
+
+WalkedIteration look_at_dict_iterator_backwards(PyObject* iterator) noexcept {
+  const auto* over = reinterpret_cast<DictIterator*>(iterator);
+  if (!over->dict) return {};
+  const Py_ssize_t size = PyDict_GET_SIZE(over->dict);
+  Py_ssize_t left = 0, position = 0;
+  while (PyDict_Next(over->dict, &position, nullptr, nullptr) && position - 1 <= over->position) ++left;
+  return {over->dict, size - left, over->used != size || over->left != left};
+}
+
+WalkedIteration look_at_deque_iterator(PyObject* iterator) noexcept {
+  const auto* over = reinterpret_cast<DequeIterator*>(iterator);
+  PyObject* deque = reinterpret_cast<PyObject*>(over->deque);
+  return {deque, Py_SIZE(deque) - over->left, over->state != over->deque->state};
+}
+
+PairwiseParts parts_of_pairwise(PyObject* pairwise) noexcept {
+  const auto* parts = reinterpret_cast<Pairwise*>(pairwise);
+  return {parts->iterator, parts->last};
+}
 
 OrderedDictIteration look_at_ordered_dict_iterator(PyObject* iterator) noexcept {
   const auto* over = reinterpret_cast<OrderedDictIterator*>(iterator);

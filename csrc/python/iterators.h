@@ -45,6 +45,21 @@ struct SetIteration {
 };
 SetIteration look_at_set_iterator(PyObject* iterator) noexcept;
 
+// Where an iterator stands that goes backwards over a dict, or either way over a deque.
+struct WalkedIteration {
+  PyObject* container = nullptr;  // null if it is exhausted
+  Py_ssize_t passed = 0;          // items of the container as it is now that it has given
+  bool is_stale = false;          // the container has changed since
+};
+WalkedIteration look_at_dict_iterator_backwards(PyObject* iterator) noexcept;
+WalkedIteration look_at_deque_iterator(PyObject* iterator) noexcept;
+
+// What an itertools.pairwise takes from, null if it is exhausted, and the item that it gave last, null if none.
+struct PairwiseParts {
+  PyObject *iterator, *last;
+};
+PairwiseParts parts_of_pairwise(PyObject* pairwise) noexcept;
+
 // What an iterator over an OrderedDict walks over, and by which of its views.
 struct OrderedDictIteration {
   PyObject* dict = nullptr;  // null if it is exhausted

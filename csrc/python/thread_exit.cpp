@@ -43,8 +43,12 @@ extern "C" {
 _Unwind_Reason_Code __real___gxx_personality_v0(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
                                                 _Unwind_Exception* exception, _Unwind_Context* context);
 
-_Unwind_Reason_Code __wrap___gxx_personality_v0(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
-                                                _Unwind_Exception* exception, _Unwind_Context* context) {
+// Not hidden: where an executable is linked, GNU's linker gives it to the libraries too.
+__attribute__((visibility("default"))) _Unwind_Reason_Code __wrap___gxx_personality_v0(int version,
+                                                                                       _Unwind_Action actions,
+                                                                                       _Unwind_Exception_Class kind,
+                                                                                       _Unwind_Exception* exception,
+                                                                                       _Unwind_Context* context) {
   if ((actions & _UA_FORCE_UNWIND) && minidynamo::is_ended_by_interpreter()) minidynamo::stop_for_good();
   return __real___gxx_personality_v0(version, actions, kind, exception, context);
 }

@@ -1,11 +1,8 @@
 #include "tensor/active_modes.h"
 
-#include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/SavedTensorHooks.h>
 #include <c10/core/DispatchKeySet.h>
 #include <torch/csrc/autograd/anomaly_mode.h>
-
-#include <string_view>
 
 #include "python/cached.h"
 #include "python/dict_version.h"
@@ -26,16 +23,6 @@ constexpr c10::DispatchKeySet kPythonModes{c10::DispatchKey::Python, c10::Dispat
                                            c10::DispatchKey::PythonDispatcher};
 // Of a thread where nothing is going on; inference mode takes one away.
 constexpr c10::DispatchKeySet kUsual = c10::default_included_set | c10::DispatchKeySet(c10::DispatchKey::Fake);
-
-bool has_function_mode() noexcept {
-  using at::impl::PythonTorchFunctionTLS;
-  for (int64_t i = 0; i < PythonTorchFunctionTLS::stack_len(); ++i) {
-    PyObject* mode = PythonTorchFunctionTLS::get_stack_at(i)->ptr(c10::impl::getGlobalPyInterpreter());
-    // The default device is known, and guarded: `with torch.device(...)`.
-    if (std::string_view(Py_TYPE(mode)->tp_name) != "DeviceContext") return true;
-  }
-  return false;
-}
 
 // torch keeps the number in a module. Where the names of that module are as they were, so is the number.
 bool has_forward_level() noexcept {
@@ -69,7 +56,6 @@ const char* active_mode() noexcept {
   if (included.has(c10::DispatchKey::Tracer)) return "torch.jit.trace is active";
   if (included.has_any(kPythonModes)) return "a TorchDispatchMode is active";
   if (!kUsual.has_all(included)) return "something in the thread changes where operations go";
-  if (has_function_mode()) return "a TorchFunctionMode is active";
   if (torch::autograd::AnomalyMode::is_enabled()) return "autograd's anomaly detection is active";
   if (has_forward_level()) return "a level of forward-mode AD is active";
   if (!saves_tensors_as_usual()) return "hooks for the tensors that autograd saves are active";

@@ -46,6 +46,8 @@ class OperatorObserver {
   virtual void operator_ran_in_grad_mode(bool) noexcept {}
   // True while a Python call is being executed on fakes that will become one node itself.
   virtual bool recording_call() const noexcept = 0;
+  // Whether what is told of is to run with autograd off, with all that a backward pass needs of it.
+  virtual bool runs_below_autograd() const noexcept { return false; }
   // Told of every operator: it writes to an argument, or draws random numbers (its node must not be removed if unused).
   virtual void operator_is_impure() noexcept = 0;
   // Told of every operator that writes to a tensor that somebody else can see: the storage (tensor_facts.h).

@@ -14,6 +14,7 @@
 #include "tensor/meta_call.h"
 #include "tensor/operator_info.h"
 #include "tensor/operator_report.h"
+#include "tensor/override_probe.h"
 #include "tensor/real_storages.h"
 #include "tensor/symbolic_fake.h"
 #include "tensor/symbolic_metadata.h"
@@ -177,6 +178,9 @@ class Call {
     if (info_.rule == OperatorRule::DynamicBackwardIfMaskIndex && any_fake_ && has_gradient_of_mask())
       refuse(FakeProblem::Data,
              c10::str("the shape of the gradient of ", info_.name, " depends on the data of a mask"));
+    if (info_.rule == OperatorRule::SavesByGradMode && observer_ && observer_->runs_below_autograd())
+      refuse(FakeProblem::Kind,
+             c10::str("what ", info_.name, " keeps for its backward is missing where autograd is off"));
     if (info_.dynamic_output && checks_a_value(info_.name)) {
       torch::jit::drop(*stack_, info_.argument_count);
       stack_->push_back(true);
@@ -526,6 +530,7 @@ class Call {
 };
 
 void fake_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  TORCH_CHECK(!OverrideProbe::is_open(), "an operator runs in a call that is made for show");
   Call call(op, keys, stack);
   try {
     call.run();
@@ -558,6 +563,10 @@ void install_fake_fallback() {
   static const torch::Library* library = [] {
     auto* made = new torch::Library(torch::Library::IMPL, "_", c10::DispatchKey::Fake, __FILE__, __LINE__);
     made->fallback(torch::CppFunction::makeFromBoxedFunction<&fake_fallback>());
+    // Composite operators with kernels of their own: the composition would be taken for the kernel of any other key.
+    auto* aten = new torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::Fake, __FILE__, __LINE__);
+    for (const char* name : {"silu_backward", "mish_backward"})
+      aten->impl(name, torch::CppFunction::makeFromBoxedFunction<&fake_fallback>());
     return made;
   }();
   (void)library;

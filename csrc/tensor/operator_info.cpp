@@ -63,7 +63,8 @@ class OperatorTable {
     }
     const std::string_view name = info->name;
     info->builtin = name.starts_with("aten::") || name.starts_with("prims::") || name.starts_with("prim::");
-    info->composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
+    info->composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
+                      !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
     info->random = op.hasTag(at::Tag::nondeterministic_seeded);
     info->changes_layout = op.hasTag(at::Tag::inplace_view);
     info->dynamic_output = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);

@@ -27,6 +27,7 @@ constexpr std::array kRules{
     Row{"aten::index_put_", OperatorRule::DynamicBackwardIfMaskIndex},
     Row{"aten::is_set_to", OperatorRule::RunOnFakes},
     Row{"aten::linalg_cross", OperatorRule::OneDtype},
+    Row{"aten::mkldnn_rnn_layer", OperatorRule::SavesByGradMode},
     Row{"aten::mm", OperatorRule::OneDtype},
     Row{"aten::mv", OperatorRule::OneDtype},
     Row{"aten::native_batch_norm", OperatorRule::WritesRunningStatistics},

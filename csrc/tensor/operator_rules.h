@@ -18,6 +18,8 @@ enum class OperatorRule : uint8_t {
   DynamicUnlessOutputSize,
   // Writes running statistics that its schema does not declare, if it is training.
   WritesRunningStatistics,
+  // Keeps what its backward needs where the grad mode is on, whether or not it is told that it trains.
+  SavesByGradMode,
   // The kernel refuses tensors of several dtypes, and its meta kernel does not look.
   OneDtype,
   // The value or shape depends on data.

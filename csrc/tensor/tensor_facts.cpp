@@ -31,6 +31,12 @@ Ref accumulate_hooks_of(const at::Tensor& tensor) {
   return hooks ? Ref::borrow(hooks) : Ref::none();
 }
 
+bool has_engine_hooks(const at::Tensor& tensor) {
+  const auto accumulator = torch::autograd::impl::try_get_grad_accumulator(tensor);
+  if (accumulator && !(accumulator->pre_hooks().empty() && accumulator->post_hooks().empty())) return true;
+  return !torch::autograd::impl::hooks(tensor).empty() && hooks_of(tensor).is(Py_None);
+}
+
 bool is_view(const at::Tensor& tensor) noexcept {
   const auto* view = torch::autograd::impl::get_view_autograd_meta(tensor);
   return view && view->has_bw_view();
@@ -56,6 +62,8 @@ const char* tensor_fact_text(TensorFact fact) noexcept {
       return ".grad";
     case TensorFact::Version:
       return "._version";
+    case TensorFact::EngineHooks:
+      return "'s hooks in autograd's engine";
   }
   return "?";
 }
@@ -91,6 +99,8 @@ Ref tensor_fact(PyObject* object, TensorFact fact) noexcept {
     case TensorFact::Version:
       if (tensor.is_inference()) return nullptr;  // which count nothing
       return number(PyLong_FromUnsignedLong(tensor.unsafeGetTensorImpl()->version_counter().current_version()));
+    case TensorFact::EngineHooks:
+      return Ref::boolean(has_engine_hooks(tensor));
   }
   return nullptr;
 }

@@ -19,8 +19,9 @@ enum class TensorFact : uint8_t {
   AccumulateHooks,
   Gradient,
   Version,
+  EngineHooks,  // whether code of C++'s runs when autograd gives it a gradient, as DistributedDataParallel's
 };
-inline constexpr int kTensorFacts = static_cast<int>(TensorFact::Version) + 1;
+inline constexpr int kTensorFacts = static_cast<int>(TensorFact::EngineHooks) + 1;
 
 // How it is asked in Python, after the tensor: ".storage_offset()".
 const char* tensor_fact_text(TensorFact fact) noexcept;

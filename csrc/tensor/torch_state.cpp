@@ -11,6 +11,7 @@
 #include "tensor/active_modes.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/float32_precision.h"
+#include "tensor/function_mode_stack.h"
 #include "tensor/kernel_settings.h"
 #include "tensor/metadata.h"
 
@@ -22,10 +23,11 @@ constexpr std::array kAutocastDevices{c10::kCPU, c10::kCUDA};
 
 const char* truth(bool value) { return value ? "True" : "False"; }
 
-// Two device modes for one device are one state, whichever `with torch.device(...)` made them.
+// Two device modes for one device are one state, whichever `with torch.device(...)` made them. Of others only how many
+// there are is part of the state: a trace enters each of them as an object (hook/trace_frame.cpp).
 bool same_mode(PyObject* a, PyObject* b) noexcept {
   if (a == b) return true;
-  if (Py_TYPE(a) != Py_TYPE(b) || std::string_view(Py_TYPE(a)->tp_name) != "DeviceContext") return false;
+  if (!a || !is_device_mode(b)) return !a && !is_device_mode(b);
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   const Ref first = Ref::steal(PyObject_GetAttrString(a, "device"));
@@ -33,10 +35,6 @@ bool same_mode(PyObject* a, PyObject* b) noexcept {
   const bool same = second && PyObject_RichCompareBool(first.get(), second.get(), Py_EQ) == 1;
   PyErr_Restore(type, value, traceback);
   return same;
-}
-
-PyObject* mode_at(int64_t index) noexcept {
-  return at::impl::PythonTorchFunctionTLS::get_stack_at(index)->ptr(c10::impl::getGlobalPyInterpreter());
 }
 
 // The settings that are plain values, compared as a whole first.
@@ -115,7 +113,10 @@ TorchState::~TorchState() = default;
 TorchState TorchState::now() {
   auto data = std::make_unique<Data>(
       Data{Settings::now(), KernelSettings::now(), Float32Precisions::now(), autocast_dtypes(), {}});
-  for (int64_t i = 0; i < data->settings.torch_function_modes; ++i) data->modes.push_back(Ref::borrow(mode_at(i)));
+  auto note = [&](PyObject* mode) { data->modes.push_back(is_device_mode(mode) ? Ref::borrow(mode) : Ref()); };
+  for (size_t i = 0; i < function_mode_count(); ++i) note(function_mode_at(i));
+  for (const Ref& mode : FunctionModesAside::current()) note(mode.get());
+  data->settings.torch_function_modes = static_cast<int64_t>(data->modes.size());
   return TorchState(std::move(data));
 }
 
@@ -124,7 +125,7 @@ bool TorchState::matches() const noexcept {
   if (autocast_acts(data_->settings) && autocast_dtypes() != data_->autocast_dtypes) return false;
   if (!data_->precisions.unchanged() && !Float32Precisions::now().equivalent(data_->precisions)) return false;
   for (size_t i = 0; i < data_->modes.size(); ++i) {
-    if (!same_mode(data_->modes[i].get(), mode_at(static_cast<int64_t>(i)))) return false;
+    if (!same_mode(data_->modes[i].get(), function_mode_at(i))) return false;
   }
   return true;
 }
@@ -172,9 +173,8 @@ std::string TorchState::difference() const {
   if (!data_->kernels.unchanged()) return c10::str("torch's setting is another one: ", data_->kernels.changed());
   if (!Float32Precisions::now().equivalent(data_->precisions)) return "float32 matmul precision differs";
   for (size_t i = 0; i < data_->modes.size(); ++i) {
-    if (!same_mode(data_->modes[i].get(), mode_at(static_cast<int64_t>(i)))) {
-      return c10::str("torch function mode ", i, " is another one (",
-                      Py_TYPE(mode_at(static_cast<int64_t>(i)))->tp_name, ")");
+    if (!same_mode(data_->modes[i].get(), function_mode_at(i))) {
+      return c10::str("torch function mode ", i, " is another one (", Py_TYPE(function_mode_at(i))->tp_name, ")");
     }
   }
   return "";

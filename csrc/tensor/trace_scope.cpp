@@ -9,6 +9,8 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/record_function.h>
 
+#include <optional>
+
 #include "python/cached.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
@@ -16,6 +18,7 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/float32_precision.h"
 #include "tensor/known_storages.h"
+#include "tensor/override_probe.h"
 #include "tensor/real_storages.h"
 #include "tensor/thread_modes.h"
 #include "tensor/trace_state.h"
@@ -79,6 +82,7 @@ struct TensorTraceScope::Saved {
   KnownStorages known;
   RealStorages real_storages;
   TransformState transforms;
+  std::optional<SubclassesMuted> muted = {};
 };
 
 TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
@@ -103,6 +107,7 @@ TensorTraceScope::TensorTraceScope(OperatorObserver& new_observer) {
   // A profiler would look at the data of fakes, and count what the program never did.
   at::enableRecordFunction(false);
   c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, true);
+  saved_->muted.emplace();
 }
 
 TensorTraceScope::~TensorTraceScope() {
@@ -111,6 +116,7 @@ TensorTraceScope::~TensorTraceScope() {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   drop_operator_reports();
+  saved->muted.reset();
   exchange_observer(saved->observer);
   KnownStorages::of_thread() = std::move(saved->known);
   RealStorages::of_thread() = std::move(saved->real_storages);

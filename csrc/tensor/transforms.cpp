@@ -74,14 +74,17 @@ bool has_dual_level() noexcept { return torch::autograd::ForwardADLevel::try_get
 
 bool grad_mode_enabled() noexcept { return c10::GradMode::is_enabled(); }
 
-bool are_same_fake(PyObject* one, PyObject* other) noexcept {
+bool show_same_memory(PyObject* one, PyObject* other) noexcept {
   const at::Tensor &a = THPVariable_Unpack(one), &b = THPVariable_Unpack(other);
   if (!is_fake_tensor(a) || !is_fake_tensor(b)) return false;
-  const c10::TensorImpl *p = a.unsafeGetTensorImpl(), *q = b.unsafeGetTensorImpl();
-  if (!same_storage(p->unsafe_storage(), q->unsafe_storage()) || a.requires_grad() != b.requires_grad() ||
-      a.grad_fn() != b.grad_fn() || a.output_nr() != b.output_nr() || (a.requires_grad() && !a.grad_fn()))
-    return false;
-  return FakeLayout::of(a) == FakeLayout::of(b);
+  return same_storage(a.unsafeGetTensorImpl()->unsafe_storage(), b.unsafeGetTensorImpl()->unsafe_storage()) &&
+         FakeLayout::of(a) == FakeLayout::of(b);
+}
+
+bool are_same_fake(PyObject* one, PyObject* other) noexcept {
+  const at::Tensor &a = THPVariable_Unpack(one), &b = THPVariable_Unpack(other);
+  return show_same_memory(one, other) && a.requires_grad() == b.requires_grad() && a.grad_fn() == b.grad_fn() &&
+         a.output_nr() == b.output_nr() && (!a.requires_grad() || a.grad_fn());
 }
 
 bool comes_from(PyObject* fake, const std::vector<PyObject*>& leaves) {

@@ -33,6 +33,8 @@ bool grad_mode_enabled() noexcept;
 // Whether two fakes are the same tensor to whoever computes with them: autograd gives what it has saved as another
 // object of the same storage, layout and history.
 bool are_same_fake(PyObject* one, PyObject* other) noexcept;
+// Whether they are as much as they are to whoever does not ask for a history.
+bool show_same_memory(PyObject* one, PyObject* other) noexcept;
 // Whether the history of a fake ends in one of these leaves, or it is a view that was made before its base became one.
 bool comes_from(PyObject* fake, const std::vector<PyObject*>& leaves);
 

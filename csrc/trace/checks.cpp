@@ -12,6 +12,8 @@
 #include "bytecode/op_facts.h"
 #include "model/abstract.h"
 #include "model/arguments.h"
+#include "model/overridden_call.h"
+#include "model/special_method.h"
 #include "model/tensor_call.h"
 #include "model/upward.h"
 #include "python/cached.h"
@@ -133,7 +135,9 @@ bool is_checked_next(const Frame& frame) {
 }
 
 int truth_at_jump(Tracer& tracer, Frame& frame, PyObject* condition) {
-  if (!is_fake(condition) || has_known_value(condition)) return truth(tracer, condition);
+  if (!is_fake(condition) || has_known_value(condition) || may_be_overridden(tracer, condition) ||
+      own_tensor_method(tracer, condition, "__bool__"))
+    return truth(tracer, condition);
   const Bytecode& bytecode = frame.prepared->bytecode;
   const Instruction& now = frame.current();
   const WayToRaise at_target = way_to_raise(bytecode, now.target), next = way_to_raise(bytecode, frame.instruction + 1);

@@ -3,6 +3,7 @@
 #include "model/abstract.h"
 #include "model/exception_text.h"
 #include "model/generator.h"
+#include "model/overridden_call.h"
 #include "model/size_operation.h"
 #include "model/text_conventions.h"
 #include "python/unstable.h"
@@ -74,6 +75,12 @@ Ref build_string(Frame& frame, int32_t count) {
 }
 
 Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conversion) {
+  if (is_fake(value) && conversion == 0) {
+    Ref nothing = Ref::made(PyUnicode_New(0, 0));
+    if (auto answer = overridden_method(tracer, "__format__",
+                                        {Ref::borrow(value), spec ? Ref::borrow(spec) : std::move(nothing)}))
+      return std::move(*answer);
+  }
   if (is_fake(value)) return tracer.give_up(BreakReason::TensorToText, "a tensor is formatted into a string");
   if (is_exception_from_outside(tracer, value) && !spec && conversion != 3)
     return text_of_exception(tracer, value, conversion == 2 ? "__repr__" : "__str__");
@@ -139,7 +146,7 @@ bool fill_target(Tracer& tracer, Frame& frame, int32_t depth) {
 bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {
   if (is_fake(iterable) || is_traced_generator(iterable)) {
     Ref iterator = iterator_of(tracer, iterable);
-    if (!iterator) return false;
+    if (!iterator || !hear_length_hint(tracer, iterable)) return false;
     while (Ref item = next_item(tracer, iterator.get()))
       if (PyList_Append(list, item.get()) < 0) return false;
     return !PyErr_Occurred();

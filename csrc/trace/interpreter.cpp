@@ -29,6 +29,7 @@
 namespace minidynamo {
 
 Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
+  const ScopedValue<bool> of_each_instruction{tracer.symbols.settles_what_is_read, false};
   const Bytecode& bytecode = frame.prepared->bytecode;
   const Instruction* const code = bytecode.instructions.data();
   const ScopedValue<Frame*> innermost{tracer.frame, &frame};
@@ -67,7 +68,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
       continue;
     }
 
-    if (tracer.symbols.active() && !settle_operands(tracer, frame, now)) [[unlikely]] {
+    if (tracer.symbols.may_come() && !settle_operands(tracer, frame, now)) [[unlikely]] {
       if (tracer.broken() || !handle_error(tracer, frame)) return Outcome::Failed;
       continue;
     }

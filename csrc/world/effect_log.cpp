@@ -107,6 +107,30 @@ void EffectLog::advance(PyObject* iterator) {
     effects_.emplace_back(IteratorAdvance{Ref::borrow(iterator)});
 }
 
+PyObject* EffectLog::copy_of_generator(PyObject* generator) const {
+  const auto found = generators_.find(generator);
+  if (found == generators_.end()) return nullptr;
+  const Ref& copy = std::get<GeneratorMove>(effects_[found->second]).copy;
+  note_read(copy);
+  return copy.get();
+}
+
+bool EffectLog::may_move_copy(PyObject* generator) const noexcept {
+  const auto found = generators_.find(generator);
+  return found != generators_.end() && found->second >= barrier_;
+}
+
+void EffectLog::move_generator(PyObject* generator, Ref copy) {
+  ++changes_;
+  const auto [last, is_first] = generators_.try_emplace(generator, effects_.size());
+  if (!is_first && last->second >= barrier_) {
+    std::get<GeneratorMove>(effects_[last->second]).copy = std::move(copy);
+    return;
+  }
+  last->second = effects_.size();
+  effects_.emplace_back(GeneratorMove{Ref::borrow(generator), std::move(copy)});
+}
+
 void EffectLog::call_later(LaterCall call, size_t from) {
   for (size_t place = from; place < effects_.size(); ++place)
     if (std::holds_alternative<LaterCall>(effects_[place])) effects_[place] = std::monostate();

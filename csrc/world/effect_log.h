@@ -32,6 +32,11 @@ struct ContextSet {
   Ref variable, value, token;
 };
 
+// The state that a generator of random numbers has come to: that of `copy`, the trace's own.
+struct GeneratorMove {
+  Ref generator, copy;
+};
+
 // A call for the residual code to make, of which the trace knows the result.
 struct LaterCall {
   Ref callable, positional, keywords;  // keywords may be null
@@ -50,7 +55,8 @@ struct IteratorAdvance {
 };
 
 // monostate: taken back.
-using Effect = std::variant<std::monostate, AttributeWrite, ContextSet, LaterCall, ContentChange, IteratorAdvance>;
+using Effect =
+    std::variant<std::monostate, AttributeWrite, ContextSet, GeneratorMove, LaterCall, ContentChange, IteratorAdvance>;
 
 class EffectLog {
  public:
@@ -84,6 +90,14 @@ class EffectLog {
   std::vector<const ContextSet*> sets_until(PyObject* token) const;
 
   void advance(PyObject* iterator);
+
+  // Generators of random numbers that the trace has given a state: null for others.
+  PyObject* copy_of_generator(PyObject* generator) const;
+  // The copy may be moved on as it is: no call in the log has to see the state that it is in.
+  bool may_move_copy(PyObject* generator) const noexcept;
+  void move_generator(PyObject* generator, Ref copy);
+  // Something was done of which the log need not know.
+  void note_change() noexcept { ++changes_; }
 
   // The place behind all that is there.
   size_t end() const noexcept { return effects_.size(); }
@@ -142,6 +156,7 @@ class EffectLog {
   // By function and hash: keys, which are constants, and results.
   std::unordered_map<PyObject*, std::unordered_multimap<Py_hash_t, std::pair<Ref, Ref>>> cached_;
   std::unordered_map<PyObject*, size_t> advances_;
+  std::unordered_map<PyObject*, size_t> generators_;
   size_t changes_ = 0;
   size_t barrier_ = 0;  // behind the last call
   bool writes_classes_ = false;

@@ -28,6 +28,7 @@
 #include "world/native_objects.h"
 #include "world/pin.h"
 #include "world/special_methods.h"
+#include "world/tensor_classes.h"
 #include "world/traced_array.h"
 #include "world/types.h"
 
@@ -91,7 +92,8 @@ Ref enter_tensor(Tracer& tracer, Source* source) {
   if (is_transform_wrapper(raw)) return enter_opaque(tracer, source);  // of a transform that is over
   if (is_fake(raw)) return tracer.give_up(BreakReason::FakeInput, "an input is a fake tensor of another trace");
   std::vector<Expression> sizes;
-  Ref fake = is_plain_tensor_class(Py_TYPE(raw)) ? make_fake_with_symbols(tracer, source, sizes) : Ref();
+  const bool is_loud = !is_class_of_graphs(Py_TYPE(raw)) && dies_loudly(tracer, Py_TYPE(raw));
+  Ref fake = is_loud ? Ref() : make_fake_with_symbols(tracer, source, sizes);
   if (!fake) {
     clear_error();
     return enter_opaque(tracer, source);
@@ -492,6 +494,9 @@ bool fill(Tracer& tracer, StandIn& stand_in) {
   auto entered = [&](Access access, PyObject* key, Py_ssize_t index, PyObject* value) {
     Ref item = load_part(tracer, stand_in.source, access, key, value, static_cast<int32_t>(index));
     if (item && !fill_if_stand_in(tracer, item.get())) item.reset();
+    const bool settles = tracer.symbols.settles_what_is_read || base == known_types()->deque;
+    if (item && settles && tracer.symbols.active() && is_symbolic_int(item.get()))
+      item = tracer.symbols.specialized(item.get());
     return item;
   };
   if (base == &PyList_Type || base == known_types()->deque) {

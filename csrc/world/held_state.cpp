@@ -71,6 +71,7 @@ HeldState::HeldState(Tracer& tracer, const std::vector<PyObject*>& roots)
       logged_(tracer.effects.end()),
       changes_(tracer.effects.changes()),
       modes_(tracer.modes.changes()),
+      function_modes_(tracer.function_modes.stack()),
       contexts_(tracer.modes.contexts().size()),
       nesting_(tracer.modes.autocast_nesting()) {
   std::vector<PyObject*> from = roots;
@@ -111,6 +112,8 @@ std::string HeldState::change() const {
     return a.setter == b.setter && a.prefix == b.prefix && a.now == b.now;
   };
   if (!std::ranges::equal(modes_, tracer_.modes.changes(), is_same_mode) ||
+      !std::ranges::equal(function_modes_, tracer_.function_modes.stack(),
+                          [](const Ref& then, const Ref& now) { return then == now; }) ||
       contexts_ != tracer_.modes.contexts().size() || nesting_ != tracer_.modes.autocast_nesting())
     return "it leaves a mode of torch changed";
   const auto text = [](PyObject* object) { return std::string("it changes a ") + Py_TYPE(object)->tp_name; };

@@ -34,6 +34,7 @@ class HeldState {
   size_t stand_ins_, logged_, changes_;
   std::string unknown_;  // what is reached whose state cannot be seen
   std::vector<TorchModes::Change> modes_;
+  std::vector<Ref> function_modes_;
   size_t contexts_;
   int nesting_;
 };

@@ -16,8 +16,7 @@ namespace minidynamo {
 bool use_opaque(Tracer& tracer, PyObject* object) {
   Source* source = tracer.world.source_of(object);
   if (is_traced_number(object))
-    return tracer.give_up(BreakReason::ScalarRead, "native code uses a number that was read out of a tensor") !=
-           nullptr;
+    return tracer.give_up(BreakReason::ScalarRead, "native code uses a number that the trace does not know") != nullptr;
   if (!source)  // an array
     return tracer.give_up(BreakReason::NumpyCall, std::string("native code uses a ") + Py_TYPE(object)->tp_name +
                                                       " whose values the trace does not know") != nullptr;

@@ -19,10 +19,18 @@ class Symbols {
   // `where`: the place in the program that asks; `site`: the same for a node.
   Symbols(Graph& graph, const OpenNumbers* open, std::function<GuardOrigin()> where,
           std::function<std::shared_ptr<const CallSite>()> site)
-      : graph_(graph), open_(open), where_(std::move(where)), site_(std::move(site)) {}
+      : graph_(graph),
+        open_(open),
+        expects_some_(open && !open->none()),
+        where_(std::move(where)),
+        site_(std::move(site)) {}
   Symbols(const Symbols&) = delete;
   // Whether there is any symbol yet.
   bool active() const noexcept { return sizes_ != nullptr; }
+  // Or whether what is read next may be one.
+  bool may_come() const noexcept { return active() || expects_some_; }
+  // Native code is called that looks at numbers: containers that are read for it hold none that may differ.
+  bool settles_what_is_read = false;
   const std::shared_ptr<TraceSizes>& sizes() const noexcept { return sizes_; }
   TraceSizes& trace() const noexcept { return *sizes_; }
 
@@ -70,6 +78,7 @@ class Symbols {
   };
   Graph& graph_;
   const OpenNumbers* open_;
+  const bool expects_some_;
   std::function<GuardOrigin()> where_;
   std::function<std::shared_ptr<const CallSite>()> site_;
   std::shared_ptr<TraceSizes> sizes_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "python/out_of_memory.h"
+#include "tensor/override_probe.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
@@ -66,6 +67,7 @@ void TorchModes::close() {
   static constinit Imported exit_inference{"torch.autograd.grad_mode._exit_inference_mode"};
   for (; !contexts_.empty(); contexts_.pop_back()) {
     PyObject* context = contexts_.back().context.get();
+    const OverridesAsSet as_set;
     if (contexts_.back().is_in_graph)
       Ref::steal(PyObject_CallOneArg(exit_inference, context));
     else

@@ -24,7 +24,7 @@ void number_dealloc(PyObject* self) {
 // C code wants the value.
 std::nullptr_t ask() {
   if (Tracer* tracer = Tracer::current())
-    return tracer->give_up(BreakReason::ScalarRead, "native code uses a number that was read out of a tensor");
+    return tracer->give_up(BreakReason::ScalarRead, "native code uses a number that the trace does not know");
   PyErr_SetString(PyExc_RuntimeError, "minidynamo: a number of a trace is used after it");
   return nullptr;
 }

@@ -1,4 +1,5 @@
-// Python floats whose values a trace does not know: what the counters of an optimizer's steps are read as.
+// Python floats whose values a trace does not know: what the counters of an optimizer's steps are read as, and random
+// numbers (drawn_number.h).
 //
 // The value is a fake tensor without dimensions, of float64 on the CPU. What the program computes of it is computed of
 // the tensor, with the same rounding as CPython's (model/number_call.h), so that no value becomes a constant of the

@@ -6,7 +6,10 @@
 #include "python/interruptions.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
+#include "tensor/override_probe.h"
 #include "world/code_origin.h"
+#include "world/recorded_operator.h"
+#include "world/unheard_call.h"
 #include "world/upward.h"
 
 namespace minidynamo {
@@ -55,7 +58,7 @@ bool can_end_in(const Frame& frame, const TraceLimits& limits) {
 }
 
 // The places to end a trace instead of giving it up in `innermost`.
-std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& limits, long inside_since,
+std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& limits, const Transforms& transforms,
                                   bool& is_innermost) {
   std::vector<StopPoint> stops;
   const Frame* outermost = innermost;
@@ -63,7 +66,8 @@ std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& lim
   if (!outermost || !outermost->is_root) return stops;  // a generator that is closed after the frame has ended
   const Frame* blocked = nullptr;                       // the outermost frame that the trace cannot end in or below
   for (const Frame* frame = innermost; frame; frame = frame->caller)
-    if (!can_end_in(*frame, limits) || (frame->caller && !frame->called_directly) || frame->started_at > inside_since)
+    if (!can_end_in(*frame, limits) || (frame->caller && !frame->called_directly) ||
+        transforms.was_inside(frame->started_at))
       blocked = frame;
   is_innermost = !blocked;
   for (const Frame* frame = blocked ? blocked->caller : innermost; frame; frame = frame->caller)
@@ -89,10 +93,10 @@ std::string full_name(const Frame& frame) {
 Break make_break(BreakReason why, std::string detail, const Frame* frame, const TraceLimits& limits,
                  const Transforms& transforms) {
   const Frame* place = place_of_user(frame);
-  if (transforms.active()) detail += " (within " + transforms.text(frame) + ")";
+  if (transforms.inside()) detail += " (within " + transforms.text(frame) + ")";
   if (place != frame) detail += ", in " + full_name(*frame);
   Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), {}};
-  reason.stops = stops_from(frame, limits, transforms.since(), reason.is_innermost);
+  reason.stops = stops_from(frame, limits, transforms, reason.is_innermost);
   if (place) {
     const Position& at = place->current().position;
     reason.code_object = place->code_object;
@@ -109,6 +113,7 @@ Tracer::Tracer(const TraceLimits& given, GuardTree& tree, const OpenNumbers* ope
     : guards(tree),
       symbols(
           graph, open, [this] { return origin(); }, [this] { return frame ? frame->call_site() : nullptr; }),
+      transforms(given.below_autograd),
       limits(given),
       next_look(std::min(kLookEvery, given.instructions + 1)) {
   ++running_tracers;
@@ -211,10 +216,14 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
   if (broken()) return false;
   NodeId node = kNoNode;
   const bool had_memory = try_to([&] {
+    if (UnheardCall::is_open() && function_modes.any() && function_overrides() != FunctionOverrides::None) {
+      give_up(BreakReason::ActiveMode, "native code runs an operator that a TorchFunctionMode is to hear of");
+      return;
+    }
     // One with a backward of its own comes here without a grad mode, from within that: the graph would lose its
-    // gradient.
+    // gradient, if it is to have one.
     Ref owner;
-    if (transforms.active() && !operators_grad_mode_) {
+    if (transforms.inside() && !limits.below_autograd && !operators_grad_mode_) {
       const NativeScope native;
       owner = Ref::steal(PyObject_GetAttrString(target, "namespace"));
       clear_error();
@@ -223,11 +232,18 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
       give_up(BreakReason::AutogradCall, "an operator that is not torch's own runs within a transform");
       return;
     }
-    if (transforms.active() && !transforms.use_grad_mode(*this, operators_grad_mode_)) return;
-    const Ref all = transforms.active() ? Transforms::with_constants(*this, args) : Ref::borrow(args);
-    if (all)
-      node = graph.add_call(NodeKind::CallFunction, Ref::borrow(target), all.get(), kwargs, result, take_impure(),
-                            frame ? frame->call_site() : nullptr);
+    if (transforms.one_by_one() && !transforms.use_grad_mode(*this, operators_grad_mode_)) return;
+    if (limits.below_autograd && fills_last(graph, target, args, kwargs)) {
+      take_impure();
+      node = static_cast<NodeId>(graph.nodes().size() - 1);
+      return;
+    }
+    RecordedOperator recorded = limits.below_autograd ? recorded_operator(target, args)
+                                                      : RecordedOperator{Ref::borrow(target), Ref::borrow(args)};
+    if (transforms.one_by_one()) recorded.arguments = Transforms::with_constants(*this, recorded.arguments.get());
+    if (recorded.arguments)
+      node = graph.add_call(NodeKind::CallFunction, std::move(recorded.target), recorded.arguments.get(), kwargs,
+                            result, take_impure(), frame ? frame->call_site() : nullptr);
     if (node == kNoNode) {
       const std::string why = take_error_text();
       give_up(BreakReason::GraphArgument, "an operator's argument cannot stand in a graph: " + why);

@@ -18,9 +18,11 @@
 #include "python/out_of_memory.h"
 #include "python/ref.h"
 #include "tensor/fake.h"
+#include "tensor/history.h"
 #include "world/break_reason.h"
 #include "world/effect_log.h"
 #include "world/frame.h"
+#include "world/function_modes.h"
 #include "world/made_classes.h"
 #include "world/native_scope.h"
 #include "world/symbols.h"
@@ -59,6 +61,8 @@ struct TraceLimits {
   bool may_end_in_libraries = false;        // testing: the standard library and torch are cut like user code
   long classes_until = LONG_MAX;            // from this instruction on, as `executed`, a class statement is a break
   long assumptions_until = LONG_MAX;        // from this one on, nothing is assumed
+  bool below_autograd = false;              // every operator is recorded, those of backward passes too
+  std::string why_not_below_autograd = {};  // it has been tried
   bool may_fill_caches = true;              // see Tracer::to_fill
   std::chrono::milliseconds patience{500};  // what interrupts the program waits so long for the end of the trace
   std::vector<std::string> changing_numbers = {};  // see changing_number.h
@@ -68,15 +72,22 @@ struct TraceLimits {
 // wrong, the frame is traced again without it.
 struct Assumption {
   enum class Kind : uint8_t {
-    PureGraph,    // the graph changes nothing: where it raises, the frame can run as it was
-    StaysInside,  // `object`, a fake, does not leave the trace
-    Unwritten,    // the graph writes to nothing that shares its memory with `object`, a fake
-    Private,      // nor does anything that shares its memory leave the trace
-    IsNoOrigin,   // nothing that leaves the trace has its history from `object`, a leaf that the trace made
+    PureGraph,      // the graph changes nothing: where it raises, the frame can run as it was
+    StaysInside,    // `object`, a fake, does not leave the trace
+    Unwritten,      // the graph writes to nothing that shares its memory with `object`, a fake
+    Private,        // nor does anything that shares its memory leave the trace
+    GraphComputes,  // the graph calls something, or nothing at all was recorded
+    IsNoOrigin,     // nothing that leaves the trace has its history from `object`, a leaf that the trace made
   };
   Kind kind;
   long executed;
   Ref object = nullptr;
+};
+
+// A number that residual code draws and gives to the graph (drawn_number.h).
+struct DrawnNumber {
+  Ref fake, method, arguments;
+  Source* source;  // Access::Draw
 };
 
 class Tracer final : public OperatorObserver {
@@ -95,6 +106,7 @@ class Tracer final : public OperatorObserver {
   Symbols symbols;
   EffectLog effects;
   TorchModes modes;
+  FunctionModes function_modes;
   Transforms transforms;
   MadeClasses classes;
   Frame* frame = nullptr;  // innermost traced frame
@@ -134,6 +146,11 @@ class Tracer final : public OperatorObserver {
   // Calls of cached functions that give objects which their caches will keep, and that do nothing else: they are made
   // for real before the frame is traced again, and then found there.
   std::vector<LaterCall> to_fill;
+  // A backward pass is to run whose operators can be recorded below autograd only.
+  bool needs_below_autograd = false;
+  int backward_passes = 0;
+  UsedUpHistories used_up;
+  std::vector<DrawnNumber> drawn;
   std::vector<Assumption> assumptions;
   bool may_assume() const noexcept { return executed < limits.assumptions_until; }
   void assume(Assumption::Kind kind, PyObject* object = nullptr) {
@@ -169,6 +186,7 @@ class Tracer final : public OperatorObserver {
   // OperatorObserver
   bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override;
   bool recording_call() const noexcept override { return is_native() && !is_one_by_one(); }
+  bool runs_below_autograd() const noexcept override { return limits.below_autograd; }
   void operator_ran_in_grad_mode(bool on) noexcept override { operators_grad_mode_ = on; }
   void operator_is_impure() noexcept override { impure_ = true; }
   void operator_writes(const void* storage) noexcept override { written_storages.insert(storage); }

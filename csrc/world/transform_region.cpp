@@ -17,7 +17,7 @@ bool Transforms::record(Tracer& tracer, PyObject* function, Ref arguments) {
 
 bool Transforms::use_grad_mode(Tracer& tracer, bool on) {
   static constinit Imported setter{"torch._C._set_grad_enabled"};
-  if (on == graph_grad_mode_) return true;
+  if (below_autograd_ || on == graph_grad_mode_) return true;
   graph_grad_mode_ = on;
   return record(tracer, setter, Ref::made(PyTuple_Pack(1, on ? Py_True : Py_False)));
 }
@@ -29,6 +29,7 @@ bool Transforms::begin(Tracer& tracer) {
   since_ = tracer.executed;
   graph_grad_mode_ = grad_mode_enabled();
   autocast_.clear();
+  if (below_autograd_) return true;
   for (const char* name : {"cpu", "cuda"}) {
     const Ref device = Ref::made(PyUnicode_InternFromString(name));
     const Ref on = Ref::steal(PyObject_CallOneArg(is_on, device.get()));
@@ -41,6 +42,7 @@ bool Transforms::begin(Tracer& tracer) {
 }
 
 bool Transforms::end(Tracer& tracer) {
+  if (tracer.executed > since_) over_.push_back({since_, tracer.executed});
   static constinit Imported setter{"torch.set_autocast_enabled"};
   static constinit Imported is_on{"torch.is_autocast_enabled"};
   if (!use_grad_mode(tracer, grad_mode_enabled())) return false;
@@ -119,6 +121,8 @@ std::string Transforms::text(const Frame* innermost) const {
       name = "torch.autograd.forward_ad." + std::string(kOfAutograd[name != "dual_level"]);
     else if (path.find("autograd/functional") != std::string_view::npos)
       name = "torch.autograd.functional." + name;
+    else if (path.find("torch/autograd/") != std::string_view::npos)
+      name = "torch.autograd." + name;
     else
       name = "torch.func." + name;
   }

@@ -39,47 +39,50 @@ namespace minidynamo {
   X(MethodsInTrace, "methods: they compute from their arguments alone; on one from before the call, getters") \
   X(Methods, "methods: they compute from their arguments alone")
 
-#define MINIDYNAMO_LEAVES(X)                                                                  \
-  X(Never, "cannot be made again")                                                            \
-  X(Constant, "as it is")                                                                     \
-  X(Date, "a new one")                                                                        \
-  X(NumpyScalar, "a copy")                                                                    \
-  X(Class, "as it is, if the trace did not make it")                                          \
-  X(Tuple, "of its items")                                                                    \
-  X(Record, "of its items")                                                                   \
-  X(List, "of its items")                                                                     \
-  X(Dict, "of its items")                                                                     \
-  X(Set, "of its elements")                                                                   \
-  X(Slice, "of its parts")                                                                    \
-  X(Deque, "of its items and maxlen")                                                         \
-  X(DefaultDict, "of its items and factory")                                                  \
-  X(ByteArray, "of its bytes")                                                                \
-  X(DictView, "of its dict")                                                                  \
-  X(NumberFormat, "of its dtype")                                                             \
-  X(Proxy, "of its mapping")                                                                  \
-  X(Cell, "of what it holds")                                                                 \
-  X(ListIterator, "of its list, put where it stood")                                          \
-  X(DictIterator, "of its dict, put where it stood")                                          \
-  X(OrderedDictIterator, "of its dict, walked to where it stood, while that has not changed") \
-  X(SetIterator, "of its set, walked to where it stood, while that has not changed")          \
-  X(Function, "of its code, cells and attributes")                                            \
-  X(Method, "bound again")                                                                    \
-  X(NativeMethod, "bound again")                                                              \
-  X(Partial, "of its parts")                                                                  \
-  X(Object, "a new one")                                                                      \
-  X(Instance, "of its elements and attributes, without __init__")                             \
-  X(Super, "of its class and object")                                                         \
-  X(Property, "of its functions")                                                             \
-  X(Wrapper, "of its function")                                                               \
-  X(Union, "of its members")                                                                  \
-  X(Exception, "of its args, attributes, cause, context and traceback, without __init__")     \
-  X(WeakReference, "of what it refers to")                                                    \
-  X(Lock, "as it is held")                                                                    \
-  X(RecursiveLock, "as it is held")                                                           \
-  X(RandomNumbers, "in its state")                                                            \
-  X(Stream, "in its state")                                                                   \
-  X(Array, "of its items")                                                                    \
-  X(NumpyArray, "a copy, if it shares its memory with no other")                              \
+#define MINIDYNAMO_LEAVES(X)                                                                    \
+  X(Never, "cannot be made again")                                                              \
+  X(Constant, "as it is")                                                                       \
+  X(Date, "a new one")                                                                          \
+  X(NumpyScalar, "a copy")                                                                      \
+  X(Class, "as it is, if the trace did not make it")                                            \
+  X(Tuple, "of its items")                                                                      \
+  X(Record, "of its items")                                                                     \
+  X(List, "of its items")                                                                       \
+  X(Dict, "of its items")                                                                       \
+  X(Set, "of its elements")                                                                     \
+  X(Slice, "of its parts")                                                                      \
+  X(Deque, "of its items and maxlen")                                                           \
+  X(DefaultDict, "of its items and factory")                                                    \
+  X(ByteArray, "of its bytes")                                                                  \
+  X(DictView, "of its dict")                                                                    \
+  X(NumberFormat, "of its dtype")                                                               \
+  X(Proxy, "of its mapping")                                                                    \
+  X(Cell, "of what it holds")                                                                   \
+  X(ListIterator, "of its list, put where it stood")                                            \
+  X(DictIterator, "of its dict, put where it stood")                                            \
+  X(DictIteratorBackwards, "of its dict, walked to where it stood, while that has not changed") \
+  X(DequeIterator, "of its deque, walked to where it stood, while that has not changed")        \
+  X(Pairwise, "of its iterator and the item before it")                                         \
+  X(OrderedDictIterator, "of its dict, walked to where it stood, while that has not changed")   \
+  X(SetIterator, "of its set, walked to where it stood, while that has not changed")            \
+  X(Function, "of its code, cells and attributes")                                              \
+  X(Method, "bound again")                                                                      \
+  X(NativeMethod, "bound again")                                                                \
+  X(Partial, "of its parts")                                                                    \
+  X(Object, "a new one")                                                                        \
+  X(Instance, "of its elements and attributes, without __init__")                               \
+  X(Super, "of its class and object")                                                           \
+  X(Property, "of its functions")                                                               \
+  X(Wrapper, "of its function")                                                                 \
+  X(Union, "of its members")                                                                    \
+  X(Exception, "of its args, attributes, cause, context and traceback, without __init__")       \
+  X(WeakReference, "of what it refers to")                                                      \
+  X(Lock, "as it is held")                                                                      \
+  X(RecursiveLock, "as it is held")                                                             \
+  X(RandomNumbers, "in its state")                                                              \
+  X(Stream, "in its state")                                                                     \
+  X(Array, "of its items")                                                                      \
+  X(NumpyArray, "a copy, if it shares its memory with no other")                                \
   X(Reduced, "by its __reduce_ex__, where that names C code")
 
 // Instances of Python classes over it, named by what their C part holds.

@@ -3,6 +3,10 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 class Head:
     def __init__(self, scale):
@@ -13,13 +17,13 @@ class Head:
 
 
 def said(value):
-    print("said", value)
+    say("said", value)
     return value
 
 
 def f(x):
     y = x + 1
-    out, note = Head(2).apply(y * 3, print("note"), power=2, shift=said(y.sum()))
+    out, note = Head(2).apply(y * 3, say("note"), power=2, shift=said(y.sum()))
     return out - 1, note
 
 

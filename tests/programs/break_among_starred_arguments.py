@@ -3,13 +3,17 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def combine(*tensors, label, **numbers):
     return sum(tensors) * sum(numbers.values()), label
 
 
 def announced(items):
-    print(len(items), "items")
+    say(len(items), "items")
     return items
 
 

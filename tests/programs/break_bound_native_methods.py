@@ -5,12 +5,16 @@ import types
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x, outside):
     items = [x * 2]
     add, join, get = items.append, ", ".join, {"a": 3}.get
     length, extend = items.__len__, outside.extend
-    print("bound")
+    say("bound")
     add(x * get("a"))
     extend([1])
     kinds = [type(m) is types.BuiltinMethodType for m in (add, join, get, extend)]

@@ -3,20 +3,24 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 class Wrapped:
     def __init__(self, value):
         self.value = value
 
     def __add__(self, other):
-        print("add")
+        say("add")
         return Wrapped(self.value + other.value)
 
     def __rmul__(self, number):
         return Wrapped(self.value * number)
 
     def __matmul__(self, other):
-        print("matmul")
+        say("matmul")
         return Wrapped(self.value @ other.value)
 
 

@@ -3,17 +3,21 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 class Place:
     def __init__(self, n):
         self.n = n
 
     def __bool__(self):
-        print("asked", self.n)
+        say("asked", self.n)
         return self.n > 0
 
     def __index__(self):
-        print("index", self.n)
+        say("index", self.n)
         return self.n
 
 

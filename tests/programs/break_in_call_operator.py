@@ -3,6 +3,10 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 class Affine:
     def __init__(self, scale):
@@ -12,7 +16,7 @@ class Affine:
     def __call__(self, x):
         self.calls += 1
         y = x * self.scale
-        print("call", self.calls)
+        say("call", self.calls)
         return y + self.calls
 
 

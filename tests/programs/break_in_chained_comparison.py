@@ -3,9 +3,13 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def measured(n):
-    print("measured", n)
+    say("measured", n)
     return n
 
 

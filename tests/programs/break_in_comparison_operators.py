@@ -3,17 +3,21 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 class Version:
     def __init__(self, number):
         self.number = number
 
     def __eq__(self, other):
-        print("eq", self.number, other.number)
+        say("eq", self.number, other.number)
         return self.number == other.number
 
     def __lt__(self, other):
-        print("lt", self.number, other.number)
+        say("lt", self.number, other.number)
         return self.number < other.number
 
 

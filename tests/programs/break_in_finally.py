@@ -3,13 +3,17 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x):
     y = x + 1
     try:
         y = y * 3
     finally:
-        print("cleaning up")
+        say("cleaning up")
         y = y - 1
     return y
 

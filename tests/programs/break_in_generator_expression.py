@@ -3,9 +3,13 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def noted(t):
-    print("term of", t.numel())
+    say("term of", t.numel())
     return t
 
 

@@ -3,8 +3,12 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 ACTIVATIONS = {
-    "loud": lambda t, k=2: (print("loud", k), t.relu() * k)[1],
+    "loud": lambda t, k=2: (say("loud", k), t.relu() * k)[1],
     "soft": lambda t: t.sigmoid(),
 }
 

@@ -3,6 +3,10 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x, limit):
     for row in x.unbind(0):
@@ -10,9 +14,9 @@ def f(x, limit):
         if limit < 0:
             break
     else:
-        print("all rows seen")
+        say("all rows seen")
         x = x - 1
-        print("shifted")
+        say("shifted")
     return x.sigmoid()
 
 

@@ -3,12 +3,16 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(tensors):
     total = 0
     for index, tensor in enumerate(tensors, start=1):
         total = total + tensor * index
-        print(f"{index}/{len(tensors)}")
+        say(f"{index}/{len(tensors)}")
     return total.exp()
 
 

@@ -3,12 +3,16 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x, weights):
     total = torch.zeros(())
     for name, weight in weights.items():
         total = total + (x * weight).sum()
-        print("loss", name, weight)
+        say("loss", name, weight)
     return total.sqrt()
 
 

@@ -3,6 +3,10 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 class Stack(torch.nn.Module):
     def __init__(self):
@@ -12,7 +16,7 @@ class Stack(torch.nn.Module):
     def forward(self, x):
         for layer in self.layers:
             x = torch.tanh(layer(x))
-            print("layer")
+            say("layer")
         return x.sum(-1)
 
 

@@ -3,12 +3,16 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x, sizes):
     outputs = []
     for size in reversed(sizes):
         outputs.append(x[:size].sum())
-        print("size", size)
+        say("size", size)
     return torch.stack(outputs)
 
 

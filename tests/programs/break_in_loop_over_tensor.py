@@ -3,11 +3,15 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(sequence, state):
     for row in sequence:
         state = torch.tanh(row + state)
-        print("row")
+        say("row")
     return state * 2
 
 

@@ -3,14 +3,18 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def parsed(text):
-    print("parse", text)
+    say("parse", text)
     return float(text)
 
 
 def is_positive(number):
-    print("test", number)
+    say("test", number)
     return number > 0
 
 

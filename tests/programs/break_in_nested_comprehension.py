@@ -3,12 +3,16 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x, grid):
     y = x * 2
-    rows = [[cell + 1 for cell in row if print("cell", cell) is None] for row in grid]
+    rows = [[cell + 1 for cell in row if say("cell", cell) is None] for row in grid]
     z = y + rows[1][0]
-    print(rows)
+    say(rows)
     return z * rows[0][1]
 
 

@@ -3,6 +3,10 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 class Show(torch.nn.Module):
     def __init__(self, label):
@@ -10,7 +14,7 @@ class Show(torch.nn.Module):
         self.label = label
 
     def forward(self, x):
-        print(self.label, x.shape[-1])
+        say(self.label, x.shape[-1])
         return x
 
 

@@ -5,12 +5,16 @@ import collections.abc
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x):
     over_list, over_tuple, over_range = iter([x, x + 1, 3]), iter((1, 2)), iter(range(5))
     keys, values, items = iter({"a": 1, "b": 2}), iter({"a": 1}.values()), iter({"a": 1}.items())
     numbered, zipped = enumerate([5, 6, 7]), zip([1, 2], (3, 4))
-    print("made")
+    say("made")
     made = over_list, over_tuple, over_range, keys, values, items, numbered, zipped
     kinds = [type(m) for m in made], [m.__class__.__name__ for m in made]
     asked = (

@@ -3,6 +3,10 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x):
     steps = []
@@ -12,11 +16,11 @@ def f(x):
     except IndexError:
         steps.append("index")
         try:
-            print("inner try")
+            say("inner try")
             y = y * {}["k"]
         except KeyError:
             y = y * 2
-            print("inner handler")
+            say("inner handler")
             steps.append("key")
         finally:
             steps.append("inner finally")

@@ -3,6 +3,10 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def fold(tree, x):
     if isinstance(tree, list):
@@ -10,7 +14,7 @@ def fold(tree, x):
         for child in tree:
             total = total + fold(child, x)
         return total
-    print("leaf", tree)
+    say("leaf", tree)
     return x * tree
 
 

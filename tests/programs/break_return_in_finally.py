@@ -3,11 +3,15 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x):
     try:
         y = x * 2
-        print("before the error")
+        say("before the error")
         raise ValueError("dropped")
     finally:
         return y + 1

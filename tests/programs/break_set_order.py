@@ -3,12 +3,16 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x, given):
     made = {item * 8 for item in given}
     before = [list(made), list(given)]
     y = x * len(made)
-    print(len(made))
+    say(len(made))
     return y + 1, before, [list(made), list(given)], made
 
 

@@ -3,9 +3,13 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def leaf(x):
-    print("leaf", tuple(x.shape))
+    say("leaf", tuple(x.shape))
     return x.tanh()
 
 

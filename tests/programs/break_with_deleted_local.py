@@ -3,12 +3,16 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x):
     y = x * 2
     z = y + 1
     del y
-    print("deleted")
+    say("deleted")
     try:
         y  # noqa: F821
     except UnboundLocalError as error:

@@ -3,11 +3,15 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def make(bias, options):
     def shifted(x):
         y = x + bias
-        print(sorted(options))
+        say(sorted(options))
         return y * options["scale"] - bias
 
     return shifted

@@ -3,12 +3,16 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x, history):
     for _ in range(3):
         x = x * 0.5
         history.append(x)
-        print(len(history), "entries")
+        say(len(history), "entries")
     return history[-1] + history[0]
 
 

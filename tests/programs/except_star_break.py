@@ -5,6 +5,10 @@ import sys
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x):
     y = x + 1
@@ -13,11 +17,11 @@ def f(x):
         try:
             raise ExceptionGroup("g", [ValueError(1), TypeError(2), KeyError(3)])
         except* ValueError as group:
-            print("values", repr(group))
+            say("values", repr(group))
             y = y * 2
             seen.append(repr(sys.exc_info()[1]))
         except* TypeError as group:
-            print("types", repr(group), repr(sys.exc_info()[1]))
+            say("types", repr(group), repr(sys.exc_info()[1]))
             y = y.sin()
             seen.append(repr(group))
     except ExceptionGroup as rest:

@@ -3,13 +3,17 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def make():
     power = 2
 
     def raised(x):
         y = x.abs() + 1
-        print("raising")
+        say("raising")
         return y**power
 
     def change(new):

@@ -3,10 +3,14 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x, batch):
     y = x.exp()
-    print("summing")
+    say("summing")
     for name in sorted(batch):
         y = y + batch[name]
     return y

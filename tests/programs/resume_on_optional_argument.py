@@ -3,10 +3,14 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(scores, mask=None):
     scaled = scores / 2
-    print("attention over", scores.shape[-1])
+    say("attention over", scores.shape[-1])
     if mask is not None:
         scaled = scaled.masked_fill(mask, float("-inf"))
     return scaled.softmax(-1)

@@ -3,10 +3,14 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def f(x):
     y = x.cumsum(0)
-    print("rows", len(y))
+    say("rows", len(y))
     return y / y.shape[0]
 
 

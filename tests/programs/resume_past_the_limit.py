@@ -3,12 +3,16 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 NEXT = [0]
 
 
 def f(x, power):
     y = x + 1
-    print("raising")
+    say("raising")
     return y * power
 
 

@@ -3,10 +3,14 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 def power(x, n):
     if n == 0:
-        print("unit")
+        say("unit")
         return torch.ones_like(x)
     return x * power(x, n - 1)
 

@@ -3,6 +3,10 @@
 
 import torch
 
+import minidynamo
+
+say = minidynamo.disable(print)  # a graph break
+
 
 class Relu:
     def apply(self, x):
@@ -19,7 +23,7 @@ class Scale:
 
 def f(x, activation):
     y = x - 1
-    print("applying")
+    say("applying")
     return activation.apply(y) + 1
 
 

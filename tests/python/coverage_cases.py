@@ -207,7 +207,7 @@ NOT_APPLICABLE = {
     "input": "reads from the console",
 }
 
-OPCODES = '''
+OPCODES = """
 POP_TOP  double(x); n
 PUSH_NULL  (lambda value: value * 2)(n), double(x)
 NOP
@@ -624,10 +624,10 @@ POP_JUMP_BACKWARD_IF_TRUE
     while count < n:
         count += 2
     count
-'''
+"""
 OPCODES += "EXTENDED_ARG  if flag:\n        total = " + " +\\\n            ".join(f"n * {index}" for index in range(300)) + "\n    total\n"
 
-BUILTINS = '''
+BUILTINS = """
 Ellipsis  ..., Ellipsis is ..., x[..., 0]
 False  False, bool(n) is False
 None  None, none is None
@@ -760,7 +760,7 @@ type  type(n), type(obj) is Point, type(x), type(none), type(fn).__name__
 type (with three arguments)  type("Made", (), {"size": n}).size
 vars  sorted(vars(obj)), vars(obj)["a"]
 zip  list(zip(l, s)), dict(zip(s, l)), list(zip()), [a * z for a, z in zip(lx, l)], attempt(lambda: list(zip(l, l2, strict=True)))
-'''
+"""
 
 EXCEPTION = """\
 try:
@@ -770,7 +770,7 @@ except $E as error:
 type(found), found.args, str(found), repr(found), isinstance(found, Exception), $E.__mro__[1].__name__
 """
 
-EXCEPTIONS = '''
+EXCEPTIONS = """
 AttributeError
     try:
         obj.missing
@@ -849,7 +849,8 @@ UnicodeTranslateError
     error.start, error.end, error.reason, str(error)
 ValueError  attempt(int, s), attempt(l.index, n), attempt(l.remove, n), str(ValueError("bad")), ValueError().args
 ZeroDivisionError  attempt(lambda: n / 0), attempt(lambda: r // 0), attempt(lambda: n % 0), attempt(divmod, n, 0)
-'''
+"""
+
 
 @dataclasses.dataclass(frozen=True)
 class Values:
@@ -925,7 +926,7 @@ TYPES = dict(
 )
 
 # For every type above that defines the method: $T is the type, $v and $w are two values.
-SPECIAL = '''
+SPECIAL = """
 __new__  $T.__new__($T), $T(), attempt($T, 1, 2, 3, 4, 5)
 __repr__  repr($v), attempt($v.__repr__), f"{$v!r}"
 __str__  str($v), $v.__str__(), f"{$v}"
@@ -1006,9 +1007,9 @@ __wrapped__  $v.__wrapped__.__name__
 __func__  $v.__func__.__name__
 __isabstractmethod__  $v.__isabstractmethod__
 __init__  made = $T(); made.__init__(); made
-'''
+"""
 
-_STRINGS = '''
+_STRINGS = """
 capitalize  $v.capitalize(), $w.capitalize()
 center  $v.center(20), $v.center(20, $star), $v.center(3), attempt($v.center)
 count  $v.count($o), $v.count($o, 5), $v.count($empty), attempt($v.count, 1.5)
@@ -1048,7 +1049,7 @@ title  $v.title(), $w.title()
 translate  $v.translate($T.maketrans($o, $star)), attempt($v.translate, 1)
 upper  $v.upper(), $w.upper()
 zfill  $v.zfill(20), $digits.zfill(6), $signed.zfill(6)
-'''
+"""
 
 
 def _strings(kind: str, first: str, second: str, prefix: str) -> str:
@@ -1076,7 +1077,7 @@ def _strings(kind: str, first: str, second: str, prefix: str) -> str:
 
 def _sets(first: str, second: str) -> str:
     """The methods that set and frozenset share."""
-    text = '''
+    text = """
 copy  $v.copy(), $v.copy() is $v
 difference  $v.difference($w), $v.difference([1], rg), $v.difference()
 intersection  $v.intersection($w), $v.intersection([1, 2], rg), attempt($v.intersection, n)
@@ -1088,15 +1089,15 @@ union  $v.union($w), $v.union([9], rg), attempt($v.union, n)
 __contains__  2 in $v, 9 in $v, n not in $v, $v.__contains__(1), attempt(lambda: [] in $v)
 __iter__  sorted($v), [value for value in sorted($v)], sum(value for value in $v)
 __reduce__  $v.__reduce__()[0]
-'''
+"""
     return string.Template(text).substitute(v=first, w=second)
 
 
 METHODS = {
-    "bool": '''
+    "bool": """
 __new__  bool.__new__(bool, n), bool(l), bool(), attempt(bool, 1, 2)
-''',
-    "int": '''
+""",
+    "int": """
 __new__  int.__new__(int, r), int("12", base=8), int(b"3"), attempt(int, "z")
 __pow__  n ** m, n.__pow__(m), pow(n, m, 5), n ** -1, 2 ** 100, attempt(lambda: 0 ** -1)
 __round__  round(n), round(n, -1), n.__round__()
@@ -1111,8 +1112,8 @@ real  n.real, big.real
 imag  n.imag
 numerator  n.numerator
 denominator  n.denominator
-''',
-    "float": '''
+""",
+    "float": """
 __new__  float.__new__(float, n), float("nan") != float("nan"), float("1e3"), attempt(float, "z")
 __pow__  r ** 2, r.__pow__(m), q ** 0.5, attempt(lambda: 0.0 ** -1)
 __round__  round(r), round(r, 1), r.__round__(), attempt(round, math.inf)
@@ -1125,16 +1126,16 @@ hex  r.hex(), q.hex()
 is_integer  r.is_integer(), (r * 2).is_integer()
 real  r.real
 imag  r.imag
-''',
-    "complex": '''
+""",
+    "complex": """
 __new__  complex.__new__(complex, n, m), complex("1+2j"), attempt(complex, "z")
 __format__  format(c), f"{c:.2f}", attempt(format, c, "d")
 conjugate  c.conjugate()
 real  c.real
 imag  c.imag
-''',
+""",
     "str": _strings("str", "s", "t", "")
-    + '''
+    + """
 __new__  str.__new__(str, n), str(b2, "ascii"), str(), attempt(str, b2, n)
 __getitem__  s[0], s[-1], s[2:5], s[::-1], s[n], attempt(lambda: s[99]), attempt(lambda: s["a"])
 __contains__  "lo" in s, t in s, "z" not in s, attempt(lambda: n in s)
@@ -1152,9 +1153,9 @@ isidentifier  s.isidentifier(), t.isidentifier()
 isnumeric  s.isnumeric(), "½".isnumeric()
 isprintable  s.isprintable(), "\\n".isprintable()
 maketrans (all forms)  str.maketrans({"a": "b"}), str.maketrans("ab", "cd", "e"), attempt(str.maketrans, "a", "")
-''',
+""",
     "bytes": _strings("bytes", "b", "b2", "b")
-    + '''
+    + """
 __new__  bytes.__new__(bytes, l), bytes(t, "utf-8"), bytes(m), attempt(bytes, [300])
 __bytes__  bytes(b), b.__bytes__()
 __getitem__  b[0], b[-1], b[2:5], b[::-1], attempt(lambda: b[99])
@@ -1166,9 +1167,9 @@ __iter__  list(b2), [byte for byte in b2]
 decode  b.decode(), b.decode("ascii"), b"\\xff".decode("utf-8", "replace"), attempt(b"\\xff".decode)
 fromhex  bytes.fromhex("ff 00"), attempt(bytes.fromhex, "z")
 hex  b2.hex(), b.hex(" ", 2)
-''',
+""",
     "bytearray": _strings("bytearray", "bytearray(b)", "bytearray(b2)", "b")
-    + '''
+    + """
 __new__  bytearray.__new__(bytearray), bytearray(l), bytearray(m)
 __init__  made = bytearray(b); made.__init__(b2); made
 __getitem__  made = bytearray(b); made[0], made[1:3], attempt(lambda: made[99])
@@ -1216,8 +1217,8 @@ remove (from outside)  ba.remove(72); ba
 reverse  made = bytearray(b"abc"); made.reverse(); made
 reverse (from outside)  ba.reverse(); ba
 upper (from outside)  ba.upper()
-''',
-    "memoryview": '''
+""",
+    "memoryview": """
 __new__  memoryview.__new__(memoryview, b2).tobytes(), memoryview(ba)[0], attempt(memoryview, s)
 __repr__  type(repr(memoryview(b2)))
 __hash__  hash(memoryview(b2)) == hash(b"ab"), attempt(hash, memoryview(bytearray(b)))
@@ -1264,8 +1265,8 @@ f_contiguous  memoryview(b2).f_contiguous
 contiguous  memoryview(b2).contiguous
 shape (from outside)  mv.shape
 __doc__  type(memoryview.__doc__)
-''',
-    "list": '''
+""",
+    "list": """
 __new__  list.__new__(list), list(p), list(), attempt(list, 1, 2)
 __init__  l.__init__(rg); made = [1]; made.__init__([x]); made.__init__(); l, made
 __hash__  attempt(hash, l), list.__hash__ is None
@@ -1300,15 +1301,15 @@ sort
     made = [3, 1, 2]
     made.sort(key=lambda value: -value)
     l, words, made, attempt(["a", 1].sort)
-''',
-    "tuple": '''
+""",
+    "tuple": """
 __new__  tuple.__new__(tuple, l), tuple(l), tuple(), attempt(tuple, n)
 __getitem__  p[0], p[-1], p[1:], p[::-1], attempt(lambda: p[9]), attempt(lambda: p["a"])
 __contains__  1 in p, n not in p, "two" in p
 count  p.count(1), (1, 1, 2).count(1)
 index  p.index("two"), p.index(3.0, 1), attempt(p.index, n)
-''',
-    "dict": '''
+""",
+    "dict": """
 __new__  dict.__new__(dict), dict(d), dict(a=1), attempt(dict, 1)
 __init__  d.__init__(z=n); made = {}; made.__init__([("a", x)]); d, made
 __getitem__  d["a"], dx["w"], {n: x}[n], d.__getitem__("b"), attempt(lambda: d["z"]), attempt(lambda: d[[]])
@@ -1328,9 +1329,9 @@ popitem  d.popitem(), {"a": x}.popitem(), attempt({}.popitem)
 setdefault  d.setdefault("a", n), d.setdefault("z", n), {}.setdefault("a", x), dx.setdefault("u", [])
 update  d.update(d2, z=n); made = {}; made.update([("a", x)]); made.update(dx); d, made, attempt(d.update, n)
 values  list(d.values()), sum(d.values()), [value + 1 for value in dx.values()], 1 in d.values()
-''',
+""",
     "set": _sets("e", "e2")
-    + '''
+    + """
 __new__  set.__new__(set), set(l), attempt(set, n)
 __init__  e.__init__(l); made = {9}; made.__init__([1]); e, made
 __hash__  attempt(hash, e)
@@ -1343,12 +1344,12 @@ pop  {n}.pop(), len(e), e.pop() in l, attempt(set().pop)
 remove  e.remove(1); made = {1}; made.remove(1); e, made, attempt(e.remove, n)
 symmetric_difference_update  e.symmetric_difference_update(e2); made = {1}; made.symmetric_difference_update([1, 2]); e, made
 update  e.update(e2, l2); made = set(); made.update("ab", [n]); e, made, attempt(e.update, n)
-''',
+""",
     "frozenset": _sets("fs", "fs2")
-    + '''
+    + """
 __new__  frozenset.__new__(frozenset, l), frozenset(), attempt(frozenset, n)
-''',
-    "range": '''
+""",
+    "range": """
 __new__  range.__new__(range, n), range(1, n, m), attempt(range), attempt(range, r), attempt(range, 1, 2, 0)
 __getitem__  rg[0], rg[-1], rg[1:], rg[::-1], attempt(lambda: rg[9])
 __contains__  2 in rg, n in rg, "a" not in rg, rg.__contains__(5)
@@ -1357,15 +1358,15 @@ index  rg.index(5), attempt(rg.index, 3)
 start  rg.start, range(n).start
 stop  rg.stop, range(n).stop
 step  rg.step, range(n).step
-''',
-    "slice": '''
+""",
+    "slice": """
 __new__  slice.__new__(slice, n), slice(1, n), slice(1, n, m), attempt(slice)
 indices  k.indices(4), slice(None, -1).indices(n), attempt(k.indices, neg)
 start  k.start, slice(n, m).start
 stop  k.stop, slice(n, m).stop
 step  k.step, slice(n, m, 2).step
-''',
-    "object": '''
+""",
+    "object": """
 __new__  type(object.__new__(Point)), attempt(object.__new__), attempt(object, 1)
 __init__  obj.__init__(n, m); made = Point(1, 2); made.__init__(3, 4); obj, made, attempt(object.__init__, made, 1)
 __repr__
@@ -1391,8 +1392,8 @@ __class__  obj.__class__ is Point, n.__class__, x.__class__
 __init_subclass__  object.__init_subclass__()
 __subclasshook__  object.__subclasshook__(int), Point.__subclasshook__(int)
 __doc__  type(object.__doc__), Point.__doc__
-''',
-    "type": '''
+""",
+    "type": """
 __new__  type.__new__(type, "Made", (), {"size": n}).size
 __init__  type.__init__(Point, "Point", (), {})
 __call__  Point(1, 2), type.__call__(Point, n, m), int.__call__(r), attempt(Point)
@@ -1429,10 +1430,10 @@ __annotations__
         size: int = 1
     ---
     Noted.__annotations__, Noted.__annotations__["size"] is int
-''',
+""",
 }
 
-_SUPER = '''
+_SUPER = """
 class Base:
     def __init__(self, a=1):
         self.a = a
@@ -1447,8 +1448,8 @@ class Derived(Base):
 ---
 made = Derived($a)
 made.size()
-'''
-_LOCAL = '''
+"""
+_LOCAL = """
 class Local:
     def __init__(self, side):
         self.side = side
@@ -1468,7 +1469,7 @@ class Local:
 ---
 made = Local(n)
 $code
-'''
+"""
 
 
 def _in(frame: str, table: str) -> str:
@@ -1484,7 +1485,7 @@ def _in(frame: str, table: str) -> str:
 METHODS |= {
     "super": _in(
         _SUPER,
-        '''
+        """
 __new__  super.__new__(super).__class__.__name__, super().size()
 __init__  super(Derived, self).size(), super().__init__(5), self.a
 __repr__  repr(super()).partition(",")[0]
@@ -1494,11 +1495,11 @@ __thisclass__  super().__thisclass__.__name__
 __self__  super().__self__ is self
 __self_class__  super().__self_class__.__name__
 __doc__  type(super.__doc__)
-''',
+""",
     ),
     "property": _in(
         _LOCAL,
-        '''
+        """
 __new__  property.__new__(property).fget, property().fset
 __init__  property(lambda self: 1).fget(n), property(fget=None, doc="text").__doc__
 __getattribute__  Local.area.fget.__name__, attempt(getattr, Local.area, "missing")
@@ -1514,11 +1515,11 @@ fdel  Local.area.fdel(made); made.side
 __set_name__  Local.area.__set_name__(Local, "area")
 __isabstractmethod__  Local.area.__isabstractmethod__
 __doc__  Local.area.__doc__
-''',
+""",
     ),
     "classmethod": _in(
         _LOCAL,
-        '''
+        """
 __new__  attempt(classmethod), type(classmethod.__new__(classmethod))
 __init__  classmethod(len).__func__ is len
 __repr__  type(repr(Local.__dict__["make"]))
@@ -1528,11 +1529,11 @@ __wrapped__  Local.__dict__["make"].__wrapped__.__name__
 __isabstractmethod__  Local.__dict__["make"].__isabstractmethod__
 __dict__  sorted(Local.__dict__["make"].__dict__)
 __doc__  type(classmethod.__doc__)
-''',
+""",
     ),
     "staticmethod": _in(
         _LOCAL,
-        '''
+        """
 __new__  attempt(staticmethod), type(staticmethod.__new__(staticmethod))
 __init__  staticmethod(len).__func__ is len
 __repr__  type(repr(Local.__dict__["plain"]))
@@ -1543,12 +1544,12 @@ __wrapped__  Local.__dict__["plain"].__wrapped__.__name__
 __isabstractmethod__  Local.__dict__["plain"].__isabstractmethod__
 __dict__  sorted(Local.__dict__["plain"].__dict__)
 __doc__  type(staticmethod.__doc__)
-''',
+""",
     ),
 }
 
 METHODS |= {
-    "enumerate": '''
+    "enumerate": """
 __new__  list(enumerate.__new__(enumerate, l)), list(enumerate(l, m)), attempt(enumerate)
 __next__  made = enumerate(lx); next(made), made.__next__(), attempt(next, made)
 __next__ (from outside)
@@ -1558,31 +1559,31 @@ __next__ (from outside)
     def inputs():
         return torch.ones(3), enumerate([4, 5])
 __reduce__  enumerate(l).__reduce__()[0]
-''',
-    "zip": '''
+""",
+    "zip": """
 __new__  list(zip.__new__(zip, l, s)), list(zip(l, l2, strict=False)), attempt(zip, n)
 __next__  made = zip(lx, l); next(made), made.__next__(), attempt(next, made)
 __reduce__  zip(l, l).__reduce__()[0]
 __setstate__  attempt(zip(l).__setstate__, True)
-''',
-    "map": '''
+""",
+    "map": """
 __new__  list(map.__new__(map, double, lx)), list(map(divmod, l, l)), attempt(map, n), attempt(map)
 __next__  made = map(double, lx); next(made), made.__next__(), attempt(next, made)
 __reduce__  map(double, l).__reduce__()[0]
-''',
-    "filter": '''
+""",
+    "filter": """
 __new__  list(filter.__new__(filter, None, l)), list(filter(lambda value: value > 1, l)), attempt(filter)
 __next__  made = filter(None, l2); next(made), made.__next__(), attempt(next, made)
 __reduce__  filter(None, l).__reduce__()[0]
-''',
-    "reversed": '''
+""",
+    "reversed": """
 __new__  list(reversed.__new__(reversed, l)), list(reversed(p)), attempt(reversed, n)
 __next__  made = reversed(lx); next(made), made.__next__(), attempt(next, made)
 __length_hint__  operator.length_hint(reversed(l)), reversed(l).__length_hint__()
 __reduce__  reversed(l).__reduce__()[0]
 __setstate__  made = reversed(l); made.__setstate__(0); list(made)
-''',
-    "BaseException": '''
+""",
+    "BaseException": """
 __new__  BaseException.__new__(ValueError, n).args, BaseException(n).args
 __init__  made = ValueError(); made.__init__(n); made.args
 __str__  str(ValueError(n)), str(KeyError("z")), str(ValueError()), f"{ValueError(s)}"
@@ -1605,8 +1606,8 @@ __traceback__  err.__traceback__, ValueError().__traceback__
 __context__  err.__context__, ValueError().__context__
 __cause__  made = ValueError(); made.__cause__ = KeyError(n); made.__cause__.args, err.__cause__
 __dict__  made = ValueError(); made.code = n; made.__dict__, err.__dict__
-''',
-    "BaseExceptionGroup": '''
+""",
+    "BaseExceptionGroup": """
 __new__  ExceptionGroup("g", [err]).exceptions, attempt(ExceptionGroup, "g", []), attempt(ExceptionGroup, "g")
 __init__  ExceptionGroup("g", [ValueError(n)]).args
 __str__  str(ExceptionGroup("g", [ValueError(n), KeyError()]))
@@ -1617,8 +1618,8 @@ subgroup
     group.subgroup(KeyError).exceptions, group.subgroup(OSError), group.subgroup(lambda error: bool(error.args)).exceptions
 message  ExceptionGroup(s, [err]).message
 exceptions  ExceptionGroup("g", [err]).exceptions
-''',
-    "types.FunctionType": '''
+""",
+    "types.FunctionType": """
 __new__  types.FunctionType(double.__code__, {}, "made")(n)
 __repr__  type(repr(fn))
 __call__  fn(n), fn.__call__(x), double(value=m), attempt(fn)
@@ -1635,8 +1636,8 @@ __annotations__  fn.__annotations__
 __dict__  fn.__dict__
 __name__  fn.__name__, (lambda: n).__name__
 __qualname__  fn.__qualname__, Point.total.__qualname__
-''',
-    "types.MethodType": '''
+""",
+    "types.MethodType": """
 __new__  types.MethodType(double, n)(), types.MethodType(Point.total, obj)(2), attempt(types.MethodType, 1, 2)
 __repr__  repr(obj.total)
 __call__  obj.total(), obj.total.__call__(scale=n), attempt(obj.total, 1, 2)
@@ -1647,8 +1648,8 @@ __func__  obj.total.__func__ is Point.total
 __self__  obj.total.__self__ is obj
 __doc__  obj.total.__doc__
 __reduce__  obj.total.__reduce__()[0]
-''',
-    "types.BuiltinFunctionType": '''
+""",
+    "types.BuiltinFunctionType": """
 __call__  l.index(1), len.__call__(l), l.append(n)
 __repr__  repr(len), type(repr(l.index))
 __hash__  hash(len) == hash(len), {len: n}[len]
@@ -1659,8 +1660,8 @@ __qualname__  l.index.__qualname__
 __module__  len.__module__
 __text_signature__  len.__text_signature__
 __doc__  type(len.__doc__)
-''',
-    "types.GeneratorType": '''
+""",
+    "types.GeneratorType": """
 __repr__  type(repr(counting(m)))
 __del__  attempt(counting(m).__del__)
 __next__  made = counting(2); next(made), made.__next__(), attempt(next, made), attempt(next, made)
@@ -1684,8 +1685,8 @@ gi_code  counting(m).gi_code.co_name
 gi_suspended  made = counting(m); next(made); made.gi_suspended
 __name__  counting(m).__name__
 __qualname__  counting(m).__qualname__
-''',
-    "types.CoroutineType": '''
+""",
+    "types.CoroutineType": """
 __repr__  made = waiting(m); run(made); type(repr(made))
 __del__  made = waiting(m); run(made); attempt(made.__del__)
 __await__  run(waiting(m)), list(waiting(m).__await__())
@@ -1704,8 +1705,8 @@ __name__  made = waiting(m); run(made); made.__name__
 __qualname__  made = waiting(m); run(made); made.__qualname__
 __getattribute__  made = waiting(m); run(made); attempt(getattr, made, "missing")
 __doc__  type(types.CoroutineType.__doc__)
-''',
-    "types.CellType": '''
+""",
+    "types.CellType": """
 __new__  types.CellType(n).cell_contents, attempt(lambda: types.CellType().cell_contents)
 __repr__  type(repr(types.CellType(n)))
 cell_contents
@@ -1721,8 +1722,8 @@ __gt__  types.CellType(n) > types.CellType(m)
 __ge__  types.CellType(n) >= types.CellType(m)
 __eq__  types.CellType(n) == types.CellType(m)
 __ne__  types.CellType(n) != types.CellType(m)
-''',
-    "types.MappingProxyType": '''
+""",
+    "types.MappingProxyType": """
 __new__  types.MappingProxyType(d)["a"], attempt(types.MappingProxyType, n)
 __getitem__  types.MappingProxyType(d)["a"], attempt(lambda: types.MappingProxyType(d)["z"])
 __getitem__ (from outside)  mp["a"], attempt(lambda: mp["z"])
@@ -1741,8 +1742,8 @@ items (from outside)  list(mp.items()), [key for key, value in mp.items()]
 keys  list(types.MappingProxyType(d).keys())
 values  list(types.MappingProxyType(d).values())
 values (from outside)  list(mp.values()), sum(mp.values())
-''',
-    "types.SimpleNamespace": '''
+""",
+    "types.SimpleNamespace": """
 __new__  types.SimpleNamespace().__dict__, types.SimpleNamespace(a=x).a, attempt(types.SimpleNamespace, 1)
 __init__  made = types.SimpleNamespace(); made.__init__(a=n); made
 __getattribute__  types.SimpleNamespace(a=x).a, attempt(getattr, types.SimpleNamespace(), "z")
@@ -1753,8 +1754,8 @@ __delattr__  made = types.SimpleNamespace(a=n); del made.a; made
 __delattr__ (from outside)  del ns.a; ns
 __eq__ (from outside)  ns == ns2, ns == types.SimpleNamespace(a=1, b=2)
 __repr__ (from outside)  repr(ns)
-''',
-    "types.GenericAlias": '''
+""",
+    "types.GenericAlias": """
 __new__  types.GenericAlias(list, (int,)), list[int], dict[str, list[int]]
 __call__  list[int](p), dict[str, int](a=n)
 __getitem__  list[typing.TypeVar("T")].__parameters__[0].__name__
@@ -1773,8 +1774,8 @@ __ror__  None | list[int]
 __eq__  list[int] == list[int], list[int] == list[str]
 __ne__  list[int] != list[int], list[int] != list[str]
 __iter__  list(list[int])
-''',
-    "types.UnionType": '''
+""",
+    "types.UnionType": """
 __getattribute__  attempt(getattr, int | str, "missing")
 __or__  (int | str) | None, int | str | float
 __ror__  None | (int | str)
@@ -1783,8 +1784,8 @@ __args__  (int | str).__args__
 __parameters__  (int | str).__parameters__
 __eq__  (int | str) == (str | int), (int | str) == int
 __ne__  (int | str) != (str | int), (int | str) != int
-''',
-    "dict_keys": '''
+""",
+    "dict_keys": """
 __and__  d.keys() & d2.keys(), d.keys() & ["a"]
 __rand__  ["a"] & d.keys()
 __or__  sorted(d.keys() | d2.keys())
@@ -1799,14 +1800,14 @@ isdisjoint  d.keys().isdisjoint(d2.keys()), d.keys().isdisjoint(["z"])
 mapping  d.keys().mapping["a"]
 __getattribute__  attempt(getattr, d.keys(), "missing")
 __doc__  type(d.keys().__doc__)
-''',
-    "dict_values": '''
+""",
+    "dict_values": """
 __iter__  list(d.values()), [value + 1 for value in dx.values()]
 mapping  d.values().mapping["a"]
 __getattribute__  attempt(getattr, d.values(), "missing")
 __doc__  type(d.values().__doc__)
-''',
-    "dict_items": '''
+""",
+    "dict_items": """
 __and__  d.items() & d2.items(), d.items() & [("a", 1)]
 __rand__  [("a", 1)] & d.items()
 __or__  sorted(d.items() | d2.items())
@@ -1821,11 +1822,11 @@ isdisjoint  d.items().isdisjoint(d2.items())
 mapping  d.items().mapping["a"]
 __getattribute__  attempt(getattr, d.items(), "missing")
 __doc__  type(d.items().__doc__)
-''',
+""",
 }
 
 METHODS |= {
-    "collections.OrderedDict": '''
+    "collections.OrderedDict": """
 __init__  od.__init__(z=n); made = collections.OrderedDict([("a", x)]); od, made, attempt(collections.OrderedDict, 1)
 __setitem__  od["a"] = x; od["z"] = n; made = collections.OrderedDict(); made["b"] = m; od, made
 __delitem__  del od["a"]; made = collections.OrderedDict(a=1); del made["a"]; od, made, attempt(od.__delitem__, "z")
@@ -1847,16 +1848,16 @@ move_to_end
     made = collections.OrderedDict(a=1, b=x)
     made.move_to_end("b", last=False)
     od, made, attempt(made.move_to_end, "z")
-''',
-    "collections.defaultdict": '''
+""",
+    "collections.defaultdict": """
 __init__  dd.__init__(int, z=n); made = collections.defaultdict(int, a=1); made["b"] += n; dd, made, attempt(collections.defaultdict, 1)
 __missing__  dd["z"].append(x); made = collections.defaultdict(lambda: n); made["a"], dd, attempt(collections.defaultdict().__missing__, "z")
 __reduce__  dd.__reduce__()[:2]
 copy  dd.copy(), collections.defaultdict(int, a=1).copy()
 default_factory  dd.default_factory, collections.defaultdict(int).default_factory
 default_factory (set)  made = collections.defaultdict(int); made.default_factory = list; dd.default_factory = int; made["a"], dd["q"]
-''',
-    "collections.deque": '''
+""",
+    "collections.deque": """
 __new__  collections.deque.__new__(collections.deque), collections.deque(l), collections.deque(l, 2), attempt(collections.deque, n)
 __init__  dq.__init__(l); made = collections.deque([1]); made.__init__([x]); dq, made
 __hash__  attempt(hash, dq)
@@ -1885,8 +1886,8 @@ popleft  dq.popleft(), collections.deque([x, 1]).popleft(), attempt(collections.
 remove  dq.remove(2); made = collections.deque([1, 2]); made.remove(1); dq, made, attempt(made.remove, n)
 reverse  dq.reverse(); made = collections.deque([1, x]); made.reverse(); dq, made
 rotate  dq.rotate(1); made = collections.deque([1, 2, x]); made.rotate(-1); dq, made
-''',
-    "collections.Counter": '''
+""",
+    "collections.Counter": """
 __init__  cn.__init__("b"); collections.Counter(l), collections.Counter(a=n), collections.Counter(s), cn
 __missing__  cn["z"], collections.Counter()["a"], cn.__missing__("z"), dict(cn)
 __reduce__  cn.__reduce__()
@@ -1898,8 +1899,8 @@ most_common (of one)  cn.most_common(1)
 subtract  cn.subtract("ab"); made = collections.Counter(a=n); made.subtract(a=m); cn, made
 total  cn.total(), collections.Counter(a=n).total()
 update  cn.update("ab"); made = collections.Counter(); made.update(d, z=1); cn, made
-''',
-    "collections.ChainMap": '''
+""",
+    "collections.ChainMap": """
 __init__  collections.ChainMap(d, d2)["c"], collections.ChainMap().maps, cm.maps
 __missing__  attempt(cm.__missing__, "z"), attempt(lambda: cm["z"])
 __getitem__  cm["a"], cm["b"], collections.ChainMap(d, d2)["c"], attempt(lambda: cm["z"])
@@ -1911,15 +1912,15 @@ new_child  cm.new_child().maps, cm.new_child({"q": x})["q"], collections.ChainMa
 parents  cm.parents.maps, collections.ChainMap({}, d).parents["a"]
 pop  cm.pop("a"), attempt(cm.pop, "z")
 popitem  cm.popitem(), attempt(collections.ChainMap().popitem)
-''',
-    "collections.UserDict": '''
+""",
+    "collections.UserDict": """
 __init__  ud.__init__(z=1); collections.UserDict(d)["a"], collections.UserDict(a=n).data, ud
 __getitem__  ud["a"], collections.UserDict(a=x)["a"], attempt(lambda: ud["z"])
 __setitem__  ud["z"] = x; made = collections.UserDict(); made["a"] = n; ud, made
 __delitem__  del ud["a"]; made = collections.UserDict(a=1); del made["a"]; ud, made, attempt(ud.__delitem__, "z")
 fromkeys  collections.UserDict.fromkeys(s, n)
-''',
-    "collections.UserList": '''
+""",
+    "collections.UserList": """
 __init__  collections.UserList(l).data, collections.UserList(ul), collections.UserList()
 __contains__  3 in ul, n not in ul
 __getitem__  ul[0], ul[1:], collections.UserList([x])[0], attempt(lambda: ul[9])
@@ -1937,8 +1938,8 @@ index  ul.index(1), attempt(ul.index, n)
 reverse  ul.reverse(); made = collections.UserList([1, x]); made.reverse(); ul, made
 sort  ul.sort(); made = collections.UserList([2, 1]); made.sort(reverse=True); ul, made
 extend  ul.extend(l); made = collections.UserList(); made.extend(ul2); ul, made
-''',
-    "functools.partial": '''
+""",
+    "functools.partial": """
 __new__  functools.partial(double, n)(), functools.partial(sorted, reverse=True)(l), attempt(functools.partial, n), attempt(functools.partial)
 __call__  functools.partial(attempt, double)(x), functools.partial(max, n)(m), functools.partial(functools.partial(dict, a=1), b=2)()
 __repr__  repr(functools.partial(int, n))
@@ -1951,8 +1952,8 @@ args  functools.partial(double, n).args
 keywords  functools.partial(double, value=n).keywords
 __vectorcalloffset__  functools.partial(double).__vectorcalloffset__ > 0
 __dict__  functools.partial(double).__dict__
-''',
-    "torch.nn.Sequential": '''
+""",
+    "torch.nn.Sequential": """
 __init__  made = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh()); made(x)
 __getitem__  seq[0](x), seq[-1](x), seq[:1](x), attempt(lambda: seq[9])
 __setitem__  seq[1] = seq2[0]; seq(x)
@@ -1974,8 +1975,8 @@ append  seq.append(seq2[0]); seq(x)
 insert  seq.insert(0, seq2[0])(x)
 extend  seq.extend(seq2)(x)
 __doc__  type(torch.nn.Sequential.__doc__)
-''',
-    "torch.nn.ModuleList": '''
+""",
+    "torch.nn.ModuleList": """
 __init__  made = torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.Tanh()]); made[0](x), len(made)
 __getitem__  ml[0](x), ml[-1](x), ml[:1][0](x), attempt(lambda: ml[9])
 __setitem__  ml[1] = ml2[0]; ml[1](x)
@@ -1994,8 +1995,8 @@ append  ml.append(ml2[0]); ml[2](x)
 pop  ml.pop(0)(x), len(ml)
 extend  ml.extend(ml2); ml[2](x)
 __doc__  type(torch.nn.ModuleList.__doc__)
-''',
-    "torch.nn.ModuleDict": '''
+""",
+    "torch.nn.ModuleDict": """
 __init__  made = torch.nn.ModuleDict({"a": torch.nn.ReLU()}); made["a"](x)
 __getitem__  md["a"](x), attempt(lambda: md["z"])
 __setitem__  md["z"] = md2["c"]; md["z"](x)
@@ -2013,8 +2014,8 @@ items
 values  [layer(x) for layer in md.values()]
 update  md.update(md2); md["c"](x)
 __doc__  type(torch.nn.ModuleDict.__doc__)
-''',
-    "torch.nn.ParameterList": '''
+""",
+    "torch.nn.ParameterList": """
 __init__  made = torch.nn.ParameterList([torch.ones(3)]); made[0] + x
 __getitem__  pl[0] + x, pl[-1] * x, attempt(lambda: pl[9])
 __getitem__ (a slice)  pl[:1][0] + x
@@ -2031,8 +2032,8 @@ extend  pl.extend(pl2); pl[2] + x
 extra_repr  pl.extra_repr()
 __call__  attempt(pl)
 __doc__  type(torch.nn.ParameterList.__doc__)
-''',
-    "torch.nn.ParameterDict": '''
+""",
+    "torch.nn.ParameterDict": """
 __init__  made = torch.nn.ParameterDict({"a": torch.ones(3)}); made["a"] + x
 __getitem__  pd["a"] + x, attempt(lambda: pd["z"])
 __setitem__  pd["z"] = pd2["c"]; pd["z"] + x
@@ -2057,7 +2058,7 @@ __or__  (pd | pd2)["c"] + x
 __ror__  pd.__ror__(pd2)["c"] + x
 __ior__  pd |= pd2; pd["c"] + x
 __doc__  type(torch.nn.ParameterDict.__doc__)
-''',
+""",
 }
 
 HELPERS["waiting"] = """
@@ -2066,7 +2067,7 @@ async def waiting(value):
 """
 
 LIBRARY = {
-    "operator": '''
+    "operator": """
 abs  operator.abs(neg), operator.abs(x)
 add  operator.add(n, m), operator.add(x, n), operator.add(l, l2), attempt(operator.add, n, s)
 and_  operator.and_(n, m), operator.and_(e, e2), operator.and_(x > 0, y > 0)
@@ -2122,8 +2123,8 @@ sub  operator.sub(n, m), operator.sub(x, y), operator.sub(e, e2)
 truediv  operator.truediv(n, m), operator.truediv(x, m), attempt(operator.truediv, n, 0)
 truth  operator.truth(n), operator.truth([]), operator.truth(obj)
 xor  operator.xor(n, m), operator.xor(e, e2)
-''',
-    "itertools": '''
+""",
+    "itertools": """
 accumulate  list(itertools.accumulate(l)), list(itertools.accumulate(l, operator.mul, initial=n)), list(itertools.accumulate(lx, lambda a, z: a + z))
 chain  list(itertools.chain(l, s)), list(itertools.chain.from_iterable([l, p])), sum(itertools.chain(lx))
 combinations  list(itertools.combinations(l, 2)), [a + z for a, z in itertools.combinations(lx, 2)], attempt(itertools.combinations, l, -1)
@@ -2143,8 +2144,8 @@ starmap  list(itertools.starmap(pow, [(2, n)])), list(itertools.starmap(lambda a
 takewhile  list(itertools.takewhile(lambda value: value > 2, l))
 tee  first, second = itertools.tee(l); next(first), list(second), list(first)
 zip_longest  list(itertools.zip_longest(l, s, fillvalue=n)), list(itertools.zip_longest(l, [x]))
-''',
-    "functools": '''
+""",
+    "functools": """
 WRAPPER_ASSIGNMENTS  functools.WRAPPER_ASSIGNMENTS
 WRAPPER_UPDATES  functools.WRAPPER_UPDATES
 cache
@@ -2241,8 +2242,8 @@ wraps
         return value / 2
     ---
     half(x), half.__name__, doubling(double)(n), doubling(double).__name__
-''',
-    "collections": '''
+""",
+    "collections": """
 ChainMap  made = collections.ChainMap({}, d); made["z"] = x; made["a"], list(made), len(made), dict(made)
 Counter  made = collections.Counter(s); made["l"], made.total(), collections.Counter(l) + collections.Counter(l2)
 OrderedDict  made = collections.OrderedDict(a=1); made["z"] = x; made.move_to_end("a"); list(made), made
@@ -2257,8 +2258,8 @@ namedtuple
     made = Pair(n, x)
     made.left, made._replace(left=m), Pair(1)._asdict(), Pair._make(l2), made[0], Pair._fields, attempt(Pair), repr(Pair(1))
 namedtuple (made inside)  Pair = collections.namedtuple("Pair", "left right"); Pair(n, x).right
-''',
-    "copy": '''
+""",
+    "copy": """
 Error  issubclass(copy.Error, Exception), str(copy.Error(s))
 copy (of an instance)  copy.copy(obj)
 copy (of an instance made inside)  copy.copy(Point(n, x)).b
@@ -2302,8 +2303,8 @@ deepcopy (with __deepcopy__)
             return Local(copy.deepcopy(self.value, memo))
     ---
     copy.deepcopy(Local([n])).value
-''',
-    "heapq": '''
+""",
+    "heapq": """
 heapify  heapq.heapify(l); made = [n, m, 1]; heapq.heapify(made); l, made, attempt(heapq.heapify, n)
 heappop  heapq.heappop(l2), heapq.heappop([1, 2, n]), l2, attempt(heapq.heappop, [])
 heappush  heapq.heappush(l2, 0); made = []; heapq.heappush(made, (n, s)); heapq.heappush(made, (m, t)); l2, made
@@ -2314,16 +2315,16 @@ nlargest  heapq.nlargest(2, l), heapq.nlargest(2, words, key=len)
 nlargest (of one)  heapq.nlargest(1, l)
 nsmallest  heapq.nsmallest(2, l), heapq.nsmallest(2, words, key=len)
 nsmallest (of one)  heapq.nsmallest(1, l)
-''',
-    "bisect": '''
+""",
+    "bisect": """
 bisect  bisect.bisect(l2, 1), bisect.bisect([1, 2, n], m), attempt(bisect.bisect, l2, s)
 bisect_left  bisect.bisect_left(l2, 1), bisect.bisect_left(words, 3, key=len)
 bisect_right  bisect.bisect_right(l2, 1), bisect.bisect_right(l2, 1, 0, 1)
 insort  bisect.insort(l2, 0); made = [1, n]; bisect.insort(made, m); l2, made
 insort_left  bisect.insort_left(l2, 1); l2
 insort_right  bisect.insort_right(l2, 1); made = []; bisect.insort_right(made, m, key=lambda value: -value); l2, made
-''',
-    "contextlib": '''
+""",
+    "contextlib": """
 AbstractAsyncContextManager  issubclass(contextlib.aclosing, contextlib.AbstractAsyncContextManager)
 AbstractContextManager
     class Local(contextlib.AbstractContextManager):
@@ -2425,8 +2426,8 @@ suppress
         d["z"]
         found.append(2)
     found
-''',
-    "dataclasses": '''
+""",
+    "dataclasses": """
 FrozenInstanceError
     @dataclasses.dataclass(frozen=True)
     class Size:
@@ -2544,10 +2545,10 @@ replace
         height: int = 2
     ---
     dataclasses.replace(Size(n), height=m), attempt(dataclasses.replace, Size(n), depth=1), dataclasses.replace(Size(x), height=1).width
-''',
+""",
 }
 
-_ENUMS = '''
+_ENUMS = """
 class Color(enum.Enum):
     RED = 1
     GREEN = 2
@@ -2568,11 +2569,11 @@ class Bits(enum.IntFlag):
     TWO = 2
 ---
 $code
-'''
+"""
 
 LIBRARY["enum"] = _in(
     _ENUMS,
-    '''
+    """
 CONFORM  enum.CONFORM is enum.FlagBoundary.CONFORM
 CONTINUOUS  enum.CONTINUOUS is enum.EnumCheck.CONTINUOUS
 EJECT  enum.EJECT.value
@@ -2605,7 +2606,7 @@ pickle_by_global_name  enum.pickle_by_global_name(Color.RED, 2)
 property  Color.RED.name, Color.RED.value, type(Color.__dict__["RED"]).__name__
 unique  enum.unique(Color) is Color
 verify  enum.verify(enum.UNIQUE)(Color) is Color
-''',
+""",
 )
 
 _MATH = {
@@ -2623,7 +2624,7 @@ LIBRARY["math"] = "\n".join(
     for name, arguments in _MATH.items()
 )
 LIBRARY["math"] += "\n" + "\n".join(f"{name}  math.{name}, x * math.{name}" for name in ("e", "inf", "nan", "pi", "tau"))
-LIBRARY["math"] += '''
+LIBRARY["math"] += """
 factorial (errors)  attempt(math.factorial, neg), attempt(math.sqrt, neg), attempt(math.log, 0), attempt(math.exp, 1e9)
 ceil (of an instance)
     class Local:
@@ -2631,19 +2632,19 @@ ceil (of an instance)
             return 4
     ---
     math.ceil(Local())
-'''
+"""
 
-LIBRARY["torch.nn.modules.container"] = '''
+LIBRARY["torch.nn.modules.container"] = """
 Container  isinstance(seq, torch.nn.Container)
 Sequential  seq(x), seq[0].weight.sum(), torch.nn.Sequential(collections.OrderedDict(a=torch.nn.ReLU()))(x)
 ModuleList  [layer(x) for layer in ml], ml[0].bias + 1, len(ml)
 ModuleDict  {name: layer(x) for name, layer in md.items()}, md["a"].bias + 1, md.a.weight.sum()
 ParameterList  [parameter * x for parameter in pl], len(pl)
 ParameterDict  {name: parameter * x for name, parameter in pd.items()}, pd.a + 1
-'''
+"""
 
 FEATURES = {
-    "functions": '''
+    "functions": """
 closures
     def make(scale):
         calls = 0
@@ -2786,8 +2787,8 @@ annotations
         kind: str = "a"
         return [value, scale, kind]
     typed(size), typed.__annotations__
-''',
-    "generators and comprehensions": '''
+""",
+    "generators and comprehensions": """
 generators  list(counting(m)), sum(value * 2 for value in l), max(counting(n)), dict(enumerate(counting(m)))
 generators (send)
     def total():
@@ -2883,8 +2884,8 @@ coroutines driven by hand
         return await inner(value) + await inner(value)
     ---
     run(outer(n)), run(outer(x))
-''',
-    "contexts": '''
+""",
+    "contexts": """
 contextmanager
     @contextlib.contextmanager
     def scaled(value):
@@ -3013,14 +3014,82 @@ versions of tensors
     before = z._version
     z.add_(1)
     z._version - before, x._version
+torch function modes
+    class Counting(torch.overrides.TorchFunctionMode):
+        def __init__(self):
+            super().__init__()
+            self.heard = []
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            self.heard.append(function.__name__)
+            return function(*args, **(kwargs or {}))
+    ---
+    with Counting() as outer, torch.overrides.BaseTorchFunctionMode(), Counting() as inner:
+        z = torch.nn.functional.relu(x) + x.shape[0] + len(x) - 1
+    z, outer.heard, inner.heard, torch._C._len_torch_function_stack()
+torch function modes (other answers, errors)
+    class Doubling(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            if function is torch.cos:
+                raise ValueError("no cosine")
+            return function(*args, **(kwargs or {})) * 2
+    ---
+    try:
+        with Doubling():
+            z = torch.sin(x)
+            torch.cos(x)
+    except ValueError as error:
+        found = str(error)
+    z, found, torch.cos(x)
+tensors of a class (methods, properties, attributes)
+    class Named(torch.Tensor):
+        unit = "m"
+        @property
+        def half(self):
+            return self / 2
+        @classmethod
+        def of(cls, x):
+            return x.as_subclass(cls)
+    ---
+    s = Named(x)
+    y = Named.of(x) + s
+    y.tag = s.unit
+    type(y) is Named, y.half.as_subclass(torch.Tensor), y.tag, y.shape, len(s), isinstance(s, Named)
+tensors of a class (overrides)
+    class Swapped(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            if function is torch.add:
+                function = torch.mul
+            return super().__torch_function__(function, types, args, kwargs or {})
+    ---
+    s = (x * 3).as_subclass(Swapped)
+    y = torch.add(s, x)
+    with torch._C.DisableTorchFunctionSubclass():
+        z = torch.add(s, x)
+    type(y) is Swapped, y.as_subclass(torch.Tensor), type(z) is torch.Tensor, z
+objects with a __torch_function__
+    class Column:
+        def __init__(self, value):
+            self.value = value
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return function(*[getattr(arg, "value", arg) for arg in args], **(kwargs or {}))
+    ---
+    torch.add(Column(x), 1), torch.nn.functional.relu(Column(x))
+torch.device as a context
+    with torch.device("meta"):
+        z = torch.ones(3)
+    with torch.device("cpu"):
+        k = torch.ones(3)
+    z.device, z.shape, k + 1
 torch modes
     with torch.no_grad(), torch.autocast("cpu", enabled=False):
         z = x + 1
     with torch.inference_mode(False), torch.set_grad_enabled(flag):
         k = x * 2
     z, k, torch.is_grad_enabled()
-''',
-    "classes": '''
+""",
+    "classes": """
 class made inside
     class Made:
         size = 3
@@ -3494,8 +3563,8 @@ class attributes (written)
     ---
     Local.count += 1
     Local.count, Local().count
-''',
-    "library classes": '''
+""",
+    "library classes": """
 partial  add = functools.partial(lambda a, z, scale=1: (a + z) * scale, x, scale=n); add(y), add.args[0] is x, functools.partial(add, y)()
 reduce  functools.reduce(lambda held, value: {**held, value: n}, l, {}), functools.reduce(operator.mul, lx)
 lru_cache
@@ -3641,6 +3710,11 @@ typing.TypedDict
 typing.get_type_hints  typing.get_type_hints(double), typing.get_origin(list[int]), typing.get_args(dict[str, int])
 copy  copy.copy(l) is l, copy.deepcopy({"a": [n, l]}), copy.deepcopy(l) == l, copy.deepcopy([p])
 random  0 <= random.random() <= 1
+random (numbers for a tensor)  x * random.random() + random.uniform(1, 2) - random.gauss(0, 1)
+random (a seed)
+    random.seed(n)
+    x * random.random(), random.randint(1, 6), random.choice(words), random.sample(l, 2)
+random (ints)  x * random.randint(1, 6)
 random (own generator)  random.Random(n).random()
 time  time.time() > 0, time.perf_counter() > 0
 ContextVar
@@ -3820,8 +3894,8 @@ enum (as dict keys and in match)
         return x * SCALES[color], found, color.name, color is Color.BLUE
     def inputs():
         return torch.ones(3), Color.BLUE
-''',
-    "statements": '''
+""",
+    "statements": """
 match (literals and or)
     found = []
     for value in (1, "b", None, True, 2.5, -1, "other"):
@@ -4103,8 +4177,8 @@ import inside
     from collections import OrderedDict
     from os import sep
     tools.reduce(max, l), list(OrderedDict(a=n)), sep
-''',
-    "values": '''
+""",
+    "values": """
 string formatting (f-strings)  f"{n:>5}|{n:<5}|{n:^5}|{n:05}|{n:+}|{n:,}|{r:.2e}|{r:8.3f}|{s!r}|{s:.3}|{n:b}|{n!s:>4}|{r:{n}.{m}f}|{{}}|{c}"
 string formatting (percent)  "%d %i %5d|%-5d|%05d" % (n, n, n, n, n), "%s %r %a" % (s, t, t), "%.2f %e %g %%" % (r, r, r), "%x %o %c" % (n, n, n), "%(a)s" % d
 string formatting (format)  "{} {}".format(n, s), "{1} {0}".format(n, s), "{a:>{w}}".format(a=n, w=m), "{0.a} {1[0]}".format(obj, l), format(n, "08b")
@@ -4155,8 +4229,8 @@ hashes of methods and tuples
         KEPT.append(Local())
         return torch.ones(3), KEPT[-1]
 dict order  d["c"] = 1; d.pop("a"); d["a"] = x; list(d), list({**d2, **d}), list(reversed(d))
-''',
-    "introspection": '''
+""",
+    "introspection": """
 locals  sorted(locals())
 globals
     VALUE = 3
@@ -4193,8 +4267,8 @@ id  id(l) == id(l), id(x) == id(y)
 callable and hasattr  callable(obj), hasattr(obj, "total"), hasattr(x, "missing"), callable(x.sum)
 issubclass  issubclass(Point, object), issubclass(bool, (int, str)), attempt(issubclass, n, int)
 torch.jit.is_scripting  torch.jit.is_scripting(), torch.jit.is_tracing()
-''',
-    "as programs use them": '''
+""",
+    "as programs use them": """
 kwargs dispatch table
     HANDLERS = {"relu": torch.relu, "tanh": torch.tanh, None: lambda value: value}
     class Layer:
@@ -4457,6 +4531,23 @@ try import
         found = error.name
     found
 print to nowhere  print("x", file=None) if other else n
+print (a tensor)  print("x:", x, x * 2, x.shape)
+print (containers and objects)  print(l, d, p, words, sep="; ", end="", flush=True)
+print (to a stream of Python code)
+    class Lines:
+        def __init__(self):
+            self.pieces = []
+        def write(self, text):
+            self.pieces.append(text)
+    ---
+    lines = Lines()
+    print("a", n, file=lines)
+    lines.pieces, x + 1
+print (a tensor that is changed)
+    z = x + 1
+    print(z)
+    z.add_(1)
+    z
 sorted with reverse and stability  sorted(words, key=len, reverse=True), sorted([(1, "b"), (1, "a")], key=lambda pair: pair[0]), list(reversed(sorted(d)))
 string building  "".join(chr(97 + value) for value in l), s.translate({ord("o"): "0"}), "%s" % (l,), "{:>10}".format(s[:3]), s.center(15, "*")
 string split numbers  [int(part) for part in "1 2 3".split()], "a=1,b=2".split(","), dict(part.split("=") for part in "a=1,b=2".split(","))
@@ -4536,8 +4627,8 @@ star in index  d2.get(*["b"]), max(*[l][0])
 complex slices  x[None, ..., 0:2], x[[0, 2]], x[torch.tensor([0, 1])], x[(slice(None),)], l[slice(None, None, -1)]
 fstring nested  f"{f'{n}':>{m}}", f"{l!r:.3}", f"{d['a']}", f"{x.shape[0]:03d}", f"{obj.a=}"
 int parsing  int("0x1f", 0), int(" 5 "), float(" 1e3 "), int(True), round(-0.5), bin(n)[2:].zfill(8), n.bit_length()
-''',
-    "transforms": '''
+""",
+    "transforms": """
 torch.vmap  torch.vmap(lambda row: row * row.sum(), in_dims=(0,), out_dims=0)(x)
 torch.func.vmap (chunk_size, randomness)  torch.func.vmap(lambda row: torch.nn.functional.dropout(row), randomness="same", chunk_size=None)(x), torch.func.vmap(torch.sin, chunk_size=1)(x)
 torch.func.grad  torch.func.grad(lambda value: (value * value).sum())(x)
@@ -4568,8 +4659,8 @@ torch.autograd.forward_ad
 a value is read in the body (a reason)  attempt(torch.vmap(lambda row: row.item()), x)
 an error in the body  attempt(torch.vmap(lambda row: d["z"]), x)
 wrong in_dims  attempt(torch.vmap(lambda a, b: a + b, in_dims=(0, 1, 2)), x, x)
-''',
-    "across a break": '''
+""",
+    "across a break": """
 numbers and strings  minidynamo.graph_break(); n + 1, s.upper(), f"{r:.1f}", b[1:], big + n
 containers made before  made = [n, {"a": x}, (l, {m}), frozenset(l)]; minidynamo.graph_break(); made.append(made[1]["a"] + 1); made
 containers from outside
@@ -4579,6 +4670,9 @@ containers from outside
     minidynamo.graph_break()
     l.pop()
     d["z"] is l, l, d, e
+iterators over deques  made = collections.deque(l); walks = [iter(made), reversed(made)]; first = next(walks[0]); minidynamo.graph_break(); first, [list(walk) for walk in walks]
+iterators backwards over dicts  walks = [reversed(d), reversed(d.items()), reversed(collections.OrderedDict(d))]; first = next(walks[1]); minidynamo.graph_break(); first, [list(walk) for walk in walks]
+itertools.pairwise and tee  walks = [itertools.pairwise(l), *itertools.tee(l)]; first = [next(walk) for walk in walks]; minidynamo.graph_break(); first, [list(walk) for walk in walks]
 instances  made = Point(n, x); obj.a = made; minidynamo.graph_break(); obj.a is made, made.b + 1, made == Point(n, x) if other else 1
 closures
     total = n
@@ -4666,8 +4760,8 @@ named tuples and enums
     made[0].right + 1, made[1] is Color.RED, made
 types.SimpleNamespace  made = types.SimpleNamespace(a=n); minidynamo.graph_break(); made.a, made
 modules  layer = seq[0]; minidynamo.graph_break(); layer(x), layer is seq[0]
-''',
-    "operators on functions": '''
+""",
+    "operators on functions": """
 torch.utils.checkpoint.checkpoint
     from torch.utils.checkpoint import checkpoint
     z = torch.ones(3, requires_grad=True)
@@ -4702,8 +4796,8 @@ torch._higher_order_ops.map
 torch._higher_order_ops.scan
     from torch._higher_order_ops.scan import scan
     scan(lambda carry, row: (carry + row, carry * row), x[0] * 1, x)
-''',
-    "steps of optimizers": '''
+""",
+    "steps of optimizers": """
 torch.optim.SGD
     weight = torch.nn.Parameter(torch.ones(3))
     optimizer = torch.optim.SGD([weight], lr=0.1, momentum=0.9)
@@ -4846,5 +4940,68 @@ torch.nn.utils.clip_grad_value_
     ---
     torch.nn.utils.clip_grad_value_([weight], 0.5)
     weight.grad * 2
-''',
+""",
+    "backward passes": """
+torch.Tensor.backward
+    weight = torch.ones(3, requires_grad=True)
+    ---
+    weight.grad = None
+    (weight * x[0]).sum().backward()
+    weight.grad * 2
+torch.Tensor.backward(gradient=)
+    weight = torch.ones(3, requires_grad=True)
+    ---
+    weight.grad = None
+    (weight * 2).backward(torch.full((3,), 0.5))
+    weight.grad + x[0]
+torch.Tensor.backward(inputs=)
+    first, second = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    ---
+    first.grad = None
+    (first * second * 2).sum().backward(inputs=[first])
+    first.grad + x[0], second.grad is None
+torch.Tensor.backward(retain_graph=True)
+    weight = torch.ones(3, requires_grad=True)
+    ---
+    weight.grad = None
+    loss = (weight * weight).sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    weight.grad + x[0]
+torch.autograd.backward
+    weight = torch.ones(3, requires_grad=True)
+    ---
+    weight.grad = None
+    torch.autograd.backward([(weight * 2).sum(), (weight * 3).sum()])
+    weight.grad + x[0]
+torch.autograd.grad(create_graph=True)
+    weight = torch.ones(3, requires_grad=True)
+    ---
+    weight.grad = None
+    (slope,) = torch.autograd.grad((weight ** 3).sum(), weight, create_graph=True)
+    slope.sum().backward()
+    weight.grad + x[0]
+a hook of a parameter
+    weight = torch.ones(3, requires_grad=True)
+    handle = weight.register_hook(lambda gradient: gradient * 2)
+    ---
+    weight.grad = None
+    (weight * 2).sum().backward()
+    weight.grad + x[0]
+torch.autograd.Function below a backward pass
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.save_for_backward(a)
+            return a ** 3
+        @staticmethod
+        def backward(ctx, grad):
+            (a,) = ctx.saved_tensors
+            return 3 * a * a * grad
+    weight = torch.ones(3, requires_grad=True)
+    ---
+    weight.grad = None
+    Cube.apply(weight).sum().backward()
+    weight.grad + x[0]
+""",
 }

@@ -183,9 +183,7 @@ def main() -> None:
         for result in pool.map(run, parts):
             report.update(result)
     for name in TRANSFORMS:
-        counts = collections.Counter(
-            outcome for case, outcomes in report.items() if case.endswith(" " + name) for outcome, _ in outcomes
-        )
+        counts = collections.Counter(outcome for case, outcomes in report.items() if case.endswith(" " + name) for outcome, _ in outcomes)
         total = sum(counts.values()) - counts["no samples"]
         share = 100 * counts["equal"] / total if total else 0.0
         print(f"{name}: {share:.1f} % of {total} samples are one graph and equal; {dict(counts)}")

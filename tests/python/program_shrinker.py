@@ -37,7 +37,10 @@ def _reduced(text: str, reductions: Callable[[ast.Module], Iterator[Reduction]],
     if reduction is None:
         return None
     reduction()
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    try:
+        return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    except ValueError:  # no syntax has such a tree
+        return text
 
 
 def _is_valid(text: str) -> bool:

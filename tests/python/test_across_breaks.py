@@ -304,3 +304,30 @@ def test_arrays_and_locks_are_passed_on() -> None:
             x, kept = compiled(torch.ones(2), make)
             assert torch.equal(x, torch.full((2,), 4.0)) and type(kept) is type(make())
         assert backend.graphs <= 3
+
+
+def test_a_generator_ends_with_the_frame_that_holds_it() -> None:
+    """Its `finally` runs after what that frame has written, and before what its caller writes."""
+    history: list[Any] = []
+
+    def talks() -> Any:
+        try:
+            yield 1
+        finally:
+            history.append("ended")
+
+    def inner() -> None:
+        begun = talks()
+        next(begun)
+        graph_break()
+        history.append("inner")
+
+    def outer() -> None:
+        inner()
+        history.append("outer")
+
+    captured = minidynamo.optimize("eager")(outer)
+    for _ in range(3):
+        history.clear()
+        captured()
+        assert history == ["inner", "ended", "outer"]

@@ -1,10 +1,14 @@
 """Sizes and ints that change from call to call: what is captured how often, and that every call equals eager."""
 
+import collections
 import itertools
+import json
 import math
 import operator
 import os
 import pathlib
+import pickle
+import struct
 import subprocess
 import sys
 
@@ -564,3 +568,52 @@ def test_table_of_operators():
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "wrong" not in done.stdout and "error" not in done.stdout and "'free'" in done.stdout
+
+
+class TestListsOfInts:
+    """C code that looks into a list of ints that may differ gets ints, wherever the trace first meets them."""
+
+    @pytest.mark.parametrize(
+        "look",
+        [
+            lambda items: f"{items}",
+            lambda items: f"{(items,)!r}",
+            lambda items: "%s" % items,  # noqa: UP031
+            lambda items: "{0[0]}".format(items),  # noqa: UP030, UP032
+            lambda items: "%d %d" % tuple(items),  # noqa: UP031
+            lambda items: str({1: items}),
+            lambda items: repr(collections.deque(items)),
+            lambda items: str(ValueError(items)),
+            lambda items: items == [10, 1],
+            lambda items: [items] == [[10, 1]],
+            lambda items: items < [10, 2],
+            lambda items: (items[0], 3) in {(10, 3): 1},
+            lambda items: sorted(items),
+            lambda items: sum(items),
+            lambda items: math.prod(items),
+            lambda items: min(items),
+            lambda items: items.count(10),
+            lambda items: 10 in items,
+            lambda items: hash(tuple(items)),
+            lambda items: set(items),
+            lambda items: json.dumps(items),
+            lambda items: pickle.dumps(items),
+            lambda items: struct.pack("ii", *items),
+            lambda items: list(itertools.accumulate(items)),
+            lambda items: max(items, key=lambda value: -value),
+            lambda items: "x".center(items[0]),
+        ],
+    )
+    def test_is_given_ints(self, look):
+        f = minidynamo.optimize("eager")(look)
+        for items in ([2, 3], [10, 1], [11, 1], [12, 4]):
+            assert repr(f(list(items))) == repr(look(list(items)))
+
+    def test_behind_a_break(self):
+        def f(items):
+            minidynamo.graph_break()
+            return f"{items}", sum(items)
+
+        g = minidynamo.optimize("eager")(f)
+        for items in ([2, 3], [10, 1], [11, 1], [12, 4]):
+            assert g(list(items)) == f(list(items))

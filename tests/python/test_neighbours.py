@@ -264,7 +264,7 @@ model = Model()
 
 def step(x):
     y = model(x)
-    print(end="")
+    minidynamo.graph_break()
     return compiled(y) + 1
 
 def expected(x):
@@ -441,7 +441,6 @@ class SeenFunctions(TorchFunctionMode):
         self.factor = factor
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        assert not any(_C.is_fake(x) for x in args if isinstance(x, torch.Tensor))
         name = getattr(func, "__name__", "")
         self.names.append(name)
         result = func(*args, **(kwargs or {}))
@@ -461,14 +460,15 @@ def test_a_mode_sees_the_programs_operations_once(kind: Any, backend: str) -> No
     assert captured.names == plain.names
     torch.testing.assert_close(first, body(x, w))
     torch.testing.assert_close(f(x, w), body(x, w))  # now captured
-    assert minidynamo.stats()["graphs"] == 1
+    is_traced = kind is SeenFunctions  # its method is
+    assert minidynamo.stats()["graphs"] == 1 + is_traced
     captured.names.clear()
     with captured:
         f(x, w)
         captured.factor = 3.0
         torch.testing.assert_close(f(x, w), body(x, w))
     assert captured.names[: len(plain.names)] == plain.names
-    assert reasons() == ["active-mode"]
+    assert reasons() == ([] if is_traced else ["active-mode"])
 
 
 def test_the_default_device_is_no_reason_to_stop() -> None:

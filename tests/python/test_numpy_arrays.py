@@ -227,9 +227,9 @@ def test_what_is_written_is_seen_through_other_arrays() -> None:
             expected, shared = base.copy(), base.copy()
             assert not differs(write(expected, expected[1:]), captured(shared, shared[1:])) and not differs(expected, shared)
             expected, shared = base.copy(), base.copy()
-            assert not differs(
-                write(expected, torch.from_numpy(expected)), captured(shared, torch.from_numpy(shared))
-            ) and not differs(expected, shared)
+            assert not differs(write(expected, torch.from_numpy(expected)), captured(shared, torch.from_numpy(shared))) and not differs(
+                expected, shared
+            )
 
 
 def test_a_reversed_view_is_one() -> None:

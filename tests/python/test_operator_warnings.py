@@ -55,11 +55,15 @@ def f(x):
 def test_as_eager(function, backend, action, tmp_path):
     texts = []
     for call in ("f", f"minidynamo.compile(f, backend={backend!r})"):
-        source = PROLOGUE.format(action=action) + FUNCTIONS[function] + f"""
+        source = (
+            PROLOGUE.format(action=action)
+            + FUNCTIONS[function]
+            + f"""
 g = {call}
 for size in (3, 3, 4, 3):
     print(outcome(g, torch.arange(float(size))))
 """
+        )
         path = tmp_path / "program.py"
         path.write_text(textwrap.dedent(source))
         done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=240, check=False)

@@ -1,0 +1,15 @@
+// What a backend made, in a native callable that sets the state in which it is to run.
+#pragma once
+#include "python/ref.h"
+
+namespace minidynamo {
+
+struct CompiledFunctionState {
+  bool captures_nothing = false;  // frames that it calls run as they are
+  bool below_autograd = false;    // nothing is recorded for a backward pass, nothing cast
+};
+
+// `callable` itself if no state makes a difference. Null with a Python error set.
+Ref compiled_function(PyObject* callable, CompiledFunctionState state);
+
+}  // namespace minidynamo

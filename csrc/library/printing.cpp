@@ -1,0 +1,256 @@
+// What a program prints is an effect: the residual code prints it, in the program's order, after the graph ran.
+//
+// A stream of C code (sys.stdout, what a test puts in its place) tells the program nothing of what is written to it, so
+// that nothing in the trace depends on it. One whose write() is Python code is not left for later: that is traced, as
+// print() would call it. What cannot change between its place in the program and the end of the call is given to the
+// residual code as it is, a tensor if the graph writes to nothing that shares its memory; of all else the trace makes
+// the text.
+#include "library/printing.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "library/announcements.h"
+#include "model/abstract.h"
+#include "model/arguments.h"
+#include "model/instance_dict.h"
+#include "model/native_call.h"
+#include "python/out_of_memory.h"
+#include "python/sequence.h"
+#include "tensor/fake.h"
+#include "tensor/transforms.h"
+#include "world/class_lookup.h"
+#include "world/enter.h"
+#include "world/identity.h"
+#include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/native_objects.h"
+#include "world/pin.h"
+#include "world/scope.h"
+#include "world/traced_number.h"
+#include "world/types.h"
+
+namespace minidynamo::special {
+namespace {
+
+std::nullptr_t refuse(Tracer& tracer, const char* what) { return tracer.give_up(BreakReason::Print, what); }
+
+// What print() is called with; null: as if not given.
+struct Printed {
+  std::span<const Ref> values;
+  PyObject *separator = nullptr, *end = nullptr, *file = nullptr, *flush = nullptr;
+};
+
+// False: it raises.
+bool read_arguments(const Arguments& arguments, Printed& printed) {
+  printed.values = arguments.values.first(arguments.positional_count());
+  for (size_t k = 0; k < arguments.keyword_count(); ++k) {
+    const std::string_view name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(arguments.keyword_names, k));
+    PyObject* value = arguments.values[arguments.positional_count() + k].get();
+    if (value == Py_None) value = nullptr;
+    if (name == "sep")
+      printed.separator = value;
+    else if (name == "end")
+      printed.end = value;
+    else if (name == "file")
+      printed.file = value;
+    else if (name == "flush")
+      printed.flush = value;
+    else
+      return false;
+  }
+  auto is_text = [](PyObject* value) { return !value || PyUnicode_CheckExact(value); };
+  return is_text(printed.separator) && is_text(printed.end) && (!printed.flush || is_constant(printed.flush));
+}
+
+// sys.stdout; null without a Python error: there is none. One that the trace has put there is named in the call, since
+// another may be there when the residual code prints.
+Ref standard_output(Tracer& tracer, Printed& printed) {
+  static constinit Imported module{"sys"};
+  static PyObject* const name = interned("stdout");
+  PyObject* names = PyModule_GetDict(module);
+  if (const AttributeWrite* write = tracer.effects.pending(names, name)) {
+    printed.file = write->value.get();
+    return write->value;
+  }
+  Source* source = namespace_source(tracer, names, "sys.__dict__");
+  if (!source) return nullptr;
+  PyObject* stream = PyDict_GetItemWithError(names, name);
+  return load_part(tracer, source, Access::DictItem, name, stream);
+}
+
+enum class Stream : uint8_t { Unknown, Native, OwnNative, Python };
+
+// How an object is written to: not known where it has a `write` of its own in place of its class's.
+Stream kind_of_stream(Tracer& tracer, PyObject* stream) {
+  static PyObject* const write_name = interned("write");
+  PyTypeObject* type = Py_TYPE(stream);
+  const bool is_outside = tracer.world.source_of(stream) != nullptr;
+  if (!is_outside && is_own_native(stream)) return Stream::OwnNative;
+  const Ref write = lookup_in_class(tracer, type, write_name);
+  if (!write) return Stream::Unknown;
+  if (PyFunction_Check(write.get())) return Stream::Python;
+  const bool is_native = is_outside && Py_IS_TYPE(write.get(), &PyMethodDescr_Type) &&
+                         std::string_view(PyDescr_TYPE(write.get())->tp_name).starts_with("_io.");
+  if (!is_native) return Stream::Unknown;
+  if (tracer.world.is_opaque(stream)) {
+    const Ref own = Ref::steal(PyObject_GenericGetDict(stream, nullptr));
+    clear_error();
+    return own && PyDict_GET_SIZE(own.get()) ? Stream::Unknown : Stream::Native;
+  }
+  const Ref own = load_from_instance(tracer, stream, write_name);
+  return own || PyErr_Occurred() ? Stream::Unknown : Stream::Native;
+}
+
+// What is the same at the end of the call, whatever happens until then, and of which print() makes the text itself.
+bool stays_as_it_is(Tracer& tracer, PyObject* value) {
+  auto is_plain = [&](PyObject* one) {
+    return is_number(one) || one == Py_None || (tracer.symbols.active() && is_symbolic_int(one)) ||
+           is_traced_number(one);
+  };
+  if (tracer.identities.count(Ref::borrow(value))) return false;
+  if (is_plain(value) || PyUnicode_CheckExact(value)) return true;
+  if (!PyTuple_CheckExact(value) && std::string_view(Py_TYPE(value)->tp_name) != "torch.Size") return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i)
+    if (!is_plain(PyTuple_GET_ITEM(value, i))) return false;
+  return true;
+}
+
+// Whether the text of a tensor may be made when the graph has run: not if something writes to it meanwhile, which only
+// the end of the trace can tell.
+bool may_be_shown_later(Tracer& tracer, PyObject* fake) {
+  if (tracer.transforms.inside() || is_transform_wrapper(fake) || !tracer.may_assume()) return false;
+  if (!is_plain_tensor_class(Py_TYPE(fake))) return false;
+  tracer.assume(Assumption::Kind::Unwritten, fake);
+  return true;
+}
+
+Ref text_of(Tracer& tracer, const Ref& value) {
+  Ref text =
+      PyUnicode_CheckExact(value.get()) ? value : call(tracer, reinterpret_cast<PyObject*>(&PyUnicode_Type), {value});
+  if (text && !PyUnicode_CheckExact(text.get())) return refuse(tracer, "an object's text is no str");
+  return text;
+}
+
+bool has_calls_since(const EffectLog& log, size_t place) {
+  return std::any_of(log.effects().begin() + static_cast<ptrdiff_t>(place), log.effects().end(),
+                     [](const Effect& effect) { return std::holds_alternative<LaterCall>(effect); });
+}
+
+// What print() is to be given: objects as they are, or their texts. Texts of objects that print themselves, or that
+// raise, are made in Python.
+bool make_printable(Tracer& tracer, std::span<const Ref> values, bool as_texts, std::vector<Ref>& made) {
+  for (const Ref& value : values) {
+    if (!as_texts && stays_as_it_is(tracer, value.get())) {
+      made.push_back(value);
+      continue;
+    }
+    if (!as_texts && is_fake(value.get())) {
+      if (!may_be_shown_later(tracer, value.get())) return refuse(tracer, "a tensor is printed") != nullptr;
+      made.push_back(value);
+      continue;
+    }
+    const size_t logged = tracer.effects.end();
+    Ref text = text_of(tracer, value);
+    if (tracer.broken()) return false;
+    if (!made.empty() && (!text || has_calls_since(tracer.effects, logged))) {
+      clear_error();
+      return refuse(tracer, "the text of an object is more than that") != nullptr;
+    }
+    if (!text) return false;
+    made.push_back(std::move(text));
+  }
+  return true;
+}
+
+// Where the program may catch the error of a stream that cannot encode a text, it has to come there.
+bool may_be_written_later(Tracer& tracer, std::initializer_list<std::span<const Ref>> all) {
+  if (!may_be_handled(tracer)) return true;
+  for (const std::span<const Ref> values : all)
+    for (const Ref& value : values)
+      if (value && PyUnicode_Check(value.get()) && !PyUnicode_IS_ASCII(value.get()))
+        return refuse(tracer, "a text that not every encoding knows is printed inside of try or with") != nullptr;
+  return true;
+}
+
+void write_later(Tracer& tracer, PyObject* method, std::span<const Ref> values) {
+  tracer.effects.tell_later({Ref::borrow(method), Arguments{values}.positional(), nullptr});
+}
+
+// As print() itself calls write(), with a piece at a time.
+Ref print_by_python(Tracer& tracer, PyObject* stream, const Printed& printed, const std::vector<Ref>& texts) {
+  static PyObject* const write_name = interned("write");
+  static PyObject* const flush_name = interned("flush");
+  auto write = [&](Ref text) {
+    const Ref method = load_attribute(tracer, stream, write_name);
+    return method && call(tracer, method.get(), {std::move(text)});
+  };
+  const Ref between = printed.separator ? Ref::borrow(printed.separator) : Ref::made(PyUnicode_InternFromString(" "));
+  const Ref behind = printed.end ? Ref::borrow(printed.end) : Ref::made(PyUnicode_InternFromString("\n"));
+  for (size_t i = 0; i < texts.size(); ++i)
+    if ((i > 0 && !write(between)) || !write(texts[i])) return nullptr;
+  if (!write(behind)) return nullptr;
+  if (printed.flush && PyObject_IsTrue(printed.flush)) {
+    const Ref method = load_attribute(tracer, stream, flush_name);
+    if (!method || !call(tracer, method.get(), {})) return nullptr;
+  }
+  return Ref::none();
+}
+
+Ref keywords_for(const Printed& printed) {
+  Ref keywords = Ref::made(PyDict_New());
+  const std::pair<const char*, PyObject*> given[] = {
+      {"sep", printed.separator}, {"end", printed.end}, {"file", printed.file}, {"flush", printed.flush}};
+  for (const auto& [name, value] : given)
+    if (value && PyDict_SetItemString(keywords.get(), name, value) < 0) return nullptr;
+  return keywords;
+}
+
+}  // namespace
+
+Ref builtin_print(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  Printed printed;
+  if (!read_arguments(arguments, printed))
+    return refuse(tracer, "something is printed with other arguments than known");
+  const Ref stream = printed.file ? Ref::borrow(printed.file) : standard_output(tracer, printed);
+  if (tracer.broken() || PyErr_Occurred()) return nullptr;
+  if (!stream || stream.is(Py_None)) return stream ? Ref::none() : refuse(tracer, "there is no sys.stdout");
+  const Stream kind = kind_of_stream(tracer, stream.get());
+  if (tracer.broken() || PyErr_Occurred()) return nullptr;
+  if (kind == Stream::Unknown) return refuse(tracer, "something is printed to a stream that is not known");
+  std::vector<Ref> values;
+  if (!make_printable(tracer, printed.values, kind != Stream::Native, values)) return nullptr;
+  if (kind == Stream::Python) return print_by_python(tracer, stream.get(), printed, values);
+  const Ref keywords = keywords_for(printed);
+  const Ref positional = tuple_of(values);
+  if (kind == Stream::OwnNative) {
+    const NativeScope native;
+    return adopt_result(tracer, Ref::steal(PyObject_Call(callable, positional.get(), keywords.get())));
+  }
+  const Ref marks[] = {Ref::borrow(printed.separator), Ref::borrow(printed.end)};
+  if (!may_be_written_later(tracer, {values, marks})) return nullptr;
+  tracer.effects.tell_later({Ref::borrow(callable), positional, keywords});
+  return Ref::none();
+}
+
+Ref stream_write(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const std::span<const Ref> values = arguments.values;
+  const bool is_plain = values.size() == 2 && !arguments.keyword_names && PyUnicode_CheckExact(values[1].get()) &&
+                        tracer.world.source_of(values[0].get());
+  if (!is_plain || kind_of_stream(tracer, values[0].get()) != Stream::Native)
+    return tracer.broken() ? Ref() : refuse(tracer, "something is written to a stream that is not known");
+  if (!may_be_written_later(tracer, {values.subspan(1)})) return nullptr;
+  static constinit Imported write{"_io.TextIOWrapper.write"};
+  write_later(tracer, write, values);
+  return Ref::made(PyLong_FromSsize_t(PyUnicode_GET_LENGTH(values[1].get())));
+}
+
+Ref stream_flush(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const bool is_plain = arguments.values.size() == 1 && tracer.world.source_of(arguments.values[0].get());
+  if (!is_plain) return refuse(tracer, "a stream is flushed that is not known");
+  static constinit Imported flush{"_io.TextIOWrapper.flush"};
+  write_later(tracer, flush, arguments.values);
+  return Ref::none();
+}
+
+}  // namespace minidynamo::special

@@ -1,0 +1,167 @@
+// What is known of generators of random numbers: all that random.Random does comes down to five methods of C code.
+//
+// A generator that the trace made is its own, and draws for real. One from before the call has a state that the trace
+// does not know, until the program seeds it: from then on a copy draws in its place, and residual code brings the
+// generator to where the copy has come (GeneratorMove). Until then, floats that it gives are inputs of the graph
+// (world/drawn_number.h); an int, or a float that the trace would have to know, ends the trace.
+#include "library/random_numbers.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "model/function.h"
+#include "model/native_call.h"
+#include "python/cached.h"
+#include "python/out_of_memory.h"
+#include "world/drawn_number.h"
+#include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/native_scope.h"
+#include "world/types.h"
+
+namespace minidynamo::special {
+namespace {
+
+PyTypeObject* generator_class() {
+  static constinit ImportedType type{"_random.Random"};
+  return type;
+}
+
+// The generator that a method is called on, which comes first among the arguments; null: none, or not the trace's and
+// of no known state.
+struct Called {
+  PyObject* generator = nullptr;
+  bool is_outside = false;
+};
+
+Called called_on(Tracer& tracer, const Arguments& arguments) {
+  PyObject* self = arguments.positional_count() ? arguments.values[0].get() : nullptr;
+  if (!self || !PyObject_TypeCheck(self, generator_class())) return {};
+  return {self, tracer.world.source_of(self) || tracer.world.is_opaque(self)};
+}
+
+Arguments without_self(const Arguments& arguments) {
+  return Arguments{arguments.values.subspan(1), arguments.keyword_names};
+}
+
+// The method of C code on an object.
+Ref call_on(Tracer& tracer, PyObject* object, const char* name, const Arguments& arguments) {
+  Ref descriptor = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(generator_class()), name));
+  Ref bound = descriptor ? Ref::steal(descriptor.type()->tp_descr_get(descriptor.get(), object,
+                                                                      reinterpret_cast<PyObject*>(generator_class())))
+                         : Ref();
+  return bound ? call_natively(tracer, bound.get(), without_self(arguments)) : Ref();
+}
+
+Ref copy_of(PyObject* generator) {
+  const Ref state = Ref::steal(PyObject_CallMethod(generator, "getstate", nullptr));
+  Ref copy = state ? Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(generator_class()))) : Ref();
+  const Ref done = copy ? Ref::steal(PyObject_CallMethod(copy.get(), "setstate", "O", state.get())) : Ref();
+  return done ? copy : Ref();
+}
+
+// A copy of a generator from before the call that the trace may move on; null without a Python error: its state is not
+// known.
+Ref copy_to_move(Tracer& tracer, PyObject* generator) {
+  PyObject* copy = tracer.effects.copy_of_generator(generator);
+  if (!copy || tracer.effects.may_move_copy(generator)) return Ref::borrow(copy);
+  return copy_of(copy);
+}
+
+std::nullptr_t refuse_unknown(Tracer& tracer, BreakReason reason = BreakReason::RandomSeed) {
+  return tracer.give_up(reason, "the state of a generator of random numbers is not known");
+}
+
+bool takes_nothing_from_outside(Tracer& tracer, const Arguments& arguments) {
+  for (const Ref& value : arguments.values.subspan(1))
+    if (!is_constant(value.get()))
+      return tracer.give_up(BreakReason::RandomSeed, "a generator of random numbers is given an object") != nullptr;
+  return true;
+}
+
+// Moves the copy of a generator on by a method. `copy` is null: its state is not known.
+Ref move_by(Tracer& tracer, PyObject* generator, Ref copy, const char* name, const Arguments& arguments) {
+  if (!copy) return PyErr_Occurred() ? nullptr : refuse_unknown(tracer);
+  if (!takes_nothing_from_outside(tracer, arguments)) return nullptr;
+  Ref result = call_on(tracer, copy.get(), name, arguments);
+  if (!tracer.broken()) tracer.effects.move_generator(generator, std::move(copy));
+  return result;
+}
+
+// What it does with these arguments, as seen by another generator: those that it refuses it refuses always.
+bool gives_float(PyObject* method, const Arguments& arguments) {
+  static constinit Imported make{"random.Random"};
+  const NativeScope native;
+  const Ref other = Ref::steal(PyObject_CallFunction(make, "i", 0));
+  const Ref values = other ? arguments.positional() : Ref();
+  if (!values) return clear_error(), false;
+  PyTuple_SetItem(values.get(), 0, Ref(other).release());
+  const Ref number = Ref::steal(PyObject_CallObject(method, values.get()));
+  clear_error();
+  return number && PyFloat_CheckExact(number.get());
+}
+
+}  // namespace
+
+// By a seed that the program gives, any state is known.
+Ref generator_seed(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const auto [generator, is_outside] = called_on(tracer, arguments);
+  if (!generator) return refuse_unknown(tracer);
+  if (arguments.values.size() != 2 || arguments.values[1].is(Py_None))
+    return tracer.give_up(BreakReason::RandomSeed, "a random seed is asked of the system");
+  if (!is_outside) return call_on(tracer, generator, "seed", arguments);
+  Ref copy = Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(generator_class())));
+  return move_by(tracer, generator, std::move(copy), "seed", arguments);
+}
+
+// A state is 625 numbers, and another one each time: only one of the trace's own is worth being a constant.
+Ref generator_set_state(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const auto [generator, is_outside] = called_on(tracer, arguments);
+  if (!generator) return refuse_unknown(tracer);
+  if (!is_outside) return call_on(tracer, generator, "setstate", arguments);
+  return move_by(tracer, generator, copy_to_move(tracer, generator), "setstate", arguments);
+}
+
+Ref generator_get_state(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const auto [generator, is_outside] = called_on(tracer, arguments);
+  if (!generator) return refuse_unknown(tracer);
+  if (!is_outside) return call_on(tracer, generator, "getstate", arguments);
+  PyObject* copy = tracer.effects.copy_of_generator(generator);
+  return copy ? call_on(tracer, copy, "getstate", arguments) : Ref(refuse_unknown(tracer));
+}
+
+Ref generator_draw(Tracer& tracer, PyObject* method, const Arguments& arguments) {
+  static PyObject* const name_name = interned("__name__");
+  const auto [generator, is_outside] = called_on(tracer, arguments);
+  if (!generator) return refuse_unknown(tracer);
+  const Ref text = Ref::made(PyObject_GetAttr(method, name_name));
+  const char* name = PyUnicode_AsUTF8(text.get());
+  if (!is_outside) return call_on(tracer, generator, name, arguments);
+  if (Ref copy = copy_to_move(tracer, generator)) return move_by(tracer, generator, std::move(copy), name, arguments);
+  if (PyErr_Occurred()) return nullptr;
+  if (std::string_view(name) == "random" && arguments.values.size() == 1) {
+    static constinit Imported draw{"_random.Random.random"};
+    Ref number = draw_number(tracer, generator, draw, Ref::made(PyTuple_New(0)));
+    if (number || tracer.broken()) return number;
+  }
+  return tracer.give_up(BreakReason::RandomNumber, "a random number is drawn");
+}
+
+// random.Random.gauss and the like, which give floats whatever they draw: one input of the graph in place of all that
+// they compute.
+Ref generator_draw_float(Tracer& tracer, PyObject* method, const Arguments& arguments) {
+  static constinit ImportedType whole{"random.Random"};
+  const auto [generator, is_outside] = called_on(tracer, arguments);
+  const bool may_defer =
+      generator && is_outside && Py_IS_TYPE(generator, whole) && !arguments.keyword_names &&
+      !tracer.effects.copy_of_generator(generator) && !tracer.effects.has_writes(generator) &&
+      std::ranges::all_of(arguments.values.subspan(1), [](const Ref& value) { return is_number(value.get()); });
+  if (may_defer && gives_float(method, arguments)) {
+    Ref number = draw_number(tracer, generator, method, without_self(arguments).positional());
+    if (number || tracer.broken()) return number;
+  }
+  return call_function(tracer, method, arguments);
+}
+
+}  // namespace minidynamo::special

@@ -1,0 +1,62 @@
+#include "model/tensor_subclass.h"
+
+#include "model/tensor_call.h"
+#include "python/error_text.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "world/class_lookup.h"
+#include "world/known_types.h"
+#include "world/special_methods.h"
+#include "world/tensor_classes.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+// A class whose instances the trace can make: nothing happens when they end, and no operator is the class's own below
+// autograd.
+bool can_be_made(Tracer& tracer, PyTypeObject* type) {
+  static constinit ImportedType tensor_class{"torch.Tensor"};
+  static PyObject* const dispatch_name = interned("__torch_dispatch__");
+  if (is_parameter_class(type))
+    return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made") !=
+           nullptr;
+  if (refuses_finalizer(tracer, type)) return false;
+  if (class_attribute(type, dispatch_name) != class_attribute(tensor_class, dispatch_name))
+    return tracer.give_up(BreakReason::UnsupportedTensor,
+                          std::string("a ") + type->tp_name + ", whose operators are its own, is made") != nullptr;
+  if (has_bound_special_method(type))
+    return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name +
+                                                         " has special methods of another object") != nullptr;
+  return true;
+}
+
+}  // namespace
+
+Ref as_class(Tracer& tracer, PyObject* tensor, PyTypeObject* type) {
+  static constinit Imported alias{"torch.ops.aten.alias.default"};
+  static constinit Imported as_subclass{"torch._C.TensorBase.as_subclass"};
+  if (tracer.transforms.one_by_one())
+    return tracer.give_up(BreakReason::UnsupportedTensor, "a tensor gets another class within a transform");
+  if (!can_be_made(tracer, type)) return nullptr;
+  flush_operator_reports();
+  Ref made;
+  {
+    const NativeScope native;
+    made = Ref::steal(PyObject_CallFunctionObjArgs(as_subclass, tensor, reinterpret_cast<PyObject*>(type), nullptr));
+  }
+  if (tracer.broken()) return nullptr;
+  if (!made) return tracer.give_up(BreakReason::OperatorRaised, "as_subclass raised " + take_error_text());
+  const Ref operands[] = {Ref::borrow(tensor)};
+  const bool recorded =
+      record_node(tracer, NodeKind::CallFunction, alias, Arguments{operands}, made.get(), /*impure=*/false);
+  return recorded ? made : Ref();
+}
+
+Ref new_of_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
+  if (arguments.values.size() == 1 && !arguments.keyword_names && is_fake(arguments.values[0].get()))
+    return as_class(tracer, arguments.values[0].get(), type);
+  return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,37 @@
+// What autograd knows of fakes: where their histories end, and which of them a backward pass has used up.
+#pragma once
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// Where the histories of some tensors end.
+struct HistoryEnds {
+  std::vector<Ref> leaves;         // fakes that a backward pass gives gradients
+  bool is_partly_outside = false;  // some of it was computed before the trace
+};
+HistoryEnds ends_of_histories(const std::vector<PyObject*>& tensors);
+
+// Whether the history of a tensor is not its own alone: a leaf has none.
+bool has_history(PyObject* tensor) noexcept;
+// How torch calls what computed a tensor with a history: "MulBackward0".
+Ref name_of_history(PyObject* tensor);
+
+// The gradient that autograd is to find on a fake: a tensor or None.
+void set_gradient(PyObject* fake, PyObject* gradient);
+
+// Histories whose buffers a backward pass has freed.
+class UsedUpHistories {
+ public:
+  void add(const std::vector<PyObject*>& tensors);
+  bool has(PyObject* tensor) const noexcept;
+
+ private:
+  std::unordered_map<const void*, std::shared_ptr<const void>>
+      nodes_;  // which hold them, so that no address comes twice
+};
+
+}  // namespace minidynamo

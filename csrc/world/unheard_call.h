@@ -1,0 +1,19 @@
+// Whether C code runs that may come to call torch's operators past those who are to hear of them: the
+// TorchFunctionModes of a trace, which do not lie on the thread's stack (function_modes.h).
+#pragma once
+
+namespace minidynamo {
+
+class UnheardCall {
+ public:
+  UnheardCall() noexcept { ++depth; }
+  ~UnheardCall() { --depth; }
+  UnheardCall(const UnheardCall&) = delete;
+  UnheardCall& operator=(const UnheardCall&) = delete;
+  static bool is_open() noexcept { return depth > 0; }
+
+ private:
+  static inline thread_local int depth = 0;
+};
+
+}  // namespace minidynamo
