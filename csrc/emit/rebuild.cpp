@@ -471,8 +471,9 @@ Ref exception_attributes(PyObject* exception) {
       if (!value || PyDict_SetItemString(attributes.get(), member->name, value.get()) < 0) return nullptr;
     }
     if (base != reinterpret_cast<PyTypeObject*>(PyExc_OSError)) continue;
-    if (Ref written = Ref::steal(PyObject_GetAttrString(exception, "characters_written")))  // a number, if any
-      PyDict_SetItemString(attributes.get(), "characters_written", written.get());
+    const Ref written = Ref::steal(PyObject_GetAttrString(exception, "characters_written"));  // a number, if any
+    if (!written && !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+    if (written && PyDict_SetItemString(attributes.get(), "characters_written", written.get()) < 0) return nullptr;
     clear_error();
   }
   return attributes;

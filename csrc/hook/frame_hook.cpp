@@ -72,9 +72,9 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
     ModeScope own_work({nullptr, mode.target, true});  // looking into it may run Python code
     const bool is_target = frame.code == mode.target;
     if (is_target || should_capture(frame, config)) {
-      const Ref forced = stance == Stance::ForcedBackend ? config_with_forced_backend(config) : Ref();
-      result =
-          run_captured(frame.code, FrameView{frame.function, frame.locals}, forced ? forced.get() : config, answer);
+      const Ref chosen = stance == Stance::ForcedBackend ? config_with_forced_backend(config) : Ref::borrow(config);
+      if (!chosen) return nullptr;
+      result = run_captured(frame.code, FrameView{frame.function, frame.locals}, chosen.get(), answer);
     } else {
       clear_error();
     }

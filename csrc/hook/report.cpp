@@ -2,13 +2,18 @@
 
 #include "emit/resume.h"
 #include "guard/constants.h"
+#include "python/interruptions.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
 namespace {
 
+// Settings are properties, and what is said is put into words, in Python: a signal that arrives meanwhile is not for
+// those who ask and say, and would be cleared with their errors.
+
 bool flag(PyObject* config, const char* name) {
+  const InterruptionsHeld meanwhile;
   Ref value = Ref::steal(PyObject_GetAttrString(config, name));
   const bool is_set = value && PyObject_IsTrue(value.get()) == 1;
   clear_error();
@@ -16,6 +21,7 @@ bool flag(PyObject* config, const char* name) {
 }
 
 bool is_logged(PyObject* config, const char* topic) {
+  const InterruptionsHeld meanwhile;
   Ref topics = Ref::steal(PyObject_GetAttrString(config, "logs"));
   Ref name = Ref::made(PyUnicode_FromString(topic));
   const bool logged = topics && PySet_Contains(topics.get(), name.get()) == 1;
@@ -24,6 +30,7 @@ bool is_logged(PyObject* config, const char* topic) {
 }
 
 void log(PyObject* config, const char* topic, const std::string& text) {
+  const InterruptionsHeld meanwhile;
   Ref done = Ref::steal(PyObject_CallMethod(config, "log", "ss", topic, text.c_str()));
   clear_error();
 }
@@ -78,6 +85,7 @@ Ref in_words(const char* function, const Uncaptured& record) {
 }
 
 void log_record(PyObject* config, const Uncaptured& record) {
+  const InterruptionsHeld meanwhile;
   if (!is_logged(config, "breaks")) return;
   Ref text = in_words("log_text", record);
   if (text && PyUnicode_Check(text.get())) log(config, "breaks", PyUnicode_AsUTF8(text.get()));
@@ -106,6 +114,7 @@ bool may_warn(PyObject* config) {
 // minidynamo._breaks.<function>(record, argument) writes to the log, whatever topics are on.
 void say(const char* function, const Uncaptured& record, Ref argument) {
   ModeScope nothing_else(kCaptureNothing);
+  const InterruptionsHeld meanwhile;
   Ref say = import_object((std::string("minidynamo._breaks.") + function).c_str());
   Ref facts = say && argument ? to_dict(record) : Ref();
   if (facts) Ref::steal(PyObject_CallFunctionObjArgs(say.get(), facts.get(), argument.get(), nullptr));

@@ -6,6 +6,7 @@
 #include "hook/hook_installed.h"
 #include "model/object_end.h"
 #include "python/cached.h"
+#include "python/interruptions.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
 #include "tensor/function_mode_stack.h"
@@ -153,6 +154,7 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::o
   PyErr_NormalizeException(&type, &value, &traceback);
   bool raises = false;
   const bool is_of_graph = is_from_graph(entry, traceback);
+  const InterruptionsHeld until_it_is_decided;  // a signal would be taken for an error of what is asked
   if (is_of_graph) {
     if (modes) modes->restore();
     if (entry.may_run_again &&

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "hook/report.h"
+#include "python/interruptions.h"
 #include "python/out_of_memory.h"
 
 namespace minidynamo {
@@ -68,6 +69,7 @@ PyObject* call_on_trial(WrapperTrial& wrapper, CodeCache& cache, PyObject* confi
   if (call == Trial::Call::Captured) wrapper.entries = entries;
   if (!trial.took(call, static_cast<uint64_t>(std::chrono::nanoseconds(took).count()), entries)) return result;
   Ref kept = Ref::steal(result);
+  const InterruptionsHeld until_it_is_told;
   tell(cache, config, trial, wrapper.entries);
   clear_error();
   return kept.release();

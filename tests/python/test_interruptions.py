@@ -260,3 +260,123 @@ time.sleep(0.01)
 print(log)
 """)
     assert out == "2.0 2.0\nraised\n['before', 'before', 'handled', 'before', 'handled']\n"
+
+
+_CALLS = {
+    "hit": """
+f = minidynamo.optimize("eager")(lambda x: x * 2 + 1)
+call = lambda: f(x)
+""",
+    "break": """
+@minidynamo.optimize("eager")
+def f(x):
+    y = x + 1
+    return y * 2 if y.sum() > 0 else y
+call = lambda: f(x)
+""",
+    "trial": """
+def f(x):
+    y = x + 1
+    return y * 2 if y.sum() > 0 else y
+def call():
+    g = minidynamo.optimize("eager")(f)  # on trial anew
+    for _ in range(30):
+        g(x)
+""",
+    "error in the graph": """
+@minidynamo.optimize("eager")
+def f(x, i):
+    try:
+        return x[i] + 1
+    except IndexError:
+        return x
+past = torch.tensor(7)
+call = lambda: f(x, past)
+""",
+    "failed assertion": """
+@minidynamo.optimize("eager")
+def f(x):
+    assert (x > 5).all(), "not so"
+    return x + 1
+def call():
+    try:
+        f(x)
+    except AssertionError:
+        pass
+""",
+    "uncaptured": """
+minidynamo.config.recompile_limit = 1
+@minidynamo.optimize("eager")
+def f(x, n):
+    return x + n
+f(x, "1" and 1.5)
+f(x, 2.5)
+call = lambda: f(x, 3.5)
+""",
+    "stance": """
+f = minidynamo.optimize("eager")(lambda x: x * 2 + 1)
+f(x)
+def call():
+    with torch.compiler.set_stance("default", force_backend="eager"):
+        f(x)
+""",
+    "module": """
+f = minidynamo.optimize("eager")(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()))
+call = lambda: f(x)
+""",
+    "log": """
+minidynamo.config.logs = {"breaks", "recompiles", "dynamic"}
+minidynamo.config.recompile_limit = 10**6
+f = minidynamo.optimize("eager")(lambda x, n: x * len(n) if x.sum() > 0 else x)
+n = ""
+def call():
+    global n
+    n += "-"
+    f(x, n)
+""",
+}
+
+
+@pytest.mark.parametrize("what", _CALLS)
+def test_a_signal_at_each_moment_of_a_call(what: str) -> None:
+    """Each a step later than the one before, over the whole call: none is lost, and the next call is right."""
+    out = _run(f"""
+import gc, statistics, traceback
+{_CALLS[what]}
+wanted = call()
+for _ in range(3):
+    call()
+
+def timed():
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+usual = statistics.median(timed() for _ in range(9))
+handled = caught = 0
+
+def handler(number, frame):
+    global handled, place
+    assert not minidynamo._C.is_tracing()
+    handled += 1
+    place = traceback.format_stack(frame)
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, handler)
+gc.disable()  # what is raised in a finalizer, CPython drops
+STEPS = 3 * ROUNDS
+for step in range(STEPS):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-6 + 1.5 * usual * step / STEPS)
+        call()
+        end = time.perf_counter() + 10
+        while time.perf_counter() < end:
+            time.sleep(0.0001)
+    except KeyboardInterrupt:
+        caught += 1
+    assert handled == caught == step + 1, (step, handled, caught, *place)
+    result = call()
+    assert result is None or torch.equal(result, wanted), result
+print("all", caught)
+""")
+    assert out.startswith("all "), out
