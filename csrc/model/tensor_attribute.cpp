@@ -10,6 +10,7 @@
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/history.h"
+#include "tensor/wrapper_fake.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
 #include "world/known_types.h"
@@ -73,6 +74,9 @@ bool store_by_property(Tracer& tracer, PyObject* tensor, PyObject* property, PyO
 
 Ref load_own_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   Source* source = tracer.world.source_of(tensor);
+  if (!source && is_wrapper(tensor) && instance_attribute(tensor, name))
+    return tracer.give_up(BreakReason::TensorAttribute,
+                          std::string("what a new ") + Py_TYPE(tensor)->tp_name + " holds is asked for");
   if (source)
     if (const AttributeWrite* write = tracer.effects.pending(tensor, name)) return write->value;
   Ref dict = Ref::steal(PyObject_GenericGetDict(source ? source->value.get() : tensor, nullptr));
@@ -85,7 +89,7 @@ Ref load_own_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) 
 
 bool has_own_attributes(PyObject* fake) {
   PyObject* dict = instance_dict(fake);
-  return dict && PyDict_GET_SIZE(dict) > 0;
+  return dict && PyDict_GET_SIZE(dict) > 0 && !is_wrapper(fake);
 }
 
 bool store_described_attribute(Tracer& tracer, PyObject* tensor, PyObject* descriptor, PyObject* name,
@@ -106,6 +110,7 @@ bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, Py
   if (attribute && Py_IS_TYPE(attribute.get(), &PyGetSetDescr_Type) && is_of_torch(attribute.get(), name))
     return store_described_attribute(tracer, tensor, attribute.get(), name, value);
   if (attribute && Py_TYPE(attribute.get())->tp_descr_set) return store_torch_attribute(tracer, tensor, name, value);
+  if (is_wrapper(tensor)) return refuse(tracer, name);
   if (value && !fill_if_stand_in(tracer, value)) return false;
   if (!tracer.world.source_of(tensor)) return PyObject_GenericSetAttr(tensor, name, value) == 0 && !tracer.broken();
   if (!value) return refuse(tracer, name);

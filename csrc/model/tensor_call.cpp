@@ -24,6 +24,7 @@
 #include "tensor/known_values.h"
 #include "tensor/operator_warnings.h"
 #include "tensor/override_probe.h"
+#include "tensor/wrapper_fake.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
 #include "world/identity.h"
@@ -31,6 +32,7 @@
 #include "world/native_code.h"
 #include "world/traced_number.h"
 #include "world/types.h"
+#include "world/wrapper_tensors.h"
 
 namespace minidynamo {
 std::string target_text(PyObject* target) {
@@ -125,6 +127,7 @@ Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& ar
   Ref result = run(OperatorWarnings::As::Errors);
   if (!result && !tracer.broken() && PyErr_ExceptionMatches(PyExc_Warning))
     result = run_with_warning(tracer, target, run);
+  if (result && !tracer.wrapped_storages.empty()) note_wrappers(result.get());
   tracer.propagate_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
@@ -170,6 +173,7 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
     return tracer.give_up(BreakReason::TensorAttribute,
                           std::string("the trace cannot know a tensor's ") + (tensor_fact_text(fact) + 1));
   };
+  if (is_wrapper(tensor)) return unknown();
   switch (fact) {
     case TensorFact::StorageOffset: {
       const void* storage = storage_of_fake(tensor);
@@ -218,7 +222,7 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
 bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result) {
   if (!is_fake(result)) return true;
   const bool is_given = tracer.graph.producer(result) != kNoNode;
-  if (!is_given && !is_plain_tensor_class(Py_TYPE(result)))
+  if (!is_given && !is_plain_tensor_class(Py_TYPE(result)) && !is_wrapper(result))
     return tracer.give_up(BreakReason::UnsupportedTensor,
                           target_text(target) + " gives a " + Py_TYPE(result)->tp_name) != nullptr;
   if (!is_leaf_with_gradient(result) || tracer.world.source_of(result)) return true;
@@ -360,6 +364,9 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
   if (tracer.broken()) return nullptr;
   if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   const bool impure = tracer.take_impure();
+  if (impure && is_written_in_wrapper(tracer))
+    return tracer.give_up(BreakReason::UnsupportedTensor,
+                          target_text(target) + " writes to a tensor that another one wraps");
   if (!can_be_carried(tracer, target, result.get())) return nullptr;
   if (!impure && !has_fake(result.get())) {
     if (is_plain_result(result.get())) return plain_result(tracer, target, arguments, std::move(result));

@@ -13,6 +13,7 @@
 #include "tensor/history.h"
 #include "tensor/plain_tensor.h"
 #include "tensor/tensor_facts.h"
+#include "tensor/wrapper_fake.h"
 #include "world/drawn_number.h"
 #include "world/enter.h"
 #include "world/handled_before.h"
@@ -200,7 +201,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
 ValueId ValuePlanner::tensor(PyObject* fake) {
   static constinit Imported as_subclass{"torch._C.TensorBase.as_subclass"};
   const ValueId plain = output(fake);
-  if (plain == kNoValue || is_class_of_graphs(Py_TYPE(fake))) return plain;
+  if (plain == kNoValue || is_class_of_graphs(Py_TYPE(fake)) || is_wrapper(fake)) return plain;
   const ValueId type = value_of(reinterpret_cast<PyObject*>(Py_TYPE(fake)));
   if (type == kNoValue) return kNoValue;
   return add({PlanStep::Kind::Call, Ref::borrow(as_subclass), 0, {plain, type}});
@@ -441,7 +442,7 @@ Source* ValuePlanner::input_of(const Node& placeholder) const {
   if (const DrawnNumber* drawn = drawn_number(tracer_, example)) return drawn->source;
   if (!is_symbolic_int(example)) {
     Source* source = tracer_.world.source_of(example);
-    if (is_class_of_graphs(Py_TYPE(example))) return source;
+    if (is_class_of_graphs(Py_TYPE(example)) || is_wrapper(example)) return source;
     const TensorTraceSuspended suspended;
     const Ref plain = plain_tensor(source->value.get());
     return tracer_.guards.child(source, Access::PlainTensor, nullptr, -1, plain.get());

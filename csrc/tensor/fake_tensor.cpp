@@ -15,6 +15,7 @@
 #include "tensor/symbolic_fake.h"
 #include "tensor/symbolic_size.h"
 #include "tensor/trace_state.h"
+#include "tensor/wrapper_fake.h"
 
 namespace minidynamo {
 namespace {
@@ -184,7 +185,8 @@ bool is_fake_data_error(PyObject* exception) noexcept {
 bool is_fake(PyObject* object) noexcept {
   constexpr c10::DispatchKeySet kFakeOrWrapper{c10::DispatchKey::Fake, c10::DispatchKey::FuncTorchGradWrapper,
                                                c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::Batched};
-  return is_tensor(object) && THPVariable_Unpack(object).key_set().has_any(kFakeOrWrapper);
+  return is_tensor(object) &&
+         (THPVariable_Unpack(object).key_set().has_any(kFakeOrWrapper) || is_wrapper_of_fakes(object));
 }
 
 namespace {

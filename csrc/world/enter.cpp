@@ -20,6 +20,7 @@
 #include "python/unstable.h"
 #include "tensor/array_elements.h"
 #include "tensor/fake.h"
+#include "tensor/wrapper_fake.h"
 #include "world/changing_number.h"
 #include "world/external_iterator.h"
 #include "world/generic_alias.h"
@@ -31,6 +32,7 @@
 #include "world/tensor_classes.h"
 #include "world/traced_array.h"
 #include "world/types.h"
+#include "world/wrapper_tensors.h"
 
 namespace minidynamo {
 namespace {
@@ -93,7 +95,12 @@ Ref enter_tensor(Tracer& tracer, Source* source) {
   if (is_fake(raw)) return tracer.give_up(BreakReason::FakeInput, "an input is a fake tensor of another trace");
   std::vector<Expression> sizes;
   const bool is_loud = !is_class_of_graphs(Py_TYPE(raw)) && dies_loudly(tracer, Py_TYPE(raw));
-  Ref fake = is_loud ? Ref() : make_fake_with_symbols(tracer, source, sizes);
+  Ref fake;
+  if (is_wrapper(raw))
+    fake = is_loud ? Ref() : make_wrapper_fake(tracer, source);
+  else
+    fake = is_loud ? Ref() : make_fake_with_symbols(tracer, source, sizes);
+  if (tracer.broken()) return nullptr;
   if (!fake) {
     clear_error();
     return enter_opaque(tracer, source);

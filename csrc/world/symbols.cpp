@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "python/out_of_memory.h"
+#include "tensor/fake.h"
 #include "world/known_types.h"
 #include "world/native_scope.h"
 
@@ -56,8 +57,19 @@ void Symbols::begin() {
   graph_.number_argument = [this](PyObject* number, Argument& out) { return argument(number, out); };
 }
 
+namespace {
+
+// What wraps it has the sizes that it has.
+bool is_part_of_tensor(const Source& source) {
+  const Source* owner = source.parent;
+  if (owner && owner->access == Access::InstanceDict) owner = owner->parent;
+  return owner && owner->value && is_tensor(owner->value.get());
+}
+
+}  // namespace
+
 OpenDimensions Symbols::dimensions_of(const Source& source) {
-  if (!open_) return 0;
+  if (!open_ || is_part_of_tensor(source)) return 0;
   PyObject* raw = source.value.get();
   const SizeMarks marks = size_marks(raw);
   OpenDimensions wanted = marks.open | marks.may_be;

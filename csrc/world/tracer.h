@@ -157,6 +157,7 @@ class Tracer final : public OperatorObserver {
     assumptions.push_back({kind, executed, Ref::borrow(object)});
   }
   std::unordered_set<const void*> written_storages;  // of fakes: what operators wrote to so far
+  std::vector<const void*> wrapped_storages;         // of the tensors in wrappers from before (wrapper_tensors.h)
   double propagate_seconds = 0;                      // spent in executing recorded calls on fakes
   const MemoryWatch memory;                          // of the whole trace
 

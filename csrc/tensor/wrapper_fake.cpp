@@ -1,0 +1,60 @@
+#include "tensor/wrapper_fake.h"
+
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "tensor/fake.h"
+#include "tensor/fake_tensor.h"
+
+namespace minidynamo {
+namespace {
+
+// On the TensorImpl, since others of the same address may follow it.
+struct HoldsFakes final : c10::BackendMeta {};
+
+const at::Tensor& tensor_of(PyObject* object) noexcept { return THPVariable_Unpack(object); }
+
+}  // namespace
+
+bool is_wrapper(PyObject* object) noexcept {
+  static PyObject* const apart_name = interned("__tensor_flatten__");
+  static PyObject* const together_name = interned("__tensor_unflatten__");
+  constexpr c10::DispatchKeySet kOthers{c10::DispatchKey::Fake, c10::DispatchKey::FuncTorchGradWrapper,
+                                        c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::Functionalize};
+  if (!is_tensor(object)) return false;
+  const c10::TensorImpl* impl = tensor_of(object).unsafeGetTensorImpl();
+  if (!impl->key_set().has(c10::DispatchKey::Python) || impl->key_set().has_any(kOthers)) return false;
+  return class_attribute(Py_TYPE(object), apart_name) && class_attribute(Py_TYPE(object), together_name) &&
+         impl->layout() == c10::kStrided && !impl->has_symbolic_sizes_strides();
+}
+
+bool is_wrapper_of_fakes(PyObject* object) noexcept {
+  return is_wrapper(object) &&
+         dynamic_cast<HoldsFakes*>(tensor_of(object).unsafeGetTensorImpl()->get_backend_meta()) != nullptr;
+}
+
+void note_wrapper_of_fakes(PyObject* wrapper) {
+  tensor_of(wrapper).unsafeGetTensorImpl()->set_backend_meta(c10::make_intrusive<HoldsFakes>());
+}
+
+Ref with_history_of(PyObject* fake_wrapper, PyObject* real) {
+  try {
+    const at::Tensor &fake = tensor_of(fake_wrapper), &outside = tensor_of(real);
+    if (!fake.is_leaf()) return nullptr;
+    fake.set_requires_grad(outside.requires_grad());
+    if (!outside.requires_grad() || outside.is_leaf()) return Ref::borrow(fake_wrapper);
+    const c10::AutoGradMode with_history(true);
+    return Ref::steal(THPVariable_Wrap(fake.clone()));
+  } catch (...) {
+    set_python_error_from_exception();
+    clear_error();
+    return nullptr;
+  }
+}
+
+bool have_same_layout(PyObject* one, PyObject* other) noexcept {
+  const c10::TensorImpl *a = tensor_of(one).unsafeGetTensorImpl(), *b = tensor_of(other).unsafeGetTensorImpl();
+  return !a->has_symbolic_sizes_strides() && a->sizes() == b->sizes() && a->strides() == b->strides() &&
+         a->dtype() == b->dtype() && a->device() == b->device();
+}
+
+}  // namespace minidynamo

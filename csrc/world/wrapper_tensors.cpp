@@ -1,0 +1,251 @@
+#include "world/wrapper_tensors.h"
+
+#include <structmember.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "python/dict_version.h"
+#include "python/native_contents.h"
+#include "python/nesting.h"
+#include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "tensor/fake.h"
+#include "tensor/override_probe.h"
+#include "tensor/tensor_facts.h"
+#include "tensor/wrapper_fake.h"
+#include "world/enter.h"
+#include "world/known_types.h"
+#include "world/native_scope.h"
+#include "world/pin.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+// What a wrapper says that it consists of.
+struct Parts {
+  std::vector<Ref> names;  // of the attributes that are tensors
+  Ref context;             // all else that it takes to put it together again
+};
+
+std::optional<Parts> take_apart(PyObject* wrapper) {
+  static PyObject* const name = interned("__tensor_flatten__");
+  const NativeScope native;
+  const SubclassesMuted not_asked;
+  const Ref both = Ref::steal(PyObject_CallMethodNoArgs(wrapper, name));
+  Parts parts;
+  const bool is_pair = both && PyTuple_Check(both.get()) && PyTuple_GET_SIZE(both.get()) == 2;
+  const Ref names = is_pair ? Ref::steal(PySequence_Tuple(PyTuple_GET_ITEM(both.get(), 0))) : Ref();
+  if (!names) return clear_error(), std::nullopt;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
+    PyObject* one = PyTuple_GET_ITEM(names.get(), i);
+    if (!PyUnicode_CheckExact(one)) return std::nullopt;
+    Ref name_of_part = Ref::borrow(one);
+    PyObject* interned_name = name_of_part.release();
+    PyUnicode_InternInPlace(&interned_name);
+    parts.names.push_back(Ref::steal(interned_name));
+  }
+  parts.context = Ref::borrow(PyTuple_GET_ITEM(both.get(), 1));
+  return parts;
+}
+
+// The dict of an object's own attributes, or the object itself if that dict does not exist yet.
+Source* attributes_of(Tracer& tracer, Source* source) {
+  PyObject* object = source->value.get();
+  PyObject* dict = instance_dict(object);
+  return tracer.guards.child(source, Access::InstanceDict, nullptr, -1, dict ? dict : object);
+}
+
+std::vector<std::pair<Ref, Ref>> own_attributes(PyObject* object) {
+  std::vector<std::pair<Ref, Ref>> found;
+  auto visit = [](void* state, PyObject* name, PyObject* value) {
+    static_cast<decltype(found)*>(state)->emplace_back(Ref::borrow(name), Ref::borrow(value));
+    return true;
+  };
+  Py_ssize_t position = 0;
+  PyObject *name, *value;
+  if (PyObject* dict = instance_dict(object))
+    while (PyDict_Next(dict, &position, &name, &value)) visit(&found, name, value);
+  else
+    visit_inline_attributes(object, visit, &found);
+  return found;
+}
+
+// An attribute of the object's own, in its dict or in a slot.
+Ref own_attribute(PyObject* object, PyObject* name) {
+  if (has_instance_dict(Py_TYPE(object)))
+    if (PyObject* value = instance_attribute(object, name)) return Ref::borrow(value);
+  PyObject* slot = class_attribute(Py_TYPE(object), name);
+  if (!slot || !Py_IS_TYPE(slot, &PyMemberDescr_Type)) return nullptr;
+  Ref value = Ref::steal(PyObject_GenericGetAttr(object, name));
+  clear_error();
+  return value;
+}
+
+// Guards all that native code may read of an object from before the call, however deep, but for tensors.
+class DeepGuard {
+ public:
+  explicit DeepGuard(Tracer& tracer) : tracer_(tracer) {}
+
+  // False: there is something of which that cannot be told.
+  bool covers(PyObject* entered) {
+    if (tracer_.broken() || !entered || --left_ < 0) return false;
+    if (is_constant(entered)) return true;
+    NestingLevel level;
+    if (level.is_too_deep()) return false;
+    if (std::ranges::find(seen_, entered) != seen_.end()) return true;
+    seen_.push_back(entered);
+    if (is_tensor(entered)) return false;
+    if (StandIn* stand_in = tracer_.world.stand_in(entered)) {
+      if (!stand_in->filled && !fill(tracer_, *stand_in)) return false;
+      return cover_items(entered);
+    }
+    if (PyTuple_Check(entered)) return cover_items(entered);
+    Source* source = tracer_.world.source_of(entered);
+    if (!source || is_guarded_by_identity(entered)) return source != nullptr;
+    if (!tracer_.world.is_opaque(entered) && is_python_class(Py_TYPE(entered)) && cover_attributes(source)) return true;
+    return !tracer_.broken() && is_a_value(source);
+  }
+
+  bool cover_attributes(Source* source, std::span<const Ref> but = {}) {
+    PyObject* object = source->value.get();
+    if (has_instance_dict(Py_TYPE(object))) {
+      Source* own = attributes_of(tracer_, source);
+      tracer_.guards.add(own, GuardKind::DictKeys, tracer_.origin());
+      for (const auto& [name, value] : own_attributes(object)) {
+        if (!PyUnicode_CheckExact(name.get())) return false;
+        if (is_one_of(but, name.get())) continue;
+        const Ref entered = load_part(tracer_, own, Access::DictItem, name.get(), value.get());
+        if (!covers(entered.get())) return false;
+      }
+    }
+    return cover_slots(source, but);
+  }
+
+ private:
+  Tracer& tracer_;
+  std::vector<PyObject*> seen_;
+  int left_ = 512;  // objects to look at
+
+  static bool is_one_of(std::span<const Ref> names, PyObject* name) {
+    return std::ranges::any_of(names, [&](const Ref& one) { return PyUnicode_Compare(one.get(), name) == 0; });
+  }
+
+  bool cover_items(PyObject* container) {
+    for (PyObject* item : native_contents(container).items)
+      if (!covers(item)) return false;
+    return true;
+  }
+
+  bool cover_slots(Source* source, std::span<const Ref> but) {
+    PyObject* mro = Py_TYPE(source->value.get())->tp_mro;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+      auto* type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+      if (!is_python_class(type)) break;
+      for (const PyMemberDef* slot = type->tp_members; slot && slot->name; ++slot) {
+        const Ref name = Ref::made(PyUnicode_InternFromString(slot->name));
+        if (is_one_of(but, name.get()) || std::string_view(slot->name).starts_with("__")) continue;
+        const Ref value = own_attribute(source->value.get(), name.get());
+        if (!value) return false;
+        const Ref entered = load_part(tracer_, source, Access::Attribute, name.get(), value.get());
+        if (!covers(entered.get())) return false;
+      }
+    }
+    return true;
+  }
+
+  // Its class compares it by what it is: such objects are not changed, so that the same one is as it was.
+  bool is_a_value(Source* source) {
+    static PyObject* const equal_name = interned("__eq__");
+    static PyObject* const hash_name = interned("__hash__");
+    PyTypeObject* type = Py_TYPE(source->value.get());
+    PyObject *equal = class_attribute(type, equal_name), *hash = class_attribute(type, hash_name);
+    if (!equal || !PyFunction_Check(equal) || !hash || !PyFunction_Check(hash)) return false;
+    tracer_.guards.add(source, GuardKind::Identity, tracer_.origin());
+    return true;
+  }
+};
+
+// The class's methods are the same at the next call.
+void guard_class(Tracer& tracer, PyTypeObject* type) {
+  Source* source = source_or_pin(tracer, reinterpret_cast<PyObject*>(type));
+  for (const char* name : {"__torch_dispatch__", "__tensor_flatten__", "__tensor_unflatten__"}) {
+    const Ref key = Ref::made(PyUnicode_InternFromString(name));
+    PyObject* found = class_attribute(type, key.get());
+    Source* method = tracer.guards.child(source, Access::ClassAttribute, key.get(), -1, found);
+    tracer.guards.add(method, GuardKind::Identity, tracer.origin());
+  }
+}
+
+Ref put_together(PyObject* real, PyObject* tensors, PyObject* context) {
+  static PyObject* const name = interned("__tensor_unflatten__");
+  const NativeScope native;
+  const SubclassesMuted not_asked;
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(real));
+  const Ref size = Ref::steal(PyObject_CallMethod(real, "size", nullptr));
+  const Ref stride = size ? Ref::steal(PyObject_CallMethod(real, "stride", nullptr)) : Ref();
+  Ref fake =
+      stride ? Ref::steal(PyObject_CallMethodObjArgs(type, name, tensors, context, size.get(), stride.get(), nullptr))
+             : Ref();
+  const bool is_it = fake && Py_IS_TYPE(fake.get(), Py_TYPE(real)) && is_wrapper(fake.get());
+  if (is_it && have_same_layout(fake.get(), real)) fake = with_history_of(fake.get(), real);
+  clear_error();
+  return is_it && fake && have_same_layout(fake.get(), real) ? fake : Ref();
+}
+
+bool holds_fakes_alone(PyObject* wrapper) {
+  const std::optional<Parts> parts = take_apart(wrapper);
+  if (!parts) return false;
+  return std::ranges::all_of(parts->names, [&](const Ref& name) {
+    const Ref part = own_attribute(wrapper, name.get());
+    if (part && is_wrapper(part.get()) && !is_fake(part.get())) note_wrappers(part.get());
+    return part && is_fake(part.get());
+  });
+}
+
+}  // namespace
+
+Ref make_wrapper_fake(Tracer& tracer, Source* source) {
+  PyObject* raw = source->value.get();
+  if (tracer.limits.below_autograd || tracer.transforms.one_by_one()) return nullptr;
+  const std::optional<Parts> parts = take_apart(raw);
+  if (!parts) return nullptr;
+  tracer.guards.add(source, GuardKind::Tensor, tracer.origin());
+  const Ref tensors = Ref::made(PyDict_New());
+  for (const Ref& name : parts->names) {
+    const Ref part = own_attribute(raw, name.get());
+    if (!part || !is_tensor(part.get())) return nullptr;
+    const bool is_in_dict = has_instance_dict(Py_TYPE(raw)) && instance_attribute(raw, name.get());
+    Source* owner = is_in_dict ? attributes_of(tracer, source) : source;
+    const Ref fake =
+        load_part(tracer, owner, is_in_dict ? Access::DictItem : Access::Attribute, name.get(), part.get());
+    if (!fake || !is_fake(fake.get()) || PyDict_SetItem(tensors.get(), name.get(), fake.get()) < 0) return nullptr;
+  }
+  if (!DeepGuard(tracer).cover_attributes(source, parts->names)) return nullptr;
+  guard_class(tracer, Py_TYPE(raw));
+  Ref fake = put_together(raw, tensors.get(), parts->context.get());
+  if (!fake) return nullptr;
+  note_wrapper_of_fakes(fake.get());
+  Py_ssize_t position = 0;
+  PyObject *name, *part;
+  while (PyDict_Next(tensors.get(), &position, &name, &part))
+    if (const void* storage = storage_of_fake(part)) tracer.wrapped_storages.push_back(storage);
+  return fake;
+}
+
+void note_wrappers(PyObject* result) {
+  if (PyTuple_Check(result) || PyList_Check(result)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i)
+      note_wrappers(PySequence_Fast_GET_ITEM(result, i));
+    return;
+  }
+  if (is_wrapper(result) && !is_fake(result) && holds_fakes_alone(result)) note_wrapper_of_fakes(result);
+}
+
+bool is_written_in_wrapper(const Tracer& tracer) {
+  return std::ranges::any_of(tracer.wrapped_storages,
+                             [&](const void* storage) { return tracer.written_storages.count(storage) > 0; });
+}
+
+}  // namespace minidynamo

@@ -1,0 +1,16 @@
+// Tensors that wrap tensors (tensor/wrapper_fake.h) in a trace. Their class's methods run natively, on fakes, as the
+// meta kernels of operators do: torch asks of such a class that these change nothing but what they are given.
+#pragma once
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+// The fake of a wrapper from before the call. Its tensors enter, and whatever else it holds is guarded, so that it is
+// taken apart in the same way at the next call. A null Ref without a break: it is opaque.
+Ref make_wrapper_fake(Tracer& tracer, Source* source);
+// What native code gave may be, or hold, wrappers that hold fakes: they are fakes from now on.
+void note_wrappers(PyObject* result);
+// Whether what operators have written to belongs to a wrapper from before the call.
+bool is_written_in_wrapper(const Tracer& tracer);
+
+}  // namespace minidynamo
