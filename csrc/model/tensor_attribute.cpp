@@ -72,11 +72,18 @@ bool store_by_property(Tracer& tracer, PyObject* tensor, PyObject* property, PyO
 
 }  // namespace
 
+bool is_new_wrapper(const Tracer& tracer, PyObject* tensor) {
+  return is_wrapper(tensor) && !tracer.world.source_of(tensor);
+}
+
+std::nullptr_t refuse_new_wrapper(Tracer& tracer, PyObject* wrapper) {
+  return tracer.give_up(BreakReason::TensorAttribute,
+                        std::string("what a new ") + Py_TYPE(wrapper)->tp_name + " holds is asked for");
+}
+
 Ref load_own_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   Source* source = tracer.world.source_of(tensor);
-  if (!source && is_wrapper(tensor) && instance_attribute(tensor, name))
-    return tracer.give_up(BreakReason::TensorAttribute,
-                          std::string("what a new ") + Py_TYPE(tensor)->tp_name + " holds is asked for");
+  if (is_new_wrapper(tracer, tensor) && instance_attribute(tensor, name)) return refuse_new_wrapper(tracer, tensor);
   if (source)
     if (const AttributeWrite* write = tracer.effects.pending(tensor, name)) return write->value;
   Ref dict = Ref::steal(PyObject_GenericGetDict(source ? source->value.get() : tensor, nullptr));

@@ -560,6 +560,7 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
     return Ref::steal(kind->tp_descr_get(attribute.get(), tensor, reinterpret_cast<PyObject*>(Py_TYPE(tensor))));
   if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tensor)));
   if (!kind->tp_descr_get) return attribute;
+  if (kind == &PyMemberDescr_Type && is_new_wrapper(tracer, tensor)) return refuse_new_wrapper(tracer, tensor);
   const bool is_computed = kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type || kind == &PyProperty_Type;
   if (is_computed && attribute.is(class_attribute(tensor_class, name)))
     return load_described_attribute(tracer, tensor, attribute.get(), name);
