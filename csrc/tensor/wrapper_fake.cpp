@@ -11,6 +11,14 @@ namespace {
 // On the TensorImpl, since others of the same address may follow it.
 struct HoldsFakes final : c10::BackendMeta {};
 
+// Whether a class answers for sizes, strides, device or layout in Python, which nobody must call who only looks.
+struct Policies : c10::TensorImpl {
+  static bool any(const c10::TensorImpl* impl) noexcept {
+    const auto* open = static_cast<const Policies*>(impl);
+    return open->matches_policy(SizesStridesPolicy::CustomStrides) || open->device_policy_ || open->layout_policy_;
+  }
+};
+
 const at::Tensor& tensor_of(PyObject* object) noexcept { return THPVariable_Unpack(object); }
 
 }  // namespace
@@ -23,8 +31,8 @@ bool is_wrapper(PyObject* object) noexcept {
   if (!is_tensor(object)) return false;
   const c10::TensorImpl* impl = tensor_of(object).unsafeGetTensorImpl();
   if (!impl->key_set().has(c10::DispatchKey::Python) || impl->key_set().has_any(kOthers)) return false;
-  return class_attribute(Py_TYPE(object), apart_name) && class_attribute(Py_TYPE(object), together_name) &&
-         impl->layout() == c10::kStrided && !impl->has_symbolic_sizes_strides();
+  return !Policies::any(impl) && impl->layout() == c10::kStrided && !impl->has_symbolic_sizes_strides() &&
+         class_attribute(Py_TYPE(object), apart_name) && class_attribute(Py_TYPE(object), together_name);
 }
 
 bool is_wrapper_of_fakes(PyObject* object) noexcept {

@@ -50,26 +50,11 @@ std::optional<Parts> take_apart(PyObject* wrapper) {
   return parts;
 }
 
-// The dict of an object's own attributes, or the object itself if that dict does not exist yet.
+// The dict of an object's own attributes, which is made if it does not exist yet: whoever compiles for the object may
+// ask for it.
 Source* attributes_of(Tracer& tracer, Source* source) {
-  PyObject* object = source->value.get();
-  PyObject* dict = instance_dict(object);
-  return tracer.guards.child(source, Access::InstanceDict, nullptr, -1, dict ? dict : object);
-}
-
-std::vector<std::pair<Ref, Ref>> own_attributes(PyObject* object) {
-  std::vector<std::pair<Ref, Ref>> found;
-  auto visit = [](void* state, PyObject* name, PyObject* value) {
-    static_cast<decltype(found)*>(state)->emplace_back(Ref::borrow(name), Ref::borrow(value));
-    return true;
-  };
-  Py_ssize_t position = 0;
-  PyObject *name, *value;
-  if (PyObject* dict = instance_dict(object))
-    while (PyDict_Next(dict, &position, &name, &value)) visit(&found, name, value);
-  else
-    visit_inline_attributes(object, visit, &found);
-  return found;
+  const Ref dict = Ref::made(PyObject_GenericGetDict(source->value.get(), nullptr));
+  return tracer.guards.child(source, Access::InstanceDict, nullptr, -1, dict.get());
 }
 
 // An attribute of the object's own, in its dict or in a slot.
@@ -113,7 +98,9 @@ class DeepGuard {
     if (has_instance_dict(Py_TYPE(object))) {
       Source* own = attributes_of(tracer_, source);
       tracer_.guards.add(own, GuardKind::DictKeys, tracer_.origin());
-      for (const auto& [name, value] : own_attributes(object)) {
+      const std::vector<PyObject*> items = native_contents(own->value.get()).items;
+      for (size_t i = 0; i < items.size(); i += 2) {
+        const Ref name = Ref::borrow(items[i]), value = Ref::borrow(items[i + 1]);
         if (!PyUnicode_CheckExact(name.get())) return false;
         if (is_one_of(but, name.get())) continue;
         const Ref entered = load_part(tracer_, own, Access::DictItem, name.get(), value.get());

@@ -3054,6 +3054,29 @@ tensors of a class (methods, properties, attributes)
     y = Named.of(x) + s
     y.tag = s.unit
     type(y) is Named, y.half.as_subclass(torch.Tensor), y.tag, y.shape, len(s), isinstance(s, Named)
+tensors that wrap tensors (as inputs)
+    class Kept(torch.Tensor):
+        def __new__(cls, inner):
+            return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        def __init__(self, inner):
+            self.inner = inner
+        def __repr__(self):
+            return f"Kept({self.inner})"
+        def __tensor_flatten__(self):
+            return ["inner"], None
+        @classmethod
+        def __tensor_unflatten__(cls, tensors, context, size, stride):
+            return cls(tensors["inner"])
+        __torch_function__ = torch._C._disabled_torch_function_impl
+        @classmethod
+        def __torch_dispatch__(cls, function, types, args, kwargs=None):
+            inner = torch.utils._pytree.tree_map_only(cls, lambda one: one.inner, args)
+            result = function(*inner, **(kwargs or {}))
+            return cls(result) if function is torch.ops.aten.sin.default else result
+    kept = Kept(torch.ones(3))
+    ---
+    y = torch.sin(kept)
+    type(y) is Kept, y + 1, kept.inner * 2, kept.shape, isinstance(y, torch.Tensor)
 tensors of a class (overrides)
     class Swapped(torch.Tensor):
         @classmethod

@@ -513,18 +513,6 @@ def test_a_module_with_parameters_of_a_class() -> None:
             assert all(torch.allclose(outcomes[0][0], grad) and outcomes[0][1] == calls for grad, calls in outcomes[1:])
 
 
-def test_what_runs_below_autograd_is_a_reason() -> None:
-    from torch.testing._internal.two_tensor import TwoTensor
-
-    for backend in ("eager", "aot_eager"):
-        minidynamo.reset()
-        captured = minidynamo.compile(lambda t, x: (t + 1, x * 2), backend=backend)
-        for _ in range(2):
-            two, doubled = captured(TwoTensor(DATA, DATA * 3), DATA)
-            assert torch.equal(two.a, DATA + 1) and torch.equal(two.b, DATA * 3 + 1) and torch.equal(doubled, DATA * 2)
-        assert {record.reason for record in minidynamo.debug.graph_breaks()} == {"unsupported-tensor"}
-
-
 def test_jagged_tensors_are_a_reason() -> None:
     nested = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(3, 3)], layout=torch.jagged)
     for backend in ("eager", "aot_eager"):

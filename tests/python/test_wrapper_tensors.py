@@ -199,6 +199,17 @@ def test_gradients(backend: str, is_leaf: bool) -> None:
     assert _plain(run(minidynamo.compile(f, backend=backend, fullgraph=True))) == _plain(run(f))
 
 
+def test_of_torch() -> None:
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    x = torch.arange(4.0)
+    for backend in ("eager", "aot_eager"):
+        captured = minidynamo.compile(lambda t, x: (t + 1, x * 2), backend=backend, fullgraph=True)
+        for _ in range(2):
+            two, doubled = captured(TwoTensor(x, x * 3), x)
+            assert torch.equal(two.a, x + 1) and torch.equal(two.b, x * 3 + 1) and torch.equal(doubled, x * 2)
+
+
 def test_parameters() -> None:
     class Layer(torch.nn.Module):
         def __init__(self) -> None:
