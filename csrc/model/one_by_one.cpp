@@ -1,9 +1,11 @@
 // How calls in a region of transforms are executed and recorded.
 #include "model/held_values.h"
+#include "model/native_call.h"
 #include "model/tensor_call.h"
 #include "model/transform_call.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
+#include "tensor/operator_warnings.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 
@@ -15,7 +17,8 @@ bool has_wrapper(PyObject* object) {
 }
 
 Ref raised(Tracer& tracer, const std::string& what) {
-  if (tracer.broken()) return nullptr;
+  static constinit Imported stop{"minidynamo._checkpoint.Stop"};  // raised by what autograd calls within an operator
+  if (tracer.broken() || PyErr_ExceptionMatches(stop)) return nullptr;
   return tracer.give_up(BreakReason::OperatorRaised, what + " raised " + take_error_text());
 }
 
@@ -45,6 +48,20 @@ Ref call_one_by_one(Tracer& tracer, NodeKind kind, PyObject* target, const Argum
     result = adopt_result(tracer, std::move(result));
   }
   if ((is_region && !tracer.transforms.leave(tracer)) || tracer.broken()) return nullptr;
+  return result;
+}
+
+Ref call_that_calls_back(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  flush_operator_reports();
+  if (tracer.broken()) return nullptr;
+  Ref result;
+  {
+    const OperatorWarnings warnings(OperatorWarnings::As::Errors);
+    result = call_natively(tracer, callable, arguments);
+  }
+  if (!result && !tracer.broken() && PyErr_ExceptionMatches(PyExc_Warning))
+    return tracer.give_up(BreakReason::Warning, target_text(callable) + " warns: " + take_error_text());
+  if (tracer.broken() || !flush_operator_reports()) return nullptr;
   return result;
 }
 

@@ -233,9 +233,15 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
       return;
     }
     if (transforms.one_by_one() && !transforms.use_grad_mode(*this, operators_grad_mode_)) return;
+    if (random.repeats(target)) {
+      take_impure();
+      node = random.repeat(*this, target, args, result);
+      return;
+    }
     if (limits.below_autograd && fills_last(graph, target, args, kwargs)) {
       take_impure();
       node = static_cast<NodeId>(graph.nodes().size() - 1);
+      random.note(*this, target, args, result);
       return;
     }
     RecordedOperator recorded = limits.below_autograd ? recorded_operator(target, args)
@@ -244,6 +250,7 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
     if (recorded.arguments)
       node = graph.add_call(NodeKind::CallFunction, std::move(recorded.target), recorded.arguments.get(), kwargs,
                             result, take_impure(), frame ? frame->call_site() : nullptr);
+    if (node != kNoNode) random.note(*this, target, args, result);
     if (node == kNoNode) {
       const std::string why = take_error_text();
       give_up(BreakReason::GraphArgument, "an operator's argument cannot stand in a graph: " + why);
