@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch.fx.node import has_side_effect
+from torch.utils.hooks import RemovableHandle
 
 Hook = Callable[..., torch.Tensor]
 
@@ -16,11 +17,18 @@ def register_hook(tensor: torch.Tensor, hook: Hook, *captured: torch.Tensor) -> 
     tensor.register_hook(lambda gradient: hook(gradient, *captured))  # type: ignore[no-untyped-call]
 
 
-class Handle:
-    """What the program gets in a trace for a hook on a tensor that the trace made: a RemovableHandle that no global counter numbers."""
+class _Mark:
+    """Cannot be made again outside of the trace, nor can what holds it: its hooks are on no tensor there."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a hook of a trace")
+
+
+class Handle(RemovableHandle):
+    """What the program gets in a trace for a hook on a tensor that the trace made: no global counter numbers it."""
 
     def __init__(self, hooks: dict[int, Any], key: int) -> None:
-        self.hooks, self.id = hooks, key
+        self.hooks, self.id, self.mark = hooks, key, _Mark()
 
     def remove(self) -> None:
         """Takes the hook away."""
@@ -45,7 +53,7 @@ def add_hook(tensor: Any, hook: Any) -> Handle:
     if tensor._backward_hooks is None:
         tensor._backward_hooks = OrderedDict()
         if tensor.grad_fn is not None:
-            tensor._register_hook_dict()
+            tensor.grad_fn._register_hook_dict(tensor)
     return add_to(tensor._backward_hooks, hook)
 
 

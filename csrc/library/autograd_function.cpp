@@ -91,7 +91,6 @@ class Application {
   Ref refuse(const std::string& why) {
     if (tracer_.broken()) return nullptr;
     clear_error();
-    tracer_.needs_below_autograd = true;  // where it can be had if a backward pass follows
     const Ref name = Ref::steal(PyObject_GetAttrString(class_, "__name__"));
     const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
     clear_error();
@@ -280,6 +279,12 @@ class Application {
       const std::vector<Ref> saved = told_tensors("to_save");
       if (!std::ranges::all_of(saved, [](const Ref& one) { return one.is(Py_None) || is_fake(one.get()); }))
         return refuse("it saves something else than tensors for its backward");
+      // Which a real ctx would notice.
+      for (const Ref& one : saved) {
+        if (one.is(Py_None) || holds(written, one.get())) continue;
+        if (!tracer_.may_assume()) return refuse("what it saves may be written to before its backward");
+        tracer_.assume(Assumption::Kind::Unwritten, one.get());
+      }
 
       {
         std::vector<PyObject*> reaches = {context_.get()};

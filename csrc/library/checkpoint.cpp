@@ -55,7 +55,6 @@ bool is_fixed_function(Tracer& tracer, PyObject* function) {
 }
 
 Ref refuse(Tracer& tracer, const std::string& why) {
-  if (!tracer.limits.below_autograd) tracer.needs_below_autograd = true;  // if a backward pass follows
   return tracer.give_up(BreakReason::Checkpoint, std::string("torch.utils.checkpoint.checkpoint: ") + why);
 }
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "model/abstract.h"
+#include "model/transform_call.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
@@ -96,12 +97,15 @@ bool has_saved_tensor_hooks() {
   return !found.is(Py_None);
 }
 
-Ref detached(PyObject* tensor) {
+// The same memory without a history; no operator makes it.
+Ref without_history(PyObject* tensor) {
   const NativeScope native;
-  return Ref::steal(PyObject_CallMethod(tensor, "detach", nullptr));
+  return Ref::steal(PyObject_GetAttrString(tensor, "data"));
 }
 
 PyObject* keep_again(PyObject* capsule, PyObject* tensor) {
+  // The operator that saves this may be stopped before it has given it to anybody.
+  if (!flush_operator_reports()) return nullptr;
   Region& region = region_of(capsule);
   std::vector<Ref>& again = region.again[region.now];
   Tracer& tracer = *Tracer::current();
@@ -110,17 +114,17 @@ PyObject* keep_again(PyObject* capsule, PyObject* tensor) {
   if (again.size() >= region.saved.size() ||
       PyObject_RichCompareBool(kind.get(), region.saved[again.size()].get(), Py_EQ) != 1)
     return refuse(tracer, "its function computes something else when it is called again");
-  Ref kept = requires_gradient(tensor) ? detached(tensor) : Ref::borrow(tensor);
+  Ref kept = requires_gradient(tensor) ? without_history(tensor) : Ref::borrow(tensor);
   if (!kept) return nullptr;
   again.push_back(kept);
   if (again.size() < region.saved.size()) return kept.release();
-  PyErr_SetNone(stop_exception());
-  return nullptr;
+  return stop_operator();
 }
 
 PyObject* give_kept(PyObject*, PyObject* kept) { return Ref::borrow(kept).release(); }
 
 bool compute_again(Tracer& tracer, PyObject* capsule) {
+  stop_exception();
   static constinit Imported again{"minidynamo._checkpoint.compute_again"};
   static PyMethodDef pack = {"keep_again", entry<keep_again>, METH_O, nullptr};
   static PyMethodDef unpack = {"give_kept", entry<give_kept>, METH_O, nullptr};
@@ -225,6 +229,12 @@ Ref checkpoint_below_autograd(Tracer& tracer, const CheckpointCall& given) {
   std::vector<Ref> values = {Ref::borrow(given.function), Ref::boolean(given.keeps_random_state), autocast};
   values.insert(values.end(), given.arguments.values.begin(), given.arguments.values.end());
   return call(tracer, apply.get(), Arguments{values});
+}
+
+Ref special::is_checkpoint_valid(Tracer&, PyObject*, const Arguments&) {
+  static constinit Imported ask{"torch.autograd.variable.Variable._execution_engine.is_checkpoint_valid"};
+  const NativeScope native;
+  return Ref::steal(PyObject_CallNoArgs(ask));
 }
 
 Ref special::random_position(Tracer& tracer, PyObject*, const Arguments&) {

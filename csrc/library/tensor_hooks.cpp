@@ -15,6 +15,7 @@
 #include "model/body.h"
 #include "model/native_callback.h"
 #include "model/tensor_call.h"
+#include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
 #include "tensor/history.h"
@@ -75,7 +76,8 @@ Ref call_plainly(Tracer& tracer, PyObject* function, std::initializer_list<PyObj
   const NativeScope native;
   const std::vector<PyObject*> values(operands);
   Ref result = Ref::steal(PyObject_Vectorcall(function, values.data(), values.size(), nullptr));
-  if (!result) clear_error(), refuse_hook(tracer);
+  if (!result && !tracer.broken())
+    tracer.give_up(BreakReason::AutogradCall, "a hook cannot be put on a tensor: " + take_error_text());
   return result;
 }
 
@@ -145,10 +147,10 @@ Ref special::tensor_register_later_hook(Tracer& tracer, PyObject* callable, cons
   return put_hook_below_autograd(tracer, callable, arguments, true);
 }
 
-Ref special::node_name(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+Ref special::node_name(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const NativeScope native;
   if (arguments.values.size() != 1 || tracer.world.source_of(arguments.values[0].get())) return refuse_hook(tracer);
-  return Ref::steal(PyObject_CallNoArgs(callable));
+  return Ref::steal(PyObject_CallMethod(arguments.values[0].get(), "name", nullptr));
 }
 
 namespace {

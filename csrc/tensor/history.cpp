@@ -91,7 +91,7 @@ struct HooksAfter : torch::autograd::FunctionPostHook {
 };
 
 NodeHold node_of(PyObject* object) {
-  if (PyObject_IsInstance(object, THPFunctionClass) == 1) return reinterpret_cast<THPFunction*>(object)->cdata;
+  if (PyObject_TypeCheck(object, &THPFunctionType)) return reinterpret_cast<THPFunction*>(object)->cdata;
   if (torch::autograd::THPCppFunction_Check(object))
     return reinterpret_cast<torch::autograd::THPCppFunction*>(object)->cdata;
   return {};

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
@@ -39,22 +40,43 @@ bool are_alike(PyObject* one, PyObject* other) {
   return PyObject_RichCompareBool(one, other, Py_EQ) == 1;
 }
 
-}  // namespace
+constexpr const char* kDropout = "dropout_p";
 
-bool RandomStream::draws(PyObject* target) {
+struct Drawing {
+  bool draws;
+  Py_ssize_t dropout;  // the position of an argument without which it draws nothing, -1: there is none
+};
+
+Drawing drawing_of(PyObject* target) {
   static constinit Imported seeded{"torch.Tag.nondeterministic_seeded"};
-  static auto* const known = new std::unordered_map<PyObject*, bool>;  // operators live as long as the process
-  if (const auto found = known->find(target); found != known->end()) return found->second;
   const NativeScope native;
   const Ref tags = Ref::steal(PyObject_GetAttrString(target, "tags"));
-  const bool does = tags && PySequence_Contains(tags.get(), seeded) == 1;
+  Drawing drawing{tags && PySequence_Contains(tags.get(), seeded) == 1, -1};
+  const Ref schema = Ref::steal(PyObject_GetAttrString(target, "_schema"));
+  const Ref arguments = schema ? Ref::steal(PyObject_GetAttrString(schema.get(), "arguments")) : Ref();
+  for (Py_ssize_t i = 0; arguments && PyList_Check(arguments.get()) && i < PyList_GET_SIZE(arguments.get()); ++i) {
+    const Ref name = Ref::steal(PyObject_GetAttrString(PyList_GET_ITEM(arguments.get(), i), "name"));
+    if (name && PyUnicode_CompareWithASCIIString(name.get(), kDropout) == 0) drawing.dropout = i;
+  }
   clear_error();
-  known->emplace(Ref::borrow(target).release(), does);
-  return does;
+  return drawing;
 }
 
-void RandomStream::note(Tracer& tracer, PyObject* target, PyObject* args, PyObject* result) {
-  if (!tracer.limits.below_autograd || !draws(target)) return;
+}  // namespace
+
+bool RandomStream::draws(PyObject* target, PyObject* args, PyObject* kwargs) {
+  static auto* const known = new std::unordered_map<PyObject*, Drawing>;  // operators live as long as the process
+  auto found = known->find(target);
+  if (found == known->end()) found = known->emplace(Ref::borrow(target).release(), drawing_of(target)).first;
+  if (!found->second.draws || found->second.dropout < 0) return found->second.draws;
+  PyObject* given = found->second.dropout < PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, found->second.dropout)
+                    : kwargs                                       ? named_item(kwargs, kDropout)
+                                                                   : nullptr;
+  return given && !(PyFloat_Check(given) && PyFloat_AS_DOUBLE(given) == 0);
+}
+
+void RandomStream::note(Tracer& tracer, PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) {
+  if (!tracer.limits.below_autograd || !draws(target, args, kwargs)) return;
   static constinit Imported clone{"torch.ops.aten.clone.default"};
   Draw draw{Ref::borrow(target), Ref::borrow(args), nullptr};
   if (is_kept_ && is_fake(result)) {

@@ -25,9 +25,11 @@ class RandomStream {
   bool is_at_end() const noexcept { return position_ == draws_.size(); }
 
   // An operator was recorded: if it draws, it is the next in the stream.
-  void note(Tracer& tracer, PyObject* target, PyObject* args, PyObject* result);
+  void note(Tracer& tracer, PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result);
   // Whether an operator draws what has been drawn before, and recording it as that. kNoNode: the trace is given up.
-  bool repeats(PyObject* target) const { return !is_at_end() && draws(target); }
+  bool repeats(PyObject* target, PyObject* args, PyObject* kwargs) const {
+    return !is_at_end() && draws(target, args, kwargs);
+  }
   NodeId repeat(Tracer& tracer, PyObject* target, PyObject* args, PyObject* result);
 
  private:
@@ -38,7 +40,7 @@ class RandomStream {
   size_t position_ = 0;
   bool is_kept_ = false;
 
-  static bool draws(PyObject* target);
+  static bool draws(PyObject* target, PyObject* args, PyObject* kwargs);
 };
 
 }  // namespace minidynamo

@@ -497,7 +497,7 @@ def handle_that_leaves(capture: Any) -> Any:
         return handle
 
     captured = capture(step)
-    return lambda: type(captured()).__name__, lambda: gradients(model)
+    return lambda: isinstance(captured(), torch.utils.hooks.RemovableHandle), lambda: gradients(model)
 
 
 @one_graph
@@ -628,7 +628,7 @@ def hook_of_a_leaf_inside(capture: Any) -> Any:
     def step() -> Any:
         x = X.clone().requires_grad_(True)
         x.register_hook(lambda g: g * 2)
-        x.register_post_accumulate_grad_hook(lambda p: p.grad.add_(1))
+        x.register_post_accumulate_grad_hook(lambda p: (p.grad.add_(1), None)[1])
         (x * x).sum().backward()
         return x.grad
 
