@@ -1,8 +1,8 @@
 // The reentrant kind is an autograd.Function (minidynamo/_checkpoint.py), traced as any other.
 //
-// The other kind differentiates what its function does as if there was no checkpoint; but what autograd saves on the way
-// is thrown away. The first time in a backward pass that something of it is asked for, the function is traced again,
-// until as much has been saved once more: torch stops there too, in the middle of an operator.
+// The other kind differentiates what its function does as if there was no checkpoint; but what autograd saves on the
+// way is thrown away. The first time in a backward pass that something of it is asked for, the function is traced
+// again, until as much has been saved once more: torch stops there too, in the middle of an operator.
 #include "library/recomputation.h"
 
 #include <unordered_map>
@@ -46,19 +46,15 @@ struct Region {
   Ref function, values, keywords, autocast;
   std::vector<std::pair<Ref, Ref>> versions;  // of the tensors that it was given, and how often each was written to
   std::optional<size_t> random_position;
-  std::vector<Ref> saved;                                // the kind of each tensor
+  std::vector<Ref> saved;                                 // the kind of each tensor
   std::unordered_map<long, std::vector<Ref>> again = {};  // by backward pass: those that were computed again
   long now = 0;                                           // the pass that it is computed again for
   bool is_forward_over = false;
 };
 
-Region& region_of(PyObject* capsule) {
-  return *static_cast<Region*>(PyCapsule_GetPointer(capsule, kRegionCapsule));
-}
+Region& region_of(PyObject* capsule) { return *static_cast<Region*>(PyCapsule_GetPointer(capsule, kRegionCapsule)); }
 
-void destroy(PyObject* capsule) noexcept {
-  delete static_cast<Region*>(PyCapsule_GetPointer(capsule, kRegionCapsule));
-}
+void destroy(PyObject* capsule) noexcept { delete static_cast<Region*>(PyCapsule_GetPointer(capsule, kRegionCapsule)); }
 
 // The hooks that autograd calls for what it saves, while one lives.
 class SavedTensorHooks {
@@ -67,8 +63,7 @@ class SavedTensorHooks {
     static constinit Imported push{"torch._C._autograd._push_saved_tensors_default_hooks"};
     const NativeScope native;
     const Ref one = Ref::made(PyCFunction_New(&pack, capsule)), other = Ref::made(PyCFunction_New(&unpack, capsule));
-    are_set_ =
-        static_cast<bool>(Ref::steal(PyObject_CallFunctionObjArgs(push, one.get(), other.get(), nullptr)));
+    are_set_ = static_cast<bool>(Ref::steal(PyObject_CallFunctionObjArgs(push, one.get(), other.get(), nullptr)));
   }
   ~SavedTensorHooks() {
     if (!are_set_) return;
@@ -193,8 +188,7 @@ Ref not_reentrant(Tracer& tracer, const CheckpointCall& given, Ref autocast) {
   region->keywords = given.arguments.keyword_names ? given.arguments.keywords() : Ref::made(PyDict_New());
   region->autocast = std::move(autocast);
   for (const Ref& value : given.arguments.values)
-    if (is_fake(value.get()))
-      region->versions.emplace_back(value, tensor_fact(value.get(), TensorFact::Version));
+    if (is_fake(value.get())) region->versions.emplace_back(value, tensor_fact(value.get(), TensorFact::Version));
   if (given.keeps_random_state) region->random_position = tracer.random.position();
   Region& own = *region;
   const Ref capsule = Ref::made(PyCapsule_New(region.get(), kRegionCapsule, destroy));
@@ -214,7 +208,8 @@ Ref checkpoint_below_autograd(Tracer& tracer, const CheckpointCall& given) {
   static constinit Imported module{"torch.utils.checkpoint"};
   static PyObject* const apply_name = interned("apply");
   static PyObject* const stops_early_name = interned("_enable_checkpoint_early_stop");
-  if (has_saved_tensor_hooks()) return refuse(tracer, "it is called within another one, or hooks of saved tensors are active");
+  if (has_saved_tensor_hooks())
+    return refuse(tracer, "it is called within another one, or hooks of saved tensors are active");
   const Ref autocast = call(tracer, autocast_now, {});
   if (!autocast) return nullptr;
   if (autocast.is(Py_None)) return refuse(tracer, "autocast of another device than the CPU is on");

@@ -21,7 +21,8 @@ namespace minidynamo::special {
 
 // minidynamo._checkpoint.is_checkpoint_valid(): whether the engine gives gradients to all that there are.
 Ref is_checkpoint_valid(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-// minidynamo._checkpoint.random_position() and go_to_random_position(position): a place in the stream of random numbers.
+// minidynamo._checkpoint.random_position() and go_to_random_position(position): a place in the stream of random
+// numbers.
 Ref random_position(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref go_to_random_position(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 

@@ -116,8 +116,7 @@ bool give_hooks_of_kind(Tracer& tracer, PyObject* leaf, TensorFact kind) {
   for (const Tracer::HookToCome& one : tracer.hooks_to_come)
     if (one.leaf.is(leaf) && one.is_after == is_after) hooks.push_back(callback_of(one.hook.get()));
   if (hooks.empty() && tensor_fact(leaf, kind).is(Py_None)) return true;
-  return static_cast<bool>(
-      call_plainly(tracer, is_after ? set_later_hooks : set_hooks, {leaf, tuple_of(hooks).get()}));
+  return static_cast<bool>(call_plainly(tracer, is_after ? set_later_hooks : set_hooks, {leaf, tuple_of(hooks).get()}));
 }
 
 }  // namespace

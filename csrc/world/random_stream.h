@@ -1,8 +1,8 @@
 // The random numbers that a graph draws from torch's generator, in their order, and where in it the program stands.
 //
-// A trace draws nothing, so what it knows of the generator's state is how many operators have drawn. A program that goes
-// back to an earlier state (a checkpoint does, to compute again) draws the same numbers again: in the graph they are
-// copies of those that were drawn first, which were kept for it.
+// A trace draws nothing, so what it knows of the generator's state is how many operators have drawn. A program that
+// goes back to an earlier state (a checkpoint does, to compute again) draws the same numbers again: in the graph they
+// are copies of those that were drawn first, which were kept for it.
 #pragma once
 #include <vector>
 

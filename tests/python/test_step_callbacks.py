@@ -3,7 +3,7 @@
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -275,7 +275,7 @@ def function_within_a_function(capture: Any) -> Any:
 
 
 class Logging(torch.autograd.Function):
-    calls: list[str] = []
+    calls: ClassVar[list[str]] = []
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -382,7 +382,7 @@ def function_that_raises(capture: Any) -> Any:
 
 
 class Kept(torch.autograd.Function):
-    contexts: list[Any] = []
+    contexts: ClassVar[list[Any]] = []
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
@@ -898,8 +898,14 @@ def _close(got: Any, expected: Any) -> bool:
     return bool(got == expected)
 
 
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-@pytest.mark.parametrize("name", PROGRAMS)
+# AOTAutograd draws other random numbers, counts writes otherwise, and differentiates what it is given whether or not anybody asks for it.
+OTHERWISE_COMPILED = RANDOM | {"optimizer_in_the_backward", "checkpoint_of_what_was_written_to"}
+
+
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [(name, backend) for name in PROGRAMS for backend in ("eager", "aot_eager") if backend == "eager" or name not in OTHERWISE_COMPILED],
+)
 def test_equals_eager(name: str, backend: str) -> None:
     def outcomes(capture: Callable[[Any], Any]) -> list[Any]:
         torch.manual_seed(7)
@@ -910,11 +916,13 @@ def test_equals_eager(name: str, backend: str) -> None:
     got = outcomes(minidynamo.optimize(backend, fullgraph=name not in BREAKS))
     if backend == "eager":
         assert got == expected
-    elif name not in RANDOM:
+    else:
         assert _close(got, expected)
 
 
-@pytest.mark.parametrize("name", ["function_with_its_own_backward", "hook_of_a_parameter", "backward_hook_of_a_module", "checkpoints_in_a_row"])
+@pytest.mark.parametrize(
+    "name", ["function_with_its_own_backward", "hook_of_a_parameter", "backward_hook_of_a_module", "checkpoints_in_a_row"]
+)
 def test_with_inductor(name: str) -> None:
     def outcomes(capture: Callable[[Any], Any]) -> list[Any]:
         step, show = PROGRAMS[name](capture)

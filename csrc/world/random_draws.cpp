@@ -1,3 +1,4 @@
+// What operators draw, and what stands in the graph for what is drawn again.
 #include "world/random_stream.h"
 
 #include <unordered_map>
