@@ -123,7 +123,7 @@ def function_that_is_told_missing_gradients(capture: Any) -> Any:
 
     def step() -> Any:
         h = model(X)
-        product, total, order, text = Pair.apply(h, h * 2)
+        _, total, order, text = Pair.apply(h, h * 2)
         total.sum().backward()
         return order, text, order.requires_grad
 
