@@ -5017,28 +5017,28 @@ nn.Module.register_full_backward_hook
     ---
     model.zero_grad()
     model(torch.ones(2, 4)).sum().backward()
-    model[0].bias.grad + x[0, 0]
+    model[0].bias.grad + x[0]
 nn.Module.register_full_backward_pre_hook
     model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
     handle = model[1].register_full_backward_pre_hook(lambda module, outputs: (outputs[0] * 2,))
     ---
     model.zero_grad()
     model(torch.ones(2, 4)).sum().backward()
-    model[0].bias.grad + x[0, 0]
+    model[0].bias.grad + x[0]
 torch.utils.checkpoint.checkpoint and a backward pass
     model = torch.nn.Linear(4, 4)
     from torch.utils.checkpoint import checkpoint
     ---
     model.zero_grad()
     checkpoint(lambda h: torch.nn.functional.dropout(model(h).relu(), 0.5), torch.ones(2, 4), use_reentrant=False).sum().backward()
-    model.bias.grad + x[0, 0]
+    model.bias.grad + x[0]
 torch.utils.checkpoint.checkpoint(use_reentrant=True) and a backward pass
     model, h = torch.nn.Linear(4, 4), torch.ones(2, 4, requires_grad=True)
     from torch.utils.checkpoint import checkpoint
     ---
     model.zero_grad()
     checkpoint(lambda h: torch.nn.functional.dropout(model(h).relu(), 0.5), h, use_reentrant=True).sum().backward()
-    model.bias.grad + x[0, 0]
+    model.bias.grad + x[0]
 torch.autograd.Function below a backward pass
     class Cube(torch.autograd.Function):
         @staticmethod
