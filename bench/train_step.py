@@ -9,6 +9,7 @@ in a process of its own.
 """
 
 import argparse
+import os
 import resource
 import subprocess
 import sys
@@ -99,7 +100,11 @@ def front_end(name: str) -> dict[str, float]:
 def peak_memory(name: str, backend: str, way: str) -> float:
     """MiB that steps add to the resident memory of a process of their own at most."""
     program = f"import sys; sys.argv[0] = ''; import train_step; train_step.print_memory({name!r}, {backend!r}, {way!r})"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=sys.path[0])
+    # Tensors that die give their memory back at once, so that what is resident is what is alive.
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=sys.path[0], env=environment
+    )
     return float(done.stdout.split()[-1])
 
 

@@ -50,6 +50,12 @@ bool enter_function_modes(Tracer& tracer) {
   return true;
 }
 
+// Whether the graph leaves torch's generator of random numbers where the program does. False: given up.
+bool leaves_generator(Tracer& tracer) {
+  return tracer.random.is_at_end() ||
+         tracer.give_up(BreakReason::RandomSeed, "the generator of random numbers is left in an earlier state");
+}
+
 // Traces the frame. True if `exit` is planned; otherwise the tracer is given up, or `cut` refused.
 bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at, Cut* cut) {
   const PreparedCode* prepared = prepare(code);
@@ -87,11 +93,12 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   if (cut) {
     tracer.stop = cut->stop;
     tracer.reach_stop = [&](Frame& innermost) {
+      if (!leaves_generator(tracer)) return;
       planned = plan_break(tracer, innermost, cut->must_advance, traced.exit, cut->refusal);
     };
   }
   Ref result = evaluate(tracer, std::move(root));
-  if (!tracer.broken()) {
+  if (!tracer.broken() && leaves_generator(tracer)) {
     if (result)
       planned = plan_return(tracer, result.get(), traced.exit);
     else
@@ -186,6 +193,11 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     const bool is_whole = attempt(*first, code, view, request.force_break_at, nullptr);
     if (!first->tracer->to_fill.empty() && !first->tracer->memory.failed()) {
       regrets.to_fill = std::move(first->tracer->to_fill);
+      return nullptr;
+    }
+    if (is_whole && limits.below_autograd && !first->tracer->backward_passes) {  // something else has asked for it
+      why.reason = BreakReason::AutogradCall;
+      why.detail = "no backward pass runs";
       return nullptr;
     }
     if (is_whole) return assumed_wrongly(*first) ? nullptr : std::move(first);

@@ -13,6 +13,7 @@
 #include "model/body.h"
 #include "model/native_call.h"
 #include "model/tensor_call.h"
+#include "model/transform_call.h"
 #include "python/error_text.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
@@ -278,6 +279,12 @@ class Application {
       const std::vector<Ref> saved = told_tensors("to_save");
       if (!std::ranges::all_of(saved, [](const Ref& one) { return one.is(Py_None) || is_fake(one.get()); }))
         return refuse("it saves something else than tensors for its backward");
+      // Which a real ctx would notice.
+      for (const Ref& one : saved) {
+        if (one.is(Py_None) || holds(written, one.get())) continue;
+        if (!tracer_.may_assume()) return refuse("what it saves may be written to before its backward");
+        tracer_.assume(Assumption::Kind::Unwritten, one.get());
+      }
 
       {
         std::vector<PyObject*> reaches = {context_.get()};
@@ -337,11 +344,22 @@ class Application {
   }
 };
 
+// Below autograd torch's own machinery runs, on fakes: the ctx is a node of autograd's graph, whose backward the engine
+// comes to (backward.cpp). Of the program's class it calls what the trace has looked up.
+Ref apply_below_autograd(Tracer& tracer, PyObject* callable, PyObject* function_class, const Arguments& arguments) {
+  static PyObject* const names[] = {interned("forward"), interned("setup_context"), interned("_backward_cls")};
+  for (PyObject* name : names)
+    if (!load_attribute(tracer, function_class, name)) return nullptr;
+  return call_that_calls_back(tracer, callable, arguments);
+}
+
 }  // namespace
 
-Ref apply_autograd_function(Tracer& tracer, PyObject*, const Arguments& arguments) {
+Ref apply_autograd_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.empty() || !PyType_Check(arguments.values[0].get()) || arguments.keyword_names)
     return tracer.give_up(BreakReason::AutogradFunction, "an autograd.Function is applied in an unusual way");
+  if (tracer.limits.below_autograd && !tracer.transforms.inside() && bound_self(callable))
+    return apply_below_autograd(tracer, callable, arguments.values[0].get(), Arguments{arguments.values.subspan(1)});
   if (tracer.transforms.one_by_one())
     return tracer.give_up(BreakReason::AutogradFunction,
                           std::string("an autograd.Function is applied ") + tracer.transforms.place());

@@ -12,12 +12,15 @@
 
 #include <algorithm>
 
+#include "library/tensor_hooks.h"
 #include "model/function.h"
 #include "model/held_values.h"
 #include "model/tensor_call.h"
 #include "model/transform_call.h"
+#include "python/error_text.h"
 #include "tensor/tensor_facts.h"
 #include "tensor/transforms.h"
+#include "world/known_types.h"
 
 namespace minidynamo::special {
 namespace {
@@ -67,6 +70,16 @@ class BackwardPass {
   std::nullptr_t refuse(const char* why) { return tracer_.give_up(BreakReason::AutogradCall, why); }
   Ref call_engine() { return call_one_by_one(tracer_, NodeKind::CallFunction, callable_, arguments_); }
 
+  // Hooks and the backward of an autograd.Function are the program's own code, which is traced when the engine comes to
+  // it.
+  Ref call_engine_with_callbacks() {
+    static constinit Imported engine{"torch.autograd.variable.Variable._execution_engine.run_backward"};
+    const Ref result = call_that_calls_back(tracer_, engine, arguments_);
+    if (!result && !tracer_.broken())
+      return tracer_.give_up(BreakReason::OperatorRaised, "a backward pass raised " + take_error_text());
+    return result;
+  }
+
   // The history of a tensor from before the trace is not in the fake.
   bool has_older_history() const {
     return std::ranges::any_of(tracer_.world.fakes(),
@@ -89,6 +102,8 @@ class BackwardPass {
           "gradients are accumulated in tensors" + (tried.empty() ? "" : ", and not in one graph, since " + tried));
     }
     if (has_older_history()) return refuse(kOlderHistory);
+    for (PyObject* input : inputs_)
+      if (!has_no_hooks(input)) return tracer_.needs_below_autograd = true, nullptr;
     Ref result = call_engine();
     tracer_.needs_below_autograd = tracer_.broken();
     return result;
@@ -97,21 +112,26 @@ class BackwardPass {
   Ref below_autograd() {
     const HistoryEnds ends = ends_of_histories(outputs_);
     if (ends.is_partly_outside) return refuse(kOlderHistory);
-    std::vector<PyObject*> receivers;
-    if (accumulates_) {
-      if (inputs_.empty())
-        for (const Ref& leaf : ends.leaves) receivers.push_back(leaf.get());
-      else
-        receivers = inputs_;
-      for (PyObject* receiver : receivers)
-        if (!prepare(receiver)) return nullptr;
+    std::vector<PyObject*> reached = inputs_, receivers;
+    if (inputs_.empty())
+      for (const Ref& leaf : ends.leaves) reached.push_back(leaf.get());
+    for (PyObject* leaf : reached) {
+      if (accumulates_ && !is_leaf_with_gradient(leaf))
+        return refuse("a gradient is accumulated in a tensor that is no leaf");
+      // A pass within another one (in a hook, in a backward) gives to what the outer one gives to.
+      if (!is_outside(leaf) || tracer_.receiving.count(leaf)) continue;
+      if (!give_hooks(tracer_, leaf)) return nullptr;
+      if (!accumulates_) continue;
+      if (!give_gradient(leaf)) return nullptr;
+      receivers.push_back(leaf);
     }
+    tracer_.receiving.insert(receivers.begin(), receivers.end());
     if (!keeps_history_) tracer_.used_up.add(outputs_);
-    const Ref result = call_engine();
+    const Ref result = call_engine_with_callbacks();
     bool is_told = static_cast<bool>(result);
+    for (PyObject* receiver : receivers) tracer_.receiving.erase(receiver);
     for (PyObject* receiver : receivers) is_told = is_told && take_gradient(receiver);
-    for (PyObject* receiver : receivers)
-      if (is_outside(receiver)) set_gradient(receiver, Py_None);
+    for (PyObject* receiver : receivers) set_gradient(receiver, Py_None);
     if (!is_told) return nullptr;
     ++tracer_.backward_passes;
     return result;
@@ -119,24 +139,21 @@ class BackwardPass {
 
   bool is_outside(PyObject* leaf) const { return tracer_.world.source_of(leaf) != nullptr; }
 
-  // Gives a leaf the gradient that the program has left there. What else would run when it gets one is the program's.
-  bool prepare(PyObject* leaf) {
+  bool has_no_hooks(PyObject* leaf) {
+    static PyObject* const hooks_name = interned("_backward_hooks");
+    return !is_outside(leaf) || load_tensor_attribute(tracer_, leaf, hooks_name);
+  }
+
+  // Gives a leaf the gradient that the program has left there.
+  bool give_gradient(PyObject* leaf) {
     static PyObject* const grad_name = interned("grad");
-    static PyObject* const hooks_names[] = {interned("_backward_hooks"), interned("_post_accumulate_grad_hooks")};
-    if (!is_leaf_with_gradient(leaf)) return refuse("a gradient is accumulated in a tensor that is no leaf") != nullptr;
-    if (!is_outside(leaf)) return true;
-    for (PyObject* name : hooks_names)
-      if (!load_tensor_attribute(tracer_, leaf, name)) return false;
-    if (!load_engine_hooks(tracer_, leaf)) return false;
     const Ref before = load_tensor_attribute(tracer_, leaf, grad_name);
-    if (!before) return false;
-    set_gradient(leaf, before.get());
-    return true;
+    if (before) set_gradient(leaf, before.get());
+    return static_cast<bool>(before);
   }
 
   bool take_gradient(PyObject* leaf) {
     static PyObject* const grad_name = interned("grad");
-    if (!is_outside(leaf)) return true;
     const Ref before = load_tensor_attribute(tracer_, leaf, grad_name), now = tensor_fact(leaf, TensorFact::Gradient);
     if (!before || !now) return false;
     if (!now.is(before.get())) tracer_.effects.write(leaf, grad_name, now.get());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "library/recomputation.h"
 #include "model/abstract.h"
 #include "model/body.h"
 #include "model/tensor_call.h"
@@ -72,7 +73,8 @@ bool is_as_reentrant(const std::vector<Ref>& made) {
 
 Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (arguments.positional_count() == 0) return refuse(tracer, "the function is given by name");
-  if (tracer.transforms.one_by_one()) return refuse(tracer, std::string("it is called ") + tracer.transforms.place());
+  const bool is_in_region = tracer.limits.below_autograd ? tracer.transforms.inside() : tracer.transforms.one_by_one();
+  if (is_in_region) return refuse(tracer, std::string("it is called ") + tracer.transforms.place());
   Settings settings;
   PyObject* ignored = nullptr;
   std::vector<Ref> values(arguments.values.begin() + 1,
@@ -108,6 +110,9 @@ Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
   }
   const Arguments given{values, keyword_names.get()};
   const bool with_gradient = grad_mode_enabled();
+  const bool is_below = tracer.limits.below_autograd && with_gradient;
+  if (is_below && (settings.context_function || ignored))
+    return refuse(tracer, "its settings are unusual in a call with a backward pass");
   if (is_reentrant) {
     const bool any =
         std::any_of(values.begin(), values.begin() + static_cast<ptrdiff_t>(positional),
@@ -115,6 +120,9 @@ Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
     if (!any) return refuse(tracer, "it warns that no input requires a gradient");
   }
   if (!with_gradient && !settings.context_function) return call(tracer, function, given);
+  if (is_below)
+    return checkpoint_below_autograd(tracer,
+                                     {function, given, is_reentrant, settings.preserve_random_state == Py_True});
   if (settings.context_function && !is_fixed_function(tracer, settings.context_function))
     return refuse(tracer, "its context_fn is made of tensors");
 

@@ -32,6 +32,7 @@
 #include "library/pickling.h"
 #include "library/printing.h"
 #include "library/random_numbers.h"
+#include "library/recomputation.h"
 #include "library/standard_library.h"
 #include "library/tensor_hooks.h"
 #include "library/tensor_methods.h"

@@ -4,14 +4,21 @@
 // graph ran. On a tensor inside the graph it is a node: what the hook does to a gradient is traced, as one more graph,
 // which the node puts on its tensor when the graph runs; whoever makes a backward graph of that one calls it there.
 // A hook that does anything else than compute a gradient from a gradient is put there in Python.
+//
+// Below autograd the engine runs in the trace, on fakes (backward.cpp), and the hooks are really on them, each as a
+// callable that comes back to the trace: what they do is traced when the engine calls them.
 #include "library/tensor_hooks.h"
 
 #include <algorithm>
 
 #include "model/abstract.h"
 #include "model/body.h"
+#include "model/native_callback.h"
 #include "model/tensor_call.h"
+#include "python/error_text.h"
 #include "python/out_of_memory.h"
+#include "python/sequence.h"
+#include "tensor/history.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
 #include "world/types.h"
@@ -20,6 +27,7 @@ namespace minidynamo {
 namespace {
 
 std::nullptr_t refuse_hook(Tracer& tracer) {
+  if (!tracer.broken() && !tracer.limits.below_autograd) tracer.needs_below_autograd = true;
   return tracer.give_up(BreakReason::AutogradCall, "a hook is put on a tensor");
 }
 
@@ -63,12 +71,66 @@ Ref put_hook_in_graph(Tracer& tracer, PyObject* tensor, PyObject* hook) {
   return record_body_call(tracer, register_hook, values, nullptr, Py_None, true) ? Ref::none() : Ref();
 }
 
+// Calls a function of _tensor_hooks.py on fakes, as it is. Null: the trace is given up.
+Ref call_plainly(Tracer& tracer, PyObject* function, std::initializer_list<PyObject*> operands) {
+  const NativeScope native;
+  const std::vector<PyObject*> values(operands);
+  Ref result = Ref::steal(PyObject_Vectorcall(function, values.data(), values.size(), nullptr));
+  if (!result && !tracer.broken())
+    tracer.give_up(BreakReason::AutogradCall, "a hook cannot be put on a tensor: " + take_error_text());
+  return result;
+}
+
+Ref put_hook_below_autograd(Tracer& tracer, PyObject* callable, const Arguments& arguments, bool is_after) {
+  static constinit Imported add{"minidynamo._tensor_hooks.add_hook"};
+  static constinit Imported add_later{"minidynamo._tensor_hooks.add_later_hook"};
+  PyObject *tensor = arguments.values[0].get(), *hook = arguments.values[1].get();
+  if (!requires_gradient(tensor) || (is_after && !is_leaf_with_gradient(tensor))) return refuse_hook(tracer);
+  if (!tracer.world.source_of(tensor))
+    return call_plainly(tracer, is_after ? add_later : add, {tensor, callback_of(hook).get()});
+  if (!is_leaf_with_gradient(tensor) || !is_result_dropped(*tracer.frame) || tracer.receiving.count(tensor))
+    return refuse_hook(tracer);
+  tracer.hooks_to_come.push_back({Ref::borrow(tensor), Ref::borrow(hook), is_after});
+  tracer.effects.call_later({Ref::borrow(callable), arguments.positional(), nullptr}, tracer.effects.end());
+  return Ref::none();
+}
+
+bool is_plain_call(const Arguments& arguments) {
+  return arguments.values.size() == 2 && !arguments.keyword_names && arguments.is_direct &&
+         is_fake(arguments.values[0].get());
+}
+
+bool give_hooks_of_kind(Tracer& tracer, PyObject* leaf, TensorFact kind) {
+  static constinit Imported list_hooks{"minidynamo._tensor_hooks.list_hooks"};
+  static constinit Imported set_hooks{"minidynamo._tensor_hooks.set_hooks"};
+  static constinit Imported set_later_hooks{"minidynamo._tensor_hooks.set_later_hooks"};
+  const bool is_after = kind == TensorFact::AccumulateHooks;
+  const Ref before = load_hooks(tracer, leaf, kind);
+  if (!before) return false;
+  std::vector<Ref> hooks;
+  if (!before.is(Py_None)) {
+    const Ref listed = call(tracer, list_hooks, {before});
+    if (!listed) return false;
+    for (const Ref& hook : items_of(listed.get())) hooks.push_back(callback_of(hook.get()));
+  }
+  for (const Tracer::HookToCome& one : tracer.hooks_to_come)
+    if (one.leaf.is(leaf) && one.is_after == is_after) hooks.push_back(callback_of(one.hook.get()));
+  if (hooks.empty() && tensor_fact(leaf, kind).is(Py_None)) return true;
+  return static_cast<bool>(call_plainly(tracer, is_after ? set_later_hooks : set_hooks, {leaf, tuple_of(hooks).get()}));
+}
+
 }  // namespace
 
+bool give_hooks(Tracer& tracer, PyObject* leaf) {
+  return give_hooks_of_kind(tracer, leaf, TensorFact::BackwardHooks) &&
+         give_hooks_of_kind(tracer, leaf, TensorFact::AccumulateHooks) && load_engine_hooks(tracer, leaf);
+}
+
 Ref special::tensor_register_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  const bool is_plain = arguments.values.size() == 2 && !arguments.keyword_names && arguments.is_direct &&
-                        is_fake(arguments.values[0].get()) && is_result_dropped(*tracer.frame);
-  if (!is_plain) return refuse_hook(tracer);
+  if (!is_plain_call(arguments)) return refuse_hook(tracer);
+  if (tracer.limits.below_autograd && !tracer.transforms.inside())
+    return put_hook_below_autograd(tracer, callable, arguments, false);
+  if (!is_result_dropped(*tracer.frame)) return refuse_hook(tracer);
   PyObject *tensor = arguments.values[0].get(), *hook = arguments.values[1].get();
   if (tracer.transforms.one_by_one()) return refuse_hook(tracer);
   if (!requires_gradient(tensor) || tracer.written_storages.count(storage_of_fake(tensor))) return refuse_hook(tracer);
@@ -76,6 +138,39 @@ Ref special::tensor_register_hook(Tracer& tracer, PyObject* callable, const Argu
   if (!is_leaf_with_gradient(tensor)) return refuse_hook(tracer);
   tracer.effects.call_later({Ref::borrow(callable), arguments.positional(), nullptr}, tracer.effects.end());
   return Ref::none();
+}
+
+Ref special::tensor_register_later_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!is_plain_call(arguments) || !tracer.limits.below_autograd || tracer.transforms.inside())
+    return refuse_hook(tracer);
+  return put_hook_below_autograd(tracer, callable, arguments, true);
+}
+
+Ref special::node_name(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const NativeScope native;
+  if (arguments.values.size() != 1 || tracer.world.source_of(arguments.values[0].get())) return refuse_hook(tracer);
+  return Ref::steal(PyObject_CallMethod(arguments.values[0].get(), "name", nullptr));
+}
+
+namespace {
+
+Ref put_hook_on_node(Tracer& tracer, const Arguments& arguments, NodeHooks when) {
+  static constinit Imported add{"minidynamo._tensor_hooks.add_to"};
+  if (arguments.values.size() != 2 || arguments.keyword_names || tracer.world.source_of(arguments.values[0].get()))
+    return refuse_hook(tracer);
+  const Ref hooks = hooks_of_node(arguments.values[0].get(), when);
+  if (!hooks) return clear_error(), refuse_hook(tracer);
+  return call_plainly(tracer, add, {hooks.get(), callback_of(arguments.values[1].get()).get()});
+}
+
+}  // namespace
+
+Ref special::node_register_hook(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  return put_hook_on_node(tracer, arguments, NodeHooks::After);
+}
+
+Ref special::node_register_prehook(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  return put_hook_on_node(tracer, arguments, NodeHooks::Before);
 }
 
 }  // namespace minidynamo

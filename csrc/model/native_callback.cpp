@@ -24,6 +24,7 @@ PyObject* callback_call(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyErr_SetString(PyExc_RuntimeError, "minidynamo: a callback of a trace was called after it");
     return nullptr;
   }
+  const NativeScopeApart traced;
   return call_with(*tracer, as_callback(self)->callable, args, kwargs).release();
 }
 
@@ -57,6 +58,12 @@ bool comes_back(PyObject* object) {
 }  // namespace
 
 bool is_native_callback(PyObject* object) { return Py_IS_TYPE(object, callback_type()); }
+
+Ref callback_of(PyObject* callable) {
+  Ref callback = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(CallbackObject, callback_type())));
+  as_callback(callback.get())->callable = Ref::borrow(callable).release();
+  return callback;
+}
 
 PyObject* behind_callback(PyObject* callback) noexcept { return as_callback(callback)->callable; }
 
@@ -108,9 +115,7 @@ Arguments with_callback(PyObject* callable, const Arguments& arguments, std::vec
   const Ref& given = arguments.values[index];
   if (!Py_TYPE(given.get())->tp_call || comes_back(given.get())) return arguments;
   room.assign(arguments.values.begin(), arguments.values.end());
-  Ref callback = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(CallbackObject, callback_type())));
-  as_callback(callback.get())->callable = room[index].release();
-  room[index] = std::move(callback);
+  room[index] = callback_of(room[index].get());
   return Arguments{room, arguments.keyword_names, arguments.is_direct};
 }
 

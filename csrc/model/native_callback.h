@@ -11,6 +11,8 @@ namespace minidynamo {
 // the values. Out of memory: a Python error is set.
 Arguments with_callback(PyObject* callable, const Arguments& arguments, std::vector<Ref>& room);
 
+// A callable that calls another one in the trace, from wherever C code calls it.
+Ref callback_of(PyObject* callable);
 bool is_native_callback(PyObject* object);
 PyObject* behind_callback(PyObject* callback) noexcept;
 

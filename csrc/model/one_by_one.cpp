@@ -1,9 +1,13 @@
 // How calls in a region of transforms are executed and recorded.
+#include <utility>
+
 #include "model/held_values.h"
+#include "model/native_call.h"
 #include "model/tensor_call.h"
 #include "model/transform_call.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
+#include "tensor/operator_warnings.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 
@@ -14,12 +18,29 @@ bool has_wrapper(PyObject* object) {
   return any_held(object, [](PyObject* held) { return is_tensor(held) && is_transform_wrapper(held); });
 }
 
+thread_local bool operator_is_stopped = false;
+
+// Sets the exception of stop_operator(), which does not always come through C++.
+bool was_stopped() {
+  if (!std::exchange(operator_is_stopped, false)) return false;
+  clear_error();
+  static constinit Imported stop{"minidynamo._checkpoint.Stop"};
+  PyErr_SetNone(stop);
+  return true;
+}
+
 Ref raised(Tracer& tracer, const std::string& what) {
-  if (tracer.broken()) return nullptr;
+  if (tracer.broken() || was_stopped()) return nullptr;
   return tracer.give_up(BreakReason::OperatorRaised, what + " raised " + take_error_text());
 }
 
 }  // namespace
+
+std::nullptr_t stop_operator() {
+  operator_is_stopped = true;
+  PyErr_SetString(PyExc_RuntimeError, "minidynamo: an operator is stopped");
+  return nullptr;
+}
 
 bool is_below_transforms(const Tracer& tracer, const Arguments& arguments) {
   if (!tracer.transforms.any()) return false;
@@ -45,6 +66,21 @@ Ref call_one_by_one(Tracer& tracer, NodeKind kind, PyObject* target, const Argum
     result = adopt_result(tracer, std::move(result));
   }
   if ((is_region && !tracer.transforms.leave(tracer)) || tracer.broken()) return nullptr;
+  return result;
+}
+
+Ref call_that_calls_back(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  flush_operator_reports();
+  if (tracer.broken()) return nullptr;
+  Ref result;
+  {
+    const OperatorWarnings warnings(OperatorWarnings::As::Errors);
+    result = call_natively(tracer, callable, arguments);
+  }
+  if (!result && !tracer.broken() && was_stopped()) return nullptr;
+  if (!result && !tracer.broken() && PyErr_ExceptionMatches(PyExc_Warning))
+    return tracer.give_up(BreakReason::Warning, target_text(callable) + " warns: " + take_error_text());
+  if (tracer.broken() || !flush_operator_reports()) return nullptr;
   return result;
 }
 

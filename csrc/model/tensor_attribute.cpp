@@ -32,7 +32,7 @@ bool store_gradient(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* 
     const bool fits = PyObject_SetAttr(tensor, name, value) == 0 && PyObject_SetAttr(tensor, name, Py_None) == 0;
     if (!fits) return clear_error(), refuse(tracer, name);
   }
-  if (tracer.world.source_of(tensor))
+  if (tracer.world.source_of(tensor) && !tracer.receiving.count(tensor))
     tracer.effects.write(tensor, name, value);
   else
     set_gradient(tensor, value);

@@ -191,11 +191,14 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
     }
     case TensorFact::BackwardHooks:
     case TensorFact::AccumulateHooks: {
-      Ref hooks = is_outside ? tensor_fact(tracer.world.source_of(tensor)->value.get(), fact) : Ref::none();
+      Ref hooks = tensor_fact(is_outside ? tracer.world.source_of(tensor)->value.get() : tensor, fact);
+      if (std::ranges::any_of(tracer.hooks_to_come, [&](const auto& one) { return one.leaf.is(tensor); }))
+        return unknown();
       if (!hooks.is(Py_None)) return unknown();
       return is_outside ? enter_fact(tracer, tensor, fact) : hooks;
     }
     case TensorFact::Gradient: {
+      if (tracer.receiving.count(tensor)) return tensor_fact(tensor, fact);
       static PyObject* const leaf_name = interned("is_leaf");
       Ref leaf = Ref::steal(PyObject_GetAttr(tensor, leaf_name));
       if (!leaf.is(Py_True)) return unknown();  // torch warns, unless the tensor was told to keep its gradient
@@ -508,7 +511,9 @@ Ref load_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
       return load_tensor_fact(tracer, tensor, row->fact);
     case TensorName::How::GradientFunction: {
       Ref function = Ref::steal(PyObject_GetAttr(tensor, name));
-      return function.is(Py_None) ? function : unknown();
+      const bool is_own = tracer.limits.below_autograd && !tracer.world.source_of(tensor);
+      if (!function.is(Py_None) && !tracer.limits.below_autograd) tracer.needs_below_autograd = true;
+      return function.is(Py_None) || is_own ? function : unknown();
     }
     case TensorName::How::Base:
       return load_base(tracer, tensor, name);
@@ -517,6 +522,8 @@ Ref load_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
 }
 
 }  // namespace
+
+Ref load_hooks(Tracer& tracer, PyObject* tensor, TensorFact fact) { return enter_fact(tracer, tensor, fact); }
 
 bool load_engine_hooks(Tracer& tracer, PyObject* tensor) {
   return static_cast<bool>(load_tensor_fact(tracer, tensor, TensorFact::EngineHooks));

@@ -6,6 +6,8 @@
 
 namespace minidynamo {
 
+enum class TensorFact : uint8_t;  // tensor/tensor_facts.h
+
 // The steps of record_call(), for calls that are recorded in a way of their own.
 std::string target_text(PyObject* target);
 Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);
@@ -37,6 +39,8 @@ Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& argum
 Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name);
 // The same of an attribute that torch defines by a descriptor.
 Ref load_described_attribute(Tracer& tracer, PyObject* tensor, PyObject* descriptor, PyObject* name);
+// What a tensor from before the call has of hooks, of one of the two kinds: a container or None.
+Ref load_hooks(Tracer& tracer, PyObject* tensor, TensorFact fact);
 // Guards that no code but Python's runs when autograd gives a tensor its gradient. False: the trace is given up.
 bool load_engine_hooks(Tracer& tracer, PyObject* tensor);
 

@@ -1,6 +1,8 @@
 #include "tensor/history.h"
 
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
+#include <torch/csrc/autograd/python_cpp_function.h>
+#include <torch/csrc/autograd/python_function.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <unordered_set>
@@ -8,6 +10,7 @@
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/python_errors.h"
 
 namespace minidynamo {
 namespace {
@@ -32,7 +35,93 @@ void walk(const std::vector<PyObject*>& tensors, const Visit& visit) {
   }
 }
 
+using Variables = torch::autograd::variable_list;
+
+Ref tuple_of(const Variables& tensors) {
+  Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (size_t i = 0; i < tensors.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), THPVariable_Wrap(tensors[i]));
+  return tuple;
+}
+
+// What a hook returned in place of some gradients, as torch takes it.
+Variables gradients_in(const Ref& given, size_t count) {
+  const Ref tuple = PyTuple_Check(given.get()) ? given : Ref::made(PyTuple_Pack(1, given.get()));
+  TORCH_CHECK(static_cast<size_t>(PyTuple_GET_SIZE(tuple.get())) == count, "a hook gave another number of gradients");
+  Variables gradients(count);
+  for (size_t i = 0; i < count; ++i) {
+    PyObject* one = PyTuple_GET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i));
+    TORCH_CHECK(one == Py_None || THPVariable_Check(one), "a hook gave something else than gradients");
+    if (one != Py_None) gradients[i] = THPVariable_Unpack(one);
+  }
+  return gradients;
+}
+
+// A dict of hooks, and how each is called.
+template <typename Call>
+Variables through_hooks(const Ref& hooks, Variables gradients, const Call& call) {
+  const pybind11::gil_scoped_acquire gil;
+  const Ref values = Ref::made(PyDict_Values(hooks.get()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i) {
+    const Ref given = call(PyList_GET_ITEM(values.get(), i), tuple_of(gradients));
+    if (!given) throw_python_error();
+    if (!given.is(Py_None)) gradients = gradients_in(given, gradients.size());
+  }
+  return gradients;
+}
+
+struct HooksBefore : torch::autograd::FunctionPreHook {
+  explicit HooksBefore(Ref dict) : hooks(std::move(dict)) {}
+  Variables operator()(const Variables& gradients) override {
+    return through_hooks(hooks, gradients, [](PyObject* hook, const Ref& now) {
+      return Ref::steal(PyObject_CallOneArg(hook, now.get()));
+    });
+  }
+  Ref hooks;
+};
+
+struct HooksAfter : torch::autograd::FunctionPostHook {
+  explicit HooksAfter(Ref dict) : hooks(std::move(dict)) {}
+  Variables operator()(const Variables& made, const Variables& given) override {
+    return through_hooks(hooks, made, [&](PyObject* hook, const Ref& now) {
+      return Ref::steal(PyObject_CallFunctionObjArgs(hook, now.get(), tuple_of(given).get(), nullptr));
+    });
+  }
+  Ref hooks;
+};
+
+NodeHold node_of(PyObject* object) {
+  if (PyObject_TypeCheck(object, &THPFunctionType)) return reinterpret_cast<THPFunction*>(object)->cdata;
+  if (torch::autograd::THPCppFunction_Check(object))
+    return reinterpret_cast<torch::autograd::THPCppFunction*>(object)->cdata;
+  return {};
+}
+
+template <typename Kind, typename Hooks>
+Ref dict_among(const Hooks& hooks) {
+  for (const auto& hook : hooks)
+    if (const auto* own = dynamic_cast<const Kind*>(hook.get())) return own->hooks;
+  return nullptr;
+}
+
 }  // namespace
+
+Ref hooks_of_node(PyObject* object, NodeHooks when) {
+  const NodeHold node = node_of(object);
+  if (!node) {
+    PyErr_SetString(PyExc_TypeError, "no node of autograd's graph");
+    return nullptr;
+  }
+  const bool is_before = when == NodeHooks::Before;
+  Ref dict = is_before ? dict_among<HooksBefore>(node->pre_hooks()) : dict_among<HooksAfter>(node->post_hooks());
+  if (dict) return dict;
+  dict = Ref::made(PyDict_New());
+  if (is_before)
+    node->add_pre_hook(std::make_unique<HooksBefore>(dict));
+  else
+    node->add_post_hook(std::make_unique<HooksAfter>(dict));
+  return dict;
+}
 
 HistoryEnds ends_of_histories(const std::vector<PyObject*>& tensors) {
   HistoryEnds ends;

@@ -23,6 +23,11 @@ Ref name_of_history(PyObject* tensor);
 // The gradient that autograd is to find on a fake: a tensor or None.
 void set_gradient(PyObject* fake, PyObject* gradient);
 
+// What the engine calls around a node of autograd's graph, as Python sees the node (tensor.grad_fn): a dict whose
+// values are called in their order. Null with a Python error: it is no node.
+enum class NodeHooks : uint8_t { Before, After };
+Ref hooks_of_node(PyObject* node, NodeHooks when);
+
 // Histories whose buffers a backward pass has freed.
 class UsedUpHistories {
  public:

@@ -1,5 +1,6 @@
 #include "world/recorded_operator.h"
 
+#include "python/out_of_memory.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
@@ -20,7 +21,11 @@ bool fills_last(Graph& graph, PyObject* target, PyObject* arguments, PyObject* k
   static constinit Imported fill{"torch.ops.aten.bernoulli_.float"};
   static constinit Imported together{"torch.ops.aten.bernoulli.p"};
   const bool has_generator = keywords && PyDict_GET_SIZE(keywords) > 0;
-  return target == fill && !has_generator && graph.fill_last(empty_like, together, arguments);
+  if (target != fill || has_generator) return false;
+  Ref given = Ref::borrow(arguments);
+  if (PyTuple_GET_SIZE(arguments) == 1)  // which the one has a default for, and the other has not
+    given = Ref::made(Py_BuildValue("(Od)", PyTuple_GET_ITEM(arguments, 0), 0.5));
+  return graph.fill_last(empty_like, together, given.get());
 }
 
 }  // namespace minidynamo

@@ -49,6 +49,12 @@ BreakReason reason_for(FakeProblem problem) noexcept {
   return BreakReason::DataDependent;
 }
 
+// What a trace below autograd does not stop at: there the program's own code runs where autograd calls it.
+bool may_go_below_autograd(BreakReason reason) noexcept {
+  return reason == BreakReason::AutogradFunction || reason == BreakReason::Checkpoint ||
+         reason == BreakReason::BodyEffect;
+}
+
 constexpr long kLookEvery = 4096;  // instructions
 
 // Whether the trace can end inside this frame: a break in it must not be moved out to the call that led here.
@@ -117,6 +123,7 @@ Tracer::Tracer(const TraceLimits& given, GuardTree& tree, const OpenNumbers* ope
       limits(given),
       next_look(std::min(kLookEvery, given.instructions + 1)) {
   ++running_tracers;
+  graph.below_autograd = given.below_autograd;
 }
 Tracer::~Tracer() {
   --running_tracers;
@@ -177,6 +184,7 @@ std::nullptr_t Tracer::give_up(BreakReason why, std::string detail) {
   if (!broken()) {  // the first reason is the one that matters
     clear_error();
     broken_ = make_break(why, std::move(detail), frame, limits, transforms);
+    needs_below_autograd |= !limits.below_autograd && may_go_below_autograd(why);
   }
   // Whatever C code lies between sees an error and returns; nothing looks at what it is.
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "minidynamo: the trace was given up");
@@ -233,9 +241,15 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
       return;
     }
     if (transforms.one_by_one() && !transforms.use_grad_mode(*this, operators_grad_mode_)) return;
+    if (random.repeats(target, args, kwargs)) {
+      take_impure();
+      node = random.repeat(*this, target, args, result);
+      return;
+    }
     if (limits.below_autograd && fills_last(graph, target, args, kwargs)) {
       take_impure();
       node = static_cast<NodeId>(graph.nodes().size() - 1);
+      random.note(*this, target, args, kwargs, result);
       return;
     }
     RecordedOperator recorded = limits.below_autograd ? recorded_operator(target, args)
@@ -244,6 +258,7 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
     if (recorded.arguments)
       node = graph.add_call(NodeKind::CallFunction, std::move(recorded.target), recorded.arguments.get(), kwargs,
                             result, take_impure(), frame ? frame->call_site() : nullptr);
+    if (node != kNoNode) random.note(*this, target, args, kwargs, result);
     if (node == kNoNode) {
       const std::string why = take_error_text();
       give_up(BreakReason::GraphArgument, "an operator's argument cannot stand in a graph: " + why);

@@ -25,6 +25,7 @@
 #include "world/function_modes.h"
 #include "world/made_classes.h"
 #include "world/native_scope.h"
+#include "world/random_stream.h"
 #include "world/symbols.h"
 #include "world/torch_modes.h"
 #include "world/transforms.h"
@@ -149,6 +150,15 @@ class Tracer final : public OperatorObserver {
   // A backward pass is to run whose operators can be recorded below autograd only.
   bool needs_below_autograd = false;
   int backward_passes = 0;
+  // Leaves from before the call that a backward pass is giving gradients: their fakes have them, not the effect log.
+  std::unordered_set<PyObject*> receiving;
+  // Hooks that the trace has put on leaves from before the call, in their order; effects do it when the graph has run.
+  RandomStream random;
+  struct HookToCome {
+    Ref leaf, hook;
+    bool is_after;  // the gradient was accumulated
+  };
+  std::vector<HookToCome> hooks_to_come;
   UsedUpHistories used_up;
   std::vector<DrawnNumber> drawn;
   std::vector<Assumption> assumptions;

@@ -5011,6 +5011,57 @@ a hook of a parameter
     weight.grad = None
     (weight * 2).sum().backward()
     weight.grad + x[0]
+Tensor.register_hook, and its handle removed
+    weight = torch.ones(3, requires_grad=True)
+    ---
+    weight.grad = None
+    y = weight * 2
+    y.register_hook(lambda gradient: gradient * 3)
+    y.register_hook(lambda gradient: gradient * 5).remove()
+    y.sum().backward()
+    weight.grad + x[0]
+a hook that logs gradients
+    weight, log = torch.ones(3, requires_grad=True), []
+    handle = weight.register_hook(log.append)
+    ---
+    weight.grad = None
+    (weight * 2).sum().backward()
+    log.pop() + x[0]
+Tensor.register_post_accumulate_grad_hook
+    weight = torch.ones(3, requires_grad=True)
+    handle = weight.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", p.grad * 2))
+    ---
+    weight.grad = None
+    (weight * 2).sum().backward()
+    weight.grad + x[0]
+nn.Module.register_full_backward_hook
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+    handle = model[1].register_full_backward_hook(lambda module, inputs, outputs: (inputs[0] * 2,))
+    ---
+    model.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    model[0].bias.grad + x[0]
+nn.Module.register_full_backward_pre_hook
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+    handle = model[1].register_full_backward_pre_hook(lambda module, outputs: (outputs[0] * 2,))
+    ---
+    model.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    model[0].bias.grad + x[0]
+torch.utils.checkpoint.checkpoint and a backward pass
+    model = torch.nn.Linear(4, 4)
+    from torch.utils.checkpoint import checkpoint
+    ---
+    model.zero_grad()
+    checkpoint(lambda h: torch.nn.functional.dropout(model(h).relu(), 0.5), torch.ones(2, 4), use_reentrant=False).sum().backward()
+    model.bias.grad + x[0]
+torch.utils.checkpoint.checkpoint(use_reentrant=True) and a backward pass
+    model, h = torch.nn.Linear(4, 4), torch.ones(2, 4, requires_grad=True)
+    from torch.utils.checkpoint import checkpoint
+    ---
+    model.zero_grad()
+    checkpoint(lambda h: torch.nn.functional.dropout(model(h).relu(), 0.5), h, use_reentrant=True).sum().backward()
+    model.bias.grad + x[0]
 torch.autograd.Function below a backward pass
     class Cube(torch.autograd.Function):
         @staticmethod
