@@ -1,5 +1,7 @@
 #include "hook/run_entry.h"
 
+#include <string_view>
+
 #include "bytecode/instruction.h"
 #include "emit/resume.h"
 #include "hook/capture.h"
@@ -11,6 +13,7 @@
 #include "tensor/function_mode_stack.h"
 #include "tensor/thread_modes.h"
 #include "world/known_types.h"
+#include "world/unknown_numbers.h"
 
 namespace minidynamo {
 namespace {
@@ -144,10 +147,24 @@ void replace_error(Ref error) {
   PyErr_Restore(its_type.release(), error.release(), traceback);
 }
 
+// What was supposed of a number that only the run of the graph knows has turned out wrong. Where that comes to happen
+// again, the next capture supposes nothing.
+void note_wrong_supposition(CacheEntry& entry, PyObject* error) {
+  constexpr uint32_t kOften = 2;
+  const Ref text = Ref::steal(PyObject_Str(error));
+  const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  const bool is_one = words && std::string_view(words).find(kSupposition) != std::string_view::npos;
+  clear_error();
+  if (!is_one || ++entry.wrong_suppositions < kOften || !entry.cache) return;
+  CodeCache* cache = entry.cache;
+  cache->open_numbers[entry.config].no_suppositions = true;
+  cache->remove(&entry);
+}
+
 // Whether the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
 // program's own error then, which it may handle. It is cleared, so that the frame can run as it was. Nothing has
 // happened yet: effects come after the graph. `modes` are those of before, if the graph changes them.
-bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::optional<ThreadModes>& modes) {
+bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optional<ThreadModes>& modes) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
@@ -166,6 +183,7 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::o
     }
   }
   if (raises) {
+    if (entry.has_suppositions) note_wrong_supposition(entry, value);
     Ref::steal(type), Ref::steal(value), Ref::steal(traceback);
     if (modes) modes->restore();  // an inference mode that was open has ended with its graph's frame
     return true;

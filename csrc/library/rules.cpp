@@ -34,6 +34,7 @@
 #include "library/random_numbers.h"
 #include "library/standard_library.h"
 #include "library/tensor_hooks.h"
+#include "library/number_checks.h"
 #include "library/tensor_methods.h"
 #include "library/tensor_subclasses.h"
 #include "library/torch_contexts.h"

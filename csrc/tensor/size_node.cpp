@@ -172,6 +172,12 @@ bool SizeNode::guard_bool(const char*, int64_t) {
       return number_ != 0;
   }
 }
+bool SizeNode::guard_or_false(const char* file, int64_t line) {
+  return kind_ == Kind::Bool ? !trace_->suppose(condition_.negated()) : guard_bool(file, line);
+}
+bool SizeNode::expect_true(const char* file, int64_t line) {
+  return kind_ == Kind::Bool ? trace_->suppose(condition_) : guard_bool(file, line);
+}
 double SizeNode::guard_float(const char*, int64_t) { return as_double(); }
 double SizeNode::as_double() { return is_float() ? number_ : static_cast<double>(guard_int("", 0)); }
 
@@ -223,12 +229,44 @@ Ref symbolic_int(const std::shared_ptr<TraceSizes>& trace, Expression expression
   }
 }
 
+namespace {
+
+Ref of_torch(const char* name) {
+  const Ref module = Ref::steal(PyImport_ImportModule("torch"));
+  return module ? Ref::steal(PyObject_GetAttrString(module.get(), name)) : Ref();
+}
+
+// Null: it is none of ours.
+SizeNode* condition_node(PyObject* symbolic_bool) {
+  const auto value = pybind11::cast<c10::SymBool>(pybind11::handle(symbolic_bool));
+  auto* node = value.is_heap_allocated() ? dynamic_cast<SizeNode*>(value.toSymNodeImplUnowned()) : nullptr;
+  return node && node->has_condition() ? node : nullptr;
+}
+
+}  // namespace
+
+Ref symbolic_bool(const std::shared_ptr<TraceSizes>& trace, SizeCondition condition) {
+  try {
+    const c10::SymBool value(c10::SymNode(c10::make_intrusive<SizeNode>(trace, condition)));
+    return Ref::steal(pybind11::cast(value).release().ptr());
+  } catch (...) {
+    set_python_error_from_exception();
+    return nullptr;
+  }
+}
+
+bool is_symbolic_bool(PyObject* object) noexcept {
+  static constinit CachedObject type{of_torch, "SymBool"};
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != type.get()) return false;
+  bool is_own = false;
+  try_to([&] { is_own = condition_node(object) != nullptr; });
+  return is_own;
+}
+
+SizeCondition condition_of(PyObject* symbolic_bool) { return condition_node(symbolic_bool)->condition(); }
+
 bool is_symbolic_int(PyObject* object) noexcept {
-  static constinit CachedObject type{[](const char* name) {
-                                       const Ref module = Ref::steal(PyImport_ImportModule("torch"));
-                                       return module ? Ref::steal(PyObject_GetAttrString(module.get(), name)) : Ref();
-                                     },
-                                     "SymInt"};
+  static constinit CachedObject type{of_torch, "SymInt"};
   if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != type.get()) return false;
   bool is_own = false;
   try_to([&] { is_own = SizeNode::of(pybind11::cast<c10::SymInt>(pybind11::handle(object))) != nullptr; });

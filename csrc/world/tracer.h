@@ -28,6 +28,7 @@
 #include "world/symbols.h"
 #include "world/torch_modes.h"
 #include "world/transforms.h"
+#include "world/unknown_numbers.h"
 #include "world/world.h"
 
 namespace minidynamo {
@@ -192,6 +193,7 @@ class Tracer final : public OperatorObserver {
   void operator_writes(const void* storage) noexcept override { written_storages.insert(storage); }
   PyObject* fake_for_real(PyObject* real) noexcept override;
   void cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept override;
+  std::optional<Expression> unknown_size(SizeRange range, PyObject* elements_of, uint32_t version) noexcept override;
 
  private:
   friend class TracerActivation;
@@ -202,6 +204,9 @@ class Tracer final : public OperatorObserver {
   bool impure_ = false;
   bool operators_grad_mode_ = true;
   std::chrono::steady_clock::time_point waited_for_since_{};  // zero: not yet
+
+ public:
+  UnknownNumbers unknown_numbers{*this};
 };
 
 // Makes a tracer the thread's current one.
