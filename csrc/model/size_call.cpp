@@ -143,8 +143,7 @@ bool only_moves(PyObject* callable) noexcept {
 
 // torch's functions that programs tell of numbers, or ask.
 bool asks_about_numbers(PyObject* function) {
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-  return is_one_of(PyUnicode_AsUTF8(code->co_name),
+  return is_one_of(PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(function)->func_name),
                    {"_check", "_check_with", "_check_index", "_check_value", "_check_type", "_check_not_implemented",
                     "_check_is_size", "sym_max", "sym_min", "sym_int", "sym_not", "guard_or_false", "guard_or_true",
                     "guard_size_oblivious", "statically_known_true"});

@@ -32,6 +32,14 @@ Expression expect(const c10::SymNode& node) {
   return *expression;
 }
 
+// Of an expression that is to be 0: a symbol less 1.
+bool is_equal_to_one(Expression e) {
+  const std::vector<int32_t> symbols = symbols_of(e);
+  if (symbols.size() != 1) return false;
+  const Expression size = symbol(symbols.front());
+  return e == size - constant(1) || e == constant(1) - size;
+}
+
 SymbolicLayout layout_of(c10::ArrayRef<c10::SymNode> sizes, c10::ArrayRef<c10::SymNode> strides) {
   SymbolicLayout layout;
   for (const c10::SymNode& size : sizes) layout.sizes.push_back(expect(size));
@@ -173,6 +181,11 @@ bool SizeNode::guard_bool(const char*, int64_t) {
   }
 }
 bool SizeNode::guard_or_false(const char* file, int64_t line) {
+  // Whether a size is to be spread over another: what it is not spread over it has to be equal to, which is checked.
+  const bool is_about_one = kind_ == Kind::Bool && condition_.relation == SizeRelation::Equal &&
+                            trace_->is_unknown(condition_.expression) && !trace_->known(condition_) &&
+                            is_equal_to_one(condition_.expression);
+  if (is_about_one) return false;
   return kind_ == Kind::Bool ? !trace_->suppose(condition_.negated()) : guard_bool(file, line);
 }
 bool SizeNode::expect_true(const char* file, int64_t line) {
@@ -238,17 +251,22 @@ Ref of_torch(const char* name) {
 
 // Null: it is none of ours.
 SizeNode* condition_node(PyObject* symbolic_bool) {
-  const auto value = pybind11::cast<c10::SymBool>(pybind11::handle(symbolic_bool));
-  auto* node = value.is_heap_allocated() ? dynamic_cast<SizeNode*>(value.toSymNodeImplUnowned()) : nullptr;
+  // torch's own conversion takes the node for one of Python's.
+  const pybind11::object inner = pybind11::handle(symbolic_bool).attr("node");
+  if (!pybind11::isinstance<c10::SymNodeImpl>(inner)) return nullptr;
+  auto* node = dynamic_cast<SizeNode*>(pybind11::cast<c10::SymNode>(inner).get());
   return node && node->has_condition() ? node : nullptr;
 }
 
 }  // namespace
 
 Ref symbolic_bool(const std::shared_ptr<TraceSizes>& trace, SizeCondition condition) {
+  static constinit CachedObject type{of_torch, "SymBool"};
   try {
-    const c10::SymBool value(c10::SymNode(c10::make_intrusive<SizeNode>(trace, condition)));
-    return Ref::steal(pybind11::cast(value).release().ptr());
+    const c10::SymNode node(c10::make_intrusive<SizeNode>(trace, condition));
+    const pybind11::object inner = pybind11::cast(node);
+    PyObject* const made_of = type;
+    return made_of ? Ref::steal(PyObject_CallOneArg(made_of, inner.ptr())) : Ref();
   } catch (...) {
     set_python_error_from_exception();
     return nullptr;
