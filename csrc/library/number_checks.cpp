@@ -10,16 +10,19 @@
 namespace minidynamo::special {
 namespace {
 
+constexpr const char* kOwnWords =
+    "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
+    "enhancement "
+    "request to PyTorch.)";
+
 // The graph checks what is not known, and raises the program's own error: it fails, and the frame runs as it was, where
 // the graph changes nothing; or it says what the program says.
 Ref check_truth(Tracer& tracer, SizeCondition condition, PyObject* message) {
-  static PyObject* const default_message =
-      interned("Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
-               "enhancement request to PyTorch.)");
   TraceSizes& trace = tracer.symbols.trace();
   if (const std::optional<bool> known = trace.known(condition); known && *known) return Ref::none();
-  PyObject* said = message && PyUnicode_CheckExact(message) ? message : default_message;
-  if (!tracer.unknown_numbers.check_in_graph(condition, said, false))
+  const bool has_words = message && PyUnicode_CheckExact(message);
+  const Ref said = has_words ? Ref::borrow(message) : Ref::made(PyUnicode_FromString(kOwnWords));
+  if (!tracer.unknown_numbers.check_in_graph(condition, said.get(), false))
     return tracer.broken() ? Ref()
                            : tracer.give_up(BreakReason::ScalarRead, "the program checks a number that does not agree");
   trace.add_fact(condition);

@@ -46,7 +46,8 @@ Ref tensor_read(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
     const bool is_plain = tensor && arguments.values.size() == 1 && arguments.is_direct;
     if (is_plain && is_checked_next(*tracer.frame) && reads_truth(tensor, name.get())) return Ref::borrow(tensor);
     if (tensor && is_fake(tensor) && arguments.values.size() == 1)
-      if (Ref numbers = read_numbers(tracer, tensor, PyUnicode_AsUTF8(name.get())); numbers || tracer.broken()) return numbers;
+      if (Ref numbers = read_numbers(tracer, tensor, PyUnicode_AsUTF8(name.get())); numbers || tracer.broken())
+        return numbers;
     return tracer.give_up(BreakReason::ScalarRead, "the value of a tensor is read");
   }
   std::vector<PyObject*> values = vectorcall_values(arguments);

@@ -6,8 +6,8 @@
 
 namespace minidynamo {
 
-// What a method of a fake gives (item, tolist, __int__, __index__), if it is of ints, and few. Null without a break: it is
-// none such.
+// What a method of a fake gives (item, tolist, __int__, __index__), if it is of ints, and few. Null without a break: it
+// is none such.
 Ref read_numbers(Tracer& tracer, PyObject* tensor, std::string_view method);
 
 }  // namespace minidynamo

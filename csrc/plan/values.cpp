@@ -357,8 +357,8 @@ ValueId ValuePlanner::live(Source* source) {
 
 // The same of a condition on such numbers, which is one of an expression and 0.
 ValueId ValuePlanner::truth(SizeCondition condition) {
-  static constinit Imported functions[] = {Imported{"_operator.eq"}, Imported{"_operator.ne"},
-                                           Imported{"_operator.lt"}, Imported{"_operator.le"}};
+  static constinit Imported functions[] = {Imported{"_operator.eq"}, Imported{"_operator.ne"}, Imported{"_operator.lt"},
+                                           Imported{"_operator.le"}};
   const ValueId number = size(condition.expression);
   if (number == kNoValue) return kNoValue;
   const Ref zero = Ref::made(PyLong_FromLong(0));

@@ -1,10 +1,10 @@
 // The numbers of one trace that may differ at the next call: the symbols, what they are now, and what the trace has
 // asked about them. What was asked is a condition that must hold at the next call too, or follows from the ranges.
 //
-// Some of them are unknown: only the run of the graph has them (what item() reads, how many elements a mask takes). Such
-// a number has an example in place of a value, for kernels to compute with. Nothing is ever decided by that: what the
-// ranges and the facts about unknown numbers do not tell is refused, which ends the trace, or supposed, which makes the
-// graph check it.
+// Some of them are unknown: only the run of the graph has them (what item() reads, how many elements a mask takes).
+// Such a number has an example in place of a value, for kernels to compute with. Nothing is ever decided by that: what
+// the ranges and the facts about unknown numbers do not tell is refused, which ends the trace, or supposed, which makes
+// the graph check it.
 //
 // Knows neither Python nor torch. Used by one thread at a time.
 #pragma once

@@ -191,8 +191,7 @@ class Call {
     if (info_.dynamic_output && depends_on_data()) {
       if (!any_fake_ && !any_unknown_real_) return run_for_real();
       if (known && gives_no_tensor(op_) && answer(*std::move(known))) return;
-      if (std::optional<MetadataResult> unknown = with_unknown_sizes())
-        return finish(*unknown, std::nullopt);
+      if (std::optional<MetadataResult> unknown = with_unknown_sizes()) return finish(*unknown, std::nullopt);
       refuse(FakeProblem::Data, c10::str("the result of ", info_.name, " depends on the data of a tensor"));
     }
     finish(*metadata(), std::move(known));

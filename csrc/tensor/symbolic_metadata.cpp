@@ -254,10 +254,11 @@ class Propagation {
     if (equal.symbols != aligned.symbols && !equal.symbols.empty() && fit(equal)) return true;
     if (symbols_.size() > 1) {
       for (const int32_t symbol : symbols_)
-        if (std::ranges::find(unknown_, symbol) == unknown_.end()) for (Ties ties : {Ties(), aligned}) {
-          ties.add(symbol, constant(hints_[symbol]));
-          if (fit(ties)) return true;
-        }
+        if (std::ranges::find(unknown_, symbol) == unknown_.end())
+          for (Ties ties : {Ties(), aligned}) {
+            ties.add(symbol, constant(hints_[symbol]));
+            if (fit(ties)) return true;
+          }
     }
     return false;
   }

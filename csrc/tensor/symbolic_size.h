@@ -26,7 +26,9 @@ Ref symbolic_bool(const std::shared_ptr<TraceSizes>& trace, SizeCondition condit
 // Whether an object is a torch.SymBool over a condition, of whatever trace.
 bool is_symbolic_bool(PyObject* object) noexcept;
 SizeCondition condition_of(PyObject* symbolic_bool);
-inline bool is_symbolic_number(PyObject* object) noexcept { return is_symbolic_int(object) || is_symbolic_bool(object); }
+inline bool is_symbolic_number(PyObject* object) noexcept {
+  return is_symbolic_int(object) || is_symbolic_bool(object);
+}
 
 // Which sizes of a real tensor are to be symbols, by bit: dimensions above 63 never are.
 using OpenDimensions = uint64_t;

@@ -121,9 +121,9 @@ Made bincount(const Call& call) {
   const auto count = call.count({call.arguments[2].toInt(), INT64_MAX});
   if (!count) return std::nullopt;
   Results results = call.results();
-  results.add(contiguous(!is_weighted                                         ? c10::kLong
+  results.add(contiguous(!is_weighted                                    ? c10::kLong
                          : call.tensors[1]->scalar_type() == c10::kFloat ? c10::kFloat
-                                                                              : c10::kDouble,
+                                                                         : c10::kDouble,
                          {*count}));
   return results.take();
 }

@@ -9,8 +9,8 @@ namespace minidynamo {
 
 using NewUnknownSize = std::function<std::optional<Expression>(SizeRange, const at::Tensor* elements_of)>;
 
-// `new_size`: a symbol for one more such size, or for how many elements of a tensor are not 0; nullopt: there is none to
-// be had. nullopt: of this operator nothing is known.
+// `new_size`: a symbol for one more such size, or for how many elements of a tensor are not 0; nullopt: there is none
+// to be had. nullopt: of this operator nothing is known.
 std::optional<MetadataResult> metadata_with_unknown_sizes(const c10::OperatorHandle& op, const OperatorInfo& info,
                                                           c10::ArrayRef<c10::IValue> arguments,
                                                           c10::ArrayRef<const at::Tensor*> tensors,

@@ -155,8 +155,7 @@ Ref Symbols::condition_object(SizeCondition condition) {
   if (!number) return nullptr;
   PyObject* function = functions[static_cast<size_t>(condition.relation)];
   const Ref arguments = Ref::made(PyTuple_Pack(2, number.get(), Ref::made(PyLong_FromLong(0)).get()));
-  const NodeId node =
-      function ? graph_.add_number(Ref::borrow(function), arguments.get(), made, site_()) : kNoNode;
+  const NodeId node = function ? graph_.add_number(Ref::borrow(function), arguments.get(), made, site_()) : kNoNode;
   if (node == kNoNode) return nullptr;
   graph_.stand_for(made.get(), node);
   return made;
@@ -285,7 +284,8 @@ NodeId Symbols::make_node(Expression e) {
 std::vector<OpenNumber> Symbols::settled() const {
   std::vector<OpenNumber> settled;
   for (size_t i = 0; i < numbers_.size(); ++i)
-    if (numbers_[i].source && is_constant_expression(sizes_->simplify(symbol(static_cast<int32_t>(i))))) settled.push_back(numbers_[i]);
+    if (numbers_[i].source && is_constant_expression(sizes_->simplify(symbol(static_cast<int32_t>(i)))))
+      settled.push_back(numbers_[i]);
   return settled;
 }
 

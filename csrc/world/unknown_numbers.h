@@ -64,7 +64,7 @@ class UnknownNumbers {
   };
   Tracer& tracer_;
   std::vector<One> made_;
-  std::map<std::pair<PyObject*, long>, Ref> read_;              // by fake and version
+  std::map<std::pair<PyObject*, long>, Ref> read_;             // by fake and version
   std::map<std::pair<PyObject*, long>, Expression> elements_;  // the same
   size_t count_ = 0;
   bool checks_suppositions_ = false;

@@ -207,7 +207,7 @@ NUMBERS = {
     "full": lambda x, n: torch.full((3,), n.item()),
     "prefix": lambda x, n: x[: n.item()] + 1,
     "suffix": lambda x, n: x[n.item() :] + 1,
-    "bounds that are tensors": lambda x, n: x[: n] * 2,
+    "bounds that are tensors": lambda x, n: x[:n] * 2,
     "narrow": lambda x, n: x.narrow(0, 0, n.item()) * 2,
     "returned": lambda x, n: (n.item(), x + n.item()),
     "max of two": lambda x, n: x * max(n.item(), 3),

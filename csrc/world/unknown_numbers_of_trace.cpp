@@ -1,5 +1,4 @@
-#include "world/unknown_numbers.h"
-
+// What UnknownNumbers does to its trace: a tracer has them, so this is apart from their header.
 #include <algorithm>
 
 #include "python/error_text.h"
@@ -38,7 +37,8 @@ UnknownNumbers::~UnknownNumbers() {
 std::optional<Expression> UnknownNumbers::make(Kind kind, SizeRange range) {
   const size_t ordinal = count_++;
   if (!(kind == Kind::Scalar ? limits.scalars : limits.sizes) || limits.refused.contains(ordinal) ||
-      tracer_.symbols.bodies > 0 || tracer_.transforms.inside() || tracer_.transforms.one_by_one())
+      tracer_.symbols.bodies > 0 || tracer_.limits.below_autograd || tracer_.transforms.inside() ||
+      tracer_.transforms.one_by_one())
     return std::nullopt;
   const auto known = limits.examples.find(ordinal);
   const int64_t example = known != limits.examples.end() ? known->second : kExamples[ordinal % std::size(kExamples)];
@@ -73,12 +73,11 @@ Ref UnknownNumbers::read(PyObject* fake) {
   if (!symbol) return nullptr;
   Ref number = tracer_.symbols.object(*symbol);
   const Ref arguments = Ref::made(PyTuple_Pack(1, fake));
-  const NodeId node = number ? tracer_.graph.add_call(NodeKind::CallMethod, Ref::borrow(item_name), arguments.get(),
-                                                      nullptr, number.get(), false,
-                                                      tracer_.frame ? tracer_.frame->call_site() : nullptr)
-                             : kNoNode;
-  if (node == kNoNode)
-    return tracer_.give_up(BreakReason::GraphArgument, "item(): " + take_error_text()), nullptr;
+  const NodeId node =
+      number ? tracer_.graph.add_call(NodeKind::CallMethod, Ref::borrow(item_name), arguments.get(), nullptr,
+                                      number.get(), false, tracer_.frame ? tracer_.frame->call_site() : nullptr)
+             : kNoNode;
+  if (node == kNoNode) return tracer_.give_up(BreakReason::GraphArgument, "item(): " + take_error_text()), nullptr;
   tracer_.symbols.read_from_node(*symbol, node);
   made_.back().calls_before = tracer_.graph.call_count();
   read_[place] = number;
@@ -145,10 +144,10 @@ bool UnknownNumbers::check_in_graph(SizeCondition condition, PyObject* message, 
   const Ref words = message ? Ref::borrow(message) : Ref::made(PyUnicode_FromString(text.c_str()));
   const Ref arguments = object ? Ref::made(PyTuple_Pack(2, object.get(), words.get())) : Ref();
   const size_t calls = tracer_.graph.call_count();
-  const NodeId node = arguments ? tracer_.graph.add_call(NodeKind::CallFunction, Ref::borrow(assertion), arguments.get(),
-                                                         nullptr, Py_None, true,
-                                                         tracer_.frame ? tracer_.frame->call_site() : nullptr)
-                                : kNoNode;
+  const NodeId node =
+      arguments ? tracer_.graph.add_call(NodeKind::CallFunction, Ref::borrow(assertion), arguments.get(), nullptr,
+                                         Py_None, true, tracer_.frame ? tracer_.frame->call_site() : nullptr)
+                : kNoNode;
   if (node == kNoNode) {
     tracer_.give_up(BreakReason::GraphArgument, "a check of a number: " + take_error_text());
     return false;
