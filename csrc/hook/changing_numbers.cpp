@@ -142,6 +142,7 @@ bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols
   if (meta && std::ranges::any_of(symbols.numbers(), is_unknown) &&
       PyDict_SetItemString(meta.get(), "unknown_numbers", Py_True) < 0)
     return false;
+  if (std::ranges::all_of(symbols.numbers(), is_unknown)) return true;
   const Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(exit.inputs.size())));
   for (size_t i = 0; i < exit.inputs.size(); ++i) {
     const Source* source = exit.inputs[i];
