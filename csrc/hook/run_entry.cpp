@@ -1,6 +1,6 @@
 #include "hook/run_entry.h"
 
-#include <string_view>
+#include <string>
 
 #include "bytecode/instruction.h"
 #include "emit/resume.h"
@@ -8,6 +8,7 @@
 #include "hook/hook_installed.h"
 #include "model/object_end.h"
 #include "python/cached.h"
+#include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
 #include "tensor/function_mode_stack.h"
@@ -149,12 +150,9 @@ void replace_error(Ref error) {
 
 // What was supposed of a number that only the run of the graph knows has turned out wrong. Where that comes to happen
 // again, the next capture supposes nothing.
-void note_wrong_supposition(CacheEntry& entry, PyObject* error) {
-  constexpr uint32_t kOften = 2;
-  const Ref text = Ref::steal(PyObject_Str(error));
-  const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  const bool is_one = words && std::string_view(words).find(kSupposition) != std::string_view::npos;
-  clear_error();
+void note_wrong_supposition(CacheEntry& entry, const std::string& error) {
+  constexpr uint32_t kOften = 3;  // a call may run an entry twice
+  const bool is_one = error.find(kSupposition) != std::string::npos;
   if (!is_one || ++entry.wrong_suppositions < kOften || !entry.cache) return;
   CodeCache* cache = entry.cache;
   cache->open_numbers[entry.config].no_suppositions = true;
@@ -179,11 +177,11 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optiona
       PyObject* function = run;
       Ref result = Ref::steal(PyObject_CallFunctionObjArgs(function, entry.graph_module.get(), inputs, nullptr));
       raises = !result;
+      if (raises && entry.has_suppositions) note_wrong_supposition(entry, take_error_text());
       clear_error();
     }
   }
   if (raises) {
-    if (entry.has_suppositions) note_wrong_supposition(entry, value);
     Ref::steal(type), Ref::steal(value), Ref::steal(traceback);
     if (modes) modes->restore();  // an inference mode that was open has ended with its graph's frame
     return true;

@@ -229,6 +229,52 @@ def test_numbers_beyond_what_is_supposed():
     check(NUMBERS["suffix"], numbers(5, 9, -3, 100, -100, 2, 12), graphs=None)
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_what_is_often_not_as_supposed_is_supposed_no_more(backend):
+    """One call for which it does not hold runs as it was; after some, the function is captured again."""
+    check(NUMBERS["prefix"], numbers(5, 100, 8), backend=backend)
+    assert not minidynamo.debug.graph_breaks()
+    check(NUMBERS["prefix"], numbers(100, 100, 100), backend=backend, graphs=None)
+    assert minidynamo.debug.graph_breaks()
+
+
+def test_strides_are_asked():
+    """Of a tensor without elements they are others than sizes tell."""
+    check(lambda x, n: (torch.ones(2, n.item()).stride(), x + 1), numbers(5, 0, 1), graphs=None)
+
+
+def test_an_operator_that_refuses_small_sizes():
+    check(lambda x, m: x[m].max() + x[m].sum(), masks(3, 0, 24, 1), graphs=1)
+    check(lambda x, m: x[m].squeeze() + 1, masks(3, 1, 0), graphs=1)
+
+
+def test_sizes_of_inputs_change_too():
+    calls = [call for count, shape in ((3, (4, 6)), (0, (5, 6)), (8, (4, 2)), (1, (9, 5))) for call in masks(count, shape=shape)]
+    optimized = minidynamo.optimize("aot_eager", dynamic=True, fullgraph=True)(MASKED["cat"])
+    for arguments in calls:
+        assert same(outcome(MASKED["cat"], arguments), outcome(optimized, arguments), 0)
+    assert minidynamo.stats()["graphs"] == 1
+
+
+def test_numbers_in_one_graph_are_told_apart():
+    def f(x, m):
+        other = x > 0
+        return x[m].sum() + x[other].sum(), x[m].shape[0] + x[other].shape[0]
+
+    check(f, masks(*COUNTS))
+
+
+def test_a_training_step_ends_where_it_did():
+    def f(x, m):
+        loss = (x[m] ** 2).sum()
+        loss.backward()
+        return loss.detach()
+
+    for _, mask in masks(3, 0, 5):
+        x, y = torch.ones(4, 6, requires_grad=True), torch.ones(4, 6, requires_grad=True)
+        assert torch.equal(minidynamo.optimize("eager")(f)(x, mask), f(y, mask)) and torch.equal(x.grad, y.grad)
+
+
 def test_a_branch_is_a_break_with_its_value():
     def f(x, n):
         k = n.item()
