@@ -58,6 +58,11 @@ class TraceSizes {
   void add_fact(SizeCondition condition);
   const std::vector<SizeCondition>& facts() const noexcept { return facts_; }
 
+  // Called with a condition on unknown numbers that somebody wants to know; does not return.
+  std::function<void(SizeCondition)> refuse;
+  // Called with one that the graph is to check. False: it cannot.
+  std::function<bool(SizeCondition)> check;
+
   // The reduced form under what was asked: a symbol that must be a number is that number.
   Expression simplify(Expression e) const;
 
@@ -82,12 +87,6 @@ class TraceSizes {
   size_t unknown_count_ = 0;
   void learn(SizeCondition condition);
   [[noreturn]] void refuse_to_tell(SizeCondition condition) const;
-
- public:
-  // Called with a condition on unknown numbers that somebody wants to know; does not return.
-  std::function<void(SizeCondition)> refuse;
-  // Called with one that the graph is to check. False: it cannot.
-  std::function<bool(SizeCondition)> check;
 };
 
 }  // namespace minidynamo

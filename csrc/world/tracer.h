@@ -110,6 +110,7 @@ class Tracer final : public OperatorObserver {
   FunctionModes function_modes;
   Transforms transforms;
   MadeClasses classes;
+  UnknownNumbers unknown_numbers{*this};
   Frame* frame = nullptr;  // innermost traced frame
   TraceLimits limits;
   long executed = 0;                       // instructions
@@ -204,9 +205,6 @@ class Tracer final : public OperatorObserver {
   bool impure_ = false;
   bool operators_grad_mode_ = true;
   std::chrono::steady_clock::time_point waited_for_since_{};  // zero: not yet
-
- public:
-  UnknownNumbers unknown_numbers{*this};
 };
 
 // Makes a tracer the thread's current one.
