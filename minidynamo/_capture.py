@@ -117,6 +117,14 @@ class CaptureConfig:
         return config.automatic_dynamic_shapes
 
     @property
+    def capture_scalar_outputs(self) -> bool:
+        return config.capture_scalar_outputs
+
+    @property
+    def capture_dynamic_output_shape_ops(self) -> bool:
+        return config.capture_dynamic_output_shape_ops
+
+    @property
     def error_on_recompile(self) -> bool:
         return config.error_on_recompile
 

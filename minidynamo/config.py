@@ -39,6 +39,14 @@ automatic_dynamic_shapes: bool = True
 """Where a call differs from those that were captured in sizes of tensors or values of ints alone, capture once more with these open, so
 that one entry is good for all of them. Off, and with `dynamic=False`, each gets an entry of its own."""
 
+capture_scalar_outputs: bool = True
+"""Ints that `item()`, `int()` and `tolist()` read out of tensors stay in the graph, as numbers that only its run knows. Off, the graph
+ends there."""
+
+capture_dynamic_output_shape_ops: bool = True
+"""Results whose sizes depend on values (`nonzero`, boolean masks, `unique`, `repeat_interleave`...) stay in the graph. Off, it ends
+there."""
+
 stop_where_slower: bool = True
 """Where calls of a function with graph breaks, or that no entry fits, take longer captured than uncaptured, capture it no more. A few
 calls are timed in both ways; under `fullgraph` none."""
@@ -179,6 +187,8 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "disabled": _boolean,
     "recompile_limit": _positive,
     "automatic_dynamic_shapes": _boolean,
+    "capture_scalar_outputs": _boolean,
+    "capture_dynamic_output_shape_ops": _boolean,
     "stop_where_slower": _boolean,
     "error_on_recompile": _boolean,
     "fail_on_recompile_limit": _boolean,
@@ -228,8 +238,6 @@ TORCH_NAMES: dict[str, str] = {
     "dynamic_shapes": "",
     "assume_static_by_default": "",
     "specialize_int": "",
-    "capture_scalar_outputs": "",
-    "capture_dynamic_output_shape_ops": "",
     "guard_nn_modules": "",
     "inline_inbuilt_nn_modules": "",
     "allow_rnn": "",

@@ -47,6 +47,8 @@ struct CacheEntry {
   uint64_t hits = 0;
   class CodeCache* cache = nullptr;  // that it is in
   std::shared_ptr<CacheEntry> next_dead;
+  bool has_suppositions = false;  // the graph checks what was supposed of numbers that only its run knows
+  uint32_t wrong_suppositions = 0;
 };
 
 // Room for what a check gathers, on the caller's stack if it is little.

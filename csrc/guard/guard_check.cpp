@@ -237,7 +237,8 @@ int64_t GuardProgram::Number::in(PyObject* object) const noexcept {
 // Of what the walk has passed: tensors with so many dimensions, and ints that fit.
 bool GuardProgram::fits_sizes() noexcept {
   if (size_checks_.empty()) return true;
-  for (size_t i = 0; i < numbers_.size(); ++i) numbers_scratch_[i] = numbers_[i].in(nodes_[numbers_[i].node].last);
+  for (size_t i = 0; i < numbers_.size(); ++i)
+    if (numbers_[i].node != kNoNumber) numbers_scratch_[i] = numbers_[i].in(nodes_[numbers_[i].node].last);
   return std::ranges::all_of(size_checks_, [&](const SizeCheck& check) {
     const std::optional<int64_t> value = run_steps(check.steps, numbers_scratch_);
     return value && minidynamo::holds(check.condition.relation, *value);

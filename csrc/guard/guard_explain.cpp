@@ -103,7 +103,8 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
     }
   }
   std::vector<int64_t> numbers;
-  for (const Number& number : numbers_) numbers.push_back(number.in(reached[number.node].object));
+  for (const Number& number : numbers_)
+    numbers.push_back(number.node == kNoNumber ? 0 : number.in(reached[number.node].object));
   for (const SizeCheck& check : size_checks_) {
     const std::optional<int64_t> value = evaluate(check.condition.expression, numbers);
     if (value && minidynamo::holds(check.condition.relation, *value)) continue;
@@ -139,6 +140,7 @@ ChangedNumbers GuardProgram::changed_numbers(const FrameView& frame) const {
 
 std::string GuardProgram::number_text(int32_t symbol) const {
   const Number& number = numbers_[symbol];
+  if (number.node == kNoNumber) return "?";
   return number_path(path_of(number.node), number.dimension);
 }
 

@@ -65,7 +65,8 @@ class Compiler {
       if (request.other) layouts_[request.other->id].needed = true;
     }
     for (const Source* source : builder_.gathered()) layouts_[source->id].needed = true;
-    for (const OpenNumber& number : builder_.numbers) layouts_[number.source->id].needed = true;
+    for (const OpenNumber& number : builder_.numbers)
+      if (number.source) layouts_[number.source->id].needed = true;
     for (const ApartRequest& apart : builder_.apart)
       for (const Source* source : apart.sources) layouts_[source->id].needed = true;
     for (uint32_t id = size(); id-- > 0;) {
@@ -288,7 +289,7 @@ void GuardProgram::compile(GuardBuilder& builder) {
     sharing_.emplace(StorageSharing::of(sharing_scratch_, builder.storage_written));
   }
   for (const OpenNumber& number : builder.numbers)
-    numbers_.push_back({compiler.layout(number.source->id).node, number.dimension});
+    numbers_.push_back({number.source ? compiler.layout(number.source->id).node : kNoNumber, number.dimension});
   numbers_scratch_.resize(numbers_.size());
   for (const GuardBuilder::SizeRequest& request : builder.sizes)
     size_checks_.push_back({request.condition, steps_of(request.condition.expression), {request.origin, request.line}});

@@ -128,6 +128,8 @@ class GuardProgram {
   std::vector<std::pair<PyObject*, bool>> group_scratch_;  // object, whether it is written to
   std::vector<uint32_t> sharing_slots_;
   std::optional<StorageSharing> sharing_;
+  static constexpr uint32_t kNoNumber =
+      UINT32_MAX;  // one that is not there before the graph has run: no guard names it
   struct Number {
     uint32_t node;
     int32_t dimension;

@@ -165,6 +165,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   // Until the guards are made, which see the thread as it was.
   std::optional<FunctionModesAside> function_modes(std::in_place);
   request.changing_numbers = open.rates;
+  request.unknown_numbers = unknown_number_limits(code, config_id(config), config);
   if (!open.never) request.open = &open;
   std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
   // Numbers that are left open may be what the trace could not deal with.
@@ -177,6 +178,15 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
       report_settled(code, config, open, why.detail);
       traced = std::move(as_they_are), why = std::move(why_static);
     }
+  }
+  // So may those that only the run of the graph knows: what they are read from may be the better place to end.
+  if (why.has_unknown_numbers && (!traced || (traced->exit.plan.end && !why.is_innermost)) && !PyErr_Occurred() &&
+      !memory.failed()) {
+    FrameBreak why_without;
+    request.unknown_numbers.scalars = request.unknown_numbers.sizes = false;
+    std::unique_ptr<TracedFrame> without = trace(code, view, request, why_without);
+    if (!traced || (without && (!without->exit.plan.end || why_without.is_innermost)))
+      traced = std::move(without), why = std::move(why_without);
   }
   statistics.evaluate += watch.lap();
   if (!traced && (PyErr_Occurred() || memory.failed())) return nullptr;
@@ -234,6 +244,11 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     statistics.backend += watch.lap();
     if (!compiled) return nullptr;  // BackendCompilerFailed; or others were in the way, and a later call is captured
     auto conditions = size_conditions(graph_module.get(), exit, traced->tracer->symbols);
+    if (!conditions && traced->tracer->unknown_numbers.any()) {
+      CodeCache::get(code)->open_numbers[config_id(config)].no_unknown = true;
+      function_modes.reset();
+      return capture_once(code, view, config, open, is_second, memory);
+    }
     if (!conditions) {
       CodeCache::get(code)->open_numbers[config_id(config)].never = true;
       report_settled(code, config, open, "the backend compiles for given sizes alone");
@@ -266,6 +281,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   statistics.codegen += watch.lap();
 
   entry->may_run_again = traced->tracer->graph.is_pure();
+  entry->has_suppositions = traced->tracer->unknown_numbers.checks_suppositions();
   entry->sets_modes = traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);
   if (const Symbols& symbols = traced->tracer->symbols; symbols.active()) {

@@ -126,9 +126,23 @@ void close_settled(CodeCache& cache, ConfigId id, const Symbols& symbols) {
     known.doubt(number.source->to_text(), number.dimension < 0 ? ~uint64_t{0} : uint64_t{1} << number.dimension);
 }
 
+UnknownNumberLimits unknown_number_limits(PyCodeObject* code, ConfigId id, PyObject* config) {
+  const OpenNumbers& known = CodeCache::get(code)->open_numbers[id];
+  UnknownNumberLimits limits;
+  limits.scalars = !known.no_unknown && is_true(config, "capture_scalar_outputs");
+  limits.sizes = !known.no_unknown && is_true(config, "capture_dynamic_output_shape_ops");
+  limits.checks = !known.no_suppositions;
+  return limits;
+}
+
 bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols& symbols) {
   if (!symbols.active()) return true;
   const Ref meta = Ref::steal(PyObject_GetAttrString(graph_module, "meta"));
+  const auto is_unknown = [](const OpenNumber& number) { return !number.source; };
+  if (meta && std::ranges::any_of(symbols.numbers(), is_unknown) &&
+      PyDict_SetItemString(meta.get(), "unknown_numbers", Py_True) < 0)
+    return false;
+  if (std::ranges::all_of(symbols.numbers(), is_unknown)) return true;
   const Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(exit.inputs.size())));
   for (size_t i = 0; i < exit.inputs.size(); ++i) {
     const Source* source = exit.inputs[i];

@@ -26,4 +26,7 @@ bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols
 std::optional<std::vector<SizeCondition>> size_conditions(PyObject* graph_module, const Exit& exit,
                                                           const Symbols& symbols);
 
+// What the configuration, and what has been met, allow of numbers that only the run of a graph knows.
+UnknownNumberLimits unknown_number_limits(PyCodeObject* code, ConfigId id, PyObject* config);
+
 }  // namespace minidynamo

@@ -1,17 +1,21 @@
 #include "hook/run_entry.h"
 
+#include <string>
+
 #include "bytecode/instruction.h"
 #include "emit/resume.h"
 #include "hook/capture.h"
 #include "hook/hook_installed.h"
 #include "model/object_end.h"
 #include "python/cached.h"
+#include "python/error_text.h"
 #include "python/interruptions.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
 #include "tensor/function_mode_stack.h"
 #include "tensor/thread_modes.h"
 #include "world/known_types.h"
+#include "world/unknown_numbers.h"
 
 namespace minidynamo {
 namespace {
@@ -145,10 +149,21 @@ void replace_error(Ref error) {
   PyErr_Restore(its_type.release(), error.release(), traceback);
 }
 
+// What was supposed of a number that only the run of the graph knows has turned out wrong. Where that comes to happen
+// again, the next capture supposes nothing.
+void note_wrong_supposition(CacheEntry& entry, const std::string& error) {
+  constexpr uint32_t kOften = 3;  // a call may run an entry twice
+  const bool is_one = error.find(kSupposition) != std::string::npos;
+  if (!is_one || ++entry.wrong_suppositions < kOften || !entry.cache) return;
+  CodeCache* cache = entry.cache;
+  cache->open_numbers[entry.config].no_suppositions = true;
+  cache->remove(&entry);
+}
+
 // Whether the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
 // program's own error then, which it may handle. It is cleared, so that the frame can run as it was. Nothing has
 // happened yet: effects come after the graph. `modes` are those of before, if the graph changes them.
-bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::optional<ThreadModes>& modes) {
+bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optional<ThreadModes>& modes) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
@@ -164,6 +179,7 @@ bool is_error_of_program(const CacheEntry& entry, PyObject* inputs, const std::o
       PyObject* function = run;
       Ref result = Ref::steal(PyObject_CallFunctionObjArgs(function, entry.graph_module.get(), inputs, nullptr));
       raises = !result;
+      if (raises && entry.has_suppositions) note_wrong_supposition(entry, take_error_text());
       clear_error();
     }
   }

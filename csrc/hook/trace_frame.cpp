@@ -160,6 +160,16 @@ struct Regrets {
   bool needs_numbers = false;         // numbers that change have to be constants all the same
   bool needs_below_autograd = false;  // a backward pass runs, of which every operator has to be recorded
   std::set<std::string> settled;      // numbers that were left open, which the trace had to take as they are
+  // Of numbers that only the run knows: an example that agrees with the trace, one that is better read where the trace
+  // ends.
+  std::optional<std::pair<size_t, int64_t>> example;
+  std::optional<size_t> better_refused;
+
+  bool note_unknown_numbers(const UnknownNumbers& numbers) {
+    example = numbers.wanted_example;
+    better_refused = numbers.better_refused;
+    return example || better_refused;
+  }
 };
 
 std::set<std::string> settled_numbers(const Tracer& tracer) {
@@ -176,6 +186,7 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
   auto fresh = [&] {
     auto traced = std::make_unique<TracedFrame>();
     traced->tracer = std::make_unique<Tracer>(limits, traced->guards, request.open);
+    traced->tracer->unknown_numbers.limits = request.unknown_numbers;
     return traced;
   };
   auto note_classes = [&](const TracedFrame& traced) {
@@ -201,6 +212,7 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
       return nullptr;
     }
     if (is_whole) return assumed_wrongly(*first) ? nullptr : std::move(first);
+    if (regrets.note_unknown_numbers(first->tracer->unknown_numbers)) return nullptr;
     regrets.needs_below_autograd = first->tracer->needs_below_autograd && request.may_go_below_autograd;
     if (regrets.needs_below_autograd) regrets.settled = settled_numbers(*first->tracer);
     if (regrets.needs_below_autograd) return nullptr;
@@ -209,6 +221,7 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     why.is_forbidden = breaks_are_errors();
   }
   static_cast<Break&>(why) = first->tracer->why();
+  why.has_unknown_numbers = first->tracer->unknown_numbers.any();
   note_classes(*first);
   first.reset();
   if (!request.may_break || why.is_forbidden || !is_about_a_place(why.reason)) return nullptr;
@@ -224,7 +237,7 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
       if (limits.below_autograd && !next->tracer->backward_passes) return nullptr;  // there is no need of it so far
       return assumed_wrongly(*next) ? nullptr : std::move(next);
     }
-    if (note_classes(*next)) return nullptr;
+    if (regrets.note_unknown_numbers(next->tracer->unknown_numbers) || note_classes(*next)) return nullptr;
     if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
     if (next->tracer->given_up() && is_passing(next->tracer->why().reason)) {
       static_cast<Break&>(why) = next->tracer->why();
@@ -253,13 +266,24 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
   TraceLimits limits = runtime().limits;
   limits.patience = request.patience;
   limits.changing_numbers = std::move(request.changing_numbers);
-  int fillings = 16;  // what is found in one cache may lead to the next
+  int fillings = 16;   // what is found in one cache may lead to the next
+  int examples = 100;  // of numbers that only the run knows
   std::set<std::string> settled_above;
   for (;;) {
     Regrets regrets;
     auto traced = trace_within(limits, code, view, request, why, regrets);
     if (!regrets.to_fill.empty()) {
       limits.may_fill_caches = fill_caches(regrets.to_fill) && --fillings > 0;
+      continue;
+    }
+    if (regrets.example || regrets.better_refused) {
+      UnknownNumberLimits& unknown = request.unknown_numbers;
+      if (--examples <= 0)
+        unknown.scalars = unknown.sizes = false;
+      else if (regrets.example)
+        unknown.examples.insert_or_assign(regrets.example->first, regrets.example->second);
+      else
+        unknown.refused.insert(*regrets.better_refused);
       continue;
     }
     if (regrets.needs_numbers) {

@@ -18,11 +18,13 @@ struct TraceRequest {
   const OpenNumbers* open = nullptr;               // numbers that may differ at the next call
   std::vector<std::string> changing_numbers = {};  // inputs of the graph, if that leads to one
   bool may_go_below_autograd = true;
+  UnknownNumberLimits unknown_numbers = {};
 };
 
 // Why a trace ended before its frame did.
 struct FrameBreak : Break {
-  bool is_forbidden = false;  // the program wants an error there (error_on_graph_break)
+  bool is_forbidden = false;         // the program wants an error there (error_on_graph_break)
+  bool has_unknown_numbers = false;  // that only the run of the graph knows
 };
 
 // Null: the frame has to run as it was. `why` says why the trace ended before the frame did; it is set for traces that

@@ -27,6 +27,7 @@
 #include "library/namespaces.h"
 #include "library/native_objects.h"
 #include "library/neighbours.h"
+#include "library/number_checks.h"
 #include "library/operator.h"
 #include "library/optimizers.h"
 #include "library/pickling.h"

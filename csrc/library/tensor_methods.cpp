@@ -10,6 +10,7 @@
 #include "model/tensor_call.h"
 #include "model/tensor_data.h"
 #include "model/transform_call.h"
+#include "model/unknown_reads.h"
 #include "model/upward.h"
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
@@ -44,6 +45,9 @@ Ref tensor_read(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
     // What is only asked whether it is true may stay a tensor.
     const bool is_plain = tensor && arguments.values.size() == 1 && arguments.is_direct;
     if (is_plain && is_checked_next(*tracer.frame) && reads_truth(tensor, name.get())) return Ref::borrow(tensor);
+    if (tensor && is_fake(tensor) && arguments.values.size() == 1)
+      if (Ref numbers = read_numbers(tracer, tensor, PyUnicode_AsUTF8(name.get())); numbers || tracer.broken())
+        return numbers;
     return tracer.give_up(BreakReason::ScalarRead, "the value of a tensor is read");
   }
   std::vector<PyObject*> values = vectorcall_values(arguments);

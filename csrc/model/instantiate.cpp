@@ -13,6 +13,7 @@
 #include "model/reported_type.h"
 #include "model/tensor_subclass.h"
 #include "model/text_conventions.h"
+#include "model/unknown_reads.h"
 #include "model/upward.h"
 #include "python/code_object.h"
 #include "python/numpy_scalar.h"
@@ -128,6 +129,10 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
                  is_checked_next(*tracer.frame)) {
         return value;  // what is asked only whether it is true may stay a tensor
       } else if (type == &PyUnicode_Type || (is_number_type && !has_known_value(value.get()))) {
+        const bool is_plain = values.size() == 1 && !arguments.keyword_names && !tracer.function_modes.any() &&
+                              is_plain_tensor_class(value.type());
+        if (type == &PyLong_Type && is_plain)
+          if (Ref number = read_numbers(tracer, value.get(), "__int__"); number || tracer.broken()) return number;
         return tracer.give_up(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
       }
     }

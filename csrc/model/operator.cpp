@@ -185,6 +185,7 @@ int truth(Tracer& tracer, PyObject* object) {
   }
   if (is_traced_array(object)) return truth(tracer, elements_of_array(object));
   if (is_size(tracer, object)) return size_truth(tracer, object);
+  if (is_unknown_truth(tracer, object)) return tracer.symbols.trace().ask(condition_of(object));
   if (is_traced_number(object)) return truth(tracer, tensor_of_number(object));
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), -1;
   StandIn* stand_in = tracer.world.stand_in(object);

@@ -29,6 +29,7 @@ std::nullptr_t give_up(Tracer& tracer, PyObject* object, PyObject* name) {
 
 PyTypeObject* shown_type(PyObject* object) noexcept {
   if (is_symbolic_int(object)) return &PyLong_Type;
+  if (is_symbolic_bool(object)) return &PyBool_Type;
   if (is_traced_generator(object)) return &PyGen_Type;
   if (is_traced_array(object)) return Py_TYPE(twin_of_array(object));
   if (is_traced_number(object)) return &PyFloat_Type;

@@ -141,6 +141,14 @@ bool only_moves(PyObject* callable) noexcept {
   return false;
 }
 
+// torch's functions that programs tell of numbers, or ask.
+bool asks_about_numbers(PyObject* function) {
+  return is_one_of(PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(function)->func_name),
+                   {"_check", "_check_with", "_check_index", "_check_value", "_check_type", "_check_not_implemented",
+                    "_check_is_size", "sym_max", "sym_min", "sym_int", "sym_not", "guard_or_false", "guard_or_true",
+                    "guard_size_oblivious", "statically_known_true"});
+}
+
 // Whether what is called deals with symbolic ints itself.
 bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (Py_IS_TYPE(callable, &PyMethod_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type) ||
@@ -162,6 +170,7 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
     const char* own_name = PyCFunction_Check(callable) ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name
                            : Py_IS_TYPE(callable, &PyMethodDescr_Type) ? PyUnicode_AsUTF8(PyDescr_NAME(callable))
                                                                        : nullptr;
+    if (rule->kind == Rule::Kind::Special && PyFunction_Check(callable) && asks_about_numbers(callable)) return true;
     if (is_one_of(own_name, {"full", "full_like", "new_full"})) return !tracer.transforms.one_by_one();
     if (Py_IS_TYPE(callable, &PyWrapperDescr_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {
       const Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));

@@ -7,6 +7,7 @@
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "world/enter.h"
+#include "world/native_scope.h"
 
 namespace minidynamo {
 namespace {
@@ -63,6 +64,33 @@ bool fits(const Work& work) {
   }
 }
 
+SizeCondition condition_for(int comparison, Expression left, Expression right) {
+  switch (comparison) {
+    case Py_EQ:
+      return is_equal(left, right);
+    case Py_NE:
+      return is_equal(left, right).negated();
+    case Py_LT:
+      return is_less(left, right);
+    case Py_LE:
+      return is_less_equal(left, right);
+    case Py_GT:
+      return is_less(right, left);
+    default:
+      return is_less_equal(right, left);
+  }
+}
+
+// Of unknown numbers the answer may be unknown too: a torch.SymBool, which somebody may want to have checked.
+Ref answer_to(Tracer& tracer, SizeCondition condition) {
+  TraceSizes& trace = tracer.symbols.trace();
+  if (trace.is_unknown(condition.expression) && !trace.known(condition)) {
+    const NativeScope native;
+    return symbolic_bool(tracer.symbols.sizes(), condition);
+  }
+  return Ref::boolean(trace.ask(condition));
+}
+
 // Whether two sequences of one kind are equal, item by item. -1 with a Python error set.
 int sequences_equal(Tracer& tracer, PyObject* left, PyObject* right) {
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(left);
@@ -88,20 +116,21 @@ std::optional<Expression> size_expression(const Tracer& tracer, PyObject* object
 }
 
 bool holds_size(const Tracer& tracer, PyObject* object) {
-  return tracer.symbols.active() && any_held(object, is_symbolic_int);
+  return tracer.symbols.active() && any_held(object, is_symbolic_number);
 }
 
 bool may_hold_size(Tracer& tracer, PyObject* object) {
   return tracer.symbols.may_come() && any_held(object, [&](PyObject* held) {
-           const StandIn* unread = is_symbolic_int(held) ? nullptr : tracer.world.stand_in(held);
-           return is_symbolic_int(held) || (unread && !unread->filled);
+           const StandIn* unread = is_symbolic_number(held) ? nullptr : tracer.world.stand_in(held);
+           return is_symbolic_number(held) || (unread && !unread->filled);
          });
 }
 
 Ref settled(Tracer& tracer, PyObject* object) {
   if (!tracer.symbols.may_come()) return Ref::borrow(object);
   if (is_symbolic_int(object)) return tracer.symbols.specialized(object);
-  if (!any_held(object, is_symbolic_int)) return Ref::borrow(object);
+  if (is_symbolic_bool(object)) return Ref::boolean(tracer.symbols.trace().ask(condition_of(object)));
+  if (!any_held(object, is_symbolic_number)) return Ref::borrow(object);
   NestingLevel level;
   if (level.is_too_deep()) {
     PyErr_SetString(PyExc_RecursionError, "a container of sizes is nested too deep");
@@ -176,30 +205,9 @@ std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& 
   if (!tracer.symbols.may_come() || is_fake(left.get()) || is_fake(right.get())) return std::nullopt;
   const std::optional<Expression> a = size_expression(tracer, left.get()), b = size_expression(tracer, right.get());
   if (a && b && (is_symbolic_int(left.get()) || is_symbolic_int(right.get()))) {
-    TraceSizes& trace = tracer.symbols.trace();
-    bool holds = false;
-    const bool is_small = fits([&] {
-      switch (comparison) {
-        case Py_EQ:
-          holds = trace.ask(is_equal(*a, *b));
-          break;
-        case Py_NE:
-          holds = !trace.ask(is_equal(*a, *b));
-          break;
-        case Py_LT:
-          holds = trace.ask(is_less(*a, *b));
-          break;
-        case Py_LE:
-          holds = trace.ask(is_less_equal(*a, *b));
-          break;
-        case Py_GT:
-          holds = trace.ask(is_less(*b, *a));
-          break;
-        default:
-          holds = trace.ask(is_less_equal(*b, *a));
-      }
-    });
-    if (is_small) return Ref::boolean(holds);
+    Ref answer;
+    const bool is_small = fits([&] { answer = answer_to(tracer, condition_for(comparison, *a, *b)); });
+    if (is_small) return answer;
   }
   if (!may_hold_size(tracer, left.get()) && !may_hold_size(tracer, right.get())) return std::nullopt;
   const bool is_equality = comparison == Py_EQ || comparison == Py_NE;

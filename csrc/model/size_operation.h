@@ -13,6 +13,10 @@ namespace minidynamo {
 inline bool is_size(const Tracer& tracer, PyObject* object) noexcept {
   return tracer.symbols.active() && is_symbolic_int(object);
 }
+// Whether it is a truth value that only the run of the graph knows (world/unknown_numbers.h).
+inline bool is_unknown_truth(const Tracer& tracer, PyObject* object) noexcept {
+  return tracer.symbols.active() && is_symbolic_bool(object);
+}
 // Whether it is one, or a list, tuple, dict or slice that holds one.
 bool holds_size(const Tracer& tracer, PyObject* object);
 // The same, or something from before the trace whose elements have not been looked at.

@@ -252,6 +252,12 @@ Ref plain_result(Tracer& tracer, PyObject* target, const Arguments& arguments, R
     return tracer.broken() ? Ref() : result;
   }
   if (PyFunction_Check(target)) return result;  // torch's own Python, which asks for sizes and kinds
+  const auto is_unknown = [&](PyObject* held) {
+    return is_size(tracer, held) && tracer.symbols.trace().is_unknown(expression_of(held));
+  };
+  // Of a tensor without elements they are others.
+  if (name && !PyUnicode_CompareWithASCIIString(name.get(), "stride") && any_held(result.get(), is_unknown))
+    return tracer.give_up(BreakReason::ScalarRead, "the strides of a tensor depend on values");
   const TensorName* row = name ? find_tensor_name(name.get()) : nullptr;
   if (row && row->how == TensorName::How::Fact && is_fake(arguments.values[0].get()))
     return load_tensor_fact(tracer, arguments.values[0].get(), row->fact);

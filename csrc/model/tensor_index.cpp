@@ -3,7 +3,9 @@
 
 #include "model/abstract.h"
 #include "python/out_of_memory.h"
+#include "tensor/known_values.h"
 #include "world/class_lookup.h"
+#include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/types.h"
 
@@ -34,6 +36,14 @@ bool is_plain_index(Tracer& tracer, PyObject* key) {
   return true;
 }
 
+// torch reads a tensor that bounds a slice.
+Ref index_of_tensor(Tracer& tracer, PyObject* tensor) {
+  static constinit Imported read{"torch._C.TensorBase.__index__"};
+  if (has_known_value(tensor)) return Ref::borrow(tensor);
+  const Ref operands[] = {Ref::borrow(tensor)};
+  return call(tracer, read, Arguments{operands});
+}
+
 // An index of a tensor: objects with __index__ become the ints that they stand for.
 Ref plain_index(Tracer& tracer, PyObject* key) {
   if (is_fake(key) || is_constant(key)) return Ref::borrow(key);
@@ -51,7 +61,8 @@ Ref plain_index(Tracer& tracer, PyObject* key) {
     auto* slice = reinterpret_cast<PySliceObject*>(key);
     Ref parts[3];
     for (int i = 0; i < 3; ++i) {
-      parts[i] = plain_index(tracer, i == 0 ? slice->start : i == 1 ? slice->stop : slice->step);
+      PyObject* const part = i == 0 ? slice->start : i == 1 ? slice->stop : slice->step;
+      parts[i] = is_fake(part) ? index_of_tensor(tracer, part) : plain_index(tracer, part);
       if (!parts[i]) return nullptr;
     }
     return Ref::made(PySlice_New(parts[0].get(), parts[1].get(), parts[2].get()));

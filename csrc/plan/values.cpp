@@ -180,6 +180,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
   if (is_constant(object) && !holds_native_value(object)) return constant(object);
   if (tracer_.symbols.active() && is_symbolic_int(object)) return size(expression_of(object));
+  if (tracer_.symbols.active() && is_symbolic_bool(object)) return truth(condition_of(object));
   if (is_traced_array(object)) return traced_array(object);
   if (is_traced_number(object)) {
     static constinit Imported read{"torch._C.TensorBase.item"};
@@ -222,6 +223,12 @@ ValueId ValuePlanner::size(Expression e) {
   std::vector<int32_t> symbols = symbols_of(e);
   for (const int32_t number : symbols) {
     const OpenNumber& from = tracer_.symbols.numbers()[number];
+    if (!from.source) {
+      const NodeId node = tracer_.symbols.node_of(symbol(number));
+      if (node == kNoNode) return clear_error(), refuse("a number that the graph does not give");
+      numbers.push_back(output_of(node));
+      continue;
+    }
     const ValueId owner = live(from.source);
     if (from.dimension < 0) {
       numbers.push_back(owner);
@@ -349,9 +356,24 @@ ValueId ValuePlanner::live(Source* source) {
   return value;
 }
 
+// The same of a condition on such numbers, which is one of an expression and 0.
+ValueId ValuePlanner::truth(SizeCondition condition) {
+  static constinit Imported functions[] = {Imported{"_operator.eq"}, Imported{"_operator.ne"}, Imported{"_operator.lt"},
+                                           Imported{"_operator.le"}};
+  const ValueId number = size(condition.expression);
+  if (number == kNoValue) return kNoValue;
+  const Ref zero = Ref::made(PyLong_FromLong(0));
+  keep_alive_.push_back(zero);
+  PyObject* function = functions[static_cast<size_t>(condition.relation)];
+  return add({PlanStep::Kind::Call, Ref::borrow(function), 0, {number, constant(zero.get())}});
+}
+
 ValueId ValuePlanner::output(PyObject* fake) {
   const NodeId node = tracer_.graph.origin(fake);
-  if (node == kNoNode) return refuse("a tensor whose origin the graph does not know");
+  return node == kNoNode ? refuse("a tensor whose origin the graph does not know") : output_of(node);
+}
+
+ValueId ValuePlanner::output_of(NodeId node) {
   auto [entry, added] = output_index_.try_emplace(node, static_cast<uint32_t>(outputs_.size()));
   if (added) outputs_.push_back(node);
   return add({PlanStep::Kind::Output, nullptr, entry->second});

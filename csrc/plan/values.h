@@ -116,9 +116,11 @@ class ValuePlanner {
   bool fill(PyObject* object);
   bool fill_tensor(PyObject* object);
   ValueId output(PyObject* fake);
+  ValueId output_of(NodeId node);
   ValueId without_history(PyObject* fake);
   ValueId tensor(PyObject* fake);  // the same, with the class that it has in the program
   ValueId size(Expression e);
+  ValueId truth(SizeCondition condition);
   Source* input_of(const Node& placeholder) const;
   ValueId with_operands(PlanStep::Kind kind, const std::vector<PyObject*>& operands);
   ValueId sequence(PlanStep::Kind kind, PyObject* object);

@@ -11,6 +11,7 @@
 #pragma once
 #include <exception>
 
+#include "python/given_up.h"
 #include "python/ref.h"
 
 namespace minidynamo {
@@ -69,6 +70,8 @@ bool try_to(Work work) noexcept {
   try {
     work();
     return true;
+  } catch (const TraceGivenUp&) {
+    return false;
   } catch (...) {
     note_out_of_memory();
     return false;

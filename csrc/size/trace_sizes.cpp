@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "python/given_up.h"
+
 namespace minidynamo {
 
 namespace {
@@ -59,8 +61,34 @@ Expression TraceSizes::add_symbol(int64_t value, SizeRange range, std::string na
   ranges_.push_back(range);
   declared_.push_back(range);
   names_.push_back(std::move(name));
+  unknown_.push_back(false);
   points_ += is_point(range);
   return symbol(static_cast<int32_t>(values_.size() - 1));
+}
+
+Expression TraceSizes::add_unknown(int64_t example, SizeRange range, std::string name) {
+  const Expression added = add_symbol(example, range, std::move(name));
+  unknown_.back() = true;
+  ++unknown_count_;
+  return added;
+}
+
+bool TraceSizes::is_unknown(Expression e) const {
+  if (unknown_count_ == 0 || is_constant_expression(e)) return false;
+  const std::vector<int32_t> symbols = symbols_of(e);
+  return std::ranges::any_of(symbols, [&](int32_t number) { return unknown_[static_cast<size_t>(number)]; });
+}
+
+uint64_t TraceSizes::unknown_symbols() const noexcept {
+  if (unknown_count_ == 0) return 0;
+  uint64_t symbols = 1;
+  for (const bool is_unknown : unknown_) symbols = symbols * 2654435761u + (is_unknown ? 3 : 2);
+  return symbols | 1;
+}
+
+void TraceSizes::refuse_to_tell(SizeCondition condition) const {
+  if (refuse) refuse(condition);
+  throw TraceGivenUp();
 }
 
 int64_t TraceSizes::value_of(Expression e) const {
@@ -129,6 +157,7 @@ std::optional<bool> TraceSizes::known(SizeCondition condition) const {
 
 bool TraceSizes::ask(SizeCondition condition) {
   if (const auto answer = known(condition)) return *answer;
+  if (is_unknown(simplify(condition.expression))) refuse_to_tell(condition);
   const bool now = holds(condition.relation, value_of(condition.expression));
   SizeCondition asked = with_expression(condition.relation, simplify(condition.expression));
   if (!now) asked = asked.negated();
@@ -138,9 +167,24 @@ bool TraceSizes::ask(SizeCondition condition) {
   return now;
 }
 
+bool TraceSizes::suppose(SizeCondition condition) {
+  if (const auto answer = known(condition)) return *answer;
+  if (!is_unknown(simplify(condition.expression))) return ask(condition);
+  if (!check || !check(condition)) refuse_to_tell(condition);
+  add_fact(condition);
+  return true;
+}
+
+void TraceSizes::add_fact(SizeCondition condition) {
+  SizeCondition fact = with_expression(condition.relation, simplify(condition.expression));
+  facts_.push_back(fact);
+  learn(fact);
+}
+
 int64_t TraceSizes::specialize(Expression e) {
-  const int64_t value = value_of(e);
   const Expression reduced = simplify(e);
+  if (is_unknown(reduced)) refuse_to_tell(is_equal(reduced, constant(value_of(reduced))));
+  const int64_t value = value_of(e);
   if (!is_constant_expression(reduced)) ask(is_equal(reduced, constant(value)));
   return value;
 }
@@ -177,10 +221,12 @@ void TraceSizes::learn(SizeCondition condition) {
     narrow(condition);
     for (size_t before = SIZE_MAX; before != points_ && points_ != 0;) {
       before = points_;
-      for (const Asked& earlier : asked_) {
-        const Expression reduced = simplify(earlier.condition.expression);
-        if (reduced != earlier.condition.expression) narrow(with_expression(earlier.condition.relation, reduced));
-      }
+      const auto narrow_again = [&](SizeCondition earlier) {
+        const Expression reduced = simplify(earlier.expression);
+        if (reduced != earlier.expression) narrow(with_expression(earlier.relation, reduced));
+      };
+      for (const Asked& earlier : asked_) narrow_again(earlier.condition);
+      for (const SizeCondition& earlier : facts_) narrow_again(earlier);
     }
   } catch (const SizeOverflow&) {
   }
@@ -195,6 +241,7 @@ std::vector<TraceSizes::Asked> TraceSizes::take_since(size_t mark) {
   ranges_ = declared_;
   points_ = static_cast<size_t>(std::count_if(ranges_.begin(), ranges_.end(), is_point));
   for (const Asked& asked : asked_) learn(asked.condition);
+  for (const SizeCondition& fact : facts_) learn(fact);
   return taken;
 }
 

@@ -1,6 +1,11 @@
 // The numbers of one trace that may differ at the next call: the symbols, what they are now, and what the trace has
 // asked about them. What was asked is a condition that must hold at the next call too, or follows from the ranges.
 //
+// Some of them are unknown: only the run of the graph has them (what item() reads, how many elements a mask takes).
+// Such a number has an example in place of a value, for kernels to compute with. Nothing is ever decided by that: what
+// the ranges and the facts about unknown numbers do not tell is refused, which ends the trace, or supposed, which makes
+// the graph check it.
+//
 // Knows neither Python nor torch. Used by one thread at a time.
 #pragma once
 #include <functional>
@@ -24,7 +29,13 @@ class TraceSizes {
 
   // A symbol with its value now and the values that it may ever have: what is outside is another capture's.
   Expression add_symbol(int64_t value, SizeRange range, std::string name);
+  // An unknown one.
+  Expression add_unknown(int64_t example, SizeRange range, std::string name);
   size_t symbol_count() const noexcept { return values_.size(); }
+  // Whether an unknown number is part of it, whatever is known of that.
+  bool is_unknown(Expression e) const;
+  // Which symbols are, as a number; 0: none.
+  uint64_t unknown_symbols() const noexcept;
 
   // Now. SizeOverflow if it does not fit.
   int64_t value_of(Expression e) const;
@@ -40,6 +51,17 @@ class TraceSizes {
   bool ask(SizeCondition condition);
   // Its value now, which is its value at every call from here on.
   int64_t specialize(Expression e);
+  // Of a question whose other answer is an error, or rare: about unknown numbers the graph is made to check it, and it
+  // holds from here on. Any other is asked.
+  bool suppose(SizeCondition condition);
+  // What the graph checks.
+  void add_fact(SizeCondition condition);
+  const std::vector<SizeCondition>& facts() const noexcept { return facts_; }
+
+  // Called with a condition on unknown numbers that somebody wants to know; does not return.
+  std::function<void(SizeCondition)> refuse;
+  // Called with one that the graph is to check. False: it cannot.
+  std::function<bool(SizeCondition)> check;
 
   // The reduced form under what was asked: a symbol that must be a number is that number.
   Expression simplify(Expression e) const;
@@ -60,7 +82,11 @@ class TraceSizes {
   std::vector<Asked> asked_;
   std::map<SizeCondition, bool> answers_;
   size_t points_ = 0;  // symbols that can be one number only
+  std::vector<SizeCondition> facts_;
+  std::vector<bool> unknown_;  // by symbol
+  size_t unknown_count_ = 0;
   void learn(SizeCondition condition);
+  [[noreturn]] void refuse_to_tell(SizeCondition condition) const;
 };
 
 }  // namespace minidynamo

@@ -27,7 +27,18 @@ bool is_dense_in(TraceSizes& trace, const SymbolicLayout& layout, std::span<cons
 
 }  // namespace
 
+bool is_usual(const SymbolicLayout& layout) {
+  Expression stride = constant(1);
+  for (size_t i = layout.sizes.size(); i-- > 0;) {
+    if (layout.sizes[i] == constant(1)) continue;
+    if (layout.strides[i] != stride) return false;
+    stride = stride * layout.sizes[i];
+  }
+  return true;
+}
+
 bool is_contiguous(TraceSizes& trace, const SymbolicLayout& layout) {
+  if (is_usual(layout)) return true;
   if (is_empty(trace, layout)) return true;
   std::vector<size_t> order(layout.sizes.size());
   std::iota(order.rbegin(), order.rend(), 0);
@@ -35,7 +46,7 @@ bool is_contiguous(TraceSizes& trace, const SymbolicLayout& layout) {
 }
 
 bool is_dense(TraceSizes& trace, const SymbolicLayout& layout) {
-  if (layout.sizes.empty()) return true;
+  if (is_usual(layout)) return true;
   std::vector<size_t> order(layout.sizes.size());
   std::iota(order.begin(), order.end(), 0);
   // As c10::_compute_non_overlapping_and_dense: sizes of 0 and 1 last, whatever their strides.

@@ -3,9 +3,11 @@
 //
 // This header is the tracer's whole view of tensors; it needs no LibTorch.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "python/ref.h"
+#include "size/expression.h"
 
 namespace minidynamo {
 
@@ -59,6 +61,11 @@ class OperatorObserver {
   // must be abandoned. Sets the Python error; `reason` is one sentence naming the operator.
   virtual void cannot_fake(const std::string& operator_name, FakeProblem problem,
                            const std::string& reason) noexcept = 0;
+  // A symbol for a size that depends on the values of a tensor; nullopt: the trace takes none. `elements_of`: it is how
+  // many elements of this tensor are not 0, the same as long as `version` is; null: it is something else.
+  virtual std::optional<Expression> unknown_size(SizeRange, PyObject* /*elements_of*/, uint32_t /*version*/) noexcept {
+    return std::nullopt;
+  }
 };
 
 // While one lives on a thread, this thread traces: factory functions give fakes, real tensors go through

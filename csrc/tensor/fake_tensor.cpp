@@ -255,6 +255,14 @@ OpenDimensions dimensions_to_open(PyObject* real, OpenDimensions wanted) {
 
 bool has_symbolic_sizes(PyObject* fake) noexcept { return is_fake(fake) && SymbolicFake::of(THPVariable_Unpack(fake)); }
 
+int dimension_of_size(PyObject* fake, Expression size) noexcept {
+  const SymbolicFake* symbolic = SymbolicFake::of(THPVariable_Unpack(fake));
+  if (!symbolic) return -1;
+  const auto& sizes = symbolic->symbols()->sizes;
+  const auto found = std::find(sizes.begin(), sizes.end(), size);
+  return found == sizes.end() ? -1 : static_cast<int>(found - sizes.begin());
+}
+
 namespace {
 
 // A set of dimensions that torch keeps as an attribute of a tensor.

@@ -19,6 +19,7 @@
 #include "tensor/symbolic_fake.h"
 #include "tensor/symbolic_metadata.h"
 #include "tensor/trace_state.h"
+#include "tensor/unknown_sizes.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -190,11 +191,17 @@ class Call {
     if (info_.dynamic_output && depends_on_data()) {
       if (!any_fake_ && !any_unknown_real_) return run_for_real();
       if (known && gives_no_tensor(op_) && answer(*std::move(known))) return;
+      if (std::optional<MetadataResult> unknown = with_unknown_sizes()) return finish(*unknown, std::nullopt);
       refuse(FakeProblem::Data, c10::str("the result of ", info_.name, " depends on the data of a tensor"));
     }
+    finish(*metadata(), std::move(known));
+  }
+
+  // Puts the results in the place of the arguments.
+  void finish(const MetadataResult& metadata, std::optional<KnownCall> known) {
     const bool report = observer_ && !observer_->recording_call();
     c10::SmallVector<c10::IValue, 4> results;
-    build(*metadata(), results);
+    build(metadata, results);
     if (observer_) learn_values(std::move(known), results);
     if (report) pending.set(op_, arguments(), results, impure_);
     torch::jit::drop(*stack_, info_.argument_count);
@@ -443,6 +450,21 @@ class Call {
     }
   }
 
+  // A symbol for each size that depends on data. Two results of one mask are as large as each other.
+  std::optional<MetadataResult> with_unknown_sizes() {
+    if (!observer_ || observer_->runs_below_autograd()) return std::nullopt;
+    std::optional<HintsForKernels> hints;
+    if (!is_symbolic_) hints.emplace();
+    return metadata_with_unknown_sizes(op_, info_, arguments(), tensors_,
+                                       [this](SizeRange range, const at::Tensor* elements_of) {
+                                         if (!elements_of || elements_of->is_inference())
+                                           return observer_->unknown_size(range, nullptr, 0);
+                                         const c10::TensorImpl* impl = elements_of->unsafeGetTensorImpl();
+                                         return observer_->unknown_size(range, impl->pyobj_slot()->load_pyobj(),
+                                                                        impl->version_counter().current_version());
+                                       });
+  }
+
   void check_dtypes() const {
     for (const at::Tensor* tensor : tensors_)
       TORCH_CHECK(!tensor->defined() || tensor->scalar_type() == tensors_.front()->scalar_type(), info_.name,
@@ -457,7 +479,7 @@ class Call {
     const bool remember = info_.builtin && !info_.changes_layout && key.build(info_, arguments(), tensors_);
     if (remember) {
       if (auto known = find_in_memo(key)) {
-        for (const SizeCondition& condition : known->conditions) current_trace_sizes()->ask(condition);
+        for (const SizeCondition& condition : known->conditions) current_trace_sizes()->suppose(condition);
         return known;
       }
     }

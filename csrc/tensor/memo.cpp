@@ -100,6 +100,8 @@ bool MemoKey::build(const OperatorInfo& info, c10::ArrayRef<c10::IValue> argumen
   for (const c10::IValue& value : arguments) {
     if (!add(value, tensors)) return false;
   }
+  if (const auto& trace = current_trace_sizes())
+    if (const uint64_t unknown = trace->unknown_symbols()) words_.push_back(unknown);
   hash_ = hash_of(words_);
   return true;
 }

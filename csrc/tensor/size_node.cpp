@@ -32,6 +32,14 @@ Expression expect(const c10::SymNode& node) {
   return *expression;
 }
 
+// Of an expression that is to be 0: a symbol less 1.
+bool is_equal_to_one(Expression e) {
+  const std::vector<int32_t> symbols = symbols_of(e);
+  if (symbols.size() != 1) return false;
+  const Expression size = symbol(symbols.front());
+  return e == size - constant(1) || e == constant(1) - size;
+}
+
 SymbolicLayout layout_of(c10::ArrayRef<c10::SymNode> sizes, c10::ArrayRef<c10::SymNode> strides) {
   SymbolicLayout layout;
   for (const c10::SymNode& size : sizes) layout.sizes.push_back(expect(size));
@@ -172,6 +180,17 @@ bool SizeNode::guard_bool(const char*, int64_t) {
       return number_ != 0;
   }
 }
+bool SizeNode::guard_or_false(const char* file, int64_t line) {
+  // Whether a size is to be spread over another: what it is not spread over it has to be equal to, which is checked.
+  const bool is_about_one = kind_ == Kind::Bool && condition_.relation == SizeRelation::Equal &&
+                            trace_->is_unknown(condition_.expression) && !trace_->known(condition_) &&
+                            is_equal_to_one(condition_.expression);
+  if (is_about_one) return false;
+  return kind_ == Kind::Bool ? !trace_->suppose(condition_.negated()) : guard_bool(file, line);
+}
+bool SizeNode::expect_true(const char* file, int64_t line) {
+  return kind_ == Kind::Bool ? trace_->suppose(condition_) : guard_bool(file, line);
+}
 double SizeNode::guard_float(const char*, int64_t) { return as_double(); }
 double SizeNode::as_double() { return is_float() ? number_ : static_cast<double>(guard_int("", 0)); }
 
@@ -223,12 +242,49 @@ Ref symbolic_int(const std::shared_ptr<TraceSizes>& trace, Expression expression
   }
 }
 
+namespace {
+
+Ref of_torch(const char* name) {
+  const Ref module = Ref::steal(PyImport_ImportModule("torch"));
+  return module ? Ref::steal(PyObject_GetAttrString(module.get(), name)) : Ref();
+}
+
+// Null: it is none of ours.
+SizeNode* condition_node(PyObject* symbolic_bool) {
+  // torch's own conversion takes the node for one of Python's.
+  const pybind11::object inner = pybind11::handle(symbolic_bool).attr("node");
+  if (!pybind11::isinstance<c10::SymNodeImpl>(inner)) return nullptr;
+  auto* node = dynamic_cast<SizeNode*>(pybind11::cast<c10::SymNode>(inner).get());
+  return node && node->has_condition() ? node : nullptr;
+}
+
+}  // namespace
+
+Ref symbolic_bool(const std::shared_ptr<TraceSizes>& trace, SizeCondition condition) {
+  static constinit CachedObject type{of_torch, "SymBool"};
+  try {
+    const c10::SymNode node(c10::make_intrusive<SizeNode>(trace, condition));
+    const pybind11::object inner = pybind11::cast(node);
+    PyObject* const made_of = type;
+    return made_of ? Ref::steal(PyObject_CallOneArg(made_of, inner.ptr())) : Ref();
+  } catch (...) {
+    set_python_error_from_exception();
+    return nullptr;
+  }
+}
+
+bool is_symbolic_bool(PyObject* object) noexcept {
+  static constinit CachedObject type{of_torch, "SymBool"};
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != type.get()) return false;
+  bool is_own = false;
+  try_to([&] { is_own = condition_node(object) != nullptr; });
+  return is_own;
+}
+
+SizeCondition condition_of(PyObject* symbolic_bool) { return condition_node(symbolic_bool)->condition(); }
+
 bool is_symbolic_int(PyObject* object) noexcept {
-  static constinit CachedObject type{[](const char* name) {
-                                       const Ref module = Ref::steal(PyImport_ImportModule("torch"));
-                                       return module ? Ref::steal(PyObject_GetAttrString(module.get(), name)) : Ref();
-                                     },
-                                     "SymInt"};
+  static constinit CachedObject type{of_torch, "SymInt"};
   if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != type.get()) return false;
   bool is_own = false;
   try_to([&] { is_own = SizeNode::of(pybind11::cast<c10::SymInt>(pybind11::handle(object))) != nullptr; });

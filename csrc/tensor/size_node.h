@@ -24,6 +24,9 @@ class SizeNode final : public c10::SymNodeImpl {
   // The node behind a number of a trace of ours, or null.
   static SizeNode* of(const c10::SymInt& value);
   Expression expression() const noexcept { return expression_; }
+  // Of a bool that is one.
+  bool has_condition() const noexcept { return kind_ == Kind::Bool; }
+  SizeCondition condition() const noexcept { return condition_; }
   const std::shared_ptr<TraceSizes>& trace() const noexcept { return trace_; }
 
   bool is_int() override { return kind_ == Kind::Int; }
@@ -76,9 +79,10 @@ class SizeNode final : public c10::SymNodeImpl {
   bool guard_bool(const char*, int64_t) override;
   double guard_float(const char*, int64_t) override;
   bool guard_size_oblivious(const char* file, int64_t line) override { return guard_bool(file, line); }
-  bool guard_or_false(const char* file, int64_t line) override { return guard_bool(file, line); }
-  bool guard_or_true(const char* file, int64_t line) override { return guard_bool(file, line); }
-  bool expect_true(const char* file, int64_t line) override { return guard_bool(file, line); }
+  // Of unknown numbers the graph checks what is answered.
+  bool guard_or_false(const char* file, int64_t line) override;
+  bool guard_or_true(const char* file, int64_t line) override { return expect_true(file, line); }
+  bool expect_true(const char* file, int64_t line) override;  // it is an error if not
   bool statically_known_true(const char*, int64_t) override;
   int64_t int_() override { return guard_int("", 0); }
   bool bool_() override { return guard_bool("", 0); }

@@ -85,8 +85,10 @@ class CallAt {
     for (size_t i = 0; i < layout.sizes.size(); ++i) {
       layout.sizes[i] = number(symbols->sizes[i]);
       layout.strides[i] = number(symbols->strides[i]);
-      // Sizes of 0 and 1 are cases of their own, which no symbolic size is.
-      if (layout.sizes[i] < (is_constant_expression(symbols->sizes[i]) ? 0 : 2) || layout.strides[i] < 0) return false;
+      // Sizes of 0 and 1 are cases of their own, which no symbolic size is but an unknown one.
+      const bool may_be_small =
+          is_constant_expression(symbols->sizes[i]) || current_trace_sizes()->is_unknown(symbols->sizes[i]);
+      if (layout.sizes[i] < (may_be_small ? 0 : 2) || layout.strides[i] < 0) return false;
     }
     layout.offset = number(symbols->offset);
     return layout.offset >= 0;
@@ -150,9 +152,13 @@ class Propagation {
       for (const int32_t symbol : symbols_of(e))
         if (std::ranges::find(symbols_, symbol) == symbols_.end()) symbols_.push_back(symbol);
     std::ranges::sort(symbols_);
+    for (const int32_t number : symbols_)
+      if (trace_.is_unknown(symbol(number))) unknown_.push_back(number);
   }
 
   MetadataResult run() {
+    // What a rule supposes of unknown numbers their examples have to agree with, or the kernel may refuse them.
+    if (!unknown_.empty()) ruled_ = rule_layout(as_call());
     const std::optional<CallAt> now = CallAt::of(arguments_, tensors_, hints_);
     if (!now) throw CannotFake{FakeProblem::Kind, c10::str(info_.name, " of sizes that cannot be")};
     result_ = now->run(op_, info_).result;
@@ -162,8 +168,13 @@ class Propagation {
     }
     for (const TensorResult& entry : result_.tensors) {
       if (!entry.layout.symbols) continue;
-      for (const Expression size : entry.layout.symbols->sizes)
-        if (!is_constant_expression(size)) ask(is_less_equal(constant(2), size));
+      for (const Expression size : entry.layout.symbols->sizes) {
+        if (is_constant_expression(size)) continue;
+        if (trace_.is_unknown(size))
+          suppose(is_less_equal(constant(0), size));
+        else
+          ask(is_less_equal(constant(2), size));
+      }
     }
     result_.conditions = std::move(conditions_);
     return std::move(result_);
@@ -178,6 +189,8 @@ class Propagation {
   Values hints_;
   std::vector<Expression> numbers_;  // that the arguments are made of
   std::vector<int32_t> symbols_;
+  std::vector<int32_t> unknown_;  // of these
+  std::optional<SymbolicLayout> ruled_;
   MetadataResult result_;
   std::vector<SizeCondition> conditions_;
 
@@ -187,6 +200,15 @@ class Propagation {
     const SizeCondition asked = holds ? condition : condition.negated();
     if (!is_constant_expression(asked.expression)) conditions_.push_back(asked);
     return holds;
+  }
+  bool suppose(SizeCondition condition) {
+    const bool holds = trace_.suppose(condition);
+    const SizeCondition supposed = holds ? condition : condition.negated();
+    if (!is_constant_expression(supposed.expression)) conditions_.push_back(supposed);
+    return holds;
+  }
+  SymbolicCall as_call() {
+    return {info_, arguments_, tensors_, [this](SizeCondition condition) { return suppose(condition); }, trace_};
   }
 
   // Whether symbolic numbers are in this call's range: where a size is 0 or 1 now, it is so for good.
@@ -207,7 +229,7 @@ class Propagation {
   // Sizes that are 0 or 1 now stay so.
   void settle(TensorResult& entry, SymbolicLayout layout) {
     for (Expression& size : layout.sizes) {
-      if (is_constant_expression(size)) continue;
+      if (is_constant_expression(size) || trace_.is_unknown(size)) continue;
       const int64_t now = trace_.value_of(size);
       if (now >= 2) continue;
       ask(is_equal(size, constant(now)));
@@ -218,8 +240,7 @@ class Propagation {
 
   bool follow_rule() {
     if (result_.tensors.size() != 1 || result_.tensors[0].kind == TensorResult::Kind::Argument) return false;
-    const SymbolicCall call{info_, arguments_, tensors_, [this](SizeCondition condition) { return ask(condition); }};
-    std::optional<SymbolicLayout> layout = rule_layout(call);
+    std::optional<SymbolicLayout> layout = unknown_.empty() ? rule_layout(as_call()) : std::move(ruled_);
     // A rule that contradicts the kernel is none; what it has asked does no harm.
     if (!layout || !is_plausible(*layout, result_.tensors[0].layout)) return false;
     settle(result_.tensors[0], std::move(*layout));
@@ -233,10 +254,11 @@ class Propagation {
     if (equal.symbols != aligned.symbols && !equal.symbols.empty() && fit(equal)) return true;
     if (symbols_.size() > 1) {
       for (const int32_t symbol : symbols_)
-        for (Ties ties : {Ties(), aligned}) {
-          ties.add(symbol, constant(hints_[symbol]));
-          if (fit(ties)) return true;
-        }
+        if (std::ranges::find(unknown_, symbol) == unknown_.end())
+          for (Ties ties : {Ties(), aligned}) {
+            ties.add(symbol, constant(hints_[symbol]));
+            if (fit(ties)) return true;
+          }
     }
     return false;
   }
@@ -262,12 +284,16 @@ class Propagation {
   // All that are equal now.
   Ties equal_ties() const {
     Ties ties;
-    for (size_t a = 0; a < numbers_.size(); ++a)
-      for (size_t b = a + 1; b < numbers_.size(); ++b) tie(ties, numbers_[a], numbers_[b]);
+    // That an unknown number's example equals something says nothing.
+    std::vector<Expression> numbers;
+    for (const Expression e : numbers_)
+      if (!trace_.is_unknown(e)) numbers.push_back(e);
+    for (size_t a = 0; a < numbers.size(); ++a)
+      for (size_t b = a + 1; b < numbers.size(); ++b) tie(ties, numbers[a], numbers[b]);
     for (const at::Tensor* tensor : tensors_) {
       if (!tensor->defined() || SymbolicFake::of(*tensor)) continue;
       for (const int64_t size : tensor->sizes())
-        for (const Expression e : numbers_) tie(ties, e, constant(size));
+        for (const Expression e : numbers) tie(ties, e, constant(size));
     }
     return ties;
   }
@@ -331,6 +357,9 @@ class Propagation {
 
   void ask_ties(const Ties& ties) {
     for (const SizeCondition& condition : ties.asks) ask(condition);
+  }
+  void suppose_ties(const Ties& ties) {
+    for (const SizeCondition& condition : ties.asks) suppose(condition);
   }
 
   // The largest number that the call mentions: thresholds lie there.
@@ -413,9 +442,99 @@ class Propagation {
       layouts[i] = fit_layout(fit, results, i);
       if (!layouts[i]) return false;
     }
-    ask_ties(ties);
+    std::vector<SizeCondition> exceptions;
+    if (!unknown_.empty() && !holds_when_small(layouts, ties, exceptions)) return false;
+    suppose_ties(ties);
+    for (const SizeCondition& condition : exceptions) suppose(condition);
     for (size_t i = 0; i < layouts.size(); ++i)
       if (layouts[i]) settle(result_.tensors[i], std::move(*layouts[i]));
+    return true;
+  }
+
+  // Assignments of small numbers to the unknown ones, all others being as in a probe.
+  std::vector<Values> small_values(const Ties& ties) const {
+    static constexpr int64_t kSmall = 4, kNegative[] = {-1, -2, -7, -50};
+    std::vector<Values> all;
+    const auto add = [&](Values values) {
+      for (const auto& [symbol, expression] : ties.symbols)
+        values[symbol] = evaluate(expression, values).value_or(hints_[symbol]);
+      all.push_back(std::move(values));
+    };
+    const Values others = probe(0, ties, 0);
+    for (const int32_t one : unknown_) {
+      for (int64_t v = 0; v < kSmall; ++v) {
+        Values values = others;
+        values[one] = v;
+        add(values);
+        if (trace_.ranges()[one].lower < 0) {
+          Values below = others;
+          below[one] = kNegative[v];
+          add(below);
+        }
+        if (unknown_.size() != 2) continue;
+        for (int64_t w = 0; w < kSmall; ++w) {
+          values[one == unknown_[0] ? unknown_[1] : unknown_[0]] = w;
+          add(values);
+        }
+      }
+    }
+    for (int64_t v = 0; v < 2; ++v) {
+      Values values = others;
+      for (const int32_t one : unknown_) values[one] = v;
+      add(values);
+    }
+    return all;
+  }
+
+  // Whether a result is as the layout says. Of what has no elements, or but one in a dimension, strides say nothing.
+  static bool is_as_expected(const SymbolicLayout& layout, const FakeLayout& result, const Values& values) {
+    bool is_empty = false;
+    for (size_t d = 0; d < result.sizes.size(); ++d) {
+      if (evaluate(layout.sizes[d], values) != result.sizes[d]) return false;
+      is_empty |= result.sizes[d] == 0;
+    }
+    if (is_empty) return true;
+    for (size_t d = 0; d < result.sizes.size(); ++d)
+      if (result.sizes[d] != 1 && evaluate(layout.strides[d], values) != result.strides[d]) return false;
+    return evaluate(layout.offset, values) == result.offset;
+  }
+
+  // Unknown sizes may be 0 and 1, too. Where an operator refuses these, or gives something else, the graph is to be for
+  // the others alone: `exceptions`. False: that is not the whole difference.
+  bool holds_when_small(const std::vector<std::optional<SymbolicLayout>>& layouts, const Ties& ties,
+                        std::vector<SizeCondition>& exceptions) const {
+    std::vector<Values> failed;
+    for (const Values& values : small_values(ties)) {
+      const std::optional<CallAt> call = CallAt::of(arguments_, tensors_, values);
+      if (!call) continue;
+      bool is_good = false;
+      try {
+        const MetadataResult result = call->run(op_, info_).result;
+        is_good = has_same_structure(result_, result);
+        for (size_t i = 0; is_good && i < layouts.size(); ++i)
+          is_good = !layouts[i] || is_as_expected(*layouts[i], result.tensors[i].layout, values);
+      } catch (const std::bad_alloc&) {
+        throw;
+      } catch (...) {  // it is an error
+      }
+      if (!is_good) failed.push_back(values);
+    }
+    for (const Values& values : failed) {
+      const auto is_excepted = [&](const SizeCondition& condition) {
+        const std::optional<int64_t> value = evaluate(condition.expression, values);
+        return value && !holds(condition.relation, *value);
+      };
+      if (std::ranges::any_of(exceptions, is_excepted)) continue;
+      bool is_explained = false;
+      for (const Expression e : numbers_) {
+        const std::optional<int64_t> value = trace_.is_unknown(e) ? evaluate(e, values) : std::nullopt;
+        if (!value || *value > 1) continue;
+        exceptions.push_back(*value < 0 ? is_less_equal(constant(0), e) : is_equal(e, constant(*value)).negated());
+        is_explained = true;
+        break;
+      }
+      if (!is_explained) return false;
+    }
     return true;
   }
 

@@ -26,11 +26,11 @@ size_t wrapped(int64_t dimension, size_t count) {
 
 // An index as slices take it: from the end if negative, and no further than the ends.
 Expression clamped(const SymbolicCall& call, Expression index, Expression size) {
-  if (call.ask(is_less(index, constant(0)))) {
+  if (!call.suppose(is_less_equal(constant(0), index))) {
     index = index + size;
-    if (call.ask(is_less(index, constant(0)))) return constant(0);
+    if (!call.suppose(is_less_equal(constant(0), index))) return constant(0);
   }
-  return call.ask(is_less(size, index)) ? size : index;
+  return call.suppose(is_less_equal(index, size)) ? index : size;
 }
 
 // (self, dim, start, end, step)
@@ -46,7 +46,7 @@ Layout slice(const SymbolicCall& call) {
   const bool is_open =
       call.arguments[3].isNone() || (call.arguments[3].isInt() && call.arguments[3].toInt() == INT64_MAX);
   if (!is_open) end = clamped(call, call.number(3), size);
-  if (call.ask(is_less(end, start))) end = start;
+  if (!call.suppose(is_less_equal(start, end))) end = start;
   layout.sizes[d] = step == 1 ? end - start : floor_divide(end - start + constant(step - 1), constant(step));
   layout.offset = layout.offset + start * layout.strides[d];
   layout.strides[d] = layout.strides[d] * constant(step);
@@ -58,7 +58,9 @@ Layout select(const SymbolicCall& call) {
   SymbolicLayout layout = call.layout(0);
   const size_t d = wrapped(call.arguments[1].toInt(), layout.sizes.size());
   Expression index = call.number(2);
-  if (call.ask(is_less(index, constant(0)))) index = index + layout.sizes[d];
+  if (!call.suppose(is_less_equal(constant(0), index))) index = index + layout.sizes[d];
+  if (call.trace.is_unknown(index) || call.trace.is_unknown(layout.sizes[d]))
+    if (!call.suppose(is_less(index, layout.sizes[d]))) return std::nullopt;
   layout.offset = layout.offset + index * layout.strides[d];
   layout.sizes.erase(layout.sizes.begin() + d);
   layout.strides.erase(layout.strides.begin() + d);
@@ -81,7 +83,7 @@ Layout cat(const SymbolicCall& call) {
     for (size_t k = 0; k < layout.sizes.size(); ++k) {
       if (k == d)
         result->sizes[k] = result->sizes[k] + layout.sizes[k];
-      else if (!call.ask(is_equal(result->sizes[k], layout.sizes[k])))
+      else if (!call.suppose(is_equal(result->sizes[k], layout.sizes[k])))
         return std::nullopt;
     }
   }
@@ -98,21 +100,11 @@ Layout arange(const SymbolicCall& call) {
   if (has_step && !call.arguments[2].isInt()) return std::nullopt;
   const Expression start = has_start ? call.number(0) : constant(0), end = call.number(has_start ? 1 : 0);
   const int64_t step = has_step ? call.arguments[2].toInt() : 1;
-  if (step <= 0 || call.ask(is_less(end, start))) return std::nullopt;
+  if (step <= 0 || !call.suppose(is_less_equal(start, end))) return std::nullopt;
   SymbolicLayout layout;
   layout.sizes.push_back(step == 1 ? end - start : floor_divide(end - start + constant(step - 1), constant(step)));
   make_contiguous(layout);
   return layout;
-}
-
-// Whether a layout is the usual one whatever the sizes are.
-bool is_usual(const SymbolicLayout& layout) {
-  Expression stride = constant(1);
-  for (size_t i = layout.sizes.size(); i-- > 0;) {
-    if (layout.strides[i] != stride) return false;
-    stride = stride * layout.sizes[i];
-  }
-  return true;
 }
 
 // An operator that takes elements one by one, of tensors that are laid out as usual.
@@ -134,7 +126,7 @@ Layout elementwise(const SymbolicCall& call) {
       if (size == other || other == constant(1)) continue;
       if (size == constant(1))
         size = other;
-      else if (!call.ask(is_equal(size, other)))
+      else if (!call.suppose(is_equal(size, other)))
         return std::nullopt;
     }
   }
@@ -161,11 +153,11 @@ Layout view(const SymbolicCall& call) {
     known = known * layout.sizes.back();
   }
   if (rest) {
-    if (call.ask(is_equal(known, constant(0)))) return std::nullopt;
+    if (!call.suppose(is_equal(known, constant(0)).negated())) return std::nullopt;
     layout.sizes[*rest] = floor_divide(all, known);
     known = known * layout.sizes[*rest];
   }
-  if (!call.ask(is_equal(known, all))) return std::nullopt;
+  if (!call.suppose(is_equal(known, all))) return std::nullopt;
   make_contiguous(layout);
   layout.offset = self.offset;
   return layout;
@@ -233,7 +225,7 @@ Layout expand(const SymbolicCall& call) {
     }
     const Expression own = self.sizes[d - ahead];
     const bool is_kept = wanted == constant(-1) || wanted == own;
-    if (!is_kept && own != constant(1) && !call.ask(is_equal(own, wanted))) return std::nullopt;
+    if (!is_kept && own != constant(1) && !call.suppose(is_equal(own, wanted))) return std::nullopt;
     const bool repeats = !is_kept && own == constant(1);
     layout.sizes.push_back(is_kept ? own : wanted);
     layout.strides.push_back(repeats ? constant(0) : self.strides[d - ahead]);
@@ -249,7 +241,7 @@ Layout matrix_product(const SymbolicCall& call) {
   const size_t count = call.tensors.size();
   const SymbolicLayout left = call.layout(count - 2), right = call.layout(count - 1);
   const size_t rank = left.sizes.size();
-  if (rank < 2 || right.sizes.size() != rank || !call.ask(is_equal(left.sizes[rank - 1], right.sizes[rank - 2])))
+  if (rank < 2 || right.sizes.size() != rank || !call.suppose(is_equal(left.sizes[rank - 1], right.sizes[rank - 2])))
     return std::nullopt;
   SymbolicLayout layout;
   layout.sizes = left.sizes;

@@ -13,7 +13,10 @@ struct SymbolicCall {
   const OperatorInfo& info;
   c10::ArrayRef<c10::IValue> arguments;
   c10::ArrayRef<const at::Tensor*> tensors;
-  std::function<bool(SizeCondition)> ask;
+  // Whether it holds. About unknown numbers it is supposed to (TraceSizes::suppose): the other case is an error or
+  // rare.
+  std::function<bool(SizeCondition)> suppose;
+  const TraceSizes& trace;
 
   SymbolicLayout layout(size_t tensor) const;
   Expression number(size_t argument) const;

@@ -21,6 +21,14 @@ Ref symbolic_int(const std::shared_ptr<TraceSizes>& trace, Expression expression
 bool is_symbolic_int(PyObject* object) noexcept;
 // Its expression. Only of such an object.
 Expression expression_of(PyObject* symbolic_int);
+// A torch.SymBool with this value. Null with a Python error set.
+Ref symbolic_bool(const std::shared_ptr<TraceSizes>& trace, SizeCondition condition);
+// Whether an object is a torch.SymBool over a condition, of whatever trace.
+bool is_symbolic_bool(PyObject* object) noexcept;
+SizeCondition condition_of(PyObject* symbolic_bool);
+inline bool is_symbolic_number(PyObject* object) noexcept {
+  return is_symbolic_int(object) || is_symbolic_bool(object);
+}
 
 // Which sizes of a real tensor are to be symbols, by bit: dimensions above 63 never are.
 using OpenDimensions = uint64_t;
@@ -31,6 +39,8 @@ OpenDimensions dimensions_to_open(PyObject* real, OpenDimensions wanted);
 Ref make_symbolic_fake(PyObject* real, OpenDimensions open, const std::vector<Expression>& symbols);
 // Whether a fake has symbolic sizes.
 bool has_symbolic_sizes(PyObject* fake) noexcept;
+// Which dimension of a fake has this size; -1: none.
+int dimension_of_size(PyObject* fake, Expression size) noexcept;
 // The size of a real tensor in one dimension. No Python error, no check.
 int64_t size_of_tensor(PyObject* real, int dimension) noexcept;
 

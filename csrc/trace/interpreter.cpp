@@ -28,7 +28,23 @@
 
 namespace minidynamo {
 
+namespace {
+
+Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value);
+
+}
+
 Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
+  try {
+    return run_instructions(tracer, frame, value);
+  } catch (const TraceGivenUp&) {
+    return Outcome::Failed;
+  }
+}
+
+namespace {
+
+Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
   const ScopedValue<bool> of_each_instruction{tracer.symbols.settles_what_is_read, false};
   const Bytecode& bytecode = frame.prepared->bytecode;
   const Instruction* const code = bytecode.instructions.data();
@@ -571,6 +587,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
     ++frame.instruction;
   }
 }
+}  // namespace
 
 Outcome run_throwing(Tracer& tracer, Frame& frame, Ref& value) {
   // The error is raised by the instruction that the generator is suspended at.

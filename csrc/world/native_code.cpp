@@ -27,7 +27,7 @@ bool use_opaque(Tracer& tracer, PyObject* object) {
 
 bool expose(Tracer& tracer, PyObject* object) {
   if (is_number(object) || PyUnicode_CheckExact(object)) return true;
-  if (tracer.symbols.active() && is_symbolic_int(object)) return true;
+  if (tracer.symbols.active() && is_symbolic_number(object)) return true;
   guard_special_methods(tracer, object);
   if (StandIn* stand_in = tracer.world.stand_in(object)) return stand_in->filled || fill(tracer, *stand_in);
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object);

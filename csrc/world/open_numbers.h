@@ -12,6 +12,9 @@ namespace minidynamo {
 struct OpenNumbers {
   bool all_sizes = false;  // of tensors that are no parameters or buffers, and all ints that are arguments
   bool never = false;      // nothing is left open, whatever changes
+  // Of numbers that only the run of a graph knows (unknown_numbers.h): the backend cannot have them, and what was
+  // supposed of them was often not so.
+  bool no_unknown = false, no_suppositions = false;
   // By the text of its source: a tensor's dimensions, by bit; all for an int.
   std::unordered_map<std::string, uint64_t> sources;
   // What was open in a capture that turned out to be good for one value alone; and in two, which is not opened again.

@@ -130,6 +130,48 @@ Expression Symbols::symbol_for(Source* source, int32_t dimension, int64_t value)
   return sizes_->add_symbol(value, range, number.to_text());
 }
 
+Expression Symbols::unknown_symbol(int64_t example, SizeRange range) {
+  if (!sizes_) begin();
+  size_t number = 0;
+  for (const OpenNumber& one : numbers_) number += one.source == nullptr;
+  numbers_.push_back({});
+  owners_.emplace_back();
+  return sizes_->add_unknown(example, range, "u" + std::to_string(number));
+}
+
+// The first node that gives a tensor with this size. It has no node of its own, for hardly any is asked for.
+NodeId Symbols::node_of_unknown(Expression symbol) {
+  static constinit Imported size_operator{"torch.ops.aten.sym_size.int"};
+  const std::vector<Node>& nodes = graph_.nodes();
+  for (const Node& node : nodes) {
+    if (!is_fake(node.example.get()) || graph_.producer(node.example.get()) == kNoNode) continue;
+    const int dimension = dimension_of_size(node.example.get(), symbol);
+    if (dimension < 0) continue;
+    const Ref owner = node.example;  // the list of nodes grows
+    return call(size_operator, {owner, Ref::made(PyLong_FromLong(dimension))}, symbol);
+  }
+  PyErr_SetString(PyExc_TypeError, "a size that no tensor of the graph tells");
+  return kNoNode;
+}
+
+Ref Symbols::condition_object(SizeCondition condition) {
+  static constinit Imported functions[] = {Imported{"operator.eq"}, Imported{"operator.ne"}, Imported{"operator.lt"},
+                                           Imported{"operator.le"}};
+  Ref made;
+  {
+    const NativeScope native;
+    made = symbolic_bool(sizes_, condition);
+  }
+  const Ref number = made ? object(condition.expression) : Ref();
+  if (!number) return nullptr;
+  PyObject* function = functions[static_cast<size_t>(condition.relation)];
+  const Ref arguments = Ref::made(PyTuple_Pack(2, number.get(), Ref::made(PyLong_FromLong(0)).get()));
+  const NodeId node = function ? graph_.add_number(Ref::borrow(function), arguments.get(), made, site_()) : kNoNode;
+  if (node == kNoNode) return nullptr;
+  graph_.stand_for(made.get(), node);
+  return made;
+}
+
 void Symbols::read_from(Expression symbol, Ref owner) { owners_[symbols_of(symbol).front()] = std::move(owner); }
 
 bool Symbols::argument(PyObject* number, Argument& out) {
@@ -198,6 +240,8 @@ NodeId Symbols::make_node(Expression e) {
       const Ref& owner = owners_[step.operand];
       if (const auto known = nodes_.find(bare.id); known != nodes_.end())
         node = known->second;
+      else if (!number.source)
+        node = node_of_unknown(bare);
       else if (number.dimension < 0)
         node = graph_.producer(owner.get());
       else
@@ -251,7 +295,8 @@ NodeId Symbols::make_node(Expression e) {
 std::vector<OpenNumber> Symbols::settled() const {
   std::vector<OpenNumber> settled;
   for (size_t i = 0; i < numbers_.size(); ++i)
-    if (is_constant_expression(sizes_->simplify(symbol(static_cast<int32_t>(i))))) settled.push_back(numbers_[i]);
+    if (numbers_[i].source && is_constant_expression(sizes_->simplify(symbol(static_cast<int32_t>(i)))))
+      settled.push_back(numbers_[i]);
   return settled;
 }
 

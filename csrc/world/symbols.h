@@ -43,13 +43,19 @@ class Symbols {
   Expression symbol_for(Source* source, int32_t dimension, int64_t value);
   // The input of the graph that a symbol is read from: the tensor's fake, or the int's own SymInt.
   void read_from(Expression symbol, Ref owner);
+  // A symbol for a number that only the run of the graph knows. It has no source.
+  Expression unknown_symbol(int64_t example, SizeRange range);
+  // Its node is this one, from which it is read; without, the first tensor that has it for a size tells it.
+  void read_from_node(Expression symbol, NodeId node) { nodes_.insert_or_assign(symbol.id, node); }
   // A torch.SymInt or an int; the same object for the same expression. Null with a Python error set.
   Ref object(Expression e);
-  // Where each symbol comes from.
+  // Where each symbol comes from; of unknown numbers there is no source.
   const std::vector<OpenNumber>& numbers() const noexcept { return numbers_; }
 
   // The node of a number's value in the graph, made if there is none; kNoNode with a Python error set.
   NodeId node_of(Expression e);
+  // What stands for a condition in the arguments of a node; null with a Python error set.
+  Ref condition_object(SizeCondition condition);
   // Whether its value fits into 64 bits now; only such ones may stand for ints.
   bool fits(Expression e) const;
   // Nodes from this one on are gone.
@@ -92,6 +98,7 @@ class Symbols {
   void begin();
 
   NodeId make_node(Expression e);
+  NodeId node_of_unknown(Expression symbol);
   NodeId call(PyObject* function, std::vector<Ref> arguments, Expression e);
 };
 

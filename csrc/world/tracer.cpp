@@ -268,6 +268,12 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
   return had_memory && node != kNoNode;
 }
 
+std::optional<Expression> Tracer::unknown_size(SizeRange range, PyObject* elements_of, uint32_t version) noexcept {
+  std::optional<Expression> size;
+  if (!try_to([&] { size = unknown_numbers.make_size(range, elements_of, version); })) run_out_of_memory();
+  return size;
+}
+
 PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
   PyObject* found = nullptr;
   const bool had_memory = try_to([&] {

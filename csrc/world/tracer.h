@@ -29,6 +29,7 @@
 #include "world/symbols.h"
 #include "world/torch_modes.h"
 #include "world/transforms.h"
+#include "world/unknown_numbers.h"
 #include "world/world.h"
 
 namespace minidynamo {
@@ -110,6 +111,7 @@ class Tracer final : public OperatorObserver {
   FunctionModes function_modes;
   Transforms transforms;
   MadeClasses classes;
+  UnknownNumbers unknown_numbers{*this};
   Frame* frame = nullptr;  // innermost traced frame
   TraceLimits limits;
   long executed = 0;                       // instructions
@@ -203,6 +205,7 @@ class Tracer final : public OperatorObserver {
   void operator_writes(const void* storage) noexcept override { written_storages.insert(storage); }
   PyObject* fake_for_real(PyObject* real) noexcept override;
   void cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept override;
+  std::optional<Expression> unknown_size(SizeRange range, PyObject* elements_of, uint32_t version) noexcept override;
 
  private:
   friend class TracerActivation;

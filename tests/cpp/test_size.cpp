@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "python/given_up.h"
 #include "size/trace_sizes.h"
 
 namespace {
@@ -364,4 +365,30 @@ TEST_CASE("threads meet the same size expressions", "[size]") {
   }
   for (auto& thread : threads) thread.join();
   for (const auto& mine : made) CHECK((mine == made[0]));
+}
+
+TEST_CASE("nothing is decided by the example of an unknown number") {
+  TraceSizes sizes;
+  const Expression known = sizes.add_symbol(8, {2, INT64_MAX}, "s");
+  const Expression unknown = sizes.add_unknown(5, {0, INT64_MAX}, "u");
+  CHECK(sizes.is_unknown(unknown * known + constant(1)));
+  CHECK_FALSE(sizes.is_unknown(known));
+  CHECK(sizes.ask(is_less_equal(constant(0), unknown)));  // by its range
+  CHECK_THROWS_AS(sizes.ask(is_less(unknown, known)), TraceGivenUp);
+  CHECK_THROWS_AS(sizes.specialize(unknown + constant(1)), TraceGivenUp);
+  CHECK_THROWS_AS(sizes.suppose(is_less(unknown, known)), TraceGivenUp);  // nobody checks it
+
+  std::vector<SizeCondition> checked;
+  sizes.check = [&](SizeCondition condition) {
+    checked.push_back(condition);
+    return true;
+  };
+  CHECK(sizes.suppose(is_less_equal(unknown, constant(9))));
+  CHECK(sizes.suppose(is_less_equal(unknown, constant(9))));
+  CHECK(checked.size() == 1);
+  CHECK_FALSE(sizes.ask(is_less(constant(9), unknown)));
+  CHECK(sizes.suppose(is_less(known, constant(100))));  // of a number that is known now it is asked
+  CHECK(checked.size() == 1);
+  CHECK(sizes.asked().size() == 1);
+  CHECK(sizes.facts().size() == 1);
 }

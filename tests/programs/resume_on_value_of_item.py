@@ -5,7 +5,7 @@ import torch
 
 
 def f(x, labels):
-    largest = (labels + 1).max().item()
+    largest = int((labels + 1.0).max().item())
     return x.repeat(largest), largest
 
 

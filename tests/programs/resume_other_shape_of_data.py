@@ -7,6 +7,8 @@ import torch
 def f(x):
     y = x * 2
     kept = y[y > 1]
+    if kept.shape[0] > 1:
+        kept = kept + 1
     return kept.sort().values - kept.mean()
 
 

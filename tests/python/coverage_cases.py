@@ -4518,6 +4518,18 @@ numbers out of constant tensors
     t = torch.tensor([1, 2])
     t[0] += 2
     t.tolist(), t.sum().item(), [1, 2, 3][t[1]], int(t[0]), bool(t[0] > t[1]), x[: t[1]]
+numbers read out of tensors
+    t = (x * 0 + n).long()
+    k, first = t.sum().item(), int(t[0])
+    x * k + first, torch.arange(first), x[: first - first + 2], torch.zeros(first).shape[0], sum(t.tolist()), k
+sizes that depend on values
+    kept = x[x > 0]
+    kept * 2, torch.nonzero(x), torch.masked_select(x, x > 0), x.unique(), kept.shape[0], torch.bincount((x > 0).long())
+checks of numbers that are read out of tensors
+    k = (x * 0 + n).long().sum().item()
+    torch._check(k >= 0)
+    torch._check(k < 1000, lambda: "too many")
+    torch.zeros(k) + torch.sym_max(k, 3)
 tensors of tensors  torch.tensor([x[0], 2.5]), torch.as_tensor([[x[0]], [n]]), x.new_tensor([1, x[0]])
 attributes of tensors
     y = x + 1
