@@ -3,7 +3,8 @@
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
-#include "tensor/fake_tensor.h"
+#include "tensor/python_errors.h"
+#include "tensor/torch_headers.h"
 
 namespace minidynamo {
 namespace {

@@ -89,6 +89,12 @@ Ref make_fake_with_symbols(Tracer& tracer, Source* source, std::vector<Expressio
   return make_symbolic_fake(raw, open, sizes);
 }
 
+// With all that it holds.
+Ref enter_filled(Tracer& tracer, Source* source) {
+  Ref entered = enter(tracer, source);
+  return entered && fill_if_stand_in(tracer, entered.get()) ? entered : Ref();
+}
+
 Ref enter_tensor(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   if (is_transform_wrapper(raw)) return enter_opaque(tracer, source);  // of a transform that is over
@@ -97,7 +103,7 @@ Ref enter_tensor(Tracer& tracer, Source* source) {
   const bool is_loud = !is_class_of_graphs(Py_TYPE(raw)) && dies_loudly(tracer, Py_TYPE(raw));
   Ref fake;
   if (is_wrapper(raw))
-    fake = is_loud ? Ref() : make_wrapper_fake(tracer, source);
+    fake = is_loud ? Ref() : make_wrapper_fake(tracer, source, enter_filled);
   else
     fake = is_loud ? Ref() : make_fake_with_symbols(tracer, source, sizes);
   if (tracer.broken()) return nullptr;
@@ -354,12 +360,6 @@ Ref enter_dict_view(Tracer& tracer, Source* source) {
   if (!dict || !fill_if_stand_in(tracer, dict.get())) return nullptr;
   if (tracer.world.is_opaque(dict.get()) || !PyDict_Check(dict.get())) return enter_opaque(tracer, source);
   return stands_for(tracer, source, view_of_dict(dict.get(), Py_TYPE(raw)));
-}
-
-// Of an item that an iterator gives.
-Ref enter_filled(Tracer& tracer, Source* source) {
-  Ref entered = enter(tracer, source);
-  return entered && fill_if_stand_in(tracer, entered.get()) ? entered : Ref();
 }
 
 // An iterator, whose parts (what an enumerate or zip was made from) enter with it.

@@ -14,7 +14,6 @@
 #include "tensor/override_probe.h"
 #include "tensor/tensor_facts.h"
 #include "tensor/wrapper_fake.h"
-#include "world/enter.h"
 #include "world/known_types.h"
 #include "world/native_scope.h"
 #include "world/pin.h"
@@ -71,7 +70,7 @@ Ref own_attribute(PyObject* object, PyObject* name) {
 // Guards all that native code may read of an object from before the call, however deep, but for tensors.
 class DeepGuard {
  public:
-  explicit DeepGuard(Tracer& tracer) : tracer_(tracer) {}
+  DeepGuard(Tracer& tracer, Ref (*enter)(Tracer&, Source*)) : tracer_(tracer), enter_(enter) {}
 
   // False: there is something of which that cannot be told.
   bool covers(PyObject* entered) {
@@ -82,10 +81,7 @@ class DeepGuard {
     if (std::ranges::find(seen_, entered) != seen_.end()) return true;
     seen_.push_back(entered);
     if (is_tensor(entered)) return false;
-    if (StandIn* stand_in = tracer_.world.stand_in(entered)) {
-      if (!stand_in->filled && !fill(tracer_, *stand_in)) return false;
-      return cover_items(entered);
-    }
+    if (tracer_.world.stand_in(entered)) return cover_items(entered);
     if (PyTuple_Check(entered)) return cover_items(entered);
     Source* source = tracer_.world.source_of(entered);
     if (!source || is_guarded_by_identity(entered)) return source != nullptr;
@@ -103,7 +99,7 @@ class DeepGuard {
         const Ref name = Ref::borrow(items[i]), value = Ref::borrow(items[i + 1]);
         if (!PyUnicode_CheckExact(name.get())) return false;
         if (is_one_of(but, name.get())) continue;
-        const Ref entered = load_part(tracer_, own, Access::DictItem, name.get(), value.get());
+        const Ref entered = enter_(tracer_, tracer_.guards.child(own, Access::DictItem, name.get(), -1, value.get()));
         if (!covers(entered.get())) return false;
       }
     }
@@ -112,6 +108,7 @@ class DeepGuard {
 
  private:
   Tracer& tracer_;
+  Ref (*enter_)(Tracer&, Source*);
   std::vector<PyObject*> seen_;
   int left_ = 512;  // objects to look at
 
@@ -135,7 +132,8 @@ class DeepGuard {
         if (is_one_of(but, name.get()) || std::string_view(slot->name).starts_with("__")) continue;
         const Ref value = own_attribute(source->value.get(), name.get());
         if (!value) return false;
-        const Ref entered = load_part(tracer_, source, Access::Attribute, name.get(), value.get());
+        const Ref entered =
+            enter_(tracer_, tracer_.guards.child(source, Access::Attribute, name.get(), -1, value.get()));
         if (!covers(entered.get())) return false;
       }
     }
@@ -193,7 +191,7 @@ bool holds_fakes_alone(PyObject* wrapper) {
 
 }  // namespace
 
-Ref make_wrapper_fake(Tracer& tracer, Source* source) {
+Ref make_wrapper_fake(Tracer& tracer, Source* source, Ref (*enter)(Tracer&, Source*)) {
   PyObject* raw = source->value.get();
   if (tracer.limits.below_autograd || tracer.transforms.one_by_one()) return nullptr;
   const std::optional<Parts> parts = take_apart(raw);
@@ -205,11 +203,11 @@ Ref make_wrapper_fake(Tracer& tracer, Source* source) {
     if (!part || !is_tensor(part.get())) return nullptr;
     const bool is_in_dict = has_instance_dict(Py_TYPE(raw)) && instance_attribute(raw, name.get());
     Source* owner = is_in_dict ? attributes_of(tracer, source) : source;
-    const Ref fake =
-        load_part(tracer, owner, is_in_dict ? Access::DictItem : Access::Attribute, name.get(), part.get());
+    const Access access = is_in_dict ? Access::DictItem : Access::Attribute;
+    const Ref fake = enter(tracer, tracer.guards.child(owner, access, name.get(), -1, part.get()));
     if (!fake || !is_fake(fake.get()) || PyDict_SetItem(tensors.get(), name.get(), fake.get()) < 0) return nullptr;
   }
-  if (!DeepGuard(tracer).cover_attributes(source, parts->names)) return nullptr;
+  if (!DeepGuard(tracer, enter).cover_attributes(source, parts->names)) return nullptr;
   guard_class(tracer, Py_TYPE(raw));
   Ref fake = put_together(raw, tensors.get(), parts->context.get());
   if (!fake) return nullptr;

@@ -6,8 +6,9 @@
 namespace minidynamo {
 
 // The fake of a wrapper from before the call. Its tensors enter, and whatever else it holds is guarded, so that it is
-// taken apart in the same way at the next call. A null Ref without a break: it is opaque.
-Ref make_wrapper_fake(Tracer& tracer, Source* source);
+// taken apart in the same way at the next call. `enter` enters a part, and all that it holds. A null Ref without a
+// break: it is opaque.
+Ref make_wrapper_fake(Tracer& tracer, Source* source, Ref (*enter)(Tracer&, Source*));
 // What native code gave may be, or hold, wrappers that hold fakes: they are fakes from now on.
 void note_wrappers(PyObject* result);
 // Whether what operators have written to belongs to a wrapper from before the call.

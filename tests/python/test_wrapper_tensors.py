@@ -50,7 +50,10 @@ class Pair(torch.Tensor):
     @classmethod
     def __torch_dispatch__(cls, func, types, args, kwargs=None):
         def both(name):
-            return func(*tree_map_only(Pair, lambda p: getattr(p, name), args), **tree_map_only(Pair, lambda p: getattr(p, name), kwargs or {}))
+            def part(p):
+                return getattr(p, name)
+
+            return func(*tree_map_only(Pair, part, args), **tree_map_only(Pair, part, kwargs or {}))
 
         first, second = both("a"), both("b")
         if isinstance(first, torch.Tensor):
@@ -124,6 +127,10 @@ class Slotted(Pair):
     __slots__ = ("a", "b")
 
 
+def _scaled() -> Scaled:
+    return Scaled(torch.arange(12).view(3, 4), Format(0.5, "int"))
+
+
 def _pair(*sizes: int, gradient: bool = False) -> Pair:
     torch.manual_seed(0)
     return Pair(torch.randn(*sizes), torch.randn(*sizes)).requires_grad_(gradient)
@@ -157,9 +164,9 @@ _PROGRAMS: list[tuple[str, Callable[..., Any], Callable[[], tuple[Any, ...]]]] =
     ("identity", lambda x: (x.a is x.a, x is x, x.a is x.b, x + 1), lambda: (_pair(3, 4),)),
     ("results in containers", lambda x: {"one": (x + 1, [x * 2])}["one"], lambda: (_pair(3, 4),)),
     ("itself", lambda x: (x, x + 1), lambda: (_pair(3, 4),)),
-    ("linear", lambda x, w: torch.nn.functional.linear(x, w), lambda: (torch.ones(2, 4), Scaled(torch.arange(12).view(3, 4), Format(0.5, "int")))),
-    ("context", lambda w: w * 2 + w.how.scale, lambda: (Scaled(torch.arange(12).view(3, 4), Format(0.5, "int")),)),
-    ("plain", lambda w: w.plain() + 1, lambda: (Scaled(torch.arange(12).view(3, 4), Format(0.5, "int")),)),
+    ("linear", lambda x, w: torch.nn.functional.linear(x, w), lambda: (torch.ones(2, 4), _scaled())),
+    ("context", lambda w: w * 2 + w.how.scale, lambda: (_scaled(),)),
+    ("plain", lambda w: w.plain() + 1, lambda: (_scaled(),)),
     ("within another", lambda x: (x * 2).sum(1), lambda: (Pair(_pair(3, 4), _pair(3, 4)),)),
     ("of one tensor", lambda x, y: x * y, lambda: ((lambda t: (Pair(t, t), t))(torch.ones(3, 4)))),
     ("slots", lambda x: (x * 2 + x.a).sum(0), lambda: (Slotted(torch.ones(3, 4), torch.zeros(3, 4)),)),
@@ -234,7 +241,7 @@ def test_compiled_by_inductor() -> None:
     def f(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.linear(torch.relu(x), w) * 2
 
-    x, w = _pair(3, 4), Scaled(torch.arange(12).view(3, 4), Format(0.5, "int"))
+    x, w = _pair(3, 4), _scaled()
     actual, expected = minidynamo.compile(f, fullgraph=True)(x, w), f(x, w)
     assert type(actual) is Pair
     torch.testing.assert_close(actual.a, expected.a)
@@ -270,7 +277,7 @@ def test_replaced_class_methods(monkeypatch: pytest.MonkeyPatch) -> None:
     def f(w: torch.Tensor) -> torch.Tensor:
         return w * 2
 
-    w = Scaled(torch.arange(12).view(3, 4), Format(0.5, "int"))
+    w = _scaled()
     captured = minidynamo.compile(f, backend="aot_eager", fullgraph=True)
     assert _plain(captured(w)) == _plain(f(w))
     former = Scaled.__torch_dispatch__
