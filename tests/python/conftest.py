@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 from collections.abc import Iterator
 
 # Tests compare with eager PyTorch on one thread, so that sums are taken in one order; nothing is ever fetched.
@@ -20,6 +21,8 @@ minidynamo.config.mirror = True
 # What is timed would depend on the machine; tests/python/test_where_capture_pays.py switches it on.
 minidynamo.config.stop_where_slower = False
 os.environ["MINIDYNAMO_MIRROR"] = "1"
+# A shell's background jobs ignore Ctrl-C, and so would the processes that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

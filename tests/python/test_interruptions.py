@@ -14,7 +14,6 @@ import torch
 import minidynamo
 
 torch.set_num_threads(1)
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 ROUNDS = {rounds}
 random.seed(0)
 x = torch.ones(4)
