@@ -32,6 +32,7 @@ Ref accumulate_hooks_of(const at::Tensor& tensor) {
 }
 
 bool has_engine_hooks(const at::Tensor& tensor) {
+  if (!autograd_meta(tensor)) return false;  // torch's own questions are for those that have one
   const auto accumulator = torch::autograd::impl::try_get_grad_accumulator(tensor);
   if (accumulator && !(accumulator->pre_hooks().empty() && accumulator->post_hooks().empty())) return true;
   return !torch::autograd::impl::hooks(tensor).empty() && hooks_of(tensor).is(Py_None);

@@ -894,3 +894,32 @@ def test_modes_are_as_they_were_where_the_compiled_step_raises() -> None:
     with pytest.raises(RuntimeError, match="it fails"):
         step()
     assert torch.is_grad_enabled() and gradients(model) == [None] * 4
+
+
+def test_a_gradient_for_what_needs_none() -> None:
+    """Of a tensor from outside that autograd knows nothing of: an error as eager's, after which all goes on."""
+    w = torch.ones(3, requires_grad=True)
+
+    def f(x: torch.Tensor) -> Any:
+        loss = (x * w).sum()
+        try:
+            loss.backward(inputs=[x])
+        except RuntimeError as error:
+            return str(error)[:40]
+        return "none"
+
+    captured = minidynamo.compile(f, backend="eager")
+    for _ in range(2):
+        assert captured(torch.ones(3)) == f(torch.ones(3))
+        assert w.grad is None
+
+    def g(x: torch.Tensor) -> Any:
+        (w * 2).sum().backward()
+        try:
+            return torch.autograd.grad((x * w).sum(), x)
+        except RuntimeError as error:
+            return str(error)[:40]
+
+    captured = minidynamo.compile(g, backend="eager")
+    for _ in range(2):
+        assert captured(torch.ones(3)) == g(torch.ones(3))
