@@ -36,10 +36,13 @@ void forget_subclass(PyTypeObject* type) noexcept {
   PyErr_Fetch(&error, &value, &traceback);
   for (Py_ssize_t i = 0; type->tp_bases && i < PyTuple_GET_SIZE(type->tp_bases); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_bases, i));
-    if (!base->tp_subclasses) continue;
-    const Ref key = key_of(type, base->tp_subclasses);
-    if (key && PyDict_DelItem(base->tp_subclasses, key.get()) < 0) clear_error();
-    if (PyDict_GET_SIZE(base->tp_subclasses) == 0) Ref::steal(std::exchange(base->tp_subclasses, nullptr));
+    // An error that is raised here may run the collector, and with it whatever ends the last class of this base.
+    const Ref known = Ref::borrow(base->tp_subclasses);
+    const Ref key = known ? key_of(type, known.get()) : Ref();
+    if (key && PyDict_Contains(known.get(), key.get()) == 1 && PyDict_DelItem(known.get(), key.get()) < 0)
+      clear_error();
+    if (known && known.is(base->tp_subclasses) && PyDict_GET_SIZE(known.get()) == 0)
+      Ref::steal(std::exchange(base->tp_subclasses, nullptr));
   }
   PyErr_Restore(error, value, traceback);
 }
