@@ -189,9 +189,6 @@ Lookup fetch_type_slowly(const AccessStep&, Reached parent, Reached& result, Ref
   PyTypeObject* type = parent.inline_attributes ? &PyDict_Type : Py_TYPE(parent.object);
   return found(result, reinterpret_cast<PyObject*>(type));
 }
-Lookup fetch_type(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  return fetch_type_slowly(step, parent, result, owned);
-}
 
 Lookup fetch_class_attribute(AccessStep& step, Reached parent, Reached& result, Ref&) noexcept {
   result = {};
@@ -214,9 +211,6 @@ Lookup fetch_cell_slowly(const AccessStep&, Reached parent, Reached& result, Ref
   result = {};
   if (parent.inline_attributes || !PyCell_Check(parent.object)) return Lookup::Undecided;
   return found(result, PyCell_GET(parent.object));
-}
-Lookup fetch_cell(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  return fetch_cell_slowly(step, parent, result, owned);
 }
 
 Lookup fetch_upcoming_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
@@ -249,16 +243,10 @@ Lookup fetch_iterator_part_slowly(const AccessStep& step, Reached parent, Reache
   owned = Ref::borrow(PyTuple_GET_ITEM(made_from, step.index));
   return found(result, owned.get());
 }
-Lookup fetch_iterator_part(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  return fetch_iterator_part_slowly(step, parent, result, owned);
-}
 
 Lookup fetch_proxied_slowly(const AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
   if (parent.inline_attributes || !Py_IS_TYPE(parent.object, &PyDictProxy_Type)) return Lookup::Undecided;
   return found(result, proxied_mapping(parent.object));
-}
-Lookup fetch_proxied(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  return fetch_proxied_slowly(step, parent, result, owned);
 }
 
 // Never owned: a check must not keep alive what the program only refers to.
@@ -266,9 +254,6 @@ Lookup fetch_referent_slowly(const AccessStep&, Reached parent, Reached& result,
   if (parent.inline_attributes || !PyWeakref_CheckRefExact(parent.object)) return Lookup::Undecided;
   PyObject* referent = PyWeakref_GET_OBJECT(parent.object);
   return found(result, referent == Py_None ? nullptr : referent);
-}
-Lookup fetch_referent(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  return fetch_referent_slowly(step, parent, result, owned);
 }
 
 Lookup fetch_context_value_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
@@ -311,9 +296,6 @@ Lookup fetch_cached_result_slowly(const AccessStep& step, Reached parent, Reache
   if (lookup != Lookup::Absent || PyTuple_GET_SIZE(step.key) < 2) return lookup;
   return found(result, PyTuple_GET_ITEM(step.key, 1));
 }
-Lookup fetch_cached_result(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  return fetch_cached_result_slowly(step, parent, result, owned);
-}
 
 Lookup fetch_tensor_fact_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   if (parent.inline_attributes) return Lookup::Undecided;
@@ -326,42 +308,26 @@ Lookup fetch_tensor_fact(AccessStep& step, Reached parent, Reached& result, Ref&
   return lookup;
 }
 
-Lookup fetch_array_elements_slowly(const AccessStep&, Reached parent, Reached& result, Ref& owned) noexcept {
+// A tensor that is made of an object each time.
+template <auto make>
+Lookup fetch_made_tensor(const AccessStep&, Reached parent, Reached& result, Ref& owned) noexcept {
   if (parent.inline_attributes) return Lookup::Undecided;
-  owned = tensor_over_array(parent.object);
+  owned = make(parent.object);
   return found(result, owned.get());
-}
-Lookup fetch_array_elements(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  return fetch_array_elements_slowly(step, parent, result, owned);
-}
-
-Lookup fetch_float_tensor_slowly(const AccessStep&, Reached parent, Reached& result, Ref& owned) noexcept {
-  if (parent.inline_attributes) return Lookup::Undecided;
-  owned = tensor_of_float(parent.object);
-  return found(result, owned.get());
-}
-Lookup fetch_float_tensor(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  return fetch_float_tensor_slowly(step, parent, result, owned);
 }
 
 Lookup fetch_draw_slowly(const AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
   return parent.inline_attributes ? Lookup::Undecided : found(result, parent.object);
 }
-Lookup fetch_draw(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  return fetch_draw_slowly(step, parent, result, owned);
-}
-
-Lookup fetch_plain_tensor_slowly(const AccessStep&, Reached parent, Reached& result, Ref& owned) noexcept {
-  if (parent.inline_attributes) return Lookup::Undecided;
-  owned = plain_tensor(parent.object);
-  return found(result, owned.get());
-}
-Lookup fetch_plain_tensor(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
-  return fetch_plain_tensor_slowly(step, parent, result, owned);
-}
 
 // --- the table
 // ----------------------------------------------------------------------------------------------------------
+
+// Of kinds that have nothing to remember from one walk to the next.
+template <auto slowly>
+Lookup as_slowly(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
+  return slowly(step, parent, result, owned);
+}
 
 struct Row {
   const char* name;
@@ -378,21 +344,21 @@ constexpr Row kRows[] = {
     {"InstanceDict", fetch_instance_dict, fetch_instance_dict_slowly},
     {"DictItem", fetch_dict_item, fetch_dict_item_slowly},
     {"Index", fetch_index, fetch_index_slowly},
-    {"Type", fetch_type, fetch_type_slowly},
+    {"Type", as_slowly<fetch_type_slowly>, fetch_type_slowly},
     {"ClassAttribute", fetch_class_attribute, fetch_class_attribute_slowly},
-    {"CellContents", fetch_cell, fetch_cell_slowly},
+    {"CellContents", as_slowly<fetch_cell_slowly>, fetch_cell_slowly},
     {"Upcoming", fetch_upcoming, fetch_upcoming_slowly},
-    {"IteratorPart", fetch_iterator_part, fetch_iterator_part_slowly},
+    {"IteratorPart", as_slowly<fetch_iterator_part_slowly>, fetch_iterator_part_slowly},
     {"CallResult", fetch_call_result, fetch_call_result_slowly},
-    {"Proxied", fetch_proxied, fetch_proxied_slowly},
-    {"Referent", fetch_referent, fetch_referent_slowly},
+    {"Proxied", as_slowly<fetch_proxied_slowly>, fetch_proxied_slowly},
+    {"Referent", as_slowly<fetch_referent_slowly>, fetch_referent_slowly},
     {"ContextValue", fetch_context_value, fetch_context_value_slowly},
-    {"CachedResult", fetch_cached_result, fetch_cached_result_slowly},
+    {"CachedResult", as_slowly<fetch_cached_result_slowly>, fetch_cached_result_slowly},
     {"TensorFact", fetch_tensor_fact, fetch_tensor_fact_slowly},
-    {"ArrayElements", fetch_array_elements, fetch_array_elements_slowly},
-    {"FloatTensor", fetch_float_tensor, fetch_float_tensor_slowly},
-    {"Draw", fetch_draw, fetch_draw_slowly},
-    {"PlainTensor", fetch_plain_tensor, fetch_plain_tensor_slowly},
+    {"ArrayElements", as_slowly<fetch_made_tensor<tensor_over_array>>, fetch_made_tensor<tensor_over_array>},
+    {"FloatTensor", as_slowly<fetch_made_tensor<tensor_of_float>>, fetch_made_tensor<tensor_of_float>},
+    {"Draw", as_slowly<fetch_draw_slowly>, fetch_draw_slowly},
+    {"PlainTensor", as_slowly<fetch_made_tensor<plain_tensor>>, fetch_made_tensor<plain_tensor>},
 };
 static_assert(std::size(kRows) == static_cast<size_t>(Access::PlainTensor) + 1);
 

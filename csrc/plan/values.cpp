@@ -28,6 +28,9 @@
 namespace minidynamo {
 namespace {
 
+// Others stand for plain tensors there, and have their class outside.
+bool is_in_graphs_as_it_is(PyObject* fake) { return is_class_of_graphs(Py_TYPE(fake)) || is_wrapper(fake); }
+
 constexpr int kMostRestarts = 4;       // after which all that can be is made empty first, cycle or not
 constexpr size_t kMostSteps = 20'000;  // of a plan: each is code that every call runs
 
@@ -202,7 +205,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
 ValueId ValuePlanner::tensor(PyObject* fake) {
   static constinit Imported as_subclass{"torch._C.TensorBase.as_subclass"};
   const ValueId plain = output(fake);
-  if (plain == kNoValue || is_class_of_graphs(Py_TYPE(fake)) || is_wrapper(fake)) return plain;
+  if (plain == kNoValue || is_in_graphs_as_it_is(fake)) return plain;
   const ValueId type = value_of(reinterpret_cast<PyObject*>(Py_TYPE(fake)));
   if (type == kNoValue) return kNoValue;
   return add({PlanStep::Kind::Call, Ref::borrow(as_subclass), 0, {plain, type}});
@@ -464,7 +467,7 @@ Source* ValuePlanner::input_of(const Node& placeholder) const {
   if (const DrawnNumber* drawn = drawn_number(tracer_, example)) return drawn->source;
   if (!is_symbolic_int(example)) {
     Source* source = tracer_.world.source_of(example);
-    if (is_class_of_graphs(Py_TYPE(example)) || is_wrapper(example)) return source;
+    if (is_in_graphs_as_it_is(example)) return source;
     const TensorTraceSuspended suspended;
     const Ref plain = plain_tensor(source->value.get());
     return tracer_.guards.child(source, Access::PlainTensor, nullptr, -1, plain.get());

@@ -11,13 +11,10 @@ import torch.nn.functional as F
 from torch import nn
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
+from training_programs import Program, X, gradients, net, plain
 
 import minidynamo
 
-X = torch.arange(12.0).reshape(3, 4) / 7
-
-Capture = Callable[[Callable[..., Any]], Callable[..., Any]]
-Program = Callable[[Capture], tuple[Callable[[], Any], Callable[[], Any]]]
 PROGRAMS: dict[str, Program] = {}
 BREAKS: set[str] = set()
 
@@ -43,25 +40,8 @@ def with_breaks(make: Program) -> Program:
     return one_graph(make)
 
 
-def net() -> nn.Sequential:
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
-
-
-def gradients(module: nn.Module) -> list[Any]:
-    return [None if p.grad is None else p.grad.clone() for p in module.parameters()]
-
-
 def state(module: nn.Module) -> Any:
     return gradients(module), list(module.parameters()), [p._version for p in module.parameters()]
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return value.detach().tolist(), value.requires_grad, value.is_leaf, value.dtype
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value
 
 
 class Square(torch.autograd.Function):

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
+from training_programs import Program, X, gradients, net, plain
 
 import minidynamo
 
@@ -258,27 +259,6 @@ class TestSizesThatChange:
         assert self.captures([4, 4, 5, 5, 4], fullgraph=True) == [1, 1, 1, 0, 0]
 
 
-def net() -> nn.Sequential:
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
-
-
-def gradients(module: nn.Module) -> list[Any]:
-    return [None if p.grad is None else p.grad.clone() for p in module.parameters()]
-
-
-X = torch.arange(12.0).reshape(3, 4) / 7
-
-
-def plain(value: Any) -> Any:
-    """What can be compared of what a program gives."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().tolist(), value.requires_grad, value.is_leaf, value.dtype, value.is_sparse
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value
-
-
 def error_of(action: Callable[[], Any]) -> str | None:
     try:
         action()
@@ -287,7 +267,6 @@ def error_of(action: Callable[[], Any]) -> str | None:
     return None
 
 
-Program = Callable[[Callable[[Step], Step]], tuple[Step, Callable[[], Any]]]
 PROGRAMS: dict[str, Program] = {}
 
 
