@@ -180,14 +180,31 @@ def test_log_records(handler: Handler, backend: str) -> None:
 
 
 def test_a_cached_function_that_logs(handler: Handler) -> None:
-    captured = minidynamo.compile(logs_once, backend="eager")
+    captured = minidynamo.compile(logs_once, backend="eager", fullgraph=True)
     counts = []
     for function in (logs_once, captured):
         once.cache_clear()
+        LOGGER.setLevel(logging.INFO)  # forgets which levels are on
         for _ in range(3):
             torch.testing.assert_close(function(torch.ones(2)), torch.ones(2) * 2)
         counts.append(len(handler.seen))
     assert counts == [1, 2]
+    assert len(minidynamo.debug.cache_entries(captured)) == 1
+
+
+def test_a_level_that_changes(handler: Handler) -> None:
+    captured = minidynamo.compile(logs_once, backend="eager", fullgraph=True)
+    for level, most, expected in ((logging.ERROR, 0, 0), (logging.INFO, 0, 1), (logging.INFO, logging.CRITICAL, 1), (logging.INFO, 0, 2)):
+        once.cache_clear()
+        LOGGER.setLevel(level)
+        logging.disable(most)
+        captured(torch.ones(2))
+        assert len(handler.seen) == expected
+    once.cache_clear()
+    LOGGER.disabled = True
+    captured(torch.ones(2))
+    LOGGER.disabled = False
+    assert len(handler.seen) == 2
 
 
 def test_what_is_no_constant_is_logged_in_python(handler: Handler) -> None:

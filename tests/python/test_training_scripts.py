@@ -84,6 +84,71 @@ print([repr(line["loss"]) for line in trainer.state.log_history if "loss" in lin
 print(repr(sum(p.double().sum().item() for p in model.parameters())))
 """
 
+ACCELERATE = """
+import torch
+from accelerate import Accelerator
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 4))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 3)
+loader = DataLoader(TensorDataset(torch.randn(40, 8), torch.randint(0, 4, (40,))), batch_size=8, shuffle=True)
+model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+for epoch in range(4):
+    for x, y in loader:
+        with accelerator.accumulate(model):
+            loss = nn.functional.cross_entropy(model(x), y)
+            accelerator.backward(loss)
+            if accelerator.sync_gradients:
+                accelerator.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            scheduler.step()
+            optimizer.zero_grad()
+        print(repr(loss.item()))
+print(repr(sum(p.double().sum().item() for p in model.parameters())))
+"""
+
+LIGHTNING = """
+import pytorch_lightning as lightning
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+lightning.seed_everything(0)
+
+
+class Model(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.1), nn.Linear(16, 4))
+
+    def training_step(self, batch, index):
+        loss = nn.functional.cross_entropy(self.net(batch[0]), batch[1])
+        self.log("loss", loss)
+        print(repr(loss.item()))
+        return loss
+
+    def validation_step(self, batch, index):
+        self.log("validation", nn.functional.cross_entropy(self.net(batch[0]), batch[1]))
+
+    def configure_optimizers(self):
+        optimizer = torch.optim.AdamW(self.parameters(), lr=1e-2)
+        return [optimizer], [torch.optim.lr_scheduler.StepLR(optimizer, 1)]
+
+
+model, data = Model(), TensorDataset(torch.randn(40, 8), torch.randint(0, 4, (40,)))
+trainer = lightning.Trainer(
+    max_epochs=3, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
+    enable_model_summary=False, gradient_clip_val=1.0,
+)
+trainer.fit(model, DataLoader(data, batch_size=8, shuffle=True), DataLoader(data, batch_size=8))
+print({name: repr(value.item()) for name, value in trainer.callback_metrics.items()})
+print(repr(sum(p.double().sum().item() for p in model.parameters())))
+"""
+
 
 def run(folder: pathlib.Path, program: str, *arguments: str, **environment: str) -> list[str]:
     (folder / "sitecustomize.py").write_text(f"import site\nsite.addsitedir({str(STARTUP)!r})\n")
@@ -95,10 +160,10 @@ def run(folder: pathlib.Path, program: str, *arguments: str, **environment: str)
         capture_output=True,
         text=True,
         timeout=400,
-        env={**cleaned, "PYTHONPATH": path, **environment},
+        env={**cleaned, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **environment},
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout.splitlines()
+    return [line for line in done.stdout.splitlines() if "train_runtime" not in line]
 
 
 def test_a_loop_with_a_data_loader(tmp_path: pathlib.Path) -> None:
@@ -108,7 +173,11 @@ def test_a_loop_with_a_data_loader(tmp_path: pathlib.Path) -> None:
     assert run(tmp_path, LOOP, MINIDYNAMO="1", MINIDYNAMO_BACKEND="eager") == [*expected, "captures True"]
 
 
-def test_the_trainer_of_transformers(tmp_path: pathlib.Path) -> None:
-    pytest.importorskip("accelerate")
-    expected = run(tmp_path, TRAINER, str(tmp_path))
-    assert run(tmp_path, TRAINER, str(tmp_path), MINIDYNAMO="1", MINIDYNAMO_BACKEND="eager") == expected
+LIBRARIES = {"accelerate": ACCELERATE, "pytorch_lightning": LIGHTNING, "transformers": TRAINER}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_loops_of_libraries(library: str, tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("accelerate" if library == "transformers" else library)  # which the Trainer needs
+    expected = run(tmp_path, LIBRARIES[library], str(tmp_path))
+    assert run(tmp_path, LIBRARIES[library], str(tmp_path), MINIDYNAMO="1", MINIDYNAMO_BACKEND="eager") == expected
