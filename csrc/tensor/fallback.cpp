@@ -400,7 +400,7 @@ class Call {
   }
 
   void tell_of_effects() {
-    bool& impure = impure_ = info_.random;
+    bool& impure = impure_ = info_.random || info_.communicates;
     // Nobody can see a write to a tensor that an operator made for its own use.
     for_each_written([this, &impure](const at::Tensor& tensor) {
       const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();

@@ -66,6 +66,7 @@ class OperatorTable {
     info->composite = op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd) &&
                       !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
     info->random = op.hasTag(at::Tag::nondeterministic_seeded);
+    info->communicates = name.starts_with("_c10d_functional") || name.starts_with("c10d");
     info->changes_layout = op.hasTag(at::Tag::inplace_view);
     info->dynamic_output = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
     info->rule = rule_of(name);

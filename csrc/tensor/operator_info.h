@@ -18,6 +18,7 @@ struct OperatorInfo {
   bool builtin = false;         // of a namespace that torch itself defines: its metadata depends on its arguments only
   bool composite = false;       // defined by other operators, which arrive one by one
   bool random = false;          // draws random numbers
+  bool communicates = false;    // with other processes, which wait for it
   bool changes_layout = false;  // t_, resize_, set_...
   bool dynamic_output = false;  // output shape or value depends on data
   OperatorRule rule = OperatorRule::None;

@@ -1,0 +1,23 @@
+// torch.distributed's collectives. Theirs are methods of C++ objects that say nothing to the dispatcher of what they do
+// with other processes; operators of the same meaning do (torch.ops._c10d_functional), which are nodes.
+#include "library/collectives.h"
+
+#include "model/abstract.h"
+#include "python/out_of_memory.h"
+#include "world/known_types.h"
+#include "world/native_scope.h"
+
+namespace minidynamo::special {
+
+Ref run_collective(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  Ref stand_in;
+  {
+    NativeScope native;  // the first one imports torch's functional operators
+    static constinit Imported module{"minidynamo._collectives"};
+    const Ref name = Ref::made(PyObject_GetAttrString(callable, "__name__"));
+    stand_in = Ref::steal(PyObject_GetAttr(module, name.get()));
+  }
+  return stand_in ? call(tracer, stand_in.get(), arguments) : nullptr;
+}
+
+}  // namespace minidynamo::special

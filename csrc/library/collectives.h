@@ -1,0 +1,11 @@
+// torch.distributed's collectives.
+#pragma once
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo::special {
+
+// One that changes the tensors that it is given: traced as the function of its name in minidynamo/_collectives.py.
+Ref run_collective(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+
+}  // namespace minidynamo::special

@@ -1,0 +1,25 @@
+// torch.ops finds what is asked for the first time by code of torch's that a trace cannot follow, and keeps it as an
+// attribute of its own. So it is asked for real, and the trace is made again: then the attribute is there.
+#include "library/operator_names.h"
+
+#include "model/function.h"
+#include "python/out_of_memory.h"
+#include "world/enter.h"
+#include "world/known_types.h"
+
+namespace minidynamo::special {
+
+Ref find_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  Ref found;
+  if (tracer.limits.may_fill_caches && arguments.values.size() == 2 && PyUnicode_Check(arguments.values[1].get())) {
+    NativeScope native;
+    found = Ref::steal(PyObject_GetAttr(arguments.values[0].get(), arguments.values[1].get()));
+    clear_error();
+  }
+  if (!found) return call_function(tracer, callable, arguments);  // which raises as the program's own call does
+  static constinit Imported get_attribute{"builtins.getattr"};
+  tracer.to_fill.push_back({Ref::borrow(get_attribute), arguments.positional(), nullptr});
+  return enter(tracer, tracer.guards.pinned(found.get(), "torch.ops"));
+}
+
+}  // namespace minidynamo::special
