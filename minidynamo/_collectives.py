@@ -55,7 +55,7 @@ def all_reduce(tensor: torch.Tensor, op: Any = dist.ReduceOp.SUM, group: Any = N
         return None
     with torch.no_grad():
         tensor = _real(tensor)
-        tensor.copy_(functional.all_reduce(tensor, reduction, group or dist.group.WORLD))
+        tensor.copy_(functional.all_reduce(tensor, reduction, c10d._group_or_default_group(group)))
     return None
 
 
@@ -79,7 +79,7 @@ def all_gather(tensor_list: list[torch.Tensor], tensor: torch.Tensor, group: Any
     if _is_outside(group, "all_gather"):
         return None
     with torch.no_grad():
-        gathered = functional.all_gather_tensor(_real(tensor).contiguous().unsqueeze(0), 0, group or dist.group.WORLD)
+        gathered = functional.all_gather_tensor(_real(tensor).contiguous().unsqueeze(0), 0, c10d._group_or_default_group(group))
         for out, part in zip(tensor_list, gathered.unbind(0), strict=True):
             _real(out).copy_(part)
     return None
@@ -92,7 +92,7 @@ def all_gather_single(output_tensor: torch.Tensor, input_tensor: torch.Tensor, g
         return None
     with torch.no_grad():
         out = _real(output_tensor)
-        gathered = functional.all_gather_tensor(_real(input_tensor).contiguous().unsqueeze(0), 0, group or dist.group.WORLD)
+        gathered = functional.all_gather_tensor(_real(input_tensor).contiguous().unsqueeze(0), 0, c10d._group_or_default_group(group))
         out.copy_(gathered.view(out.shape))
     return None
 
@@ -113,7 +113,7 @@ def reduce_scatter_single(
     with torch.no_grad():
         out = _real(output)
         parts = _real(input).contiguous().view(-1, *out.shape[1:])
-        out.copy_(functional.reduce_scatter_tensor(parts, reduction, 0, group or dist.group.WORLD))
+        out.copy_(functional.reduce_scatter_tensor(parts, reduction, 0, c10d._group_or_default_group(group)))
     return None
 
 
@@ -137,7 +137,7 @@ def all_to_all_single(
     with torch.no_grad():
         out = _real(output)
         sent = functional.all_to_all_single(
-            _real(input).contiguous(), output_split_sizes, input_split_sizes, group or dist.group.WORLD
+            _real(input).contiguous(), output_split_sizes, input_split_sizes, c10d._group_or_default_group(group)
         )
         out.copy_(sent)
     return None

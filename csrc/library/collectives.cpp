@@ -20,4 +20,9 @@ Ref run_collective(Tracer& tracer, PyObject* callable, const Arguments& argument
   return stand_in ? call(tracer, stand_in.get(), arguments) : nullptr;
 }
 
+Ref enter_data_parallel(Tracer& tracer, PyObject*, const Arguments&) {
+  static constinit Imported nothing{"contextlib.nullcontext"};
+  return call(tracer, nothing, Arguments{});
+}
+
 }  // namespace minidynamo::special

@@ -5,7 +5,7 @@
 
 namespace minidynamo::special {
 
-// torch.ops.<namespace> and torch.ops.<namespace>.<operator>, asked for the first time.
+// torch.ops.<namespace>, .<operator> of it and .<overload> of that, asked for the first time.
 Ref find_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
 }  // namespace minidynamo::special

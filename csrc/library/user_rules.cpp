@@ -181,6 +181,8 @@ struct CodeRules {
   Py_ssize_t modules_seen = -1;
   uint64_t changes = 0;  // of the files
   Ref torch_wrapper;     // the code of what torch._compile._disable_dynamo returns
+  // Of functions of torch that, with all that they call, run uncaptured: nothing in them is worth a graph.
+  std::unordered_set<Ref> apart;
 };
 
 CodeRules& code_rules() {
@@ -281,6 +283,23 @@ bool is_disabled_inside_torch(PyObject* function) {
   return code_rules().torch_wrapper && code_rules().torch_wrapper.is(PyFunction_GET_CODE(function));
 }
 
+bool runs_apart(PyObject* function) {
+  const auto& apart = code_rules().apart;
+  return !apart.empty() && apart.count(Ref::borrow(PyFunction_GET_CODE(function)));
+}
+
+// What DistributedDataParallel does around its module: it talks to C++ objects of its own.
+void look_for_data_parallel() {
+  PyObject* module = named_item(PyImport_GetModuleDict(), "torch.nn.parallel.distributed");
+  PyObject* type = module ? named_item(PyModule_GetDict(module), "DistributedDataParallel") : nullptr;
+  if (!type || !code_rules().apart.empty()) return;
+  for (const char* name : {"_pre_forward", "_post_forward"}) {
+    const Ref method = Ref::steal(PyObject_GetAttrString(type, name));
+    if (method && PyFunction_Check(method.get()))
+      code_rules().apart.insert(Ref::borrow(PyFunction_GET_CODE(method.get())));
+  }
+}
+
 std::string disabled_detail(PyObject* function, const char* reason_mark) {
   Ref name = Ref::made(PyUnicode_InternFromString(reason_mark));
   PyObject* reason = mark_of(function, name.get());
@@ -341,6 +360,7 @@ void look_for_torch_marks() {
           code_rules().torch_wrapper = Ref::borrow(PyTuple_GET_ITEM(consts, i));
     }
   }
+  look_for_data_parallel();
   clear_error();
 }
 
@@ -376,6 +396,8 @@ std::optional<KeptOut> kept_out(PyObject* function) {
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
   if (!known.codes.empty() && known.codes.count(Ref::borrow(reinterpret_cast<PyObject*>(code))))
     return KeptOut{BreakReason::DisabledFunction, disabled_detail(function, "_minidynamo_disable_reason")};
+  if (runs_apart(function))
+    return KeptOut{BreakReason::DisabledFunction, qualified_name(function) + " talks to the reducer of gradients"};
   if (is_disabled_inside_torch(function)) {  // torch.manual_seed is such a wrapper once torch._dynamo is imported
     static PyObject* const wrapped = interned("__wrapped__");
     PyObject* original = mark_of(function, wrapped);
@@ -397,6 +419,7 @@ std::optional<KeptOut> kept_out(PyObject* function) {
 
 bool runs_disabled(PyObject* function) {
   static PyObject* const recursive = interned("_torchdynamo_disable_recursive");
+  if (runs_apart(function)) return true;
   const TorchWrapper wrapper = torch_wrapper(function);
   return wrapper == TorchWrapper::Compiles ||
          (wrapper == TorchWrapper::Disables && mark_of(function, recursive) == Py_True);

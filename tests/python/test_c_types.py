@@ -66,6 +66,7 @@ torch.float64
 torch.device("cpu", 0)
 torch.strided
 torch.channels_last
+torch._C._distributed_c10d.ProcessGroup(0, 1)
 torch.Size([1, 2])
 torch.finfo(torch.float32)
 torch.iinfo(torch.int8)
