@@ -25,6 +25,7 @@
 #include "library/function_modes.h"
 #include "library/functools.h"
 #include "library/functorch.h"
+#include "library/grad_scaler.h"
 #include "library/namespaces.h"
 #include "library/native_objects.h"
 #include "library/neighbours.h"

@@ -343,7 +343,10 @@ namespace {
 
 // In a region of transforms, where the operators are recorded that it runs.
 Ref call_below_transforms(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  const size_t recorded = tracer.graph.nodes().size();
   Ref result = call_one_by_one(tracer, kind, target, arguments);
+  // Of what writes to its arguments and gives nothing, all has been recorded.
+  if (result.is(Py_None) && tracer.graph.nodes().size() > recorded) return result;
   if (!result || minidynamo::has_fake(result.get())) {
     const bool is_plain = !result || is_transform_wrapper(result.get());
     return is_plain || can_be_carried(tracer, target, result.get()) ? result : Ref();

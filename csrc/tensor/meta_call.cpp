@@ -24,16 +24,14 @@ class BelowEverything {
         warnings_(&ignore_),
         torch_function_(at::impl::PythonTorchFunctionTLS::get_disabled_state()) {
     at::impl::PythonTorchFunctionTLS::set_disabled_state(at::impl::TorchFunctionDisabledState::ALL_DISABLED);
-    ++running;
   }
-  ~BelowEverything() {
-    --running;
-    at::impl::PythonTorchFunctionTLS::set_disabled_state(torch_function_);
-  }
+  ~BelowEverything() { at::impl::PythonTorchFunctionTLS::set_disabled_state(torch_function_); }
   BelowEverything(const BelowEverything&) = delete;
   BelowEverything& operator=(const BelowEverything&) = delete;
 
  private:
+  const WorkOnOperator work_;
+
   static c10::DispatchKeySet excluded() {
     return c10::DispatchKeySet(c10::DispatchKey::Fake) | c10::DispatchKeySet(c10::DispatchKey::Python) |
            c10::DispatchKeySet(c10::DispatchKey::PythonTLSSnapshot) | c10::autograd_dispatch_keyset |
@@ -355,5 +353,8 @@ MetaOutcome run_meta_kernel(const c10::OperatorHandle& op, const OperatorInfo& i
 }
 
 bool fake_kernel_running() noexcept { return running > 0; }
+
+WorkOnOperator::WorkOnOperator() noexcept { ++running; }
+WorkOnOperator::~WorkOnOperator() { --running; }
 
 }  // namespace minidynamo

@@ -8,6 +8,15 @@
 
 namespace minidynamo {
 
+// While one lives, fake_kernel_running(): Python frames of this thread are torch's own work on an operator.
+class WorkOnOperator {
+ public:
+  WorkOnOperator() noexcept;
+  ~WorkOnOperator();
+  WorkOnOperator(const WorkOnOperator&) = delete;
+  WorkOnOperator& operator=(const WorkOnOperator&) = delete;
+};
+
 // Thrown when metadata alone does not tell the result; becomes OperatorObserver::cannot_fake.
 struct CannotFake {
   FakeProblem problem;

@@ -8,6 +8,7 @@
 #include <torch/csrc/utils/tensor_memoryformats.h>
 
 #include "tensor/fake_tensor.h"
+#include "tensor/meta_call.h"
 
 namespace minidynamo {
 namespace {
@@ -57,6 +58,7 @@ Ref checked(Ref object) {
 
 OperatorReport describe_call(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments,
                              c10::ArrayRef<c10::IValue> results) {
+  const WorkOnOperator work;  // torch.ops finds operators in Python
   const c10::FunctionSchema& schema = op.schema();
   OperatorReport report;
   report.target = Ref::borrow(torch::detail::getTorchApiFunction(op).ptr());

@@ -108,6 +108,11 @@ std::string HeldState::change() const {
   if (!unknown_.empty()) return unknown_;
   if (tracer_.effects.changes() != changes_) return "it sets an attribute or a variable of something outside of it";
   if (tracer_.effects.end() != logged_) return "it does something that has to be done when it runs";
+  return change_but_for_effects();
+}
+
+std::string HeldState::change_but_for_effects() const {
+  if (!unknown_.empty()) return unknown_;
   const auto is_same_mode = [](const TorchModes::Change& a, const TorchModes::Change& b) {
     return a.setter == b.setter && a.prefix == b.prefix && a.now == b.now;
   };

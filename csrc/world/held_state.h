@@ -17,6 +17,7 @@ class HeldState {
   HeldState(Tracer& tracer, const std::vector<PyObject*>& roots);
   // What has changed since, in words; empty: nothing.
   std::string change() const;
+  std::string change_but_for_effects() const;  // what the effect log says is left out
 
  private:
   struct Holder {

@@ -1,0 +1,10 @@
+// torch.amp.GradScaler.
+#pragma once
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo::special {
+
+Ref step_unless_infinite(Tracer& tracer, PyObject* callable, const Arguments& arguments);  // GradScaler._maybe_opt_step
+
+}  // namespace minidynamo::special
