@@ -8,8 +8,8 @@ import torch
 
 def found_infinite(state: dict[str, Any]) -> torch.Tensor:
     """Whether gradients were infinite or NaN: a number that is 0 where none was. `state` is the scaler's, for one optimizer."""
-    first, *rest = state["found_inf_per_device"].values()
-    return sum(rest, first) != 0
+    found: torch.Tensor = sum(state["found_inf_per_device"].values(), torch.zeros(()))
+    return found != 0
 
 
 def _tensors_in(values: Iterable[Any]) -> list[torch.Tensor]:

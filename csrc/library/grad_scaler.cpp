@@ -32,8 +32,7 @@ class Step {
 
   bool writes_only_to(PyObject* tensors) const {
     Storages may, known;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tensors); ++i)
-      may.insert(storage_of_fake(PyList_GET_ITEM(tensors, i)));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tensors); ++i) may.insert(storage_of_fake(PyList_GET_ITEM(tensors, i)));
     for (size_t i = 0; i < nodes_; ++i)
       if (PyObject* example = tracer_.graph.nodes()[i].example.get(); example && is_fake(example))
         known.insert(storage_of_fake(example));
