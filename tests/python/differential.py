@@ -273,8 +273,19 @@ def _random_states() -> list[str]:
     return states
 
 
+def roughly(frames: str) -> str:
+    """A traceback's frames, of which those of an endless recursion are counted roughly."""
+    return re.sub(r"(.{1,80}?)\1{99,}( > .*)?", _about_as_often, frames)
+
+
+def _about_as_often(repeated: re.Match[str]) -> str:
+    return f"{repeated[1]} about {50 * round(len(repeated[0]) / len(repeated[1]) / 50)} times"
+
+
 def _draw_exception(portrait: Portrait, path: str, error: BaseException, file: str) -> None:
-    portrait.line(f"{path}: raises {_kind(error)}: {error}")
+    # How far an endless recursion goes, and where it ends, may differ by a frame or two.
+    text = re.sub(r"(maximum recursion depth exceeded)[ a-zA-Z]*", r"\1", str(error))
+    portrait.line(f"{path}: raises {_kind(error)}: {text}")
     entries = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     # A resume function's frame goes on with the function's that it resumes.
     names = [frame.name for frame in entries]
@@ -282,8 +293,8 @@ def _draw_exception(portrait: Portrait, path: str, error: BaseException, file: s
     if isinstance(error, UnboundLocalError) and frames:
         # CPython 3.11, once it has fused the load with the store before it, names the line of the store.
         frames[-1] = names[-1]
-    portrait.line(f"{path}: traceback {' > '.join(frames)}")
-    portrait.draw(f"{path}.args", error.args)
+    portrait.line(f"{path}: traceback {roughly(' > '.join(frames))}")
+    portrait.draw(f"{path}.args", () if isinstance(error, RecursionError) else error.args)
     portrait.line(f"{path}: notes {getattr(error, '__notes__', [])}, suppressed context {error.__suppress_context__}")
     for name in ("__cause__", "__context__"):
         other = getattr(error, name)

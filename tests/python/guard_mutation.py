@@ -710,14 +710,7 @@ def _litter(value: float) -> None:
 
 def _comparable(observation: differential.Observation) -> differential.Observation:
     lines = [re.sub(r"0x[0-9a-f]+", "0x...", line) for line in observation.lines]  # in texts of exceptions
-    if any("raises RecursionError" in line for line in lines):  # how far it goes may differ by a frame or two
-        lines = [re.sub(r"(.{1,80}?)\1{99,}( > .*)?", _about_as_often, line) for line in lines]  # and where it ends
-        lines = [re.sub(r"(maximum recursion depth exceeded)[ a-zA-Z]*", r"\1", line) for line in lines]
     return differential.Observation(lines, observation.tensors)
-
-
-def _about_as_often(repeated: re.Match[str]) -> str:
-    return f"{repeated[1]} about {50 * round(len(repeated[0]) / len(repeated[1]) / 50)} times"
 
 
 def chosen(run: Run, share: int = 1, seed: int = 0, most: int | None = None) -> list[str]:
