@@ -131,8 +131,12 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
       } else if (type == &PyUnicode_Type || (is_number_type && !has_known_value(value.get()))) {
         const bool is_plain = values.size() == 1 && !arguments.keyword_names && !tracer.function_modes.any() &&
                               is_plain_tensor_class(value.type());
-        if (type == &PyLong_Type && is_plain)
-          if (Ref number = read_numbers(tracer, value.get(), "__int__"); number || tracer.broken()) return number;
+        const char* method = type == &PyLong_Type    ? "__int__"
+                             : type == &PyFloat_Type ? "__float__"
+                             : type == &PyBool_Type  ? "__bool__"
+                                                     : nullptr;
+        if (method && is_plain)
+          if (Ref number = read_numbers(tracer, value.get(), method); number || tracer.broken()) return number;
         return tracer.give_up(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
       }
     }
