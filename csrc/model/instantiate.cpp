@@ -31,6 +31,7 @@
 #include "world/special_methods.h"
 #include "world/tensor_classes.h"
 #include "world/traced_array.h"
+#include "world/traced_number.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -181,7 +182,10 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   } else if (is_of_tensors) {
     made = new_of_class(tracer, type, arguments);
   } else {
-    if (!expose_all(tracer, arguments.values)) return nullptr;
+    // object() does not look at what its subclass's __init__ is given.
+    for (const Ref& value : arguments.values)
+      if (!(type->tp_new == PyBaseObject_Type.tp_new && is_traced_number(value.get())) && !expose(tracer, value.get()))
+        return nullptr;
     Ref positional = arguments.positional(), keywords = arguments.keywords();
     made = Ref::steal(type->tp_new(type, positional.get(), keywords.get()));
   }

@@ -171,11 +171,23 @@ Ref addcdiv(Tracer& tracer, bool in_place, const Arguments& arguments) {
   return record_call(tracer, NodeKind::CallMethod, in_place ? add_in_place_name : add_name, Arguments{values});
 }
 
-bool is_wide_float(PyObject* tensor) {
-  static constinit Imported single{"torch.float32"};
+bool has_dtype(PyObject* tensor, PyObject* one, PyObject* other) {
   static PyObject* const dtype_name = interned("dtype");
   const Ref dtype = is_fake(tensor) ? Ref::steal(PyObject_GetAttr(tensor, dtype_name)) : Ref();
-  return dtype && (dtype.is(single) || dtype == float64());
+  return dtype && (dtype.is(one) || dtype.is(other));
+}
+
+bool is_wide_float(PyObject* tensor) {
+  static constinit Imported single{"torch.float32"};
+  return has_dtype(tensor, single, float64().get());
+}
+
+// Of half the width and without dimensions: torch computes with the number as it is, before it rounds.
+bool is_short_scalar(PyObject* tensor) {
+  static constinit Imported half{"torch.float16"};
+  static constinit Imported other_half{"torch.bfloat16"};
+  if (!has_dtype(tensor, half, other_half)) return false;
+  return PyLong_AsLong(ask(tensor, "dim").get()) == 0;
 }
 
 // torch._foreach_mul_(tensors, numbers): as tensors, each beside its own.
@@ -243,16 +255,21 @@ Ref scaled_sum(Tracer& tracer, NodeKind kind, PyObject* target, PyObject* scaled
   return record_node(tracer, NodeKind::CallFunction, scaled, Arguments{values}, result.get(), impure) ? result : Ref();
 }
 
-// x.clamp(number, number) and its like: with bounds that are tensors both of them are.
-std::optional<Ref> clamped(Tracer& tracer, NodeKind kind, PyObject* target, string_view name,
-                           const Arguments& arguments) {
-  static constexpr string_view kNames[] = {"clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_max"};
-  if (!is_one_of(name, kNames) || !is_fake(arguments.values[0].get())) return std::nullopt;
-  std::vector<Ref> values = {arguments.values[0]};
-  for (const Ref& bound : arguments.values.subspan(1)) {
-    const bool is_number = is_traced_number(bound.get()) || as_float(bound.get());
-    if (!is_number && !bound.is(Py_None)) return std::nullopt;
-    values.push_back(is_number ? number_beside(tracer, bound.get(), arguments.values[0].get()) : bound);
+// x.clamp(number, number) and its like: with bounds that are tensors both of them are. torch.where(condition, x,
+// number).
+std::optional<Ref> among_tensors(Tracer& tracer, NodeKind kind, PyObject* target, string_view name,
+                                 const Arguments& arguments) {
+  static constexpr string_view kBounds[] = {"clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_max"};
+  const std::span<const Ref> given = arguments.values;
+  const size_t first = name == "where" ? 1 : 0;
+  if ((first && given.size() != 3) || (!first && !is_one_of(name, kBounds))) return std::nullopt;
+  PyObject* const beside = first && !is_fake(given[1].get()) ? given[2].get() : given[first].get();
+  if (!is_fake(beside)) return std::nullopt;
+  std::vector<Ref> values;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const bool is_number = is_traced_number(given[i].get()) || as_float(given[i].get());
+    if (!is_number && !given[i].is(Py_None) && !is_fake(given[i].get())) return std::nullopt;
+    values.push_back(is_number ? number_beside(tracer, given[i].get(), beside) : given[i]);
     if (!values.back()) return Ref();
   }
   return record_call(tracer, kind, target, Arguments{values, arguments.keyword_names});
@@ -379,7 +396,8 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
   Ref replaced;
   if (values.size() == 2 && !arguments.keyword_names) {
     PyObject *left = values[0].get(), *right = values[1].get();
-    const bool is_pair = is_one_of(name, kPairs), is_left = is_traced_number(left);
+    const bool is_pair = is_one_of(name, kPairs) && !is_short_scalar(left) && !is_short_scalar(right);
+    const bool is_left = is_traced_number(left);
     if (is_pair && is_left && is_fake(right)) {
       const Ref operands[] = {number_beside(tracer, left, right), values[1]};
       return operands[0] ? record_call(tracer, kind, target, Arguments{operands}) : Ref();
@@ -408,7 +426,7 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
       (!arguments.keyword_names || is_keyword(arguments, 3, "value")) && are_wide_floats(values[0].get()) &&
       are_wide_floats(values[1].get()) && are_wide_floats(values[2].get()))
     return foreach_addcdiv(tracer, arguments);
-  if (auto result = clamped(tracer, kind, target, name, arguments)) return std::move(*result);
+  if (auto result = among_tensors(tracer, kind, target, name, arguments)) return std::move(*result);
   if (auto result = filled(tracer, kind, target, name, arguments)) return std::move(*result);
   // What follows from what the call was given is a constant to all others.
   std::vector<Ref> taken;

@@ -342,7 +342,9 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
 }
 
 Ref is_same(Tracer& tracer, PyObject* left, PyObject* right) {
-  const auto may_differ = [&](PyObject* object) { return is_size(tracer, object) || is_traced_number(object); };
+  const auto may_differ = [&](PyObject* object) {
+    return is_size(tracer, object) || is_unknown_truth(tracer, object) || is_traced_number(object);
+  };
   if (may_differ(left) || may_differ(right)) {
     if (left == Py_None || right == Py_None) return Ref::boolean(false);
     const Ref a = settled(tracer, left), b = settled(tracer, right);

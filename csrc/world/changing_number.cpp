@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "tensor/number_tensor.h"
+#include "world/held_number.h"
 #include "world/traced_number.h"
 
 namespace minidynamo {
@@ -23,6 +24,7 @@ bool changes(const Tracer& tracer, const Source* source) {
   const auto& numbers = tracer.limits.changing_numbers;
   if (numbers.empty() || !PyFloat_CheckExact(source->value.get())) return false;
   const std::string path = source->to_text(), name = changing_number(path);
+  if (name.empty() && !is_held_by_program(*source)) return false;
   return std::find(numbers.begin(), numbers.end(), name.empty() ? path : name) != numbers.end();
 }
 

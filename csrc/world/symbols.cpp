@@ -4,6 +4,7 @@
 
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
+#include "world/held_number.h"
 #include "world/known_types.h"
 #include "world/native_scope.h"
 
@@ -16,27 +17,6 @@ bool is_of_module(const Source& source) {
   for (const Source* at = source.parent; at; at = at->parent)
     if (at->value && PyType_IsSubtype(at->value.type(), module_class)) return true;
   return false;
-}
-
-// Of a tuple with names, which C code may have made with more in it than can be seen (os.stat_result).
-bool is_in_record(const Source& source) {
-  if (source.access != Access::Index || !source.parent || !source.parent->value) return false;
-  PyObject* owner = source.parent->value.get();
-  return PyTuple_Check(owner) && !PyTuple_CheckExact(owner);
-}
-
-// A number that the program itself has put somewhere, and that nothing but its value is known of.
-bool is_held_by_program(const Source& source) {
-  switch (source.access) {
-    case Access::Local:
-    case Access::DictItem:
-    case Access::CellContents:
-      return true;
-    case Access::Index:
-      return !is_in_record(source);
-    default:
-      return false;
-  }
 }
 
 bool is_parameter(const Source& source) {

@@ -1,5 +1,6 @@
 """Floats that change between calls, or that the program reads out of tensors: inputs and results of graphs, not constants of captures."""
 
+import dataclasses
 import math
 
 import pytest
@@ -65,6 +66,7 @@ ONE_GRAPH = {
     "negative": lambda x, a: x * -a + (+a),
     "alpha": lambda x, a: torch.add(x, x, alpha=a),
     "compared with a tensor": lambda x, a: (x > a, x <= a, a < x, x == a),
+    "where": lambda x, a: torch.where(x > 0, x, a) + torch.where(x > 0, a, x),
     "clamp": lambda x, a: (x.clamp(min=a), torch.clamp(x, max=a), x.clamp(-1.0, a), torch.clamp(x, a, 2)),
     "fill": lambda x, a: (x.clone().fill_(a), x.masked_fill(x > 0, a), torch.full((2,), a), torch.full_like(x, a)),
     "ints": lambda x, a: (x > 0) * a + (x.long() * a),
@@ -230,6 +232,7 @@ READ = {
     "gradient": lambda x: (x.requires_grad_() * 2).sum().item(),
     "appended": lambda x: [x.sum().item(), [x.mean().item()]],
     "compared with a tensor": lambda x: x > x.mean().item(),
+    "where": lambda x: torch.where(x > 0, x, x.mean().item()),
     "clamp": lambda x: x.clamp(max=x.mean().item()),
     "written later": lambda x: (lambda y: (y.sum().item(), y.add_(1), y.sum().item()))(x.clone()),
     "truth": lambda x: (x * 2, (x > 0).any().item(), bool((x > 1).all())),
@@ -307,3 +310,29 @@ def test_switched_off():
     with minidynamo.config.patch(capture_scalar_outputs=False):
         captures(READ["scale"], [(X,), (X + 1,)])
     assert {b.line for b in minidynamo.debug.graph_breaks()} == {READ["scale"].__code__.co_firstlineno}
+
+
+def test_what_has_no_dimensions_and_half_the_width():
+    """torch rounds the number no more than the result."""
+    f = lambda x, a: (x[0, 0].half() * a, x[0, 0].bfloat16() + a)
+    captures(f, calls_with(0.1, 0.2, 0.3, x=torch.full((1, 1), 3.0)))
+
+
+def test_truth_is_itself():
+    captures(lambda x: (x.any().item() is True, bool((x > 9).any()) is False), [(X,), (X * 0,)])
+
+
+def test_dataclass():
+    @dataclasses.dataclass
+    class Scale:
+        by: float
+
+        def of(self, x):
+            return x * self.by
+
+    assert captures(lambda x, a: Scale(a).of(x), calls_with(0.1, 0.2, 0.3)) == [1, 1, 0]
+
+
+def test_in_bodies():
+    f = lambda x, a: torch.cond(x.sum() > 0, lambda x: x * a, lambda x: x - a, (x,))
+    assert captures(f, calls_with(0.1, 0.2, 0.3)) == [1, 1, 0]
