@@ -5,6 +5,7 @@
 #include "model/tensor_call.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
+#include "tensor/tensor_facts.h"
 #include "world/known_types.h"
 #include "world/native_scope.h"
 #include "world/traced_number.h"
@@ -90,6 +91,9 @@ Ref read_numbers(Tracer& tracer, PyObject* tensor, std::string_view name) {
     return nullptr;
   const Numbers kind = numbers_of(tensor);
   if (kind == Numbers::Others) return nullptr;
+  // Modes and classes of the program's would hear of the operators that stand for the read. Of a gradient torch warns.
+  if (kind != Numbers::Ints && (tracer.function_modes.any() || !is_plain_tensor_class(Py_TYPE(tensor)))) return nullptr;
+  if (name == "__float__" && requires_gradient(tensor)) return nullptr;
   const Ref shape = Ref::steal(PyObject_GetAttrString(tensor, "shape"));
   if (!shape || !PyTuple_Check(shape.get())) return clear_error(), nullptr;
   const Py_ssize_t dimensions = PyTuple_GET_SIZE(shape.get());

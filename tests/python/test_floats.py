@@ -318,6 +318,29 @@ def test_what_has_no_dimensions_and_half_the_width():
     captures(f, calls_with(0.1, 0.2, 0.3, x=torch.full((1, 1), 3.0)))
 
 
+def test_float_of_what_requires_a_gradient_warns():
+    captures(lambda x: float((x * 2).sum()), [(torch.ones(2, requires_grad=True),), (torch.ones(3, requires_grad=True),)])
+    assert minidynamo.debug.graph_breaks()
+
+
+def test_a_mode_hears_of_what_is_called():
+    class Heard(torch.overrides.TorchFunctionMode):
+        def __init__(self):
+            super().__init__()
+            self.names = []
+
+        def __torch_function__(self, function, types, arguments=(), keywords=None):
+            self.names.append(function.__name__)
+            return function(*arguments, **(keywords or {}))
+
+    def f(x):
+        with Heard() as heard:
+            value = (x * 2).sum().item()
+        return value, heard.names
+
+    captures(f, [(X,), (X + 1,)])
+
+
 def test_truth_is_itself():
     captures(lambda x: (x.any().item() is True, bool((x > 9).any()) is False), [(X,), (X * 0,)])
 
