@@ -405,7 +405,8 @@ bool leave_to_changing_number(CodeCache& cache, const FrameView& view, PyObject*
   return true;
 }
 
-// For an entry beyond the limit, by the one that was asked least lately.
+// For an entry beyond the limit, by the one that was asked least lately. Its end may run code: what a check gathers is
+// gathered after it.
 void make_room(CodeCache& cache, ConfigId id) {
   const CacheEntry* last = nullptr;
   for (const std::shared_ptr<CacheEntry>& entry : cache.entries())
@@ -454,12 +455,10 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   if (!found.entry) doubt_whether_it_pays(cache);
   if (!found.entry) return no_entry();
   found.entry->config = id;
+  if (is_last) make_room(cache, id);
   found.slots = found.room.reserve(found.entry->guards.gathered());
   if (!found.entry->guards.check(view, found.slots)) return no_entry();
-  try_to([&] {
-    if (is_last) make_room(cache, id);
-    cache.add(found.entry);  // or it is used this once
-  });
+  try_to([&] { cache.add(found.entry); });  // or it is used this once
   if (found.entry->is_broken) doubt_whether_it_pays(cache);
   return FrameAnswer::Entry;
 }
