@@ -346,7 +346,10 @@ Ref number_compare(Tracer& tracer, int comparison, PyObject* left, PyObject* rig
   const Ref a = settled(tracer, left), b = a ? settled(tracer, right) : Ref();
   if (!a || !b) return nullptr;
   for (const Ref& operand : {a, b})
-    if (is_traced_number(operand.get())) return refuse_number(tracer, operand.get(), "a comparison");
+    if (is_traced_number(operand.get()) && facts_of_number(operand.get()).asked)
+      return refuse_number(tracer, operand.get(), "a comparison");
+  if (is_traced_number(a.get()) || is_traced_number(b.get()))
+    return tracer.give_up(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
   return compare(tracer, comparison, a.get(), b.get());
 }
 
@@ -396,7 +399,12 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
   Ref replaced;
   if (values.size() == 2 && !arguments.keyword_names) {
     PyObject *left = values[0].get(), *right = values[1].get();
-    const bool is_pair = is_one_of(name, kPairs) && !is_short_scalar(left) && !is_short_scalar(right);
+    const auto is_programs = [](PyObject* operand) {
+      return is_traced_number(operand) && facts_of_number(operand).is_any;
+    };
+    const bool is_short =
+        (is_programs(left) && is_short_scalar(right)) || (is_programs(right) && is_short_scalar(left));
+    const bool is_pair = is_one_of(name, kPairs) && !is_short;
     const bool is_left = is_traced_number(left);
     if (is_pair && is_left && is_fake(right)) {
       const Ref operands[] = {number_beside(tracer, left, right), values[1]};
