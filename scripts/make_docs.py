@@ -33,7 +33,7 @@ import minidynamo
 
 def f(x):
     y = x.sin()
-    scale = y.sum().item()
+    scale = int(y.sum())
     return y * scale
 
 report = minidynamo.explain(f)(torch.ones(3))

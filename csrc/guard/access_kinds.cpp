@@ -316,6 +316,30 @@ Lookup fetch_made_tensor(const AccessStep&, Reached parent, Reached& result, Ref
   return found(result, owned.get());
 }
 
+// By the number of a comparison.
+bool compares(double left, int comparison, double right) noexcept {
+  switch (comparison) {
+    case Py_LT:
+      return left < right;
+    case Py_LE:
+      return left <= right;
+    case Py_EQ:
+      return left == right;
+    case Py_NE:
+      return left != right;
+    case Py_GT:
+      return left > right;
+    default:
+      return left >= right;
+  }
+}
+
+Lookup fetch_comparison_slowly(const AccessStep& step, Reached parent, Reached& result, Ref&) noexcept {
+  if (parent.inline_attributes || !PyFloat_CheckExact(parent.object)) return Lookup::Undecided;
+  const double left = PyFloat_AS_DOUBLE(parent.object), right = PyFloat_AS_DOUBLE(step.key);
+  return found(result, compares(left, step.index, right) ? Py_True : Py_False);
+}
+
 Lookup fetch_draw_slowly(const AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
   return parent.inline_attributes ? Lookup::Undecided : found(result, parent.object);
 }
@@ -357,6 +381,7 @@ constexpr Row kRows[] = {
     {"TensorFact", fetch_tensor_fact, fetch_tensor_fact_slowly},
     {"ArrayElements", as_slowly<fetch_made_tensor<tensor_over_array>>, fetch_made_tensor<tensor_over_array>},
     {"FloatTensor", as_slowly<fetch_made_tensor<tensor_of_float>>, fetch_made_tensor<tensor_of_float>},
+    {"Compared", as_slowly<fetch_comparison_slowly>, fetch_comparison_slowly},
     {"Draw", as_slowly<fetch_draw_slowly>, fetch_draw_slowly},
     {"PlainTensor", as_slowly<fetch_made_tensor<plain_tensor>>, fetch_made_tensor<plain_tensor>},
 };
@@ -500,6 +525,10 @@ std::string path_text(std::span<const PathStep> path) {
       return "torch.from_numpy(" + parent() + ")";
     case Access::FloatTensor:
       return "torch.tensor(" + parent() + ", dtype=torch.float64)";
+    case Access::Compared: {
+      static constexpr const char* kSigns[] = {" < ", " <= ", " == ", " != ", " > ", " >= "};
+      return "(" + parent() + kSigns[step.index] + key() + ")";
+    }
     case Access::Draw:
       return parent() + "." + name() + "()";
     case Access::PlainTensor:

@@ -118,6 +118,16 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
   return std::nullopt;
 }
 
+namespace {
+
+// Whether both are ints, or floats.
+bool is_number_of(PyObject* expected, PyObject* object) noexcept {
+  return (PyLong_CheckExact(expected) && PyLong_CheckExact(object)) ||
+         (PyFloat_CheckExact(expected) && PyFloat_CheckExact(object));
+}
+
+}  // namespace
+
 ChangedNumbers GuardProgram::changed_numbers(const FrameView& frame) const {
   const std::optional<Failure> first = first_failure(frame);
   if (!first || (!first->check && !first->size)) return {};
@@ -129,8 +139,8 @@ ChangedNumbers GuardProgram::changed_numbers(const FrameView& frame) const {
     OpenSizes sizes = 0;
     if (check && check->kind == GuardKind::Tensor && !value.inline_attributes && is_tensor(value.object))
       sizes = check->tensor->changed_sizes(value.object);
-    else if (check && check->kind == GuardKind::Constant && check->expected &&
-             PyLong_CheckExact(check->expected.get()) && !value.inline_attributes && PyLong_CheckExact(value.object))
+    else if (check && check->kind == GuardKind::Constant && check->expected && !value.inline_attributes &&
+             is_number_of(check->expected.get(), value.object))
       sizes = ~OpenSizes{0};
     if (sizes) changed.emplace_back(path_of(index), sizes);
     return only_numbers = sizes != 0;

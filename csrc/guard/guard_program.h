@@ -14,6 +14,7 @@
 // over. Should a walk be interrupted all the same (a getter of a C extension that lets go of the GIL), a second walk of
 // the same program meanwhile leaves its state alone (GuardProgram::check_apart).
 #pragma once
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -99,6 +100,10 @@ class GuardProgram {
   bool check(const FrameView& frame, PyObject** slots);
   void let_go() noexcept {
     if (!fresh_.empty() || !apart_.empty()) drop_owned();
+  }
+  // Alive as long as what a check gathers.
+  void keep(std::vector<Ref> objects) {
+    fresh_.insert(fresh_.end(), std::make_move_iterator(objects.begin()), std::make_move_iterator(objects.end()));
   }
   // Called once, when something dies that the guards hold weakly: they never hold again.
   void when_object_dies(std::function<void()> told) { told_of_death_ = std::move(told); }

@@ -96,8 +96,16 @@ bool GuardTree::check(const FrameView& frame, PyObject** slots) noexcept {
   const MemoryWatch memory;
   bool holds = false;
   try_to([&] { holds = state_->program->check(frame, slots); });
-  if (mirror_mode != Mirror::Off && !memory.failed()) [[unlikely]]
+  if (mirror_mode != Mirror::Off && !memory.failed()) [[unlikely]] {
+    // Tensors that the slow check makes die in it, which lets other threads check, and change what was gathered.
+    std::vector<Ref> gathered;
+    if (holds)
+      try_to([&] {
+        for (uint32_t i = 0; i < state_->program->gathered(); ++i) gathered.push_back(Ref::borrow(slots[i]));
+      });
     mirror_check(*state_->program, frame, holds);
+    try_to([&] { state_->program->keep(std::move(gathered)); });
+  }
   return holds;
 }
 

@@ -164,14 +164,16 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   TraceRequest request{!fullgraph, force_break_at(code, config)};
   // Until the guards are made, which see the thread as it was.
   std::optional<FunctionModesAside> function_modes(std::in_place);
-  request.changing_numbers = open.rates;
+  request.changing_numbers = open.never ? open.rates : open_floats(open);
   request.unknown_numbers = unknown_number_limits(code, config_id(config), config);
   if (!open.never) request.open = &open;
   std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
   // Numbers that are left open may be what the trace could not deal with.
-  if (request.open && !open.none() && (!traced || traced->exit.plan.end) && !PyErr_Occurred() && !memory.failed()) {
+  if (request.open && !open.none() && (!traced || traced->exit.plan.end) &&
+      !(traced && traced->tracer->symbols.has_unbacked_marks()) && !PyErr_Occurred() && !memory.failed()) {
     FrameBreak why_static;
     request.open = nullptr;
+    request.changing_numbers = open.rates;
     request.may_go_below_autograd = fullgraph;  // where that does without given sizes, it has been done
     std::unique_ptr<TracedFrame> as_they_are = trace(code, view, request, why_static);
     if (!traced || (as_they_are && !as_they_are->exit.plan.end)) {
@@ -284,11 +286,13 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   entry->has_suppositions = traced->tracer->unknown_numbers.checks_suppositions();
   entry->sets_modes = traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);
+  if (!open.sources.empty() || traced->tracer->symbols.active())
+    close_settled(*CodeCache::get(code), config_id(config), *traced->tracer);
   if (const Symbols& symbols = traced->tracer->symbols; symbols.active()) {
     report_open(code, config, symbols);
-    close_settled(*CodeCache::get(code), config_id(config), symbols);
     entry->guards.sizes(symbols.numbers(), symbols.guards());
   }
+  open_arguments(config_id(config), exit);
   function_modes.reset();
   entry->guards.finish();
   std::vector<PyObject*> slots(entry->guards.gathered());
@@ -401,6 +405,15 @@ bool leave_to_changing_number(CodeCache& cache, const FrameView& view, PyObject*
   return true;
 }
 
+// For an entry beyond the limit, by the one that was asked least lately. Its end may run code: what a check gathers is
+// gathered after it.
+void make_room(CodeCache& cache, ConfigId id) {
+  const CacheEntry* last = nullptr;
+  for (const std::shared_ptr<CacheEntry>& entry : cache.entries())
+    if (entry->config == id) last = entry.get();
+  if (last) cache.remove(last);
+}
+
 // One thread captures it, while others wait for what comes of that.
 FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* config, FoundEntry& found,
                             const MemoryWatch& memory) {
@@ -409,10 +422,13 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   const Deadline deadline = capture_deadline(config);
   const ConfigId id = config_id(config);
   CaptureTurn turn(cache.code(), id);
+  bool is_last = false;
   for (bool is_news = cache.changes() != seen;; is_news = true) {
     // Another thread may have captured it, or found that it cannot be, meanwhile.
     if (is_news && find_cached(&cache, view, config, found)) return FrameAnswer::Entry;
-    const LookupResult missed = cache.miss(id);
+    is_last = cache.entry_count(id) >= CacheRegistry::instance().recompile_limit && !cache.skipped(id) &&
+              open_at_last(cache, id, config, view);
+    const LookupResult missed = is_last ? LookupResult() : cache.miss(id);
     if (missed.outcome == LookupResult::Outcome::Uncaptured) {
       report_skipped(cache.code(), config, *missed.skip, view);
       doubt_whether_it_pays(cache);
@@ -439,6 +455,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   if (!found.entry) doubt_whether_it_pays(cache);
   if (!found.entry) return no_entry();
   found.entry->config = id;
+  if (is_last) make_room(cache, id);
   found.slots = found.room.reserve(found.entry->guards.gathered());
   if (!found.entry->guards.check(view, found.slots)) return no_entry();
   try_to([&] { cache.add(found.entry); });  // or it is used this once

@@ -115,15 +115,45 @@ OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, con
   if (is_true(config, "automatic_dynamic_shapes"))
     for (const std::shared_ptr<CacheEntry>& entry : cache.entries())
       if (entry->config == id)
-        for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame)) known.open(source, dimensions);
+        for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame))
+          if (changing_number(source).empty()) known.open(source, dimensions);
   return known;
 }
 
-void close_settled(CodeCache& cache, ConfigId id, const Symbols& symbols) {
-  if (!symbols.active()) return;
+// Tensors and ints are among the sources too: no float has the same.
+std::vector<std::string> open_floats(const OpenNumbers& open) {
+  std::vector<std::string> floats = open.rates;
+  for (const auto& [source, dimensions] : open.sources) floats.push_back(source);
+  return floats;
+}
+
+void close_settled(CodeCache& cache, ConfigId id, const Tracer& tracer) {
   OpenNumbers& known = cache.open_numbers[id];
-  for (const OpenNumber& number : symbols.settled())
-    known.doubt(number.source->to_text(), number.dimension < 0 ? ~uint64_t{0} : uint64_t{1} << number.dimension);
+  if (tracer.symbols.active())
+    for (const OpenNumber& number : tracer.symbols.settled())
+      known.doubt(number.source->to_text(), number.dimension < 0 ? ~uint64_t{0} : uint64_t{1} << number.dimension);
+  for (const Source* number : numbers_taken(tracer))
+    if (const std::string path = number->to_text(); changing_number(path).empty()) known.doubt(path, ~uint64_t{0});
+}
+
+bool open_at_last(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame) {
+  OpenNumbers& known = cache.open_numbers[id];
+  if (known.never || known.last_resort || !is_true(config, "automatic_dynamic_shapes")) return false;
+  for (const std::shared_ptr<CacheEntry>& entry : cache.entries()) {
+    if (entry->config != id) continue;
+    for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame)) {
+      const auto open = known.sources.find(source);
+      const bool is_open = open != known.sources.end() && (dimensions & ~open->second) == 0;
+      known.last_resort |= !is_open && changing_number(source).empty();
+    }
+  }
+  return known.last_resort;
+}
+
+void open_arguments(ConfigId id, const Exit& exit) {
+  for (const Exit::OpenArgument& argument : exit.open_arguments)
+    if (CodeCache* cache = CodeCache::get(reinterpret_cast<PyCodeObject*>(argument.code.get())))
+      cache->open_numbers[id].open(argument.source, argument.dimensions);
 }
 
 UnknownNumberLimits unknown_number_limits(PyCodeObject* code, ConfigId id, PyObject* config) {

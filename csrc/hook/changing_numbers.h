@@ -7,14 +7,25 @@
 #include "plan/exit.h"
 #include "world/open_numbers.h"
 #include "world/symbols.h"
+#include "world/tracer.h"
 
 namespace minidynamo {
 
 // What the configuration (`dynamic`) and earlier entries say of a frame that none of them fits.
 OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame);
 
+// The floats that are to be inputs of the graph (TraceLimits::changing_numbers).
+std::vector<std::string> open_floats(const OpenNumbers& open);
+
 // What captures had to take as it is, twice, is not left open again.
-void close_settled(CodeCache& cache, ConfigId id, const Symbols& symbols);
+void close_settled(CodeCache& cache, ConfigId id, const Tracer& tracer);
+
+// Whether something that differs from earlier calls is not open, though captures have found that they needed its value:
+// once, where there are as many entries as there may be, it is opened all the same.
+bool open_at_last(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame);
+
+// What may differ where a capture ends is open in the captures that go on there.
+void open_arguments(ConfigId id, const Exit& exit);
 
 // Tells the backend which sizes of the graph's inputs are open: graph_module.meta["open_sizes"], for each input a tuple
 // of dimensions, or None for an int that is open. False with a Python error set.

@@ -142,6 +142,9 @@ bool is_about_a_place(BreakReason reason) noexcept {
   }
 }
 
+// Of an optimizer: a step that is cut in two gains nothing by it.
+bool is_rate(const std::string& changing) { return changing.find(".param_groups[][") != std::string::npos; }
+
 // Whether the next trace of the same may do.
 bool is_passing(BreakReason reason) noexcept {
   return reason == BreakReason::Interrupted || reason == BreakReason::OutOfMemory;
@@ -216,7 +219,8 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     regrets.needs_below_autograd = first->tracer->needs_below_autograd && request.may_go_below_autograd;
     if (regrets.needs_below_autograd) regrets.settled = settled_numbers(*first->tracer);
     if (regrets.needs_below_autograd) return nullptr;
-    regrets.needs_numbers = !limits.changing_numbers.empty() && is_about_a_place(first->tracer->why().reason);
+    regrets.needs_numbers =
+        std::ranges::any_of(limits.changing_numbers, is_rate) && is_about_a_place(first->tracer->why().reason);
     if (regrets.needs_numbers) return nullptr;
     why.is_forbidden = breaks_are_errors();
   }
@@ -287,7 +291,7 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
       continue;
     }
     if (regrets.needs_numbers) {
-      limits.changing_numbers.clear();
+      std::erase_if(limits.changing_numbers, is_rate);
       continue;
     }
     if (regrets.needs_below_autograd) {

@@ -91,8 +91,7 @@ Ref number_as_int(Tracer& tracer, PyObject* callable, const Arguments& arguments
 Ref not_of_truth(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.size() != 1 || !is_unknown_truth(tracer, arguments.values[0].get()))
     return call_function(tracer, callable, arguments);
-  const NativeScope native;
-  return symbolic_bool(tracer.symbols.sizes(), condition_of(arguments.values[0].get()).negated());
+  return opposite_truth(tracer, arguments.values[0].get());
 }
 
 // guard_or_false(truth), guard_or_true(truth), statically_known_true(truth), guard_size_oblivious(truth): the program

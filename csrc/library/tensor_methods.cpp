@@ -17,6 +17,7 @@
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
+#include "world/traced_number.h"
 #include "world/types.h"
 
 namespace minidynamo::special {
@@ -268,6 +269,7 @@ Ref fill_with_tensor(Tracer& tracer, NodeKind kind, PyObject* target, const Argu
   static PyObject* const dtype_name = interned("dtype");
   static PyObject* const device_name = interned("device");
   PyObject* number = arguments.positional_count() > place ? arguments.values[place].get() : nullptr;
+  if (number && is_traced_number(number)) number = tensor_of_number(number);
   // torch takes none for a number that requires a gradient.
   if (!number || !is_fake(number) || has_known_value(number) || requires_gradient(number))
     return record_call(tracer, kind, target, arguments);

@@ -31,6 +31,7 @@
 #include "world/special_methods.h"
 #include "world/tensor_classes.h"
 #include "world/traced_array.h"
+#include "world/traced_number.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -131,8 +132,12 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
       } else if (type == &PyUnicode_Type || (is_number_type && !has_known_value(value.get()))) {
         const bool is_plain = values.size() == 1 && !arguments.keyword_names && !tracer.function_modes.any() &&
                               is_plain_tensor_class(value.type());
-        if (type == &PyLong_Type && is_plain)
-          if (Ref number = read_numbers(tracer, value.get(), "__int__"); number || tracer.broken()) return number;
+        const char* method = type == &PyLong_Type    ? "__int__"
+                             : type == &PyFloat_Type ? "__float__"
+                             : type == &PyBool_Type  ? "__bool__"
+                                                     : nullptr;
+        if (method && is_plain)
+          if (Ref number = read_numbers(tracer, value.get(), method); number || tracer.broken()) return number;
         return tracer.give_up(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
       }
     }
@@ -177,7 +182,10 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   } else if (is_of_tensors) {
     made = new_of_class(tracer, type, arguments);
   } else {
-    if (!expose_all(tracer, arguments.values)) return nullptr;
+    // object() does not look at what its subclass's __init__ is given.
+    for (const Ref& value : arguments.values)
+      if (!(type->tp_new == PyBaseObject_Type.tp_new && is_traced_number(value.get())) && !expose(tracer, value.get()))
+        return nullptr;
     Ref positional = arguments.positional(), keywords = arguments.keywords();
     made = Ref::steal(type->tp_new(type, positional.get(), keywords.get()));
   }

@@ -1,6 +1,7 @@
 // What is done to traced numbers (world/traced_number.h), in number_operations.cpp: to the tensors of float64 that they
 // are, so that each result has the bits that CPython's float would have. CPython raises where a number is divided by
-// zero or does not fit; a tensor becomes infinite, or nan.
+// zero or a power does not fit; a tensor becomes infinite, or nan. So of the program's own numbers the trace takes the
+// value there.
 #pragma once
 #include "model/arguments.h"
 #include "world/tracer.h"
@@ -9,6 +10,9 @@ namespace minidynamo {
 
 // The binary operator with this name in the operator module; at least one operand is a traced number, none is a tensor.
 Ref number_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyObject* right);
+// The comparison with this number (Py_LT...); the same.
+Ref number_compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right);
+Ref number_negative(Tracer& tracer, PyObject* number);
 // A tensor with the number's value, such that torch computes with it beside `tensor` as it does with the number.
 Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor);
 

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <string_view>
 
+#include "model/abstract.h"
 #include "model/held_values.h"
+#include "model/operator.h"
+#include "model/size_operation.h"
 #include "model/tensor_call.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
@@ -30,17 +33,26 @@ Ref as_float(PyObject* object) {
   return Ref::made(PyFloat_FromDouble(value));
 }
 
-// The tensor that a number is, made of a constant if need be, once for each.
+// The tensor that a number is, made of a constant or of an int that may differ if need be, once for each.
 Ref as_tensor(Tracer& tracer, PyObject* object) {
   if (is_traced_number(object)) return Ref::borrow(tensor_of_number(object));
   if (PyObject* known = tracer.world.replacement_of(object)) return Ref::borrow(known);
   static constinit Imported full{"torch.full"};
   static PyObject* const option_names[] = {interned("dtype"), interned("device")};
   const Ref names = Ref::made(PyTuple_Pack(2, option_names[0], option_names[1]));
-  const Ref values[] = {Ref::made(PyTuple_New(0)), as_float(object), float64(),
-                        Ref::made(PyUnicode_InternFromString("cpu"))};
+  const bool may_differ = is_size(tracer, object);
+  Ref values[] = {Ref::made(PyTuple_New(0)), may_differ ? Ref::made(PyFloat_FromDouble(0)) : as_float(object),
+                  float64(), Ref::made(PyUnicode_InternFromString("cpu"))};
   if (!values[1]) return nullptr;
-  Ref made = record_call(tracer, NodeKind::CallFunction, full, Arguments{values, names.get()});
+  const Arguments arguments{values, names.get()};
+  Ref made;
+  if (may_differ) {  // which looks the same whatever it is filled with
+    made = execute(tracer, NodeKind::CallFunction, full, arguments);
+    values[1] = Ref::borrow(object);
+    if (!made || !record_node(tracer, NodeKind::CallFunction, full, arguments, made.get(), false)) return nullptr;
+  } else {
+    made = record_call(tracer, NodeKind::CallFunction, full, arguments);
+  }
   if (!made) return nullptr;
   tracer.kept_for_identity.push_back(Ref::borrow(object));
   tracer.world.replace(object, made);
@@ -48,12 +60,72 @@ Ref as_tensor(Tracer& tracer, PyObject* object) {
 }
 
 // The same, but what torch computes with as with a float of CPython's may stay one.
-Ref as_operand(PyObject* object) {
-  return is_traced_number(object) ? Ref::borrow(tensor_of_number(object)) : as_float(object);
+Ref as_operand(Tracer& tracer, PyObject* object) {
+  return is_traced_number(object) || is_size(tracer, object) ? as_tensor(tracer, object) : as_float(object);
 }
 
-Ref refuse(Tracer& tracer, const std::string& what) {
+// Of the first number that is not known.
+Ref refuse(Tracer& tracer, const Arguments& arguments, const std::string& what) {
+  PyObject* unknown = nullptr;
+  for (const Ref& value : arguments.values)
+    any_held(value.get(), [&](PyObject* held) {
+      if (!unknown && is_traced_number(held) && !facts_of_number(held).value) unknown = held;
+      return unknown != nullptr;
+    });
+  if (unknown) return refuse_number(tracer, unknown, what);
   return tracer.give_up(BreakReason::ScalarRead, what + " needs the value of a number that the trace does not know");
+}
+
+// As a double, where the trace has it: of a traced number, a symbolic int or a constant.
+std::optional<double> present_value(Tracer& tracer, PyObject* object) {
+  Ref value;
+  if (is_traced_number(object))
+    value = facts_of_number(object).value;
+  else if (!is_size(tracer, object))
+    value = as_float(object);
+  else if (const Expression e = expression_of(object); !tracer.symbols.trace().is_unknown(e))
+    return static_cast<double>(tracer.symbols.trace().value_of(e));
+  return value ? std::optional(PyFloat_AS_DOUBLE(value.get())) : std::nullopt;
+}
+
+// Of a constant that a double has the exact value of.
+std::optional<double> exact_float(PyObject* object) {
+  constexpr double kExact = 9007199254740992.0;  // 2 ** 53
+  const Ref value = as_float(object);
+  if (!value || (PyLong_CheckExact(object) && !(std::abs(PyFloat_AS_DOUBLE(value.get())) < kExact)))
+    return std::nullopt;
+  return PyFloat_AS_DOUBLE(value.get());
+}
+
+// What is known of a number that is computed of two.
+NumberFacts facts_of_result(Tracer& tracer, string_view operation, PyObject* left, PyObject* right) {
+  NumberFacts facts;
+  for (PyObject* operand : {left, right}) {
+    if (is_size(tracer, operand)) facts.sizes.push_back(expression_of(operand));
+    if (!is_traced_number(operand)) continue;
+    const NumberFacts& own = facts_of_number(operand);
+    facts.sources.insert(facts.sources.end(), own.sources.begin(), own.sources.end());
+    facts.sizes.insert(facts.sizes.end(), own.sizes.begin(), own.sizes.end());
+    if (!facts.asked) facts.asked = own.asked;
+    facts.is_any |= own.is_any;
+  }
+  const std::optional<double> a = present_value(tracer, left), b = present_value(tracer, right);
+  if (!a || !b || operation == "pow") return facts;
+  if (operation == "truediv" && *b == 0) return facts;
+  facts.value = Ref::made(PyFloat_FromDouble(operation == "add"   ? *a + *b
+                                             : operation == "sub" ? *a - *b
+                                             : operation == "mul" ? *a * *b
+                                                                  : *a / *b));
+  return facts;
+}
+
+// Takes the values of both, for CPython to compute with.
+Ref by_values(Tracer& tracer, int operator_number, PyObject* left, PyObject* right) {
+  const Ref a = settled(tracer, left), b = a ? settled(tracer, right) : Ref();
+  if (!a || !b) return nullptr;
+  for (const Ref& operand : {a, b})
+    if (is_traced_number(operand.get())) return refuse_number(tracer, operand.get(), "an operator");
+  return binary_operation(tracer, operator_number, a.get(), b.get());
 }
 
 bool is_true(Ref answer) { return answer.is(Py_True); }
@@ -99,11 +171,23 @@ Ref addcdiv(Tracer& tracer, bool in_place, const Arguments& arguments) {
   return record_call(tracer, NodeKind::CallMethod, in_place ? add_in_place_name : add_name, Arguments{values});
 }
 
-bool is_wide_float(PyObject* tensor) {
-  static constinit Imported single{"torch.float32"};
+bool has_dtype(PyObject* tensor, PyObject* one, PyObject* other) {
   static PyObject* const dtype_name = interned("dtype");
   const Ref dtype = is_fake(tensor) ? Ref::steal(PyObject_GetAttr(tensor, dtype_name)) : Ref();
-  return dtype && (dtype.is(single) || dtype == float64());
+  return dtype && (dtype.is(one) || dtype.is(other));
+}
+
+bool is_wide_float(PyObject* tensor) {
+  static constinit Imported single{"torch.float32"};
+  return has_dtype(tensor, single, float64().get());
+}
+
+// Of half the width and without dimensions: torch computes with the number as it is, before it rounds.
+bool is_short_scalar(PyObject* tensor) {
+  static constinit Imported half{"torch.float16"};
+  static constinit Imported other_half{"torch.bfloat16"};
+  if (!has_dtype(tensor, half, other_half)) return false;
+  return PyLong_AsLong(ask(tensor, "dim").get()) == 0;
 }
 
 // torch._foreach_mul_(tensors, numbers): as tensors, each beside its own.
@@ -141,7 +225,7 @@ Ref foreach_addcdiv(Tracer& tracer, const Arguments& arguments) {
   static constinit Imported add{"torch._foreach_add_"};
   const std::span<const Ref> values = arguments.values;
   const Ref numbers = tensors_beside(tracer, values[3].get(), values[1].get());
-  if (!numbers) return tracer.broken() ? Ref() : refuse(tracer, "_foreach_addcdiv_()");
+  if (!numbers) return tracer.broken() ? Ref() : refuse(tracer, arguments, "_foreach_addcdiv_()");
   const Ref factors[] = {values[1], numbers};
   const Ref scaled = record_call(tracer, NodeKind::CallFunction, multiply, Arguments{factors});
   if (!scaled) return nullptr;
@@ -171,6 +255,39 @@ Ref scaled_sum(Tracer& tracer, NodeKind kind, PyObject* target, PyObject* scaled
   return record_node(tracer, NodeKind::CallFunction, scaled, Arguments{values}, result.get(), impure) ? result : Ref();
 }
 
+// x.clamp(number, number) and its like: with bounds that are tensors both of them are. torch.where(condition, x,
+// number).
+std::optional<Ref> among_tensors(Tracer& tracer, NodeKind kind, PyObject* target, string_view name,
+                                 const Arguments& arguments) {
+  static constexpr string_view kBounds[] = {"clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_max"};
+  const std::span<const Ref> given = arguments.values;
+  const size_t first = name == "where" ? 1 : 0;
+  if ((first && given.size() != 3) || (!first && !is_one_of(name, kBounds))) return std::nullopt;
+  PyObject* const beside = first && !is_fake(given[1].get()) ? given[2].get() : given[first].get();
+  if (!is_fake(beside)) return std::nullopt;
+  std::vector<Ref> values;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const bool is_number = is_traced_number(given[i].get()) || as_float(given[i].get());
+    if (!is_number && !given[i].is(Py_None) && !is_fake(given[i].get())) return std::nullopt;
+    values.push_back(is_number ? number_beside(tracer, given[i].get(), beside) : given[i]);
+    if (!values.back()) return Ref();
+  }
+  return record_call(tracer, kind, target, Arguments{values, arguments.keyword_names});
+}
+
+// What is filled with a number may be filled with a tensor of any dtype: it has the dtype that it has.
+std::optional<Ref> filled(Tracer& tracer, NodeKind kind, PyObject* target, string_view name,
+                          const Arguments& arguments) {
+  static constexpr string_view kNames[] = {"fill_", "masked_fill", "masked_fill_"};
+  const std::span<const Ref> values = arguments.values;
+  if (!is_one_of(name, kNames) || arguments.keyword_names || values.empty() || !is_wide_float(values[0].get()) ||
+      !is_traced_number(values.back().get()))
+    return std::nullopt;
+  std::vector<Ref> given(values.begin(), values.end());
+  given.back() = Ref::borrow(tensor_of_number(given.back().get()));
+  return record_call(tracer, kind, target, Arguments{given});
+}
+
 // torch._fused_adam_(..., lr=number): there are forms that take a tensor.
 Ref fused_step(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
@@ -178,7 +295,7 @@ Ref fused_step(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments&
     if (is_traced_number(values[i].get()) && is_keyword(arguments, i, "lr"))
       values[i] = Ref::borrow(tensor_of_number(values[i].get()));
   const Arguments given{values, arguments.keyword_names};
-  return holds_traced_number(given) ? refuse(tracer, target_text(target) + "()")
+  return holds_traced_number(given) ? refuse(tracer, given, target_text(target) + "()")
                                     : record_call(tracer, kind, target, given);
 }
 
@@ -188,18 +305,60 @@ Ref number_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyO
   const string_view name = operator_name;
   static constexpr string_view kKnown[] = {"add", "sub", "mul", "truediv", "pow"};
   const string_view plain = name.starts_with('i') ? name.substr(1) : name;
-  if (!is_one_of(plain, kKnown)) return refuse(tracer, std::string("operator ") + operator_name);
+  const auto is_any = [](PyObject* operand) { return is_traced_number(operand) && facts_of_number(operand).is_any; };
+  // That it is not zero may be all that is taken of it.
+  const auto may_be_zero = [&](PyObject* divisor) {
+    return is_any(divisor) && compare_number(tracer, divisor, Py_NE, 0) != true;
+  };
+  const auto may_stand = [&](PyObject* operand) {
+    return is_traced_number(operand) || is_size(tracer, operand) || PyFloat_CheckExact(operand) ||
+           PyLong_CheckExact(operand);
+  };
   // torch divides a number by multiplying it with a reciprocal, and takes some powers by other ways than CPython.
   const bool is_quotient = plain == "truediv", is_power = plain == "pow";
-  const Ref left_operand = is_quotient ? as_tensor(tracer, left) : as_operand(left);
-  const Ref right_operand = is_power ? as_tensor(tracer, right) : as_operand(right);
+  const bool is_known = is_one_of(plain, kKnown) && may_stand(left) && may_stand(right);
+  const auto is_zero = [&](PyObject* divisor) {
+    return is_size(tracer, divisor) ? tracer.symbols.trace().ask(is_equal(expression_of(divisor), constant(0)))
+                                    : present_value(tracer, divisor) == 0.0;
+  };
+  const bool may_raise = (is_power && (is_any(left) || is_any(right))) ||
+                         (is_quotient && (may_be_zero(right) || (is_known && is_zero(right))));
+  if (!is_known || may_raise) return by_values(tracer, binary_operator_named(plain.data()), left, right);
+  const Ref left_operand = is_quotient ? as_tensor(tracer, left) : as_operand(tracer, left);
+  const Ref right_operand = is_power ? as_tensor(tracer, right) : as_operand(tracer, right);
   if (tracer.broken()) return nullptr;
-  if (!left_operand || !right_operand) return refuse(tracer, std::string("operator ") + operator_name);
+  if (!left_operand || !right_operand)  // too large for a float
+    return by_values(tracer, binary_operator_named(plain.data()), left, right);
   static constinit Imported power{"torch.pow"};
   const Ref operands[] = {left_operand, right_operand};
   Ref result = is_power ? record_call(tracer, NodeKind::CallFunction, power, Arguments{operands})
                         : record_operator(tracer, plain.data(), {left_operand.get(), right_operand.get()});
-  return result ? make_traced_number(tracer, std::move(result)) : Ref();
+  if (!result) return nullptr;
+  return make_traced_number(tracer, std::move(result), facts_of_result(tracer, plain, left, right));
+}
+
+Ref number_compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
+  static constexpr int kReflected[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+  if (const auto other = exact_float(right); other && is_traced_number(left))
+    if (const auto answer = compare_number(tracer, left, comparison, *other)) return Ref::boolean(*answer);
+  if (const auto other = exact_float(left); other && is_traced_number(right))
+    if (const auto answer = compare_number(tracer, right, kReflected[comparison], *other)) return Ref::boolean(*answer);
+  const Ref a = settled(tracer, left), b = a ? settled(tracer, right) : Ref();
+  if (!a || !b) return nullptr;
+  for (const Ref& operand : {a, b})
+    if (is_traced_number(operand.get()) && facts_of_number(operand.get()).asked)
+      return refuse_number(tracer, operand.get(), "a comparison");
+  if (is_traced_number(a.get()) || is_traced_number(b.get()))
+    return tracer.give_up(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
+  return compare(tracer, comparison, a.get(), b.get());
+}
+
+Ref number_negative(Tracer& tracer, PyObject* number) {
+  Ref negative = record_operator(tracer, "neg", {tensor_of_number(number)});
+  if (!negative) return nullptr;
+  NumberFacts facts = facts_of_number(number);
+  if (facts.value) facts.value = Ref::made(PyFloat_FromDouble(-PyFloat_AS_DOUBLE(facts.value.get())));
+  return make_traced_number(tracer, std::move(negative), std::move(facts));
 }
 
 Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor) {
@@ -232,15 +391,21 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
       !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.keyword_names, 0), "value") &&
       is_wide_float(values[0].get()) && is_wide_float(values[1].get()) && is_wide_float(values[2].get()))
     return addcdiv(tracer, name == "addcdiv_", arguments);
-  static constexpr string_view kPairs[] = {"add",  "add_",        "sub",          "sub_",    "mul",
-                                           "mul_", "div",         "div_",         "iadd",    "isub",
-                                           "imul", "true_divide", "true_divide_", "truediv", "itruediv"};
+  static constexpr string_view kPairs[] = {"add",      "add_", "sub",  "sub_", "mul",         "mul_",         "div",
+                                           "div_",     "iadd", "isub", "imul", "true_divide", "true_divide_", "truediv",
+                                           "itruediv", "eq",   "ne",   "lt",   "le",          "gt",           "ge"};
   static constexpr string_view kLists[] = {"_foreach_add", "_foreach_add_", "_foreach_sub", "_foreach_sub_",
                                            "_foreach_mul", "_foreach_mul_", "_foreach_div", "_foreach_div_"};
   Ref replaced;
   if (values.size() == 2 && !arguments.keyword_names) {
     PyObject *left = values[0].get(), *right = values[1].get();
-    const bool is_pair = is_one_of(name, kPairs), is_left = is_traced_number(left);
+    const auto is_programs = [](PyObject* operand) {
+      return is_traced_number(operand) && facts_of_number(operand).is_any;
+    };
+    const bool is_short =
+        (is_programs(left) && is_short_scalar(right)) || (is_programs(right) && is_short_scalar(left));
+    const bool is_pair = is_one_of(name, kPairs) && !is_short;
+    const bool is_left = is_traced_number(left);
     if (is_pair && is_left && is_fake(right)) {
       const Ref operands[] = {number_beside(tracer, left, right), values[1]};
       return operands[0] ? record_call(tracer, kind, target, Arguments{operands}) : Ref();
@@ -269,7 +434,17 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
       (!arguments.keyword_names || is_keyword(arguments, 3, "value")) && are_wide_floats(values[0].get()) &&
       are_wide_floats(values[1].get()) && are_wide_floats(values[2].get()))
     return foreach_addcdiv(tracer, arguments);
-  return refuse(tracer, std::string(name) + "()");
+  if (auto result = among_tensors(tracer, kind, target, name, arguments)) return std::move(*result);
+  if (auto result = filled(tracer, kind, target, name, arguments)) return std::move(*result);
+  // What follows from what the call was given is a constant to all others.
+  std::vector<Ref> taken;
+  for (const Ref& value : values) {
+    taken.push_back(settled(tracer, value.get()));
+    if (!taken.back()) return nullptr;
+  }
+  const Arguments plain{taken, arguments.keyword_names};
+  return holds_traced_number(plain) ? refuse(tracer, plain, std::string(name) + "()")
+                                    : record_call(tracer, kind, target, plain);
 }
 
 }  // namespace minidynamo

@@ -186,7 +186,11 @@ int truth(Tracer& tracer, PyObject* object) {
   if (is_traced_array(object)) return truth(tracer, elements_of_array(object));
   if (is_size(tracer, object)) return size_truth(tracer, object);
   if (is_unknown_truth(tracer, object)) return tracer.symbols.trace().ask(condition_of(object));
-  if (is_traced_number(object)) return truth(tracer, tensor_of_number(object));
+  if (is_traced_number(object)) {
+    if (const auto answer = compare_number(tracer, object, Py_NE, 0)) return *answer;
+    const Ref value = value_of_number(tracer, object);
+    return value ? PyFloat_AS_DOUBLE(value.get()) != 0 : -1;
+  }
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), -1;
   StandIn* stand_in = tracer.world.stand_in(object);
   if (stand_in && !stand_in->filled) return length_of_stand_in(tracer, *stand_in) != 0;
@@ -222,10 +226,8 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
                                                       : "invert",
                            {operand});
   if (is_traced_array(operand)) return array_unary(tracer, op, operand);
-  if (is_traced_number(operand) && op == Op::UNARY_NEGATIVE) {
-    Ref negative = record_operator(tracer, "neg", {tensor_of_number(operand)});
-    return negative ? make_traced_number(tracer, std::move(negative)) : Ref();
-  }
+  if (is_traced_number(operand) && op == Op::UNARY_NEGATIVE) return number_negative(tracer, operand);
+  if (is_traced_number(operand) && op == Op::UNARY_POSITIVE) return Ref::borrow(operand);
   if (!expose(tracer, operand)) return nullptr;
   guard_special_methods(tracer, operand);
   if (tracer.broken()) return nullptr;
@@ -302,8 +304,11 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
       is_dtype_of_tensor_kept(left, elements_of_array(right)))
     return record_operator(tracer, kComparisonFunctions[comparison], {left, elements_of_array(right)});
   if (is_traced_array(left) || is_traced_array(right)) return array_compare(tracer, comparison, left, right);
-  if (is_traced_number(left) || is_traced_number(right))
-    return tracer.give_up(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
+  if (is_traced_number(left) || is_traced_number(right)) {
+    if (is_fake(left) || is_fake(right))
+      return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
+    return number_compare(tracer, comparison, left, right);
+  }
   if (is_fake(left) || is_fake(right)) {
     const Ref left_number = number_beside_tensor(left), right_number = number_beside_tensor(right);
     if (!left_number || !right_number) return nullptr;
@@ -337,7 +342,10 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
 }
 
 Ref is_same(Tracer& tracer, PyObject* left, PyObject* right) {
-  if (is_size(tracer, left) || is_size(tracer, right)) {
+  const auto may_differ = [&](PyObject* object) {
+    return is_size(tracer, object) || is_unknown_truth(tracer, object) || is_traced_number(object);
+  };
+  if (may_differ(left) || may_differ(right)) {
     if (left == Py_None || right == Py_None) return Ref::boolean(false);
     const Ref a = settled(tracer, left), b = settled(tracer, right);
     return a && b ? Ref::boolean(a.is(b.get())) : Ref();

@@ -8,6 +8,7 @@
 #include "model/abstract.h"
 #include "model/native_call.h"
 #include "model/operator.h"
+#include "model/reported_type.h"
 #include "model/rule.h"
 #include "model/size_operation.h"
 #include "model/upward.h"
@@ -16,6 +17,7 @@
 #include "tensor/fake.h"
 #include "world/enter.h"
 #include "world/known_types.h"
+#include "world/traced_number.h"
 
 namespace minidynamo {
 namespace {
@@ -103,14 +105,19 @@ std::optional<Ref> call_builtin(Tracer& tracer, PyObject* callable, const Argume
   }
   // What a metaclass's own method comes to ask: type.__instancecheck__, bound to the class.
   PyObject* self = bound_self(callable);
-  if (self && PyType_Check(self) && count == 1 && is_size(tracer, values[0].get()) &&
+  if (self && PyType_Check(self) && count == 1 &&
+      (is_size(tracer, values[0].get()) || is_traced_number(values[0].get())) &&
       is_one_of(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, {"__instancecheck__"}))
-    return Ref::boolean(PyType_IsSubtype(&PyLong_Type, reinterpret_cast<PyTypeObject*>(self)));
+    return Ref::boolean(PyType_IsSubtype(shown_type(values[0].get()), reinterpret_cast<PyTypeObject*>(self)));
   if (is_one_of(builtin_name(callable, "math"), {"prod"}) && count == 1 && is_sequence(values[0].get()))
     return product(tracer, items_of_sequence(values[0].get()));
   if (is_one_of(builtin_name(callable, "_operator"), {"index"}) && count == 1 && is_size(tracer, values[0].get()))
     return values[0];
   if (callable == reinterpret_cast<PyObject*>(&PyLong_Type) && count == 1 && is_size(tracer, values[0].get()))
+    return values[0];
+  if (callable == reinterpret_cast<PyObject*>(&PyFloat_Type) && count == 1 && is_traced_number(values[0].get()))
+    return values[0];
+  if (callable == reinterpret_cast<PyObject*>(&PyBool_Type) && count == 1 && is_unknown_truth(tracer, values[0].get()))
     return values[0];
   if (callable == reinterpret_cast<PyObject*>(&PyBool_Type) && count == 1 && is_size(tracer, values[0].get()))
     return Ref::boolean(size_truth(tracer, values[0].get()));

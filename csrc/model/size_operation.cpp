@@ -8,9 +8,16 @@
 #include "tensor/fake.h"
 #include "world/enter.h"
 #include "world/native_scope.h"
+#include "world/traced_number.h"
 
 namespace minidynamo {
 namespace {
+
+// A number of the program's own of which the trace does not have the value, or only as that of this call. Those of
+// optimizers are dealt with where they are used.
+bool is_open_number(PyObject* object) noexcept {
+  return is_symbolic_number(object) || (is_traced_number(object) && facts_of_number(object).is_any);
+}
 
 bool settle(Tracer& tracer, Ref& object) {
   object = settled(tracer, object.get());
@@ -81,6 +88,15 @@ SizeCondition condition_for(int comparison, Expression left, Expression right) {
   }
 }
 
+// The user may have said that nothing is decided by it.
+void look_at_marks(Tracer& tracer, SizeCondition condition) {
+  if (!tracer.symbols.is_marked_unbacked(condition.expression) || tracer.symbols.trace().known(condition)) return;
+  tracer.give_up(
+      BreakReason::DataDependentBranch,
+      "the program asks whether " + tracer.symbols.trace().text(condition) + ", of a size that is marked unbacked");
+  throw TraceGivenUp();
+}
+
 // Of unknown numbers the answer may be unknown too: a torch.SymBool, which somebody may want to have checked.
 Ref answer_to(Tracer& tracer, SizeCondition condition) {
   TraceSizes& trace = tracer.symbols.trace();
@@ -88,6 +104,7 @@ Ref answer_to(Tracer& tracer, SizeCondition condition) {
     const NativeScope native;
     return symbolic_bool(tracer.symbols.sizes(), condition);
   }
+  look_at_marks(tracer, condition);
   return Ref::boolean(trace.ask(condition));
 }
 
@@ -116,13 +133,13 @@ std::optional<Expression> size_expression(const Tracer& tracer, PyObject* object
 }
 
 bool holds_size(const Tracer& tracer, PyObject* object) {
-  return tracer.symbols.active() && any_held(object, is_symbolic_number);
+  return tracer.symbols.may_come() && any_held(object, is_open_number);
 }
 
 bool may_hold_size(Tracer& tracer, PyObject* object) {
   return tracer.symbols.may_come() && any_held(object, [&](PyObject* held) {
-           const StandIn* unread = is_symbolic_number(held) ? nullptr : tracer.world.stand_in(held);
-           return is_symbolic_number(held) || (unread && !unread->filled);
+           const StandIn* unread = is_open_number(held) ? nullptr : tracer.world.stand_in(held);
+           return is_open_number(held) || (unread && !unread->filled);
          });
 }
 
@@ -130,7 +147,11 @@ Ref settled(Tracer& tracer, PyObject* object) {
   if (!tracer.symbols.may_come()) return Ref::borrow(object);
   if (is_symbolic_int(object)) return tracer.symbols.specialized(object);
   if (is_symbolic_bool(object)) return Ref::boolean(tracer.symbols.trace().ask(condition_of(object)));
-  if (!any_held(object, is_symbolic_number)) return Ref::borrow(object);
+  if (is_traced_number(object)) {
+    const NumberFacts& facts = facts_of_number(object);
+    return facts.is_any && facts.value ? value_of_number(tracer, object) : Ref::borrow(object);
+  }
+  if (!any_held(object, is_open_number)) return Ref::borrow(object);
   NestingLevel level;
   if (level.is_too_deep()) {
     PyErr_SetString(PyExc_RecursionError, "a container of sizes is nested too deep");
@@ -167,14 +188,21 @@ bool settle_operands(Tracer& tracer, Frame& frame, const Instruction& now) {
   const int inputs = stack_inputs(now);
   for (int i = 1; i <= inputs; ++i) {
     Ref& slot = frame.top(i);
-    if (!slot || (holds && !is_size(tracer, slot.get()))) continue;
+    if (!slot || (holds && !is_open_number(slot.get()))) continue;
     if (!settle(tracer, slot)) return false;
   }
   return true;
 }
 
 int size_truth(Tracer& tracer, PyObject* size) {
-  return !tracer.symbols.trace().ask(is_equal(expression_of(size), constant(0)));
+  const SizeCondition condition = is_equal(expression_of(size), constant(0));
+  look_at_marks(tracer, condition);
+  return !tracer.symbols.trace().ask(condition);
+}
+
+Ref opposite_truth(Tracer& tracer, PyObject* truth) {
+  const NativeScope native;
+  return symbolic_bool(tracer.symbols.sizes(), condition_of(truth).negated());
 }
 
 std::optional<Ref> size_unary(Tracer& tracer, Op op, Ref& operand) {
@@ -193,6 +221,7 @@ std::optional<Ref> size_unary(Tracer& tracer, Op op, Ref& operand) {
 std::optional<Ref> size_binary(Tracer& tracer, int number, Ref& left, Ref& right) {
   if (!is_size(tracer, left.get()) && !is_size(tracer, right.get())) return std::nullopt;
   if (is_fake(left.get()) || is_fake(right.get())) return std::nullopt;
+  if (is_traced_number(left.get()) || is_traced_number(right.get())) return std::nullopt;
   const std::optional<Expression> a = size_expression(tracer, left.get()), b = size_expression(tracer, right.get());
   std::optional<Expression> result;
   if (a && b && fits([&] { result = apply(tracer, number, *a, *b); }) && result && tracer.symbols.fits(*result))
@@ -203,6 +232,7 @@ std::optional<Ref> size_binary(Tracer& tracer, int number, Ref& left, Ref& right
 
 std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& right) {
   if (!tracer.symbols.may_come() || is_fake(left.get()) || is_fake(right.get())) return std::nullopt;
+  if (is_traced_number(left.get()) || is_traced_number(right.get())) return std::nullopt;
   const std::optional<Expression> a = size_expression(tracer, left.get()), b = size_expression(tracer, right.get());
   if (a && b && (is_symbolic_int(left.get()) || is_symbolic_int(right.get()))) {
     Ref answer;

@@ -17,7 +17,7 @@ inline bool is_size(const Tracer& tracer, PyObject* object) noexcept {
 inline bool is_unknown_truth(const Tracer& tracer, PyObject* object) noexcept {
   return tracer.symbols.active() && is_symbolic_bool(object);
 }
-// Whether it is one, or a list, tuple, dict or slice that holds one.
+// Whether it is one, or a traced number (world/traced_number.h), or a list, tuple, dict or slice that holds one.
 bool holds_size(const Tracer& tracer, PyObject* object);
 // The same, or something from before the trace whose elements have not been looked at.
 bool may_hold_size(Tracer& tracer, PyObject* object);
@@ -25,8 +25,9 @@ bool may_hold_size(Tracer& tracer, PyObject* object);
 // An int, a bool or a symbolic int as an expression; nullopt for anything else, and for what does not fit into 64 bits.
 std::optional<Expression> size_expression(const Tracer& tracer, PyObject* object);
 
-// The object with numbers in place of symbolic ints, at any depth of lists, tuples, dicts and slices: containers are
-// changed in place, since an int is as good as another of its value. Null with a Python error set.
+// The object with numbers in place of symbolic ints, and of traced numbers that follow from what the call was given, at
+// any depth of lists, tuples, dicts and slices: containers are changed in place, since an int is as good as another of
+// its value. Null with a Python error set.
 Ref settled(Tracer& tracer, PyObject* object);
 // The inputs of an instruction that takes none, and what it will read. False with a Python error set.
 bool settle_operands(Tracer& tracer, Frame& frame, const Instruction& now);
@@ -37,5 +38,7 @@ std::optional<Ref> size_unary(Tracer& tracer, Op op, Ref& operand);
 std::optional<Ref> size_binary(Tracer& tracer, int number, Ref& left, Ref& right);
 std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& right);
 int size_truth(Tracer& tracer, PyObject* size);  // 1, 0
+// `not` of a truth value that only the run of the graph knows.
+Ref opposite_truth(Tracer& tracer, PyObject* truth);
 
 }  // namespace minidynamo

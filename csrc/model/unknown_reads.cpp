@@ -5,18 +5,79 @@
 #include "model/tensor_call.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
+#include "tensor/tensor_facts.h"
 #include "world/known_types.h"
+#include "world/native_scope.h"
+#include "world/traced_number.h"
 
 namespace minidynamo {
 namespace {
 
-bool is_of_ints(PyObject* tensor) {
-  static constinit Imported dtypes[] = {Imported{"torch.int64"}, Imported{"torch.int32"}, Imported{"torch.int16"},
-                                        Imported{"torch.int8"}, Imported{"torch.uint8"}};
+enum class Numbers : uint8_t { Ints, Floats, Bools, Others };
+
+Numbers numbers_of(PyObject* tensor) {
+  static constinit Imported ints[] = {Imported{"torch.int64"}, Imported{"torch.int32"}, Imported{"torch.int16"},
+                                      Imported{"torch.int8"}, Imported{"torch.uint8"}};
+  static constinit Imported floats[] = {Imported{"torch.float32"}, Imported{"torch.float64"},
+                                        Imported{"torch.bfloat16"}, Imported{"torch.float16"}};
+  static constinit Imported bools{"torch.bool"};
   static PyObject* const dtype_name = interned("dtype");
   const Ref dtype = Ref::steal(PyObject_GetAttr(tensor, dtype_name));
   clear_error();
-  return std::ranges::any_of(dtypes, [&](PyObject* one) { return dtype.is(one); });
+  const auto is = [&](PyObject* one) { return dtype.is(one); };
+  if (std::ranges::any_of(ints, is)) return Numbers::Ints;
+  if (std::ranges::any_of(floats, is)) return Numbers::Floats;
+  return is(bools) ? Numbers::Bools : Numbers::Others;
+}
+
+bool is_on_cpu(PyObject* tensor) {
+  const Ref answer = Ref::steal(PyObject_GetAttrString(tensor, "is_cpu"));
+  clear_error();
+  return answer.is(Py_True);
+}
+
+Ref record_method(Tracer& tracer, const char* name, std::initializer_list<Ref> values) {
+  const Ref method = Ref::made(PyUnicode_InternFromString(name));
+  return record_call(tracer, NodeKind::CallMethod, method.get(),
+                     Arguments{std::span<const Ref>(values.begin(), values.size())});
+}
+
+// As a tensor of its own without dimensions; null without a break: none can be had.
+Ref read_float(Tracer& tracer, PyObject* tensor, bool has_dimensions) {
+  static constinit Imported float64{"torch.float64"};
+  if (!is_on_cpu(tensor)) return nullptr;
+  Ref value = record_method(tracer, "detach", {Ref::borrow(tensor)});
+  if (value && has_dimensions) value = record_method(tracer, "reshape", {value, Ref::made(PyTuple_New(0))});
+  static PyObject* const copy_name = interned("copy");
+  const Ref operands[] = {value, Ref::borrow(float64), Ref::boolean(true)};
+  const Ref names = Ref::made(PyTuple_Pack(1, copy_name));
+  static PyObject* const to_name = interned("to");
+  if (value) value = record_call(tracer, NodeKind::CallMethod, to_name, Arguments{operands, names.get()});
+  if (!value) return nullptr;
+  NumberFacts facts;
+  facts.asked = tracer.unknown_numbers.make(UnknownNumbers::Kind::Float, SizeRange{});
+  facts.is_any = true;
+  return facts.asked ? make_traced_number(tracer, std::move(value), std::move(facts)) : Ref();
+}
+
+// Whether one is not 0.
+Ref read_truth(Tracer& tracer, PyObject* tensor, Numbers kind) {
+  static constinit Imported int64{"torch.int64"};
+  const Ref as_int = kind == Numbers::Ints ? Ref::borrow(tensor)
+                                           : record_method(tracer, "to", {Ref::borrow(tensor), Ref::borrow(int64)});
+  const Ref number = as_int ? tracer.unknown_numbers.read(as_int.get()) : Ref();
+  if (!number) return nullptr;
+  const NativeScope native;
+  return symbolic_bool(tracer.symbols.sizes(), is_equal(expression_of(number.get()), constant(0)).negated());
+}
+
+// Of one element. Null as below.
+Ref read_one(Tracer& tracer, PyObject* tensor, std::string_view method, Numbers kind, bool has_dimensions) {
+  if (method == "__float__" || (method == "item" && kind == Numbers::Floats))
+    return read_float(tracer, tensor, has_dimensions);
+  if (kind == Numbers::Floats) return nullptr;
+  if (method == "__bool__" || (method == "item" && kind == Numbers::Bools)) return read_truth(tracer, tensor, kind);
+  return kind == Numbers::Ints ? tracer.unknown_numbers.read(tensor) : Ref();
 }
 
 constexpr Py_ssize_t kMostNumbers = 16;  // that a list is made of
@@ -24,11 +85,15 @@ constexpr Py_ssize_t kMostNumbers = 16;  // that a list is made of
 }  // namespace
 
 Ref read_numbers(Tracer& tracer, PyObject* tensor, std::string_view name) {
-  static constexpr std::string_view kOne[] = {"item", "__int__", "__index__"};
+  static constexpr std::string_view kOne[] = {"item", "__int__", "__index__", "__float__", "__bool__"};
   const bool is_list = name == "tolist";
-  if ((!is_list && std::ranges::find(kOne, name) == std::end(kOne)) || tracer.graph.producer(tensor) == kNoNode ||
-      !is_of_ints(tensor))
+  if ((!is_list && std::ranges::find(kOne, name) == std::end(kOne)) || tracer.graph.producer(tensor) == kNoNode)
     return nullptr;
+  const Numbers kind = numbers_of(tensor);
+  if (kind == Numbers::Others) return nullptr;
+  // Modes and classes of the program's would hear of the operators that stand for the read. Of a gradient torch warns.
+  if (kind != Numbers::Ints && (tracer.function_modes.any() || !is_plain_tensor_class(Py_TYPE(tensor)))) return nullptr;
+  if (name == "__float__" && requires_gradient(tensor)) return nullptr;
   const Ref shape = Ref::steal(PyObject_GetAttrString(tensor, "shape"));
   if (!shape || !PyTuple_Check(shape.get())) return clear_error(), nullptr;
   const Py_ssize_t dimensions = PyTuple_GET_SIZE(shape.get());
@@ -40,7 +105,7 @@ Ref read_numbers(Tracer& tracer, PyObject* tensor, std::string_view name) {
     for (Py_ssize_t i = 0; i < count; ++i) {
       const Ref index = Ref::made(PyLong_FromSsize_t(i));
       const Ref element = record_operator(tracer, "getitem", {tensor, index.get()});
-      const Ref number = element ? tracer.unknown_numbers.read(element.get()) : Ref();
+      const Ref number = element ? read_one(tracer, element.get(), "item", kind, false) : Ref();
       if (!number) return nullptr;
       PyList_Append(list.get(), number.get());
     }
@@ -50,7 +115,7 @@ Ref read_numbers(Tracer& tracer, PyObject* tensor, std::string_view name) {
     PyObject* const size = PyTuple_GET_ITEM(shape.get(), d);
     if (is_list || !PyLong_CheckExact(size) || PyLong_AsLong(size) != 1) return nullptr;
   }
-  return tracer.unknown_numbers.read(tensor);
+  return read_one(tracer, tensor, name, kind, dimensions > 0);
 }
 
 }  // namespace minidynamo

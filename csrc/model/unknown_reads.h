@@ -1,4 +1,5 @@
-// Ints that the program reads out of tensors, which only the run of the graph knows (world/unknown_numbers.h).
+// Numbers that the program reads out of tensors, which only the run of the graph knows: ints and truth values are
+// symbols (world/unknown_numbers.h), floats are traced numbers (world/traced_number.h).
 #pragma once
 #include <string_view>
 
@@ -6,8 +7,8 @@
 
 namespace minidynamo {
 
-// What a method of a fake gives (item, tolist, __int__, __index__), if it is of ints, and few. Null without a break: it
-// is none such.
+// What a method of a fake gives (item, tolist, __int__, __index__, __float__, __bool__), if it is real, on the CPU, and
+// little. Null without a break: it is none such.
 Ref read_numbers(Tracer& tracer, PyObject* tensor, std::string_view method);
 
 }  // namespace minidynamo

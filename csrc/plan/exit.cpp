@@ -18,12 +18,30 @@
 #include "tensor/history.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
+#include "world/traced_number.h"
 
 namespace minidynamo {
 namespace {
 
 using Argument = PlanBreak::Argument;
 using Continuation = PlanBreak::Continuation;
+
+// Of a tensor, which sizes may differ at the next call; of an int or a float all bits, if it may.
+uint64_t open_dimensions(const Tracer& tracer, PyObject* object) {
+  if (!tracer.symbols.may_come()) return 0;
+  const auto is_open = [&](PyObject* number) {
+    return is_symbolic_int(number) && !is_constant_expression(tracer.symbols.trace().simplify(expression_of(number)));
+  };
+  if (is_traced_number(object)) return facts_of_number(object).is_any ? ~uint64_t{0} : 0;
+  if (is_symbolic_int(object)) return is_open(object) ? ~uint64_t{0} : 0;
+  if (!is_fake(object) || !has_symbolic_sizes(object)) return 0;
+  const Ref shape = Ref::steal(PyObject_GetAttrString(object, "shape"));
+  if (!shape) return clear_error(), 0;
+  uint64_t open = 0;
+  for (Py_ssize_t i = 0; i < std::min<Py_ssize_t>(PyTuple_GET_SIZE(shape.get()), 64); ++i)
+    if (is_open(PyTuple_GET_ITEM(shape.get(), i))) open |= uint64_t{1} << i;
+  return open;
+}
 
 class BreakPlanner {
  public:
@@ -258,6 +276,8 @@ class BreakPlanner {
         }
         if (argument.kind == Argument::Kind::Value)
           (parameter.kind == ResumeParameter::Kind::Stack ? on_stacks_ : in_variables_).insert(argument.index);
+        if (argument.kind == Argument::Kind::Value && !at.is_callee)
+          note_if_open(i, parameter, *resume, static_cast<Py_ssize_t>(arguments.size()));
         // What except* has matched is handled from then on.
         if (is_last && !region && parameter.kind == ResumeParameter::Kind::Handled &&
             frames_[i]->current().op == Op::CHECK_EG_MATCH)
@@ -274,6 +294,20 @@ class BreakPlanner {
       }
     }
     return true;
+  }
+
+  // What differs here differs there: it is not to be found out by a capture that takes it as it is.
+  void note_if_open(size_t i, const ResumeParameter& parameter, const ResumeFunction& resume, Py_ssize_t position) {
+    const Frame& frame = *frames_[i];
+    PyObject* object = parameter.kind == ResumeParameter::Kind::Local
+                           ? frame.slots[places_[i].local(parameter.index)].get()
+                       : parameter.kind == ResumeParameter::Kind::Stack ? slot(frame, parameter.index)
+                                                                        : nullptr;
+    const uint64_t open = object ? open_dimensions(tracer_, object) : 0;
+    if (!open) return;
+    PyObject* name = PyTuple_GET_ITEM(resume.code->co_localsplusnames, position);
+    exit_.open_arguments.push_back({Ref::borrow(reinterpret_cast<PyObject*>(resume.code)),
+                                    std::string("L['") + PyUnicode_AsUTF8(name) + "']", open});
   }
 
   bool plan_argument(size_t i, const ResumeParameter& parameter, const std::vector<SlotKind>& slots,

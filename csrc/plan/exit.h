@@ -11,6 +11,14 @@ struct Exit {
   Plan plan;
   std::vector<NodeId> outputs;  // of the graph
   std::vector<Source*> inputs;  // of the graph, in order: gathered slots 0, 1, ...
+
+  // What a resume function is given that may differ at the next call, as OpenNumbers has it.
+  struct OpenArgument {
+    Ref code;  // of the resume function
+    std::string source;
+    uint64_t dimensions;
+  };
+  std::vector<OpenArgument> open_arguments;
 };
 
 // What returning `result` from the root frame takes: graph outputs, rebuilt objects, effects on outside objects.

@@ -125,7 +125,7 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
       passed.push_back(held != nullptr);
     else
       passed.push_back(
-          !is_tensor(held) && !is_constant(held) &&
+          !is_tensor(held) && !is_constant(held) && !is_traced_number(held) &&
           (frame.has_untouched(slot) || tracer_.world.source_of(held) || is_planned(held) || end_may_be_seen(held)));
   }
   return passed;

@@ -279,14 +279,53 @@ OpenDimensions marked_dimensions(PyObject* attributes, const char* name) {
   return dimensions;
 }
 
+// Of two numbers or None.
+SizeRange range_of(PyObject* lowest, PyObject* highest) {
+  SizeRange range{2, INT64_MAX};
+  if (lowest && PyLong_Check(lowest)) range.lower = std::max(range.lower, int64_t{PyLong_AsLongLong(lowest)});
+  if (highest && PyLong_Check(highest)) range.upper = PyLong_AsLongLong(highest);
+  clear_error();
+  return range;
+}
+
+// mark_dynamic(min=, max=) keeps objects with dim, min and max in a set, mark_unbacked pairs in a dict.
+void note_ranges(PyObject* attributes, SizeMarks& marks) {
+  PyObject* const dynamic = named_item(attributes, "_dynamo_dynamic_range");
+  const Ref list = Ref::steal(dynamic && PyAnySet_Check(dynamic) ? PySequence_List(dynamic) : nullptr);
+  clear_error();
+  for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list.get()); ++i) {
+    PyObject* one = PyList_GET_ITEM(list.get(), i);
+    const Ref dimension = Ref::steal(PyObject_GetAttrString(one, "dim")),
+              lowest = Ref::steal(PyObject_GetAttrString(one, "min")),
+              highest = Ref::steal(PyObject_GetAttrString(one, "max"));
+    clear_error();
+    if (!dimension || !PyLong_Check(dimension.get()) || (lowest.is(Py_None) && highest.is(Py_None))) continue;
+    marks.bounds.push_back({static_cast<int>(PyLong_AsLong(dimension.get())), range_of(lowest.get(), highest.get())});
+  }
+  PyObject* const unbacked = named_item(attributes, "_dynamo_unbacked_bounds");
+  Py_ssize_t position = 0;
+  PyObject *dimension, *bounds;
+  while (unbacked && PyDict_Check(unbacked) && PyDict_Next(unbacked, &position, &dimension, &bounds))
+    if (PyLong_Check(dimension) && PyTuple_Check(bounds) && PyTuple_GET_SIZE(bounds) == 2)
+      marks.bounds.push_back({static_cast<int>(PyLong_AsLong(dimension)),
+                              range_of(PyTuple_GET_ITEM(bounds, 0), PyTuple_GET_ITEM(bounds, 1))});
+  clear_error();
+}
+
 }  // namespace
 
 SizeMarks size_marks(PyObject* real) {
   PyObject* attributes = instance_dict(real);
   if (!attributes || PyDict_GET_SIZE(attributes) == 0) return {};
-  return {marked_dimensions(attributes, "_dynamo_dynamic_indices"),
-          marked_dimensions(attributes, "_dynamo_weak_dynamic_indices"),
-          marked_dimensions(attributes, "_dynamo_static_indices")};
+  const OpenDimensions strict = marked_dimensions(attributes, "_dynamo_strict_unbacked_indices");
+  const OpenDimensions unbacked = marked_dimensions(attributes, "_dynamo_unbacked_indices");
+  SizeMarks marks{marked_dimensions(attributes, "_dynamo_dynamic_indices") | strict,
+                  marked_dimensions(attributes, "_dynamo_weak_dynamic_indices") | unbacked,
+                  marked_dimensions(attributes, "_dynamo_static_indices"),
+                  strict | unbacked,
+                  {}};
+  note_ranges(attributes, marks);
+  return marks;
 }
 
 int64_t size_of_tensor(PyObject* real, int dimension) noexcept {

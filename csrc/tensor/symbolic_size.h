@@ -59,11 +59,18 @@ class TraceSizesScope {
   std::shared_ptr<TraceSizes> previous_;
 };
 
-// What a user has said of the sizes of a real tensor, by torch._dynamo.mark_dynamic and its like.
+// What a user has said of the sizes of a real tensor, by torch._dynamo.mark_dynamic and its like. mark_unbacked(strict=
+// True) is both open and unbacked.
 struct SizeMarks {
-  OpenDimensions open = 0;    // left open, or it is an error
-  OpenDimensions may_be = 0;  // left open if nothing stands against it
-  OpenDimensions fixed = 0;   // taken as they are
+  OpenDimensions open = 0;      // left open, or it is an error
+  OpenDimensions may_be = 0;    // left open if nothing stands against it
+  OpenDimensions fixed = 0;     // taken as they are
+  OpenDimensions unbacked = 0;  // left open, and the program may not decide anything by them
+  struct Bounds {
+    int dimension;
+    SizeRange range;
+  };
+  std::vector<Bounds> bounds;
 };
 SizeMarks size_marks(PyObject* real);
 

@@ -241,6 +241,10 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::UNARY_NOT: {
         Ref operand = frame.pop();
+        if (is_unknown_truth(tracer, operand.get())) {
+          result(opposite_truth(tracer, operand.get()));
+          break;
+        }
         const int is_true = truth(tracer, operand.get());
         result(is_true < 0 ? Ref() : Ref::boolean(!is_true));
         break;

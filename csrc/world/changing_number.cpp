@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "tensor/number_tensor.h"
+#include "world/held_number.h"
 #include "world/traced_number.h"
 
 namespace minidynamo {
@@ -22,8 +23,9 @@ std::string changing_number(std::string_view path) {
 bool changes(const Tracer& tracer, const Source* source) {
   const auto& numbers = tracer.limits.changing_numbers;
   if (numbers.empty() || !PyFloat_CheckExact(source->value.get())) return false;
-  const std::string name = changing_number(source->to_text());
-  return !name.empty() && std::find(numbers.begin(), numbers.end(), name) != numbers.end();
+  const std::string path = source->to_text(), name = changing_number(path);
+  if (name.empty() && !is_held_by_program(*source)) return false;
+  return std::find(numbers.begin(), numbers.end(), name.empty() ? path : name) != numbers.end();
 }
 
 Ref enter_changing_number(Tracer& tracer, Source* source) {
@@ -41,9 +43,22 @@ Ref enter_changing_number(Tracer& tracer, Source* source) {
   tracer.graph.add_placeholder(tensor->to_text(), fake);
   tracer.world.add_fake(fake.get());
   tracer.world.know(fake.get(), tensor);
-  Ref number = make_traced_number(tracer, std::move(fake));
+  NumberFacts facts;
+  facts.value = source->value;
+  facts.sources.push_back(source);
+  facts.is_any = changing_number(source->to_text()).empty();
+  Ref number = make_traced_number(tracer, std::move(fake), std::move(facts));
   tracer.world.know(number.get(), source);
   return number;
+}
+
+std::vector<const Source*> numbers_taken(const Tracer& tracer) {
+  std::vector<const Source*> taken;
+  tracer.world.each_known([&](PyObject* object, Source* source) {
+    if (is_traced_number(object) && (source->guarded >> static_cast<int>(GuardKind::Constant) & 1))
+      taken.push_back(source);
+  });
+  return taken;
 }
 
 }  // namespace minidynamo

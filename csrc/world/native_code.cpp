@@ -15,8 +15,7 @@
 namespace minidynamo {
 bool use_opaque(Tracer& tracer, PyObject* object) {
   Source* source = tracer.world.source_of(object);
-  if (is_traced_number(object))
-    return tracer.give_up(BreakReason::ScalarRead, "native code uses a number that the trace does not know") != nullptr;
+  if (is_traced_number(object)) return refuse_number(tracer, object, "native code") != nullptr;
   if (!source)  // an array
     return tracer.give_up(BreakReason::NumpyCall, std::string("native code uses a ") + Py_TYPE(object)->tp_name +
                                                       " whose values the trace does not know") != nullptr;

@@ -19,17 +19,18 @@ struct OpenNumbers {
   std::unordered_map<std::string, uint64_t> sources;
   // What was open in a capture that turned out to be good for one value alone; and in two, which is not opened again.
   std::unordered_map<std::string, uint64_t> doubted, closed;
+  bool last_resort = false;        // what is closed is open again, in one last capture
   std::vector<std::string> rates;  // floats of optimizers' groups, whatever the rest says (changing_number.h)
 
   bool none() const noexcept { return never || (!all_sizes && sources.empty()); }
   void open(const std::string& source, uint64_t dimensions) {
     const auto shut = closed.find(source);
-    if (shut != closed.end() && (dimensions &= ~shut->second) == 0) return;
+    if (!last_resort && shut != closed.end() && (dimensions &= ~shut->second) == 0) return;
     sources[source] |= dimensions;
   }
   void doubt(const std::string& source, uint64_t dimensions) {
     const uint64_t before = std::exchange(doubted[source], doubted[source] | dimensions);
-    if ((dimensions &= before) == 0) return;
+    if ((dimensions &= before) == 0 || last_resort) return;
     closed[source] |= dimensions;
     const auto known = sources.find(source);
     if (known == sources.end()) return;

@@ -4,6 +4,7 @@
 
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
+#include "world/held_number.h"
 #include "world/known_types.h"
 #include "world/native_scope.h"
 
@@ -16,27 +17,6 @@ bool is_of_module(const Source& source) {
   for (const Source* at = source.parent; at; at = at->parent)
     if (at->value && PyType_IsSubtype(at->value.type(), module_class)) return true;
   return false;
-}
-
-// Of a tuple with names, which C code may have made with more in it than can be seen (os.stat_result).
-bool is_in_record(const Source& source) {
-  if (source.access != Access::Index || !source.parent || !source.parent->value) return false;
-  PyObject* owner = source.parent->value.get();
-  return PyTuple_Check(owner) && !PyTuple_CheckExact(owner);
-}
-
-// A number that the program itself has put somewhere, and that nothing but its value is known of.
-bool is_held_by_program(const Source& source) {
-  switch (source.access) {
-    case Access::Local:
-    case Access::DictItem:
-    case Access::CellContents:
-      return true;
-    case Access::Index:
-      return !is_in_record(source);
-    default:
-      return false;
-  }
 }
 
 bool is_parameter(const Source& source) {
@@ -73,13 +53,20 @@ OpenDimensions Symbols::dimensions_of(const Source& source) {
   PyObject* raw = source.value.get();
   const SizeMarks marks = size_marks(raw);
   OpenDimensions wanted = marks.open | marks.may_be;
+  has_unbacked_marks_ |= marks.unbacked != 0;
   if (!open_->sources.empty())
     if (const auto found = open_->sources.find(source.to_text()); found != open_->sources.end())
       wanted |= found->second;
   if (open_->all_sizes && !is_parameter(source) && !is_of_module(source)) wanted = ~OpenDimensions{0};
   const OpenDimensions open = dimensions_to_open(raw, wanted & ~marks.fixed);
-  for (int d = 0; marks.open >> d; ++d)
-    if (marks.open >> d & 1) marked_.push_back({const_cast<Source*>(&source), d});
+  const OpenDimensions marked = marks.open | marks.unbacked;
+  for (int d = 0; d < 64 && marked >> d; ++d) {
+    if (!(marked >> d & 1)) continue;
+    Mark mark{{const_cast<Source*>(&source), d}, (marks.open >> d & 1) != 0, (marks.unbacked >> d & 1) != 0, {}};
+    for (const SizeMarks::Bounds& bounds : marks.bounds)
+      if (bounds.dimension == d) mark.range = bounds.range;
+    marked_.push_back(mark);
+  }
   return open;
 }
 
@@ -92,30 +79,80 @@ bool Symbols::opens_int(const Source& source) const {
   return open_->all_sizes && source.access == Access::Local;
 }
 
-std::string Symbols::broken_mark() const {
-  for (const OpenNumber& mark : marked_) {
-    const auto same = [&](const OpenNumber& known) {
-      return known.source == mark.source && known.dimension == mark.dimension;
-    };
-    const auto known = std::ranges::find_if(numbers_, same);
-    const int64_t now = size_of_tensor(mark.source->value.get(), mark.dimension);
-    if (known == numbers_.end())
-      return mark.to_text() + " is marked dynamic, and is " + std::to_string(now) +
-             (now < 2 ? ": sizes of 0 and 1 are cases of their own." : " in what is captured.");
-    const Expression number = symbol(static_cast<int32_t>(known - numbers_.begin()));
-    if (!is_constant_expression(sizes_->simplify(number))) continue;
-    std::string text = mark.to_text() + " is marked dynamic, and has to be " + std::to_string(now) + ".";
-    for (const SizeGuard& guard : guards()) {
-      const std::vector<int32_t> symbols = symbols_of(guard.condition.expression);
-      if (guard.condition.relation != SizeRelation::Equal || !guard.origin.code ||
-          std::ranges::find(symbols, symbols_of(number).front()) == symbols.end())
-        continue;
-      const char* file = PyUnicode_AsUTF8(guard.origin.code->co_filename);
-      return text + "\n  It is fixed at " + (file ? file : "?") + ":" + std::to_string(guard.origin.line) + " (" +
-             sizes_->text(guard.condition) + ").";
-    }
-    return text;
+const Symbols::Mark* Symbols::mark_of(const OpenNumber& number) const noexcept {
+  const auto found = std::ranges::find_if(marked_, [&](const Mark& mark) {
+    return mark.number.source == number.source && mark.number.dimension == number.dimension;
+  });
+  return found == marked_.end() ? nullptr : &*found;
+}
+
+bool Symbols::is_marked_unbacked(Expression e) const {
+  if (!has_unbacked_marks_) return false;
+  return std::ranges::any_of(symbols_of(e), [&](int32_t symbol) {
+    const Mark* mark = mark_of(numbers_[symbol]);
+    return mark && mark->is_unbacked;
+  });
+}
+
+std::string Symbols::place_of(const SizeGuard& guard) const {
+  const char* file = PyUnicode_AsUTF8(guard.origin.code->co_filename);
+  return std::string(file ? file : "?") + ":" + std::to_string(guard.origin.line) + " (" +
+         sizes_->text(guard.condition) + ").";
+}
+
+namespace {
+
+// Whether a condition holds for all values that a symbol may have, as far as can be seen by looking at some.
+bool follows(SizeCondition condition, int32_t symbol, SizeRange range, std::span<const int64_t> values) {
+  constexpr int64_t kLookedAt = 4096, kLarge = int64_t{1} << 40;
+  std::vector<int64_t> tried(values.begin(), values.end());
+  const int64_t last = std::min(range.upper, kLarge);
+  const auto holds_at = [&](int64_t value) {
+    tried[symbol] = value;
+    const std::optional<int64_t> result = evaluate(condition.expression, tried);
+    return !result || holds(condition.relation, *result);
+  };
+  for (int64_t value = range.lower; value <= std::min(last, range.lower + kLookedAt); ++value)
+    if (!holds_at(value)) return false;
+  return last < range.lower || holds_at(last);
+}
+
+}  // namespace
+
+std::string Symbols::breach_of(const Mark& mark) const {
+  const std::string is_marked = mark.number.to_text() + " is marked " + (mark.is_unbacked ? "unbacked" : "dynamic");
+  const int64_t now = size_of_tensor(mark.number.source->value.get(), mark.number.dimension);
+  const auto same = [&](const OpenNumber& known) {
+    return known.source == mark.number.source && known.dimension == mark.number.dimension;
+  };
+  const auto known = std::ranges::find_if(numbers_, same);
+  if (mark.range && (now < mark.range->lower || now > mark.range->upper)) {
+    const std::string last = mark.range->upper == INT64_MAX ? "" : " to " + std::to_string(mark.range->upper);
+    return is_marked + " from " + std::to_string(mark.range->lower) + last + ", and is " + std::to_string(now) +
+           ".\n  It is so in this call.";
   }
+  if (known == numbers_.end())
+    return mark.must_be_open ? is_marked + ", and is " + std::to_string(now) +
+                                   (now < 2 ? ": sizes of 0 and 1 are cases of their own." : " in what is captured.")
+                             : "";
+  const auto own = static_cast<int32_t>(known - numbers_.begin());
+  const bool is_fixed = is_constant_expression(sizes_->simplify(symbol(own)));
+  if (!is_fixed && !mark.range) return "";
+  for (const SizeGuard& guard : guards()) {
+    const std::vector<int32_t> symbols = symbols_of(guard.condition.expression);
+    if (!guard.origin.code || std::ranges::find(symbols, own) == symbols.end()) continue;
+    if (is_fixed && mark.must_be_open && guard.condition.relation == SizeRelation::Equal)
+      return is_marked + ", and has to be " + std::to_string(now) + ".\n  It is fixed at " + place_of(guard);
+    if (mark.range && symbols.size() == 1 && !follows(guard.condition, own, *mark.range, sizes_->values()))
+      return is_marked + " for more sizes than those that it is captured for.\n  Others are left out at " +
+             place_of(guard);
+  }
+  return is_fixed && mark.must_be_open ? is_marked + ", and has to be " + std::to_string(now) + "." : "";
+}
+
+std::string Symbols::broken_mark() const {
+  for (const Mark& mark : marked_)
+    if (std::string text = breach_of(mark); !text.empty()) return text;
   return "";
 }
 
@@ -127,7 +164,13 @@ Expression Symbols::symbol_for(Source* source, int32_t dimension, int64_t value)
   const SizeRange range = dimension >= 0 ? SizeRange{2, INT64_MAX} : SizeRange{};
   numbers_.push_back(number);
   owners_.emplace_back();
-  return sizes_->add_symbol(value, range, number.to_text());
+  const Expression made = sizes_->add_symbol(value, range, number.to_text());
+  if (const Mark* mark = mark_of(number); mark && mark->range) {
+    const SizeRange& bounds = *mark->range;
+    if (value >= bounds.lower) sizes_->ask(is_less_equal(constant(bounds.lower), made));
+    if (value <= bounds.upper && bounds.upper != INT64_MAX) sizes_->ask(is_less_equal(made, constant(bounds.upper)));
+  }
+  return made;
 }
 
 Expression Symbols::unknown_symbol(int64_t example, SizeRange range) {

@@ -70,6 +70,9 @@ class Symbols {
 
   // Of the sizes that the user wants open, the first that is not, and why; empty: all are.
   std::string broken_mark() const;
+  // Whether the user has said that the program decides nothing by a size in it.
+  bool is_marked_unbacked(Expression e) const;
+  bool has_unbacked_marks() const noexcept { return has_unbacked_marks_; }
 
   // Those of which it has turned out that they are good for one value alone.
   std::vector<OpenNumber> settled() const;
@@ -93,7 +96,18 @@ class Symbols {
   std::unordered_map<int32_t, Ref> objects_;
   std::unordered_map<int32_t, NodeId> nodes_;
   std::vector<Cause> causes_;
-  std::vector<OpenNumber> marked_;  // by the user, to be open
+  struct Mark {
+    OpenNumber number;
+    bool must_be_open, is_unbacked;
+    std::optional<SizeRange> range;
+  };
+  std::vector<Mark> marked_;  // by the user
+  bool has_unbacked_marks_ = false;
+
+  const Mark* mark_of(const OpenNumber& number) const noexcept;
+  // Why a mark is not kept; empty: it is.
+  std::string breach_of(const Mark& mark) const;
+  std::string place_of(const SizeGuard& guard) const;
 
   void begin();
 

@@ -9,6 +9,7 @@ namespace {
 struct NumberObject {
   PyObject_HEAD;
   PyObject* tensor;
+  NumberFacts* facts;
 };
 
 NumberObject* as_number(PyObject* object) noexcept { return reinterpret_cast<NumberObject*>(object); }
@@ -17,6 +18,7 @@ long numbers_alive = 0;
 
 void number_dealloc(PyObject* self) {
   --numbers_alive;
+  delete as_number(self)->facts;
   Ref::steal(as_number(self)->tensor).reset();
   PyObject_Free(self);
 }
@@ -67,16 +69,44 @@ PyTypeObject number_type = make_number_type();
 bool is_traced_number(PyObject* object) noexcept { return Py_IS_TYPE(object, &number_type); }
 bool any_traced_numbers() noexcept { return numbers_alive > 0; }
 
-Ref make_traced_number(Tracer& tracer, Ref tensor) {
+Ref make_traced_number(Tracer& tracer, Ref tensor, NumberFacts facts) {
   make_ready(number_type);
+  auto own_facts = std::make_unique<NumberFacts>(std::move(facts));
   Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(NumberObject, &number_type)));
   ++numbers_alive;
   as_number(object.get())->tensor = tensor.release();
+  as_number(object.get())->facts = own_facts.release();
   tracer.world.make_opaque(object.get());
   tracer.kept_for_identity.push_back(object);  // opaque by its address
   return object;
 }
 
 PyObject* tensor_of_number(PyObject* number) noexcept { return as_number(number)->tensor; }
+const NumberFacts& facts_of_number(PyObject* number) noexcept { return *as_number(number)->facts; }
+
+Ref value_of_number(Tracer& tracer, PyObject* number) {
+  const NumberFacts& facts = facts_of_number(number);
+  if (!facts.value) return refuse_number(tracer, number, "the program");
+  for (Source* source : facts.sources) tracer.guards.add(source, GuardKind::Constant, tracer.origin());
+  for (const Expression size : facts.sizes) tracer.symbols.trace().specialize(size);
+  return facts.value;
+}
+
+std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int comparison, double other) {
+  const NumberFacts& facts = facts_of_number(number);
+  if (!facts.value || facts.sources.size() != 1 || !facts.value.is(facts.sources[0]->value.get())) return std::nullopt;
+  const Ref key = Ref::made(PyFloat_FromDouble(other)),
+            answer = Ref::made(PyObject_RichCompare(facts.value.get(), key.get(), comparison));
+  Source* compared = tracer.guards.child(facts.sources[0], Access::Compared, key.get(), comparison, answer.get());
+  tracer.guards.add(compared, GuardKind::Constant, tracer.origin());
+  return answer.is(Py_True);
+}
+
+std::nullptr_t refuse_number(Tracer& tracer, PyObject* number, const std::string& what) {
+  // Which also knows whether the trace would better have ended where it was read.
+  if (const auto& asked = facts_of_number(number).asked; asked && !tracer.broken())
+    tracer.symbols.trace().ask(is_equal(*asked, constant(0)));
+  return tracer.give_up(BreakReason::ScalarRead, what + " needs the value of a number that the trace does not know");
+}
 
 }  // namespace minidynamo

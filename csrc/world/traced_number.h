@@ -1,19 +1,41 @@
-// Python floats whose values a trace does not know: what the counters of an optimizer's steps are read as, and random
-// numbers (drawn_number.h).
+// Python floats whose values a trace does not know: what the counters of an optimizer's steps are read as, random
+// numbers (drawn_number.h), floats that change between calls (changing_number.h), and what the program reads out of
+// tensors (model/unknown_reads.h).
 //
 // The value is a fake tensor without dimensions, of float64 on the CPU. What the program computes of it is computed of
 // the tensor, with the same rounding as CPython's (model/number_call.h), so that no value becomes a constant of the
-// trace. Where it leaves the trace, residual code reads it. Whatever would have to know it ends the trace.
+// trace. Where it leaves the trace, residual code reads it. Whatever would have to know it ends the trace, but of one
+// that follows from what the call was given: then the trace is good for that value alone.
 #pragma once
+#include <vector>
+
 #include "world/tracer.h"
 
 namespace minidynamo {
+
+// What is known of one.
+struct NumberFacts {
+  Ref value;                        // a float, if it follows from what is below; or null
+  std::vector<Source*> sources;     // floats that it is computed of
+  std::vector<Expression> sizes;    // and ints
+  std::optional<Expression> asked;  // of a number that only the run of the graph knows: in its place in questions
+  bool is_any = false;              // of the program's own making: it may be zero, where CPython divides by none
+};
 
 bool is_traced_number(PyObject* object) noexcept;
 // Whether any trace has one: false for nearly all programs.
 bool any_traced_numbers() noexcept;
 // Of a fake without dimensions, of float64 on the CPU, that nothing else writes to.
-Ref make_traced_number(Tracer& tracer, Ref tensor);
+Ref make_traced_number(Tracer& tracer, Ref tensor, NumberFacts facts = {});
 PyObject* tensor_of_number(PyObject* number) noexcept;  // borrowed
+const NumberFacts& facts_of_number(PyObject* number) noexcept;
+// The float that it is, from here on at every call that the trace is good for. Null: it is not known, and the trace is
+// given up.
+Ref value_of_number(Tracer& tracer, PyObject* number);
+// How one compares with a float, where that can be asked without taking its value: of one that the call was given as
+// it is. nullopt: of no other.
+std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int comparison, double other);
+// The trace is given up, for `what` needs a value that it does not know.
+std::nullptr_t refuse_number(Tracer& tracer, PyObject* number, const std::string& what);
 
 }  // namespace minidynamo

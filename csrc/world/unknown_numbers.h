@@ -37,7 +37,8 @@ class UnknownNumbers {
 
   UnknownNumberLimits limits;
 
-  enum class Kind : uint8_t { Scalar, Size };
+  // A float is a traced number (traced_number.h), whose symbol only stands for it in questions.
+  enum class Kind : uint8_t { Scalar, Size, Float };
   // A symbol for one; nullopt: the trace may take none here.
   std::optional<Expression> make(Kind kind, SizeRange range);
   // The same for a size; of the elements of one tensor that are not 0 there are as many as before (OperatorObserver).

@@ -36,10 +36,12 @@ UnknownNumbers::~UnknownNumbers() {
 
 std::optional<Expression> UnknownNumbers::make(Kind kind, SizeRange range) {
   const size_t ordinal = count_++;
-  if (!(kind == Kind::Scalar ? limits.scalars : limits.sizes) || limits.refused.contains(ordinal) ||
-      tracer_.symbols.bodies > 0 || tracer_.limits.below_autograd || tracer_.transforms.inside() ||
-      tracer_.transforms.one_by_one())
+  if (!(kind == Kind::Size ? limits.sizes : limits.scalars) || limits.refused.contains(ordinal) ||
+      tracer_.symbols.bodies > 0 || tracer_.transforms.inside())
     return std::nullopt;
+  // Operators that are recorded one by one have numbers in the place of symbols; a float is a tensor.
+  const bool is_whole_step = tracer_.limits.below_autograd && kind == Kind::Float;
+  if (!is_whole_step && (tracer_.limits.below_autograd || tracer_.transforms.one_by_one())) return std::nullopt;
   const auto known = limits.examples.find(ordinal);
   const int64_t example = known != limits.examples.end() ? known->second : kExamples[ordinal % std::size(kExamples)];
   const Expression symbol = tracer_.symbols.unknown_symbol(std::clamp(example, range.lower, range.upper), range);
@@ -89,15 +91,18 @@ void UnknownNumbers::refuse(SizeCondition condition) {
   if (Tracer::current() != &tracer_) throw TraceGivenUp();  // a backend asks
   const WithPython python;
   const std::vector<int32_t> symbols = symbols_of(condition.expression);
+  bool is_float = false;
   // A number that was read for this question alone: the trace may as well end where it is read.
   for (const One& one : made_) {
-    if (one.kind != Kind::Scalar || std::ranges::find(symbols, symbols_of(one.symbol).front()) == symbols.end())
-      continue;
+    if (one.kind == Kind::Size || std::ranges::find(symbols, symbols_of(one.symbol).front()) == symbols.end()) continue;
+    is_float |= one.kind == Kind::Float;
     if (one.calls_before == tracer_.graph.call_count() && !tracer_.broken()) better_refused = one.ordinal;
   }
   const std::string text = tracer_.symbols.sizes()->text(condition);
-  tracer_.give_up(BreakReason::ScalarRead,
-                  "the program needs a number that only the run of the graph knows (whether " + text + ")");
+  tracer_.give_up(BreakReason::ScalarRead, is_float ? "the program needs a float that only the run of the graph knows"
+                                                    : "the program needs a number that only the run of the graph knows "
+                                                      "(whether " +
+                                                          text + ")");
   throw TraceGivenUp();
 }
 

@@ -11,7 +11,7 @@ class State:
 def f(x):
     state = State()
     state.first = x * 2
-    state.largest = state.first.max().item()
+    state.largest = int(state.first.max())
     state.second = state.first - state.largest
     return state.second, vars(state)
 

@@ -7,7 +7,7 @@ import torch
 def f(x):
     cache = {}
     y = x.exp()
-    cache["mean"] = y.mean().item()
+    cache["mean"] = int(y.mean())
     cache[f"rows{len(cache)}"] = y / cache["mean"]
     return cache
 

@@ -3,6 +3,10 @@
 
 import torch
 
+import minidynamo
+
+read = minidynamo.disable(torch.Tensor.tolist)
+
 
 class Box:
     pass
@@ -10,7 +14,7 @@ class Box:
 
 def f(x):
     box, sizes = Box(), {}
-    low, (box.middle, sizes["high"]), *rest = (lambda v: (v[0], v[1:3], v[3], v[4]))((x * 2).tolist())
+    low, (box.middle, sizes["high"]), *rest = (lambda v: (v[0], v[1:3], v[3], v[4]))(read(x * 2))
     return x * low + sizes["high"] - box.middle, rest
 
 

@@ -5,7 +5,7 @@ import torch
 
 
 def f(x):
-    top = x.abs().max().item()
+    top = int(x.abs().max())
     return x / top, top
 
 

@@ -1,4 +1,4 @@
-# graphs: 4
+# graphs: 2
 """float(), int() and bool() of tensors."""
 
 import torch

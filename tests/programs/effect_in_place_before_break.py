@@ -7,7 +7,7 @@ import torch
 def f(x):
     x.add_(1)
     x.mul_(3)
-    top = x.max().item()
+    top = int(x.max())
     x.div_(top)
     return x * 2, top
 

@@ -13,12 +13,12 @@ NEXT = [0]
 def f(x, power):
     y = x + 1
     say("raising")
-    return y * power
+    return y * len(power)
 
 
 def inputs():
     NEXT[0] += 1
-    return torch.ones(2), NEXT[0] / 2
+    return torch.ones(2), "." * NEXT[0]
 
 
 calls = [inputs] * 10

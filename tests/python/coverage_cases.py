@@ -4522,6 +4522,12 @@ numbers read out of tensors
     t = (x * 0 + n).long()
     k, first = t.sum().item(), int(t[0])
     x * k + first, torch.arange(first), x[: first - first + 2], torch.zeros(first).shape[0], sum(t.tolist()), k
+floats read out of tensors
+    mean, scale = x.mean().item(), float(x.abs().sum())
+    x * mean + scale / 3, x > mean, mean * x.shape[0], x.tolist()[0] * x, [mean]
+truth values read out of tensors
+    positive = (x > 0).any().item()
+    positive, not positive, bool(x.isnan().any())
 sizes that depend on values
     kept = x[x > 0]
     kept * 2, torch.nonzero(x), torch.masked_select(x, x > 0), x.unique(), kept.shape[0], torch.bincount((x > 0).long())

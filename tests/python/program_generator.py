@@ -610,3 +610,30 @@ def definitions(text: str) -> str:
 def program(number: int) -> Program:
     """The program of that number: `f(x, y, items, table, box, leaf)`, its helpers, and two to seven calls."""
     return Writer(random.Random(number)).program()
+
+
+# How tensors that the grammar makes of a given size are made of any.
+SIZED = {
+    r"torch\.tensor\(\[(-?[\d.]+), (-?[\d.]+)\]": r"torch.linspace(\1, \2, SIZE",
+    r"torch\.tensor\(\[\[[^]]*\], \[[^]]*\]\]": "torch.eye(SIZE",
+    r"torch\.(ones|zeros|eye)\(2, 2": r"torch.\1(SIZE, SIZE",
+    r"torch\.(ones|zeros|eye)\(2": r"torch.\1(SIZE",
+    r"\.view\(2, 2\)": ".view(SIZE, SIZE)",
+    r"\.expand\(2, 2\)": ".expand(SIZE, SIZE)",
+    r"\.(view|expand)\(2\)": r".\1(SIZE)",
+}
+
+
+def with_sizes(program: Program, sizes: Sequence[int]) -> Program:
+    """The program with calls more, in which all tensors have other sizes. Some of them raise, as they do eagerly."""
+    text = program.text
+    for fixed, open_size in SIZED.items():
+        text = re.sub(fixed, open_size, text)
+    body, calls = text.rsplit("\n\n\n", 1)
+    makers = [f"def sized{size}():\n    global SIZE\n    SIZE = {size}\n    return inputs()" for size in sizes]
+    more = ", ".join(f"sized{size}" for size in sizes)
+    imports, definitions = re.match(r"((?:import .*\n)*)", body), "SIZE = 2"
+    assert imports
+    start = imports.end()
+    parts = [body[:start] + "\n" + definitions + "\n\n\n" + body[start:].lstrip("\n"), *makers, calls.rstrip()[:-1] + f", {more}]"]
+    return Program("\n\n\n".join(parts) + "\n", program.statements)

@@ -54,6 +54,7 @@ DEFECTS = ("internal", "guards-fail")  # reasons to give up a frame that are alw
 THREADS = 4
 # How a program of a number is run. AOTAutograd takes longer than all the rest.
 WAYS = ("eager",) * 17 + ("threads",) * 2 + ("aot_eager",)
+SIZES = (3, 5, 2, 4)  # of tensors, in calls behind those with their own
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,6 +226,14 @@ def test_generated_programs(first: int) -> None:
         assert failure is None, str(failure)
 
 
+@pytest.mark.parametrize("first", range(0, 80, 20))
+def test_generated_programs_at_other_sizes(first: int) -> None:
+    for number in range(first, first + 20):
+        program = program_generator.with_sizes(program_generator.program(number), SIZES)
+        failure = check(program, WAYS[number % len(WAYS)])
+        assert failure is None, str(failure)
+
+
 @pytest.mark.parametrize("way", ["eager", "threads"])
 def test_a_difference_is_seen(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     def forgetful(target: Any, backend: Any) -> Any:
@@ -260,6 +269,8 @@ class Search:
         for number in self.numbers:
             way = WAYS[number % len(WAYS)]
             program = program_generator.program(number)
+            if number % 3 == 0:
+                program = program_generator.with_sizes(program, SIZES)
             failure = self.checked(program, way)
             if failure is None or self.known[failure.kind] >= FAILURES_OF_A_KIND:
                 continue

@@ -196,7 +196,7 @@ def said(folder: pathlib.Path, program: str, **environment: str) -> list[str]:
     ("program", "graphs"),
     [
         pytest.param(NETWORK + LOADER, range(1, 2), id="loader"),
-        pytest.param(NETWORK + TRAIN, range(1, 6), id="train"),
+        pytest.param(NETWORK + TRAIN, range(1, 7), id="train"),
         pytest.param(NETWORK + STEPS, range(1, 11), id="steps"),
         pytest.param(OUTERMOST, range(1, 2), id="outermost"),
         pytest.param(AROUND, range(2, 3), id="around"),

@@ -289,10 +289,10 @@ def of_new_memory(x: torch.Tensor) -> torch.Tensor:
 )
 def test_unknown(function: Function) -> None:
     optimized = minidynamo.compile(function, backend="eager")
-    for start in (0.0, 3.0):
+    for start in (0.0, 3.0, 5.0):
         x = torch.arange(12.0).reshape(3, 4) + start
         same(optimized(x), function(x))
-    assert {record.reason for record in minidynamo.debug.graph_breaks()} == {"scalar-read"}
+    assert {record.reason for record in minidynamo.debug.graph_breaks()} <= {"scalar-read"}
 
 
 # --- data with tensors in it
