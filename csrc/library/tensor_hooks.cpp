@@ -134,8 +134,9 @@ Ref special::tensor_register_hook(Tracer& tracer, PyObject* callable, const Argu
   PyObject *tensor = arguments.values[0].get(), *hook = arguments.values[1].get();
   if (tracer.transforms.one_by_one()) return refuse_hook(tracer);
   if (!requires_gradient(tensor) || tracer.written_storages.count(storage_of_fake(tensor))) return refuse_hook(tracer);
-  if (!tracer.world.source_of(tensor)) return put_hook_in_graph(tracer, tensor, hook);
-  if (!is_leaf_with_gradient(tensor)) return refuse_hook(tracer);
+  const bool is_outside = tracer.world.source_of(tensor) != nullptr;
+  if (is_leaf_with_gradient(tensor) != is_outside) return refuse_hook(tracer);  // a new leaf is none in the graph
+  if (!is_outside) return put_hook_in_graph(tracer, tensor, hook);
   tracer.effects.call_later({Ref::borrow(callable), arguments.positional(), nullptr}, tracer.effects.end());
   return Ref::none();
 }

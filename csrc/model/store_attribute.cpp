@@ -111,6 +111,15 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
                        : call(tracer, function.get(), {Ref::borrow(object)});
       return static_cast<bool>(done);
     }
+    static PyObject* const set_name = interned("__set__");
+    static PyObject* const delete_name = interned("__delete__");
+    const Ref setter = lookup_in_class(tracer, descriptor.type(), value ? set_name : delete_name);
+    if (PyErr_Occurred()) return false;
+    if (setter && PyFunction_Check(setter.get())) {
+      const Ref done = value ? call(tracer, setter.get(), {descriptor, Ref::borrow(object), Ref::borrow(value)})
+                             : call(tracer, setter.get(), {descriptor, Ref::borrow(object)});
+      return static_cast<bool>(done);
+    }
     if (Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type) && is_read_only(descriptor.get())) {
       PyErr_SetString(PyExc_AttributeError, "readonly attribute");
       return false;

@@ -4,12 +4,15 @@
 
 #include "model/abstract.h"
 #include "model/descriptor.h"
+#include "model/new_data.h"
+#include "model/new_leaf.h"
 #include "model/overridden_call.h"
 #include "python/dict_version.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/history.h"
+#include "tensor/transforms.h"
 #include "tensor/wrapper_fake.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
@@ -18,6 +21,11 @@
 
 namespace minidynamo {
 namespace {
+
+bool is_leaf(PyObject* tensor) {
+  static PyObject* const name = interned("is_leaf");
+  return Ref::steal(PyObject_GetAttr(tensor, name)).is(Py_True);
+}
 
 bool refuse(Tracer& tracer, PyObject* name) {
   return tracer.give_up(BreakReason::TensorAttributeWrite,
@@ -45,13 +53,9 @@ bool store_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyO
   static PyObject* const requires_name = interned("requires_grad");
   static PyObject* const data_name = interned("data");
   if (name == gradient_name) return store_gradient(tracer, tensor, name, value);
-  if (name == data_name && value == tensor) return true;  // as Module.to() does, where nothing is to be done
-  if (name == requires_name && value) {
-    static PyObject* const leaf_name = interned("is_leaf");
-    const Ref now = Ref::steal(PyObject_GetAttr(tensor, name)),
-              is_leaf = Ref::steal(PyObject_GetAttr(tensor, leaf_name));
-    if (now.is(value) && is_leaf.is(Py_True)) return true;
-  }
+  if (name == data_name && value) return set_data(tracer, tensor, value);
+  if (name == requires_name && value && PyBool_Check(value) && is_leaf(tensor) && !is_transform_wrapper(tensor))
+    return require_gradient(tracer, tensor, value == Py_True);
   return refuse(tracer, name);
 }
 

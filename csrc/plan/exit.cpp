@@ -12,6 +12,7 @@
 #include "model/object_end.h"
 #include "model/rule.h"
 #include "plan/effects.h"
+#include "plan/new_leaves.h"
 #include "plan/values.h"
 #include "python/out_of_memory.h"
 #include "tensor/function_mode_stack.h"
@@ -492,15 +493,9 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
       case Assumption::Kind::Unwritten:
         holds = holds && !tracer.written_storages.count(storage_of_fake(assumed.object.get()));
         break;
-      case Assumption::Kind::IsNoOrigin: {
-        auto is_origin_of = [&](PyObject* tensor) {
-          return is_fake(tensor) && comes_from(tensor, {assumed.object.get()});
-        };
-        holds = std::none_of(exit.outputs.begin(), exit.outputs.end(),
-                             [&](NodeId output) { return is_origin_of(tracer.graph.nodes()[output].example.get()); });
-        holds = holds && std::ranges::none_of(tracer.world.fakes(), is_origin_of);
+      case Assumption::Kind::IsNoOrigin:
+        holds = may_lose_leaf(tracer, exit.outputs, assumed.object.get());
         break;
-      }
     }
     if (!holds) return assumed.executed;
   }

@@ -6,6 +6,7 @@
 #include "model/native_callback.h"
 #include "model/object_end.h"
 #include "model/tensor_attribute.h"
+#include "plan/new_leaves.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
@@ -193,7 +194,8 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {
     if (has_own_attributes(object) || has_own_gradient(object)) to_fill_.push_back(object);
-    return tracer_.limits.below_autograd && requires_gradient(object) ? without_history(object) : tensor(object);
+    if (!requires_gradient(object) || is_leaf_with_gradient(object)) return tensor(object);
+    return tracer_.limits.below_autograd ? without_history(object) : tensor(object);
   }
   if (is_native_callback(object)) return value_of(behind_callback(object));
   if (is_traced_generator(object)) return generator(object);
@@ -201,14 +203,24 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   return made_as_its_type(object);
 }
 
-// The graph gives a plain tensor.
+// The graph gives a plain tensor, and no leaves.
 ValueId ValuePlanner::tensor(PyObject* fake) {
   static constinit Imported as_subclass{"torch._C.TensorBase.as_subclass"};
+  static constinit Imported make_subclass{"torch._C.TensorBase._make_subclass"};
+  const bool is_leaf = is_leaf_with_gradient(fake), is_parameter = is_parameter_class(Py_TYPE(fake));
   const ValueId plain = output(fake);
-  if (plain == kNoValue || is_in_graphs_as_it_is(fake)) return plain;
+  if (plain == kNoValue) return kNoValue;
+  if (!is_leaf && ends_in_new_leaves(tracer_, fake)) {
+    if (!is_plain_tensor_class(Py_TYPE(fake))) return refuse("a tensor whose history ends in new leaves");
+    const ValueId name = constant(kept(name_of_history(fake)));
+    return add({PlanStep::Kind::Call, Ref::borrow(with_unseen_history_callable()), 0, {plain, name}});
+  }
+  if (!is_leaf && !is_parameter && is_in_graphs_as_it_is(fake)) return plain;
   const ValueId type = value_of(reinterpret_cast<PyObject*>(Py_TYPE(fake)));
   if (type == kNoValue) return kNoValue;
-  return add({PlanStep::Kind::Call, Ref::borrow(as_subclass), 0, {plain, type}});
+  if (!is_leaf && !is_parameter) return add({PlanStep::Kind::Call, Ref::borrow(as_subclass), 0, {plain, type}});
+  const ValueId requires_grad = constant(is_leaf ? Py_True : Py_False);
+  return add({PlanStep::Kind::Call, Ref::borrow(make_subclass), 0, {type, plain, requires_grad}});
 }
 
 // Computed anew from the numbers that the call was made with.
