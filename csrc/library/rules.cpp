@@ -16,6 +16,7 @@
 #include "library/build_class.h"
 #include "library/builtins.h"
 #include "library/checkpoint.h"
+#include "library/clocks.h"
 #include "library/contextvars.h"
 #include "library/control_flow.h"
 #include "library/flex_attention.h"

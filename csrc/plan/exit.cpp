@@ -19,6 +19,7 @@
 #include "tensor/history.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
+#include "world/late_value.h"
 
 namespace minidynamo {
 namespace {
@@ -418,6 +419,7 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
   if (tracer.broken()) return false;
   ValuePlanner values(tracer, exit.plan, exit.outputs);
   values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
+  values.plan_log_until = [&](size_t place) { return plan_log_until(tracer, values, place); };
   const bool planned = plan_with_cycles(values, [&] {
     values.draw_numbers();
     define_contexts(tracer, values);
@@ -441,6 +443,7 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
   if (tracer.broken()) return false;
   ValuePlanner values(tracer, exit.plan, exit.outputs);
   values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
+  values.plan_log_until = [&](size_t place) { return plan_log_until(tracer, values, place); };
   const bool planned = plan_with_cycles(values, [&] {
     values.draw_numbers();
     define_contexts(tracer, values);
@@ -499,7 +502,7 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
     }
     if (!holds) return assumed.executed;
   }
-  return std::nullopt;
+  return late_value_in_graph(tracer);
 }
 
 }  // namespace minidynamo

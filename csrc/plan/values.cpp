@@ -19,6 +19,7 @@
 #include "world/enter.h"
 #include "world/handled_before.h"
 #include "world/known_types.h"
+#include "world/late_value.h"
 #include "world/native_objects.h"
 #include "world/scope.h"
 #include "world/tensor_classes.h"
@@ -58,6 +59,8 @@ void ValuePlanner::start_again() {
   outputs_.clear();
   values_.clear();
   drawn_.clear();
+  late_.clear();
+  log_planned = 0;
   live_values_.clear();
   output_index_.clear();
   live_.clear();
@@ -191,6 +194,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     if (const auto drawn = drawn_.find(tensor_of_number(object)); drawn != drawn_.end()) return drawn->second;
     return call(read, {tensor_of_number(object)});
   }
+  if (is_late_value(object)) return late(object);
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {
     if (has_own_attributes(object) || has_own_gradient(object)) to_fill_.push_back(object);
@@ -201,6 +205,25 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_traced_generator(object)) return generator(object);
   if (is_context_token(object)) return context_token(object);
   return made_as_its_type(object);
+}
+
+ValueId ValuePlanner::late(PyObject* object) {
+  const size_t place = place_of_late_value(object);
+  if (!late_.count(place) && (is_planning_log || !plan_log_until(place)))
+    return refuse("a number that comes later than what it is kept in");
+  const auto found = late_.find(place);
+  return found == late_.end() ? refuse("a number of which the log says nothing") : found->second;
+}
+
+bool ValuePlanner::late_value(size_t place, const LaterCall& call) {
+  std::vector<PyObject*> operands;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(call.positional.get()); ++i)
+    operands.push_back(PyTuple_GET_ITEM(call.positional.get(), i));
+  const ValueId value = with_operands(PlanStep::Kind::Call, operands);
+  if (value == kNoValue) return false;
+  plan_.steps[value].object = call.callable;
+  late_.emplace(place, value);
+  return true;
 }
 
 // The graph gives a plain tensor, and no leaves.

@@ -16,4 +16,8 @@ bool any_traced_numbers() noexcept;
 Ref make_traced_number(Tracer& tracer, Ref tensor);
 PyObject* tensor_of_number(PyObject* number) noexcept;  // borrowed
 
+// A type of objects that stand for values which the trace does not know, named as the type of these: C code that asks
+// for one ends the trace.
+PyTypeObject type_of_unknown(const char* name, Py_ssize_t size, destructor dealloc);
+
 }  // namespace minidynamo
