@@ -6,7 +6,7 @@
 #include "model/class_dict.h"
 #include "model/descriptor.h"
 #include "model/instance_dict.h"
-#include "model/tensor_attribute.h"
+#include "model/store_tensor_attribute.h"
 #include "python/dict_version.h"
 #include "python/error_text.h"
 #include "python/type_version.h"

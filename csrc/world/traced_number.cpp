@@ -45,10 +45,7 @@ PyNumberMethods make_number_methods() {
   methods.nb_bool = entry<ask_truth>;
   return methods;
 }
-PyNumberMethods* number_methods() {
-  static PyNumberMethods methods = make_number_methods();
-  return &methods;
-}
+PyNumberMethods number_methods = make_number_methods();
 
 }  // namespace
 
@@ -57,7 +54,7 @@ PyTypeObject type_of_unknown(const char* name, Py_ssize_t size, destructor deall
   type.tp_name = name;
   type.tp_basicsize = size;
   type.tp_dealloc = dealloc;
-  type.tp_as_number = number_methods();
+  type.tp_as_number = &number_methods;
   type.tp_repr = entry<ask_unary>;
   type.tp_str = entry<ask_unary>;
   type.tp_hash = entry<ask_hash>;

@@ -33,7 +33,7 @@ def kept(x: torch.Tensor, log: list[Any]) -> Any:
     y = x * 2
     elapsed = time.time() - start
     log.append(elapsed)
-    log.append({"ms": elapsed * 1000, "text": f"{elapsed:.3f}s", "more": "%s %d" % (elapsed, 3)})
+    log.append({"ms": elapsed * 1000, "text": f"{elapsed:.3f}s", "more": "%s %d" % (elapsed, 3)})  # noqa: UP031
     return y, isinstance(elapsed, float), type(start) is float
 
 
