@@ -45,10 +45,10 @@ bool can_get_other_memory(Tracer& tracer, PyObject* tensor, PyObject* value) {
       is_transform_wrapper(value) || tracer.transforms.inside() || tracer.symbols.bodies)
     return false;
   if (has_symbolic_sizes(tensor) || has_symbolic_sizes(value) || !is_alone(tensor)) return false;
-  const bool fits = is_as(tensor, value, "dtype") && is_as(tensor, value, "device") && is_as(tensor, value, "layout");
-  if (!tracer.world.source_of(tensor)) return fits && !requires_gradient(tensor);
-  return fits && is_as(tensor, value, "shape") && has_same_strides(tensor, value) && tracer.may_assume() &&
-         !tracer.receiving.count(tensor);
+  if (!is_as(tensor, value, "device") || !is_as(tensor, value, "layout")) return false;
+  if (!tracer.world.source_of(tensor)) return true;
+  return is_as(tensor, value, "dtype") && is_as(tensor, value, "shape") && has_same_strides(tensor, value) &&
+         tracer.may_assume() && !tracer.receiving.count(tensor);
 }
 
 // What the tensor held so far, as a fake of its own.

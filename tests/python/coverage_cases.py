@@ -3741,10 +3741,13 @@ random (ints)  x * random.randint(1, 6)
 random (own generator)  random.Random(n).random()
 time  time.time() > 0, time.perf_counter() > 0
 time (what a graph takes)
-    started = time.perf_counter()
-    y = x * 2
-    took = time.perf_counter() - started
-    y, isinstance(took, float), len([took, took * 1000, f"{took:.3f}"])
+    def f(x):
+        started = time.perf_counter()
+        y = x * 2
+        took = time.perf_counter() - started
+        return y, isinstance(took, float), len([took, took * 1000, f"{took:.3f}"])
+    def inputs():
+        return (torch.ones(3),)
 ContextVar
     VAR = contextvars.ContextVar("VAR", default=3)
     ---

@@ -215,7 +215,72 @@ def steps_by_hand(x: torch.Tensor, m: Holder) -> Any:
     return loss.detach()
 
 
+def data_exchanged_and_back(x: torch.Tensor, m: Holder) -> Any:
+    before = m.scale.data
+    m.scale.data = x[1] * 2
+    y = x * m.scale
+    m.scale.data = before
+    return y, m.scale * 1
+
+
+def data_of_an_input(x: torch.Tensor, m: Holder) -> Any:
+    m.scale.data = x[0]
+    m.scale.add_(1)
+    return x * 1, m.scale * x
+
+
+def data_of_new_leaf(x: torch.Tensor, m: Holder) -> Any:
+    p = torch.nn.Parameter(torch.zeros(4))
+    p.data = x[0].clone()
+    p.data.add_(1)
+    return p, torch.nn.Linear(4, 2).double()(x.double()).detach()
+
+
+def leaf_written_to(x: torch.Tensor, m: Holder) -> Any:
+    p = torch.zeros(4, requires_grad=True)
+    with torch.no_grad():
+        p.add_(x[0])
+    return p, p.detach() * 2
+
+
+def leaf_over_an_input(x: torch.Tensor, m: Holder) -> Any:
+    p = torch.nn.Parameter(x)
+    q = p.detach()
+    q.add_(1)
+    return p, q, x * 2
+
+
+def loss_of_leaf(x: torch.Tensor, m: Holder) -> Any:
+    w = torch.ones(4, requires_grad=True)
+    loss = (x * w).sum()
+    loss.backward()
+    return loss.detach(), w.grad, w
+
+
+def attack(x: torch.Tensor, m: Holder) -> Any:
+    x.requires_grad = True
+    m.linear(x).sum().backward()
+    gradient = x.grad.data
+    return (x + 0.1 * gradient.sign()).detach(), x.grad
+
+
+def frozen_and_written_to(x: torch.Tensor, m: Holder) -> Any:
+    m.linear.weight.requires_grad = False
+    m.linear.weight.mul_(2)
+    y = m.linear(x)
+    m.linear.weight.requires_grad = True
+    return y, m.linear(x)
+
+
 WHOLE: list[Function] = [
+    data_exchanged_and_back,
+    data_of_an_input,
+    data_of_new_leaf,
+    leaf_written_to,
+    leaf_over_an_input,
+    loss_of_leaf,
+    attack,
+    frozen_and_written_to,
     hidden_state,
     leaf_alone,
     leaf_of_input,
