@@ -16,7 +16,7 @@ from minidynamo import debug
 ROOT = pathlib.Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "graph_breaks.md"
 
-HEAD = """\
+HEAD = '''\
 # Graph breaks
 
 <!-- Made by scripts/make_docs.py from csrc/world/break_reasons.def: change that, not this page. -->
@@ -66,7 +66,7 @@ except minidynamo.Unsupported as error:
 `minidynamo.debug.break_reasons()` gives the list below as data. The names are stable.
 
 ## Reasons
-"""
+'''
 
 
 def page() -> str:

@@ -3903,8 +3903,8 @@ pathlib.PurePath (from outside)
 os.path  os.path.join(s, t), os.path.splitext("a.txt"), os.path.basename("a/b")
 os.environ  os.environ.get("NO_SUCH_VARIABLE_AT_ALL", n), "NO_SUCH_VARIABLE_AT_ALL" in os.environ
 os.environ (set)
-    os.environ["MINIDYNAMO_COVERAGE"] = str(n)
-    x * int(os.environ.pop("MINIDYNAMO_COVERAGE"))
+    os.environ["COVERAGE_OF_ENVIRON"] = str(n)
+    x * int(os.environ.pop("COVERAGE_OF_ENVIRON"))
 os.getpid  os.getpid() > 0, os.getcwd() == os.path.abspath("."), os.cpu_count() == n
 io.StringIO  text = io.StringIO(); text.write(s); text.getvalue()
 warnings

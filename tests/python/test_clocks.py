@@ -189,24 +189,24 @@ def test_what_the_time_decides_is_a_break(function: Function) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_environment(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINIDYNAMO_TEST_SCALE", "3")
+    monkeypatch.setenv("TEST_OF_CLOCKS_SCALE", "3")
 
     def function(x: torch.Tensor) -> Any:
-        os.environ["MINIDYNAMO_TEST_SET"] = os.environ["MINIDYNAMO_TEST_SCALE"] + "0"
-        scale = int(os.environ["MINIDYNAMO_TEST_SET"])
-        was = os.environ.pop("MINIDYNAMO_TEST_GONE", None)
+        os.environ["TEST_OF_CLOCKS_SET"] = os.environ["TEST_OF_CLOCKS_SCALE"] + "0"
+        scale = int(os.environ["TEST_OF_CLOCKS_SET"])
+        was = os.environ.pop("TEST_OF_CLOCKS_GONE", None)
         return x * scale, was, os.getpid(), os.getcwd() == os.path.abspath("."), os.cpu_count()
 
     captured = minidynamo.compile(function, backend=backend, fullgraph=True)
     for value in ("3", "3", "5"):
-        monkeypatch.setenv("MINIDYNAMO_TEST_SCALE", value)
-        monkeypatch.setenv("MINIDYNAMO_TEST_GONE", value)
+        monkeypatch.setenv("TEST_OF_CLOCKS_SCALE", value)
+        monkeypatch.setenv("TEST_OF_CLOCKS_GONE", value)
         y, was, process, _, _ = captured(torch.ones(2))
         assert y.tolist() == [int(value) * 10] * 2 and was == value and process == os.getpid()
-        assert os.environ["MINIDYNAMO_TEST_SET"] == value + "0" and "MINIDYNAMO_TEST_GONE" not in os.environ
-        told = os.popen("echo $MINIDYNAMO_TEST_SET,$MINIDYNAMO_TEST_GONE").read().strip()
+        assert os.environ["TEST_OF_CLOCKS_SET"] == value + "0" and "TEST_OF_CLOCKS_GONE" not in os.environ
+        told = os.popen("echo $TEST_OF_CLOCKS_SET,$TEST_OF_CLOCKS_GONE").read().strip()
         assert told == f"{value}0,"
-    monkeypatch.delenv("MINIDYNAMO_TEST_SET")
+    monkeypatch.delenv("TEST_OF_CLOCKS_SET")
 
 
 def test_what_the_environment_refuses() -> None:

@@ -168,7 +168,7 @@ _PROGRAMS: list[tuple[str, Callable[..., Any], Callable[[], tuple[Any, ...]]]] =
     ("context", lambda w: w * 2 + w.how.scale, lambda: (_scaled(),)),
     ("plain", lambda w: w.plain() + 1, lambda: (_scaled(),)),
     ("within another", lambda x: (x * 2).sum(1), lambda: (Pair(_pair(3, 4), _pair(3, 4)),)),
-    ("of one tensor", lambda x, y: x * y, lambda: (lambda t: (Pair(t, t), t))(torch.ones(3, 4))),
+    ("of one tensor", lambda x, y: x * y, lambda: ((lambda t: (Pair(t, t), t))(torch.ones(3, 4)))),
     ("slots", lambda x: (x * 2 + x.a).sum(0), lambda: (Slotted(torch.ones(3, 4), torch.zeros(3, 4)),)),
     ("no gradient", lambda x: (torch.no_grad()(lambda: x * 2))(), lambda: (_pair(3, 4, gradient=True),)),
     ("gradient", lambda x: (x * x).sum(1), lambda: (_pair(3, 4, gradient=True),)),
