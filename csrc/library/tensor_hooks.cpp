@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "library/dropped_result.h"
 #include "model/abstract.h"
 #include "model/body.h"
 #include "model/native_callback.h"
@@ -29,15 +30,6 @@ namespace {
 std::nullptr_t refuse_hook(Tracer& tracer) {
   if (!tracer.broken() && !tracer.limits.below_autograd) tracer.needs_below_autograd = true;
   return tracer.give_up(BreakReason::AutogradCall, "a hook is put on a tensor");
-}
-
-// Whether nobody asks for what the call gives.
-bool is_result_dropped(const Frame& frame) {
-  if (frame.current().op != Op::CALL) return false;
-  const int32_t at = frame.instruction + 1;
-  const Instruction& next = frame.prepared->bytecode.instructions[at];
-  if (next.op == Op::POP_TOP) return true;
-  return next.op == Op::STORE_FAST && !frame.prepared->liveness().before(at + 1, next.arg);
 }
 
 // A fake of the kind of a tensor, which stands for the gradient that will come.

@@ -371,17 +371,16 @@ bool is_skipped_code(PyCodeObject* code) {
   return skipped;
 }
 
+PyObject* behind_torch_wrapper(PyObject* callable) noexcept {
+  static PyObject* const wrapped = interned("__wrapped__");
+  return PyFunction_Check(callable) && is_disabled_inside_torch(callable) ? mark_of(callable, wrapped) : nullptr;
+}
+
 std::optional<KeptOut> kept_out(PyObject* function) {
   const CodeRules& known = code_rules();
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
   if (!known.codes.empty() && known.codes.count(Ref::borrow(reinterpret_cast<PyObject*>(code))))
     return KeptOut{BreakReason::DisabledFunction, disabled_detail(function, "_minidynamo_disable_reason")};
-  if (is_disabled_inside_torch(function)) {  // torch.manual_seed is such a wrapper once torch._dynamo is imported
-    static PyObject* const wrapped = interned("__wrapped__");
-    PyObject* original = mark_of(function, wrapped);
-    const Rule* rule = original ? find_rule(original) : nullptr;
-    if (rule && rule->kind == Rule::Kind::Refuse) return KeptOut{rule->reason, rule->detail};
-  }
   const TorchWrapper wrapper = torch_wrapper(function);
   if (wrapper == TorchWrapper::Compiles)
     return KeptOut{BreakReason::TorchCompile, qualified_name(function) + " is compiled by torch.compile"};

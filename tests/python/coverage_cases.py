@@ -3740,6 +3740,9 @@ random (a seed)
 random (ints)  x * random.randint(1, 6)
 random (own generator)  random.Random(n).random()
 time  time.time() > 0, time.perf_counter() > 0
+torch.manual_seed
+    torch.manual_seed(5)
+    x + torch.rand(3)
 time (what a graph takes)
     def f(x):
         started = time.perf_counter()
