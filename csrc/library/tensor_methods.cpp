@@ -130,15 +130,6 @@ Ref tensor_new_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return call_with(tracer, make, positional.get(), keywords.get());
 }
 
-namespace {
-
-bool is_leaf(PyObject* tensor) {
-  static PyObject* const name = interned("is_leaf");
-  return Ref::steal(PyObject_GetAttr(tensor, name)).is(Py_True);
-}
-
-}  // namespace
-
 Ref tensor_set_requires_grad(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const method_name = interned("requires_grad_");
   const Ref& tensor = arguments.values[0];

@@ -14,11 +14,6 @@
 namespace minidynamo {
 namespace {
 
-bool is_leaf(PyObject* tensor) {
-  static PyObject* const name = interned("is_leaf");
-  return Ref::steal(PyObject_GetAttr(tensor, name)).is(Py_True);
-}
-
 bool refuse(Tracer& tracer) {
   return tracer.give_up(BreakReason::TensorAttributeWrite, "requires_grad of a tensor is set") != nullptr;
 }
@@ -75,6 +70,11 @@ bool tell_outside(Tracer& tracer, PyObject* tensor, const Source* source, bool w
 }
 
 }  // namespace
+
+bool is_leaf(PyObject* tensor) {
+  static PyObject* const name = interned("is_leaf");
+  return Ref::steal(PyObject_GetAttr(tensor, name)).is(Py_True);
+}
 
 bool require_gradient(Tracer& tracer, PyObject* tensor, bool wanted) {
   if (requires_gradient(tensor) == wanted) return true;

@@ -10,6 +10,7 @@
 
 namespace minidynamo {
 
+bool is_leaf(PyObject* tensor);
 // tensor.requires_grad_(wanted). False: an error is set, or the trace is given up.
 bool require_gradient(Tracer& tracer, PyObject* tensor, bool wanted);
 // torch.Tensor._make_subclass(type, data, requires_grad) of a class of parameters.

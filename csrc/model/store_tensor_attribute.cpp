@@ -21,11 +21,6 @@
 namespace minidynamo {
 namespace {
 
-bool is_leaf(PyObject* tensor) {
-  static PyObject* const name = interned("is_leaf");
-  return Ref::steal(PyObject_GetAttr(tensor, name)).is(Py_True);
-}
-
 bool refuse(Tracer& tracer, PyObject* name) {
   return tracer.give_up(BreakReason::TensorAttributeWrite,
                         std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
