@@ -48,8 +48,13 @@ bool may_lose_leaf(const Tracer& tracer, const std::vector<NodeId>& outputs, PyO
   for (const NodeId output : outputs) {
     PyObject* example = tracer.graph.nodes()[static_cast<size_t>(output)].example.get();
     leaves = leaves || example == leaf;
+    // A view from before its base was told requires a gradient as the base does.
+    if (is_later_than_leaf(example) && !has_history(example)) return false;
     is_origin = is_origin || is_later_than_leaf(example);
   }
+  // Residual code makes no leaf that is a view, as one is that was a view when it was told.
+  const bool is_new = !tracer.world.source_of(leaf);
+  if (is_new && leaves && tensor_fact(leaf, TensorFact::IsView).is(Py_True)) return false;
   return !is_origin || (!leaves && !has_hooks(leaf));
 }
 
