@@ -10,6 +10,7 @@
 
 #include "model/abstract.h"
 #include "model/function.h"
+#include "model/late_call.h"
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "world/frame.h"
@@ -157,8 +158,8 @@ Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const bool is_known = by_name(arguments, kNames, values) && values[0] && values[1] && values[2] && values[3];
   auto is_off = [](PyObject* value) { return !value || value == Py_None || value == Py_False; };
   const bool is_plain = is_known && is_off(values[4]) && is_off(values[5]) && is_off(values[6]) &&
-                        tracer.world.source_of(values[0]) && is_constant(values[1]) && is_constant(values[2]) &&
-                        is_constant(values[3]);
+                        tracer.world.source_of(values[0]) && is_constant(values[1]) && is_constant_or_late(values[2]) &&
+                        is_constant_or_late(values[3]);
   long level = !is_plain ? 0 : values[7] && PyLong_CheckExact(values[7]) ? PyLong_AsLong(values[7]) : values[7] ? 0 : 1;
   const Frame* frame = tracer.frame;
   for (; frame && level > 0; frame = frame->caller)

@@ -16,7 +16,7 @@
 #include "model/native_call.h"
 #include "model/reported_type.h"
 #include "model/store_attribute.h"
-#include "model/tensor_attribute.h"
+#include "model/store_tensor_attribute.h"
 #include "model/tensor_call.h"
 #include "model/text_conventions.h"
 #include "python/nesting.h"

@@ -23,6 +23,7 @@
 #include "world/enter.h"
 #include "world/identity.h"
 #include "world/known_types.h"
+#include "world/late_value.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"
 #include "world/pin.h"
@@ -106,7 +107,7 @@ Stream kind_of_stream(Tracer& tracer, PyObject* stream) {
 bool stays_as_it_is(Tracer& tracer, PyObject* value) {
   auto is_plain = [&](PyObject* one) {
     return is_number(one) || one == Py_None || (tracer.symbols.active() && is_symbolic_int(one)) ||
-           is_traced_number(one);
+           is_traced_number(one) || is_late_value(one);
   };
   if (tracer.identities.count(Ref::borrow(value))) return false;
   if (is_plain(value) || PyUnicode_CheckExact(value)) return true;

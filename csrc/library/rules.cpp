@@ -16,6 +16,7 @@
 #include "library/build_class.h"
 #include "library/builtins.h"
 #include "library/checkpoint.h"
+#include "library/clocks.h"
 #include "library/collectives.h"
 #include "library/contextvars.h"
 #include "library/control_flow.h"
@@ -37,6 +38,7 @@
 #include "library/printing.h"
 #include "library/random_numbers.h"
 #include "library/recomputation.h"
+#include "library/seeds.h"
 #include "library/standard_library.h"
 #include "library/tensor_hooks.h"
 #include "library/tensor_methods.h"
@@ -235,6 +237,7 @@ const Rule* find_rule(PyObject* callable) {
   if (is_break || (rule && rule->handler == special::torch_graph_break)) return rule;
   if (const Rule* user_rule = find_user_rule(callable)) return user_rule;
   if (rule) return rule;
+  if (PyObject* original = behind_torch_wrapper(callable)) return table->find(original);
   return rule_for_type(Py_TYPE(callable));
 }
 

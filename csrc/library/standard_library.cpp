@@ -90,6 +90,24 @@ Ref file_system_path(Tracer& tracer, PyObject* callable, const Arguments& argume
   return text;
 }
 
+// os.environ[name] = value comes to putenv(name, value) of bytes: done by the residual code, at its place. What
+// os.environ itself has to say is in a dict.
+Ref change_environment(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  const auto has_none_of = [](const Ref& value, std::string_view marks) {
+    if (!PyBytes_CheckExact(value.get())) return false;
+    const std::string_view text(PyBytes_AS_STRING(value.get()), static_cast<size_t>(PyBytes_GET_SIZE(value.get())));
+    return text.find_first_of(marks) == std::string_view::npos;
+  };
+  const std::span<const Ref> values = arguments.values;
+  const bool is_plain = !values.empty() && values.size() <= 2 && !arguments.keyword_names &&
+                        has_none_of(values[0], std::string_view("=\0", 2)) && PyBytes_GET_SIZE(values[0].get()) > 0 &&
+                        has_none_of(values.back(), std::string_view("\0", 1));
+  if (!is_plain)
+    return tracer.give_up(BreakReason::UnknownFunction, "the environment is changed by what it may refuse");
+  tracer.effects.tell_later({Ref::borrow(callable), arguments.positional(), nullptr});
+  return Ref::none();
+}
+
 // re.compile and what goes by it: a pattern of constants is what the module's cache keeps, or comes to keep.
 Ref compile_pattern(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   constexpr long kDebug = 128;  // prints the pattern

@@ -18,6 +18,7 @@ SPECIAL(signature_of);
 SPECIAL(leave_untagged);
 SPECIAL(compile_pattern);
 SPECIAL(file_system_path);
+SPECIAL(change_environment);
 SPECIAL(reference_call);
 SPECIAL(make_reference);
 #undef SPECIAL

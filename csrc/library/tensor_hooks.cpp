@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "library/dropped_result.h"
 #include "model/abstract.h"
 #include "model/body.h"
 #include "model/native_callback.h"
@@ -29,15 +30,6 @@ namespace {
 std::nullptr_t refuse_hook(Tracer& tracer) {
   if (!tracer.broken() && !tracer.limits.below_autograd) tracer.needs_below_autograd = true;
   return tracer.give_up(BreakReason::AutogradCall, "a hook is put on a tensor");
-}
-
-// Whether nobody asks for what the call gives.
-bool is_result_dropped(const Frame& frame) {
-  if (frame.current().op != Op::CALL) return false;
-  const int32_t at = frame.instruction + 1;
-  const Instruction& next = frame.prepared->bytecode.instructions[at];
-  if (next.op == Op::POP_TOP) return true;
-  return next.op == Op::STORE_FAST && !frame.prepared->liveness().before(at + 1, next.arg);
 }
 
 // A fake of the kind of a tensor, which stands for the gradient that will come.
@@ -134,8 +126,9 @@ Ref special::tensor_register_hook(Tracer& tracer, PyObject* callable, const Argu
   PyObject *tensor = arguments.values[0].get(), *hook = arguments.values[1].get();
   if (tracer.transforms.one_by_one()) return refuse_hook(tracer);
   if (!requires_gradient(tensor) || tracer.written_storages.count(storage_of_fake(tensor))) return refuse_hook(tracer);
-  if (!tracer.world.source_of(tensor)) return put_hook_in_graph(tracer, tensor, hook);
-  if (!is_leaf_with_gradient(tensor)) return refuse_hook(tracer);
+  const bool is_outside = tracer.world.source_of(tensor) != nullptr;
+  if (is_leaf_with_gradient(tensor) != is_outside) return refuse_hook(tracer);  // a new leaf is none in the graph
+  if (!is_outside) return put_hook_in_graph(tracer, tensor, hook);
   tracer.effects.call_later({Ref::borrow(callable), arguments.positional(), nullptr}, tracer.effects.end());
   return Ref::none();
 }

@@ -6,6 +6,7 @@
 #include "model/abstract.h"
 #include "model/function.h"
 #include "model/native_call.h"
+#include "model/new_leaf.h"
 #include "model/numpy_call.h"
 #include "model/tensor_call.h"
 #include "model/tensor_data.h"
@@ -130,30 +131,14 @@ Ref tensor_new_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return call_with(tracer, make, positional.get(), keywords.get());
 }
 
-namespace {
-
-bool is_leaf(PyObject* tensor) {
-  static PyObject* const name = interned("is_leaf");
-  return Ref::steal(PyObject_GetAttr(tensor, name)).is(Py_True);
-}
-
-}  // namespace
-
-// Where it changes something, the tensor becomes a leaf of autograd, or ceases to be one: a graph cannot give that.
 Ref tensor_set_requires_grad(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const method_name = interned("requires_grad_");
   const Ref& tensor = arguments.values[0];
   if (is_transform_wrapper(tensor.get())) return call_one_by_one(tracer, NodeKind::CallMethod, method_name, arguments);
   const bool is_plain = arguments.values.size() <= 2;  // also as the keyword `requires_grad`
   PyObject* wanted = arguments.values.size() == 2 ? arguments.values[1].get() : Py_True;
-  if (is_plain && PyBool_Check(wanted) && requires_gradient(tensor.get()) == (wanted == Py_True)) return tensor;
-  // A leaf of the trace's own, for gradients that are taken within it.
-  if (is_plain && PyBool_Check(wanted) && !tracer.world.source_of(tensor.get()) && is_leaf(tensor.get()) &&
-      tracer.may_assume()) {
-    tracer.assume(Assumption::Kind::IsNoOrigin, tensor.get());
-    NativeScope native;
-    return Ref::steal(PyObject_CallMethod(tensor.get(), "requires_grad_", "O", wanted));
-  }
+  if (is_plain && PyBool_Check(wanted))
+    return require_gradient(tracer, tensor.get(), wanted == Py_True) ? tensor : Ref();
   return tracer.give_up(BreakReason::TensorAttributeWrite, "requires_grad of a tensor is set");
 }
 

@@ -2,6 +2,7 @@
 
 #include "model/abstract.h"
 #include "model/function.h"
+#include "model/new_leaf.h"
 #include "model/tensor_call.h"
 #include "model/tensor_subclass.h"
 #include "python/out_of_memory.h"
@@ -49,10 +50,13 @@ Ref tensor_make_subclass(Tracer& tracer, PyObject*, const Arguments& arguments) 
   const size_t count = arguments.values.size();
   PyTypeObject* type = count >= 2 ? class_argument(arguments.values[0].get()) : nullptr;
   const bool is_named = arguments.keyword_count() == 1 && PyTuple_GET_ITEM(arguments.keyword_names, 0) == flag_name;
+  const bool wants_gradient = count == 3 && arguments.values[2].is(Py_True);
   const bool has_no_gradient = count == 2 || arguments.values[2].is(Py_False);
-  if (!type || count > 3 || (arguments.keyword_count() && !is_named) || !has_no_gradient ||
-      !is_fake(arguments.values[1].get()))
+  const bool is_parameter = type && is_parameter_class(type) && is_class_of_graphs(type);
+  if (!type || count > 3 || (arguments.keyword_count() && !is_named) || (!has_no_gradient && !wants_gradient) ||
+      (wants_gradient && !is_parameter) || !is_fake(arguments.values[1].get()))
     return in_an_unknown_form(tracer, "_make_subclass()");
+  if (is_parameter) return make_parameter(tracer, type, arguments.values[1], wants_gradient);
   const Ref detached =
       record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{arguments.values.subspan(1, 1)});
   return detached ? as_class(tracer, detached.get(), type) : Ref();

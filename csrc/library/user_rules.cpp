@@ -391,6 +391,11 @@ bool is_skipped_code(PyCodeObject* code) {
   return skipped;
 }
 
+PyObject* behind_torch_wrapper(PyObject* callable) noexcept {
+  static PyObject* const wrapped = interned("__wrapped__");
+  return PyFunction_Check(callable) && is_disabled_inside_torch(callable) ? mark_of(callable, wrapped) : nullptr;
+}
+
 std::optional<KeptOut> kept_out(PyObject* function) {
   const CodeRules& known = code_rules();
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
@@ -398,12 +403,6 @@ std::optional<KeptOut> kept_out(PyObject* function) {
     return KeptOut{BreakReason::DisabledFunction, disabled_detail(function, "_minidynamo_disable_reason")};
   if (runs_apart(function))
     return KeptOut{BreakReason::DisabledFunction, qualified_name(function) + " talks to the reducer of gradients"};
-  if (is_disabled_inside_torch(function)) {  // torch.manual_seed is such a wrapper once torch._dynamo is imported
-    static PyObject* const wrapped = interned("__wrapped__");
-    PyObject* original = mark_of(function, wrapped);
-    const Rule* rule = original ? find_rule(original) : nullptr;
-    if (rule && rule->kind == Rule::Kind::Refuse) return KeptOut{rule->reason, rule->detail};
-  }
   const TorchWrapper wrapper = torch_wrapper(function);
   if (wrapper == TorchWrapper::Compiles)
     return KeptOut{BreakReason::TorchCompile, qualified_name(function) + " is compiled by torch.compile"};

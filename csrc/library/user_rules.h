@@ -29,6 +29,9 @@ bool remove_user_rule(PyObject* callable) noexcept;
 const Rule* find_user_rule(PyObject* callable);
 // To be called when modules may have been imported.
 void look_for_torch_marks();
+// The function of torch's that torch itself keeps out of its captures by a wrapper (torch.manual_seed is one once
+// torch._dynamo is imported); null if it is none.
+PyObject* behind_torch_wrapper(PyObject* callable) noexcept;
 
 // Functions with this code are neither captured nor traced into; what they call may be.
 void keep_code_out(PyCodeObject* code);

@@ -159,7 +159,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   static PyObject* const init_name = interned("__init__");
   if (refuses_finalizer(tracer, type)) return nullptr;
   const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
-  const bool is_of_tensors = is_tensor_class(type) && !is_parameter_class(type);
+  const bool is_of_tensors = is_tensor_class(type);
   if (!is_metaclass && !is_of_tensors && !is_safe_native_base(type))
     return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
   if (!is_metaclass && has_bound_special_method(type))

@@ -10,6 +10,7 @@
 
 #include "model/abstract.h"
 #include "model/arguments.h"
+#include "model/late_call.h"
 #include "model/number_call.h"
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
@@ -26,6 +27,7 @@
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
 #include "world/identity.h"
+#include "world/late_value.h"
 #include "world/native_code.h"
 #include "world/traced_array.h"
 #include "world/traced_number.h"
@@ -251,6 +253,8 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
     const char* const plain = kBinaryOperators[number % kOperators].method;
     return array_binary(tracer, {binary.apply, binary.method, plain, binary.reflected}, left, right);
   }
+  if (is_late_value(left) || is_late_value(right) || formats_late_values(left, right))
+    return late_binary(tracer, binary.function, left, right);
   if (is_traced_number(left) || is_traced_number(right)) {
     if (is_fake(left) || is_fake(right)) return record_operator(tracer, binary.function, {left, right});
     return number_binary(tracer, binary.function, left, right);
@@ -304,6 +308,8 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
       is_dtype_of_tensor_kept(left, elements_of_array(right)))
     return record_operator(tracer, kComparisonFunctions[comparison], {left, elements_of_array(right)});
   if (is_traced_array(left) || is_traced_array(right)) return array_compare(tracer, comparison, left, right);
+  if (is_late_value(left) || is_late_value(right))
+    return tracer.give_up(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
   if (is_traced_number(left) || is_traced_number(right)) {
     if (is_fake(left) || is_fake(right))
       return record_operator(tracer, kComparisonFunctions[comparison], {left, right});

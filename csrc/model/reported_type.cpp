@@ -7,6 +7,7 @@
 #include "python/unstable.h"
 #include "tensor/symbolic_size.h"
 #include "world/external_iterator.h"
+#include "world/late_value.h"
 #include "world/traced_array.h"
 #include "world/traced_number.h"
 
@@ -32,7 +33,8 @@ PyTypeObject* shown_type(PyObject* object) noexcept {
   if (is_symbolic_bool(object)) return &PyBool_Type;
   if (is_traced_generator(object)) return &PyGen_Type;
   if (is_traced_array(object)) return Py_TYPE(twin_of_array(object));
-  if (is_traced_number(object)) return &PyFloat_Type;
+  if (is_traced_number(object) || is_late_number(object)) return &PyFloat_Type;
+  if (is_late_text(object)) return &PyUnicode_Type;
   return is_outside_iterator(object) ? type_of_original(object) : nullptr;
 }
 

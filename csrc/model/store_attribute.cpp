@@ -6,7 +6,7 @@
 #include "model/class_dict.h"
 #include "model/descriptor.h"
 #include "model/instance_dict.h"
-#include "model/tensor_attribute.h"
+#include "model/store_tensor_attribute.h"
 #include "python/dict_version.h"
 #include "python/error_text.h"
 #include "python/type_version.h"
@@ -109,6 +109,15 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
         return Py_TYPE(descriptor.get())->tp_descr_set(descriptor.get(), object, value) == 0;
       Ref done = value ? call(tracer, function.get(), {Ref::borrow(object), Ref::borrow(value)})
                        : call(tracer, function.get(), {Ref::borrow(object)});
+      return static_cast<bool>(done);
+    }
+    static PyObject* const set_name = interned("__set__");
+    static PyObject* const delete_name = interned("__delete__");
+    const Ref setter = lookup_in_class(tracer, descriptor.type(), value ? set_name : delete_name);
+    if (PyErr_Occurred()) return false;
+    if (setter && PyFunction_Check(setter.get())) {
+      const Ref done = value ? call(tracer, setter.get(), {descriptor, Ref::borrow(object), Ref::borrow(value)})
+                             : call(tracer, setter.get(), {descriptor, Ref::borrow(object)});
       return static_cast<bool>(done);
     }
     if (Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type) && is_read_only(descriptor.get())) {

@@ -1,4 +1,4 @@
-// Attributes that programs put on tensors, and those of torch's that they set.
+// Attributes that programs have put on tensors.
 #pragma once
 #include "world/tracer.h"
 
@@ -11,9 +11,5 @@ std::nullptr_t refuse_new_wrapper(Tracer& tracer, PyObject* wrapper);
 Ref load_own_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name);
 // Whether there is anything on a tensor that the trace made.
 bool has_own_attributes(PyObject* fake);
-// One that torch defines by a descriptor.
-bool store_described_attribute(Tracer& tracer, PyObject* tensor, PyObject* descriptor, PyObject* name, PyObject* value);
-// A null value is a deletion.
-bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value);
 
 }  // namespace minidynamo

@@ -201,7 +201,10 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
       if (tracer.receiving.count(tensor)) return tensor_fact(tensor, fact);
       static PyObject* const leaf_name = interned("is_leaf");
       Ref leaf = Ref::steal(PyObject_GetAttr(tensor, leaf_name));
-      if (!leaf.is(Py_True)) return unknown();  // torch warns, unless the tensor was told to keep its gradient
+      if (!leaf.is(Py_True)) {  // torch warns, unless the tensor was told to keep its gradient
+        const bool keeps = !is_outside && tensor_fact(tensor, TensorFact::RetainsGradient).is(Py_True);
+        return keeps ? tensor_fact(tensor, fact) : unknown();
+      }
       static PyObject* const grad_name = interned("grad");
       if (const AttributeWrite* write = tracer.effects.pending(tensor, grad_name)) return write->value;
       return is_outside ? enter_fact(tracer, tensor, fact) : tensor_fact(tensor, fact);

@@ -18,9 +18,6 @@ namespace {
 bool can_be_made(Tracer& tracer, PyTypeObject* type) {
   static constinit ImportedType tensor_class{"torch.Tensor"};
   static PyObject* const dispatch_name = interned("__torch_dispatch__");
-  if (is_parameter_class(type))
-    return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made") !=
-           nullptr;
   if (refuses_finalizer(tracer, type)) return false;
   if (class_attribute(type, dispatch_name) != class_attribute(tensor_class, dispatch_name))
     return tracer.give_up(BreakReason::UnsupportedTensor,

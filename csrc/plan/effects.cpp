@@ -18,13 +18,20 @@
 #include "python/unstable.h"
 #include "world/external_iterator.h"
 #include "world/known_types.h"
+#include "world/late_value.h"
 
 namespace minidynamo {
 namespace {
 
 class EffectPlanner {
  public:
-  EffectPlanner(Tracer& tracer, ValuePlanner& values) : tracer_(tracer), values_(values) {}
+  EffectPlanner(Tracer& tracer, ValuePlanner& values) : tracer_(tracer), values_(values) {
+    for (PyObject* late : late_values(tracer)) late_places_.insert(place_of_late_value(late));
+    if (!tracer.effects.has_calls()) return;
+    for (size_t i = 0; i < values.log_planned; ++i)
+      if (const auto* write = std::get_if<AttributeWrite>(&tracer.effects.effects()[i]); write && write->value)
+        set_.emplace(write->object.get(), write->name.get());
+  }
 
   // A container of which the log says nothing, or nothing more.
   bool plan_container(const StandIn& stand_in) {
@@ -49,9 +56,22 @@ class EffectPlanner {
     return true;
   }
 
+  // The log up to `end`, from where it is planned.
+  bool plan_log(size_t end) {
+    values_.is_planning_log = true;
+    bool is_planned = true;
+    while (is_planned && values_.log_planned < end) {
+      const size_t place = values_.log_planned++;
+      const Effect& effect = tracer_.effects.effects()[place];
+      is_planned = late_places_.count(place) ? values_.late_value(place, std::get<LaterCall>(effect))
+                                             : std::visit([&](const auto& made) { return plan_effect(made); }, effect);
+    }
+    values_.is_planning_log = false;
+    return is_planned;
+  }
+
   bool plan() {
-    for (const Effect& effect : tracer_.effects.effects())
-      if (!std::visit([&](const auto& made) { return plan_effect(made); }, effect)) return false;
+    if (!plan_log(tracer_.effects.end())) return false;
     for (const StandIn& stand_in : tracer_.world.stand_ins())
       if (!values_.is_written(stand_in) && !plan_container(stand_in)) return false;
     return true;
@@ -255,6 +275,7 @@ class EffectPlanner {
     return refused(std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is changed");
   }
 
+  std::set<size_t> late_places_;
   std::set<std::pair<PyObject*, PyObject*>>
       set_;  // (object, name) of writes planned so far, where calls are in between
 };
@@ -264,6 +285,10 @@ class EffectPlanner {
 bool plan_container(Tracer& tracer, ValuePlanner& values, const StandIn& stand_in) {
   EffectPlanner planner(tracer, values);
   return planner.plan_walks_over_dicts() && planner.plan_container(stand_in);
+}
+
+bool plan_log_until(Tracer& tracer, ValuePlanner& values, size_t place) {
+  return EffectPlanner(tracer, values).plan_log(place + 1);
 }
 
 bool plan_effects(Tracer& tracer, ValuePlanner& values) { return EffectPlanner(tracer, values).plan(); }

@@ -8,6 +8,8 @@ namespace minidynamo {
 // What the effect log says, in its order, then what else containers have come to hold. False after a refusal of
 // `values`.
 bool plan_effects(Tracer& tracer, ValuePlanner& values);
+// The log as far as the entry at a place, for what is its result.
+bool plan_log_until(Tracer& tracer, ValuePlanner& values, size_t place);
 // The writes to one container.
 bool plan_container(Tracer& tracer, ValuePlanner& values, const StandIn& stand_in);
 

@@ -12,12 +12,14 @@
 #include "model/object_end.h"
 #include "model/rule.h"
 #include "plan/effects.h"
+#include "plan/new_leaves.h"
 #include "plan/values.h"
 #include "python/out_of_memory.h"
 #include "tensor/function_mode_stack.h"
 #include "tensor/history.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
+#include "world/late_value.h"
 #include "world/traced_number.h"
 
 namespace minidynamo {
@@ -451,6 +453,7 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
   if (tracer.broken()) return false;
   ValuePlanner values(tracer, exit.plan, exit.outputs);
   values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
+  values.plan_log_until = [&](size_t place) { return plan_log_until(tracer, values, place); };
   const bool planned = plan_with_cycles(values, [&] {
     values.draw_numbers();
     define_contexts(tracer, values);
@@ -474,6 +477,7 @@ bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit,
   if (tracer.broken()) return false;
   ValuePlanner values(tracer, exit.plan, exit.outputs);
   values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
+  values.plan_log_until = [&](size_t place) { return plan_log_until(tracer, values, place); };
   const bool planned = plan_with_cycles(values, [&] {
     values.draw_numbers();
     define_contexts(tracer, values);
@@ -526,19 +530,13 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
       case Assumption::Kind::Unwritten:
         holds = holds && !tracer.written_storages.count(storage_of_fake(assumed.object.get()));
         break;
-      case Assumption::Kind::IsNoOrigin: {
-        auto is_origin_of = [&](PyObject* tensor) {
-          return is_fake(tensor) && comes_from(tensor, {assumed.object.get()});
-        };
-        holds = std::none_of(exit.outputs.begin(), exit.outputs.end(),
-                             [&](NodeId output) { return is_origin_of(tracer.graph.nodes()[output].example.get()); });
-        holds = holds && std::ranges::none_of(tracer.world.fakes(), is_origin_of);
+      case Assumption::Kind::IsNoOrigin:
+        holds = may_lose_leaf(tracer, exit.outputs, assumed.object.get());
         break;
-      }
     }
     if (!holds) return assumed.executed;
   }
-  return std::nullopt;
+  return late_value_in_graph(tracer);
 }
 
 }  // namespace minidynamo

@@ -6,6 +6,7 @@
 #include "model/native_callback.h"
 #include "model/object_end.h"
 #include "model/tensor_attribute.h"
+#include "plan/new_leaves.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
@@ -18,6 +19,7 @@
 #include "world/enter.h"
 #include "world/handled_before.h"
 #include "world/known_types.h"
+#include "world/late_value.h"
 #include "world/native_objects.h"
 #include "world/scope.h"
 #include "world/tensor_classes.h"
@@ -57,6 +59,8 @@ void ValuePlanner::start_again() {
   outputs_.clear();
   values_.clear();
   drawn_.clear();
+  late_.clear();
+  log_planned = 0;
   live_values_.clear();
   output_index_.clear();
   live_.clear();
@@ -190,10 +194,12 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     if (const auto drawn = drawn_.find(tensor_of_number(object)); drawn != drawn_.end()) return drawn->second;
     return call(read, {tensor_of_number(object)});
   }
+  if (is_late_value(object)) return late(object);
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {
     if (has_own_attributes(object) || has_own_gradient(object)) to_fill_.push_back(object);
-    return tracer_.limits.below_autograd && requires_gradient(object) ? without_history(object) : tensor(object);
+    if (!requires_gradient(object) || is_leaf_with_gradient(object)) return tensor(object);
+    return tracer_.limits.below_autograd ? without_history(object) : tensor(object);
   }
   if (is_native_callback(object)) return value_of(behind_callback(object));
   if (is_traced_generator(object)) return generator(object);
@@ -201,14 +207,43 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   return made_as_its_type(object);
 }
 
-// The graph gives a plain tensor.
+ValueId ValuePlanner::late(PyObject* object) {
+  const size_t place = place_of_late_value(object);
+  if (!late_.count(place) && (is_planning_log || !plan_log_until(place)))
+    return refuse("a number that comes later than what it is kept in");
+  const auto found = late_.find(place);
+  return found == late_.end() ? refuse("a number of which the log says nothing") : found->second;
+}
+
+bool ValuePlanner::late_value(size_t place, const LaterCall& call) {
+  std::vector<PyObject*> operands;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(call.positional.get()); ++i)
+    operands.push_back(PyTuple_GET_ITEM(call.positional.get(), i));
+  const ValueId value = with_operands(PlanStep::Kind::Call, operands);
+  if (value == kNoValue) return false;
+  plan_.steps[value].object = call.callable;
+  late_.emplace(place, value);
+  return true;
+}
+
+// The graph gives a plain tensor, and no leaves.
 ValueId ValuePlanner::tensor(PyObject* fake) {
   static constinit Imported as_subclass{"torch._C.TensorBase.as_subclass"};
+  static constinit Imported make_subclass{"torch._C.TensorBase._make_subclass"};
+  const bool is_leaf = is_leaf_with_gradient(fake), is_parameter = is_parameter_class(Py_TYPE(fake));
   const ValueId plain = output(fake);
-  if (plain == kNoValue || is_in_graphs_as_it_is(fake)) return plain;
+  if (plain == kNoValue) return kNoValue;
+  if (!is_leaf && ends_in_new_leaves(tracer_, fake)) {
+    if (!is_plain_tensor_class(Py_TYPE(fake))) return refuse("a tensor whose history ends in new leaves");
+    const ValueId name = constant(kept(name_of_history(fake)));
+    return add({PlanStep::Kind::Call, Ref::borrow(with_unseen_history_callable()), 0, {plain, name}});
+  }
+  if (!is_leaf && !is_parameter && is_in_graphs_as_it_is(fake)) return plain;
   const ValueId type = value_of(reinterpret_cast<PyObject*>(Py_TYPE(fake)));
   if (type == kNoValue) return kNoValue;
-  return add({PlanStep::Kind::Call, Ref::borrow(as_subclass), 0, {plain, type}});
+  if (!is_leaf && !is_parameter) return add({PlanStep::Kind::Call, Ref::borrow(as_subclass), 0, {plain, type}});
+  const ValueId requires_grad = constant(is_leaf ? Py_True : Py_False);
+  return add({PlanStep::Kind::Call, Ref::borrow(make_subclass), 0, {type, plain, requires_grad}});
 }
 
 // Computed anew from the numbers that the call was made with.

@@ -68,6 +68,15 @@ class ValuePlanner {
   // can make the graph right for its inputs.
   bool gather(std::vector<Source*>& inputs);
 
+  // How far the effect log is planned, and whether one of its entries is being planned now. What comes late
+  // (world/late_value.h) is the result of an entry, which has to be planned by then: plan_log_until, set by whoever
+  // plans effects, does so.
+  size_t log_planned = 0;
+  bool is_planning_log = false;
+  std::function<bool(size_t)> plan_log_until;
+  // The result of the entry at a place.
+  bool late_value(size_t place, const LaterCall& call);
+
   // Writes an outside container that the trace changed before an iterator over it is made; set by whoever plans
   // effects.
   std::function<bool(const StandIn&)> write_now;
@@ -89,6 +98,7 @@ class ValuePlanner {
   std::vector<NodeId>& outputs_;
   std::unordered_map<PyObject*, ValueId> values_;
   std::unordered_map<PyObject*, ValueId> drawn_;  // by fake
+  std::unordered_map<size_t, ValueId> late_;      // by place in the effect log
   std::unordered_map<Source*, ValueId> live_values_;
   std::unordered_map<NodeId, uint32_t> output_index_;
   std::vector<std::pair<ValueId, Source*>> live_;  // their slots are given after the graph's inputs have theirs
@@ -109,6 +119,7 @@ class ValuePlanner {
   void keep_written_apart();
   ValueId add(PlanStep step);
   ValueId make_value(PyObject* object);
+  ValueId late(PyObject* object);
   ValueId made_as_its_type(PyObject* object);
   PyObject* kept(Ref made);  // until the plan is carried out
   ValueId outside_value(PyObject* object, Source* source);

@@ -1,12 +1,14 @@
 #include "tensor/history.h"
 
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
+#include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/python_cpp_function.h>
 #include <torch/csrc/autograd/python_function.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <unordered_set>
 
+#include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "tensor/fake_tensor.h"
@@ -90,6 +92,29 @@ struct HooksAfter : torch::autograd::FunctionPostHook {
   Ref hooks;
 };
 
+// In the place of all that computed a tensor of what nobody else has.
+struct UnseenHistory : torch::autograd::Node {
+  explicit UnseenHistory(std::string given) : text(std::move(given)) {}
+  Variables apply(Variables&&) override { return {}; }
+  std::string name() const override { return text; }
+  std::string text;
+};
+
+PyObject* with_unseen_history(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2 || !THPVariable_Check(arguments[0]) || !PyUnicode_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "with_unseen_history(tensor, name)");
+    return nullptr;
+  }
+  try {
+    at::Tensor result = THPVariable_Unpack(arguments[0]).detach();
+    torch::autograd::set_history(result, c10::make_intrusive<UnseenHistory>(PyUnicode_AsUTF8(arguments[1])));
+    return THPVariable_Wrap(std::move(result));
+  } catch (...) {
+    set_python_error_from_exception();
+    return nullptr;
+  }
+}
+
 NodeHold node_of(PyObject* object) {
   if (PyObject_TypeCheck(object, &THPFunctionType)) return reinterpret_cast<THPFunction*>(object)->cdata;
   if (torch::autograd::THPCppFunction_Check(object))
@@ -143,6 +168,10 @@ bool has_history(PyObject* tensor) noexcept { return THPVariable_Unpack(tensor).
 Ref name_of_history(PyObject* tensor) {
   const NodeHold node = THPVariable_Unpack(tensor).grad_fn();
   return Ref::made(PyUnicode_FromString(node ? node->name().c_str() : ""));
+}
+
+PyObject* with_unseen_history_callable() {
+  return native_function<METH_FASTCALL, with_unseen_history>("with_unseen_history");
 }
 
 void set_gradient(PyObject* fake, PyObject* gradient) {

@@ -20,6 +20,10 @@ bool has_history(PyObject* tensor) noexcept;
 // How torch calls what computed a tensor with a history: "MulBackward0".
 Ref name_of_history(PyObject* tensor);
 
+// (tensor, name): a tensor over the same memory with a history of that name, which ends in leaves that nobody has: it
+// requires a gradient, and a backward pass through it comes to nothing. Borrowed, alive for the life of the process.
+PyObject* with_unseen_history_callable();
+
 // The gradient that autograd is to find on a fake: a tensor or None.
 void set_gradient(PyObject* fake, PyObject* gradient);
 

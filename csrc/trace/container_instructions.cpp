@@ -1,8 +1,11 @@
 #include "trace/container_instructions.h"
 
+#include <algorithm>
+
 #include "model/abstract.h"
 #include "model/exception_text.h"
 #include "model/generator.h"
+#include "model/late_call.h"
 #include "model/overridden_call.h"
 #include "model/size_operation.h"
 #include "model/text_conventions.h"
@@ -11,6 +14,7 @@
 #include "world/class_lookup.h"
 #include "world/enter.h"
 #include "world/identity.h"
+#include "world/late_value.h"
 #include "world/native_code.h"
 
 namespace minidynamo {
@@ -65,11 +69,12 @@ Ref build_const_key_map(Tracer& tracer, Frame& frame, int32_t count) {
   return ok ? std::move(built) : Ref();
 }
 
-Ref build_string(Frame& frame, int32_t count) {
+Ref build_string(Tracer& tracer, Frame& frame, int32_t count) {
   std::vector<PyObject*> parts(count);
   for (int32_t i = 0; i < count; ++i) parts[i] = frame.top(count - i).get();
   Ref empty = Ref::made(PyUnicode_New(0, 0));
-  Ref joined = join_strings(empty.get(), parts.data(), count);
+  Ref joined = std::ranges::any_of(parts, is_late_value) ? late_join(tracer, parts)
+                                                         : join_strings(empty.get(), parts.data(), count);
   for (int32_t i = 0; i < count; ++i) frame.pop();
   return joined;
 }
@@ -81,6 +86,7 @@ Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conver
                                         {Ref::borrow(value), spec ? Ref::borrow(spec) : std::move(nothing)}))
       return std::move(*answer);
   }
+  if (is_late_value(value) && conversion <= 1) return late_format(tracer, value, spec, conversion == 1);
   if (is_fake(value)) return tracer.give_up(BreakReason::TensorToText, "a tensor is formatted into a string");
   if (is_exception_from_outside(tracer, value) && !spec && conversion != 3)
     return text_of_exception(tracer, value, conversion == 2 ? "__repr__" : "__str__");

@@ -9,7 +9,7 @@ Ref build_sequence(Tracer& tracer, Frame& frame, int32_t count, bool is_tuple);
 Ref build_set(Tracer& tracer, Frame& frame, int32_t count);
 Ref build_map(Tracer& tracer, Frame& frame, int32_t count);
 Ref build_const_key_map(Tracer& tracer, Frame& frame, int32_t count);
-Ref build_string(Frame& frame, int32_t count);
+Ref build_string(Tracer& tracer, Frame& frame, int32_t count);
 Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conversion);
 
 // Pushes the items of an iterable so that the first is on top; `after` < 0: exactly `before` items, otherwise a starred

@@ -301,7 +301,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         result(build_const_key_map(tracer, frame, arg));
         break;
       case Op::BUILD_STRING:
-        result(build_string(frame, arg));
+        result(build_string(tracer, frame, arg));
         break;
       case Op::BUILD_SLICE: {
         Ref step = arg == 3 ? frame.pop() : Ref(), stop = frame.pop(), start = frame.pop();

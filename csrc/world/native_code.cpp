@@ -8,6 +8,7 @@
 #include "world/enter.h"
 #include "world/external_iterator.h"
 #include "world/known_types.h"
+#include "world/late_value.h"
 #include "world/native_objects.h"
 #include "world/traced_number.h"
 #include "world/types.h"
@@ -16,6 +17,8 @@ namespace minidynamo {
 bool use_opaque(Tracer& tracer, PyObject* object) {
   Source* source = tracer.world.source_of(object);
   if (is_traced_number(object)) return refuse_number(tracer, object, "native code") != nullptr;
+  if (is_late_value(object))
+    return tracer.give_up(BreakReason::ScalarRead, "native code uses a number that the trace does not know") != nullptr;
   if (!source)  // an array
     return tracer.give_up(BreakReason::NumpyCall, std::string("native code uses a ") + Py_TYPE(object)->tp_name +
                                                       " whose values the trace does not know") != nullptr;

@@ -49,11 +49,13 @@ PyNumberMethods make_number_methods() {
 }
 PyNumberMethods number_methods = make_number_methods();
 
-PyTypeObject make_number_type() {
+}  // namespace
+
+PyTypeObject type_of_unknown(const char* name, Py_ssize_t size, destructor dealloc) {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
-  type.tp_name = "float";
-  type.tp_basicsize = sizeof(NumberObject);
-  type.tp_dealloc = number_dealloc;
+  type.tp_name = name;
+  type.tp_basicsize = size;
+  type.tp_dealloc = dealloc;
   type.tp_as_number = &number_methods;
   type.tp_repr = entry<ask_unary>;
   type.tp_str = entry<ask_unary>;
@@ -62,8 +64,8 @@ PyTypeObject make_number_type() {
   type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
   return type;
 }
-PyTypeObject number_type = make_number_type();
-
+namespace {
+PyTypeObject number_type = type_of_unknown("float", sizeof(NumberObject), number_dealloc);
 }  // namespace
 
 bool is_traced_number(PyObject* object) noexcept { return Py_IS_TYPE(object, &number_type); }

@@ -38,4 +38,8 @@ std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int compari
 // The trace is given up, for `what` needs a value that it does not know.
 std::nullptr_t refuse_number(Tracer& tracer, PyObject* number, const std::string& what);
 
+// A type of objects that stand for values which the trace does not know, named as the type of these: C code that asks
+// for one ends the trace.
+PyTypeObject type_of_unknown(const char* name, Py_ssize_t size, destructor dealloc);
+
 }  // namespace minidynamo

@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """An unknown C function, whose result decides nothing."""
 
 import os

@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """A descriptor keeps its values in a dict of its own, keyed by a name of the instance."""
 
 import torch

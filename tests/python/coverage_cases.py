@@ -3740,6 +3740,17 @@ random (a seed)
 random (ints)  x * random.randint(1, 6)
 random (own generator)  random.Random(n).random()
 time  time.time() > 0, time.perf_counter() > 0
+torch.manual_seed
+    torch.manual_seed(5)
+    x + torch.rand(3)
+time (what a graph takes)
+    def f(x):
+        started = time.perf_counter()
+        y = x * 2
+        took = time.perf_counter() - started
+        return y, isinstance(took, float), len([took, took * 1000, f"{took:.3f}"])
+    def inputs():
+        return (torch.ones(3),)
 ContextVar
     VAR = contextvars.ContextVar("VAR", default=3)
     ---
@@ -3894,6 +3905,10 @@ pathlib.PurePath (from outside)
         return torch.ones(3), pathlib.PurePosixPath("a/b.txt")
 os.path  os.path.join(s, t), os.path.splitext("a.txt"), os.path.basename("a/b")
 os.environ  os.environ.get("NO_SUCH_VARIABLE_AT_ALL", n), "NO_SUCH_VARIABLE_AT_ALL" in os.environ
+os.environ (set)
+    os.environ["COVERAGE_OF_ENVIRON"] = str(n)
+    x * int(os.environ.pop("COVERAGE_OF_ENVIRON"))
+os.getpid  os.getpid() > 0, os.getcwd() == os.path.abspath("."), os.cpu_count() == n
 io.StringIO  text = io.StringIO(); text.write(s); text.getvalue()
 warnings
     with warnings.catch_warnings():
@@ -4691,6 +4706,35 @@ nested transforms  torch.func.jvp(torch.vmap(torch.func.grad(lambda value: (valu
 torch.autograd.grad
     value = x.detach().requires_grad_()
     torch.autograd.grad((value.exp() * value).sum(), value)
+torch.Tensor.requires_grad (set on a new tensor)
+    value = x.detach().clone()
+    value.requires_grad = True
+    (value * 2).sum(), value.is_leaf
+torch.Tensor.requires_grad_ (on what is returned)
+    value = torch.zeros(3).requires_grad_()
+    value, x.detach() + 1
+torch.Tensor.requires_grad (of a parameter, for a while)
+    weight = torch.nn.Parameter(torch.ones(3))
+    ---
+    weight.requires_grad = False
+    y = x.detach() * weight
+    weight.requires_grad = True
+    y, y.requires_grad, x.detach() * weight
+torch.Tensor.data (set)
+    weight = torch.nn.Parameter(torch.ones(3))
+    ---
+    weight.data -= 0.1 * x.detach().sum()
+    weight.detach() * 2
+torch.Tensor.data (of another tensor)
+    value = torch.zeros(2)
+    value.data = x.detach() * 2
+    value + 1
+torch.nn.Parameter (made inside)
+    weight = torch.nn.Parameter(torch.full((3,), 2.0))
+    x.sum() * weight, weight.requires_grad, isinstance(weight, torch.nn.Parameter)
+torch.nn.Linear (made inside)
+    layer = torch.nn.Linear(3, 2)
+    layer.weight.shape, torch.nn.init.zeros_(layer.weight).detach() * n
 torch.autograd.functional  torch.autograd.functional.jacobian(torch.sin, x.detach()), torch.autograd.functional.vjp(torch.sin, x.detach(), x.detach()), torch.autograd.functional.hvp(lambda value: value.sin().sum(), x.detach(), x.detach())
 torch.autograd.forward_ad
     with torch.autograd.forward_ad.dual_level():

@@ -1,0 +1,38 @@
+// A clock is read where the program reads it: before the graph runs, if nothing is computed yet (as a random number is
+// drawn, world/drawn_number.h), or when it has run, if nothing is computed any more (world/late_value.h). In between
+// the trace ends, since the graph has no place for it: what a program measures of its parts is what these take.
+#include "library/clocks.h"
+
+#include <algorithm>
+
+#include "python/native_function.h"
+#include "python/out_of_memory.h"
+#include "world/drawn_number.h"
+#include "world/late_value.h"
+
+namespace minidynamo::special {
+namespace {
+
+// read(clock), as a method that draws is given what it draws from
+PyObject* read(PyObject*, PyObject* clock) { return PyObject_CallNoArgs(clock); }
+
+PyObject* read_callable() { return native_function<METH_O, read>("read"); }
+
+bool computes_nothing_yet(const Tracer& tracer) {
+  return std::ranges::all_of(tracer.graph.nodes(),
+                             [](const Node& node) { return node.kind == NodeKind::Placeholder || node.sets_mode; }) &&
+         late_values(tracer).empty();
+}
+
+}  // namespace
+
+Ref read_clock(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!arguments.values.empty()) return tracer.give_up(BreakReason::UnknownFunction, "the time is asked for");
+  if (computes_nothing_yet(tracer)) {
+    Ref number = draw_number(tracer, callable, read_callable(), Ref::made(PyTuple_New(0)));
+    if (number || tracer.broken()) return number;
+  }
+  return compute_later(tracer, {Ref::borrow(callable), Ref::made(PyTuple_New(0)), nullptr}, LateKind::Number);
+}
+
+}  // namespace minidynamo::special

@@ -1,0 +1,10 @@
+// Clocks: what a program measures of itself.
+#pragma once
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo::special {
+
+Ref read_clock(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+
+}  // namespace minidynamo::special

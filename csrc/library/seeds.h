@@ -1,0 +1,10 @@
+// Seeds of torch's generator of random numbers.
+#pragma once
+#include "model/arguments.h"
+#include "world/tracer.h"
+
+namespace minidynamo::special {
+
+Ref seed_torch(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+
+}  // namespace minidynamo::special

@@ -1,0 +1,14 @@
+// What may leave a trace beside a leaf of autograd that the trace made (model/new_leaf.h): no graph gives a tensor a
+// history that ends there.
+#pragma once
+#include "world/tracer.h"
+
+namespace minidynamo {
+
+// Whether what leaves by these nodes can be given without a history from the leaf: whoever has neither the leaf nor a
+// hook on it cannot tell.
+bool may_lose_leaf(const Tracer& tracer, const std::vector<NodeId>& outputs, PyObject* leaf);
+// Whether all of a tensor's history ends in leaves of the trace's own, so that to the graph it has none.
+bool ends_in_new_leaves(const Tracer& tracer, PyObject* fake);
+
+}  // namespace minidynamo

@@ -1,0 +1,63 @@
+#include "world/late_value.h"
+
+#include "python/cached.h"
+#include "python/out_of_memory.h"
+#include "world/traced_number.h"
+
+namespace minidynamo {
+namespace {
+
+struct LateObject {
+  PyObject_HEAD;
+  size_t place;  // in the effect log
+  size_t nodes;  // that the graph had
+  long executed;
+};
+
+LateObject* as_late(PyObject* object) noexcept { return reinterpret_cast<LateObject*>(object); }
+
+void late_dealloc(PyObject* self) { PyObject_Free(self); }
+
+PyTypeObject number_type = type_of_unknown("float", sizeof(LateObject), late_dealloc);
+PyTypeObject text_type = type_of_unknown("str", sizeof(LateObject), late_dealloc);
+
+}  // namespace
+
+bool is_late_number(PyObject* object) noexcept { return Py_IS_TYPE(object, &number_type); }
+bool is_late_text(PyObject* object) noexcept { return Py_IS_TYPE(object, &text_type); }
+bool is_late_value(PyObject* object) noexcept { return is_late_number(object) || is_late_text(object); }
+size_t place_of_late_value(PyObject* object) noexcept { return as_late(object)->place; }
+
+Ref compute_later(Tracer& tracer, LaterCall call, LateKind kind) {
+  if (!tracer.may_assume() || tracer.symbols.bodies || tracer.transforms.inside())
+    return tracer.give_up(BreakReason::UnknownFunction,
+                          "the time is asked for in the middle of what the graph computes");
+  PyTypeObject& type = kind == LateKind::Number ? number_type : text_type;
+  make_ready(type);
+  Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(LateObject, &type)));
+  as_late(object.get())->place = tracer.effects.end();
+  as_late(object.get())->nodes = tracer.graph.nodes().size();
+  as_late(object.get())->executed = tracer.executed;
+  tracer.effects.tell_later(std::move(call));
+  tracer.world.make_opaque(object.get());
+  tracer.kept_for_identity.push_back(object);  // opaque by its address
+  return object;
+}
+
+std::vector<PyObject*> late_values(const Tracer& tracer) {
+  std::vector<PyObject*> values;
+  for (const Ref& kept : tracer.kept_for_identity)
+    if (is_late_value(kept.get())) values.push_back(kept.get());
+  return values;
+}
+
+std::optional<long> late_value_in_graph(const Tracer& tracer) {
+  const std::vector<Node>& nodes = tracer.graph.nodes();
+  for (PyObject* value : late_values(tracer))
+    for (size_t i = as_late(value)->nodes; i < nodes.size(); ++i)
+      if (nodes[i].used && nodes[i].kind != NodeKind::Placeholder && !nodes[i].sets_mode)
+        return as_late(value)->executed;
+  return std::nullopt;
+}
+
+}  // namespace minidynamo
