@@ -79,7 +79,7 @@ struct Assumption {
     Unwritten,      // the graph writes to nothing that shares its memory with `object`, a fake
     Private,        // nor does anything that shares its memory leave the trace
     GraphComputes,  // the graph calls something, or nothing at all was recorded
-    IsNoOrigin,     // nothing that leaves the trace has its history from `object`, a leaf that the trace made
+    IsNoOrigin,     // `object`, a leaf, can be left out of the histories of what leaves the trace
   };
   Kind kind;
   long executed;

@@ -1,5 +1,5 @@
 # graphs: 1
-"""An unknown C function, whose result decides nothing."""
+"""The number of the process, which is guarded."""
 
 import os
 
