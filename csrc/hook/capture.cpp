@@ -13,6 +13,7 @@
 #include "hook/fx_tracers.h"
 #include "hook/policy.h"
 #include "hook/report.h"
+#include "hook/settings.h"
 #include "hook/stance.h"
 #include "hook/timed_call.h"
 #include "hook/trace_frame.h"
@@ -47,9 +48,9 @@ class Stopwatch {
 
 // The limits that the configuration asks for.
 void apply_settings(PyObject* config) {
-  Ref limit = Ref::steal(PyObject_GetAttrString(config, "recompile_limit"));
+  const Ref limit = setting(config, "recompile_limit");
   if (limit && PyLong_Check(limit.get())) CacheRegistry::instance().recompile_limit = PyLong_AsSize_t(limit.get());
-  Ref limits = Ref::steal(PyObject_GetAttrString(config, "trace_limits"));
+  const Ref limits = setting(config, "trace_limits");
   if (limits && PyTuple_Check(limits.get()) && PyTuple_GET_SIZE(limits.get()) == 3)
     runtime().limits = {PyLong_AsLong(PyTuple_GET_ITEM(limits.get(), 0)),
                         PyLong_AsSize_t(PyTuple_GET_ITEM(limits.get(), 1)),
@@ -70,7 +71,7 @@ unsigned long stable_hash(PyCodeObject* code, unsigned long seed) noexcept {
 long force_break_at(PyCodeObject* code, PyObject* config) {
   const Stress& stress = runtime().stress;
   if (stress.break_every) return 1 + static_cast<long>(stable_hash(code, stress.seed) % stress.break_every);
-  Ref at = Ref::steal(PyObject_GetAttrString(config, "force_break_at"));
+  const Ref at = setting(config, "force_break_at");
   const long number = at && PyLong_Check(at.get()) ? PyLong_AsLong(at.get()) : 0;
   clear_error();
   return find_resume_function(code) ? 0 : number;

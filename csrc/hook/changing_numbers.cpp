@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "hook/settings.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
@@ -15,9 +16,7 @@ constexpr const char* kOpenSizes = "open_sizes";
 constexpr const char* kConditions = "size_conditions";
 
 bool is_true(PyObject* config, const char* name) {
-  const Ref value = Ref::steal(PyObject_GetAttrString(config, name));
-  clear_error();
-  return value.is(Py_True);
+  return setting(config, name).is(Py_True);
 }
 
 std::optional<int32_t> symbol_of(const Symbols& symbols, const Source* source, int32_t dimension) {
@@ -105,8 +104,7 @@ std::vector<std::string> rates_that_change(const CodeCache& cache, ConfigId id, 
 }  // namespace
 
 OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame) {
-  const Ref dynamic = Ref::steal(PyObject_GetAttrString(config, "dynamic"));
-  clear_error();
+  const Ref dynamic = setting(config, "dynamic");
   OpenNumbers& known = cache.open_numbers[id];
   known.rates = rates_that_change(cache, id, frame);
   if (dynamic.is(Py_False)) known.never = true;

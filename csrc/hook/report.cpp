@@ -2,6 +2,7 @@
 
 #include "emit/resume.h"
 #include "guard/constants.h"
+#include "hook/settings.h"
 #include "python/interruptions.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
@@ -9,20 +10,12 @@
 namespace minidynamo {
 namespace {
 
-// Settings are properties, and what is said is put into words, in Python: a signal that arrives meanwhile is not for
-// those who ask and say, and would be cleared with their errors.
-
-bool flag(PyObject* config, const char* name) {
-  const InterruptionsHeld meanwhile;
-  Ref value = Ref::steal(PyObject_GetAttrString(config, name));
-  const bool is_set = value && PyObject_IsTrue(value.get()) == 1;
-  clear_error();
-  return is_set;
-}
+// What is said is put into words in Python: a signal that arrives meanwhile is not for those who say it, and would be
+// cleared with their errors.
 
 bool is_logged(PyObject* config, const char* topic) {
   const InterruptionsHeld meanwhile;
-  Ref topics = Ref::steal(PyObject_GetAttrString(config, "logs"));
+  const Ref topics = setting(config, "logs");
   Ref name = Ref::made(PyUnicode_FromString(topic));
   const bool logged = topics && PySet_Contains(topics.get(), name.get()) == 1;
   clear_error();
@@ -137,12 +130,12 @@ Ref refusals(CodeCache& cache, ConfigId config, const FrameView& view) {
 
 }  // namespace
 
-bool asks_for_fullgraph(PyObject* config) { return flag(config, "fullgraph"); }
-bool stops_where_slower(PyObject* config) { return flag(config, "stop_where_slower"); }
-bool forbids_recompiles(PyObject* config) { return flag(config, "error_on_recompile"); }
+bool asks_for_fullgraph(PyObject* config) { return is_set(config, "fullgraph"); }
+bool stops_where_slower(PyObject* config) { return is_set(config, "stop_where_slower"); }
+bool forbids_recompiles(PyObject* config) { return is_set(config, "error_on_recompile"); }
 
 bool must_tell_of_limit(PyObject* config, const SkipMark& mark) {
-  return mark.reason == row_of(BreakReason::RecompileLimit).code && flag(config, "fail_on_recompile_limit");
+  return mark.reason == row_of(BreakReason::RecompileLimit).code && is_set(config, "fail_on_recompile_limit");
 }
 
 void raise_recompile(CodeCache& cache, PyObject* config, const FrameView& view, const char* cause) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "hook/settings.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 
@@ -93,7 +94,7 @@ PyObject* held_torch_lock = nullptr;
 }  // namespace
 
 Deadline capture_deadline(PyObject* config) {
-  Ref seconds = Ref::steal(PyObject_GetAttrString(config, "capture_wait"));
+  const Ref seconds = setting(config, "capture_wait");
   const double wanted = seconds ? PyFloat_AsDouble(seconds.get()) : 0;
   clear_error();
   constexpr double kLongest = 1e7;

@@ -388,24 +388,37 @@ Ref mapping_proxy_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return get_item(tracer, get, arguments);
 }
 
-// As the method itself without its cache, which says the same: a trace that fills it would change what it did not make.
+// As the method itself, without its lock. What it keeps is kept for real before the frame is traced again, so that a
+// function which logs only once (a cached one) changes nothing that it did not make.
 Ref logger_is_enabled_for(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const names[] = {interned("disabled"), interned("manager"), interned("disable"),
-                                    interned("getEffectiveLevel")};
+                                    interned("getEffectiveLevel"), interned("_cache")};
   if (!takes(arguments, 2, 2)) return call_function(tracer, callable, arguments);
   PyObject* logger = argument(arguments, 0);
   PyObject* level = argument(arguments, 1);
   Ref disabled = load_attribute(tracer, logger, names[0]);
   const int is_disabled = disabled ? truth(tracer, disabled.get()) : -1;
   if (is_disabled != 0) return is_disabled < 0 ? Ref() : Ref::boolean(false);
+  Ref cache = load_attribute(tracer, logger, names[4]);
+  const int is_cached = cache ? contains(tracer, cache.get(), level) : -1;
+  if (is_cached != 0) return is_cached < 0 ? Ref() : subscript(tracer, cache.get(), level);
   Ref manager = load_attribute(tracer, logger, names[1]);
   Ref limit = manager ? load_attribute(tracer, manager.get(), names[2]) : Ref();
   Ref above = limit ? compare(tracer, Py_GE, limit.get(), level) : Ref();
   const int is_above = above ? truth(tracer, above.get()) : -1;
-  if (is_above != 0) return is_above < 0 ? Ref() : Ref::boolean(false);
-  Ref effective = load_attribute(tracer, logger, names[3]);
-  Ref own_level = effective ? call(tracer, effective.get(), Arguments{}) : Ref();
-  return own_level ? compare(tracer, Py_GE, level, own_level.get()) : Ref();
+  Ref enabled = is_above == 1 ? Ref::boolean(false) : Ref();
+  if (is_above == 0) {
+    Ref effective = load_attribute(tracer, logger, names[3]);
+    Ref own_level = effective ? call(tracer, effective.get(), Arguments{}) : Ref();
+    if (own_level) enabled = compare(tracer, Py_GE, level, own_level.get());
+  }
+  if (!enabled) return nullptr;
+  const bool is_outside = tracer.world.source_of(logger) && !tracer.effects.has_writes(logger);
+  if (is_outside && is_constant(level) && tracer.limits.may_fill_caches) {
+    tracer.to_fill.push_back({Ref::borrow(callable), arguments.positional(), nullptr});
+    return enabled;
+  }
+  return store_subscript(tracer, cache.get(), level, enabled.get()) ? enabled : Ref();
 }
 
 // The classes of the MRO in a new list, for a metaclass that has no say.

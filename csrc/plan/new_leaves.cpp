@@ -48,9 +48,10 @@ bool may_lose_leaf(const Tracer& tracer, const std::vector<NodeId>& outputs, PyO
   for (const NodeId output : outputs) {
     PyObject* example = tracer.graph.nodes()[static_cast<size_t>(output)].example.get();
     leaves = leaves || example == leaf;
-    // A view from before its base was told requires a gradient as the base does.
-    if (is_later_than_leaf(example) && !has_history(example)) return false;
-    is_origin = is_origin || is_later_than_leaf(example);
+    if (!is_later_than_leaf(example)) continue;
+    is_origin = true;
+    // A view knows what it is one of. One from before its base was told requires a gradient as the base does.
+    if (!has_history(example) || tensor_fact(example, TensorFact::IsView).is(Py_True)) return false;
   }
   // Residual code makes no leaf that is a view, as one is that was a view when it was told.
   const bool is_new = !tracer.world.source_of(leaf);

@@ -226,7 +226,6 @@ def test_one_moment_in_two_zones_is_two_values() -> None:
         lambda: random.Random().random() < 2,
         lambda: random.random() < 2,
         lambda: numpy.random.rand() < 2,
-        lambda: float(LIMITS[0]),
     ],
 )
 def test_what_the_outside_decides_is_asked_at_every_call(ask: Callable[[], Any]) -> None:
@@ -237,6 +236,16 @@ def test_what_the_outside_decides_is_asked_at_every_call(ask: Callable[[], Any])
         minidynamo.compile(function, backend="eager", fullgraph=True)(torch.ones(1))
     captured = minidynamo.compile(function, backend="eager")
     torch.testing.assert_close(captured(torch.ones(1)), function(torch.ones(1)))
+
+
+def test_an_element_of_an_array_from_outside_is_read_at_every_call() -> None:
+    def function(x: torch.Tensor) -> Any:
+        return x * float(LIMITS[0])
+
+    captured = minidynamo.compile(function, backend="eager", fullgraph=True)
+    for LIMITS[0] in (1.0, 3.0, 1.0):
+        torch.testing.assert_close(captured(torch.ones(1)), function(torch.ones(1)))
+    assert len(minidynamo.debug.cache_entries(captured)) == 1
 
 
 @pytest.mark.parametrize("through_a_view", [False, True])

@@ -356,6 +356,11 @@ def data_of_other_dtype(x: torch.Tensor, m: Holder) -> Any:
     return m.double().linear(x.double())
 
 
+def view_of_leaf(x: torch.Tensor, m: Holder) -> Any:
+    y = x.detach().requires_grad_()[0]
+    return y, y._is_view()
+
+
 def swapped_data(x: torch.Tensor, m: Holder) -> Any:
     before = m.scale.data
     m.scale.data = x[0] * 2
@@ -372,6 +377,7 @@ BROKEN: list[Function] = [
     input_told,
     data_of_parameter_used,
     data_of_other_dtype,
+    view_of_leaf,
     swapped_data,
 ]
 

@@ -1,0 +1,12 @@
+// Settings of a configuration (minidynamo/_capture.py).
+#pragma once
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// Null if there is none of this name. Settings are properties, read in Python: a signal that arrives meanwhile is not
+// for those who ask, and is left for the program.
+Ref setting(PyObject* config, const char* name);
+bool is_set(PyObject* config, const char* name);  // whether it is something true
+
+}  // namespace minidynamo
