@@ -15,9 +15,7 @@ namespace {
 constexpr const char* kOpenSizes = "open_sizes";
 constexpr const char* kConditions = "size_conditions";
 
-bool is_true(PyObject* config, const char* name) {
-  return setting(config, name).is(Py_True);
-}
+bool is_true(PyObject* config, const char* name) { return setting(config, name).is(Py_True); }
 
 std::optional<int32_t> symbol_of(const Symbols& symbols, const Source* source, int32_t dimension) {
   const std::vector<OpenNumber>& numbers = symbols.numbers();

@@ -6,7 +6,7 @@ from typing import Any
 import differential
 import pytest
 import torch
-import torch._dynamo  # noqa: F401  # which AOTAutograd imports, in the middle of a program, and which replaces functions of torch
+import torch._dynamo  # which AOTAutograd imports, in the middle of a program, and which replaces functions of torch
 
 import minidynamo
 from minidynamo import backends

@@ -34,7 +34,7 @@ from typing import Any
 import differential
 import pytest
 import torch
-import torch._decomp.decompositions_for_jvp  # noqa: F401  # which torch itself imports where forward-mode AD first asks for one
+import torch._decomp.decompositions_for_jvp  # which torch itself imports where forward-mode AD first asks for one
 
 import minidynamo
 
