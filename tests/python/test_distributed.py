@@ -19,11 +19,14 @@ def run(processes: int, what: str) -> dict[str, Any]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes), "--master-port", str(port), PROGRAMS, what],
+        [
+            *(sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", str(processes)),
+            *("--master-addr", "127.0.0.1", "--master-port", str(port), PROGRAMS, what),
+        ],
         capture_output=True,
         text=True,
         timeout=500,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
     )
     assert done.returncode == 0, done.stderr[-4000:]
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
