@@ -15,8 +15,6 @@ namespace {
 constexpr const char* kOpenSizes = "open_sizes";
 constexpr const char* kConditions = "size_conditions";
 
-bool is_true(PyObject* config, const char* name) { return setting(config, name).is(Py_True); }
-
 std::optional<int32_t> symbol_of(const Symbols& symbols, const Source* source, int32_t dimension) {
   const std::vector<OpenNumber>& numbers = symbols.numbers();
   for (size_t i = 0; i < numbers.size(); ++i)
@@ -108,7 +106,7 @@ OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, con
   if (dynamic.is(Py_False)) known.never = true;
   if (known.never) return known;
   known.all_sizes = dynamic.is(Py_True);
-  if (is_true(config, "automatic_dynamic_shapes"))
+  if (is_set(config, "automatic_dynamic_shapes"))
     for (const std::shared_ptr<CacheEntry>& entry : cache.entries())
       if (entry->config == id)
         for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame))
@@ -134,7 +132,7 @@ void close_settled(CodeCache& cache, ConfigId id, const Tracer& tracer) {
 
 bool open_at_last(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame) {
   OpenNumbers& known = cache.open_numbers[id];
-  if (known.never || known.last_resort || !is_true(config, "automatic_dynamic_shapes")) return false;
+  if (known.never || known.last_resort || !is_set(config, "automatic_dynamic_shapes")) return false;
   for (const std::shared_ptr<CacheEntry>& entry : cache.entries()) {
     if (entry->config != id) continue;
     for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame)) {
@@ -155,8 +153,8 @@ void open_arguments(ConfigId id, const Exit& exit) {
 UnknownNumberLimits unknown_number_limits(PyCodeObject* code, ConfigId id, PyObject* config) {
   const OpenNumbers& known = CodeCache::get(code)->open_numbers[id];
   UnknownNumberLimits limits;
-  limits.scalars = !known.no_unknown && is_true(config, "capture_scalar_outputs");
-  limits.sizes = !known.no_unknown && is_true(config, "capture_dynamic_output_shape_ops");
+  limits.scalars = !known.no_unknown && is_set(config, "capture_scalar_outputs");
+  limits.sizes = !known.no_unknown && is_set(config, "capture_dynamic_output_shape_ops");
   limits.checks = !known.no_suppositions;
   return limits;
 }

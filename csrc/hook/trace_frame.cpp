@@ -15,6 +15,7 @@
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "tensor/function_mode_stack.h"
+#include "world/changing_number.h"
 #include "world/enter.h"
 #include "world/handled_before.h"
 
@@ -142,9 +143,6 @@ bool is_about_a_place(BreakReason reason) noexcept {
   }
 }
 
-// Of an optimizer: a step that is cut in two gains nothing by it.
-bool is_rate(const std::string& changing) { return changing.find(".param_groups[][") != std::string::npos; }
-
 // Whether the next trace of the same may do.
 bool is_passing(BreakReason reason) noexcept {
   return reason == BreakReason::Interrupted || reason == BreakReason::OutOfMemory;
@@ -219,8 +217,9 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     regrets.needs_below_autograd = first->tracer->needs_below_autograd && request.may_go_below_autograd;
     if (regrets.needs_below_autograd) regrets.settled = settled_numbers(*first->tracer);
     if (regrets.needs_below_autograd) return nullptr;
+    // Of an optimizer: a step that is cut in two gains nothing by it.
     regrets.needs_numbers =
-        std::ranges::any_of(limits.changing_numbers, is_rate) && is_about_a_place(first->tracer->why().reason);
+        std::ranges::any_of(limits.changing_numbers, is_of_groups) && is_about_a_place(first->tracer->why().reason);
     if (regrets.needs_numbers) return nullptr;
     why.is_forbidden = breaks_are_errors();
   }
@@ -291,7 +290,7 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
       continue;
     }
     if (regrets.needs_numbers) {
-      std::erase_if(limits.changing_numbers, is_rate);
+      std::erase_if(limits.changing_numbers, is_of_groups);
       continue;
     }
     if (regrets.needs_below_autograd) {

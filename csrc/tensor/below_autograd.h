@@ -19,8 +19,4 @@ class BelowAutogradScope {
   bool casts_on_cpu_, casts_on_cuda_;
 };
 
-// (tensor, name): a tensor over the same memory whose history, of that name, a backward pass has used up: it requires a
-// gradient, and another backward pass through it raises as torch does. Borrowed, alive for the life of the process.
-PyObject* with_used_up_history_callable();
-
 }  // namespace minidynamo

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/python_cpp_function.h>
 #include <torch/csrc/autograd/python_function.h>
+#include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <unordered_set>
@@ -92,27 +93,40 @@ struct HooksAfter : torch::autograd::FunctionPostHook {
   Ref hooks;
 };
 
-// In the place of all that computed a tensor of what nobody else has.
-struct UnseenHistory : torch::autograd::Node {
-  explicit UnseenHistory(std::string given) : text(std::move(given)) {}
-  Variables apply(Variables&&) override { return {}; }
+// In the place of all that computed a tensor.
+struct OtherHistory : torch::autograd::Node {
+  OtherHistory(std::string given, bool is_used_up) : text(std::move(given)), used_up(is_used_up) {}
+  Variables apply(Variables&&) override {
+    TORCH_CHECK(!used_up, torch::autograd::ERR_BACKWARD_TWICE);
+    return {};
+  }
   std::string name() const override { return text; }
   std::string text;
+  bool used_up;
 };
 
-PyObject* with_unseen_history(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+PyObject* with_other_history(PyObject* const* arguments, Py_ssize_t count, bool is_used_up) {
   if (count != 2 || !THPVariable_Check(arguments[0]) || !PyUnicode_Check(arguments[1])) {
-    PyErr_SetString(PyExc_TypeError, "with_unseen_history(tensor, name)");
+    PyErr_Format(PyExc_TypeError, "with_%s_history(tensor, name)", is_used_up ? "used_up" : "unseen");
     return nullptr;
   }
   try {
+    // One that is a view, or that somebody else has too, cannot get another history.
     at::Tensor result = THPVariable_Unpack(arguments[0]).detach();
-    torch::autograd::set_history(result, c10::make_intrusive<UnseenHistory>(PyUnicode_AsUTF8(arguments[1])));
+    torch::autograd::set_history(result, c10::make_intrusive<OtherHistory>(PyUnicode_AsUTF8(arguments[1]), is_used_up));
     return THPVariable_Wrap(std::move(result));
   } catch (...) {
     set_python_error_from_exception();
     return nullptr;
   }
+}
+
+PyObject* with_unseen_history(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return with_other_history(arguments, count, false);
+}
+
+PyObject* with_used_up_history(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return with_other_history(arguments, count, true);
 }
 
 NodeHold node_of(PyObject* object) {
@@ -172,6 +186,10 @@ Ref name_of_history(PyObject* tensor) {
 
 PyObject* with_unseen_history_callable() {
   return native_function<METH_FASTCALL, with_unseen_history>("with_unseen_history");
+}
+
+PyObject* with_used_up_history_callable() {
+  return native_function<METH_FASTCALL, with_used_up_history>("with_used_up_history");
 }
 
 void set_gradient(PyObject* fake, PyObject* gradient) {

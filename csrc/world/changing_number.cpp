@@ -9,15 +9,26 @@
 
 namespace minidynamo {
 
+namespace {
+
+constexpr std::string_view kGroups = ".param_groups[";
+constexpr std::string_view kKey = "]['";
+
+}  // namespace
+
 std::string changing_number(std::string_view path) {
-  static constexpr std::string_view kGroups = ".param_groups[";
   const size_t groups = path.rfind(kGroups);
   if (groups == std::string_view::npos) return {};
   const size_t number = groups + kGroups.size();
   size_t end = number;
   while (end < path.size() && std::isdigit(static_cast<unsigned char>(path[end]))) ++end;
-  if (end == number || !path.substr(end).starts_with("]['")) return {};
+  if (end == number || !path.substr(end).starts_with(kKey)) return {};
   return std::string(path.substr(0, number)) + std::string(path.substr(end));
+}
+
+bool is_of_groups(std::string_view name) {
+  const size_t groups = name.rfind(kGroups);
+  return groups != std::string_view::npos && name.substr(groups + kGroups.size()).starts_with(kKey);
 }
 
 bool changes(const Tracer& tracer, const Source* source) {

@@ -3,7 +3,6 @@
     torchrun --nproc-per-node 2 tests/python/distributed_programs.py [collectives|training]
 """
 
-import copy
 import json
 import sys
 from collections.abc import Callable
@@ -218,7 +217,7 @@ def main() -> None:
 
     def report(name: str, result: dict[str, Any]) -> None:
         results: list[Any] = [None] * dist.get_world_size()
-        dist.all_gather_object(results, copy.copy(result))
+        dist.all_gather_object(results, result)
         if dist.get_rank() == 0:
             print(json.dumps({"program": name, "ranks": results}), flush=True)
 

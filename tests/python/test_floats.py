@@ -10,14 +10,6 @@ import torch.nn.functional as F
 import minidynamo
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    minidynamo.reset()
-    torch.manual_seed(0)
-    yield
-    minidynamo.reset()
-
-
 def outcome(f, arguments):
     try:
         return f(*arguments)

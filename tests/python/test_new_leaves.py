@@ -1,7 +1,7 @@
 """Leaves of autograd that a captured function makes or tells to be others: parameters, modules, requires_grad, .data."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,12 +10,6 @@ import torch
 import minidynamo
 
 Function = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    minidynamo.reset()
-    yield
 
 
 class Holder(torch.nn.Module):

@@ -1,6 +1,6 @@
 """torch.manual_seed inside of a captured function."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,12 +9,6 @@ import torch
 import minidynamo
 
 Function = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    minidynamo.reset()
-    yield
 
 
 def seeded(x: torch.Tensor) -> torch.Tensor:

@@ -18,13 +18,6 @@ from minidynamo._tracing_context import tracing_context
 TRIES = 60
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    minidynamo.reset()
-    yield
-    minidynamo.reset()
-
-
 def value_of(number, values):
     """Of a number as _tracing_context has it."""
     if isinstance(number, int):

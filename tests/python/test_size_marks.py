@@ -6,14 +6,6 @@ import torch
 import minidynamo
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    minidynamo.reset()
-    torch.manual_seed(0)
-    yield
-    minidynamo.reset()
-
-
 def rows(*sizes):
     return [torch.randn(n, 8) for n in sizes]
 

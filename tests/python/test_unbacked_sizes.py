@@ -7,14 +7,6 @@ import torch.nn.functional as F
 import minidynamo
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    minidynamo.reset()
-    torch.manual_seed(0)
-    yield
-    minidynamo.reset()
-
-
 def outcome(f, arguments):
     """What a call gives or raises, and the gradients of its inputs."""
     arguments = [x.detach().clone().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x for x in arguments]
