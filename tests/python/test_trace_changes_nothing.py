@@ -19,6 +19,7 @@ import functools
 import gc
 import importlib
 import io
+import logging
 import os
 import pathlib
 import random
@@ -157,13 +158,17 @@ class Snapshot:
 
     def _state(self, path: str, value: Any) -> None:
         """An instance's attributes and slots."""
+        memo: set[int] = set()
+        if isinstance(value, logging.Logger):  # keeps whether a level is enabled, which a trace may ask
+            memo.add(id(value._cache))  # type: ignore[attr-defined]
+            self._seen |= memo
         if self._by_name or isinstance(value, types.FunctionType):
             attributes = getattr(value, "__dict__", None)
             if isinstance(attributes, dict):
                 # By content: CPython may make the dict anew.
                 self._named(f"{path}.__dict__", attributes)
         elif type(value).__flags__ & 1 << 9 and not isinstance(value, (dict, torch.Tensor)):  # an instance of a Python class
-            self._contents(f"{path} referents", list(_values(value, set())))
+            self._contents(f"{path} referents", list(_values(value, memo)))
         for kind in type(value).__mro__:
             for name, slot in vars(kind).items():
                 if isinstance(slot, types.MemberDescriptorType) and kind.__flags__ & 1 << 9:
