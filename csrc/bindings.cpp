@@ -35,7 +35,7 @@ py::object take(Ref ref) {
 
 PyCodeObject* as_code(const py::handle& object) {
   if (!PyCode_Check(object.ptr())) throw py::type_error("expected a code object");
-  return reinterpret_cast<PyCodeObject*>(object.ptr());
+  return as_code(object.ptr());
 }
 
 py::dict statistics() {
@@ -86,7 +86,7 @@ py::list known_c_types() {
   py::list rows;
   for (const TypeFacts& facts : all_types()) {
     py::dict row;
-    row["type"] = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(facts.type));
+    row["type"] = py::reinterpret_borrow<py::object>(as_object(facts.type));
     row["is_family"] = facts.is_family;
     row["enters"] = facts.enters;
     row["known"] = facts.known;
@@ -131,13 +131,13 @@ PYBIND11_MODULE(_C, module) {
     is_also_out_of_memory(torch.attr("OutOfMemoryError").ptr());
   PyTypeObject* optimized = optimized_function_type();
   if (!optimized) throw py::error_already_set();
-  module.add_object("OptimizedFunction", py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(optimized)));
+  module.add_object("OptimizedFunction", py::reinterpret_borrow<py::object>(as_object(optimized)));
 
   py::class_<CacheEntry, std::shared_ptr<CacheEntry>>(module, "CacheEntry")
       .def_property_readonly("guards", [](const CacheEntry& entry) { return entry.guards.to_text(); })
       .def_property_readonly("code",
                              [](const CacheEntry& entry) {
-                               auto* code = reinterpret_cast<PyObject*>(entry.residual_function.code());
+                               auto* code = as_object(entry.residual_function.code());
                                return py::reinterpret_borrow<py::object>(code);
                              })
       .def_property_readonly("graph_module",
@@ -195,7 +195,7 @@ PYBIND11_MODULE(_C, module) {
              [](const py::object& callable) { add_user_rule(callable.ptr(), UserRule::AssumeConstant); });
   module.def("remove_rule", [](const py::object& callable) { return remove_user_rule(callable.ptr()); });
   module.def("keep_code_out", [](const py::object& code) { keep_code_out(as_code(code)); });
-  module.def("let_code_in", [](const py::object& code) { return let_code_in(as_code(code)); });
+  module.def("unskip", [](const py::object& code) { return unskip(as_code(code)); });
   module.def("set_skip_rules", &replace_skip_rules);
   module.def("bytecode_text", [](const py::object& code) { return to_text(decode(as_code(code))); });
   module.def("bytecode_round_trip", [](const py::object& code) { return take(assemble(decode(as_code(code)))); });

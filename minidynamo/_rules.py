@@ -191,7 +191,7 @@ def remove_rule(fn: Callable[..., Any]) -> bool:
     """
     had_rule = _C.remove_rule(fn)
     code = getattr(fn, "__code__", None)
-    return (isinstance(code, types.CodeType) and _C.let_code_in(code)) or had_rule
+    return (isinstance(code, types.CodeType) and _C.unskip(code)) or had_rule
 
 
 def skip(*names: str | os.PathLike[str]) -> None:

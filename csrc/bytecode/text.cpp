@@ -35,7 +35,7 @@ bool has_safe_repr(PyObject* object, int depth = 0) noexcept {
 
 std::string const_text(PyObject* object) {
   constexpr size_t kLimit = 60;
-  if (PyCode_Check(object)) return "<code " + text_of(reinterpret_cast<PyCodeObject*>(object)->co_qualname) + ">";
+  if (PyCode_Check(object)) return "<code " + text_of(as_code(object)->co_qualname) + ">";
   if (!has_safe_repr(object)) return std::string("<") + Py_TYPE(object)->tp_name + ">";
   Ref repr = Ref::steal(PyObject_Repr(object));
   if (!repr) {  // an int with more digits than CPython converts

@@ -26,7 +26,7 @@ BurialPaused::BurialPaused() noexcept { ++burials_paused; }
 BurialPaused::~BurialPaused() {
   --burials_paused;
   CacheRegistry& registry = CacheRegistry::instance();
-  if (registry.put_aside_) registry.bury();
+  if (registry.retired_) registry.bury();
 }
 
 CodeCache* CodeCache::find(PyCodeObject* code) noexcept {
@@ -47,7 +47,7 @@ CodeCache* CodeCache::get(PyCodeObject* code) {
 
 CodeCache::~CodeCache() {
   CacheRegistry& registry = CacheRegistry::instance();
-  for (std::shared_ptr<CacheEntry>& entry : entries_) registry.put_aside(std::move(entry));
+  for (std::shared_ptr<CacheEntry>& entry : entries_) registry.retire(std::move(entry));
   entries_.clear();
   registry.bury();
 }
@@ -127,7 +127,7 @@ void CodeCache::remove(const CacheEntry* entry) noexcept {
   if (found == entries_.end()) return;
   ++changes_;
   CacheRegistry& registry = CacheRegistry::instance();
-  registry.put_aside(std::move(*found));
+  registry.retire(std::move(*found));
   entries_.erase(found);
   registry.bury();
 }
@@ -176,7 +176,7 @@ void CacheRegistry::reset() noexcept {
   ++resets;
   // Emptied first, destroyed at the end: destruction may free code objects, and with them caches.
   for (CodeCache* cache : caches_) {
-    for (std::shared_ptr<CacheEntry>& entry : cache->entries_) put_aside(std::move(entry));
+    for (std::shared_ptr<CacheEntry>& entry : cache->entries_) retire(std::move(entry));
     cache->entries_.clear();
     cache->skips_.clear();
     cache->last_miss_.clear();
@@ -191,7 +191,7 @@ void CacheRegistry::reset() noexcept {
 void CacheRegistry::forget(ConfigId config) noexcept {
   for (CodeCache* cache : caches_) {
     for (std::shared_ptr<CacheEntry>& entry : cache->entries_)
-      if (entry->config == config) put_aside(std::move(entry));
+      if (entry->config == config) retire(std::move(entry));
     std::erase(cache->entries_, nullptr);
     std::erase_if(cache->skips_, [config](const SkipMark& mark) { return mark.config == config; });
     ++cache->changes_;
@@ -199,10 +199,10 @@ void CacheRegistry::forget(ConfigId config) noexcept {
   bury();
 }
 
-void CacheRegistry::put_aside(std::shared_ptr<CacheEntry> dead) noexcept {
+void CacheRegistry::retire(std::shared_ptr<CacheEntry> dead) noexcept {
   dead->cache = nullptr;
-  dead->next_dead = std::move(put_aside_);
-  put_aside_ = std::move(dead);
+  dead->next_dead = std::move(retired_);
+  retired_ = std::move(dead);
 }
 
 void CacheRegistry::bury() noexcept {
@@ -210,7 +210,7 @@ void CacheRegistry::bury() noexcept {
   // In the middle of something, perhaps of raising an error.
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  while (std::shared_ptr<CacheEntry> next = std::move(put_aside_)) put_aside_ = std::move(next->next_dead);
+  while (std::shared_ptr<CacheEntry> next = std::move(retired_)) retired_ = std::move(next->next_dead);
   PyErr_Restore(type, value, traceback);
 }
 
@@ -222,7 +222,7 @@ size_t CacheRegistry::live_entries() const noexcept {
 
 std::vector<Ref> CacheRegistry::codes() const {
   std::vector<Ref> codes;
-  for (const CodeCache* cache : caches_) codes.push_back(Ref::borrow(reinterpret_cast<PyObject*>(cache->code_)));
+  for (const CodeCache* cache : caches_) codes.push_back(Ref::borrow(as_object(cache->code_)));
   return codes;
 }
 

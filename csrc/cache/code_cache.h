@@ -180,9 +180,9 @@ class CacheRegistry {
   friend class CodeCache;
   friend class BurialPaused;
   std::unordered_set<CodeCache*> caches_;
-  std::shared_ptr<CacheEntry> put_aside_;  // dead entries, a list, since burying may need no memory
+  std::shared_ptr<CacheEntry> retired_;  // dead entries, a list, since burying may need no memory
 
-  void put_aside(std::shared_ptr<CacheEntry> dead) noexcept;
+  void retire(std::shared_ptr<CacheEntry> dead) noexcept;
   void bury() noexcept;  // what was put aside, unless a scope forbids it now
   static CodeSlot& slot() noexcept;
   static void free_cache(void* data) noexcept;

@@ -251,7 +251,7 @@ class BreakWriter {
     const auto last = static_cast<int32_t>(end_.frames.size()) - 1;
     for (int32_t i = 1; i <= last; ++i) {
       CodeBuilder code;
-      const PlanBreak::FrameLook& look = end_.frames[i];
+      const PlanBreak::FrameAppearance& look = end_.frames[i];
       code.at(look.position);
       int32_t count = 0;
       for (int32_t inner = i + 1; inner <= last; ++inner) code.add_local("callee" + std::to_string(count++));
@@ -267,7 +267,7 @@ class BreakWriter {
       } else {
         run_innermost(code, count);
       }
-      const Ref assembled = code.assemble(reinterpret_cast<PyCodeObject*>(look.code.get()), count);
+      const Ref assembled = code.assemble(as_code(look.code.get()), count);
       const bool is_own = look.globals.is(globals_);
       if (!is_own) begin_foreign_function();
       code_.load_own(assembled.get());  // null: noticed by the assembler of the residual function

@@ -17,16 +17,16 @@ namespace {
 // Whether an object may lead to a function whose code the residual code hangs on. What else residual code names is C
 // code, a value, or made for it.
 bool may_lead_back(PyObject* object) noexcept {
-  if (PyType_Check(object)) return reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE;
+  if (PyType_Check(object)) return as_type(object)->tp_flags & Py_TPFLAGS_HEAPTYPE;
   return PyFunction_Check(object) || PyModule_Check(object) || PyCode_Check(object);
 }
 
 std::string variable_name(PyObject* object) {
   const char* text = nullptr;
-  if (PyType_Check(object)) text = reinterpret_cast<PyTypeObject*>(object)->tp_name;
-  if (PyFunction_Check(object)) text = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(object)->func_name);
+  if (PyType_Check(object)) text = as_type(object)->tp_name;
+  if (PyFunction_Check(object)) text = PyUnicode_AsUTF8(as_function(object)->func_name);
   if (PyModule_Check(object)) text = PyModule_GetName(object);
-  if (PyCode_Check(object)) text = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(object)->co_name);
+  if (PyCode_Check(object)) text = PyUnicode_AsUTF8(as_code(object)->co_name);
   clear_error();
   return text ? text : "object";
 }

@@ -58,13 +58,13 @@ std::optional<std::string> type_text(PyTypeObject* type) {
 
 std::optional<std::string> builtin_text(PyObject* builtin) {
   PyObject* self = PyCFunction_GET_SELF(builtin);
-  const char* name = reinterpret_cast<PyCFunctionObject*>(builtin)->m_ml->ml_name;
+  const char* name = as_builtin(builtin)->m_ml->ml_name;
   std::optional<std::string> owner;
   if (!self || PyModule_Check(self)) {
     const Ref text = Ref::made(PyUnicode_FromString(name));
-    return dotted(reinterpret_cast<PyCFunctionObject*>(builtin)->m_module, text.get());
+    return dotted(as_builtin(builtin)->m_module, text.get());
   }
-  if (PyType_Check(self)) owner = type_text(reinterpret_cast<PyTypeObject*>(self));
+  if (PyType_Check(self)) owner = type_text(as_type(self));
   if (!owner) return std::nullopt;
   return *owner + "." + name;
 }
@@ -85,9 +85,9 @@ std::optional<std::string> text_at_depth(PyObject* object, int depth) {
     return repr_text(object);
   }
   if (PyTuple_CheckExact(object)) return tuple_text(object, depth);
-  if (PyType_Check(object)) return type_text(reinterpret_cast<PyTypeObject*>(object));
+  if (PyType_Check(object)) return type_text(as_type(object));
   if (PyFunction_Check(object)) {
-    auto* function = reinterpret_cast<PyFunctionObject*>(object);
+    auto* function = as_function(object);
     return dotted(function->func_module, function->func_qualname);
   }
   if (PyCFunction_Check(object)) return builtin_text(object);

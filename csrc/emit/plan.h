@@ -3,7 +3,8 @@
 // printed as Python source.
 //
 // The residual function has two parameters that the guard check gathered: `inputs` (a tuple of the graph's inputs in
-// order) and `live` (a list of the outside objects). Steps run in order; each may define one value, named by its index.
+// order) and `live` (a list of the external objects). Steps run in order; each may define one value, named by its
+// index.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -48,7 +49,7 @@ struct PlanStep {
 // resume function for what is left.
 struct PlanBreak {
   // The frames that run there, outermost (the residual function's own) first: how they look in tracebacks.
-  struct FrameLook {
+  struct FrameAppearance {
     Ref code, globals;  // the original's
     Position position;
   };
@@ -75,13 +76,13 @@ struct PlanBreak {
     uint32_t traceback_entries = 0;  // raised: those of frames outside the one whose handler is entered
   };
 
-  std::vector<FrameLook> frames;
+  std::vector<FrameAppearance> frames;
   Instruction instruction{Op::NOP};  // NOP: none, only a resume function is called
   Ref argument;                      // the name that the instruction's argument stands for; null: it has none
   Ref keyword_names;                 // of a CALL
   std::vector<ValueId> operands;     // kNoValue: a null
   std::vector<ValueId> moved;        // operands that nothing but the stack is to hold
-  std::vector<ValueId> let_go;       // objects from before that end here, behind all other steps
+  std::vector<ValueId> released;     // objects from before that end here, behind all other steps
   std::vector<ValueId> held;         // objects whose end may be seen: alive while the instruction runs
   ValueId handled = kNoValue;        // the exception being handled
   std::optional<Continuation> next, jump, raised;

@@ -28,7 +28,7 @@ bool is_immutable(Base base) noexcept { return base == Base::Value || base == Ba
 template <typename Visit>
 bool each_slot(PyTypeObject* type, Visit visit) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    auto* base = as_type(PyTuple_GET_ITEM(type->tp_mro, i));
     if (!is_python_class(base)) continue;
     Py_ssize_t position = 0;
     PyObject *name, *value;
@@ -102,7 +102,7 @@ PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t cou
     PyErr_SetString(PyExc_TypeError, "rebuild_instance(class, items, attributes)");
     return nullptr;
   }
-  auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
+  auto* type = as_type(arguments[0]);
   PyTypeObject* base = native_base(type);
   const Base kind = row_of(base).base;
   const bool is_made_with_value = is_immutable(kind) && kind != Base::FrozenSet;
@@ -118,7 +118,7 @@ PyObject* rebuild_tuple(PyObject*, PyObject* const* arguments, Py_ssize_t count)
     return nullptr;
   }
   Ref packed = Ref::made(PyTuple_Pack(1, arguments[1]));
-  return PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(arguments[0]), packed.get(), nullptr);
+  return PyTuple_Type.tp_new(as_type(arguments[0]), packed.get(), nullptr);
 }
 
 PyObject* make_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
@@ -137,7 +137,7 @@ PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   }
   Ref made = Ref::made(PyFunction_New(arguments[0], arguments[1]));
   auto set = [&](const char* name, PyObject* value) { return PyObject_SetAttrString(made.get(), name, value) == 0; };
-  auto* function = reinterpret_cast<PyFunctionObject*>(made.get());
+  auto* function = as_function(made.get());
   if (arguments[5] != Py_None) function->func_closure = Ref::borrow(arguments[5]).release();
   if (arguments[6] != Py_None) function->func_annotations = Ref::borrow(arguments[6]).release();
   Py_XSETREF(function->func_module, Ref::borrow(arguments[9]).release());
@@ -167,11 +167,11 @@ PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t co
     PyErr_SetString(PyExc_TypeError, "rebuild_exception takes 7 or 8 arguments");
     return nullptr;
   }
-  auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
+  auto* type = as_type(arguments[0]);
   PyTypeObject* base = native_base(type);
   // Without __init__, which has run in the trace, and may have been given something else than `args` by now. Groups
   // have what they hold from the moment they are made.
-  const bool is_group = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
+  const bool is_group = PyType_IsSubtype(type, as_type(PyExc_BaseExceptionGroup));
   Ref given = is_group ? Ref::borrow(arguments[1]) : Ref::made(PyTuple_New(0));
   Ref made = Ref::steal(base->tp_new(type, given.get(), nullptr));
   if (!made) return nullptr;
@@ -193,7 +193,7 @@ PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t co
 
 PyObject* bind(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   descrgetfunc get = count == 2 ? Py_TYPE(arguments[0])->tp_descr_get : nullptr;
-  if (get) return get(arguments[0], arguments[1], reinterpret_cast<PyObject*>(Py_TYPE(arguments[1])));
+  if (get) return get(arguments[0], arguments[1], as_object(Py_TYPE(arguments[1])));
   PyErr_SetString(PyExc_TypeError, "bind(descriptor, object)");
   return nullptr;
 }
@@ -413,8 +413,7 @@ PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count
   }
   Ref traceback = Ref::steal(PyException_GetTraceback(arguments[0]));
   for (long left = PyLong_AsLong(arguments[1]); left > 0 && traceback && PyTraceBack_Check(traceback.get()); --left)
-    traceback =
-        Ref::borrow(reinterpret_cast<PyObject*>(reinterpret_cast<PyTracebackObject*>(traceback.get())->tb_next));
+    traceback = Ref::borrow(as_object(reinterpret_cast<PyTracebackObject*>(traceback.get())->tb_next));
   if (PyException_SetTraceback(arguments[0], traceback ? traceback.get() : Py_None) < 0) return nullptr;
   Py_RETURN_NONE;
 }
@@ -460,7 +459,7 @@ bool can_be_made_empty(PyTypeObject* type) noexcept {
 Ref exception_attributes(PyObject* exception) {
   PyObject* own = reinterpret_cast<PyBaseExceptionObject*>(exception)->dict;
   Ref attributes = Ref::steal(own ? PyDict_Copy(own) : PyDict_New());
-  auto* const last = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+  auto* const last = as_type(PyExc_BaseException);
   for (PyTypeObject* base = native_base(Py_TYPE(exception)); attributes && base && base != last; base = base->tp_base) {
     for (const PyMemberDef* member = base->tp_members; member && member->name; ++member) {
       if (member->flags & READONLY) continue;
@@ -470,7 +469,7 @@ Ref exception_attributes(PyObject* exception) {
       Ref value = Ref::steal(PyMember_GetOne(reinterpret_cast<char*>(exception), const_cast<PyMemberDef*>(member)));
       if (!value || PyDict_SetItemString(attributes.get(), member->name, value.get()) < 0) return nullptr;
     }
-    if (base != reinterpret_cast<PyTypeObject*>(PyExc_OSError)) continue;
+    if (base != as_type(PyExc_OSError)) continue;
     const Ref written = Ref::steal(PyObject_GetAttrString(exception, "characters_written"));  // a number, if any
     if (!written && !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
     if (written && PyDict_SetItemString(attributes.get(), "characters_written", written.get()) < 0) return nullptr;
@@ -519,7 +518,7 @@ Ref instance_parts(PyObject* instance) {
   }
   // The slots themselves, whatever a class further down calls by their names.
   const bool ok = each_slot(type, [&](PyObject* name, PyObject* descriptor) {
-    Ref value = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, instance, reinterpret_cast<PyObject*>(type)));
+    Ref value = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, instance, as_object(type)));
     if (!value) {
       clear_error();  // an empty slot
       return true;

@@ -17,7 +17,7 @@ using PlaceKind = ResumePlace::Kind;
 
 class ResumeCode {
  public:
-  ResumeCode(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed, ResumeFunction& made)
+  ResumeCode(const CodeInfo& original, ResumePlace place, const std::vector<bool>& passed, ResumeFunction& made)
       : original_(original), code_(original.bytecode), place_(place), passed_(passed), made_(made) {}
 
   Ref assemble_code() {
@@ -40,7 +40,7 @@ class ResumeCode {
   }
 
  private:
-  const PreparedCode& original_;
+  const CodeInfo& original_;
   const Bytecode& code_;
   const ResumePlace place_;
   const std::vector<bool>& passed_;  // by local of the original
@@ -314,30 +314,30 @@ ResumeTable* table_of(PyCodeObject* original) {
 
 }  // namespace
 
-bool is_read_after(const PreparedCode& original, ResumePlace place, int32_t local) {
+bool is_read_after(const CodeInfo& original, ResumePlace place, int32_t local) {
   return place.kind == PlaceKind::Before ? original.liveness().before(place.instruction, local)
                                          : original.liveness().after(place.instruction, local);
 }
 
-const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed,
+const ResumeFunction* resume_function(const CodeInfo& original, ResumePlace place, const std::vector<bool>& passed,
                                       const ResumeFunction* callee) {
   ResumeTable* table = table_of(original.code());
   if (!table) return nullptr;
   const ResumeKey key = table->key(place, passed, callee ? callee->code : nullptr);
-  if (const Ref& known = table->codes[key]) return find_resume_function(reinterpret_cast<PyCodeObject*>(known.get()));
+  if (const Ref& known = table->codes[key]) return find_resume_function(as_code(known.get()));
   auto made = std::make_unique<ResumeFunction>();
-  made->original = Ref::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(original.code()), nullptr));
+  made->original = Ref::steal(PyWeakref_NewRef(as_object(original.code()), nullptr));
   made->place = place;
   Ref code = made->original ? ResumeCode(original, place, passed, *made).assemble_code() : Ref();
   if (!code) return nullptr;
   const int32_t offset = original.bytecode.instructions[place.instruction].offset;
   made->name = Ref::made(PyUnicode_FromFormat("__minidynamo_resume_at_%d_%ld", offset, registry().count++));
-  made->code = reinterpret_cast<PyCodeObject*>(code.get());
+  made->code = as_code(code.get());
   // Making it allocates, so another thread may have come first, or a reset: what the table holds now is what counts.
   table = table_of(original.code());
   if (!table) return nullptr;
   Ref& known = table->codes[key];
-  if (known) return find_resume_function(reinterpret_cast<PyCodeObject*>(known.get()));
+  if (known) return find_resume_function(as_code(known.get()));
   note_prologue(made->code, made->prologue);
   if (!own_slot().set(made->code, made.get())) return nullptr;
   known = std::move(code);
@@ -376,7 +376,7 @@ void forget_resume_functions() noexcept {
 OriginalPosition original_position(const Frame& frame) {
   const ResumeFunction* resume = find_resume_function(frame.code());
   if (!resume) return {frame.prepared, frame.instruction};
-  const auto* original = prepare(reinterpret_cast<PyCodeObject*>(original_of(*resume).get()));
+  const auto* original = prepare(as_code(original_of(*resume).get()));
   if (frame.instruction >= resume->prologue) return {original, frame.instruction - resume->prologue, resume};
   const bool is_call = resume->place.kind == PlaceKind::InCall && frame.current().op == Op::CALL;
   return {original, resume->place.instruction, resume, is_call, true};

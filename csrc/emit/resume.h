@@ -9,8 +9,8 @@
 // resume the original again, so places are always the original's.
 //
 // What is passed is held by nothing else from then on, as in the original's frame: the end of an object may be seen.
-// The hook sees to that for what residual code calls last (put_aside in hook/run_entry.h); a frame that called another
-// one gets that one's arguments in a list.
+// The hook sees to that for what residual code calls last (defer_resume in hook/run_entry.h); a frame that called
+// another one gets that one's arguments in a list.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -62,7 +62,7 @@ struct ResumeFunction {
 
 // Where a frame stands in terms of the code that the user wrote.
 struct OriginalPosition {
-  const PreparedCode* prepared;            // of the original
+  const CodeInfo* prepared;                // of the original
   int32_t instruction;                     // of the original
   const ResumeFunction* resume = nullptr;  // whose frame it is; null for the original's own
   bool in_prologue_call = false;           // it is calling the resume function of the frame that it called
@@ -73,12 +73,12 @@ struct OriginalPosition {
 OriginalPosition original_position(const Frame& frame);
 
 // Whether a local of the original can still be read when it goes on from the place.
-bool is_read_after(const PreparedCode& original, ResumePlace place, int32_t local);
+bool is_read_after(const CodeInfo& original, ResumePlace place, int32_t local);
 
 // The resume function of `original` at a place, made if there is none: a code object, of which residual code makes a
 // function with the globals of the frame that goes on. `passed` tells of each local of the original whether it is to be
 // a parameter; `callee` is what one in a call calls first. Null with a Python error set on failure.
-const ResumeFunction* resume_function(const PreparedCode& original, ResumePlace place, const std::vector<bool>& passed,
+const ResumeFunction* resume_function(const CodeInfo& original, ResumePlace place, const std::vector<bool>& passed,
                                       const ResumeFunction* callee = nullptr);
 
 // Of a resume function's code object; null if it is something else.

@@ -90,7 +90,7 @@ class Scheduler {
     if (plan_.result != kNoValue) ++uses_[plan_.result];
     if (plan_.end) {
       each_value(*plan_.end, [&](ValueId value) { use_in_break(value); });
-      for (const ValueId value : plan_.end->let_go) ++uses_[value];
+      for (const ValueId value : plan_.end->released) ++uses_[value];
     }
     for (size_t id = count; id-- > 0;) {
       const PlanStep& step = plan_.steps[id];

@@ -90,8 +90,8 @@ class SourceWriter {
     --indent_;
   }
 
-  static std::string place(const PlanBreak::FrameLook& frame) {
-    const CodeView look = view_code(reinterpret_cast<PyCodeObject*>(frame.code.get()));
+  static std::string place(const PlanBreak::FrameAppearance& frame) {
+    const CodeView look = view_code(as_code(frame.code.get()));
     return utf8_text(look.qualname) + ", line " + std::to_string(frame.position.line);
   }
 

@@ -22,7 +22,7 @@ bool find_type(const char* module_name, const char* attribute, PyTypeObject*& ou
     PyErr_Format(PyExc_TypeError, "%s.%s is not a class", module_name, attribute);
     return false;
   }
-  out = reinterpret_cast<PyTypeObject*>(type.release());
+  out = as_type(type.release());
   return true;
 }
 
@@ -45,7 +45,7 @@ PyTypeObject* numpy_generic() noexcept {
   PyObject* numpy = modules ? named_item(modules, "numpy") : nullptr;
   if (!numpy || !PyModule_Check(numpy)) return nullptr;
   PyObject* generic = named_item(PyModule_GetDict(numpy), "generic");
-  return generic && PyType_Check(generic) ? reinterpret_cast<PyTypeObject*>(generic) : nullptr;
+  return generic && PyType_Check(generic) ? as_type(generic) : nullptr;
 }
 
 bool is_number(PyObject* object) noexcept {

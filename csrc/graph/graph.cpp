@@ -49,7 +49,7 @@ bool is_struct_sequence(PyTypeObject* type) noexcept {
 }
 
 bool is_named_tuple(PyTypeObject* type) noexcept {
-  Ref fields = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "_fields"));
+  Ref fields = Ref::steal(PyObject_GetAttrString(as_object(type), "_fields"));
   if (!fields) clear_error();
   return fields && PyTuple_CheckExact(fields.get());
 }
@@ -232,7 +232,7 @@ bool Graph::argument_of(PyObject* object, Argument& out) const {
     if (PyTuple_Check(object)) return tuple_argument(object, out);
     if (PyDict_Check(object)) return dict_argument(object, out);
     if (PySlice_Check(object)) {
-      auto* slice = reinterpret_cast<PySliceObject*>(object);
+      auto* slice = as_slice(object);
       PyObject* const parts[] = {slice->start, slice->stop, slice->step};
       out.kind = Argument::Kind::Slice;
       return items_of(parts, 3, out);
@@ -284,7 +284,7 @@ bool Graph::tuple_argument(PyObject* tuple, Argument& out) const {
       return plain && tuple_argument(plain.get(), out);
     }
     if (!is_named_tuple(type)) return refuse(tuple);
-    out.constant = Ref::borrow(reinterpret_cast<PyObject*>(type));
+    out.constant = Ref::borrow(as_object(type));
   }
   out.kind = Argument::Kind::Tuple;
   return items_of(&PyTuple_GET_ITEM(tuple, 0), PyTuple_GET_SIZE(tuple), out);

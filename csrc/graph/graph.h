@@ -59,7 +59,8 @@ struct Subgraph;
 
 class Graph {
  public:
-  // A placeholder for a fake that stands for an outside tensor. `name` is the source's text: L['self'].layers[0].weight
+  // A placeholder for a fake that stands for an external tensor. `name` is the source's text:
+  // L['self'].layers[0].weight
   NodeId add_placeholder(const std::string& name, Ref fake);
 
   // The same for what has to be asked for whether the graph uses it or not.

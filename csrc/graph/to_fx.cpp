@@ -51,7 +51,7 @@ std::string identifier(const std::string& source) {
 // The name of a function of the operator module, null for other callables.
 const char* operator_name(PyObject* callable) noexcept {
   if (!PyCFunction_Check(callable)) return nullptr;
-  auto* function = reinterpret_cast<PyCFunctionObject*>(callable);
+  auto* function = as_builtin(callable);
   const bool is_operator = function->m_module && PyUnicode_Check(function->m_module) &&
                            PyUnicode_CompareWithASCIIString(function->m_module, "_operator") == 0;
   return is_operator ? function->m_ml->ml_name : nullptr;

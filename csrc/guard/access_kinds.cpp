@@ -100,7 +100,7 @@ PyObject* or_none(PyObject* object) noexcept { return object ? object : Py_None;
 Lookup fetch_attribute(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   // The commonest getters, without the audit event that CPython raises in them.
   if (PyFunction_Check(parent.object)) {
-    auto* function = reinterpret_cast<PyFunctionObject*>(parent.object);
+    auto* function = as_function(parent.object);
     switch (step.form) {
       case FunctionClosure:
         return found(result, or_none(function->func_closure));
@@ -187,20 +187,20 @@ Lookup fetch_index(AccessStep& step, Reached parent, Reached& result, Ref& owned
 
 Lookup fetch_type_slowly(const AccessStep&, Reached parent, Reached& result, Ref&) noexcept {
   PyTypeObject* type = parent.inline_attributes ? &PyDict_Type : Py_TYPE(parent.object);
-  return found(result, reinterpret_cast<PyObject*>(type));
+  return found(result, as_object(type));
 }
 
 Lookup fetch_class_attribute(AccessStep& step, Reached parent, Reached& result, Ref&) noexcept {
   result = {};
   if (parent.inline_attributes || !PyType_Check(parent.object)) return Lookup::Undecided;
-  return found(result, class_attribute(reinterpret_cast<PyTypeObject*>(parent.object), step.key));
+  return found(result, class_attribute(as_type(parent.object), step.key));
 }
 Lookup fetch_class_attribute_slowly(const AccessStep& step, Reached parent, Reached& result, Ref&) noexcept {
   result = {};
   if (parent.inline_attributes || !PyType_Check(parent.object)) return Lookup::Undecided;
-  PyObject* mro = reinterpret_cast<PyTypeObject*>(parent.object)->tp_mro;
+  PyObject* mro = as_type(parent.object)->tp_mro;
   for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    auto* base = as_type(PyTuple_GET_ITEM(mro, i));
     Lookup lookup = scan_dict(namespace_of(base), step.key, step.hash, result.object);
     if (lookup != Lookup::Absent) return lookup;
   }

@@ -102,7 +102,7 @@ bool is_plain_leaf(PyObject* object) noexcept {
   if (is_scalar(object)) return true;
   PyTypeObject* type = Py_TYPE(object);
   if (type == &PySlice_Type) {
-    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    auto* slice = as_slice(object);
     return is_plain_constant(slice->start) && is_plain_constant(slice->stop) && is_plain_constant(slice->step);
   }
   return type == &PyRange_Type || is_torch_constant_type(type) || is_torch_size_type(type) || is_date_type(type);
@@ -243,20 +243,20 @@ std::string object_text(PyObject* object) {
     return text + ")";
   }
   if (PyType_Check(object)) {
-    auto* type = reinterpret_cast<PyTypeObject*>(object);
+    auto* type = as_type(object);
     if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
       return string_text(reinterpret_cast<PyHeapTypeObject*>(object)->ht_qualname);
     return type->tp_name;
   }
-  if (PyFunction_Check(object)) return string_text(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
-  if (PyCFunction_Check(object)) return reinterpret_cast<PyCFunctionObject*>(object)->m_ml->ml_name;
+  if (PyFunction_Check(object)) return string_text(as_function(object)->func_qualname);
+  if (PyCFunction_Check(object)) return as_builtin(object)->m_ml->ml_name;
   if (PyModule_Check(object)) {
     Ref name = Ref::steal(PyModule_GetNameObject(object));
     if (name) return string_text(name.get());
     clear_error();
   }
-  if (PyCode_Check(object)) return "<code " + string_text(reinterpret_cast<PyCodeObject*>(object)->co_qualname) + ">";
-  return "<" + object_text(reinterpret_cast<PyObject*>(Py_TYPE(object))) + " object>";
+  if (PyCode_Check(object)) return "<code " + string_text(as_code(object)->co_qualname) + ">";
+  return "<" + object_text(as_object(Py_TYPE(object))) + " object>";
 }
 
 }  // namespace minidynamo

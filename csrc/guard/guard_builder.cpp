@@ -123,7 +123,7 @@ uint32_t GuardBuilder::origin_index(PyCodeObject* code) {
   if (code == last_code_ && !origins_.empty()) return last_origin_;
   auto [found, is_new] = origin_of_.try_emplace(code, static_cast<uint32_t>(origins_.size()));
   if (is_new) {
-    origin_codes_.push_back(Ref::borrow(reinterpret_cast<PyObject*>(code)));
+    origin_codes_.push_back(Ref::borrow(as_object(code)));
     origins_.push_back(code ? OriginName{Ref::borrow(code->co_filename), Ref::borrow(code->co_name)} : OriginName{});
   }
   last_code_ = code;
@@ -147,7 +147,7 @@ void GuardBuilder::add_size_guard(const SizeGuard& guard) {
   sizes.push_back({guard.condition, origin_index(guard.origin.code), guard.origin.line});
 }
 
-void GuardBuilder::keep_apart(std::vector<Source*> written, std::vector<Source*> others) {
+void GuardBuilder::require_disjoint(std::vector<Source*> written, std::vector<Source*> others) {
   // In the order of making, and each source once: it may stand for several objects of the trace.
   auto in_order = [](std::vector<Source*>& sources) {
     std::sort(sources.begin(), sources.end(), [](const Source* a, const Source* b) { return a->id < b->id; });

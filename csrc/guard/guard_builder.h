@@ -53,7 +53,7 @@ class GuardBuilder {
   std::vector<std::vector<uint32_t>> distinct;
   TorchState torch_state = TorchState::now();  // when the trace began: another thread may change it meanwhile
   std::vector<ApartRequest> apart;
-  void keep_apart(std::vector<Source*> written, std::vector<Source*> others);
+  void require_disjoint(std::vector<Source*> written, std::vector<Source*> others);
   std::vector<uint32_t> storage_slots;  // whose tensors share storages as they do
   std::vector<bool> storage_written;
   std::vector<OpenNumber> numbers;

@@ -15,12 +15,12 @@ namespace {
 
 // A constant that is the very object seen last needs no comparison: the check keeps it alive, so its address is its
 // own. The one before is let go of when the walk is over, if it may hold something else.
-bool passes(Check& check, Reached object, std::vector<Ref>& let_go_later) {
+bool passes(Check& check, Reached object, std::vector<Ref>& release_later) {
   if (!check.passed) return holds(check, object);
   if (check.passed.is(object.object)) return true;
   if (!holds(check, object)) return false;
   Ref before = std::exchange(check.passed, Ref::borrow(object.object));
-  if (PyType_IS_GC(before.type())) let_go_later.push_back(std::move(before));
+  if (PyType_IS_GC(before.type())) release_later.push_back(std::move(before));
   return true;
 }
 
@@ -116,8 +116,7 @@ class Walk {
   // separately, so a node asks for the one kind that its children need.
   uint64_t version_of(const Node& node, Reached value) const noexcept {
     if (value.inline_attributes) return 0;
-    if (node.of_class)
-      return PyType_Check(value.object) ? type_version(reinterpret_cast<PyTypeObject*>(value.object)) : 0;
+    if (node.of_class) return PyType_Check(value.object) ? type_version(as_type(value.object)) : 0;
     if (!PyDict_Check(value.object)) return 0;
     // The order of an OrderedDict changes without the dict's version.
     if (node.versioned_checks && PyODict_Check(value.object) && PyODict_SIZE(value.object) > 1) return 0;
@@ -139,7 +138,7 @@ class Walk {
     if (version == 0 && node.of_class && node.versioned_children && !value.inline_attributes &&
         PyType_Check(value.object)) {
       // A class that was changed has no version until something is looked up in it.
-      class_attribute(reinterpret_cast<PyTypeObject*>(value.object), program_.steps_[first].key);
+      class_attribute(as_type(value.object), program_.steps_[first].key);
       version = version_of(node, value);
     }
     if (version == 0 || version != node.stamp || (node.access == Access::InstanceDict && !backs_version(node, value))) {
@@ -285,7 +284,7 @@ bool GuardProgram::check(const FrameView& frame, PyObject** slots) {
   while (!walking_ && !fresh_.empty()) drop_owned();
   if (walking_) return check_apart(frame, slots);
   const bool passed = walk_alone(frame, slots);
-  if (!passed || slots_.empty()) let_go();
+  if (!passed || slots_.empty()) release();
   return passed;
 }
 
@@ -313,7 +312,7 @@ bool GuardProgram::check_with_calls(const FrameView& frame, PyObject** slots) {
   });
   for (uint32_t call : calls_) steps_[call].key = nullptr;
   if (!is_walked) return false;
-  if (!passed || slots_.empty()) let_go();
+  if (!passed || slots_.empty()) release();
   return passed;
 }
 

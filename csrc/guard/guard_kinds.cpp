@@ -75,7 +75,7 @@ Ref remembered_descriptor(PyObject* descriptor) {
   const std::span<PyObject* const> parts = found.parts();
   if (std::none_of(parts.begin(), parts.end(), can_be_held_weakly)) return nullptr;
   Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(parts.size()) + 1));
-  PyTuple_SET_ITEM(all.get(), 0, Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(descriptor))).release());
+  PyTuple_SET_ITEM(all.get(), 0, Ref::borrow(as_object(Py_TYPE(descriptor))).release());
   for (size_t i = 0; i < parts.size(); ++i)
     PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i) + 1, Ref::borrow(parts[i]).release());
   Ref kept = without_mortal_parts(all.get());
@@ -92,7 +92,7 @@ bool remember_descriptor(Check& check, PyObject* descriptor) {
 }
 
 bool is_remembered_descriptor(PyObject* expected, PyObject* object) noexcept {
-  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != PyTuple_GET_ITEM(expected, 0)) return false;
+  if (as_object(Py_TYPE(object)) != PyTuple_GET_ITEM(expected, 0)) return false;
   const DescriptorParts found = DescriptorParts::of(object);
   const std::span<PyObject* const> parts = found.parts();
   if (static_cast<Py_ssize_t>(parts.size()) + 1 != PyTuple_GET_SIZE(expected)) return false;
@@ -152,21 +152,21 @@ PyTypeObject* type_of(Reached object) noexcept {
 }
 
 bool prepare_exact_type(Check& check, Reached seen) {
-  remember_identity(check, reinterpret_cast<PyObject*>(type_of(seen)));
+  remember_identity(check, as_object(type_of(seen)));
   return true;
 }
 Stability exact_type_stability(const Check& check) noexcept {
-  return type_is_permanent(reinterpret_cast<PyTypeObject*>(check.address)) ? Stability::Stable : Stability::Volatile;
+  return type_is_permanent(as_type(check.address)) ? Stability::Stable : Stability::Volatile;
 }
 bool exact_type_holds(const Check& check, Reached object) noexcept {
-  return is_remembered(check, reinterpret_cast<PyObject*>(type_of(object)));
+  return is_remembered(check, as_object(type_of(object)));
 }
 std::string exact_type_text(const Check& check, const std::string& path) {
   return "type(" + path + ") is " + remembered_text(check);
 }
 std::string exact_type_failure(const Check& check, const std::string& path, Reached object) {
   std::string expected = remembered_text(check);
-  std::string seen = object_text(reinterpret_cast<PyObject*>(type_of(object)));
+  std::string seen = object_text(as_object(type_of(object)));
   if (expected == seen) expected += ", the one seen while capturing", seen = "another class of this name";
   return "type(" + path + "): expected " + expected + ", got " + seen;
 }
@@ -242,8 +242,8 @@ std::string constant_failure(const Check& check, const std::string& path, Reache
   PyObject* value = check.expected.get();
   std::string expected = object_text(value), seen = object_text(object.object);
   if (Py_TYPE(value) != Py_TYPE(object.object) && is_plain_constant(object.object)) {
-    expected += " (" + object_text(reinterpret_cast<PyObject*>(Py_TYPE(value))) + ")";
-    seen += " (" + object_text(reinterpret_cast<PyObject*>(Py_TYPE(object.object))) + ")";
+    expected += " (" + object_text(as_object(Py_TYPE(value))) + ")";
+    seen += " (" + object_text(as_object(Py_TYPE(object.object))) + ")";
   }
   return path + ": expected " + expected + ", got " + seen;
 }
@@ -479,8 +479,7 @@ Ref remembered_objects(const std::vector<PyObject*>& objects) {
   Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
   for (size_t i = 0; i < objects.size(); ++i) {
     PyObject* object = objects[i] ? objects[i] : Py_NotImplemented;
-    const bool is_permanent =
-        PyType_Check(object) && !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+    const bool is_permanent = PyType_Check(object) && !(as_type(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
     Ref kept = remembered_descriptor(object);
     if (!kept && !is_permanent && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
       kept = Ref::steal(PyWeakref_NewRef(object, nullptr));
@@ -499,8 +498,7 @@ bool is_remembered_at(PyObject* all, size_t i, PyObject* object) noexcept {
 }
 
 PyTypeObject* class_of(Reached reached) noexcept {
-  return !reached.inline_attributes && PyType_Check(reached.object) ? reinterpret_cast<PyTypeObject*>(reached.object)
-                                                                    : nullptr;
+  return !reached.inline_attributes && PyType_Check(reached.object) ? as_type(reached.object) : nullptr;
 }
 
 Stability class_stability(const Check&) noexcept { return Stability::Versioned; }

@@ -95,10 +95,10 @@ class GuardProgram {
  public:
   explicit GuardProgram(GuardBuilder& builder);
 
-  // Gathers `slots` if all guards hold; they are alive until `let_go` or the next check, but only while nothing else
+  // Gathers `slots` if all guards hold; they are alive until `release` or the next check, but only while nothing else
   // runs.
   bool check(const FrameView& frame, PyObject** slots);
-  void let_go() noexcept {
+  void release() noexcept {
     if (!fresh_.empty() || !apart_.empty()) drop_owned();
   }
   // Alive as long as what a check gathers.

@@ -65,8 +65,8 @@ uint32_t GuardTree::gathered() const noexcept {
 
 void GuardTree::distinct(std::vector<uint32_t> slots) { state_->builder->distinct.push_back(std::move(slots)); }
 
-void GuardTree::keep_apart(std::vector<Source*> written, std::vector<Source*> others) {
-  state_->builder->keep_apart(std::move(written), std::move(others));
+void GuardTree::require_disjoint(std::vector<Source*> written, std::vector<Source*> others) {
+  state_->builder->require_disjoint(std::move(written), std::move(others));
 }
 
 void GuardTree::storages(std::vector<uint32_t> slots, std::vector<bool> written) {
@@ -109,8 +109,8 @@ bool GuardTree::check(const FrameView& frame, PyObject** slots) noexcept {
   return holds;
 }
 
-void GuardTree::let_go() noexcept {
-  if (state_->program) state_->program->let_go();
+void GuardTree::release() noexcept {
+  if (state_->program) state_->program->release();
 }
 
 bool GuardTree::check_slowly(const FrameView& frame) const noexcept {

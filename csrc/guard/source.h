@@ -146,7 +146,7 @@ class GuardTree {
   uint32_t gathered() const noexcept;
   // Each of `written` must be an object of its own: none of the other written ones, and none of `others`, of which two
   // may well be one.
-  void keep_apart(std::vector<Source*> written, std::vector<Source*> others);
+  void require_disjoint(std::vector<Source*> written, std::vector<Source*> others);
   // Gathered slots whose tensors must be different objects (graph inputs).
   void distinct(std::vector<uint32_t> slots);
   // Gathered slots with tensors of which some, by position, are written to: they share storages as they do now.
@@ -170,7 +170,7 @@ class GuardTree {
   // user code beyond == on str, int, float, bytes. noexcept, leaves no Python error.
   bool check(const FrameView& frame, PyObject** slots) noexcept;
   // What passed a check and nothing else holds is kept alive until then, or until the next check.
-  void let_go() noexcept;
+  void release() noexcept;
   // The same as `check` by the plain slow way, without stamps; tests compare both (mirror mode).
   bool check_slowly(const FrameView& frame) const noexcept;
   // The first guard that fails, with the value seen and the user line that caused it; "" if all hold.

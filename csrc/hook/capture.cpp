@@ -157,7 +157,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     if (!original) return refuse(BreakReason::Internal, "the function that it goes on with is gone");
   }
   load_rules();  // which also looks for marks
-  if (std::optional<KeptOut> rule = kept_out(view.function)) return refuse(rule->reason, std::move(rule->detail));
+  if (std::optional<SkipReason> rule = skip_reason(view.function)) return refuse(rule->reason, std::move(rule->detail));
 
   Stopwatch watch;
   FrameBreak why;
@@ -220,7 +220,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   auto entry = std::make_shared<CacheEntry>();
   Exit& exit = traced->exit;
 
-  PyObject* globals = reinterpret_cast<PyFunctionObject*>(view.function)->func_globals;
+  PyObject* globals = as_function(view.function)->func_globals;
   Ref compiled;
   if (exit.plan.calls_graph) {
     const std::string name = "__minidynamo_compiled_fn_" + std::to_string(runtime().compiled_functions++);
@@ -270,7 +270,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   }
   watch.lap();
   entry->is_broken = exit.plan.end.has_value();
-  entry->rebinds = entry->is_broken ? rebound_parameters(code) : traced->tracer->lost_at_return;
+  entry->rebinds = entry->is_broken ? rebound_parameters(code) : traced->tracer->ends.lost_at_return;
   entry->frees_locals = exit.plan.frees_locals =
       entry->is_broken && exit.plan.calls_graph && find_resume_function(code) &&
       std::find(entry->rebinds.begin(), entry->rebinds.end(), true) != entry->rebinds.end();
@@ -510,7 +510,7 @@ FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* conf
     return FrameAnswer::Plain;
   }
   const InterruptionsHeld until_the_end;  // what follows runs Python code of ours, and clears its errors
-  const Ref its_owner = Ref::borrow(reinterpret_cast<PyObject*>(code));
+  const Ref its_owner = Ref::borrow(as_object(code));
   if (!mode && (current_stance() != Stance::Default || CachedOnly::is_on()))
     if (const auto answer = answer_of_stance(*cache, view, config, found, memory)) return *answer;
   if (!mode) return capture_in_turn(*cache, view, config, found, memory);

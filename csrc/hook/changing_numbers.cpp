@@ -146,7 +146,7 @@ bool open_at_last(CodeCache& cache, ConfigId id, PyObject* config, const FrameVi
 
 void open_arguments(ConfigId id, const Exit& exit) {
   for (const Exit::OpenArgument& argument : exit.open_arguments)
-    if (CodeCache* cache = CodeCache::get(reinterpret_cast<PyCodeObject*>(argument.code.get())))
+    if (CodeCache* cache = CodeCache::get(as_code(argument.code.get())))
       cache->open_numbers[id].open(argument.source, argument.dimensions);
 }
 

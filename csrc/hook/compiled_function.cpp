@@ -79,7 +79,7 @@ Ref compiled_function(PyObject* callable, CompiledFunctionState state) {
   if (!state.captures_nothing && !state.below_autograd) return Ref::borrow(callable);
   static constinit PyTypeObject type = make_compiled_type();
   make_ready(type);
-  Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_GC_New(CompiledFunction, &type)));
+  Ref object = Ref::made(as_object(PyObject_GC_New(CompiledFunction, &type)));
   CompiledFunction* made = as_compiled(object.get());
   made->vectorcall = entry<call_compiled>;
   made->wrapped = Ref::borrow(callable).release();

@@ -22,7 +22,7 @@ PyObject* pass(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag
 // That wrapper imports all of TorchDynamo to keep it out of the kernel. There is nothing to keep out here: the kernel
 // is called directly. Null Ref without a Python error: the frame is something else.
 Ref run_unwrapped_meta_kernel(const InterpreterFrame& frame) {
-  if (reinterpret_cast<PyObject*>(frame.code) != meta_kernel_wrapper() || !frame.is_call) return nullptr;
+  if (as_object(frame.code) != meta_kernel_wrapper() || !frame.is_call) return nullptr;
   Ref names = Ref::steal(PyCode_GetFreevars(frame.code));
   PyObject* closure = PyFunction_GET_CLOSURE(frame.function);
   for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names.get()); ++i)
@@ -43,7 +43,7 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
   }
   if (Tracer* tracer = Tracer::current()) {
     if (throw_flag) return pass(thread, raw, throw_flag);
-    const InterpreterFrame frame = look_at(raw);
+    const InterpreterFrame frame = inspect_frame(raw);
     if (is_native() || fake_kernel_running()) {
       if (Ref result = run_unwrapped_meta_kernel(frame)) return result.release();
       return PyErr_Occurred() ? nullptr : pass(thread, raw, throw_flag);
@@ -57,10 +57,10 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
   const Stance stance = current_stance();
   if (stance == Stance::ForceEager || stance == Stance::Unknown) [[unlikely]]
     return pass(thread, raw, throw_flag);
-  const InterpreterFrame frame = look_at(raw);
+  const InterpreterFrame frame = inspect_frame(raw);
   note_start(frame);
   if (frame.code->co_flags & kGeneratedCode) return pass(thread, raw, throw_flag);
-  if (Ref aside = put_aside(frame)) return aside.release();
+  if (Ref aside = defer_resume(frame)) return aside.release();
   if (frame.is_call && (runs_disabled(frame.function) || makes_module(frame, config))) {
     ModeScope nothing(kCaptureNothing);
     return pass(thread, raw, throw_flag);

@@ -23,7 +23,7 @@ void find_meta_kernel_wrapper() {
   const MemoryWatch memory;
   Ref disable = import_object("torch._compile._disable_dynamo");
   if (disable && PyFunction_Check(disable.get())) {
-    PyObject* consts = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(disable.get()))->co_consts;
+    PyObject* consts = as_code(PyFunction_GET_CODE(disable.get()))->co_consts;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(consts) && !wrapper; ++i)
       if (PyCode_Check(PyTuple_GET_ITEM(consts, i))) wrapper = Ref::borrow(PyTuple_GET_ITEM(consts, i)).release();
   }

@@ -46,9 +46,7 @@ PyObject* call_of_class(PyTypeObject* type) noexcept {
 
 PyObject* call_through_hook(PyObject* config, PyObject* function, PyObject* const* arguments, size_t flags,
                             PyObject* keyword_names) {
-  PyCodeObject* target = PyFunction_Check(function)
-                             ? reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code)
-                             : nullptr;
+  PyCodeObject* target = PyFunction_Check(function) ? as_code(as_function(function)->func_code) : nullptr;
   HookInstalled hook;
   ModeScope mode({config, target});
   return PyObject_Vectorcall(function, arguments, flags, keyword_names);
@@ -58,7 +56,7 @@ PyObject* call_through_hook(PyObject* config, PyObject* function, PyObject* cons
 PyObject* call_captured(CodeCache* cache, PyObject* config, PyObject* function, PyObject* const* arguments,
                         size_t flags, PyObject* keyword_names) {
   const auto count = static_cast<size_t>(PyVectorcall_NARGS(flags));
-  auto* code = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code);
+  auto* code = as_code(as_function(function)->func_code);
   if (cache && is_bound_as_given(code, count, keyword_names)) {
     constexpr size_t kMostLocals = 64;
     const auto locals_count = static_cast<size_t>(code->co_nlocalsplus);
@@ -78,7 +76,7 @@ PyObject* call_captured(CodeCache* cache, PyObject* config, PyObject* function, 
 template <class Plain>
 PyObject* call_function(OptimizedFunction* self, PyObject* config, PyObject* function, PyObject* const* arguments,
                         size_t flags, PyObject* keyword_names, const Plain& plain) {
-  auto* code = reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code);
+  auto* code = as_code(as_function(function)->func_code);
   CodeCache* cache = CodeCache::find(code);
   if (cache && cache->doubt) [[unlikely]] {
     if (!self->trial) self->trial = new WrapperTrial;

@@ -189,8 +189,7 @@ bool reaches_on_its_own(const InterpreterFrame& frame) {
 bool is_of_optimizer(const InterpreterFrame& frame) noexcept {
   PyObject* optimizer = global_of("torch.optim.optimizer", "Optimizer");
   PyObject* self = frame.code->co_argcount ? frame.locals[0] : nullptr;
-  return self && optimizer && PyType_Check(optimizer) &&
-         PyType_IsSubtype(Py_TYPE(self), reinterpret_cast<PyTypeObject*>(optimizer));
+  return self && optimizer && PyType_Check(optimizer) && PyType_IsSubtype(Py_TYPE(self), as_type(optimizer));
 }
 
 bool has_finalizer_of_class(PyObject* object) noexcept {
@@ -204,7 +203,7 @@ bool has_left_block_open(PyObject* object) noexcept {
   const SuspendedAt at = PyGen_CheckExact(object) ? suspended_at(object) : SuspendedAt{};
   if (!at.code) return false;
   try_to([&] {
-    const PreparedCode* prepared = prepare(at.code);
+    const CodeInfo* prepared = prepare(at.code);
     is_inside = prepared && prepared->bytecode.region_at(prepared->bytecode.index_of_offset(at.offset));
   });
   return is_inside;
@@ -236,10 +235,10 @@ bool should_capture(const InterpreterFrame& frame, PyObject* config) {
   const CodeKind kind = is_global ? kind_of(frame) : CodeKind::User;
   if (kind == CodeKind::Never || kind == CodeKind::Constructor) return false;
   known_types();  // or there is no memory to look for them
-  if (kind == CodeKind::TorchModule) return is_forward_of_module(frame) && !kept_out(frame.function);
+  if (kind == CodeKind::TorchModule) return is_forward_of_module(frame) && !skip_reason(frame.function);
   const bool is_given = any_parameter_reaches(frame.code, frame.locals, is_tensor_or_module);
-  if (!is_global) return is_given && is_of_user(frame) && !kept_out(frame.function);
-  return (is_given || reaches_on_its_own(frame)) && !is_of_optimizer(frame) && !kept_out(frame.function);
+  if (!is_global) return is_given && is_of_user(frame) && !skip_reason(frame.function);
+  return (is_given || reaches_on_its_own(frame)) && !is_of_optimizer(frame) && !skip_reason(frame.function);
 }
 
 bool makes_module(const InterpreterFrame& frame, PyObject* config) {

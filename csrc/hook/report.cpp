@@ -29,7 +29,7 @@ void log(PyObject* config, const char* topic, const std::string& text) {
 }
 
 Ref weak_reference(PyCodeObject* code) {
-  Ref reference = Ref::steal(PyWeakref_NewRef(reinterpret_cast<PyObject*>(code), nullptr));
+  Ref reference = Ref::steal(PyWeakref_NewRef(as_object(code), nullptr));
   clear_error();
   return reference;
 }
@@ -52,7 +52,7 @@ Ref code_of(const Ref& reference) {
 
 // A copy is given back: other threads add records of theirs.
 Uncaptured record(PyCodeObject* code, const Break& why, Uncaptured::Kind kind) {
-  auto* place = why.code_object ? reinterpret_cast<PyCodeObject*>(why.code_object.get()) : code;
+  auto* place = why.code_object ? as_code(why.code_object.get()) : code;
   Uncaptured made = make_record(kind, code, place);
   made.reason = row_of(why.reason).code;
   made.detail = why.detail;
@@ -139,7 +139,7 @@ bool must_tell_of_limit(PyObject* config, const SkipMark& mark) {
 }
 
 void raise_recompile(CodeCache& cache, PyObject* config, const FrameView& view, const char* cause) {
-  const Ref its_owner = Ref::borrow(reinterpret_cast<PyObject*>(cache.code()));
+  const Ref its_owner = Ref::borrow(as_object(cache.code()));
   ModeScope nothing_else(kCaptureNothing);
   Uncaptured place = make_record(Uncaptured::Kind::Frame, cache.code(), cache.code());
   place.line = cache.code()->co_firstlineno;
@@ -147,11 +147,11 @@ void raise_recompile(CodeCache& cache, PyObject* config, const FrameView& view, 
   Ref make = import_object("minidynamo._breaks.recompile_error");
   Ref facts = make && failed ? to_dict(place) : Ref();
   Ref error = facts ? Ref::steal(PyObject_CallFunction(make.get(), "OOs", facts.get(), failed.get(), cause)) : Ref();
-  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(error.type()), error.get());
+  if (error) PyErr_SetObject(as_object(error.type()), error.get());
 }
 
 void raise_unsupported(const Uncaptured& why) {
-  if (Ref error = in_words("unsupported", why)) PyErr_SetObject(reinterpret_cast<PyObject*>(error.type()), error.get());
+  if (Ref error = in_words("unsupported", why)) PyErr_SetObject(as_object(error.type()), error.get());
 }
 
 Ref to_dict(const Uncaptured& record) {
@@ -180,8 +180,7 @@ void report_skipped(PyCodeObject* code, PyObject* config, SkipMark mark, const F
   // The first report knows more than the mark.
   const std::deque<Uncaptured>& records = runtime().uncaptured;
   for (auto known = records.rbegin(); known != records.rend(); ++known)
-    if (code_of(known->frame_code).is(reinterpret_cast<PyObject*>(code)) && known->reason == mark.reason &&
-        known->detail == mark.detail)
+    if (code_of(known->frame_code).is(as_object(code)) && known->reason == mark.reason && known->detail == mark.detail)
       return raise_unsupported(Uncaptured(*known));
   Uncaptured made = make_record(Uncaptured::Kind::Frame, code, code);
   made.reason = mark.reason;

@@ -40,9 +40,9 @@ class RunScope {
   Run* outer_;
 };
 
-PyObject* put_aside_mark() {
+PyObject* deferred_mark() {
   static constinit CachedObject mark{
-      [](const char*) { return Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))); }};
+      [](const char*) { return Ref::steal(PyObject_CallNoArgs(as_object(&PyBaseObject_Type))); }};
   return mark;
 }
 
@@ -72,9 +72,9 @@ Handed take_arguments(const CacheEntry& entry, PyObject* const* slots) {
 
 // The variables of a resume function's frame that the program may have deleted when its captured part is over: nothing
 // but the residual code is to hold them then. A graph that fails leaves them to the frame, which runs as it was.
-class LocalsToLetGo {
+class LocalsToRelease {
  public:
-  LocalsToLetGo(const CacheEntry& entry, std::vector<Ref>* locals) : entry_(entry), locals_(locals) {}
+  LocalsToRelease(const CacheEntry& entry, std::vector<Ref>* locals) : entry_(entry), locals_(locals) {}
 
   void hand_to(PyObject* live) {
     if (!locals_ || (entry_.compiled && !entry_.frees_locals)) return;
@@ -118,8 +118,8 @@ bool is_from_graph(const CacheEntry& entry, PyObject* traceback) {
   auto* innermost = reinterpret_cast<PyTracebackObject*>(traceback);
   PyCodeObject* residual = entry.residual_function.code();
   if (!entry.compiled || !innermost || innermost->tb_lasti != graph_call_offset(residual)) return false;
-  Ref frame_code = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(innermost->tb_frame)));
-  return frame_code.is(reinterpret_cast<PyObject*>(residual));
+  Ref frame_code = Ref::steal(as_object(PyFrame_GetCode(innermost->tb_frame)));
+  return frame_code.is(as_object(residual));
 }
 
 // The lines of the program take the place of the residual code's first one in the traceback.
@@ -145,7 +145,7 @@ void replace_error(Ref error) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   const Ref former[] = {Ref::steal(type), Ref::steal(value)};
-  Ref its_type = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(error.get())));
+  Ref its_type = Ref::borrow(as_object(Py_TYPE(error.get())));
   PyErr_Restore(its_type.release(), error.release(), traceback);
 }
 
@@ -172,8 +172,7 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optiona
   const InterruptionsHeld until_it_is_decided;  // a signal would be taken for an error of what is asked
   if (is_of_graph) {
     if (modes) modes->restore();
-    if (entry.may_run_again &&
-        PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(PyExc_Exception))) {
+    if (entry.may_run_again && PyType_IsSubtype(as_type(type), as_type(PyExc_Exception))) {
       ModeScope nothing_else(kCaptureNothing);
       static constinit Imported run{"minidynamo._failed_graph.run"};
       PyObject* function = run;
@@ -205,9 +204,9 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
   const LentFunction::Loan residual(entry->residual_function, function);
   captured = static_cast<bool>(residual);
   if (!captured) return nullptr;
-  entry->guards.let_go();
-  LocalsToLetGo let_go(*entry, locals);
-  let_go.hand_to(live.get());
+  entry->guards.release();
+  LocalsToRelease to_release(*entry, locals);
+  to_release.hand_to(live.get());
   PyObject* arguments[] = {nullptr, inputs.get(), live.get()};
   auto call = [&] {
     return Ref::steal(
@@ -220,7 +219,7 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
   Ref result;
   if (entry->is_broken) {
     HookInstalled hook;
-    ModeScope what_it_calls({reinterpret_cast<PyObject*>(entry->config), nullptr});
+    ModeScope what_it_calls({as_object(entry->config), nullptr});
     run.residual = entry->residual_function.code();
     result = call();
     run.residual = nullptr;
@@ -229,13 +228,13 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
     result = call();
   }
   if (!result && is_error_of_program(*entry, inputs.get(), modes)) captured = false;
-  if (!captured) let_go.take_back(live.get());
+  if (!captured) to_release.take_back(live.get());
   return result;
 }
 
 // Runs the function that a residual function went on with: from an entry, or as it is.
 Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject* config, Run& run) {
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  auto* code = as_code(PyFunction_GET_CODE(function));
   std::vector<PyObject*> locals(code->co_nlocalsplus, nullptr);
   for (size_t i = 0; i < arguments.size(); ++i) locals[i] = arguments[i].get();
   FoundEntry found;
@@ -269,8 +268,8 @@ Ref run_entry(const FoundEntry& found, PyObject* function, bool& captured) {
   }
   Run run;
   RunScope scope(run);
-  Ref code = Ref::borrow(PyFunction_GET_CODE(function));                       // which owns the resume functions
-  Ref config = Ref::borrow(reinterpret_cast<PyObject*>(found.entry->config));  // a reset lets go of it
+  Ref code = Ref::borrow(PyFunction_GET_CODE(function));     // which owns the resume functions
+  Ref config = Ref::borrow(as_object(found.entry->config));  // a reset lets go of it
   Ref result = run_residual(found.entry, function, found.slots, run, captured);
   // No result: a signal has come between the call that was put aside and the residual function's return.
   while (captured && result && run.next_function) {
@@ -289,7 +288,7 @@ void note_start(const InterpreterFrame& frame) noexcept {
   run->its_arguments.clear();
 }
 
-Ref put_aside(const InterpreterFrame& frame) {
+Ref defer_resume(const InterpreterFrame& frame) {
   Run* run = current_run;
   if (!run || !run->residual || frame.caller_code != run->residual || !frame.is_call || !frame.is_tail_call ||
       (frame.code->co_flags & CO_GENERATOR) || !find_resume_function(frame.code))
@@ -297,7 +296,7 @@ Ref put_aside(const InterpreterFrame& frame) {
   std::vector<Ref> arguments;
   arguments.reserve(frame.code->co_argcount);
   for (int32_t i = 0; i < frame.code->co_argcount; ++i) arguments.push_back(Ref::borrow(frame.locals[i]));
-  Ref mark = Ref::borrow(put_aside_mark());
+  Ref mark = Ref::borrow(deferred_mark());
   run->residual = nullptr;
   run->next_function = Ref::borrow(frame.function);
   run->next_arguments = std::move(arguments);

@@ -24,6 +24,6 @@ void note_start(const InterpreterFrame& frame) noexcept;
 
 // For the frame hook: if the frame is the last call of residual code that runs on this thread, puts it aside and gives
 // what the residual function is to return. Null Ref without a Python error otherwise.
-Ref put_aside(const InterpreterFrame& frame);
+Ref defer_resume(const InterpreterFrame& frame);
 
 }  // namespace minidynamo

@@ -48,7 +48,7 @@ void doubt_whether_it_pays(CodeCache& cache) noexcept {
 
 PyObject* call_on_trial(WrapperTrial& wrapper, CodeCache& cache, PyObject* config,
                         const std::function<PyObject*()>& captured, const std::function<PyObject*()>& plain) {
-  const Ref its_owner = Ref::borrow(reinterpret_cast<PyObject*>(cache.code()));
+  const Ref its_owner = Ref::borrow(as_object(cache.code()));
   look_at_code(wrapper, cache, config);
   Trial& trial = wrapper.trial;
   const Trial::Call call = wrapper.is_wanted && is_alone() ? trial.next() : Trial::Call::Usual;

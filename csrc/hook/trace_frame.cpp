@@ -24,7 +24,7 @@ namespace {
 
 // What the end of a trace at `stop` is told.
 struct Cut {
-  StopPoint stop;
+  BreakPoint stop;
   bool must_advance;
   std::string refusal;
 };
@@ -54,14 +54,14 @@ bool enter_function_modes(Tracer& tracer) {
 // Whether the graph leaves torch's generator of random numbers where the program does. False: given up.
 bool leaves_generator(Tracer& tracer) {
   return tracer.random.is_at_end() ||
-         tracer.give_up(BreakReason::RandomSeed, "the generator of random numbers is left in an earlier state");
+         tracer.abort(BreakReason::RandomSeed, "the generator of random numbers is left in an earlier state");
 }
 
 // Traces the frame. True if `exit` is planned; otherwise the tracer is given up, or `cut` refused.
 bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at, Cut* cut) {
-  const PreparedCode* prepared = prepare(code);
+  const CodeInfo* prepared = prepare(code);
   if (!prepared) {
-    traced.tracer->give_up(BreakReason::Internal, "the code object cannot be decoded");
+    traced.tracer->abort(BreakReason::Internal, "the code object cannot be decoded");
     clear_error();
     return false;
   }
@@ -79,7 +79,7 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
 
   auto root = std::make_unique<Frame>(prepared, view.function, nullptr);
   root->is_root = true;
-  for (int32_t i = 0; i < prepared->locals_count; ++i) root->untouched.push_back({view.locals[i]});
+  for (int32_t i = 0; i < prepared->locals_count; ++i) root->lazy_locals.push_back({view.locals[i]});
   static PyObject* const globals_name = interned("__globals__");
   PyObject* globals = root->globals.get();
   Source* own_globals =
@@ -90,20 +90,20 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   bool planned = false;
   if (!enter_function_modes(tracer)) return false;
   if (tracer.memory.failed()) throw_out_of_memory();
-  tracer.force_break_at = force_break_at;
+  tracer.breaks.forced_at = force_break_at;
   if (cut) {
-    tracer.stop = cut->stop;
-    tracer.reach_stop = [&](Frame& innermost) {
+    tracer.breaks.point = cut->stop;
+    tracer.breaks.on_break = [&](Frame& innermost) {
       if (!leaves_generator(tracer)) return;
       planned = plan_break(tracer, innermost, cut->must_advance, traced.exit, cut->refusal);
     };
   }
   Ref result = evaluate(tracer, std::move(root));
-  if (!tracer.broken() && leaves_generator(tracer)) {
+  if (!tracer.is_over() && leaves_generator(tracer)) {
     if (result)
       planned = plan_return(tracer, result.get(), traced.exit);
     else
-      tracer.give_up_exception(take_error_text());
+      tracer.abort_with_exception(take_error_text());
   }
   result.reset();
   clear_error();
@@ -113,7 +113,7 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   }
   PyErr_SetHandledException(handled.get());
   tracer.classes.forget_in_bases();
-  return planned && !tracer.given_up();
+  return planned && !tracer.aborted();
 }
 
 // The same, where memory may end at any moment.
@@ -157,7 +157,7 @@ bool is_about_length(BreakReason reason) noexcept {
 struct Regrets {
   std::optional<long> class_made_at;  // from there on, no class may be made
   std::optional<long> assumed_at;     // from there on, nothing may be assumed
-  std::vector<LaterCall> to_fill;     // calls that have to be made before
+  std::vector<DeferredCall> to_fill;  // calls that have to be made before
   bool needs_numbers = false;         // numbers that change have to be constants all the same
   bool needs_below_autograd = false;  // a backward pass runs, of which every operator has to be recorded
   std::set<std::string> settled;      // numbers that were left open, which the trace had to take as they are
@@ -199,7 +199,7 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     return regrets.assumed_at.has_value();
   };
   auto first = fresh();
-  first->tracer->may_break = request.may_break;
+  first->tracer->breaks.are_allowed = request.may_break;
   {
     const BreakErrorsOfTrace said;
     const bool is_whole = attempt(*first, code, view, request.force_break_at, nullptr);
@@ -207,14 +207,14 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
       regrets.to_fill = std::move(first->tracer->to_fill);
       return nullptr;
     }
-    if (is_whole && limits.below_autograd && !first->tracer->backward_passes) {  // something else has asked for it
+    if (is_whole && limits.below_autograd && !first->tracer->backward.passes) {  // something else has asked for it
       why.reason = BreakReason::AutogradCall;
       why.detail = "no backward pass runs";
       return nullptr;
     }
     if (is_whole) return assumed_wrongly(*first) ? nullptr : std::move(first);
     if (regrets.note_unknown_numbers(first->tracer->unknown_numbers)) return nullptr;
-    regrets.needs_below_autograd = first->tracer->needs_below_autograd && request.may_go_below_autograd;
+    regrets.needs_below_autograd = first->tracer->backward.needs_below_autograd && request.may_go_below_autograd;
     if (regrets.needs_below_autograd) regrets.settled = settled_numbers(*first->tracer);
     if (regrets.needs_below_autograd) return nullptr;
     // Of an optimizer: a step that is cut in two gains nothing by it.
@@ -228,7 +228,7 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
   note_classes(*first);
   first.reset();
   if (!request.may_break || why.is_forbidden || !is_about_a_place(why.reason)) return nullptr;
-  for (const StopPoint& stop : why.stops) {
+  for (const BreakPoint& stop : why.stops) {
     auto next = fresh();
     const BreakErrorsOfTrace said;
     // Where cutting is the point, and what was deleted is gone, the resume function may begin with the instruction; not
@@ -237,12 +237,12 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
     const bool may_stand_still = is_about_length(why.reason) || why.reason == BreakReason::Finalizer;
     Cut cut{stop, !(may_stand_still && is_the_place), ""};
     if (attempt(*next, code, view, 0, &cut)) {
-      if (limits.below_autograd && !next->tracer->backward_passes) return nullptr;  // there is no need of it so far
+      if (limits.below_autograd && !next->tracer->backward.passes) return nullptr;  // there is no need of it so far
       return assumed_wrongly(*next) ? nullptr : std::move(next);
     }
     if (regrets.note_unknown_numbers(next->tracer->unknown_numbers) || note_classes(*next)) return nullptr;
-    if (next->tracer->given_up() && next->tracer->why().reason == BreakReason::Internal) break;
-    if (next->tracer->given_up() && is_passing(next->tracer->why().reason)) {
+    if (next->tracer->aborted() && next->tracer->why().reason == BreakReason::Internal) break;
+    if (next->tracer->aborted() && is_passing(next->tracer->why().reason)) {
       static_cast<Break&>(why) = next->tracer->why();
       return nullptr;
     }
@@ -253,9 +253,9 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
 
 // Calls cached functions as the frame will: what they keep is there then, and the trace finds it. False: not all can be
 // had.
-bool fill_caches(const std::vector<LaterCall>& calls) {
+bool fill_caches(const std::vector<DeferredCall>& calls) {
   ModeScope nothing_else(kCaptureNothing);
-  for (const LaterCall& call : calls) {
+  for (const DeferredCall& call : calls) {
     const Ref result = Ref::steal(PyObject_Call(call.callable.get(), call.positional.get(), call.keywords.get()));
     if (!result) return clear_error(), false;
   }

@@ -103,10 +103,10 @@ Deadline capture_deadline(PyObject* config) {
 }
 
 CaptureTurn::CaptureTurn(PyCodeObject* code, ConfigId config) noexcept
-    : code_(Ref::borrow(reinterpret_cast<PyObject*>(code))), config_(config) {}
+    : code_(Ref::borrow(as_object(code))), config_(config) {}
 
 Turn CaptureTurn::take(Deadline deadline) {
-  const CaptureKey key{reinterpret_cast<PyCodeObject*>(code_.get()), config_};
+  const CaptureKey key{as_code(code_.get()), config_};
   std::shared_ptr<Activity> activity;
   if (auto known = captures().find(key); known != captures().end()) activity = known->second;
   if (!activity || activity->is_free()) {
@@ -123,7 +123,7 @@ Turn CaptureTurn::take(Deadline deadline) {
 CaptureTurn::~CaptureTurn() {
   if (!activity_) return;
   --own_captures;
-  const CaptureKey key{reinterpret_cast<PyCodeObject*>(code_.get()), config_};
+  const CaptureKey key{as_code(code_.get()), config_};
   if (auto known = captures().find(key); known != captures().end() && known->second == activity_)
     captures().erase(known);
   Turns::end(*activity_);

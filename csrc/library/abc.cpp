@@ -44,8 +44,7 @@ void guard_answer(Tracer& tracer, PyTypeObject* type, PyObject* abstract_class) 
   PyList_SET_ITEM(seen.get(), 0, token.release());
   Ref state = Ref::made(PyTuple_Pack(3, abstract_class, type, seen.get()));
   Ref asked = Ref::made(PyCFunction_New(&question, state.get()));
-  const std::string text = std::string("is_subclass[") + type->tp_name + ", " +
-                           reinterpret_cast<PyTypeObject*>(abstract_class)->tp_name + "]";
+  const std::string text = std::string("is_subclass[") + type->tp_name + ", " + as_type(abstract_class)->tp_name + "]";
   Source* source = tracer.guards.kept(asked.get(), text);
   tracer.guards.add(tracer.guards.child(source, Access::CallResult, nullptr, -1, Py_False), GuardKind::Constant,
                     tracer.origin());
@@ -70,7 +69,7 @@ namespace {
 void guard_what_decides(Tracer& tracer, PyObject* abstract_class) {
   static PyObject* const names[] = {interned("_abc_impl"), interned("__subclasscheck__"), interned("__subclasshook__")};
   if (!PyType_Check(abstract_class)) return;
-  for (PyObject* name : names) lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(abstract_class), name);
+  for (PyObject* name : names) lookup_in_class(tracer, as_type(abstract_class), name);
 }
 
 // A class that the trace makes is abstract if it inherits methods that are: asked for here first, with guards.
@@ -81,14 +80,14 @@ bool look_for_abstract_methods(Tracer& tracer, PyTypeObject* made) {
     PyObject* base = PyTuple_GET_ITEM(made->tp_bases, i);
     if (tracer.classes.has(base)) continue;
     Ref names = load_attribute(tracer, base, names_name);
-    if (!names && (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError))) return false;
+    if (!names && (tracer.is_over() || !PyErr_ExceptionMatches(PyExc_AttributeError))) return false;
     clear_error();
     Ref each = names ? Ref::steal(PySequence_Tuple(names.get())) : Ref::made(PyTuple_New(0));
     for (Py_ssize_t k = 0; each && k < PyTuple_GET_SIZE(each.get()); ++k) {
       PyObject* name = PyTuple_GET_ITEM(each.get(), k);
       Ref method = PyUnicode_Check(name) ? lookup_in_class(tracer, made, name) : Ref();
       if (method) load_attribute(tracer, method.get(), mark_name);
-      if (tracer.broken()) return false;
+      if (tracer.is_over()) return false;
       clear_error();
     }
   }
@@ -97,12 +96,11 @@ bool look_for_abstract_methods(Tracer& tracer, PyTypeObject* made) {
 
 }  // namespace
 
-namespace special {
+namespace handlers {
 
 Ref abc_init(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* made = arguments.values.empty() ? nullptr : arguments.values[0].get();
-  if (made && PyType_Check(made) && tracer.classes.has(made) &&
-      !look_for_abstract_methods(tracer, reinterpret_cast<PyTypeObject*>(made)))
+  if (made && PyType_Check(made) && tracer.classes.has(made) && !look_for_abstract_methods(tracer, as_type(made)))
     return nullptr;
   return change_class(tracer, callable, arguments);
 }
@@ -111,7 +109,7 @@ Ref abc_subclasscheck(Tracer& tracer, PyObject* callable, const Arguments& argum
   if (!arguments.values.empty()) guard_what_decides(tracer, arguments.values[0].get());
   Ref is = call_natively(tracer, callable, arguments);
   if (is.is(Py_False) && PyType_Check(arguments.values[0].get()) && PyType_Check(arguments.values[1].get()))
-    guard_answer(tracer, reinterpret_cast<PyTypeObject*>(arguments.values[1].get()), arguments.values[0].get());
+    guard_answer(tracer, as_type(arguments.values[1].get()), arguments.values[0].get());
   return is;
 }
 
@@ -120,8 +118,8 @@ Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& argum
     return call_natively(tracer, callable, arguments);
   guard_what_decides(tracer, arguments.values[0].get());
   PyObject* object = arguments.values[1].get();
-  if (PyTypeObject* shown = shown_type(object)) {
-    const Ref classes[] = {arguments.values[0], Ref::borrow(reinterpret_cast<PyObject*>(shown))};
+  if (PyTypeObject* shown = reported_type(object)) {
+    const Ref classes[] = {arguments.values[0], Ref::borrow(as_object(shown))};
     return abc_subclasscheck(tracer, subclass_check(), Arguments{classes});
   }
   Ref is = call_natively(tracer, callable, arguments);
@@ -129,6 +127,6 @@ Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& argum
   return is;
 }
 
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

@@ -2,15 +2,15 @@
 // the program's order, as from the line where the program says it.
 //
 // Only what is known by then: texts, numbers and the like. Handlers and filters are the program's, and run for real, so
-// what was written before is written by then (EffectLog::call_later). A warning that is an error, or that the frame's
+// what was written before is written by then (EffectLog::defer_call). A warning that is an error, or that the frame's
 // own handlers might have to catch, is given in Python; so is one that the program itself has arranged to collect.
 #include "library/announcements.h"
 
 #include <string_view>
 
 #include "model/abstract.h"
+#include "model/deferred_call.h"
 #include "model/function.h"
-#include "model/late_call.h"
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "world/frame.h"
@@ -28,7 +28,7 @@ bool may_be_handled(const Tracer& tracer) {
 
 namespace {
 
-std::nullptr_t refuse_warning(Tracer& tracer) { return tracer.give_up(BreakReason::Warning, "a warning is given"); }
+std::nullptr_t refuse_warning(Tracer& tracer) { return tracer.abort(BreakReason::Warning, "a warning is given"); }
 
 // Arguments by the names of the parameters; null: not given. False: others are.
 template <size_t n>
@@ -110,7 +110,7 @@ bool is_source_file(PyObject* filename) {
 
 }  // namespace
 
-namespace special {
+namespace handlers {
 
 Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static constexpr std::string_view kNames[] = {"message", "category", "stacklevel", "source"};
@@ -119,9 +119,8 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
     return refuse_warning(tracer);
   PyObject* category = values[1] && values[1] != Py_None ? values[1] : PyExc_UserWarning;
   const long level = values[2] && PyLong_CheckExact(values[2]) ? PyLong_AsLong(values[2]) : values[2] ? -1 : 1;
-  const bool is_class =
-      PyType_Check(category) && !tracer.classes.has(category) &&
-      PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(category), reinterpret_cast<PyTypeObject*>(PyExc_Warning));
+  const bool is_class = PyType_Check(category) && !tracer.classes.has(category) &&
+                        PyType_IsSubtype(as_type(category), as_type(PyExc_Warning));
   if (level <= 0 || !is_class || may_be_handled(tracer)) return clear_error(), refuse_warning(tracer);
   PyObject* const own = warnings_namespace();
   for (const char* name : {"filters", "showwarning", "_showwarnmsg", "_showwarnmsg_impl"})
@@ -132,14 +131,14 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!frame) {  // as from a caller of the residual function
     const Ref rest = Ref::made(PyLong_FromLong(above + 1));
     static constinit Imported warn{"warnings.warn"};
-    tracer.effects.call_later({Ref::borrow(warn), Ref::made(PyTuple_Pack(3, values[0], category, rest.get())), nullptr},
+    tracer.effects.defer_call({Ref::borrow(warn), Ref::made(PyTuple_Pack(3, values[0], category, rest.get())), nullptr},
                               tracer.effects.end());
     return Ref::none();
   }
   PyObject* names = frame->globals.get();
   if (!namespace_source(tracer, names)) return nullptr;
   const Ref line = Ref::made(PyLong_FromLong(frame->line()));
-  tracer.effects.call_later(
+  tracer.effects.defer_call(
       {Ref::borrow(warn_at_callable()),
        Ref::made(PyTuple_Pack(5, values[0], category, frame->code()->co_filename, line.get(), names)), nullptr},
       tracer.effects.end());
@@ -167,7 +166,7 @@ Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!is_plain || level < 0 || !frame || is_source_file(frame->code()->co_filename))
     return clear_error(), call_function(tracer, callable, arguments);
   const Ref line = Ref::made(PyLong_FromLong(frame->line()));
-  tracer.effects.call_later({Ref::borrow(log_at_callable()),
+  tracer.effects.defer_call({Ref::borrow(log_at_callable()),
                              Ref::made(PyTuple_Pack(7, values[0], values[1], frame->code()->co_filename, line.get(),
                                                     frame->code()->co_name, values[2], values[3])),
                              nullptr},
@@ -175,6 +174,6 @@ Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return Ref::none();
 }
 
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

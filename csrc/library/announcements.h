@@ -11,10 +11,10 @@ bool may_be_handled(const Tracer& tracer);
 
 }  // namespace minidynamo
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref give_warning(Tracer& tracer, PyObject* callable, const Arguments& arguments);             // warnings.warn
 Ref warning_filters_changed(Tracer& tracer, PyObject* callable, const Arguments& arguments);  // after each change
 Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments);               // logging.Logger._log
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -23,7 +23,7 @@
 #include "tensor/transforms.h"
 #include "world/known_types.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 PyObject* set_gradients_enabled() {
@@ -89,12 +89,12 @@ class Application {
   Ref context_;
 
   Ref refuse(const std::string& why) {
-    if (tracer_.broken()) return nullptr;
+    if (tracer_.is_over()) return nullptr;
     clear_error();
     const Ref name = Ref::steal(PyObject_GetAttrString(class_, "__name__"));
     const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
     clear_error();
-    return tracer_.give_up(BreakReason::AutogradFunction, std::string(text ? text : "?") + ".apply: " + why);
+    return tracer_.abort(BreakReason::AutogradFunction, std::string(text ? text : "?") + ".apply: " + why);
   }
 
   // What torch's class has, if the user's class has nothing of its own, is null.
@@ -157,7 +157,7 @@ class Application {
     if (!set(Py_False)) return nullptr;
     Ref result = forward();
     if (!result) {
-      if (tracer_.broken()) return nullptr;
+      if (tracer_.is_over()) return nullptr;
       PyObject *type, *value, *traceback;
       PyErr_Fetch(&type, &value, &traceback);
       const bool done = set(Py_True);
@@ -323,7 +323,7 @@ class Application {
           Ref::steal(PyObject_CallFunctionObjArgs(with_history, tuple_of(outputs).get(), list_of_numbers(dirty).get(),
                                                   list_of_numbers(constant).get(), tuple_of(operands).get(), nullptr));
     }
-    if (tracer_.broken()) return nullptr;
+    if (tracer_.is_over()) return nullptr;
     if (!made) return refuse("torch does not take its results: " + take_error_text());
     const bool impure = forward_body->impure;
     std::vector<Ref> values = {object_for(std::move(forward_body)), object_for(std::move(backward_body))};
@@ -357,19 +357,19 @@ Ref apply_below_autograd(Tracer& tracer, PyObject* callable, PyObject* function_
 
 Ref apply_autograd_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.empty() || !PyType_Check(arguments.values[0].get()) || arguments.keyword_names)
-    return tracer.give_up(BreakReason::AutogradFunction, "an autograd.Function is applied in an unusual way");
+    return tracer.abort(BreakReason::AutogradFunction, "an autograd.Function is applied in an unusual way");
   if (tracer.limits.below_autograd && !tracer.transforms.inside() && bound_self(callable))
     return apply_below_autograd(tracer, callable, arguments.values[0].get(), Arguments{arguments.values.subspan(1)});
   if (tracer.transforms.one_by_one())
-    return tracer.give_up(BreakReason::AutogradFunction,
-                          std::string("an autograd.Function is applied ") + tracer.transforms.place());
+    return tracer.abort(BreakReason::AutogradFunction,
+                        std::string("an autograd.Function is applied ") + tracer.transforms.place());
   return Application(tracer, arguments.values[0].get(), arguments.values.subspan(1)).run();
 }
 
 // pybind's functions have an object of their own as the first.
 Ref return_argument(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!arguments.values.empty() && !arguments.keyword_names) return arguments.values.back();
-  return tracer.give_up(BreakReason::UnknownFunction, "it is called by keyword");
+  return tracer.abort(BreakReason::UnknownFunction, "it is called by keyword");
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

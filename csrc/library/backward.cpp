@@ -22,7 +22,7 @@
 #include "tensor/transforms.h"
 #include "world/known_types.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 constexpr const char* kOlderHistory = "a gradient is asked for where a tensor has a history from before the call";
@@ -67,7 +67,7 @@ class BackwardPass {
   std::vector<PyObject*> outputs_, inputs_;
   bool accumulates_ = false, keeps_history_ = false;
 
-  std::nullptr_t refuse(const char* why) { return tracer_.give_up(BreakReason::AutogradCall, why); }
+  std::nullptr_t refuse(const char* why) { return tracer_.abort(BreakReason::AutogradCall, why); }
   Ref call_engine() { return call_one_by_one(tracer_, NodeKind::CallFunction, callable_, arguments_); }
 
   // Hooks and the backward of an autograd.Function are the program's own code, which is traced when the engine comes to
@@ -75,8 +75,8 @@ class BackwardPass {
   Ref call_engine_with_callbacks() {
     static constinit Imported engine{"torch.autograd.variable.Variable._execution_engine.run_backward"};
     const Ref result = call_that_calls_back(tracer_, engine, arguments_);
-    if (!result && !tracer_.broken())
-      return tracer_.give_up(BreakReason::OperatorRaised, "a backward pass raised " + take_error_text());
+    if (!result && !tracer_.is_over())
+      return tracer_.abort(BreakReason::OperatorRaised, "a backward pass raised " + take_error_text());
     return result;
   }
 
@@ -95,17 +95,17 @@ class BackwardPass {
   // Nothing but gradients of tensors is wanted.
   Ref among_python_calls() {
     if (inputs_.empty() || accumulates_) {
-      tracer_.needs_below_autograd = true;
+      tracer_.backward.needs_below_autograd = true;
       const std::string& tried = tracer_.limits.why_not_below_autograd;
-      return tracer_.give_up(
+      return tracer_.abort(
           BreakReason::AutogradCall,
           "gradients are accumulated in tensors" + (tried.empty() ? "" : ", and not in one graph, since " + tried));
     }
     if (has_older_history()) return refuse(kOlderHistory);
     for (PyObject* input : inputs_)
-      if (!has_no_hooks(input)) return tracer_.needs_below_autograd = true, nullptr;
+      if (!has_no_hooks(input)) return tracer_.backward.needs_below_autograd = true, nullptr;
     Ref result = call_engine();
-    tracer_.needs_below_autograd = tracer_.broken();
+    tracer_.backward.needs_below_autograd = tracer_.is_over();
     return result;
   }
 
@@ -119,21 +119,21 @@ class BackwardPass {
       if (accumulates_ && !is_leaf_with_gradient(leaf))
         return refuse("a gradient is accumulated in a tensor that is no leaf");
       // A pass within another one (in a hook, in a backward) gives to what the outer one gives to.
-      if (!is_outside(leaf) || tracer_.receiving.count(leaf)) continue;
+      if (!is_outside(leaf) || tracer_.backward.receiving.count(leaf)) continue;
       if (!give_hooks(tracer_, leaf)) return nullptr;
       if (!accumulates_) continue;
       if (!give_gradient(leaf)) return nullptr;
       receivers.push_back(leaf);
     }
-    tracer_.receiving.insert(receivers.begin(), receivers.end());
-    if (!keeps_history_) tracer_.used_up.add(outputs_);
+    tracer_.backward.receiving.insert(receivers.begin(), receivers.end());
+    if (!keeps_history_) tracer_.backward.used_up.add(outputs_);
     const Ref result = call_engine_with_callbacks();
     bool is_told = static_cast<bool>(result);
-    for (PyObject* receiver : receivers) tracer_.receiving.erase(receiver);
+    for (PyObject* receiver : receivers) tracer_.backward.receiving.erase(receiver);
     for (PyObject* receiver : receivers) is_told = is_told && take_gradient(receiver);
     for (PyObject* receiver : receivers) set_gradient(receiver, Py_None);
     if (!is_told) return nullptr;
-    ++tracer_.backward_passes;
+    ++tracer_.backward.passes;
     return result;
   }
 
@@ -171,4 +171,4 @@ Ref run_backward(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   return BackwardPass(tracer, callable, arguments).run();
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -40,7 +40,7 @@ BreakErrorsOfTrace::~BreakErrorsOfTrace() { said_by_trace = before_; }
 PyObject* break_errors_getter() { return native_function<METH_NOARGS, tell>("error_on_graph_break"); }
 PyObject* break_errors_setter() { return native_function<METH_O, say>("set_error_on_graph_break"); }
 
-namespace special {
+namespace handlers {
 
 Ref tell_break_errors(Tracer& tracer, PyObject*, const Arguments&) {
   const bool holds = breaks_are_errors();
@@ -51,12 +51,12 @@ Ref tell_break_errors(Tracer& tracer, PyObject*, const Arguments&) {
 
 Ref say_break_errors(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.positional_count() != 1 || arguments.keyword_names || !PyBool_Check(arguments.values[0].get()))
-    return tracer.give_up(BreakReason::UnknownFunction, "error_on_graph_break is given something that is no bool");
+    return tracer.abort(BreakReason::UnknownFunction, "error_on_graph_break is given something that is no bool");
   said_by_trace = arguments.values[0].is(Py_True);
   tracer.effects.tell_later({Ref::borrow(callable), Ref::made(PyTuple_Pack(1, arguments.values[0].get())), nullptr});
   return Ref::none();
 }
 
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

@@ -26,11 +26,11 @@ class BreakErrorsOfTrace {
 PyObject* break_errors_getter();
 PyObject* break_errors_setter();
 
-namespace special {
+namespace handlers {
 
 Ref tell_break_errors(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref say_break_errors(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

@@ -53,15 +53,14 @@ Ref call_with_keywords(Tracer& tracer, PyObject* callable, std::initializer_list
 // The namespace that a class body fills.
 Ref prepare_namespace(Tracer& tracer, PyObject* metaclass, PyObject* name, PyObject* bases, PyObject* keywords) {
   static PyObject* const prepare_name = interned("__prepare__");
-  if (metaclass == reinterpret_cast<PyObject*>(&PyType_Type)) return Ref::made(PyDict_New());
+  if (metaclass == as_object(&PyType_Type)) return Ref::made(PyDict_New());
   Ref prepare = load_optional(tracer, metaclass, prepare_name);
   if (!prepare) return PyErr_Occurred() ? Ref() : Ref::made(PyDict_New());
   Ref made = call_with_keywords(tracer, prepare.get(), {name, bases}, keywords);
   if (!made) return nullptr;
   if (!PyMapping_Check(made.get())) {
     PyErr_Format(PyExc_TypeError, "%.200s.__prepare__() must return a mapping, not %.200s",
-                 PyType_Check(metaclass) ? reinterpret_cast<PyTypeObject*>(metaclass)->tp_name : "<metaclass>",
-                 made.type()->tp_name);
+                 PyType_Check(metaclass) ? as_type(metaclass)->tp_name : "<metaclass>", made.type()->tp_name);
     return nullptr;
   }
   return made;
@@ -81,7 +80,7 @@ bool check_class_cell(PyObject* cell, PyObject* made, PyObject* name) {
 
 }  // namespace
 
-namespace special {
+namespace handlers {
 
 Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const metaclass_name = interned("metaclass");
@@ -90,7 +89,7 @@ Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   if (count < 2 || !PyFunction_Check(arguments.values[0].get()) || !PyUnicode_Check(arguments.values[1].get()))
     return call_natively(tracer, callable, arguments);  // CPython's own message
   if (tracer.executed >= tracer.limits.classes_until)
-    return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
+    return tracer.abort(BreakReason::ClassDefinition, "a class is defined");
   PyObject* body = arguments.values[0].get();
   PyObject* name = arguments.values[1].get();
   Ref given = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(count) - 2));
@@ -102,18 +101,16 @@ Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   Ref metaclass = keywords ? Ref::borrow(PyDict_GetItemWithError(keywords.get(), metaclass_name)) : Ref();
   if (metaclass && PyDict_DelItem(keywords.get(), metaclass_name) < 0) return nullptr;
   if (!metaclass)
-    metaclass = Ref::borrow(PyTuple_GET_SIZE(bases.get())
-                                ? reinterpret_cast<PyObject*>(Py_TYPE(PyTuple_GET_ITEM(bases.get(), 0)))
-                                : reinterpret_cast<PyObject*>(&PyType_Type));
+    metaclass = Ref::borrow(PyTuple_GET_SIZE(bases.get()) ? as_object(Py_TYPE(PyTuple_GET_ITEM(bases.get(), 0)))
+                                                          : as_object(&PyType_Type));
   if (PyType_Check(metaclass.get())) {
-    metaclass = Ref::borrow(
-        reinterpret_cast<PyObject*>(winning_metaclass(reinterpret_cast<PyTypeObject*>(metaclass.get()), bases.get())));
+    metaclass = Ref::borrow(as_object(winning_metaclass(as_type(metaclass.get()), bases.get())));
     if (!metaclass) return nullptr;
   }
   Ref members = prepare_namespace(tracer, metaclass.get(), name, bases.get(), keywords.get());
   if (!members) return nullptr;
 
-  const PreparedCode* prepared = prepare(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(body)));
+  const CodeInfo* prepared = prepare(as_code(PyFunction_GET_CODE(body)));
   if (!prepared) return nullptr;
   auto frame = std::make_unique<Frame>(prepared, body, tracer.frame);
   frame->locals_mapping = members;
@@ -129,23 +126,22 @@ Ref native_new(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* owner = arguments.values[0].get();
   const Arguments own{arguments.values.subspan(1), arguments.keyword_names};
   PyObject* first = own.positional_count() ? own.values[0].get() : nullptr;
-  if (owner != reinterpret_cast<PyObject*>(&PyType_Type) || !first || !PyType_Check(first) ||
-      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(first), &PyType_Type)) {
-    auto* type = first && PyType_Check(first) ? reinterpret_cast<PyTypeObject*>(first) : nullptr;
+  if (owner != as_object(&PyType_Type) || !first || !PyType_Check(first) ||
+      !PyType_IsSubtype(as_type(first), &PyType_Type)) {
+    auto* type = first && PyType_Check(first) ? as_type(first) : nullptr;
     if (type && refuses_finalizer(tracer, type)) return nullptr;
     return apply_rule(tracer, pure, callable, own);
   }
-  return make_class(tracer, reinterpret_cast<PyTypeObject*>(first),
-                    Arguments{own.values.subspan(1), own.keyword_names});
+  return make_class(tracer, as_type(first), Arguments{own.values.subspan(1), own.keyword_names});
 }
 
 Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty() && tracer.classes.has(arguments.values[0].get())) {
     for (const Ref& value : arguments.values)
-      if (!fill_if_stand_in(tracer, value.get())) return nullptr;
+      if (!materialize_if_shadow(tracer, value.get())) return nullptr;
     return call_natively(tracer, callable, arguments);
   }
-  return tracer.give_up(BreakReason::ClassDefinition, "a class from before the call is changed");
+  return tracer.abort(BreakReason::ClassDefinition, "a class from before the call is changed");
 }
 
 // A trace cannot apply such a function, so what it would do backwards is not looked at. (The number that torch gives
@@ -154,9 +150,9 @@ Ref autograd_function_class(Tracer& tracer, PyObject*, const Arguments& argument
   static PyObject* const backward_name = interned("_backward_cls");
   auto* made = arguments.values.empty() ? nullptr : arguments.values[0].get();
   if (!made || !tracer.classes.has(made))
-    return tracer.give_up(BreakReason::ClassDefinition, "a class from before the call is changed");
-  Ref unknown = Ref::made(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
-  tracer.kept_for_identity.push_back(unknown);
+    return tracer.abort(BreakReason::ClassDefinition, "a class from before the call is changed");
+  Ref unknown = Ref::made(PyObject_CallNoArgs(as_object(&PyBaseObject_Type)));
+  tracer.identities.kept.push_back(unknown);
   tracer.world.make_opaque(unknown.get());
   if (PyType_Type.tp_setattro(made, backward_name, unknown.get()) < 0) return nullptr;
   return Ref::none();
@@ -164,10 +160,10 @@ Ref autograd_function_class(Tracer& tracer, PyObject*, const Arguments& argument
 
 Ref initialize_own(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty() && tracer.world.source_of(arguments.values[0].get()))
-    return tracer.give_up(BreakReason::OutsideWrite, "an object from before the call is initialized again");
+    return tracer.abort(BreakReason::OutsideWrite, "an object from before the call is initialized again");
   return call_natively(tracer, callable, arguments);
 }
 
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

@@ -3,7 +3,7 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 // The __new__ of any C class, which are one C function for all.
@@ -15,4 +15,4 @@ Ref initialize_own(Tracer& tracer, PyObject* callable, const Arguments& argument
 // What makes a class of an autograd.Function, besides type.__new__: a class for its backward pass.
 Ref autograd_function_class(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

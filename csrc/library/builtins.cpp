@@ -35,7 +35,7 @@
 #include "world/scope.h"
 #include "world/types.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 // Wrong numbers of arguments get CPython's own message.
@@ -118,14 +118,14 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
   if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
   PyObject* classes = argument(arguments, 1);
-  if (shown_type(object)) {
+  if (reported_type(object)) {
     Ref is = is_shown_instance(tracer, object, classes);
     if (is || PyErr_Occurred()) return is;
   }
   guard_class_check(tracer, object, classes);
   // Plain classes are answered by the MRO.
   if (Py_IS_TYPE(classes, &PyType_Type) && Py_TYPE(classes)->tp_call) {
-    if (PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(classes))) return Ref::boolean(true);
+    if (PyType_IsSubtype(Py_TYPE(object), as_type(classes))) return Ref::boolean(true);
   }
   if (is_fake(object)) {
     if (PyTuple_Check(classes)) {
@@ -154,11 +154,11 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
     NativeScope native;
     const int is = PyObject_IsInstance(object, classes);
     if (is == 0) guard_is_no_subclass(tracer, Py_TYPE(object), classes);
-    return is < 0 || tracer.broken() ? Ref() : Ref::boolean(is);
+    return is < 0 || tracer.is_over() ? Ref() : Ref::boolean(is);
   }
-  if (!expose(tracer, classes)) return nullptr;
+  if (!prepare_for_native(tracer, classes)) return nullptr;
   const int is = PyObject_IsInstance(object, classes);
-  return is < 0 || tracer.broken() ? Ref() : Ref::boolean(is);
+  return is < 0 || tracer.is_over() ? Ref() : Ref::boolean(is);
 }
 
 Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
@@ -166,8 +166,8 @@ Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   if (takes(arguments, 1, 1) && callable == repr && is_exception_from_outside(tracer, argument(arguments, 0)))
     return text_of_exception(tracer, argument(arguments, 0), "__repr__");
   for (const Ref& value : arguments.values) {
-    if (has_fake(value.get())) return tracer.give_up(BreakReason::TensorToText, "a tensor is turned into text");
-    if (!expose(tracer, value.get()) || !may_become_text(tracer, value.get())) return nullptr;
+    if (has_fake(value.get())) return tracer.abort(BreakReason::TensorToText, "a tensor is turned into text");
+    if (!prepare_for_native(tracer, value.get()) || !check_no_address_in_repr(tracer, value.get())) return nullptr;
   }
   static constinit Imported format{"builtins.format"};
   if (callable == format && takes(arguments, 2, 2) &&
@@ -184,7 +184,7 @@ Ref builtin_len(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
 Ref builtin_getattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 3)) return call_natively(tracer, callable, arguments);
   Ref value = load(tracer, argument(arguments, 0), argument(arguments, 1));
-  if (value || tracer.broken() || arguments.values.size() == 2 || !PyErr_ExceptionMatches(PyExc_AttributeError))
+  if (value || tracer.is_over() || arguments.values.size() == 2 || !PyErr_ExceptionMatches(PyExc_AttributeError))
     return value;
   clear_error();
   return arguments.values[2];
@@ -193,7 +193,7 @@ Ref builtin_getattr(Tracer& tracer, PyObject* callable, const Arguments& argumen
 Ref builtin_hasattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
   Ref value = load(tracer, argument(arguments, 0), argument(arguments, 1));
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (value) return Ref::boolean(true);
   if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
   clear_error();
@@ -220,7 +220,7 @@ Ref builtin_iter(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 Ref builtin_next(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 2)) return call_natively(tracer, callable, arguments);
   Ref item = next_or_stop(tracer, argument(arguments, 0));
-  if (item || tracer.broken()) return item;
+  if (item || tracer.is_over()) return item;
   if (PyErr_Occurred() && (arguments.values.size() == 1 || !PyErr_ExceptionMatches(PyExc_StopIteration)))
     return nullptr;
   clear_error();
@@ -248,15 +248,15 @@ Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);
   guard_special_methods(tracer, object);
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   Source* source = is_fake(object) ? nullptr : tracer.world.source_of(object);
   if (source && Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash) {  // its address: that of no other object
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
     return call_natively(tracer, callable, Arguments{std::span(&source->value, 1)});
   }
   if (is_fake(object) || !hashes_by_value(tracer, object))
-    return tracer.give_up(is_fake(object) ? BreakReason::TensorIdentity : BreakReason::ObjectIdentity,
-                          "the hash of an object comes from its address");
+    return tracer.abort(is_fake(object) ? BreakReason::TensorIdentity : BreakReason::ObjectIdentity,
+                        "the hash of an object comes from its address");
   return call_natively(tracer, callable, arguments);
 }
 
@@ -266,10 +266,10 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (Source* source = tracer.world.source_of(object)) {  // of the object that it stands for, and of no other
     Ref number = Ref::made(PyLong_FromVoidPtr(source->value.get()));
     if (identity_is_only_a_key(tracer)) {  // then it matters only which objects are different
-      tracer.world.told_apart(source);
+      tracer.world.require_distinct(source);
       if (tracer.world.pins_type(Py_TYPE(object)))  // from keys that are known by themselves too
         tracer.guards.add(source, GuardKind::Identity, tracer.origin());
-      tracer.identities.insert(number);
+      tracer.identities.given_out.insert(number);
     } else {
       tracer.guards.add(source, GuardKind::Identity, tracer.origin());
     }
@@ -277,9 +277,9 @@ Ref builtin_id(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   }
   if (is_constant(object) && !is_fake(object)) return call_natively(tracer, callable, arguments);
   // Good for telling objects apart inside the trace (copy.deepcopy's memo); it may not leave it.
-  tracer.kept_for_identity.push_back(Ref::borrow(object));
+  tracer.identities.kept.push_back(Ref::borrow(object));
   Ref address = Ref::made(PyLong_FromVoidPtr(object));
-  tracer.identities.insert(address);
+  tracer.identities.given_out.insert(address);
   return address;
 }
 
@@ -330,7 +330,7 @@ Ref attribute_getter_call(Tracer& tracer, PyObject* getter, const Arguments& arg
       value = load(tracer, value.get(), PyList_GET_ITEM(names.get(), k));
     if (!value || !names) return nullptr;
     if (PyTuple_GET_SIZE(paths) == 1) return value;
-    if (!expose(tracer, value.get())) return nullptr;
+    if (!prepare_for_native(tracer, value.get())) return nullptr;
     PyTuple_SET_ITEM(values.get(), i, value.release());
   }
   return values;
@@ -365,11 +365,10 @@ Ref get_item(Tracer& tracer, PyObject* method, const Arguments& arguments) {
     return arguments.values.size() == 3 ? arguments.values[2] : Ref::none();
   }
   if (takes(arguments, 2, 3)) guard_as_key(tracer, argument(arguments, 0), argument(arguments, 1));
-  StandIn* stand_in = takes(arguments, 2, 3) ? tracer.world.stand_in(argument(arguments, 0)) : nullptr;
-  if (stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) &&
-      is_plain_key(argument(arguments, 1))) {
+  ShadowContainer* shadow = takes(arguments, 2, 3) ? tracer.world.shadow(argument(arguments, 0)) : nullptr;
+  if (shadow && !shadow->filled && PyDict_CheckExact(shadow->object.get()) && is_plain_key(argument(arguments, 1))) {
     bool found = false;
-    Ref value = item_of_stand_in(tracer, *stand_in, argument(arguments, 1), found);
+    Ref value = item_of_shadow(tracer, *shadow, argument(arguments, 1), found);
     if (found || PyErr_Occurred()) return value;
     return arguments.values.size() == 3 ? arguments.values[2] : Ref::none();
   }
@@ -439,7 +438,7 @@ Ref call_itself(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
 Ref type_call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.positional_count() == 0 || !PyType_Check(argument(arguments, 0)))
     return call_natively(tracer, callable, arguments);
-  return instantiate(tracer, reinterpret_cast<PyTypeObject*>(argument(arguments, 0)),
+  return instantiate(tracer, as_type(argument(arguments, 0)),
                      Arguments{arguments.values.subspan(1), arguments.keyword_names});
 }
 
@@ -450,7 +449,7 @@ Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) 
   static PyObject* const context_name = interned("_inference_mode_context");
   PyObject* self = argument(arguments, 0);
   if (tracer.world.source_of(self))
-    return tracer.give_up(BreakReason::OutsideContext, "an inference_mode made before the call is entered");
+    return tracer.abort(BreakReason::OutsideContext, "an inference_mode made before the call is entered");
   const Ref mode = load_attribute(tracer, self, mode_name);
   if (!mode) return nullptr;
   Ref context = record_state_change(tracer, enter, Arguments{std::span<const Ref>(&mode, 1)});
@@ -466,13 +465,13 @@ Ref inference_mode_exit(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const Ref context = load_attribute(tracer, argument(arguments, 0), context_name);
   if (!context) return nullptr;
   if (!tracer.modes.leave(context.get()))
-    return tracer.give_up(BreakReason::OutsideContext, "an inference_mode entered before the trace is left");
+    return tracer.abort(BreakReason::OutsideContext, "an inference_mode entered before the trace is left");
   return done(static_cast<bool>(record_state_change(tracer, exit, Arguments{std::span<const Ref>(&context, 1)})));
 }
 
 Ref object_setattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 3, 3) || is_fake(argument(arguments, 0)) || PyType_Check(argument(arguments, 0)))
-    return tracer.give_up(BreakReason::OutsideAttributeWrite, "object.__setattr__ on a tensor or a class");
+    return tracer.abort(BreakReason::OutsideAttributeWrite, "object.__setattr__ on a tensor or a class");
   (void)callable;
   Ref name = attribute_name(argument(arguments, 1));
   return done(name && store_in_instance(tracer, argument(arguments, 0), name.get(), argument(arguments, 2)));
@@ -480,7 +479,7 @@ Ref object_setattr(Tracer& tracer, PyObject* callable, const Arguments& argument
 
 Ref object_delattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 2) || is_fake(argument(arguments, 0)) || PyType_Check(argument(arguments, 0)))
-    return tracer.give_up(BreakReason::OutsideAttributeWrite, "object.__delattr__ on a tensor or a class");
+    return tracer.abort(BreakReason::OutsideAttributeWrite, "object.__delattr__ on a tensor or a class");
   (void)callable;
   Ref name = attribute_name(argument(arguments, 1));
   return done(name && store_in_instance(tracer, argument(arguments, 0), name.get(), nullptr));
@@ -494,7 +493,7 @@ Ref object_getattribute(Tracer& tracer, PyObject* callable, const Arguments& arg
 
 Ref module_getattribute(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 2) || !PyModule_CheckExact(argument(arguments, 0)))
-    return tracer.give_up(BreakReason::UnknownFunction, callable_name(callable) + " of a class of modules");
+    return tracer.abort(BreakReason::UnknownFunction, callable_name(callable) + " of a class of modules");
   Ref name = attribute_name(argument(arguments, 1));
   return name ? load_attribute(tracer, argument(arguments, 0), name.get()) : Ref();
 }
@@ -505,12 +504,12 @@ Ref generic_alias_call(Tracer& tracer, PyObject* alias, const Arguments& argumen
   static PyObject* const origin_name = interned("__origin__");
   Ref origin = Ref::steal(PyObject_GetAttr(alias, origin_name));
   if (!origin || !PyType_Check(origin.get()))
-    return clear_error(), tracer.give_up(BreakReason::UnknownFunction, "a generic alias of no class is called");
+    return clear_error(), tracer.abort(BreakReason::UnknownFunction, "a generic alias of no class is called");
   source_or_pin(tracer, origin.get());
   Ref made = call(tracer, origin.get(), Arguments{arguments.values, arguments.keyword_names});
   if (!made || !PyType_HasFeature(made.type(), Py_TPFLAGS_HEAPTYPE)) return made;
   if (store_attribute(tracer, made.get(), class_name, alias)) return made;
-  if (tracer.broken() || (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)))
+  if (tracer.is_over() || (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)))
     return nullptr;
   clear_error();
   return made;
@@ -529,12 +528,12 @@ Ref descriptor_get(Tracer& tracer, PyObject* callable, const Arguments& argument
   if (is_fake(object) && is_getter)
     return load_described_attribute(tracer, object, descriptor, PyDescr_NAME(descriptor));
   if (is_fake(object) || (object == Py_None && (owner == Py_None || Py_IS_TYPE(descriptor, &PyClassMethod_Type))))
-    return tracer.give_up(BreakReason::UnknownFunction, "__get__ of a descriptor is called");
+    return tracer.abort(BreakReason::UnknownFunction, "__get__ of a descriptor is called");
   if (object == Py_None)
     return Py_IS_TYPE(descriptor, &PyStaticMethod_Type) ? bind_descriptor(tracer, descriptor, owner, nullptr)
                                                         : arguments.values[0];
   if (Py_IS_TYPE(descriptor, &PyClassMethod_Type) && owner == Py_None)
-    return bind_descriptor(tracer, descriptor, reinterpret_cast<PyObject*>(Py_TYPE(object)), nullptr);
+    return bind_descriptor(tracer, descriptor, as_object(Py_TYPE(object)), nullptr);
   if (Py_IS_TYPE(descriptor, &PyClassMethod_Type)) return bind_descriptor(tracer, descriptor, owner, nullptr);
   // What CPython would refuse is for it to say.
   if (is_getter && !PyType_IsSubtype(Py_TYPE(object), PyDescr_TYPE(descriptor)))
@@ -549,11 +548,11 @@ Ref descriptor_set(Tracer& tracer, PyObject* callable, const Arguments& argument
   PyObject* descriptor = count ? arguments.values[0].get() : nullptr;
   if (arguments.keyword_names || count < 2 || count > 3 || !Py_IS_TYPE(descriptor, &PyGetSetDescr_Type) ||
       !is_fake(arguments.values[1].get()))
-    return tracer.give_up(BreakReason::UnknownFunction, callable_name(callable) + " is called");
+    return tracer.abort(BreakReason::UnknownFunction, callable_name(callable) + " is called");
   PyObject* value = count == 3 ? arguments.values[2].get() : nullptr;
   const bool done =
       store_described_attribute(tracer, arguments.values[1].get(), descriptor, PyDescr_NAME(descriptor), value);
   return done ? Ref::none() : Ref();
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -1,11 +1,11 @@
-// Handlers of rules of kind Special: builtins that look at structure, attributes or state, which only the tracer sees
+// Handlers of rules of kind Handler: builtins that look at structure, attributes or state, which only the tracer sees
 // whole.
 #pragma once
 
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 #define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 SPECIAL(is_compiling);
@@ -46,4 +46,4 @@ SPECIAL(descriptor_get);
 SPECIAL(descriptor_set);
 #undef SPECIAL
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -17,7 +17,7 @@
 #include "tensor/transforms.h"
 #include "world/known_types.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 struct Settings {
@@ -55,7 +55,7 @@ bool is_fixed_function(Tracer& tracer, PyObject* function) {
 }
 
 Ref refuse(Tracer& tracer, const std::string& why) {
-  return tracer.give_up(BreakReason::Checkpoint, std::string("torch.utils.checkpoint.checkpoint: ") + why);
+  return tracer.abort(BreakReason::Checkpoint, std::string("torch.utils.checkpoint.checkpoint: ") + why);
 }
 
 // Whether the reentrant kind, which makes every result require a gradient, gives what the other one gives.
@@ -177,4 +177,4 @@ Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return record_body_call(tracer, target, node_values, node_names.get(), output.get(), impure) ? result : Ref();
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -3,8 +3,8 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref checkpoint(Tracer& tracer, PyObject* callable, const Arguments& arguments);  // torch.utils.checkpoint.checkpoint
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -1,16 +1,16 @@
 // A clock is read where the program reads it: before the graph runs, if nothing is computed yet (as a random number is
-// drawn, world/drawn_number.h), or when it has run, if nothing is computed any more (world/late_value.h). In between
-// the trace ends, since the graph has no place for it: what a program measures of its parts is what these take.
+// drawn, world/drawn_number.h), or when it has run, if nothing is computed any more (world/deferred_value.h). In
+// between the trace ends, since the graph has no place for it: what a program measures of its parts is what these take.
 #include "library/clocks.h"
 
 #include <algorithm>
 
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
+#include "world/deferred_value.h"
 #include "world/drawn_number.h"
-#include "world/late_value.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 // read(clock), as a method that draws is given what it draws from
@@ -21,18 +21,18 @@ PyObject* read_callable() { return native_function<METH_O, read>("read"); }
 bool computes_nothing_yet(const Tracer& tracer) {
   return std::ranges::all_of(tracer.graph.nodes(),
                              [](const Node& node) { return node.kind == NodeKind::Placeholder || node.sets_mode; }) &&
-         late_values(tracer).empty();
+         deferred_values(tracer).empty();
 }
 
 }  // namespace
 
 Ref read_clock(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (!arguments.values.empty()) return tracer.give_up(BreakReason::UnknownFunction, "the time is asked for");
+  if (!arguments.values.empty()) return tracer.abort(BreakReason::UnknownFunction, "the time is asked for");
   if (computes_nothing_yet(tracer)) {
     Ref number = draw_number(tracer, callable, read_callable(), Ref::made(PyTuple_New(0)));
-    if (number || tracer.broken()) return number;
+    if (number || tracer.is_over()) return number;
   }
   return compute_later(tracer, {Ref::borrow(callable), Ref::made(PyTuple_New(0)), nullptr}, LateKind::Number);
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -3,8 +3,8 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref read_clock(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

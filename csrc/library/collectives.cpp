@@ -7,17 +7,17 @@
 #include "world/known_types.h"
 #include "world/native_scope.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref run_collective(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  Ref stand_in;
+  Ref shadow;
   {
     NativeScope native;  // the first one imports torch's functional operators
     static constinit Imported module{"minidynamo._collectives"};
     const Ref name = Ref::made(PyObject_GetAttrString(callable, "__name__"));
-    stand_in = Ref::steal(PyObject_GetAttr(module, name.get()));
+    shadow = Ref::steal(PyObject_GetAttr(module, name.get()));
   }
-  return stand_in ? call(tracer, stand_in.get(), arguments) : nullptr;
+  return shadow ? call(tracer, shadow.get(), arguments) : nullptr;
 }
 
 Ref enter_data_parallel(Tracer& tracer, PyObject*, const Arguments&) {
@@ -25,4 +25,4 @@ Ref enter_data_parallel(Tracer& tracer, PyObject*, const Arguments&) {
   return call(tracer, nothing, Arguments{});
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

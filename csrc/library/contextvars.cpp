@@ -13,7 +13,7 @@ namespace {
 
 PyObject* read_token(PyObject*, PyObject*) {
   if (Tracer* tracer = Tracer::current())
-    tracer->give_up(BreakReason::OpaqueObject, "an attribute of a ContextVar's token is read");
+    tracer->abort(BreakReason::OpaqueObject, "an attribute of a ContextVar's token is read");
   return nullptr;
 }
 
@@ -37,7 +37,7 @@ Source* variable_of(Tracer& tracer, const Arguments& arguments, size_t least, si
   if (count >= least && count <= most && !arguments.keyword_names && variable &&
       PyContextVar_CheckExact(variable->value.get()))
     return variable;
-  tracer.give_up(BreakReason::UnknownFunction, "a method of a ContextVar that the trace made");
+  tracer.abort(BreakReason::UnknownFunction, "a method of a ContextVar that the trace made");
   return nullptr;
 }
 
@@ -45,7 +45,7 @@ Source* variable_of(Tracer& tracer, const Arguments& arguments, size_t least, si
 
 bool is_context_token(PyObject* object) { return Py_IS_TYPE(object, token_type()); }
 
-namespace special {
+namespace handlers {
 
 Ref context_variable_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
   Source* variable = variable_of(tracer, arguments, 1, 2);
@@ -56,7 +56,7 @@ Ref context_variable_get(Tracer& tracer, PyObject*, const Arguments& arguments) 
   const Ref raw = Ref::steal(context_value(variable->value.get(), with_default));
   PyObject* found = raw ? raw.get() : nullptr;  // null: the variable has no value
   Ref value = load_part(tracer, variable, Access::ContextValue, nullptr, found, with_default);
-  if (value || tracer.broken()) return value;
+  if (value || tracer.is_over()) return value;
   if (!with_default) return arguments.values[1];
   PyErr_SetObject(PyExc_LookupError, variable->value.get());
   return nullptr;
@@ -73,12 +73,12 @@ Ref context_variable_reset(Tracer& tracer, PyObject*, const Arguments& arguments
   if (!variable_of(tracer, arguments, 2, 2)) return nullptr;
   const ContextSet* last = tracer.effects.last_set(arguments.values[0].get());
   if (!last || !last->token.is(arguments.values[1].get()))
-    return tracer.give_up(BreakReason::UnknownFunction, "a ContextVar is reset to what it was before another was set");
+    return tracer.abort(BreakReason::UnknownFunction, "a ContextVar is reset to what it was before another was set");
   if (!tracer.effects.take_back_last_set(arguments.values[0].get()))
-    return tracer.give_up(BreakReason::UnknownFunction, "a ContextVar is reset that a cached function has read");
+    return tracer.abort(BreakReason::UnknownFunction, "a ContextVar is reset that a cached function has read");
   return Ref::none();
 }
 
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

@@ -10,10 +10,10 @@ namespace minidynamo {
 // What set() gives in a trace. Its Token is made when the variable is really set.
 bool is_context_token(PyObject* object);
 
-namespace special {
+namespace handlers {
 Ref context_variable_get(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref context_variable_set(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref context_variable_reset(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

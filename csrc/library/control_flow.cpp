@@ -19,7 +19,7 @@
 #include "world/known_types.h"
 #include "world/tensor_classes.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 // What a body gave: tensors, and how they lie in tuples, lists and dicts.
@@ -60,9 +60,9 @@ class Operator {
       : tracer_(tracer), name_(name), operation_(operation) {}
 
   Ref refuse(const std::string& why) {
-    if (tracer_.broken()) return nullptr;
+    if (tracer_.is_over()) return nullptr;
     clear_error();
-    return tracer_.give_up(BreakReason::HigherOrder, name_ + ": " + why);
+    return tracer_.abort(BreakReason::HigherOrder, name_ + ": " + why);
   }
 
   bool are_tensors(PyObject* sequence) {
@@ -122,7 +122,7 @@ class Operator {
     std::vector<Ref> outside = parameters;
     outside.insert(outside.end(), taken->operands.begin(), taken->operands.end());
     for (const Ref& one : outside) {
-      if (tracer_.written_storages.count(storage_of_fake(one.get())))
+      if (tracer_.storages.written.count(storage_of_fake(one.get())))
         return refuse("a function writes to a tensor that it was given"), nullptr;
       for (const Ref& leaf : result.leaves)
         if (shares_storage(leaf.get(), one.get()))
@@ -344,4 +344,4 @@ Ref scan_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments
   return recorded ? operation.unflatten(results.get(), of_body.spec) : Ref();
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

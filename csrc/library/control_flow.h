@@ -3,7 +3,7 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref cond_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref while_loop_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments);
@@ -12,4 +12,4 @@ Ref map_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 Ref nested_region(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref scan_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

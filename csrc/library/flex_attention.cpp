@@ -12,13 +12,13 @@
 #include "world/entered_context.h"
 #include "world/known_types.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 Ref refuse(Tracer& tracer, const std::string& why) {
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   clear_error();
-  return tracer.give_up(BreakReason::HigherOrder, "flex_attention: " + why);
+  return tracer.abort(BreakReason::HigherOrder, "flex_attention: " + why);
 }
 
 // A tensor of one number, of a dtype, where another lies.
@@ -103,4 +103,4 @@ Ref flex_attention_operator(Tracer& tracer, PyObject* callable, const Arguments&
   return record_body_call(tracer, callable, values, nullptr, results.get(), false) ? results : Ref();
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

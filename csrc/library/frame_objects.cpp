@@ -5,13 +5,13 @@
 #include "model/native_call.h"
 #include "python/traceback.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 // A frame object that stands in a traceback for a frame of the trace has no variables: those are gone since it ended.
 Ref frame_clear(Tracer& tracer, PyObject*, const Arguments& arguments) {
   PyObject* object = arguments.values.size() == 1 && !arguments.keyword_names ? arguments.values[0].get() : nullptr;
   if (!object || !PyFrame_Check(object) || tracer.world.source_of(object) || !is_empty_frame(object))
-    return tracer.give_up(BreakReason::FrameIntrospection, "a frame object from before the call is cleared");
+    return tracer.abort(BreakReason::FrameIntrospection, "a frame object from before the call is cleared");
   if (!running_frame_of(tracer, object)) return Ref::none();
   PyErr_SetString(PyExc_RuntimeError, "cannot clear an executing frame");
   return nullptr;
@@ -27,7 +27,7 @@ Ref get_frame(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   Ref object = frame && !PyErr_Occurred() ? frame_object_of(*frame) : Ref();
   if (object) return object;
   clear_error();
-  return tracer.give_up(BreakReason::FrameIntrospection, "the frame stack is read");
+  return tracer.abort(BreakReason::FrameIntrospection, "the frame stack is read");
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

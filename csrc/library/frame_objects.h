@@ -3,9 +3,9 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref get_frame(Tracer& tracer, PyObject* callable, const Arguments& arguments);  // sys._getframe
 Ref frame_clear(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

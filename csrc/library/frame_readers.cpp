@@ -64,12 +64,12 @@ bool hands_out_stack(PyObject* value, int depth, std::unordered_set<PyObject*>& 
 // Whether a function reads the stack itself or by a function that it names: by all its names, which are more than those
 // that it calls.
 bool function_reads_stack(PyObject* function, int depth, std::unordered_set<PyObject*>& seen) {
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  auto* code = as_code(PyFunction_GET_CODE(function));
   PyObject* globals = PyFunction_GET_GLOBALS(function);
   if (depth == 0 || !seen.insert(function).second || !PyDict_Check(globals)) return false;
   const bool is_library = is_library_code(code);
   if (is_library && reads_lines_only(globals, code)) return false;
-  PyObject* builtins = reinterpret_cast<PyFunctionObject*>(function)->func_builtins;
+  PyObject* builtins = as_function(function)->func_builtins;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_names); ++i) {
     PyObject* name = PyTuple_GET_ITEM(code->co_names, i);
     if (names_reader(name)) return true;
@@ -130,7 +130,7 @@ bool code_names_reader(const Frame& frame) {
   }
   // Parameters and closures: what they hold now.
   for (int32_t i = 0; i < frame.prepared->locals_count; ++i) {
-    PyObject* held = frame.has_untouched(i) ? frame.untouched[i].raw : frame.slots[i].get();
+    PyObject* held = frame.has_lazy_local(i) ? frame.lazy_locals[i].raw : frame.slots[i].get();
     if (held && PyCell_Check(held)) held = PyCell_GET(held);
     if (held && (PyCFunction_Check(held) || Py_IS_TYPE(held, known_types()->partial)) &&
         frame_use(held, -1) != FrameUse::None)
@@ -163,7 +163,7 @@ FrameUse frame_use_of_call(const Frame& frame) {
     if (static_cast<size_t>(i) > frame.stack_depth()) continue;
     PyObject* callable = frame.slots[frame.stack_top - static_cast<size_t>(i)].get();
     if (!callable) continue;
-    const bool is_super = callable == reinterpret_cast<PyObject*>(&PySuper_Type);
+    const bool is_super = callable == as_object(&PySuper_Type);
     if (is_super && (!has_arguments || now.op == Op::CALL_FUNCTION_EX)) return FrameUse::Locals;
     const FrameUse use = frame_use(callable, now.op == Op::CALL ? now.arg : -1);
     if (use != FrameUse::None) return use;

@@ -8,15 +8,15 @@
 #include "world/known_types.h"
 #include "world/native_code.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 // The only modes on the thread's own stack are those for a default device, which act by themselves: the graph runs
 // under them to its end.
 Ref leaves_what_was_before(Tracer& tracer) {
   if (function_mode_count() > 0)
-    return tracer.give_up(BreakReason::OutsideContext, "a default device that was set before the trace is left");
-  return tracer.give_up(BreakReason::OutsideContext, "a TorchFunctionMode is left that was not entered");
+    return tracer.abort(BreakReason::OutsideContext, "a default device that was set before the trace is left");
+  return tracer.abort(BreakReason::OutsideContext, "a TorchFunctionMode is left that was not entered");
 }
 
 }  // namespace
@@ -40,8 +40,7 @@ Ref function_mode_of_stack(Tracer& tracer, PyObject* callable, const Arguments& 
   const auto own = static_cast<Py_ssize_t>(function_mode_count());
   if (index >= own && index < own + static_cast<Py_ssize_t>(stack.size())) return stack[index - own];
   clear_error();
-  return tracer.give_up(BreakReason::UnknownFunction,
-                        callable_name(callable) + " asks for a mode from before the trace");
+  return tracer.abort(BreakReason::UnknownFunction, callable_name(callable) + " asks for a mode from before the trace");
 }
 
 Ref ask_function_modes(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
@@ -64,4 +63,4 @@ Ref leave_device(Tracer& tracer, PyObject*, const Arguments&) {
   return Ref::none();
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

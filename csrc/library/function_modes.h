@@ -3,7 +3,7 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref push_function_mode(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref pop_function_mode(Tracer& tracer, PyObject* callable, const Arguments& arguments);
@@ -14,4 +14,4 @@ Ref ask_function_modes(Tracer& tracer, PyObject* callable, const Arguments& argu
 Ref enter_device(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref leave_device(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -34,12 +34,12 @@ bool holds_made_class(const Tracer& tracer, PyObject* object) {
 }
 
 // Whether an object was there before the trace, or is a constant.
-bool is_of_the_world(Tracer& tracer, PyObject* object) {
+bool existed_before_trace(Tracer& tracer, PyObject* object) {
   if (is_constant(object) || tracer.world.source_of(object)) return true;
-  if (PyType_Check(object)) return !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object), Py_TPFLAGS_HEAPTYPE);
+  if (PyType_Check(object)) return !PyType_HasFeature(as_type(object), Py_TPFLAGS_HEAPTYPE);
   if (!PyTuple_CheckExact(object)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-    if (!is_of_the_world(tracer, PyTuple_GET_ITEM(object, i))) return false;
+    if (!existed_before_trace(tracer, PyTuple_GET_ITEM(object, i))) return false;
   return true;
 }
 
@@ -55,16 +55,16 @@ void pin_down(Tracer& tracer, PyObject* object) {
 Ref call_typing_cache(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   for (const Ref& value : arguments.values)
     if (holds_made_class(tracer, value.get()))
-      return tracer.give_up(BreakReason::ClassDefinition, "a class of the function's own goes into a cache of typing");
+      return tracer.abort(BreakReason::ClassDefinition, "a class of the function's own goes into a cache of typing");
   for (const Ref& value : arguments.values)
-    if (!is_of_the_world(tracer, value.get()))
-      return tracer.give_up(BreakReason::CachedEffect, "an object that the call made goes into a cache of typing");
+    if (!existed_before_trace(tracer, value.get()))
+      return tracer.abort(BreakReason::CachedEffect, "an object that the call made goes into a cache of typing");
   for (const Ref& value : arguments.values) pin_down(tracer, value.get());
   NativeScope native;
   Ref cached = call_natively(tracer, callable, arguments);
   if (cached && !is_constant(cached.get()) && !tracer.world.source_of(cached.get())) {
     source_or_pin(tracer, cached.get());
-    tracer.effects.came_from_cache(cached.get(), {Ref::borrow(callable), arguments.positional(), arguments.keywords()});
+    tracer.effects.cached_by(cached.get(), {Ref::borrow(callable), arguments.positional(), arguments.keywords()});
   }
   return cached;
 }
@@ -75,33 +75,33 @@ size_t size_of(PyObject* container) noexcept {
   return PyList_Check(container) ? static_cast<size_t>(PyList_GET_SIZE(container)) : 0;
 }
 
-// What the filled stand-ins hold at a time. Of many elements no copy is made, at each call: then whatever looks into a
+// What the filled shadows hold at a time. Of many elements no copy is made, at each call: then whatever looks into a
 // container counts as a change.
 class ContainerStates {
  public:
-  explicit ContainerStates(World& world) : world_(world), uses_(world.stand_in_uses()) {
+  explicit ContainerStates(World& world) : world_(world), uses_(world.shadow_uses()) {
     constexpr size_t kMostElements = 1000;
     size_t count = 0;
-    for (const StandIn& stand_in : world.stand_ins())
-      if (stand_in.filled) count += 1 + size_of(stand_in.object.get());
+    for (const ShadowContainer& shadow : world.shadows())
+      if (shadow.filled) count += 1 + size_of(shadow.object.get());
     is_copied_ = count <= kMostElements;
-    for (const StandIn& stand_in : world.stand_ins())
-      if (is_copied_ && stand_in.filled && differs_from_snapshot(stand_in))
-        changed_.emplace(&stand_in, elements_of(stand_in.object.get()));
+    for (const ShadowContainer& shadow : world.shadows())
+      if (is_copied_ && shadow.filled && differs_from_snapshot(shadow))
+        changed_.emplace(&shadow, elements_of(shadow.object.get()));
   }
 
   bool any_changed() const noexcept { return !changed_.empty(); }
 
-  // Whether anything has looked into a stand-in since.
-  bool were_used() const noexcept { return world_.stand_in_uses() != uses_; }
+  // Whether anything has looked into a shadow since.
+  bool were_used() const noexcept { return world_.shadow_uses() != uses_; }
 
   bool have_changed() const {
     if (!were_used()) return false;
     if (!is_copied_) return true;
-    return std::any_of(world_.stand_ins().begin(), world_.stand_ins().end(), [&](const StandIn& stand_in) {
-      const auto earlier = changed_.find(&stand_in);
-      if (earlier == changed_.end()) return stand_in.filled && differs_from_snapshot(stand_in);
-      const std::vector<Ref> now = elements_of(stand_in.object.get());
+    return std::any_of(world_.shadows().begin(), world_.shadows().end(), [&](const ShadowContainer& shadow) {
+      const auto earlier = changed_.find(&shadow);
+      if (earlier == changed_.end()) return shadow.filled && differs_from_snapshot(shadow);
+      const std::vector<Ref> now = elements_of(shadow.object.get());
       return !std::equal(now.begin(), now.end(), earlier->second.begin(), earlier->second.end(),
                          [](const Ref& a, const Ref& b) { return a.is(b.get()); });
     });
@@ -111,7 +111,7 @@ class ContainerStates {
   World& world_;
   const size_t uses_;
   bool is_copied_;
-  std::unordered_map<const StandIn*, std::vector<Ref>> changed_;
+  std::unordered_map<const ShadowContainer*, std::vector<Ref>> changed_;
 };
 
 // Whether an object will be the same whenever the residual code gets to it: what the trace made may change until its
@@ -139,12 +139,12 @@ Ref copy_of(PyObject* container) {
 
 // Puts what containers have become into the log, for a call that may look at them. False: that cannot be had.
 bool log_containers(Tracer& tracer) {
-  for (StandIn& stand_in : tracer.world.stand_ins()) {
-    if (!stand_in.filled || !differs_from_snapshot(stand_in)) continue;
-    Ref content = copy_of(stand_in.object.get());
-    if (!content || !are_settled(tracer, elements_of(stand_in.object.get()))) return clear_error(), false;
-    tracer.effects.change_content({&stand_in, std::move(stand_in.snapshot), std::move(content)});
-    accept_changes(stand_in);
+  for (ShadowContainer& shadow : tracer.world.shadows()) {
+    if (!shadow.filled || !differs_from_snapshot(shadow)) continue;
+    Ref content = copy_of(shadow.object.get());
+    if (!content || !are_settled(tracer, elements_of(shadow.object.get()))) return clear_error(), false;
+    tracer.effects.change_content({&shadow, std::move(shadow.snapshot), std::move(content)});
+    accept_changes(shadow);
   }
   return true;
 }
@@ -152,7 +152,7 @@ bool log_containers(Tracer& tracer) {
 // An object from before the trace that hashes and compares by its identity.
 bool is_outside_identity(Tracer& tracer, PyObject* object) {
   return is_plain_key(object) && !is_constant(object) && tracer.world.source_of(object) &&
-         !tracer.world.is_opaque(object) && !tracer.world.stand_in(object) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object));
+         !tracer.world.is_opaque(object) && !tracer.world.shadow(object) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object));
 }
 
 // The key of a call of a function behind a cache, if all that it is made of are constants that C code compares, and
@@ -195,7 +195,7 @@ bool are_hashable(const Arguments& arguments) {
 bool only_computes(const Tracer& tracer, size_t first) {
   const std::vector<Node>& nodes = tracer.graph.nodes();
   if (first == nodes.size()) return true;
-  return tracer.written_storages.empty() &&
+  return tracer.storages.written.empty() &&
          std::none_of(nodes.begin() + static_cast<ptrdiff_t>(first), nodes.end(),
                       [](const Node& node) { return node.impure || node.sets_mode || node.checks; });
 }
@@ -228,8 +228,8 @@ class CachedCall {
     if (!result) return nullptr;
     const auto made = static_cast<Py_ssize_t>(tracer_.effects.cached_by_trace(callable_));
     if (made && lru_cache_overflows(callable_, made))
-      return tracer_.give_up(BreakReason::CachedEffect, "a cached function may have forgotten what it gave");
-    tracer_.effects.call_later(later(), tracer_.effects.end());
+      return tracer_.abort(BreakReason::CachedEffect, "a cached function may have forgotten what it gave");
+    tracer_.effects.defer_call(later(), tracer_.effects.end());
     return result;
   }
 
@@ -250,11 +250,11 @@ class CachedCall {
     }
     clear_error();
     if (!is_known) {
-      tracer_.give_up(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
+      tracer_.abort(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
       return false;
     }
     if (key_) tracer_.effects.will_be_cached(callable_, key_, Ref::borrow(result));
-    tracer_.effects.call_later(later(), from);
+    tracer_.effects.defer_call(later(), from);
     return true;
   }
 
@@ -269,7 +269,7 @@ class CachedCall {
   Source* source(const Ref& look, PyObject* value) const {
     return tracer_.guards.child(function_, Access::CachedResult, look.get(), 0, value);
   }
-  LaterCall later() const { return {Ref::borrow(callable_), positional_, keywords_}; }
+  DeferredCall later() const { return {Ref::borrow(callable_), positional_, keywords_}; }
 };
 
 }  // namespace
@@ -282,13 +282,13 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   std::optional<CachedCall> cached;
   if (is_cache && is_outside && !has_fake(arguments)) {
     Ref known = cached.emplace(tracer, callable, arguments).find();
-    if (known || tracer.given_up() || PyErr_Occurred()) return known;
+    if (known || tracer.aborted() || PyErr_Occurred()) return known;
   }
   static PyObject* const wrapped_name = interned("__wrapped__");
   Ref wrapped = load_attribute(tracer, callable, wrapped_name);
   if (!wrapped) return nullptr;
   if (is_cache && !wrapped.is(function_behind_lru_cache(callable)))
-    return tracer.give_up(BreakReason::CachedEffect, "the function behind a cache is not what its __wrapped__ says");
+    return tracer.abort(BreakReason::CachedEffect, "the function behind a cache is not what its __wrapped__ says");
   if (is_outside) source_or_pin(tracer, wrapped.get());
 
   const EffectLog::Reads reads(tracer.effects);
@@ -300,7 +300,7 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
                     Arguments{arguments.values, arguments.keyword_names, arguments.is_direct && !is_cache});
   if (!result || !is_outside) return result;
   if (tracer.effects.changes() != changes || containers.have_changed())
-    return tracer.give_up(BreakReason::CachedEffect, "a cached function changes what it did not make");
+    return tracer.abort(BreakReason::CachedEffect, "a cached function changes what it did not make");
   if (!cached) return result;
   std::vector<Ref> seen = reads.values();
   seen.insert(seen.end(), arguments.values.begin(), arguments.values.end());
@@ -311,7 +311,7 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   if (!are_settled(tracer, seen) || (containers.were_used() && !log_containers(tracer)))
     return is_discarded
                ? result
-               : tracer.give_up(BreakReason::CachedEffect, "a cached function looks at an object that the call made");
+               : tracer.abort(BreakReason::CachedEffect, "a cached function looks at an object that the call made");
   return cached->keep(result.get(), from, is_alone) ? result : nullptr;
 }
 

@@ -15,7 +15,7 @@
 #include "world/native_code.h"
 #include "world/pin.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 // Without the record of the function that pybind11 binds it to.
@@ -30,7 +30,7 @@ Arguments as_written(PyObject* callable, const Arguments& arguments) {
 Ref transform_call(Tracer& tracer, PyObject* callable, const Arguments& given) {
   const Arguments arguments = as_written(callable, given);
   flush_operator_reports();
-  if (tracer.broken() || !expose_all(tracer, arguments.values)) return nullptr;
+  if (tracer.is_over() || !expose_all(tracer, arguments.values)) return nullptr;
   Ref result;
   {
     const NativeScope native;
@@ -39,22 +39,22 @@ Ref transform_call(Tracer& tracer, PyObject* callable, const Arguments& given) {
     result = Ref::steal(PyObject_Vectorcall(callable, values.data() + 1,
                                             arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                             arguments.keyword_names));
-    if (tracer.broken()) return nullptr;
+    if (tracer.is_over()) return nullptr;
     if (!result)
-      return tracer.give_up(BreakReason::OperatorRaised, callable_name(callable) + " raised " + take_error_text());
+      return tracer.abort(BreakReason::OperatorRaised, callable_name(callable) + " raised " + take_error_text());
     result = adopt_result(tracer, std::move(result));
   }
-  return tracer.transforms.look(tracer) && !tracer.broken() ? result : Ref();
+  return tracer.transforms.look(tracer) && !tracer.is_over() ? result : Ref();
 }
 
 Ref enter_dual_level(Tracer& tracer, PyObject* callable, const Arguments& given) {
   const Arguments arguments = as_written(callable, given);
   if (has_dual_level())  // of another thread: torch has one for all
-    return tracer.give_up(BreakReason::ActiveMode, "forward-mode AD is active");
+    return tracer.abort(BreakReason::ActiveMode, "forward-mode AD is active");
   const NativeScope native;
   Ref level = Ref::steal(PyObject_CallNoArgs(callable));
   if (!level || !arguments.values.empty())
-    return tracer.give_up(BreakReason::OperatorRaised, callable_name(callable) + " raised " + take_error_text());
+    return tracer.abort(BreakReason::OperatorRaised, callable_name(callable) + " raised " + take_error_text());
   entered_dual_level();
   return tracer.transforms.look(tracer) ? level : Ref();
 }
@@ -62,9 +62,9 @@ Ref enter_dual_level(Tracer& tracer, PyObject* callable, const Arguments& given)
 Ref exit_dual_level(Tracer& tracer, PyObject* callable, const Arguments& given) {
   const Arguments arguments = as_written(callable, given);
   flush_operator_reports();
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (!TransformState::now().dual_levels)
-    return tracer.give_up(BreakReason::ActiveMode, "a level of forward-mode AD from before the trace is left");
+    return tracer.abort(BreakReason::ActiveMode, "a level of forward-mode AD from before the trace is left");
   {
     const NativeScope native;
     const std::vector<PyObject*> values = vectorcall_values(arguments);
@@ -72,7 +72,7 @@ Ref exit_dual_level(Tracer& tracer, PyObject* callable, const Arguments& given) 
                                               arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                               arguments.keyword_names));
     if (!done)
-      return tracer.give_up(BreakReason::OperatorRaised, callable_name(callable) + " raised " + take_error_text());
+      return tracer.abort(BreakReason::OperatorRaised, callable_name(callable) + " raised " + take_error_text());
   }
   left_dual_level();
   return tracer.transforms.look(tracer) ? Ref::none() : Ref();
@@ -90,7 +90,7 @@ Ref no_compiled_autograd(Tracer& tracer, PyObject*, const Arguments&) {
   static constinit Imported null_context{"contextlib.nullcontext"};
   static constinit Imported enabled{"torch._dynamo.compiled_autograd.compiled_autograd_enabled"};
   const Ref on = Ref::borrow(enabled);
-  if (!on.is(Py_False)) return tracer.give_up(BreakReason::ActiveMode, "compiled autograd is switched on");
+  if (!on.is(Py_False)) return tracer.abort(BreakReason::ActiveMode, "compiled autograd is switched on");
   return call(tracer, null_context, {});
 }
 
@@ -109,9 +109,9 @@ Ref gradients_of_transform(Tracer& tracer, PyObject* callable, const Arguments& 
 Ref ask_transform_state(Tracer& tracer, PyObject* callable, const Arguments& given) {
   const Arguments arguments = as_written(callable, given);
   Ref answer = call_natively(tracer, callable, arguments);
-  if (answer && !tracer.broken() && !tracer.transforms.inside() && !arguments.values.size())
+  if (answer && !tracer.is_over() && !tracer.transforms.inside() && !arguments.values.size())
     guard_state(tracer, callable, callable_name(callable), answer.get());
   return answer;
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -4,7 +4,7 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 #define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 SPECIAL(transform_call);  // may enter or leave a level, or another state that only transforms set
@@ -16,4 +16,4 @@ SPECIAL(gradients_of_transform);
 SPECIAL(ask_transform_state);
 #undef SPECIAL
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -16,7 +16,7 @@
 #include "world/known_types.h"
 #include "world/types.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 using Storages = std::unordered_set<const void*>;
@@ -26,9 +26,9 @@ class Step {
  public:
   explicit Step(Tracer& tracer)
       : tracer_(tracer), effects_(tracer.effects.end()), nodes_(tracer.graph.nodes().size()), state_(tracer, {}) {
-    written_before_.swap(tracer_.written_storages);
+    written_before_.swap(tracer_.storages.written);
   }
-  ~Step() { tracer_.written_storages.merge(written_before_); }
+  ~Step() { tracer_.storages.written.merge(written_before_); }
 
   bool writes_only_to(PyObject* tensors) const {
     Storages may, known;
@@ -36,7 +36,7 @@ class Step {
     for (size_t i = 0; i < nodes_; ++i)
       if (PyObject* example = tracer_.graph.nodes()[i].example.get(); example && is_fake(example))
         known.insert(storage_of_fake(example));
-    return std::ranges::none_of(tracer_.written_storages,
+    return std::ranges::none_of(tracer_.storages.written,
                                 [&](const void* one) { return known.count(one) && !may.count(one); });
   }
 
@@ -93,4 +93,4 @@ Ref step_unless_infinite(Tracer& tracer, PyObject* callable, const Arguments& ar
   return call(tracer, take_back, {tensors, before, is_left_out});
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -3,8 +3,8 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref step_unless_infinite(Tracer& tracer, PyObject* callable, const Arguments& arguments);  // GradScaler._maybe_opt_step
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

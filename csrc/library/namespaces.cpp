@@ -23,7 +23,7 @@ namespace minidynamo {
 namespace {
 
 std::nullptr_t refuse(Tracer& tracer, std::string what) {
-  return tracer.give_up(BreakReason::FrameIntrospection, std::move(what));
+  return tracer.abort(BreakReason::FrameIntrospection, std::move(what));
 }
 
 // eval() and exec() alike.
@@ -37,7 +37,7 @@ class CodeFromText {
     if (arguments_.keyword_names || count < 1 || count > 3 || !tracer_.frame) return as_cpython_says();
     if (!find_code() || !find_names()) return nullptr;
     Ref function = Ref::steal(PyFunction_New(code_.get(), globals_.get()));
-    const PreparedCode* prepared = function ? prepare(reinterpret_cast<PyCodeObject*>(code_.get())) : nullptr;
+    const CodeInfo* prepared = function ? prepare(as_code(code_.get())) : nullptr;
     if (!prepared) return nullptr;
     auto frame = std::make_unique<Frame>(prepared, function.get(), tracer_.frame);
     frame->locals_mapping = locals_;
@@ -68,7 +68,7 @@ class CodeFromText {
     } else {
       return refuse(tracer_, "code is run that is no constant text") != nullptr;
     }
-    auto* code = reinterpret_cast<PyCodeObject*>(code_.get());
+    auto* code = as_code(code_.get());
     if (PyCode_GetNumFree(code) || (code->co_flags & CO_OPTIMIZED))
       return refuse(tracer_, "the code of a function is run by eval() or exec()") != nullptr;
     return true;
@@ -88,10 +88,10 @@ class CodeFromText {
       if (builtins && builtins != caller.builtins.get()) {
         if (!PyDict_CheckExact(builtins) || tracer_.world.source_of(builtins))
           return refuse(tracer_, "code is run with builtins of its own") != nullptr;
-        tracer_.own_namespaces.insert(Ref::borrow(builtins));
+        tracer_.made.namespaces.insert(Ref::borrow(builtins));
       }
       if (!namespace_source(tracer_, caller.builtins.get(), "builtins")) return false;
-      tracer_.own_namespaces.insert(globals_);
+      tracer_.made.namespaces.insert(globals_);
     }
     if (!locals)
       locals_ = globals ? globals_ : locals_of(tracer_, caller);
@@ -122,9 +122,9 @@ PyObject* names_in_callable() { return native_function<METH_O, names_in>("names_
 // What a C function tells of an object, which is asked again by a guard.
 Ref ask_and_guard(Tracer& tracer, PyObject* function, PyObject* object, const char* text) {
   Ref told = Ref::steal(PyObject_CallOneArg(function, object));
-  Ref asked = told ? Ref::steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(known_types()->partial),
-                                                             function, object, nullptr))
-                   : Ref();
+  Ref asked =
+      told ? Ref::steal(PyObject_CallFunctionObjArgs(as_object(known_types()->partial), function, object, nullptr))
+           : Ref();
   if (!asked) return nullptr;
   guard_state(tracer, asked.get(), text, told.get());
   return told;
@@ -143,7 +143,7 @@ Ref sorted_list(PyObject* iterable) {
 
 }  // namespace
 
-namespace special {
+namespace handlers {
 
 Ref builtin_locals(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty()) return call_natively(tracer, callable, arguments);
@@ -153,7 +153,7 @@ Ref builtin_locals(Tracer& tracer, PyObject* callable, const Arguments& argument
 Ref builtin_globals(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty()) return call_natively(tracer, callable, arguments);
   PyObject* globals = tracer.frame->globals.get();
-  if (!tracer.own_namespaces.count(Ref::borrow(globals)) && !namespace_source(tracer, globals)) return nullptr;
+  if (!tracer.made.namespaces.count(Ref::borrow(globals)) && !namespace_source(tracer, globals)) return nullptr;
   return Ref::borrow(globals);
 }
 
@@ -162,7 +162,7 @@ Ref builtin_vars(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   if (arguments.values.size() != 1 || arguments.keyword_names) return call_natively(tracer, callable, arguments);
   Ref name = Ref::made(PyUnicode_InternFromString("__dict__"));
   Ref dict = load_attribute(tracer, arguments.values[0].get(), name.get());
-  if (!dict && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
+  if (!dict && !tracer.is_over() && PyErr_ExceptionMatches(PyExc_AttributeError))
     PyErr_SetString(PyExc_TypeError, "vars() argument must have __dict__ attribute");
   return dict;
 }
@@ -177,7 +177,7 @@ Ref builtin_dir(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   if (arguments.values.size() != 1 || arguments.keyword_names) return call_natively(tracer, callable, arguments);
   PyObject* object = arguments.values[0].get();
   const bool is_class = PyType_Check(object);
-  auto* type = is_class ? reinterpret_cast<PyTypeObject*>(object) : Py_TYPE(object);
+  auto* type = is_class ? as_type(object) : Py_TYPE(object);
   const bool is_plain_class = is_class && Py_TYPE(type) == &PyType_Type && !tracer.classes.has(object);
   static PyObject* const module_dir = interned("__dir__");
   const bool is_plain_module =
@@ -191,16 +191,16 @@ Ref builtin_dir(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   // Of an instance: its own names, and those of its class.
   const bool is_instance = !is_class && is_python_class(type) && Py_TYPE(type) == &PyType_Type &&
                            type->tp_getattro == PyObject_GenericGetAttr && !has_python_dir(type) &&
-                           !tracer.classes.has(reinterpret_cast<PyObject*>(type)) && !tracer.effects.writes_classes();
+                           !tracer.classes.has(as_object(type)) && !tracer.effects.writes_classes();
   if (!is_instance) return refuse(tracer, "dir() is called");
-  source_or_pin(tracer, reinterpret_cast<PyObject*>(type));
-  Ref of_class = ask_and_guard(tracer, names_in_callable(), reinterpret_cast<PyObject*>(type), "dir(class)");
+  source_or_pin(tracer, as_object(type));
+  Ref of_class = ask_and_guard(tracer, names_in_callable(), as_object(type), "dir(class)");
   Ref names = of_class ? Ref::steal(PySet_New(of_class.get())) : Ref();
   Ref own = names && type->tp_dictoffset ? load_attribute(tracer, object, dict_name) : Ref();
-  if (!names || tracer.broken()) return nullptr;
+  if (!names || tracer.is_over()) return nullptr;
   clear_error();
   if (own) {
-    const Ref list_type = Ref::borrow(reinterpret_cast<PyObject*>(&PyList_Type));
+    const Ref list_type = Ref::borrow(as_object(&PyList_Type));
     Ref list = call(tracer, list_type.get(), {own});
     if (!list || !PyList_Check(list.get())) return nullptr;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
@@ -230,8 +230,8 @@ Ref builtin_compile(Tracer& tracer, PyObject* callable, const Arguments& argumen
 Ref class_subclasses(Tracer& tracer, PyObject*, const Arguments& arguments) {
   PyObject* type = arguments.values.size() == 1 ? arguments.values[0].get() : nullptr;
   if (!type || !PyType_Check(type) || arguments.keyword_names || tracer.classes.any() ||
-      !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type), Py_TPFLAGS_HEAPTYPE))
-    return tracer.give_up(BreakReason::UnknownFunction, "the subclasses of a class are asked for");
+      !PyType_HasFeature(as_type(type), Py_TPFLAGS_HEAPTYPE))
+    return tracer.abort(BreakReason::UnknownFunction, "the subclasses of a class are asked for");
   source_or_pin(tracer, type);
   Ref list = Ref::steal(PyObject_CallMethod(type, "__subclasses__", nullptr));
   Ref method = list ? Ref::steal(PyObject_GetAttrString(type, "__subclasses__")) : Ref();
@@ -240,6 +240,6 @@ Ref class_subclasses(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return load_part(tracer, source, Access::CallResult, nullptr, list.get());
 }
 
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

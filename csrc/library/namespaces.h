@@ -3,7 +3,7 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref builtin_locals(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref builtin_globals(Tracer& tracer, PyObject* callable, const Arguments& arguments);
@@ -14,4 +14,4 @@ Ref builtin_exec(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 Ref builtin_compile(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref class_subclasses(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

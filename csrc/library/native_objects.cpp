@@ -4,7 +4,7 @@
 #include "world/native_code.h"
 #include "world/native_objects.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 // Handlers get the object that a method is bound to as the first argument.
@@ -24,11 +24,11 @@ Ref make_native_object(Tracer& tracer, PyObject* callable, const Arguments& argu
 Ref lock_acquire(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* lock = arguments.positional_count() ? arguments.values[0].get() : nullptr;
   if (!lock || !is_own_native(lock)) return call_method_natively(tracer, callable, arguments);
-  if (!expose(tracer, lock)) return nullptr;
+  if (!prepare_for_native(tracer, lock)) return nullptr;
   // acquire(False)
   const bool waits = arguments.values.size() < 2 || !arguments.values[1].is(Py_False);
-  if (waits && is_locked(lock)) return tracer.give_up(BreakReason::UnknownFunction, "the program waits for a lock");
+  if (waits && is_locked(lock)) return tracer.abort(BreakReason::UnknownFunction, "the program waits for a lock");
   return call_method_natively(tracer, callable, arguments);
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -3,9 +3,9 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref make_native_object(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref lock_acquire(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -41,17 +41,17 @@ Ref call_script(Tracer& tracer, PyObject* function, const Arguments& arguments) 
 }  // namespace
 
 const Rule* rule_of_wrapper() noexcept {
-  static const Rule rule{Rule::Kind::Special, call_wrapped};
+  static const Rule rule{Rule::Kind::Handler, call_wrapped};
   return &rule;
 }
 
 const Rule* rule_of_compiled() noexcept {
-  static const Rule rule{Rule::Kind::Special, call_original};
+  static const Rule rule{Rule::Kind::Handler, call_original};
   return &rule;
 }
 
 const Rule* rule_of_script(PyTypeObject* type) {
-  static const Rule function{Rule::Kind::Special, call_script};
+  static const Rule function{Rule::Kind::Handler, call_script};
   static const Rule module{Rule::Kind::Refuse, nullptr, BreakReason::UnknownFunction,
                            "a torch.jit module is called, which keeps its parameters to itself"};
   static constinit ImportedType script_function{"torch.jit.ScriptFunction"};

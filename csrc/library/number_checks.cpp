@@ -7,7 +7,7 @@
 #include "python/out_of_memory.h"
 #include "world/native_scope.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 constexpr const char* kOwnWords =
@@ -23,8 +23,8 @@ Ref check_truth(Tracer& tracer, SizeCondition condition, PyObject* message) {
   const bool has_words = message && PyUnicode_CheckExact(message);
   const Ref said = has_words ? Ref::borrow(message) : Ref::made(PyUnicode_FromString(kOwnWords));
   if (!tracer.unknown_numbers.check_in_graph(condition, said.get(), false))
-    return tracer.broken() ? Ref()
-                           : tracer.give_up(BreakReason::ScalarRead, "the program checks a number that does not agree");
+    return tracer.is_over() ? Ref()
+                            : tracer.abort(BreakReason::ScalarRead, "the program checks a number that does not agree");
   trace.add_fact(condition);
   return Ref::none();
 }
@@ -98,8 +98,7 @@ Ref not_of_truth(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 // says by the first three what it takes where the answer is not known, since either will do.
 Ref guard_or(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const own_name = interned("__name__");
-  if (arguments.values.size() != 1)
-    return tracer.give_up(BreakReason::ScalarRead, "a guard in a form that is not known");
+  if (arguments.values.size() != 1) return tracer.abort(BreakReason::ScalarRead, "a guard in a form that is not known");
   PyObject* given = arguments.values[0].get();
   const Ref name = Ref::made(PyObject_GetAttr(callable, own_name));
   const auto is_called = [&](const char* text) { return !PyUnicode_CompareWithASCIIString(name.get(), text); };
@@ -110,4 +109,4 @@ Ref guard_or(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return answer < 0 ? Ref() : Ref::boolean(answer == 1);
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -1,11 +1,11 @@
-// Handlers of rules of kind Special: what torch has for programs to say, or to ask, of numbers that only the run of the
+// Handlers of rules of kind Handler: what torch has for programs to say, or to ask, of numbers that only the run of the
 // graph knows. Of any other number its own Python code is traced.
 #pragma once
 
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 #define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 SPECIAL(check_number);
@@ -17,4 +17,4 @@ SPECIAL(not_of_truth);
 SPECIAL(guard_or);
 #undef SPECIAL
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

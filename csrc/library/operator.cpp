@@ -44,8 +44,7 @@ std::optional<Ref> with_two(Tracer& tracer, const char* text, PyObject* left, Py
 }  // namespace
 
 Ref call_operator(Tracer& tracer, PyObject* function, const Arguments& arguments) {
-  const char* name =
-      PyCFunction_Check(function) ? reinterpret_cast<PyCFunctionObject*>(function)->m_ml->ml_name : nullptr;
+  const char* name = PyCFunction_Check(function) ? as_builtin(function)->m_ml->ml_name : nullptr;
   const size_t count = arguments.keyword_names ? 0 : arguments.values.size();
   auto operand = [&](size_t i) { return arguments.values[i].get(); };
   if (name && count > 0) {
@@ -60,7 +59,7 @@ Ref call_operator(Tracer& tracer, PyObject* function, const Arguments& arguments
   }
   if (has_fake(arguments)) return record_call(tracer, NodeKind::CallFunction, function, arguments);
   if (!expose_all(tracer, arguments.values)) return nullptr;
-  for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
+  for (const Ref& value : arguments.values) require_distinct(tracer, value.get());
   return call_natively(tracer, function, arguments);
 }
 

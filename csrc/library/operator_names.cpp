@@ -7,7 +7,7 @@
 #include "world/enter.h"
 #include "world/known_types.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref find_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   Ref found;
@@ -22,4 +22,4 @@ Ref find_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments
   return enter(tracer, tracer.guards.pinned(found.get(), "torch.ops"));
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -3,9 +3,9 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 // torch.ops.<namespace>, .<operator> of it and .<overload> of that, asked for the first time.
 Ref find_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

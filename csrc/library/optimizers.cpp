@@ -11,7 +11,7 @@
 #include "world/known_types.h"
 #include "world/traced_number.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 namespace {
 
@@ -35,7 +35,7 @@ bool is_plain_counter(PyObject* tensor) {
 
 Ref torch_graph_break(Tracer& tracer, PyObject*, const Arguments&) {
   if (tracer.frame && is_step_of_optimizer(*tracer.frame)) return Ref::none();
-  return tracer.give_up(BreakReason::ExplicitBreak, "the program asks for a graph break");
+  return tracer.abort(BreakReason::ExplicitBreak, "the program asks for a graph break");
 }
 
 Ref trace_wrapped(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
@@ -68,4 +68,4 @@ Ref optimizer_numbers(Tracer& tracer, PyObject* callable, const Arguments& argum
   return are_tensors ? call_function(tracer, callable, arguments) : arguments.values[0];
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

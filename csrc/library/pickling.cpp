@@ -24,7 +24,7 @@ namespace {
 // An attribute; null Ref without a Python error if there is none.
 Ref attribute_if_any(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref value = load_attribute(tracer, object, name);
-  if (!value && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError)) clear_error();
+  if (!value && !tracer.is_over() && PyErr_ExceptionMatches(PyExc_AttributeError)) clear_error();
   return value;
 }
 
@@ -48,7 +48,7 @@ Ref slot_names(Tracer& tracer, PyTypeObject* type) {
   Ref names = Ref::made(PyList_New(0));
   PyObject* mro = type->tp_mro;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    auto* base = as_type(PyTuple_GET_ITEM(mro, i));
     Ref slots = Ref::borrow(PyDict_GetItemWithError(namespace_of(base), slots_name));
     if (!slots) continue;
     Ref declared = PyUnicode_Check(slots.get()) ? Ref::made(PyTuple_Pack(1, slots.get()))
@@ -57,7 +57,7 @@ Ref slot_names(Tracer& tracer, PyTypeObject* type) {
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(declared.get()); ++k) {
       PyObject* name = PyTuple_GET_ITEM(declared.get(), k);
       if (!PyUnicode_Check(name))
-        return tracer.give_up(BreakReason::Pickling, std::string("the slots of ") + type->tp_name + " have odd names");
+        return tracer.abort(BreakReason::Pickling, std::string("the slots of ") + type->tp_name + " have odd names");
       if (!PyUnicode_CompareWithASCIIString(name, "__dict__") || !PyUnicode_CompareWithASCIIString(name, "__weakref__"))
         continue;
       Ref full = mangled(name, base);
@@ -93,9 +93,9 @@ Ref state_of(Tracer& tracer, PyObject* object, bool is_all) {
   Ref state = Ref::none();
   if (type->tp_dictoffset) {
     if (!class_attribute(type, dict_name))
-      return tracer.give_up(BreakReason::Pickling, std::string("the attributes of a ") + type->tp_name + " are copied");
+      return tracer.abort(BreakReason::Pickling, std::string("the attributes of a ") + type->tp_name + " are copied");
     state = load_attribute_generically(tracer, object, dict_name);
-    if (!state || !expose(tracer, state.get())) return nullptr;
+    if (!state || !prepare_for_native(tracer, state.get())) return nullptr;
     if (PyDict_GET_SIZE(state.get()) == 0) state = Ref::none();
   }
   Ref slots = Ref::made(PyDict_New());
@@ -103,8 +103,9 @@ Ref state_of(Tracer& tracer, PyObject* object, bool is_all) {
     PyObject* name = PyTuple_GET_ITEM(names.get(), i);
     Ref value = attribute_if_any(tracer, object, name);
     if (!value && PyErr_Occurred()) return nullptr;
-    if (tracer.broken()) return nullptr;
-    if (value && (!expose(tracer, value.get()) || PyDict_SetItem(slots.get(), name, value.get()) < 0)) return nullptr;
+    if (tracer.is_over()) return nullptr;
+    if (value && (!prepare_for_native(tracer, value.get()) || PyDict_SetItem(slots.get(), name, value.get()) < 0))
+      return nullptr;
   }
   return PyDict_GET_SIZE(slots.get()) ? Ref::made(PyTuple_Pack(2, state.get(), slots.get())) : state;
 }
@@ -123,8 +124,8 @@ bool ask_for_new_arguments(Tracer& tracer, PyObject* object, NewArguments& found
   static PyObject* const plain_name = interned("__getnewargs__");
   Ref method = attribute_if_any(tracer, object, ex_name);
   const bool has_keywords = static_cast<bool>(method);
-  if (!method && !PyErr_Occurred() && !tracer.broken()) method = attribute_if_any(tracer, object, plain_name);
-  if (!method) return !PyErr_Occurred() && !tracer.broken();
+  if (!method && !PyErr_Occurred() && !tracer.is_over()) method = attribute_if_any(tracer, object, plain_name);
+  if (!method) return !PyErr_Occurred() && !tracer.is_over();
   Ref given = call(tracer, method.get(), {});
   if (!given) return false;
   PyObject* positional = given.get();
@@ -134,7 +135,7 @@ bool ask_for_new_arguments(Tracer& tracer, PyObject* object, NewArguments& found
     found.keywords = Ref::borrow(is_pair ? PyTuple_GET_ITEM(given.get(), 1) : Py_None);
   }
   const bool is_wrong = !PyTuple_Check(positional) || (has_keywords && !PyDict_Check(found.keywords.get()));
-  if (is_wrong) return static_cast<bool>(tracer.give_up(BreakReason::Pickling, "arguments of __new__ that are none"));
+  if (is_wrong) return static_cast<bool>(tracer.abort(BreakReason::Pickling, "arguments of __new__ that are none"));
   found.positional = Ref::borrow(positional);
   return true;
 }
@@ -168,7 +169,7 @@ Ref reduce_to_new(Tracer& tracer, PyObject* object) {
 
   const bool is_list = PyList_Check(object), is_dict = PyDict_Check(object);
   Ref getstate = lookup_in_class(tracer, type, getstate_name), state;
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (is_of_object(getstate.get(), "__getstate__")) {
     state = state_of(tracer, object, !given.positional && !is_list && !is_dict);
   } else {
@@ -189,12 +190,12 @@ bool has_container_reduce(PyTypeObject* type) noexcept {
 
 }  // namespace
 
-namespace special {
+namespace handlers {
 
 Ref object_getstate(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.size() != 1 || arguments.keyword_names) return call_natively(tracer, callable, arguments);
   PyObject* object = arguments.values[0].get();
-  if (is_fake(object)) return tracer.give_up(BreakReason::Pickling, "a tensor is pickled");
+  if (is_fake(object)) return tracer.abort(BreakReason::Pickling, "a tensor is pickled");
   return state_of(tracer, object, false);
 }
 
@@ -205,14 +206,14 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
       arguments.values.size() == 2 && !arguments.keyword_names && PyLong_Check(arguments.values[1].get());
   PyObject* object = arguments.values.empty() ? nullptr : arguments.values[0].get();
   if (!has_protocol || is_fake(object))
-    return tracer.give_up(BreakReason::Pickling, "__reduce_ex__ of this object is not known");
+    return tracer.abort(BreakReason::Pickling, "__reduce_ex__ of this object is not known");
   PyTypeObject* type = Py_TYPE(object);
   Ref reduce = lookup_in_class(tracer, type, reduce_name);
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (reduce && PyFunction_Check(reduce.get())) return call(tracer, reduce.get(), {Ref::borrow(object)});
   if (has_container_reduce(type)) return container_reduce(tracer, callable, Arguments{arguments.values.subspan(0, 1)});
   if (!is_of_object(reduce.get(), "__reduce__"))
-    return tracer.give_up(BreakReason::Pickling, std::string("a ") + type->tp_name + " is copied or pickled");
+    return tracer.abort(BreakReason::Pickling, std::string("a ") + type->tp_name + " is copied or pickled");
   const long protocol = PyLong_AsLong(arguments.values[1].get());
   if (protocol == -1 && PyErr_Occurred()) return nullptr;
   if (protocol >= 2) return reduce_to_new(tracer, object);
@@ -224,12 +225,11 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
 Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.empty() || arguments.keyword_names) return call_natively(tracer, callable, arguments);
   PyObject* object = arguments.values[0].get();
-  const StandIn* stand_in = tracer.world.stand_in(object);
-  const bool may_have_attributes = stand_in && has_attributes(tracer, *stand_in);
+  const ShadowContainer* shadow = tracer.world.shadow(object);
+  const bool may_have_attributes = shadow && has_attributes(tracer, *shadow);
   if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) || may_have_attributes)
-    return tracer.give_up(BreakReason::Pickling,
-                          std::string("a ") + Py_TYPE(object)->tp_name + " is copied or pickled");
-  if (!expose(tracer, object)) return nullptr;
+    return tracer.abort(BreakReason::Pickling, std::string("a ") + Py_TYPE(object)->tp_name + " is copied or pickled");
+  if (!prepare_for_native(tracer, object)) return nullptr;
   static PyObject* const name = interned("__reduce__");
   Ref reduced;
   {
@@ -240,6 +240,6 @@ Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& argume
   return reduced;
 }
 
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

@@ -5,10 +5,10 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref object_getstate(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -20,10 +20,10 @@
 #include "tensor/fake.h"
 #include "tensor/transforms.h"
 #include "world/class_lookup.h"
+#include "world/deferred_value.h"
 #include "world/enter.h"
 #include "world/identity.h"
 #include "world/known_types.h"
-#include "world/late_value.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"
 #include "world/pin.h"
@@ -31,10 +31,10 @@
 #include "world/traced_number.h"
 #include "world/types.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
-std::nullptr_t refuse(Tracer& tracer, const char* what) { return tracer.give_up(BreakReason::Print, what); }
+std::nullptr_t refuse(Tracer& tracer, const char* what) { return tracer.abort(BreakReason::Print, what); }
 
 // What print() is called with; null: as if not given.
 struct Printed {
@@ -107,9 +107,9 @@ Stream kind_of_stream(Tracer& tracer, PyObject* stream) {
 bool stays_as_it_is(Tracer& tracer, PyObject* value) {
   auto is_plain = [&](PyObject* one) {
     return is_number(one) || one == Py_None || (tracer.symbols.active() && is_symbolic_int(one)) ||
-           is_traced_number(one) || is_late_value(one);
+           is_traced_number(one) || is_deferred_value(one);
   };
-  if (tracer.identities.count(Ref::borrow(value))) return false;
+  if (tracer.identities.given_out.count(Ref::borrow(value))) return false;
   if (is_plain(value) || PyUnicode_CheckExact(value)) return true;
   if (!PyTuple_CheckExact(value) && std::string_view(Py_TYPE(value)->tp_name) != "torch.Size") return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i)
@@ -127,15 +127,14 @@ bool may_be_shown_later(Tracer& tracer, PyObject* fake) {
 }
 
 Ref text_of(Tracer& tracer, const Ref& value) {
-  Ref text =
-      PyUnicode_CheckExact(value.get()) ? value : call(tracer, reinterpret_cast<PyObject*>(&PyUnicode_Type), {value});
+  Ref text = PyUnicode_CheckExact(value.get()) ? value : call(tracer, as_object(&PyUnicode_Type), {value});
   if (text && !PyUnicode_CheckExact(text.get())) return refuse(tracer, "an object's text is no str");
   return text;
 }
 
 bool has_calls_since(const EffectLog& log, size_t place) {
   return std::any_of(log.effects().begin() + static_cast<ptrdiff_t>(place), log.effects().end(),
-                     [](const Effect& effect) { return std::holds_alternative<LaterCall>(effect); });
+                     [](const Effect& effect) { return std::holds_alternative<DeferredCall>(effect); });
 }
 
 // What print() is to be given: objects as they are, or their texts. Texts of objects that print themselves, or that
@@ -153,7 +152,7 @@ bool make_printable(Tracer& tracer, std::span<const Ref> values, bool as_texts, 
     }
     const size_t logged = tracer.effects.end();
     Ref text = text_of(tracer, value);
-    if (tracer.broken()) return false;
+    if (tracer.is_over()) return false;
     if (!made.empty() && (!text || has_calls_since(tracer.effects, logged))) {
       clear_error();
       return refuse(tracer, "the text of an object is more than that") != nullptr;
@@ -214,10 +213,10 @@ Ref builtin_print(Tracer& tracer, PyObject* callable, const Arguments& arguments
   if (!read_arguments(arguments, printed))
     return refuse(tracer, "something is printed with other arguments than known");
   const Ref stream = printed.file ? Ref::borrow(printed.file) : standard_output(tracer, printed);
-  if (tracer.broken() || PyErr_Occurred()) return nullptr;
+  if (tracer.is_over() || PyErr_Occurred()) return nullptr;
   if (!stream || stream.is(Py_None)) return stream ? Ref::none() : refuse(tracer, "there is no sys.stdout");
   const Stream kind = kind_of_stream(tracer, stream.get());
-  if (tracer.broken() || PyErr_Occurred()) return nullptr;
+  if (tracer.is_over() || PyErr_Occurred()) return nullptr;
   if (kind == Stream::Unknown) return refuse(tracer, "something is printed to a stream that is not known");
   std::vector<Ref> values;
   if (!make_printable(tracer, printed.values, kind != Stream::Native, values)) return nullptr;
@@ -239,7 +238,7 @@ Ref stream_write(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const bool is_plain = values.size() == 2 && !arguments.keyword_names && PyUnicode_CheckExact(values[1].get()) &&
                         tracer.world.source_of(values[0].get());
   if (!is_plain || kind_of_stream(tracer, values[0].get()) != Stream::Native)
-    return tracer.broken() ? Ref() : refuse(tracer, "something is written to a stream that is not known");
+    return tracer.is_over() ? Ref() : refuse(tracer, "something is written to a stream that is not known");
   if (!may_be_written_later(tracer, {values.subspan(1)})) return nullptr;
   static constinit Imported write{"_io.TextIOWrapper.write"};
   write_later(tracer, write, values);
@@ -254,4 +253,4 @@ Ref stream_flush(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return Ref::none();
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

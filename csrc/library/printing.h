@@ -3,11 +3,11 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref builtin_print(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 // _io.TextIOWrapper.write and flush.
 Ref stream_write(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref stream_flush(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -20,7 +20,7 @@
 #include "world/native_scope.h"
 #include "world/types.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 PyTypeObject* generator_class() {
@@ -47,16 +47,16 @@ Arguments without_self(const Arguments& arguments) {
 
 // The method of C code on an object.
 Ref call_on(Tracer& tracer, PyObject* object, const char* name, const Arguments& arguments) {
-  Ref descriptor = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(generator_class()), name));
-  Ref bound = descriptor ? Ref::steal(descriptor.type()->tp_descr_get(descriptor.get(), object,
-                                                                      reinterpret_cast<PyObject*>(generator_class())))
-                         : Ref();
+  Ref descriptor = Ref::steal(PyObject_GetAttrString(as_object(generator_class()), name));
+  Ref bound = descriptor
+                  ? Ref::steal(descriptor.type()->tp_descr_get(descriptor.get(), object, as_object(generator_class())))
+                  : Ref();
   return bound ? call_natively(tracer, bound.get(), without_self(arguments)) : Ref();
 }
 
 Ref copy_of(PyObject* generator) {
   const Ref state = Ref::steal(PyObject_CallMethod(generator, "getstate", nullptr));
-  Ref copy = state ? Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(generator_class()))) : Ref();
+  Ref copy = state ? Ref::steal(PyObject_CallNoArgs(as_object(generator_class()))) : Ref();
   const Ref done = copy ? Ref::steal(PyObject_CallMethod(copy.get(), "setstate", "O", state.get())) : Ref();
   return done ? copy : Ref();
 }
@@ -70,13 +70,13 @@ Ref copy_to_move(Tracer& tracer, PyObject* generator) {
 }
 
 std::nullptr_t refuse_unknown(Tracer& tracer, BreakReason reason = BreakReason::RandomSeed) {
-  return tracer.give_up(reason, "the state of a generator of random numbers is not known");
+  return tracer.abort(reason, "the state of a generator of random numbers is not known");
 }
 
 bool takes_nothing_from_outside(Tracer& tracer, const Arguments& arguments) {
   for (const Ref& value : arguments.values.subspan(1))
     if (!is_constant(value.get()))
-      return tracer.give_up(BreakReason::RandomSeed, "a generator of random numbers is given an object") != nullptr;
+      return tracer.abort(BreakReason::RandomSeed, "a generator of random numbers is given an object") != nullptr;
   return true;
 }
 
@@ -85,7 +85,7 @@ Ref move_by(Tracer& tracer, PyObject* generator, Ref copy, const char* name, con
   if (!copy) return PyErr_Occurred() ? nullptr : refuse_unknown(tracer);
   if (!takes_nothing_from_outside(tracer, arguments)) return nullptr;
   Ref result = call_on(tracer, copy.get(), name, arguments);
-  if (!tracer.broken()) tracer.effects.move_generator(generator, std::move(copy));
+  if (!tracer.is_over()) tracer.effects.move_generator(generator, std::move(copy));
   return result;
 }
 
@@ -109,9 +109,9 @@ Ref generator_seed(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const auto [generator, is_outside] = called_on(tracer, arguments);
   if (!generator) return refuse_unknown(tracer);
   if (arguments.values.size() != 2 || arguments.values[1].is(Py_None))
-    return tracer.give_up(BreakReason::RandomSeed, "a random seed is asked of the system");
+    return tracer.abort(BreakReason::RandomSeed, "a random seed is asked of the system");
   if (!is_outside) return call_on(tracer, generator, "seed", arguments);
-  Ref copy = Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(generator_class())));
+  Ref copy = Ref::steal(PyObject_CallNoArgs(as_object(generator_class())));
   return move_by(tracer, generator, std::move(copy), "seed", arguments);
 }
 
@@ -143,9 +143,9 @@ Ref generator_draw(Tracer& tracer, PyObject* method, const Arguments& arguments)
   if (std::string_view(name) == "random" && arguments.values.size() == 1) {
     static constinit Imported draw{"_random.Random.random"};
     Ref number = draw_number(tracer, generator, draw, Ref::made(PyTuple_New(0)));
-    if (number || tracer.broken()) return number;
+    if (number || tracer.is_over()) return number;
   }
-  return tracer.give_up(BreakReason::RandomNumber, "a random number is drawn");
+  return tracer.abort(BreakReason::RandomNumber, "a random number is drawn");
 }
 
 // random.Random.gauss and the like, which give floats whatever they draw: one input of the graph in place of all that
@@ -159,9 +159,9 @@ Ref generator_draw_float(Tracer& tracer, PyObject* method, const Arguments& argu
       std::ranges::all_of(arguments.values.subspan(1), [](const Ref& value) { return is_number(value.get()); });
   if (may_defer && gives_float(method, arguments)) {
     Ref number = draw_number(tracer, generator, method, without_self(arguments).positional());
-    if (number || tracer.broken()) return number;
+    if (number || tracer.is_over()) return number;
   }
   return call_function(tracer, method, arguments);
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

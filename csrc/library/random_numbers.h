@@ -3,7 +3,7 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 // Methods of _random.Random, on which all others of random.Random are built.
 Ref generator_seed(Tracer& tracer, PyObject* method, const Arguments& arguments);
@@ -13,4 +13,4 @@ Ref generator_draw(Tracer& tracer, PyObject* method, const Arguments& arguments)
 // Methods of random.Random that give floats.
 Ref generator_draw_float(Tracer& tracer, PyObject* method, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

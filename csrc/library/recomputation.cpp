@@ -27,7 +27,7 @@ PyObject* stop_exception() {
 }
 
 std::nullptr_t refuse(Tracer& tracer, const std::string& why) {
-  return tracer.give_up(BreakReason::Checkpoint, "torch.utils.checkpoint.checkpoint: " + why);
+  return tracer.abort(BreakReason::Checkpoint, "torch.utils.checkpoint.checkpoint: " + why);
 }
 
 // dtype, shape and device of a tensor.
@@ -136,7 +136,7 @@ bool compute_again(Tracer& tracer, PyObject* capsule) {
     const SavedTensorHooks hooks(capsule, pack, unpack);
     if (!hooks.are_set()) return clear_error(), refuse(tracer, "hooks of saved tensors are off") != nullptr;
     const Ref done = call(tracer, again, {region.function, region.values, region.keywords, region.autocast});
-    if (tracer.broken()) return false;
+    if (tracer.is_over()) return false;
     if (!done && !PyErr_ExceptionMatches(stop_exception()))
       return refuse(tracer, "its function raises when it is called again: " + take_error_text()) != nullptr;
     clear_error();
@@ -226,17 +226,17 @@ Ref checkpoint_below_autograd(Tracer& tracer, const CheckpointCall& given) {
   return call(tracer, apply.get(), Arguments{values});
 }
 
-Ref special::is_checkpoint_valid(Tracer&, PyObject*, const Arguments&) {
+Ref handlers::is_checkpoint_valid(Tracer&, PyObject*, const Arguments&) {
   static constinit Imported ask{"torch.autograd.variable.Variable._execution_engine.is_checkpoint_valid"};
   const NativeScope native;
   return Ref::steal(PyObject_CallNoArgs(ask));
 }
 
-Ref special::random_position(Tracer& tracer, PyObject*, const Arguments&) {
+Ref handlers::random_position(Tracer& tracer, PyObject*, const Arguments&) {
   return Ref::made(PyLong_FromSize_t(tracer.random.position()));
 }
 
-Ref special::go_to_random_position(Tracer& tracer, PyObject*, const Arguments& arguments) {
+Ref handlers::go_to_random_position(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!flush_operator_reports()) return nullptr;
   tracer.random.go_to(PyLong_AsSize_t(arguments.values[0].get()));
   return Ref::none();

@@ -17,7 +17,7 @@ Ref checkpoint_below_autograd(Tracer& tracer, const CheckpointCall& call);
 
 }  // namespace minidynamo
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 // minidynamo._checkpoint.is_checkpoint_valid(): whether the engine gives gradients to all that there are.
 Ref is_checkpoint_valid(Tracer& tracer, PyObject* callable, const Arguments& arguments);
@@ -26,4 +26,4 @@ Ref is_checkpoint_valid(Tracer& tracer, PyObject* callable, const Arguments& arg
 Ref random_position(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref go_to_random_position(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -82,7 +82,7 @@ Rule make_rule(Rule::Kind kind, FrameUse use, int sees_nothing_from, const char*
 Rule make_rule(Rule::Kind kind, Rule::Handler handler) { return Rule{kind, handler}; }
 
 const std::vector<RuleLine>& rule_lines() {
-  using namespace special;
+  using namespace handlers;
   static const std::vector<RuleLine> lines = {
 #define RULE(kind, path, ...) {make_rule(Rule::Kind::kind __VA_OPT__(, ) __VA_ARGS__), path},
 #include "library/rules.def"
@@ -150,9 +150,8 @@ class RuleTable {
       return;
     }
     // Of a class what it defines itself, of anything else what it has.
-    Ref names = PyType_Check(object.get())
-                    ? Ref::steal(PyDict_Keys(namespace_of(reinterpret_cast<PyTypeObject*>(object.get()))))
-                    : Ref::steal(PyObject_Dir(object.get()));
+    Ref names = PyType_Check(object.get()) ? Ref::steal(PyDict_Keys(namespace_of(as_type(object.get()))))
+                                           : Ref::steal(PyObject_Dir(object.get()));
     for (Py_ssize_t i = 0; names && i < PyList_GET_SIZE(names.get()); ++i) {
       Ref member = Ref::steal(PyObject_GetAttr(object.get(), PyList_GET_ITEM(names.get(), i)));
       clear_error();
@@ -199,9 +198,9 @@ std::unordered_set<PyTypeObject*>& wrapper_types() {
 const Rule* rule_for_type(PyTypeObject* type) {
   static const Rule tensor_function{Rule::Kind::TensorFunction}, inline_wrapped{Rule::Kind::Inline},
       tensor_data{Rule::Kind::TensorData}, pure{Rule::Kind::Pure};
-  static const Rule attribute_getter{Rule::Kind::Special, special::attribute_getter_call};
+  static const Rule attribute_getter{Rule::Kind::Handler, handlers::attribute_getter_call};
   static constinit ImportedType attribute_getter_type{"operator.attrgetter"};
-  static const Rule method_caller{Rule::Kind::Special, special::method_caller_call};
+  static const Rule method_caller{Rule::Kind::Handler, handlers::method_caller_call};
   static constinit ImportedType method_caller_type{"operator.methodcaller"};
   static constinit ImportedType item_getter{"operator.itemgetter"};
   const KnownTypes* known = known_types();
@@ -210,8 +209,8 @@ const Rule* rule_for_type(PyTypeObject* type) {
   if (type == known->tensor_type) return &tensor_data;
   if (type == item_getter) return &pure;
   if (type == method_caller_type) return &method_caller;
-  static const Rule generic_alias{Rule::Kind::Special, special::generic_alias_call};
-  static const Rule reference{Rule::Kind::Special, special::reference_call};
+  static const Rule generic_alias{Rule::Kind::Handler, handlers::generic_alias_call};
+  static const Rule reference{Rule::Kind::Handler, handlers::reference_call};
   static constinit ImportedType scanner{"_json.make_scanner"};
   static constinit ImportedType encoder{"_json.make_encoder"};
   if (type == &Py_GenericAliasType) return &generic_alias;
@@ -234,7 +233,7 @@ const Rule* find_rule(PyObject* callable) {
   static RuleTable* const table = new RuleTable;  // holds references: not destroyed after the interpreter
   const Rule* rule = table->find(callable);
   const bool is_break = rule && rule->kind == Rule::Kind::Refuse && rule->reason == BreakReason::ExplicitBreak;
-  if (is_break || (rule && rule->handler == special::torch_graph_break)) return rule;
+  if (is_break || (rule && rule->handler == handlers::torch_graph_break)) return rule;
   if (const Rule* user_rule = find_user_rule(callable)) return user_rule;
   if (rule) return rule;
   if (PyObject* original = behind_torch_wrapper(callable)) return table->find(original);
@@ -263,21 +262,21 @@ std::string state_name(PyObject* callable, PyObject* arguments) {
 // A call that tells a state of the process.
 Ref read_state(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!PyCFunction_Check(callable))
-    return tracer.give_up(BreakReason::UnknownFunction, "a state of the process is read by Python code");
+    return tracer.abort(BreakReason::UnknownFunction, "a state of the process is read by Python code");
   Ref given = arguments.positional();
   bool is_plain = !arguments.keyword_names;
   for (const Ref& argument : arguments.values) is_plain &= is_constant(argument.get());
   if (!is_plain)
-    return tracer.give_up(BreakReason::UnknownFunction, "a state of the process is asked for with an object");
+    return tracer.abort(BreakReason::UnknownFunction, "a state of the process is asked for with an object");
   Ref state = call_natively(tracer, callable, arguments);
-  if (!state || tracer.broken() || tracer.modes.has_set(callable, given.get())) return state;
+  if (!state || tracer.is_over() || tracer.modes.has_set(callable, given.get())) return state;
   if (!is_constant(state.get()) && !is_constant_container(state.get()))
-    return tracer.give_up(BreakReason::UnknownFunction, "a state of the process is an object");
+    return tracer.abort(BreakReason::UnknownFunction, "a state of the process is an object");
   Ref asked = Ref::borrow(callable);
   if (PyTuple_GET_SIZE(given.get())) {
     Ref all = Ref::made(PyTuple_Pack(1, callable));
     all = Ref::steal(PySequence_Concat(all.get(), given.get()));
-    asked = Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(known_types()->partial), all.get()));
+    asked = Ref::steal(PyObject_CallObject(as_object(known_types()->partial), all.get()));
   }
   if (!asked) return nullptr;
   guard_state(tracer, asked.get(), state_name(callable, given.get()), state.get());
@@ -286,18 +285,18 @@ Ref read_state(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 
 }  // namespace
 
-namespace special {
+namespace handlers {
 
 // sys.exc_info(): where nothing is handled, that is so because nothing was when the call began.
 Ref handled_exception(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const Ref handled = Ref::steal(PyErr_GetHandledException());
   if (!handled || handled.is(Py_None)) return read_state(tracer, callable, arguments);
   if (was_handled_before(handled.get()))
-    return tracer.give_up(BreakReason::FrameIntrospection, "sys.exc_info() asks for what the caller handles");
+    return tracer.abort(BreakReason::FrameIntrospection, "sys.exc_info() asks for what the caller handles");
   return call_natively(tracer, callable, arguments);
 }
 
-}  // namespace special
+}  // namespace handlers
 
 void trace_through_wrapped(PyTypeObject* type) { wrapper_types().insert(type); }
 
@@ -311,7 +310,7 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       return call_natively(tracer, callable, arguments);
     case Rule::Kind::Compares:
       if (!expose_all(tracer, arguments.values)) return nullptr;
-      for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
+      for (const Ref& value : arguments.values) require_distinct(tracer, value.get());
       return call_natively(tracer, callable, arguments);
     case Rule::Kind::Operator:
       return call_operator(tracer, callable, arguments);
@@ -326,9 +325,9 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       static PyObject* const name_name = interned("__name__");
       Ref own_name = Ref::steal(PyObject_GetAttr(callable, name_name));
       if (!own_name || !is_made_of_operators(own_name.get()))
-        return tracer.give_up(BreakReason::TensorAttribute,
-                              std::string("what a tensor's ") +
-                                  (own_name ? PyUnicode_AsUTF8(own_name.get()) : "method") + "() does is not known");
+        return tracer.abort(BreakReason::TensorAttribute, std::string("what a tensor's ") +
+                                                              (own_name ? PyUnicode_AsUTF8(own_name.get()) : "method") +
+                                                              "() does is not known");
       if (arguments.positional_count() && is_fake(arguments.values[0].get()) && !PyCFunction_Check(callable)) {
         Ref name = Ref::made(PyObject_GetAttrString(callable, "__name__"));
         return record_call(tracer, NodeKind::CallMethod, name.get(), arguments);
@@ -348,15 +347,15 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       return record_state_change(tracer, callable, arguments);
     case Rule::Kind::Inline:
       return call_cached_function(tracer, callable, arguments);
-    case Rule::Kind::Special:
+    case Rule::Kind::Handler:
       return rule.handler(tracer, callable, arguments);
     case Rule::Kind::OwnFrame: {
       const FrameUse use = frame_use(callable, static_cast<Py_ssize_t>(arguments.positional_count()));
       if (use != FrameUse::None) keep_whole(tracer, use);
-      return rule.handler ? rule.handler(tracer, callable, arguments) : tracer.give_up(rule.reason, rule.detail);
+      return rule.handler ? rule.handler(tracer, callable, arguments) : tracer.abort(rule.reason, rule.detail);
     }
     case Rule::Kind::Refuse:
-      return tracer.give_up(rule.reason, rule.detail);
+      return tracer.abort(rule.reason, rule.detail);
   }
   return nullptr;
 }

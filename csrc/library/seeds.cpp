@@ -9,7 +9,7 @@
 #include "python/out_of_memory.h"
 #include "world/drawn_number.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 // seed(torch.manual_seed, number) -> 0.0, as a method that draws
@@ -40,7 +40,7 @@ Ref seed_torch(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
         draw_number(tracer, callable, seed_callable(), Ref::made(PyTuple_Pack(1, arguments.values[0].get())));
     if (drawn) return Ref::none();
   }
-  return tracer.broken() ? Ref() : tracer.give_up(BreakReason::RandomSeed, "the random number generator is seeded");
+  return tracer.is_over() ? Ref() : tracer.abort(BreakReason::RandomSeed, "the random number generator is seeded");
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -28,14 +28,14 @@ bool identity_is_only_a_key(const Tracer& tracer) {
   return text && std::find(std::begin(kModules), std::end(kModules), std::string_view(text)) != std::end(kModules);
 }
 
-namespace special {
+namespace handlers {
 
 Ref thread_identity(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty()) return call_natively(tracer, callable, arguments);
   Ref number = Ref::steal(PyObject_CallNoArgs(callable));
   if (!number) return nullptr;
   if (identity_is_only_a_key(tracer))
-    tracer.identities.insert(number);  // it may not leave the trace
+    tracer.identities.given_out.insert(number);  // it may not leave the trace
   else
     guard_state(tracer, callable, "threading.get_ident", number.get());  // an entry for each thread
   return number;
@@ -47,9 +47,7 @@ Ref leave_untagged(Tracer&, PyObject*, const Arguments&) { return Ref::none(); }
 // The signature of a function of torch's, which does not change: asked for each time by its layer for NumPy.
 Ref signature_of(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* function = arguments.values.size() == 1 && !arguments.keyword_names ? arguments.values[0].get() : nullptr;
-  auto* code = function && PyFunction_Check(function)
-                   ? reinterpret_cast<PyCodeObject*>(reinterpret_cast<PyFunctionObject*>(function)->func_code)
-                   : nullptr;
+  auto* code = function && PyFunction_Check(function) ? as_code(as_function(function)->func_code) : nullptr;
   if (!code || code_origin(code->co_filename) != CodeOrigin::Torch) return call_function(tracer, callable, arguments);
   if (Source* source = tracer.world.source_of(function))
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
@@ -64,7 +62,7 @@ Ref typing_caller(Tracer& tracer, PyObject*, const Arguments& arguments) {
   clear_error();
   const Frame* frame = arguments.values.size() == has_depth ? tracer.frame : nullptr;
   for (; frame && depth > 0; --depth) frame = frame->caller;
-  if (!frame) return tracer.give_up(BreakReason::FrameIntrospection, "the frame stack is read");
+  if (!frame) return tracer.abort(BreakReason::FrameIntrospection, "the frame stack is read");
   static PyObject* const name = interned("__name__");
   Source* globals = namespace_source(tracer, frame->globals.get());
   if (!globals) return nullptr;
@@ -102,8 +100,7 @@ Ref change_environment(Tracer& tracer, PyObject* callable, const Arguments& argu
   const bool is_plain = !values.empty() && values.size() <= 2 && !arguments.keyword_names &&
                         has_none_of(values[0], std::string_view("=\0", 2)) && PyBytes_GET_SIZE(values[0].get()) > 0 &&
                         has_none_of(values.back(), std::string_view("\0", 1));
-  if (!is_plain)
-    return tracer.give_up(BreakReason::UnknownFunction, "the environment is changed by what it may refuse");
+  if (!is_plain) return tracer.abort(BreakReason::UnknownFunction, "the environment is changed by what it may refuse");
   tracer.effects.tell_later({Ref::borrow(callable), arguments.positional(), nullptr});
   return Ref::none();
 }
@@ -121,8 +118,8 @@ Ref compile_pattern(Tracer& tracer, PyObject* callable, const Arguments& argumen
   Ref positional = arguments.positional();
   Ref pattern = Ref::steal(PyObject_CallObject(callable, positional.get()));
   if (pattern && !tracer.world.source_of(pattern.get()))
-    tracer.effects.came_from_cache(pattern.get(), {Ref::borrow(callable), positional, nullptr});
-  if (pattern) tracer.kept_for_identity.push_back(pattern);
+    tracer.effects.cached_by(pattern.get(), {Ref::borrow(callable), positional, nullptr});
+  if (pattern) tracer.identities.kept.push_back(pattern);
   return pattern;
 }
 
@@ -132,9 +129,9 @@ Ref make_reference(Tracer& tracer, PyObject* callable, const Arguments& argument
   PyObject* object = count ? arguments.values[0].get() : nullptr;
   if (count < 1 || count > 2 || arguments.keyword_names || !(tracer.world.source_of(object) || PyType_Check(object)) ||
       tracer.world.is_opaque(object))
-    return tracer.give_up(BreakReason::UnknownClass, "an instance of weakref.ReferenceType is made");
+    return tracer.abort(BreakReason::UnknownClass, "an instance of weakref.ReferenceType is made");
   Ref made = Ref::steal(PyObject_Call(callable, arguments.positional().get(), nullptr));
-  if (made) tracer.kept_for_identity.push_back(made);  // so that no callback is called
+  if (made) tracer.identities.kept.push_back(made);  // so that no callback is called
   return made;
 }
 
@@ -143,6 +140,6 @@ Ref reference_call(Tracer& tracer, PyObject* reference, const Arguments& argumen
   return arguments.values.empty() ? referent_of(tracer, reference) : call_natively(tracer, reference, arguments);
 }
 
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

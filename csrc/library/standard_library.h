@@ -1,5 +1,5 @@
 // Handlers of rules for C functions of the standard library, and for calls of its objects: what they read is guarded,
-// what they would do natively with outside objects is done step by step.
+// what they would do natively with external objects is done step by step.
 #pragma once
 
 #include "model/arguments.h"
@@ -10,7 +10,7 @@ namespace minidynamo {
 // Whether the running frame belongs to library code that uses identities of objects and threads as keys only.
 bool identity_is_only_a_key(const Tracer& tracer);
 
-namespace special {
+namespace handlers {
 #define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 SPECIAL(thread_identity);
 SPECIAL(typing_caller);
@@ -22,6 +22,6 @@ SPECIAL(change_environment);
 SPECIAL(reference_call);
 SPECIAL(make_reference);
 #undef SPECIAL
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

@@ -28,8 +28,8 @@ namespace minidynamo {
 namespace {
 
 std::nullptr_t refuse_hook(Tracer& tracer) {
-  if (!tracer.broken() && !tracer.limits.below_autograd) tracer.needs_below_autograd = true;
-  return tracer.give_up(BreakReason::AutogradCall, "a hook is put on a tensor");
+  if (!tracer.is_over() && !tracer.limits.below_autograd) tracer.backward.needs_below_autograd = true;
+  return tracer.abort(BreakReason::AutogradCall, "a hook is put on a tensor");
 }
 
 // A fake of the kind of a tensor, which stands for the gradient that will come.
@@ -47,7 +47,7 @@ Ref put_hook_in_graph(Tracer& tracer, PyObject* tensor, PyObject* hook) {
   if (!gradient) return nullptr;
   body.add_parameter("gradient", gradient);
   const Ref result = call(tracer, hook, {gradient});
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (!result) return clear_error(), refuse_hook(tracer);
   if (!body.only_computes()) return nullptr;
   const bool changes_gradient = !result.is(Py_None) && !result.is(gradient.get());
@@ -68,8 +68,8 @@ Ref call_plainly(Tracer& tracer, PyObject* function, std::initializer_list<PyObj
   const NativeScope native;
   const std::vector<PyObject*> values(operands);
   Ref result = Ref::steal(PyObject_Vectorcall(function, values.data(), values.size(), nullptr));
-  if (!result && !tracer.broken())
-    tracer.give_up(BreakReason::AutogradCall, "a hook cannot be put on a tensor: " + take_error_text());
+  if (!result && !tracer.is_over())
+    tracer.abort(BreakReason::AutogradCall, "a hook cannot be put on a tensor: " + take_error_text());
   return result;
 }
 
@@ -80,10 +80,10 @@ Ref put_hook_below_autograd(Tracer& tracer, PyObject* callable, const Arguments&
   if (!requires_gradient(tensor) || (is_after && !is_leaf_with_gradient(tensor))) return refuse_hook(tracer);
   if (!tracer.world.source_of(tensor))
     return call_plainly(tracer, is_after ? add_later : add, {tensor, callback_of(hook).get()});
-  if (!is_leaf_with_gradient(tensor) || !is_result_dropped(*tracer.frame) || tracer.receiving.count(tensor))
+  if (!is_leaf_with_gradient(tensor) || !is_result_dropped(*tracer.frame) || tracer.backward.receiving.count(tensor))
     return refuse_hook(tracer);
-  tracer.hooks_to_come.push_back({Ref::borrow(tensor), Ref::borrow(hook), is_after});
-  tracer.effects.call_later({Ref::borrow(callable), arguments.positional(), nullptr}, tracer.effects.end());
+  tracer.backward.hooks_to_come.push_back({Ref::borrow(tensor), Ref::borrow(hook), is_after});
+  tracer.effects.defer_call({Ref::borrow(callable), arguments.positional(), nullptr}, tracer.effects.end());
   return Ref::none();
 }
 
@@ -105,7 +105,7 @@ bool give_hooks_of_kind(Tracer& tracer, PyObject* leaf, TensorFact kind) {
     if (!listed) return false;
     for (const Ref& hook : items_of(listed.get())) hooks.push_back(callback_of(hook.get()));
   }
-  for (const Tracer::HookToCome& one : tracer.hooks_to_come)
+  for (const Tracer::HookToCome& one : tracer.backward.hooks_to_come)
     if (one.leaf.is(leaf) && one.is_after == is_after) hooks.push_back(callback_of(one.hook.get()));
   if (hooks.empty() && tensor_fact(leaf, kind).is(Py_None)) return true;
   return static_cast<bool>(call_plainly(tracer, is_after ? set_later_hooks : set_hooks, {leaf, tuple_of(hooks).get()}));
@@ -118,28 +118,28 @@ bool give_hooks(Tracer& tracer, PyObject* leaf) {
          give_hooks_of_kind(tracer, leaf, TensorFact::AccumulateHooks) && load_engine_hooks(tracer, leaf);
 }
 
-Ref special::tensor_register_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+Ref handlers::tensor_register_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!is_plain_call(arguments)) return refuse_hook(tracer);
   if (tracer.limits.below_autograd && !tracer.transforms.inside())
     return put_hook_below_autograd(tracer, callable, arguments, false);
   if (!is_result_dropped(*tracer.frame)) return refuse_hook(tracer);
   PyObject *tensor = arguments.values[0].get(), *hook = arguments.values[1].get();
   if (tracer.transforms.one_by_one()) return refuse_hook(tracer);
-  if (!requires_gradient(tensor) || tracer.written_storages.count(storage_of_fake(tensor))) return refuse_hook(tracer);
+  if (!requires_gradient(tensor) || tracer.storages.written.count(storage_of_fake(tensor))) return refuse_hook(tracer);
   const bool is_outside = tracer.world.source_of(tensor) != nullptr;
   if (is_leaf_with_gradient(tensor) != is_outside) return refuse_hook(tracer);  // a new leaf is none in the graph
   if (!is_outside) return put_hook_in_graph(tracer, tensor, hook);
-  tracer.effects.call_later({Ref::borrow(callable), arguments.positional(), nullptr}, tracer.effects.end());
+  tracer.effects.defer_call({Ref::borrow(callable), arguments.positional(), nullptr}, tracer.effects.end());
   return Ref::none();
 }
 
-Ref special::tensor_register_later_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+Ref handlers::tensor_register_later_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!is_plain_call(arguments) || !tracer.limits.below_autograd || tracer.transforms.inside())
     return refuse_hook(tracer);
   return put_hook_below_autograd(tracer, callable, arguments, true);
 }
 
-Ref special::node_name(Tracer& tracer, PyObject*, const Arguments& arguments) {
+Ref handlers::node_name(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const NativeScope native;
   if (arguments.values.size() != 1 || tracer.world.source_of(arguments.values[0].get())) return refuse_hook(tracer);
   return Ref::steal(PyObject_CallMethod(arguments.values[0].get(), "name", nullptr));
@@ -158,11 +158,11 @@ Ref put_hook_on_node(Tracer& tracer, const Arguments& arguments, NodeHooks when)
 
 }  // namespace
 
-Ref special::node_register_hook(Tracer& tracer, PyObject*, const Arguments& arguments) {
+Ref handlers::node_register_hook(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return put_hook_on_node(tracer, arguments, NodeHooks::After);
 }
 
-Ref special::node_register_prehook(Tracer& tracer, PyObject*, const Arguments& arguments) {
+Ref handlers::node_register_prehook(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return put_hook_on_node(tracer, arguments, NodeHooks::Before);
 }
 

@@ -11,7 +11,7 @@ bool give_hooks(Tracer& tracer, PyObject* leaf);
 
 }  // namespace minidynamo
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 // Tensor.register_hook(hook), where nobody asks for the handle or all is recorded below autograd.
 Ref tensor_register_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments);
@@ -21,4 +21,4 @@ Ref node_name(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref node_register_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref node_register_prehook(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -21,7 +21,7 @@
 #include "world/traced_number.h"
 #include "world/types.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 namespace {
 
@@ -48,9 +48,9 @@ Ref tensor_read(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
     const bool is_plain = tensor && arguments.values.size() == 1 && arguments.is_direct;
     if (is_plain && is_checked_next(*tracer.frame) && reads_truth(tensor, name.get())) return Ref::borrow(tensor);
     if (tensor && is_fake(tensor) && arguments.values.size() == 1)
-      if (Ref numbers = read_numbers(tracer, tensor, PyUnicode_AsUTF8(name.get())); numbers || tracer.broken())
+      if (Ref numbers = read_numbers(tracer, tensor, PyUnicode_AsUTF8(name.get())); numbers || tracer.is_over())
         return numbers;
-    return tracer.give_up(BreakReason::ScalarRead, "the value of a tensor is read");
+    return tracer.abort(BreakReason::ScalarRead, "the value of a tensor is read");
   }
   std::vector<PyObject*> values = vectorcall_values(arguments);
   values[1] = value.get();
@@ -67,7 +67,7 @@ Ref tensor_numpy(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const bool is_forced =
       is_plain && arguments.values.size() == 2 && PyTuple_GET_ITEM(arguments.keyword_names, 0) == force_name;
   if (!is_plain || (arguments.values.size() != 1 && !(is_forced && is_constant(arguments.values[1].get()))))
-    return tracer.give_up(BreakReason::ScalarRead, "a tensor is turned into a numpy array");
+    return tracer.abort(BreakReason::ScalarRead, "a tensor is turned into a numpy array");
   Ref tensor = arguments.values[0];
   if (is_forced && arguments.values[1].is(Py_True)) {  // what needs neither autograd nor a copy
     static PyObject* const detach_name = interned("detach");
@@ -86,8 +86,8 @@ Ref numpy_layer_coerce(Tracer& tracer, PyObject* callable, const Arguments& argu
   static PyObject* const dtype_name = interned("dtype");
   std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
   if (!values.empty() && !is_tensor(values[0].get())) {
-    if (has_fake(values[0].get()) || !expose(tracer, values[0].get()))
-      return tracer.give_up(BreakReason::NumpyCall, "an array is made of a list with arrays");
+    if (has_fake(values[0].get()) || !prepare_for_native(tracer, values[0].get()))
+      return tracer.abort(BreakReason::NumpyCall, "an array is made of a list with arrays");
     Ref dtype;
     {
       const NativeScope native;
@@ -110,7 +110,7 @@ Ref tensor_new_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const data_name = interned("data");
   static PyObject* const own[] = {interned("dtype"), interned("device")};
   auto unknown = [&] {
-    return tracer.give_up(BreakReason::TensorFromData, "new_tensor makes a tensor of data in a way that is not known");
+    return tracer.abort(BreakReason::TensorFromData, "new_tensor makes a tensor of data in a way that is not known");
   };
   Ref keywords = arguments.keywords();
   if (!keywords) keywords = Ref::made(PyDict_New());
@@ -139,7 +139,7 @@ Ref tensor_set_requires_grad(Tracer& tracer, PyObject*, const Arguments& argumen
   PyObject* wanted = arguments.values.size() == 2 ? arguments.values[1].get() : Py_True;
   if (is_plain && PyBool_Check(wanted))
     return require_gradient(tracer, tensor.get(), wanted == Py_True) ? tensor : Ref();
-  return tracer.give_up(BreakReason::TensorAttributeWrite, "requires_grad of a tensor is set");
+  return tracer.abort(BreakReason::TensorAttributeWrite, "requires_grad of a tensor is set");
 }
 
 Ref tensor_detach_in_place(Tracer& tracer, PyObject*, const Arguments& arguments) {
@@ -151,11 +151,11 @@ Ref tensor_detach_in_place(Tracer& tracer, PyObject*, const Arguments& arguments
   if (!answer) return nullptr;
   const bool changes = requires_gradient(tensor.get());
   if (arguments.values.size() != 1 || !answer.is(Py_False) || (changes && tracer.world.source_of(tensor.get())))
-    return tracer.give_up(BreakReason::TensorAttributeWrite, "a tensor is detached in place");
+    return tracer.abort(BreakReason::TensorAttributeWrite, "a tensor is detached in place");
   if (!changes) return tensor;
   Ref detached = execute(tracer, NodeKind::CallMethod, method_name, arguments);
   if (!detached)
-    return tracer.broken() ? Ref() : (clear_error(), tracer.give_up(BreakReason::OperatorRaised, "detach_()"));
+    return tracer.is_over() ? Ref() : (clear_error(), tracer.abort(BreakReason::OperatorRaised, "detach_()"));
   return record_node(tracer, NodeKind::CallMethod, method_name, arguments, detached.get(), true) ? tensor : Ref();
 }
 
@@ -166,7 +166,7 @@ Ref tensor_retain_grad(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const bool is_plain = arguments.values.size() == 1 && requires_gradient(tensor);
   if (is_plain && is_leaf(tensor)) return Ref::none();
   if (!is_plain || tracer.world.source_of(tensor) || !tracer.may_assume())
-    return tracer.give_up(BreakReason::TensorAttributeWrite, "a tensor is told to keep its gradient");
+    return tracer.abort(BreakReason::TensorAttributeWrite, "a tensor is told to keep its gradient");
   tracer.assume(Assumption::Kind::StaysInside, tensor);
   NativeScope native;
   return Ref::steal(PyObject_CallMethod(tensor, "retain_grad", nullptr));
@@ -200,7 +200,7 @@ Ref tensor_new(Tracer& tracer, PyObject*, const Arguments& arguments) {
   };
   // torch refuses views that are conjugate or negative.
   if (!sizes || has_bit("is_conj") || has_bit("is_neg"))
-    return tracer.give_up(BreakReason::TensorFromData, "new() makes a tensor of data");
+    return tracer.abort(BreakReason::TensorFromData, "new() makes a tensor of data");
   const Ref values[] = {arguments.values[0], sizes};
   return record_call(tracer, NodeKind::CallMethod, method_name, Arguments{values});
 }
@@ -222,7 +222,7 @@ Ref make_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
   }
   const Ref dtype = Ref::steal(PyObject_CallNoArgs(default_dtype));
   if (arguments.keyword_names || (!is_list && !sizes) || !is_on_cpu.is(Py_True) || !dtype)
-    return clear_error(), tracer.give_up(BreakReason::UnknownClass, "an instance of Tensor is made");
+    return clear_error(), tracer.abort(BreakReason::UnknownClass, "an instance of Tensor is made");
   const Ref positional = Ref::made(PyTuple_Pack(1, is_list ? given[0].get() : sizes.get()));
   const Ref keywords = Ref::steal(Py_BuildValue("{s:O,s:s}", "dtype", dtype.get(), "device", "cpu"));
   PyObject* maker = is_list ? static_cast<PyObject*>(of_data) : static_cast<PyObject*>(empty);
@@ -276,7 +276,7 @@ Ref fill_with_tensor(Tracer& tracer, NodeKind kind, PyObject* target, const Argu
   const Ref own_device = Ref::made(PyObject_GetAttr(made.get(), device_name)),
             its_device = Ref::made(PyObject_GetAttr(number, device_name));
   if (PyObject_RichCompareBool(own_device.get(), its_device.get(), Py_EQ) != 1)
-    return tracer.give_up(BreakReason::DataDependent, "the value of a tensor on another device is read");
+    return tracer.abort(BreakReason::DataDependent, "the value of a tensor on another device is read");
   const Ref held = Ref::borrow(number);
   const Ref value = record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span<const Ref>(&held, 1)});
   if (!value) return nullptr;
@@ -303,7 +303,7 @@ Ref assert_async(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   const size_t count = arguments.values.size();
   if (arguments.keyword_names || count < 1 || count > 2 || !is_fake(arguments.values[0].get()) ||
       (count == 2 && !PyUnicode_CheckExact(arguments.values[1].get())))
-    return tracer.give_up(BreakReason::DataDependent, "torch._assert_async() in a form that is not known");
+    return tracer.abort(BreakReason::DataDependent, "torch._assert_async() in a form that is not known");
   const Ref names = Ref::made(PyTuple_Pack(1, message_name));
   const Arguments named{arguments.values, count == 2 ? names.get() : nullptr};
   if (!record_node(tracer, NodeKind::CallFunction, callable, named, Py_None, true)) return nullptr;
@@ -340,4 +340,4 @@ Ref compare_all(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   return record_call(tracer, NodeKind::CallMethod, all_name, Arguments{std::span<const Ref>(&elements, 1)});
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

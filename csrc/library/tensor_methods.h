@@ -1,11 +1,11 @@
-// Handlers of rules of kind Special: methods of torch.Tensor that are more than operators, which take the tensor first,
+// Handlers of rules of kind Handler: methods of torch.Tensor that are more than operators, which take the tensor first,
 // and functions that take tensors for numbers.
 #pragma once
 
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 #define SPECIAL(name) Ref name(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 SPECIAL(tensor_read);
@@ -24,4 +24,4 @@ SPECIAL(compare_all);
 SPECIAL(make_tensor);
 #undef SPECIAL
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

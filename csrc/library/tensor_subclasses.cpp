@@ -11,17 +11,15 @@
 #include "world/native_code.h"
 #include "world/tensor_classes.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 namespace {
 
 PyTypeObject* class_argument(PyObject* object) {
-  return PyType_Check(object) && is_tensor_class(reinterpret_cast<PyTypeObject*>(object))
-             ? reinterpret_cast<PyTypeObject*>(object)
-             : nullptr;
+  return PyType_Check(object) && is_tensor_class(as_type(object)) ? as_type(object) : nullptr;
 }
 
 Ref in_an_unknown_form(Tracer& tracer, const char* what) {
-  return tracer.give_up(BreakReason::UnsupportedTensor, std::string(what) + " in a form that is not known");
+  return tracer.abort(BreakReason::UnsupportedTensor, std::string(what) + " in a form that is not known");
 }
 
 // Functions of which torch gives the result as it is, whatever the class.
@@ -84,8 +82,7 @@ Ref default_torch_function(Tracer& tracer, PyObject* callable, const Arguments& 
   PyObject* types = arguments.values[2].get();
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); ++i) {
     PyObject* other = PyTuple_GET_ITEM(types, i);
-    if (!PyType_Check(other) || !PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(other)))
-      return Ref::borrow(Py_NotImplemented);
+    if (!PyType_Check(other) || !PyType_IsSubtype(type, as_type(other))) return Ref::borrow(Py_NotImplemented);
   }
   PyObject* function = arguments.values[1].get();
   Ref result;
@@ -93,7 +90,7 @@ Ref default_torch_function(Tracer& tracer, PyObject* callable, const Arguments& 
     const SubclassesDisabled plain;
     result = call_with(tracer, function, arguments.values[3].get(), keywords);
   }
-  if (!result || tracer.broken()) return nullptr;
+  if (!result || tracer.is_over()) return nullptr;
   PyObject* unwrapped = unwrapped_functions();
   if (!unwrapped) return nullptr;
   const int is_left = PySet_Contains(unwrapped, function);
@@ -101,4 +98,4 @@ Ref default_torch_function(Tracer& tracer, PyObject* callable, const Arguments& 
   return is_left == 1 ? result : call(tracer, convert, {result, arguments.values[0]});
 }
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -4,11 +4,11 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref tensor_as_subclass(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref tensor_make_subclass(Tracer& tracer, PyObject* callable, const Arguments& arguments);  // Tensor._make_subclass
 Ref tensor_new_of_class(Tracer& tracer, PyObject* callable, const Arguments& arguments);   // Tensor.__new__
 Ref default_torch_function(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

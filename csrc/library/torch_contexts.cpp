@@ -48,16 +48,16 @@ PyObject* context_in(const Arguments& arguments) {
 
 }  // namespace
 
-namespace special {
+namespace handlers {
 
 Ref enter_disabling_context(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* context = context_in(arguments);
   if (!context) return call_natively(tracer, callable, arguments);
   if (tracer.world.source_of(context))
-    return tracer.give_up(BreakReason::OutsideContext,
-                          std::string("a ") + Py_TYPE(context)->tp_name + " made before the call is entered");
-  tracer.modes.note_entered({Ref::borrow(context), enter_context_callable(),
-                             Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(context))), false});
+    return tracer.abort(BreakReason::OutsideContext,
+                        std::string("a ") + Py_TYPE(context)->tp_name + " made before the call is entered");
+  tracer.modes.note_entered(
+      {Ref::borrow(context), enter_context_callable(), Ref::borrow(as_object(Py_TYPE(context))), false});
   const OverridesAsSet as_set;
   return Ref::steal(PyObject_CallMethod(context, "__enter__", nullptr));
 }
@@ -66,8 +66,8 @@ Ref leave_disabling_context(Tracer& tracer, PyObject* callable, const Arguments&
   PyObject* context = context_in(arguments);
   if (!context) return call_natively(tracer, callable, arguments);
   if (!tracer.modes.leave(context))
-    return tracer.give_up(BreakReason::OutsideContext,
-                          std::string("a ") + Py_TYPE(context)->tp_name + " entered before the trace is left");
+    return tracer.abort(BreakReason::OutsideContext,
+                        std::string("a ") + Py_TYPE(context)->tp_name + " entered before the trace is left");
   const OverridesAsSet as_set;
   return Ref::steal(PyObject_CallMethod(context, "__exit__", "OOO", Py_None, Py_None, Py_None));
 }
@@ -81,7 +81,7 @@ Ref set_anomaly(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const bool stays = is_known && arguments.values[0].is(on.get()) &&
                      (count == 1 ? checks_nan.is(Py_True) : arguments.values[1].is(checks_nan.get()));
   clear_error();
-  if (!stays) return tracer.give_up(BreakReason::ActiveMode, "anomaly detection is switched on or off");
+  if (!stays) return tracer.abort(BreakReason::ActiveMode, "anomaly detection is switched on or off");
   guard_state(tracer, is_on, "torch.is_anomaly_enabled", on.get());
   guard_state(tracer, checks, "torch.is_anomaly_check_nan_enabled", checks_nan.get());
   return Ref::none();
@@ -98,21 +98,21 @@ Ref profiler_monitor(Tracer& tracer, PyObject* callable, const Arguments& argume
 }
 
 Ref profiler_range_enter(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  Ref record = Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  Ref record = Ref::steal(PyObject_CallNoArgs(as_object(&PyBaseObject_Type)));
   if (record)
-    tracer.effects.came_from_cache(record.get(), {Ref::borrow(callable), arguments.positional(), arguments.keywords()});
+    tracer.effects.cached_by(record.get(), {Ref::borrow(callable), arguments.positional(), arguments.keywords()});
   return record;
 }
 
 Ref profiler_range_exit(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* record = arguments.positional_count() == 1 ? arguments.values[0].get() : nullptr;
   if (!record || (!tracer.effects.cache_behind(record) && !tracer.world.source_of(record)))
-    return tracer.give_up(BreakReason::UnknownFunction, "a range of a profiler ends in an unknown way");
+    return tracer.abort(BreakReason::UnknownFunction, "a range of a profiler ends in an unknown way");
   if (!tracer.effects.cache_behind(record))  // begun before the trace
-    tracer.effects.call_later({Ref::borrow(callable), arguments.positional(), nullptr}, tracer.effects.end());
+    tracer.effects.defer_call({Ref::borrow(callable), arguments.positional(), nullptr}, tracer.effects.end());
   return Ref::none();
 }
 
-}  // namespace special
+}  // namespace handlers
 
 }  // namespace minidynamo

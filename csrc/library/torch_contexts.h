@@ -3,7 +3,7 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo::special {
+namespace minidynamo::handlers {
 
 Ref enter_disabling_context(Tracer& tracer, PyObject* callable,
                             const Arguments& arguments);  // of torch._C.DisableTorchFunctionSubclass() and its like
@@ -15,4 +15,4 @@ Ref profiler_range_exit(Tracer& tracer, PyObject* callable, const Arguments& arg
 Ref profiler_monitor(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref set_anomaly(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-}  // namespace minidynamo::special
+}  // namespace minidynamo::handlers

@@ -28,7 +28,7 @@ namespace {
 
 // The value of a mark that lies in the function's own __dict__ (borrowed); null if it is not there.
 PyObject* mark_of(PyObject* function, PyObject* name) noexcept {
-  PyObject* dict = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
+  PyObject* dict = as_function(function)->func_dict;
   if (!dict) return nullptr;
   PyObject* value = PyDict_GetItemWithError(dict, name);
   if (!value) clear_error();
@@ -88,7 +88,7 @@ Ref call_in_graph(Tracer& tracer, PyObject* callable, const Arguments& arguments
 bool is_known_constant(Tracer& tracer, PyObject* object) {
   if (is_constant(object)) return true;
   Source* source = tracer.world.source_of(object);
-  if (!source || is_fake(object) || tracer.world.stand_in(object) || source->value.get() != object) return false;
+  if (!source || is_fake(object) || tracer.world.shadow(object) || source->value.get() != object) return false;
   if (tracer.effects.has_writes(object)) return false;
   tracer.guards.add(source, GuardKind::Identity, tracer.origin());
   return true;
@@ -97,9 +97,9 @@ bool is_known_constant(Tracer& tracer, PyObject* object) {
 Ref call_assumed_constant(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   for (size_t i = 0; i < arguments.values.size(); ++i) {
     if (!is_known_constant(tracer, arguments.values[i].get()))
-      return tracer.give_up(BreakReason::AssumedConstant, "argument " + std::to_string(i) + " of " +
-                                                              qualified_name(callable) + " is a " +
-                                                              arguments.values[i].type()->tp_name);
+      return tracer.abort(BreakReason::AssumedConstant, "argument " + std::to_string(i) + " of " +
+                                                            qualified_name(callable) + " is a " +
+                                                            arguments.values[i].type()->tp_name);
   }
   flush_operator_reports();
   Ref result;
@@ -111,7 +111,7 @@ Ref call_assumed_constant(Tracer& tracer, PyObject* callable, const Arguments& a
                                             arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                             arguments.keyword_names));
   }
-  if (!result || tracer.broken() || is_constant(result.get())) return result;
+  if (!result || tracer.is_over() || is_constant(result.get())) return result;
   return enter(tracer, tracer.guards.kept(result.get(), qualified_name(callable) + "()"));
 }
 
@@ -131,8 +131,7 @@ PyObject* substitute_by_torch(PyObject* callable) {
 }
 
 Ref call_disallowed(Tracer& tracer, PyObject* callable, const Arguments&) {
-  return tracer.give_up(BreakReason::DisabledFunction,
-                        qualified_name(callable) + " is kept out with disallow_in_graph");
+  return tracer.abort(BreakReason::DisabledFunction, qualified_name(callable) + " is kept out with disallow_in_graph");
 }
 
 Ref call_substitute(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
@@ -140,16 +139,16 @@ Ref call_substitute(Tracer& tracer, PyObject* callable, const Arguments& argumen
   const auto found = rules.find(definition_of(callable));
   Ref substitute = found != rules.end() && found->second.substitute ? found->second.substitute
                                                                     : Ref::borrow(substitute_by_torch(callable));
-  if (!substitute) return tracer.give_up(BreakReason::Internal, "what is to stand for a function is gone");
+  if (!substitute) return tracer.abort(BreakReason::Internal, "what is to stand for a function is gone");
   Ref known = enter(tracer, tracer.guards.kept(substitute.get(), qualified_name(substitute.get())));
   return known ? call(tracer, known.get(), arguments) : Ref();
 }
 
 const Rule* rule_of(UserRule rule) noexcept {
-  static const Rule allowed{Rule::Kind::Special, call_in_graph};
-  static const Rule constant{Rule::Kind::Special, call_assumed_constant};
-  static const Rule disallowed{Rule::Kind::Special, call_disallowed};
-  static const Rule substituted{Rule::Kind::Special, call_substitute};
+  static const Rule allowed{Rule::Kind::Handler, call_in_graph};
+  static const Rule constant{Rule::Kind::Handler, call_assumed_constant};
+  static const Rule disallowed{Rule::Kind::Handler, call_disallowed};
+  static const Rule substituted{Rule::Kind::Handler, call_substitute};
   switch (rule) {
     case UserRule::AllowInGraph:
       return &allowed;
@@ -354,7 +353,7 @@ void look_for_torch_marks() {
     PyObject* module = named_item(PyImport_GetModuleDict(), "torch._compile");
     PyObject* disable = module ? named_item(PyModule_GetDict(module), "_disable_dynamo") : nullptr;
     if (disable && PyFunction_Check(disable)) {
-      PyObject* consts = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(disable))->co_consts;
+      PyObject* consts = as_code(PyFunction_GET_CODE(disable))->co_consts;
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(consts); ++i)
         if (PyCode_Check(PyTuple_GET_ITEM(consts, i)))
           code_rules().torch_wrapper = Ref::borrow(PyTuple_GET_ITEM(consts, i));
@@ -364,11 +363,9 @@ void look_for_torch_marks() {
   clear_error();
 }
 
-void keep_code_out(PyCodeObject* code) { code_rules().codes.insert(Ref::borrow(reinterpret_cast<PyObject*>(code))); }
+void keep_code_out(PyCodeObject* code) { code_rules().codes.insert(Ref::borrow(as_object(code))); }
 
-bool let_code_in(PyCodeObject* code) noexcept {
-  return code_rules().codes.erase(Ref::borrow(reinterpret_cast<PyObject*>(code))) > 0;
-}
+bool unskip(PyCodeObject* code) noexcept { return code_rules().codes.erase(Ref::borrow(as_object(code))) > 0; }
 
 void set_skip_rules(std::vector<SkipRule> rules) {
   code_rules().files = std::move(rules);
@@ -396,22 +393,22 @@ PyObject* behind_torch_wrapper(PyObject* callable) noexcept {
   return PyFunction_Check(callable) && is_disabled_inside_torch(callable) ? mark_of(callable, wrapped) : nullptr;
 }
 
-std::optional<KeptOut> kept_out(PyObject* function) {
+std::optional<SkipReason> skip_reason(PyObject* function) {
   const CodeRules& known = code_rules();
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-  if (!known.codes.empty() && known.codes.count(Ref::borrow(reinterpret_cast<PyObject*>(code))))
-    return KeptOut{BreakReason::DisabledFunction, disabled_detail(function, "_minidynamo_disable_reason")};
+  auto* code = as_code(PyFunction_GET_CODE(function));
+  if (!known.codes.empty() && known.codes.count(Ref::borrow(as_object(code))))
+    return SkipReason{BreakReason::DisabledFunction, disabled_detail(function, "_minidynamo_disable_reason")};
   if (runs_apart(function))
-    return KeptOut{BreakReason::DisabledFunction, qualified_name(function) + " talks to the reducer of gradients"};
+    return SkipReason{BreakReason::DisabledFunction, qualified_name(function) + " talks to the reducer of gradients"};
   const TorchWrapper wrapper = torch_wrapper(function);
   if (wrapper == TorchWrapper::Compiles)
-    return KeptOut{BreakReason::TorchCompile, qualified_name(function) + " is compiled by torch.compile"};
+    return SkipReason{BreakReason::TorchCompile, qualified_name(function) + " is compiled by torch.compile"};
   if (wrapper == TorchWrapper::Disables || is_disabled_inside_torch(function))
-    return KeptOut{BreakReason::DisabledFunction, disabled_detail(function, "_torchdynamo_disable_msg")};
+    return SkipReason{BreakReason::DisabledFunction, disabled_detail(function, "_torchdynamo_disable_msg")};
   if (is_skipped_code(code)) {
     const char* file = PyUnicode_AsUTF8(code->co_filename);
     clear_error();
-    return KeptOut{BreakReason::SkippedFile, qualified_name(function) + " lies in " + (file ? file : "?")};
+    return SkipReason{BreakReason::SkippedFile, qualified_name(function) + " lies in " + (file ? file : "?")};
   }
   return std::nullopt;
 }

@@ -35,7 +35,7 @@ PyObject* behind_torch_wrapper(PyObject* callable) noexcept;
 
 // Functions with this code are neither captured nor traced into; what they call may be.
 void keep_code_out(PyCodeObject* code);
-bool let_code_in(PyCodeObject* code) noexcept;
+bool unskip(PyCodeObject* code) noexcept;
 
 // A module's name (which covers what lies below it), an absolute path of a file or a directory, or a glob pattern for
 // such paths, of which '*' also matches slashes.

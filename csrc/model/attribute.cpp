@@ -63,9 +63,9 @@ Ref load_from_module_tables(Tracer& tracer, PyObject* object, PyObject* name, bo
       if (PyErr_Occurred()) return nullptr;
       continue;
     }
-    StandIn* stand_in = tracer.world.stand_in(table.get());
-    if (stand_in && !stand_in->filled) {
-      Ref value = item_of_stand_in(tracer, *stand_in, name, found);
+    ShadowContainer* shadow = tracer.world.shadow(table.get());
+    if (shadow && !shadow->filled) {
+      Ref value = item_of_shadow(tracer, *shadow, name, found);
       if (found || PyErr_Occurred()) return value;
     } else if (PyDict_Check(table.get())) {
       PyObject* value = PyDict_GetItemWithError(table.get(), name);
@@ -81,18 +81,18 @@ Ref load_from_type(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   Ref meta_attribute = lookup_in_class(tracer, meta, name);
   if (!meta_attribute && PyErr_Occurred()) return nullptr;
   if (meta_attribute && Py_TYPE(meta_attribute.get())->tp_descr_get && is_data_descriptor(meta_attribute.get()))
-    return bind_descriptor(tracer, meta_attribute.get(), reinterpret_cast<PyObject*>(type), name);
+    return bind_descriptor(tracer, meta_attribute.get(), as_object(type), name);
   Ref attribute = lookup_in_class(tracer, type, name);
   if (!attribute && PyErr_Occurred()) return nullptr;
   if (attribute) return bind_without_instance(tracer, attribute, type, name);
-  if (meta_attribute) return bind_descriptor(tracer, meta_attribute.get(), reinterpret_cast<PyObject*>(type), name);
+  if (meta_attribute) return bind_descriptor(tracer, meta_attribute.get(), as_object(type), name);
   PyErr_Format(PyExc_AttributeError, "type object '%.50s' has no attribute '%U'", type->tp_name, name);
   return nullptr;
 }
 
 // Whether an AttributeError is set, which a __getattr__ may answer in place of.
 bool attribute_is_missing(Tracer& tracer) {
-  return !tracer.broken() && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_AttributeError);
+  return !tracer.is_over() && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_AttributeError);
 }
 
 // The __getattr__ of an object's class, asked after all else has raised AttributeError. Without one, that error stays.
@@ -169,23 +169,23 @@ Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
   Ref object = native_attribute(super, "__self__"), after = native_attribute(super, "__thisclass__"),
       start = native_attribute(super, "__self_class__");
   if (!object || !after || !start) return nullptr;
-  PyObject* mro = PyType_Check(start.get()) ? reinterpret_cast<PyTypeObject*>(start.get())->tp_mro : nullptr;
+  PyObject* mro = PyType_Check(start.get()) ? as_type(start.get())->tp_mro : nullptr;
   if (mro && name != class_name) {
-    guard_bases(tracer, reinterpret_cast<PyTypeObject*>(start.get()));
+    guard_bases(tracer, as_type(start.get()));
     bool past = false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
       PyObject* base = PyTuple_GET_ITEM(mro, i);
       if (past) {
-        if (class_has_itself(tracer, reinterpret_cast<PyTypeObject*>(base), name)) {
-          Ref attribute = lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(base), name);
+        if (class_has_itself(tracer, as_type(base), name)) {
+          Ref attribute = lookup_in_class(tracer, as_type(base), name);
           if (!attribute) return nullptr;
           guard_special_methods(tracer, attribute.get());
           if (!Py_TYPE(attribute.get())->tp_descr_get) return attribute;
           if (object == start && PyType_Check(object.get()))
-            return bind_without_instance(tracer, attribute, reinterpret_cast<PyTypeObject*>(start.get()), name);
+            return bind_without_instance(tracer, attribute, as_type(start.get()), name);
           return bind_descriptor(tracer, attribute.get(), object.get(), name);
         }
-        guard_has_not_itself(tracer, reinterpret_cast<PyTypeObject*>(base), name);
+        guard_has_not_itself(tracer, as_type(base), name);
       }
       if (base == after.get()) past = true;
     }
@@ -204,13 +204,13 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   if (is_traced_array(object)) return array_attribute(tracer, object, name);
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), nullptr;
   if (PyFrame_Check(object) && !tracer.world.source_of(object)) return load_from_frame_object(tracer, object, name);
-  if (PyTypeObject* shown = shown_type(object)) {
+  if (PyTypeObject* shown = reported_type(object)) {
     static PyObject* const shown_class_name = interned("__class__");
-    if (name == shown_class_name) return Ref::borrow(reinterpret_cast<PyObject*>(shown));
+    if (name == shown_class_name) return Ref::borrow(as_object(shown));
     if (!can_show_attribute(tracer, object, name)) return nullptr;
   }
   if (PyType_Check(object)) {
-    if (!is_mutable_class(type)) return load_from_type(tracer, reinterpret_cast<PyTypeObject*>(object), name);
+    if (!is_mutable_class(type)) return load_from_type(tracer, as_type(object), name);
     // A metaclass may have a say, or get one; and a class may get another metaclass.
     static PyObject* const own_lookup_name = interned("__getattribute__");
     guard_special_methods(tracer, object);
@@ -220,7 +220,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     if (!own_lookup && PyErr_Occurred()) return nullptr;
     Ref value = own_lookup && PyFunction_Check(own_lookup.get())
                     ? call(tracer, own_lookup.get(), {Ref::borrow(object), Ref::borrow(name)})
-                    : load_from_type(tracer, reinterpret_cast<PyTypeObject*>(object), name);
+                    : load_from_type(tracer, as_type(object), name);
     return value || !attribute_is_missing(tracer) ? value : ask_getattr(tracer, object, name);
   }
   if (PyModule_Check(object)) return load_from_python_module(tracer, object, name);
@@ -242,23 +242,23 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   if (!is_plain_builtin_type(type) &&
       has_native_access(type, getattribute_name, reinterpret_cast<const void*>(PyObject_GenericGetAttr))) {
     if (tracer.world.source_of(object))
-      return tracer.give_up(BreakReason::OpaqueObject,
-                            std::string("attributes of a ") + type->tp_name + " come from native code");
+      return tracer.abort(BreakReason::OpaqueObject,
+                          std::string("attributes of a ") + type->tp_name + " come from native code");
     return adopt_result(tracer,
                         Ref::steal(PyObject_GetAttr(object, name)));  // of the trace's own making: CPython's own lookup
   }
   if (is_generic_alias_or_union(type)) return load_from_alias_or_union(tracer, object, name);
   if (!is_generic_getattr(type)) {
     if (tracer.world.source_of(object) && !is_plain_builtin_type(type))
-      return tracer.give_up(BreakReason::OpaqueObject,
-                            std::string("attributes of a ") + type->tp_name + " come from native code");
+      return tracer.abort(BreakReason::OpaqueObject,
+                          std::string("attributes of a ") + type->tp_name + " come from native code");
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
-    return tracer.broken() ? Ref() : value;
+    return tracer.is_over() ? Ref() : value;
   }
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !tracer.world.source_of(object)) {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
-    if (value && value.is(instance_dict(object))) tracer.own_dicts.emplace(value.get(), Ref::borrow(object));
-    return tracer.broken() ? Ref() : checked_context(tracer, object, name, std::move(value));
+    if (value && value.is(instance_dict(object))) tracer.made.instance_dicts.emplace(value.get(), Ref::borrow(object));
+    return tracer.is_over() ? Ref() : checked_context(tracer, object, name, std::move(value));
   }
 
   guard_special_methods(tracer, object);  // __getattribute__ and __getattr__ may come later
@@ -269,7 +269,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref value = override && PyFunction_Check(override.get())
                   ? call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name)})
                   : find_generically(tracer, object, name);
-  if (value || tracer.broken()) return value;
+  if (value || tracer.is_over()) return value;
   if (!PyErr_Occurred()) attribute_error(object, name);
   if (!may_be_overridden || !attribute_is_missing(tracer)) return nullptr;
   if (is_like_module) {
@@ -293,7 +293,7 @@ bool has_native_access(PyTypeObject* type, PyObject* method_name, const void* ge
 
 Ref load_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref value = find_attribute(tracer, object, name);
-  if (!value && !tracer.broken()) add_attribute_context(object, name);
+  if (!value && !tracer.is_over()) add_attribute_context(object, name);
   return value;
 }
 

@@ -1,4 +1,4 @@
-// Attribute access as CPython does it, by hand on outside objects (so that each step gives a source and a guard).
+// Attribute access as CPython does it, by hand on external objects (so that each step gives a source and a guard).
 #pragma once
 #include "world/tracer.h"
 

@@ -16,7 +16,7 @@ Body::Body(Tracer& tracer, std::string what)
     : tracer_(tracer),
       what_(std::move(what)),
       start_((flush_operator_reports(), static_cast<NodeId>(tracer.graph.nodes().size()))),
-      written_before_(std::exchange(tracer.written_storages, {})) {
+      written_before_(std::exchange(tracer.storages.written, {})) {
   ++tracer.symbols.bodies;
 }
 
@@ -26,14 +26,14 @@ Body::Body(Tracer& tracer, std::string what, const std::vector<PyObject*>& reach
 
 Body::~Body() {
   --tracer_.symbols.bodies;
-  tracer_.written_storages.merge(written_before_);
+  tracer_.storages.written.merge(written_before_);
 }
 
 void Body::add_parameter(const std::string& name, const Ref& fake) { tracer_.graph.add_parameter(name, fake); }
 
 bool Body::only_computes() {
   const std::string change = state_->change();
-  return change.empty() || tracer_.give_up(BreakReason::BodyEffect, what_ + ": " + change);
+  return change.empty() || tracer_.abort(BreakReason::BodyEffect, what_ + ": " + change);
 }
 
 std::vector<Ref> Body::made_in(PyObject* result) const {
@@ -49,14 +49,14 @@ bool Body::made(PyObject* fake) const noexcept {
 }
 
 std::unique_ptr<Subgraph> Body::take(PyObject* output, const char* name) {
-  if (!flush_operator_reports() || tracer_.broken()) return nullptr;
+  if (!flush_operator_reports() || tracer_.is_over()) return nullptr;
   std::unique_ptr<Subgraph> taken = tracer_.graph.take_from(start_, output);
   tracer_.symbols.forget_nodes_from(start_);
   if (taken) {
     taken->name = name;
   } else {
     const std::string why = take_error_text();
-    tracer_.give_up(BreakReason::GraphArgument, what_ + ": " + why);
+    tracer_.abort(BreakReason::GraphArgument, what_ + ": " + why);
   }
   return taken;
 }
@@ -64,14 +64,14 @@ std::unique_ptr<Subgraph> Body::take(PyObject* output, const char* name) {
 std::vector<long> Body::written_operands(const Subgraph& taken) const {
   std::vector<long> written;
   for (size_t i = 0; i < taken.operands.size(); ++i)
-    if (tracer_.written_storages.count(storage_of_fake(taken.operands[i].get())))
+    if (tracer_.storages.written.count(storage_of_fake(taken.operands[i].get())))
       written.push_back(static_cast<long>(i));
   return written;
 }
 
 bool Body::leaves_operands(const Subgraph& taken) {
   return written_operands(taken).empty() ||
-         tracer_.give_up(BreakReason::BodyEffect, what_ + ": it writes to a tensor from outside of it");
+         tracer_.abort(BreakReason::BodyEffect, what_ + ": it writes to a tensor from outside of it");
 }
 
 bool is_of_kind(PyObject* one, PyObject* other) {

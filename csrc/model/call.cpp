@@ -51,7 +51,7 @@ Ref call_partial(Tracer& tracer, PyObject* partial, const Arguments& arguments) 
     Ref raw = Ref::steal(PyObject_GetAttr(partial, name.get()));
     if (!raw) return nullptr;
     parts[i] = source ? load_part(tracer, source, Access::Attribute, name.get(), raw.get()) : std::move(raw);
-    if (!parts[i] || !fill_if_stand_in(tracer, parts[i].get())) return nullptr;
+    if (!parts[i] || !materialize_if_shadow(tracer, parts[i].get())) return nullptr;
   }
   Ref given = arguments.positional();
   Ref positional = Ref::steal(PySequence_Concat(parts[1].get(), given.get()));
@@ -67,8 +67,7 @@ bool unbind_slot(PyObject* wrapper, Ref& self, Ref& descriptor) {
   Ref owner = Ref::steal(PyObject_GetAttrString(wrapper, "__objclass__"));
   Ref name = Ref::steal(PyObject_GetAttrString(wrapper, "__name__"));
   if (!self || !owner || !name) return false;
-  descriptor =
-      Ref::borrow(PyDict_GetItemWithError(namespace_of(reinterpret_cast<PyTypeObject*>(owner.get())), name.get()));
+  descriptor = Ref::borrow(PyDict_GetItemWithError(namespace_of(as_type(owner.get())), name.get()));
   return static_cast<bool>(descriptor);
 }
 
@@ -78,13 +77,13 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
   if (PyCFunction_Check(callable)) {
     PyObject* self = PyCFunction_GET_SELF(callable);
     if (!self || PyModule_Check(self)) return false;
-    if (PyType_Check(self)) return is_plain_builtin_type(native_base(reinterpret_cast<PyTypeObject*>(self)));
-    return shown_type(self) || is_plain_builtin_type(Py_TYPE(self)) ||
+    if (PyType_Check(self)) return is_plain_builtin_type(native_base(as_type(self)));
+    return reported_type(self) || is_plain_builtin_type(Py_TYPE(self)) ||
            is_plain_builtin_type(native_base(Py_TYPE(self)));
   }
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type)
     return is_plain_builtin_type(PyDescr_TYPE(callable)) ||
-           shown_class(reinterpret_cast<PyObject*>(PyDescr_TYPE(callable))) != PyDescr_TYPE(callable);
+           shown_class(as_object(PyDescr_TYPE(callable))) != PyDescr_TYPE(callable);
   return false;
 }
 
@@ -94,7 +93,7 @@ Ref is_not_callable(PyObject* object) {
 }
 
 const char* method_name(PyObject* callable) noexcept {
-  if (PyCFunction_Check(callable)) return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  if (PyCFunction_Check(callable)) return as_builtin(callable)->m_ml->ml_name;
   const bool is_descriptor = Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type);
   return is_descriptor ? PyUnicode_AsUTF8(PyDescr_NAME(callable)) : nullptr;
 }
@@ -108,14 +107,14 @@ bool compares_elements(PyObject* callable) noexcept {
   return name && std::find(std::begin(kNames), std::end(kNames), std::string_view(name)) != std::end(kNames);
 }
 
-// Whether C code is to copy a container from before the call with its attributes, which its stand-in has not.
+// Whether C code is to copy a container from before the call with its attributes, which its shadow has not.
 bool takes_all_of(Tracer& tracer, PyObject* self, PyObject* callable) noexcept {
-  const StandIn* stand_in = tracer.world.stand_in(self);
-  if (!stand_in) return false;
+  const ShadowContainer* shadow = tracer.world.shadow(self);
+  if (!shadow) return false;
   const char* name = method_name(callable);
   const bool takes_all = name && (std::string_view(name).starts_with("__reduce") || std::string_view(name) == "copy" ||
                                   std::string_view(name) == "__getstate__" || std::string_view(name) == "__copy__");
-  return takes_all && has_attributes(tracer, *stand_in);
+  return takes_all && has_attributes(tracer, *shadow);
 }
 
 // What list.append puts into its list; null: it is another method.
@@ -148,9 +147,9 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
   if (any_traced_arrays() && is_of_numpy(given) && takes_traced_array(arguments))
     return call_with_arrays(tracer, given, arguments);
   if (makes_array_of_fake(given, arguments)) return make_array_of_fake(tracer, given, arguments);
-  const Ref for_stand_in = method_for_stand_in(tracer, given, arguments);
-  if (!for_stand_in) return nullptr;
-  PyObject* callable = for_stand_in.get();
+  const Ref for_shadow = method_for_shadow(tracer, given, arguments);
+  if (!for_shadow) return nullptr;
+  PyObject* callable = for_shadow.get();
   if (Py_IS_TYPE(callable, &PyMethod_Type)) {
     Prepended with_self(Ref::borrow(PyMethod_GET_SELF(callable)), arguments);
     Ref function = Ref::borrow(PyMethod_GET_FUNCTION(callable));
@@ -168,7 +167,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
       tracer.guards.add(source, GuardKind::Identity, tracer.origin());  // the rule is this function's
     if (auto result = overridden_rule(tracer, *rule, callable, arguments)) return std::move(*result);
     PyObject* self = bound_self(callable);
-    if (rule->kind == Rule::Kind::Special && self &&
+    if (rule->kind == Rule::Kind::Handler && self &&
         !PyModule_Check(self)) {  // handlers take the object as first argument
       Prepended with_self(Ref::borrow(self), arguments);
       return apply_rule(tracer, *rule, callable, with_self.arguments);
@@ -177,9 +176,9 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
   }
   if (PyErr_Occurred()) return nullptr;
   if (PyFunction_Check(callable)) return call_function(tracer, callable, arguments);
-  if (callable == reinterpret_cast<PyObject*>(known_types()->device))  // the only class that asks modes
+  if (callable == as_object(known_types()->device))  // the only class that asks modes
     if (auto result = overridden_call(tracer, NodeKind::CallFunction, callable, arguments)) return std::move(*result);
-  if (PyType_Check(callable)) return call_class(tracer, reinterpret_cast<PyTypeObject*>(callable), arguments);
+  if (PyType_Check(callable)) return call_class(tracer, as_type(callable), arguments);
   if (Py_IS_TYPE(callable, known_types()->partial)) return call_partial(tracer, callable, arguments);
   if (Py_IS_TYPE(callable, &PyStaticMethod_Type)) {
     static PyObject* const function_name = interned("__func__");
@@ -193,24 +192,24 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
   }
   if (is_method_of_plain_type(callable)) {
     PyObject* self = bound_self(callable);
-    if (self && !expose(tracer, self)) return nullptr;
+    if (self && !prepare_for_native(tracer, self)) return nullptr;
     if (!self && !arguments.values.empty()) self = arguments.values[0].get();
     if (self && !enter_functions_of_property(tracer, self)) return nullptr;
     if (!can_call_text_method(tracer, callable, self, arguments)) return nullptr;
     if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
       for (const Ref& value : arguments.values) guard_as_key(tracer, self, value.get());
     if (self && takes_all_of(tracer, self, callable))
-      return tracer.give_up(BreakReason::Pickling, std::string("a ") + Py_TYPE(self)->tp_name +
-                                                       " from before the call is copied with its attributes");
+      return tracer.abort(BreakReason::Pickling, std::string("a ") + Py_TYPE(self)->tp_name +
+                                                     " from before the call is copied with its attributes");
     if (self && PyUnicode_Check(self) && formats_arguments(callable))
       for (const Ref& value : arguments.values)
-        if (!may_become_text(tracer, value.get())) return nullptr;
+        if (!check_no_address_in_repr(tracer, value.get())) return nullptr;
     if (compares_elements(callable) || (self && PyAnySet_Check(self))) {
-      if (self) tell_apart(tracer, self);
-      for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
+      if (self) require_distinct(tracer, self);
+      for (const Ref& value : arguments.values) require_distinct(tracer, value.get());
     }
     if (const Ref* item = appended_item(callable, arguments)) {  // which nobody looks at
-      if (!expose(tracer, self) || !fill_if_stand_in(tracer, item->get())) return nullptr;
+      if (!prepare_for_native(tracer, self) || !materialize_if_shadow(tracer, item->get())) return nullptr;
       return PyList_Append(self, item->get()) == 0 ? Ref::none() : Ref();
     }
     return call_natively(tracer, callable, arguments);
@@ -229,7 +228,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
     if (PyErr_Occurred()) return nullptr;
   }
   if (!Py_TYPE(callable)->tp_call) return is_not_callable(callable);
-  return tracer.give_up(BreakReason::UnknownFunction, callable_name(callable) + " is not known to the tracer");
+  return tracer.abort(BreakReason::UnknownFunction, callable_name(callable) + " is not known to the tracer");
 }
 
 Ref call(Tracer& tracer, PyObject* callable, std::initializer_list<Ref> positional) {

@@ -15,11 +15,11 @@ PyObject* annotations_name() {
 
 // What the trace has put into a class shows in its dict, and is no change of that dict: it is written to the class.
 bool show_write(Tracer& tracer, PyObject* dict, const AttributeWrite& write) {
-  StandIn* stand_in = tracer.world.stand_in(dict);
-  if (!stand_in || !fill_if_stand_in(tracer, dict)) return false;
+  ShadowContainer* shadow = tracer.world.shadow(dict);
+  if (!shadow || !materialize_if_shadow(tracer, dict)) return false;
   if (PyDict_Contains(dict, write.name.get()) == 1) return true;
-  stand_in->snapshot.push_back(write.name);
-  stand_in->snapshot.push_back(write.value);
+  shadow->snapshot.push_back(write.name);
+  shadow->snapshot.push_back(write.value);
   return PyDict_SetItem(dict, write.name.get(), write.value.get()) == 0;
 }
 
@@ -27,7 +27,7 @@ bool show_write(Tracer& tracer, PyObject* dict, const AttributeWrite& write) {
 
 Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
   PyObject* name = annotations_name();
-  auto* object = reinterpret_cast<PyObject*>(type);
+  auto* object = as_object(type);
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || tracer.classes.has(object) ||
       PyDict_GetItemWithError(namespace_of(type), name))
     return nullptr;
@@ -36,20 +36,20 @@ Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
       tracer.guards.child(source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1, namespace_of(type));
   tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());
   Ref made = Ref::made(PyDict_New());
-  tracer.own_dicts.emplace(made.get(), Ref::borrow(object));
-  tracer.kept_for_identity.push_back(made);
+  tracer.made.instance_dicts.emplace(made.get(), Ref::borrow(object));
+  tracer.identities.kept.push_back(made);
   tracer.effects.write_class(object, name, made.get());
   PyObject* dict = tracer.world.replacement_of(namespace_of(type));
   if (dict && !show_write(tracer, dict, *tracer.effects.pending(object, name)))
-    return tracer.give_up(BreakReason::ClassAttributeWrite, "a class gets __annotations__");
+    return tracer.abort(BreakReason::ClassAttributeWrite, "a class gets __annotations__");
   return made;
 }
 
 Ref load_class_dict(Tracer& tracer, PyTypeObject* type) {
-  auto* object = reinterpret_cast<PyObject*>(type);
+  auto* object = as_object(type);
   if (tracer.classes.has(object)) return Ref::steal(PyDictProxy_New(namespace_of(type)));
   if (tracer.effects.has_writes_but(object, annotations_name()))
-    return tracer.give_up(BreakReason::InstanceDict, "the __dict__ of a class that the trace has written to");
+    return tracer.abort(BreakReason::InstanceDict, "the __dict__ of a class that the trace has written to");
   Source* source = source_or_pin(tracer, object);
   Ref dict = load_part(tracer, source, Access::InstanceDict, nullptr, namespace_of(type));
   if (!dict) return nullptr;

@@ -28,7 +28,7 @@ namespace {
 Ref python_class_getitem(Tracer& tracer, PyObject* container) {
   static PyObject* const name = interned("__class_getitem__");
   if (!PyType_Check(container)) return nullptr;
-  Ref found = lookup_in_class(tracer, reinterpret_cast<PyTypeObject*>(container), name);
+  Ref found = lookup_in_class(tracer, as_type(container), name);
   return found && Py_IS_TYPE(found.get(), &PyClassMethod_Type) ? load_attribute(tracer, container, name) : Ref();
 }
 
@@ -52,10 +52,10 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
     return PyErr_Occurred() ? -1 : found;
   }
   guard_as_key(tracer, container, item);
-  if (StandIn* stand_in = tracer.world.stand_in(container);
-      stand_in && !stand_in->filled && PyDict_CheckExact(stand_in->object.get()) && is_plain_key(item)) {
+  if (ShadowContainer* shadow = tracer.world.shadow(container);
+      shadow && !shadow->filled && PyDict_CheckExact(shadow->object.get()) && is_plain_key(item)) {
     bool found = false;
-    Ref value = item_of_stand_in(tracer, *stand_in, item, found);
+    Ref value = item_of_shadow(tracer, *shadow, item, found);
     return PyErr_Occurred() ? -1 : found;
   }
   if (is_fake(container)) {
@@ -68,32 +68,32 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
       return PySequence_Contains(values.get(), item);
     }
     if (PyErr_Occurred()) return -1;
-    tracer.give_up(BreakReason::DataDependent, "`in` looks at the values of a tensor");
+    tracer.abort(BreakReason::DataDependent, "`in` looks at the values of a tensor");
     return -1;
   }
   if (Ref method = python_method(tracer, container, "__contains__")) {
     Ref result = call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(item)});
     return result ? truth(tracer, result.get()) : -1;
   }
-  if (tracer.broken() || !expose(tracer, container) || !expose(tracer, item)) return -1;
+  if (tracer.is_over() || !prepare_for_native(tracer, container) || !prepare_for_native(tracer, item)) return -1;
   if (PyTuple_Check(container) || PyList_Check(container)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(container); ++i) {
       PyObject* element = PySequence_Fast_GET_ITEM(container, i);
       if (holds_objects(element) || holds_objects(item)) {
-        tell_apart(tracer, element);
-        tell_apart(tracer, item);
+        require_distinct(tracer, element);
+        require_distinct(tracer, item);
       }
       guard_different(tracer, element, item);
       if (element == item) break;
     }
   } else if (holds_objects(container) || PyAnySet_Check(container)) {
-    tell_apart(tracer, container);
-    tell_apart(tracer, item);
+    require_distinct(tracer, container);
+    require_distinct(tracer, item);
   }
   guard_special_methods(tracer, container);
-  if (tracer.broken()) return -1;
+  if (tracer.is_over()) return -1;
   const int found = PySequence_Contains(container, item);
-  return tracer.broken() ? -1 : found;
+  return tracer.is_over() ? -1 : found;
 }
 
 Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
@@ -108,16 +108,16 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
   if (is_fake(container)) {
     if (const Ref method = own_tensor_method(tracer, container, "__getitem__"))
       return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
-    Ref index = tracer.broken() ? Ref() : tensor_index(tracer, key);
+    Ref index = tracer.is_over() ? Ref() : tensor_index(tracer, key);
     return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
   }
   if (is_traced_array(container) || (is_numpy_array(container) && holds_traced_array(key)))
     return array_subscript(tracer, container, key);
   guard_as_key(tracer, container, key);
-  if (StandIn* stand_in = tracer.world.stand_in(container); stand_in && !stand_in->filled) {
-    if (PyDict_CheckExact(stand_in->object.get()) && is_plain_key(key)) {
+  if (ShadowContainer* shadow = tracer.world.shadow(container); shadow && !shadow->filled) {
+    if (PyDict_CheckExact(shadow->object.get()) && is_plain_key(key)) {
       bool found = false;
-      Ref value = item_of_stand_in(tracer, *stand_in, key, found);
+      Ref value = item_of_shadow(tracer, *shadow, key, found);
       if (!found && !PyErr_Occurred()) {
         Ref wrapped = Ref::made(PyTuple_Pack(1, key));
         PyErr_SetObject(PyExc_KeyError, wrapped.get());
@@ -125,21 +125,21 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
       return value;
     }
     if (PyList_CheckExact(container) && PyLong_CheckExact(key)) {
-      const Py_ssize_t length = length_of_stand_in(tracer, *stand_in);
+      const Py_ssize_t length = length_of_shadow(tracer, *shadow);
       Py_ssize_t index = PyLong_AsSsize_t(key);
       if (index == -1 && PyErr_Occurred()) clear_error(), index = length;
       if (index < 0) index += length;
-      if (index >= 0 && index < length) return element_of_stand_in(tracer, *stand_in, index);
+      if (index >= 0 && index < length) return element_of_shadow(tracer, *shadow, index);
       PyErr_SetString(PyExc_IndexError, "list index out of range");
       return nullptr;
     }
   }
   if (Ref method = python_method(tracer, container, "__getitem__"))
     return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (Ref method = python_class_getitem(tracer, container)) return call(tracer, method.get(), {Ref::borrow(key)});
-  if (tracer.broken()) return nullptr;
-  if (!expose(tracer, container) || !expose(tracer, key)) return nullptr;
+  if (tracer.is_over()) return nullptr;
+  if (!prepare_for_native(tracer, container) || !prepare_for_native(tracer, key)) return nullptr;
   return adopt_result(tracer, Ref::steal(PyObject_GetItem(container, key)));
 }
 
@@ -147,18 +147,18 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObj
   const Ref held = is_fake(container) ? Ref::borrow(given) : settled(tracer, given);
   if (!held) return false;
   PyObject* key = held.get();
-  if (value && !fill_if_stand_in(tracer, value)) return false;
+  if (value && !materialize_if_shadow(tracer, value)) return false;
   if (is_traced_array(container) || (is_numpy_array(container) && value && holds_traced_array(value)))
     return store_array_subscript(tracer, container, key, value);
-  if (!expose(tracer, key)) return false;
+  if (!prepare_for_native(tracer, key)) return false;
   guard_as_key(tracer, container, key);
   if (is_fake(container)) {
     if (const Ref method = own_tensor_method(tracer, container, value ? "__setitem__" : "__delitem__")) {
       const Ref given[] = {Ref::borrow(container), Ref::borrow(key), Ref::borrow(value)};
       return static_cast<bool>(call(tracer, method.get(), Arguments{std::span<const Ref>(given, value ? 3 : 2)}));
     }
-    if (tracer.broken()) return false;
-    if (!value) return tracer.give_up(BreakReason::UnsupportedOperand, "del of a tensor's item") != nullptr;
+    if (tracer.is_over()) return false;
+    if (!value) return tracer.abort(BreakReason::UnsupportedOperand, "del of a tensor's item") != nullptr;
     Ref index = tensor_index(tracer, key);
     return index && record_operator(tracer, "setitem", {container, index.get(), value});
   }
@@ -167,23 +167,23 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObj
                      : call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
     return static_cast<bool>(done);
   }
-  if (tracer.broken() || !expose(tracer, container)) return false;
-  if (tracer.world.source_of(container) && !tracer.world.stand_in(container))
-    return tracer.give_up(BreakReason::OutsideWrite, std::string("an item of a ") + Py_TYPE(container)->tp_name +
-                                                         " from before the call is set") != nullptr;
-  if (!value && !let_go_of_item(tracer, container, key)) return false;
+  if (tracer.is_over() || !prepare_for_native(tracer, container)) return false;
+  if (tracer.world.source_of(container) && !tracer.world.shadow(container))
+    return tracer.abort(BreakReason::OutsideWrite, std::string("an item of a ") + Py_TYPE(container)->tp_name +
+                                                       " from before the call is set") != nullptr;
+  if (!value && !break_if_end_of_item_is_observable(tracer, container, key)) return false;
   const int status = value ? PyObject_SetItem(container, key, value) : PyObject_DelItem(container, key);
-  return status == 0 && !tracer.broken();
+  return status == 0 && !tracer.is_over();
 }
 
 Ref length(Tracer& tracer, PyObject* object) {
   if (is_traced_array(object)) object = twin_of_array(object);
-  StandIn* stand_in = tracer.world.stand_in(object);
-  if (stand_in && !stand_in->filled) return Ref::made(PyLong_FromSsize_t(length_of_stand_in(tracer, *stand_in)));
+  ShadowContainer* shadow = tracer.world.shadow(object);
+  if (shadow && !shadow->filled) return Ref::made(PyLong_FromSsize_t(length_of_shadow(tracer, *shadow)));
   if (!is_fake(object)) {
     if (Ref method = python_method(tracer, object, "__len__"))
       return checked_length(call(tracer, method.get(), {Ref::borrow(object)}));
-    if (tracer.broken() || !expose(tracer, object)) return nullptr;
+    if (tracer.is_over() || !prepare_for_native(tracer, object)) return nullptr;
   }
   if (is_fake(object))
     if (auto answer = overridden_method(tracer, "__len__", {Ref::borrow(object)}))
@@ -194,7 +194,7 @@ Ref length(Tracer& tracer, PyObject* object) {
     clear_error();  // without dimensions, for which len() has words of its own
   }
   const Py_ssize_t size = PyObject_Size(object);
-  return size < 0 || tracer.broken() ? Ref() : Ref::made(PyLong_FromSsize_t(size));
+  return size < 0 || tracer.is_over() ? Ref() : Ref::made(PyLong_FromSsize_t(size));
 }
 
 }  // namespace minidynamo

@@ -74,18 +74,17 @@ Ref descriptor_part(Tracer& tracer, PyObject* descriptor, const char* attribute)
 
 Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject* descriptor) {
   Source* source = tracer.world.source_of(object);
-  const bool is_class = PyType_Check(object) && is_mutable_class(reinterpret_cast<PyTypeObject*>(object));
+  const bool is_class = PyType_Check(object) && is_mutable_class(as_type(object));
   if (!source && is_class && !tracer.classes.has(object) && has_known_attributes(PyDescr_TYPE(descriptor)))
     source = source_or_pin(tracer, object);  // a class found by one of its objects
   if (const AttributeWrite* write = source ? tracer.effects.pending(object, name) : nullptr)
     return write->value ? write->value : attribute_error(object, name);
   if (source && !has_known_attributes(PyDescr_TYPE(descriptor)))
-    return tracer.give_up(BreakReason::OpaqueObject, std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " +
-                                                         Py_TYPE(object)->tp_name + " is kept by native code");
+    return tracer.abort(BreakReason::OpaqueObject, std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " +
+                                                       Py_TYPE(object)->tp_name + " is kept by native code");
   PyObject* owner = source ? source->value.get() : object;  // what it stands for has the attributes
-  Ref raw =
-      Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, owner, reinterpret_cast<PyObject*>(Py_TYPE(object))));
-  if (tracer.broken()) return raw;
+  Ref raw = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, owner, as_object(Py_TYPE(object))));
+  if (tracer.is_over()) return raw;
   if (!source) return checked_context(tracer, object, name, std::move(raw));
   if (!raw) {  // an empty slot
     tracer.guards.add_missing(source, Access::Attribute, name, -1, tracer.origin());
@@ -103,14 +102,14 @@ Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyOb
     Ref getter = descriptor_part(tracer, descriptor, "fget");
     if (!getter) return nullptr;
     if (getter.is(Py_None))  // which only raises then
-      return Ref::steal(kind->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
+      return Ref::steal(kind->tp_descr_get(descriptor, object, as_object(Py_TYPE(object))));
     return call(tracer, getter.get(), {Ref::borrow(object)});
   }
   if (is_static_method(kind)) return descriptor_part(tracer, descriptor, "__func__");
   if (is_class_method(kind)) {
     Ref function = descriptor_part(tracer, descriptor, "__func__");
     if (!function) return nullptr;
-    PyObject* owner = PyType_Check(object) ? object : reinterpret_cast<PyObject*>(Py_TYPE(object));
+    PyObject* owner = PyType_Check(object) ? object : as_object(Py_TYPE(object));
     return Py_TYPE(function.get())->tp_descr_get && !PyFunction_Check(function.get())
                ? bind_to_class(tracer, function.get(), owner)
                : Ref::made(PyMethod_New(function.get(), owner));
@@ -118,33 +117,33 @@ Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyOb
   if (kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type) {
     static PyObject* const dict_name = interned("__dict__");
     static PyObject* const class_name = interned("__class__");
-    if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+    if (name == class_name) return Ref::borrow(as_object(Py_TYPE(object)));
     const bool is_class = PyType_Check(object);  // whose __dict__ is a read-only view
     static PyObject* const annotations_name = interned("__annotations__");
     if (name == annotations_name && is_class) {
-      Ref made = make_class_annotations(tracer, reinterpret_cast<PyTypeObject*>(object));
+      Ref made = make_class_annotations(tracer, as_type(object));
       if (made || PyErr_Occurred()) return made;
     }
-    if (name == dict_name && is_class) return load_class_dict(tracer, reinterpret_cast<PyTypeObject*>(object));
+    if (name == dict_name && is_class) return load_class_dict(tracer, as_type(object));
     if (name == dict_name && tracer.world.source_of(object)) return load_own_dict(tracer, object);
     if (name == dict_name) {
       Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
-      if (dict) tracer.own_dicts.emplace(dict.get(), Ref::borrow(object));
+      if (dict) tracer.made.instance_dicts.emplace(dict.get(), Ref::borrow(object));
       return dict;
     }
     return load_native_attribute(tracer, object, name, descriptor);
   }
   if (!kind->tp_descr_get) return Ref::borrow(descriptor);
-  PyObject* owner = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  PyObject* owner = as_object(Py_TYPE(object));
   if (Ref got = call_python_get(tracer, descriptor, object, owner); got || PyErr_Occurred()) return got;
   // What a descriptor of unknown C code gives (a field of a ctypes structure) may be another value at the next call.
   if (!binds_only(kind) && (tracer.world.source_of(object) || PyType_Check(object)))
-    return tracer.give_up(BreakReason::OpaqueObject, std::string("an attribute of a ") + Py_TYPE(object)->tp_name +
-                                                         " is kept by native code (" + kind->tp_name + ")");
+    return tracer.abort(BreakReason::OpaqueObject, std::string("an attribute of a ") + Py_TYPE(object)->tp_name +
+                                                       " is kept by native code (" + kind->tp_name + ")");
   // A bound C method works on the container itself, whenever it is called.
-  if (!fill_if_stand_in(tracer, object)) return nullptr;
+  if (!materialize_if_shadow(tracer, object)) return nullptr;
   Ref bound = Ref::steal(kind->tp_descr_get(descriptor, object, owner));
-  return tracer.broken() ? Ref() : bound;
+  return tracer.is_over() ? Ref() : bound;
 }
 
 Ref bind_without_instance(Tracer& tracer, const Ref& attribute, PyTypeObject* type, PyObject* name) {
@@ -152,15 +151,15 @@ Ref bind_without_instance(Tracer& tracer, const Ref& attribute, PyTypeObject* ty
   guard_special_methods(tracer, attribute.get());  // its class may have no __get__ yet
   if (PyFunction_Check(attribute.get()) || !kind->tp_descr_get) return attribute;
   if (is_static_method(kind) || is_class_method(kind))
-    return bind_descriptor(tracer, attribute.get(), reinterpret_cast<PyObject*>(type), name);
+    return bind_descriptor(tracer, attribute.get(), as_object(type), name);
   if (kind == &PyProperty_Type) return attribute;
-  PyObject* owner = reinterpret_cast<PyObject*>(type);
+  PyObject* owner = as_object(type);
   if (Ref got = call_python_get(tracer, attribute.get(), Py_None, owner); got || PyErr_Occurred()) return got;
   if (!binds_only(kind) && !is_getter(kind) && kind->tp_descr_get != PyProperty_Type.tp_descr_get)
-    return tracer.give_up(BreakReason::OpaqueObject, std::string("an attribute of class ") + type->tp_name +
-                                                         " is kept by native code (" + kind->tp_name + ")");
+    return tracer.abort(BreakReason::OpaqueObject, std::string("an attribute of class ") + type->tp_name +
+                                                       " is kept by native code (" + kind->tp_name + ")");
   Ref bound = Ref::steal(kind->tp_descr_get(attribute.get(), nullptr, owner));
-  return tracer.broken() ? Ref() : bound;
+  return tracer.is_over() ? Ref() : bound;
 }
 
 bool enter_functions_of_property(Tracer& tracer, PyObject* object) {

@@ -19,7 +19,7 @@ Ref checked_context(Tracer& tracer, PyObject* exception, PyObject* name, Ref val
   if (!value || name != context_name || !PyExceptionInstance_Check(exception) || tracer.world.source_of(exception))
     return value;
   if (was_handled_before(value.get()))
-    return tracer.give_up(BreakReason::FrameIntrospection, "the exception is read that the caller handles");
+    return tracer.abort(BreakReason::FrameIntrospection, "the exception is read that the caller handles");
   guard_no_context(tracer, exception);
   return value;
 }

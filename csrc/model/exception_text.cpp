@@ -38,22 +38,22 @@ Ref copy_with_entered_parts(Tracer& tracer, PyObject* exception) {
   if (has_finalizer(tracer, type)) return nullptr;
   Ref args = native_part(tracer, exception, "args");
   if (!args || !PyTuple_Check(args.get())) return nullptr;
-  if (has_fake(args.get())) return tracer.give_up(BreakReason::TensorToText, "a tensor is turned into text");
+  if (has_fake(args.get())) return tracer.abort(BreakReason::TensorToText, "a tensor is turned into text");
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
-    if (!expose(tracer, PyTuple_GET_ITEM(args.get(), i)) || shows_address(PyTuple_GET_ITEM(args.get(), i)))
+    if (!prepare_for_native(tracer, PyTuple_GET_ITEM(args.get(), i)) || shows_address(PyTuple_GET_ITEM(args.get(), i)))
       return nullptr;
-  const bool is_group = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
+  const bool is_group = PyType_IsSubtype(type, as_type(PyExc_BaseExceptionGroup));
   Ref given = is_group ? args : Ref::made(PyTuple_New(0));
   Ref copy = Ref::steal(base->tp_new(type, given.get(), nullptr));
   if (!copy) return nullptr;
   PyObject** own_args = &reinterpret_cast<PyBaseExceptionObject*>(copy.get())->args;
   Ref::steal(std::exchange(*own_args, args.release()));
-  auto* const last = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+  auto* const last = as_type(PyExc_BaseException);
   for (; base && base != last; base = base->tp_base) {
     for (PyMemberDef* member = base->tp_members; member && member->name; ++member) {
       if (member->flags & READONLY) continue;
       Ref value = native_part(tracer, exception, member->name);
-      if (!value || !expose(tracer, value.get())) return nullptr;
+      if (!value || !prepare_for_native(tracer, value.get())) return nullptr;
       // None may stand for no value at all, which is the same to all but who has put it there.
       if (!value.is(Py_None) && PyMember_SetOne(reinterpret_cast<char*>(copy.get()), member, value.get()) < 0)
         return nullptr;
@@ -81,7 +81,7 @@ Ref text_of_exception(Tracer& tracer, PyObject* exception, const char* method_na
     return text;
   }
   Ref copy = Py_IS_TYPE(method.get(), &PyWrapperDescr_Type) ? copy_with_entered_parts(tracer, exception) : Ref();
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (!copy) return clear_error(), use_opaque(tracer, exception), nullptr;
   return call_natively(tracer, method.get(), Arguments{std::span<const Ref>(&copy, 1)});
 }

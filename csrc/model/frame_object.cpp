@@ -15,7 +15,7 @@ namespace {
 // What a variable holds, as locals() shows it; null Ref without a Python error: nothing.
 Ref shown_value(Tracer& tracer, Frame& frame, int32_t index) {
   Ref& slot = frame.local(index);
-  if (!slot && frame.has_untouched(index)) slot = touch_local(tracer, frame, index);
+  if (!slot && frame.has_lazy_local(index)) slot = touch_local(tracer, frame, index);
   if (!slot) return nullptr;
   const bool is_cell = frame.prepared->bytecode.localsplus_kinds[index] & (kFastCell | kFastFree);
   return is_cell && PyCell_Check(slot.get()) ? load_cell(tracer, slot.get()) : slot;
@@ -43,19 +43,19 @@ Ref load_from_frame_object(Tracer& tracer, PyObject* frame_object, PyObject* nam
   if (is_plain || (is_of_run && text != "f_back" && text != "f_locals" && !frame))
     return Ref::steal(PyObject_GenericGetAttr(frame_object, name));
   if (!frame || !is_of_run)
-    return tracer.give_up(BreakReason::FrameIntrospection, "the " + std::string(text) + " of a frame object is read");
+    return tracer.abort(BreakReason::FrameIntrospection, "the " + std::string(text) + " of a frame object is read");
   if (text == "f_lineno") return Ref::made(PyLong_FromLong(frame->line()));
   if (text == "f_lasti") return Ref::made(PyLong_FromLong(frame->current().offset));
   if (text == "f_locals") return locals_of(tracer, *frame);
-  if (!frame->caller) return tracer.give_up(BreakReason::FrameIntrospection, "the frame of the caller is asked for");
+  if (!frame->caller) return tracer.abort(BreakReason::FrameIntrospection, "the frame of the caller is asked for");
   Ref back = frame_object_of(*frame->caller);
-  return back ? back : tracer.give_up(BreakReason::FrameIntrospection, "the frame stack is read");
+  return back ? back : tracer.abort(BreakReason::FrameIntrospection, "the frame stack is read");
 }
 
 Ref locals_of(Tracer& tracer, Frame& frame) {
   if (frame.locals_mapping) return frame.locals_mapping;
   if (frame.is_of_resume_function())
-    return tracer.give_up(BreakReason::FrameIntrospection, "the variables of a frame that was cut are asked for");
+    return tracer.abort(BreakReason::FrameIntrospection, "the variables of a frame that was cut are asked for");
   if (!frame.locals_dict) frame.locals_dict = Ref::made(PyDict_New());
   PyObject* dict = frame.locals_dict.get();
   for (int32_t i = 0; i < frame.prepared->locals_count; ++i) {
@@ -63,7 +63,7 @@ Ref locals_of(Tracer& tracer, Frame& frame) {
     Ref value = shown_value(tracer, frame, i);
     if (!value && PyErr_Occurred()) return nullptr;
     if (value) {
-      if (!fill_if_stand_in(tracer, value.get()) || PyDict_SetItem(dict, name, value.get()) < 0) return nullptr;
+      if (!materialize_if_shadow(tracer, value.get()) || PyDict_SetItem(dict, name, value.get()) < 0) return nullptr;
     } else if (PyDict_DelItem(dict, name) < 0) {
       clear_error();
     }

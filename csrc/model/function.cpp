@@ -20,7 +20,7 @@ namespace {
 
 Ref default_value(Tracer& tracer, PyFunctionObject* function, int32_t index) {
   PyObject* raw = PyTuple_GET_ITEM(function->func_defaults, index);
-  Source* source = tracer.world.source_of(reinterpret_cast<PyObject*>(function));
+  Source* source = tracer.world.source_of(as_object(function));
   if (!source) return Ref::borrow(raw);
   static PyObject* const name = interned("__defaults__");
   Source* defaults = tracer.guards.child(source, Access::Attribute, name, -1, function->func_defaults);
@@ -30,7 +30,7 @@ Ref default_value(Tracer& tracer, PyFunctionObject* function, int32_t index) {
 Ref keyword_default(Tracer& tracer, PyFunctionObject* function, PyObject* parameter) {
   PyObject* raw = function->func_kwdefaults ? PyDict_GetItemWithError(function->func_kwdefaults, parameter) : nullptr;
   if (!raw) return nullptr;
-  Source* source = tracer.world.source_of(reinterpret_cast<PyObject*>(function));
+  Source* source = tracer.world.source_of(as_object(function));
   if (!source) return Ref::borrow(raw);
   static PyObject* const name = interned("__kwdefaults__");
   Source* defaults = tracer.guards.child(source, Access::Attribute, name, -1, function->func_kwdefaults);
@@ -68,7 +68,7 @@ Bound bind_arguments(Tracer& tracer, PyFunctionObject* function, const Arguments
   if (rest_slot >= 0) {
     Ref rest = Ref::made(PyTuple_New(std::max(0, given - positional)));
     for (int32_t i = positional; i < given; ++i) {
-      if (!fill_if_stand_in(tracer, arguments.values[i].get())) return Bound::Failed;
+      if (!materialize_if_shadow(tracer, arguments.values[i].get())) return Bound::Failed;
       PyTuple_SET_ITEM(rest.get(), i - positional, Ref(arguments.values[i]).release());
     }
     frame.local(rest_slot) = std::move(rest);
@@ -87,7 +87,7 @@ Bound bind_arguments(Tracer& tracer, PyFunctionObject* function, const Arguments
       if (frame.local(slot)) return Bound::WrongArguments;
       frame.local(slot) = value;
     } else if (keywords_slot >= 0) {
-      if (!fill_if_stand_in(tracer, value.get())) return Bound::Failed;
+      if (!materialize_if_shadow(tracer, value.get())) return Bound::Failed;
       if (PyDict_SetItem(frame.local(keywords_slot).get(), keyword, value.get()) < 0) return Bound::Failed;
     } else {
       return Bound::WrongArguments;
@@ -124,14 +124,13 @@ bool leads_to(PyObject* attribute, PyObject* function) {
 
 // Whether C code may have found `function` where the trace can guard it: in the class of its first argument.
 bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) {
-  if (tracer.world.source_of(function) || tracer.made_functions.count(Ref::borrow(function))) return true;
-  auto* object = reinterpret_cast<PyFunctionObject*>(function);
-  auto* code = reinterpret_cast<PyCodeObject*>(object->func_code);
+  if (tracer.world.source_of(function) || tracer.made.functions.count(Ref::borrow(function))) return true;
+  auto* object = as_function(function);
+  auto* code = as_code(object->func_code);
   PyObject* first = code->co_argcount > 0 ? slots[0] : nullptr;
   if (first && PyCell_Check(first)) first = PyCell_GET(first);
   if (!first) return false;
-  PyTypeObject* const candidates[] = {Py_TYPE(first),
-                                      PyType_Check(first) ? reinterpret_cast<PyTypeObject*>(first) : nullptr};
+  PyTypeObject* const candidates[] = {Py_TYPE(first), PyType_Check(first) ? as_type(first) : nullptr};
   for (PyTypeObject* type : candidates) {
     if (!type) continue;
     for (PyObject* name : {object->func_name, code->co_name}) {
@@ -158,9 +157,9 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
 }  // namespace
 
 Ref call_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (const std::optional<KeptOut> rule = kept_out(callable)) return tracer.give_up(rule->reason, rule->detail);
-  auto* function = reinterpret_cast<PyFunctionObject*>(callable);
-  const PreparedCode* prepared = prepare(reinterpret_cast<PyCodeObject*>(function->func_code));
+  if (const std::optional<SkipReason> rule = skip_reason(callable)) return tracer.abort(rule->reason, rule->detail);
+  auto* function = as_function(callable);
+  const CodeInfo* prepared = prepare(as_code(function->func_code));
   if (!prepared) return nullptr;
   guard_code(tracer, callable);
   auto frame = std::make_unique<Frame>(prepared, callable, tracer.frame);
@@ -177,14 +176,14 @@ Ref call_function(Tracer& tracer, PyObject* callable, const Arguments& arguments
 }
 
 Ref run_called_from_c(Tracer& tracer, PyObject* callable, PyObject* const* slots) {
-  if (const std::optional<KeptOut> rule = kept_out(callable)) return tracer.give_up(rule->reason, rule->detail);
-  auto* function = reinterpret_cast<PyFunctionObject*>(callable);
-  const PreparedCode* prepared = prepare(reinterpret_cast<PyCodeObject*>(function->func_code));
+  if (const std::optional<SkipReason> rule = skip_reason(callable)) return tracer.abort(rule->reason, rule->detail);
+  auto* function = as_function(callable);
+  const CodeInfo* prepared = prepare(as_code(function->func_code));
   if (!prepared) return nullptr;
   tracer.classes.notice();
   if (!guard_callback(tracer, callable, slots)) {
-    if (PyErr_Occurred() && !tracer.broken()) clear_error();
-    return tracer.give_up(BreakReason::UnknownCallback, callable_name(callable) + " was called by native code");
+    if (PyErr_Occurred() && !tracer.is_over()) clear_error();
+    return tracer.abort(BreakReason::UnknownCallback, callable_name(callable) + " was called by native code");
   }
   guard_code(tracer, callable);
   auto frame = std::make_unique<Frame>(prepared, callable, tracer.frame);

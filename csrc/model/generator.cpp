@@ -69,8 +69,8 @@ Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) 
     return nullptr;  // throwing: the error that was to be thrown is the result
   }
   if (tracer->depth >= tracer->limits.depth)
-    return tracer->give_up(BreakReason::DepthLimit, "calls are nested deeper than config allows");
-  Ref keep_alive = Ref::borrow(reinterpret_cast<PyObject*>(generator));
+    return tracer->abort(BreakReason::DepthLimit, "calls are nested deeper than config allows");
+  Ref keep_alive = Ref::borrow(as_object(generator));
   Frame& frame = *generator->frame;
   Ref value;
   Outcome outcome;
@@ -89,7 +89,7 @@ Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) 
   finish(generator);
   if (outcome == Outcome::Returned) {
     returned = std::move(value);
-  } else if (!tracer->broken() && PyErr_ExceptionMatches(PyExc_StopIteration)) {
+  } else if (!tracer->is_over() && PyErr_ExceptionMatches(PyExc_StopIteration)) {
     raise_from_current(PyExc_RuntimeError, "generator raised StopIteration");
   }
   return nullptr;
@@ -178,22 +178,22 @@ bool stands_in_region(const GeneratorObject* generator) {
 void close_when_dropped(PyObject* self) {
   GeneratorObject* generator = as_generator(self);
   Tracer* tracer = Tracer::current();
-  if (!stands_in_region(generator) || tracer != generator->tracer || tracer->broken()) return;
+  if (!stands_in_region(generator) || tracer != generator->tracer || tracer->is_over()) return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Py_SET_REFCNT(self, 1);  // alive for the call
   Ref closed = Ref::steal(generator_close(self, nullptr));
-  if (!closed && !tracer->broken()) {
+  if (!closed && !tracer->is_over()) {
     clear_error();
-    tracer->give_up(BreakReason::GeneratorFinalizer, "a generator raised while it was being dropped");
+    tracer->abort(BreakReason::GeneratorFinalizer, "a generator raised while it was being dropped");
   }
   Py_SET_REFCNT(self, 0);
-  if (!tracer->broken()) PyErr_Restore(type, value, traceback);
+  if (!tracer->is_over()) PyErr_Restore(type, value, traceback);
 }
 
 void generator_dealloc(PyObject* self) {
   close_when_dropped(self);
-  if (Tracer* tracer = Tracer::current(); tracer == as_generator(self)->tracer) tracer->generators.erase(self);
+  if (Tracer* tracer = Tracer::current(); tracer == as_generator(self)->tracer) tracer->made.generators.erase(self);
   finish(as_generator(self));
   for (PyObject* part : {as_generator(self)->name, as_generator(self)->qualname, as_generator(self)->code})
     Ref::steal(part);
@@ -234,7 +234,7 @@ PyObject* generator_awaited(PyObject* self, void*) {
   return Ref::borrow(inner ? inner : Py_None).release();
 }
 int set_generator_name(PyObject*, PyObject*, void*) {
-  Tracer::current()->give_up(BreakReason::OpaqueObject, "a generator is given another name");
+  Tracer::current()->abort(BreakReason::OpaqueObject, "a generator is given another name");
   return -1;
 }
 
@@ -268,18 +268,18 @@ PyTypeObject generator_type = make_generator_type();
 Ref make_generator(Tracer& tracer, std::unique_ptr<Frame> frame) {
   make_ready(generator_type);
   auto handled = std::make_unique<HandledEntry>();
-  Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(GeneratorObject, &generator_type)));
+  Ref object = Ref::made(as_object(PyObject_New(GeneratorObject, &generator_type)));
   GeneratorObject* generator = as_generator(object.get());
   frame->caller = nullptr;
   frame->called_directly = false;
-  const auto* maker = reinterpret_cast<PyFunctionObject*>(frame->function.get());
+  const auto* maker = as_function(frame->function.get());
   generator->name = Ref::borrow(maker->func_name).release();
   generator->qualname = Ref::borrow(maker->func_qualname).release();
   generator->code = Ref::borrow(maker->func_code).release();
   generator->frame = frame.release();
   generator->handled = handled.release();
   generator->tracer = &tracer;
-  tracer.generators.insert(object.get());
+  tracer.made.generators.insert(object.get());
   generator->started = generator->running = false;
   return object;
 }
@@ -317,7 +317,7 @@ Ref send(Tracer& tracer, PyObject* receiver, PyObject* value, Ref& returned) {
     Ref method = load_attribute(tracer, receiver, send_name);
     item = method ? call(tracer, method.get(), {Ref::borrow(value)}) : Ref();
   }
-  if (!item && !tracer.broken() && !returned) returned = value_of_stop();
+  if (!item && !tracer.is_over() && !returned) returned = value_of_stop();
   return item;
 }
 
@@ -340,10 +340,10 @@ Ref throw_into_delegate(Tracer& tracer, PyObject* inner, Ref& returned, bool& is
   };
   Ref method = is_own ? Ref() : load_attribute(tracer, inner, is_exit ? close_name : throw_name);
   if (!is_own && !method) {
-    is_over = !tracer.broken() && !PyErr_ExceptionMatches(PyExc_AttributeError);
+    is_over = !tracer.is_over() && !PyErr_ExceptionMatches(PyExc_AttributeError);
     if (is_over && is_exit)  // CPython says so on stderr, and goes on
-      return tracer.give_up(BreakReason::GeneratorFinalizer, "an iterator's close() cannot be looked up");
-    if (!is_over && !tracer.broken()) clear_error(), restore();
+      return tracer.abort(BreakReason::GeneratorFinalizer, "an iterator's close() cannot be looked up");
+    if (!is_over && !tracer.is_over()) clear_error(), restore();
     return nullptr;
   }
   if (is_exit) {
@@ -352,7 +352,7 @@ Ref throw_into_delegate(Tracer& tracer, PyObject* inner, Ref& returned, bool& is
     return nullptr;
   }
   Ref item = call(tracer, method.get(), {kept_value});
-  if (!item && !tracer.broken()) returned = value_of_stop();
+  if (!item && !tracer.is_over()) returned = value_of_stop();
   return item;
 }
 
@@ -368,7 +368,7 @@ Ref throw_into(Tracer& tracer, PyObject* object, Ref& returned) {
       Ref inner_returned;
       bool is_over = false;
       Ref value = throw_into_delegate(tracer, inner, inner_returned, is_over);
-      if (value || is_over || tracer.broken()) return value;
+      if (value || is_over || tracer.is_over()) return value;
       if (inner_returned) {  // the SEND that waits for it goes on with what it returned
         frame.pop();
         const auto& code = frame.prepared->bytecode.instructions;

@@ -34,7 +34,7 @@ Ref load_from_alias_or_union(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref value = Ref::steal(PyObject_GetAttr(object, name));
   Source* source = tracer.world.source_of(object);
   const bool is_field = value && class_attribute(Py_TYPE(object), name) && !PyCFunction_Check(value.get());
-  if (!source || !is_field || tracer.broken()) return tracer.broken() ? Ref() : value;
+  if (!source || !is_field || tracer.is_over()) return tracer.is_over() ? Ref() : value;
   return load_part(tracer, source, Access::Attribute, name, value.get());
 }
 

@@ -34,7 +34,7 @@ bool any_held(PyObject* object, const Is& is, Visited* visited) {
     while (PyDict_Next(object, &position, &key, &value))
       if (any_held(value, is, visited)) return true;
   } else if (PySlice_Check(object)) {
-    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    auto* slice = as_slice(object);
     return any_held(slice->start, is, visited) || any_held(slice->stop, is, visited) ||
            any_held(slice->step, is, visited);
   }

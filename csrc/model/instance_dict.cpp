@@ -5,11 +5,11 @@
 #include "world/enter.h"
 
 namespace minidynamo {
-StandIn* own_dict_in_use(Tracer& tracer, PyObject* object) {
+ShadowContainer* materialized_instance_dict(Tracer& tracer, PyObject* object) {
   PyObject* dict = instance_dict(object);
   PyObject* replacement = dict ? tracer.world.replacement_of(dict) : nullptr;
-  StandIn* stand_in = replacement ? tracer.world.stand_in(replacement) : nullptr;
-  return stand_in && stand_in->filled ? stand_in : nullptr;
+  ShadowContainer* shadow = replacement ? tracer.world.shadow(replacement) : nullptr;
+  return shadow && shadow->filled ? shadow : nullptr;
 }
 
 Ref load_own_dict(Tracer& tracer, PyObject* object) {
@@ -19,8 +19,8 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
   Source* source = tracer.guards.child(owner, Access::InstanceDict, nullptr, -1, dict.get());
   if (!source->value.is(dict.get())) {
     if (!source->inline_attributes)
-      return tracer.give_up(BreakReason::InstanceDict,
-                            "__dict__ of an object whose attributes were read before it had one");
+      return tracer.abort(BreakReason::InstanceDict,
+                          "__dict__ of an object whose attributes were read before it had one");
     source->value = dict;  // it has one now, with the attributes that were read
     source->inline_attributes = false;
   }
@@ -34,7 +34,7 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
         tracer.effects.write(object, write.name.get(), write.value.get());
         continue;
       }
-      if (write.value && !fill_if_stand_in(tracer, write.value.get())) return false;
+      if (write.value && !materialize_if_shadow(tracer, write.value.get())) return false;
       if (!write.value && PyDict_Contains(entered.get(), write.name.get()) == 0) continue;  // set and deleted again
       const int status = write.value ? PyDict_SetItem(entered.get(), write.name.get(), write.value.get())
                                      : PyDict_DelItem(entered.get(), write.name.get());
@@ -44,9 +44,9 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
   };
   const EffectLog::TakenWrites written = tracer.effects.take_writes(object);
   if (written.logged.empty() && written.removed.empty()) return entered;
-  if (!fill_if_stand_in(tracer, entered.get()) || !apply(written.logged)) return nullptr;
-  if (StandIn* stand_in = tracer.world.stand_in(entered.get()); stand_in && !written.logged.empty())
-    accept_changes(*stand_in);
+  if (!materialize_if_shadow(tracer, entered.get()) || !apply(written.logged)) return nullptr;
+  if (ShadowContainer* shadow = tracer.world.shadow(entered.get()); shadow && !written.logged.empty())
+    accept_changes(*shadow);
   return apply(written.removed) ? entered : Ref();
 }
 
@@ -57,11 +57,11 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
     return Ref::borrow(value);
   }
   if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
-  if (tracer.world.stand_in(object))
+  if (tracer.world.shadow(object))
     if (PyObject* own = instance_attribute(object, name)) return Ref::borrow(own);
   PyObject* owner = source->value.get();  // of what stands for another object, that one has the attributes
   if (!has_instance_dict(Py_TYPE(owner))) return nullptr;
-  if (StandIn* in_use = own_dict_in_use(tracer, owner))
+  if (ShadowContainer* in_use = materialized_instance_dict(tracer, owner))
     return Ref::borrow(PyDict_GetItemWithError(in_use->object.get(), name));
   PyObject* own_dict = instance_dict(owner);
   Source* dict = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, own_dict ? own_dict : owner);

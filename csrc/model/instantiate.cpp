@@ -50,12 +50,12 @@ Ref zero_argument_super(Tracer& tracer) {
     if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "__class__")) {
       if (!frame.local(i)) frame.local(i) = touch_local(tracer, frame, i);
       Ref type = load_cell(tracer, frame.local(i).get());
-      if (tracer.broken()) return nullptr;
+      if (tracer.is_over()) return nullptr;
       if (!frame.local(0)) frame.local(0) = touch_local(tracer, frame, 0);
       Ref self = frame.local(0);
       if (self && PyCell_Check(self.get()) && (frame.prepared->bytecode.localsplus_kinds[0] & kFastCell))
         self = load_cell(tracer, self.get());
-      if (tracer.broken()) return nullptr;
+      if (tracer.is_over()) return nullptr;
       if (!self || !type) {
         PyErr_SetString(PyExc_RuntimeError, self ? "super(): empty __class__ cell" : "super(): arg[0] deleted");
         return nullptr;
@@ -64,8 +64,7 @@ Ref zero_argument_super(Tracer& tracer) {
         PyErr_Format(PyExc_RuntimeError, "super(): __class__ is not a type (%s)", type.type()->tp_name);
         return nullptr;
       }
-      return Ref::steal(
-          PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), type.get(), self.get(), nullptr));
+      return Ref::steal(PyObject_CallFunctionObjArgs(as_object(&PySuper_Type), type.get(), self.get(), nullptr));
     }
   }
   PyErr_SetString(PyExc_RuntimeError, "super(): __class__ cell not found");
@@ -82,7 +81,7 @@ bool is_safe_native_base(PyTypeObject* type) noexcept {
 
 Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   if (type == &PyType_Type && arguments.values.size() == 1 && !arguments.keyword_names)
-    return Ref::borrow(reinterpret_cast<PyObject*>(visible_type(arguments.values[0].get())));
+    return Ref::borrow(as_object(visible_type(arguments.values[0].get())));
   if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
   if (type == &PyType_Type) return instantiate(tracer, type, arguments);
   if (is_python_class(type) || type == known_types()->thread_local_storage) {
@@ -92,20 +91,19 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
       Ref override = lookup_in_class(tracer, meta, call_name);
       if (!override) return nullptr;
       if (PyFunction_Check(override.get())) {
-        Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)), arguments);
+        Prepended with_type(Ref::borrow(as_object(type)), arguments);
         return call(tracer, override.get(), with_type.arguments);
       }
       if (!override.type()->tp_descr_get) return call(tracer, override.get(), arguments);  // a TypedDict's is dict
       if (!Py_IS_TYPE(override.get(), &PyWrapperDescr_Type))
-        return tracer.give_up(BreakReason::UnknownClass, std::string("a metaclass makes a ") + type->tp_name +
-                                                             " by a " + override.type()->tp_name);
+        return tracer.abort(BreakReason::UnknownClass,
+                            std::string("a metaclass makes a ") + type->tp_name + " by a " + override.type()->tp_name);
     }
     return instantiate(tracer, type, arguments);
   }
   if (is_numpy_scalar_type(type) && are_scalars(arguments, false))
-    return compute_with_scalars(tracer,
-                                [&] { return call_natively(tracer, reinterpret_cast<PyObject*>(type), arguments); });
-  if (type == &PyBaseObject_Type) return call_natively(tracer, reinterpret_cast<PyObject*>(type), arguments);
+    return compute_with_scalars(tracer, [&] { return call_natively(tracer, as_object(type), arguments); });
+  if (type == &PyBaseObject_Type) return call_natively(tracer, as_object(type), arguments);
   if (is_plain_builtin_type(type) || type == &PySuper_Type) {
     const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type ||
                           type == &PyZip_Type || type == &PySet_Type || type == &PyReversed_Type;
@@ -137,21 +135,22 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
                              : type == &PyBool_Type  ? "__bool__"
                                                      : nullptr;
         if (method && is_plain)
-          if (Ref number = read_numbers(tracer, value.get(), method); number || tracer.broken()) return number;
-        return tracer.give_up(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
+          if (Ref number = read_numbers(tracer, value.get(), method); number || tracer.is_over()) return number;
+        return tracer.abort(BreakReason::ScalarRead, std::string(type->tp_name) + "() of a tensor");
       }
     }
     if (type == &PyUnicode_Type && values.size() == 1 && !arguments.keyword_names &&
         is_exception_from_outside(tracer, values[0].get()))
       return text_of_exception(tracer, values[0].get(), "__str__");
-    if (type == &PyUnicode_Type && values.size() == 1 && !may_become_text(tracer, values[0].get())) return nullptr;
+    if (type == &PyUnicode_Type && values.size() == 1 && !check_no_address_in_repr(tracer, values[0].get()))
+      return nullptr;
     if (!can_make_text(tracer, type, arguments)) return nullptr;
     if (type == &PySet_Type || type == &PyFrozenSet_Type || PyType_IsSubtype(type, &PyDict_Type) ||
         !std::strcmp(type->tp_name, "itertools.groupby"))
-      for (const Ref& value : values) tell_apart(tracer, value.get());
-    return call_natively(tracer, reinterpret_cast<PyObject*>(type), Arguments{values, arguments.keyword_names});
+      for (const Ref& value : values) require_distinct(tracer, value.get());
+    return call_natively(tracer, as_object(type), Arguments{values, arguments.keyword_names});
   }
-  return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
+  return tracer.abort(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
 }
 
 Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
@@ -161,18 +160,17 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
   const bool is_of_tensors = is_tensor_class(type);
   if (!is_metaclass && !is_of_tensors && !is_safe_native_base(type))
-    return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
+    return tracer.abort(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
   if (!is_metaclass && has_bound_special_method(type))
-    return tracer.give_up(BreakReason::UnknownClass,
-                          std::string("an instance of ") + type->tp_name + " has special methods of another object");
+    return tracer.abort(BreakReason::UnknownClass,
+                        std::string("an instance of ") + type->tp_name + " has special methods of another object");
 
   Ref made;
   Ref maker = lookup_in_class(tracer, type, new_name);
   if (!maker) return nullptr;
-  Prepended with_type(Ref::borrow(reinterpret_cast<PyObject*>(type)),
-                      Arguments{arguments.values, arguments.keyword_names});
+  Prepended with_type(Ref::borrow(as_object(type)), Arguments{arguments.values, arguments.keyword_names});
   if (Py_IS_TYPE(maker.get(), &PyStaticMethod_Type)) {
-    Ref function = load_attribute(tracer, reinterpret_cast<PyObject*>(type), new_name);
+    Ref function = load_attribute(tracer, as_object(type), new_name);
     if (!function) return nullptr;
     made = call(tracer, function.get(), with_type.arguments);
   } else if (PyFunction_Check(maker.get())) {
@@ -184,12 +182,13 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   } else {
     // object() does not look at what its subclass's __init__ is given.
     for (const Ref& value : arguments.values)
-      if (!(type->tp_new == PyBaseObject_Type.tp_new && is_traced_number(value.get())) && !expose(tracer, value.get()))
+      if (!(type->tp_new == PyBaseObject_Type.tp_new && is_traced_number(value.get())) &&
+          !prepare_for_native(tracer, value.get()))
         return nullptr;
     Ref positional = arguments.positional(), keywords = arguments.keywords();
     made = Ref::steal(type->tp_new(type, positional.get(), keywords.get()));
   }
-  if (!made || tracer.broken()) return nullptr;
+  if (!made || tracer.is_over()) return nullptr;
   if (!PyType_IsSubtype(made.type(), type)) return made;
 
   Ref initializer = lookup_in_class(tracer, made.type(), init_name);
@@ -207,7 +206,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   if (is_of_tensors) return made;  // whose own __init__ does nothing
   if (!expose_all(tracer, arguments.values)) return nullptr;
   Ref positional = arguments.positional(), keywords = arguments.keywords();
-  if (made.type()->tp_init(made.get(), positional.get(), keywords.get()) < 0 || tracer.broken()) return nullptr;
+  if (made.type()->tp_init(made.get(), positional.get(), keywords.get()) < 0 || tracer.is_over()) return nullptr;
   return made;
 }
 

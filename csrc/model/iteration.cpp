@@ -33,7 +33,7 @@ Ref iterator_of(Tracer& tracer, PyObject* iterable) {
     PyErr_Format(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'", iterator.type()->tp_name);
     return nullptr;
   }
-  if (tracer.broken() || !expose(tracer, iterable)) return nullptr;
+  if (tracer.is_over() || !prepare_for_native(tracer, iterable)) return nullptr;
   return adopt_result(tracer, Ref::steal(PyObject_GetIter(iterable)));
 }
 
@@ -46,16 +46,16 @@ Ref next_or_stop(Tracer& tracer, PyObject* iterator) {
   if (Ref method = python_method(tracer, iterator, "__next__")) {
     item = call(tracer, method.get(), {Ref::borrow(iterator)});
   } else {
-    if (tracer.broken() || !expose(tracer, iterator)) return nullptr;
+    if (tracer.is_over() || !prepare_for_native(tracer, iterator)) return nullptr;
     item = Ref::steal(Py_TYPE(iterator)->tp_iternext(iterator));
   }
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   return adopt_result(tracer, std::move(item));
 }
 
 Ref next_item(Tracer& tracer, PyObject* iterator) {
   Ref item = next_or_stop(tracer, iterator);
-  if (!item && !tracer.broken() && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_StopIteration)) clear_error();
+  if (!item && !tracer.is_over() && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_StopIteration)) clear_error();
   return item;
 }
 

@@ -1,5 +1,5 @@
 // A class is made by CPython's own type.__new__. What that calls of Python code comes back through the frame hook; what
-// it asks outside objects for is looked up here before, so that it is guarded. Bases and metaclasses with C code of
+// it asks external objects for is looked up here before, so that it is guarded. Bases and metaclasses with C code of
 // their own are a break.
 #include "model/make_class.h"
 
@@ -30,25 +30,25 @@ bool look_ahead(Tracer& tracer, PyTypeObject* metaclass, PyObject* bases, PyObje
   static PyObject* const init_subclass_name = interned("__init_subclass__");
   static PyObject* const mro_name = interned("mro");
   if (native_base(metaclass) != &PyType_Type)
-    return tracer.give_up(BreakReason::ClassDefinition, std::string("a class is defined by ") + metaclass->tp_name) !=
+    return tracer.abort(BreakReason::ClassDefinition, std::string("a class is defined by ") + metaclass->tp_name) !=
            nullptr;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
-    if (!PyType_Check(reinterpret_cast<PyObject*>(base))) continue;  // type.__new__ says so
+    auto* base = as_type(PyTuple_GET_ITEM(bases, i));
+    if (!PyType_Check(as_object(base))) continue;  // type.__new__ says so
     if (!is_understood(base))
-      return tracer.give_up(BreakReason::ClassDefinition, std::string("a class is derived from ") + base->tp_name) !=
+      return tracer.abort(BreakReason::ClassDefinition, std::string("a class is derived from ") + base->tp_name) !=
              nullptr;
     if (!load_optional(tracer, PyTuple_GET_ITEM(bases, i), init_subclass_name) && PyErr_Occurred()) return false;
   }
   // It would see the class before anything says that it is one of the trace's.
   Ref order = lookup_in_class(tracer, metaclass, mro_name);
   if (!order || !order.is(class_attribute(&PyType_Type, mro_name)))
-    return tracer.give_up(BreakReason::ClassDefinition, "a metaclass decides on the order of bases") != nullptr;
+    return tracer.abort(BreakReason::ClassDefinition, "a metaclass decides on the order of bases") != nullptr;
   Py_ssize_t position = 0;
   PyObject *key, *value;
   while (PyDict_Next(members, &position, &key, &value)) {
     guard_special_methods(tracer, value);
-    if (tracer.broken()) return false;
+    if (tracer.is_over()) return false;
   }
   return true;
 }
@@ -67,7 +67,7 @@ bool set_module(Tracer& tracer, PyObject* members) {
 
 Ref load_optional(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref found = load_attribute(tracer, object, name);
-  if (!found && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError)) clear_error();
+  if (!found && !tracer.is_over() && PyErr_ExceptionMatches(PyExc_AttributeError)) clear_error();
   return found;
 }
 
@@ -80,7 +80,7 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
     return Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
   }
   const long now = tracer.executed;  // a metaclass's __getattribute__ is traced below, before the class is made
-  if (now >= tracer.limits.classes_until) return tracer.give_up(BreakReason::ClassDefinition, "a class is defined");
+  if (now >= tracer.limits.classes_until) return tracer.abort(BreakReason::ClassDefinition, "a class is defined");
   PyObject* bases = arguments.values[1].get();
   PyTypeObject* winner = winning_metaclass(metaclass, bases);
   if (!winner) return nullptr;
@@ -88,28 +88,26 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
     Ref maker = lookup_in_class(tracer, winner, new_name);
     if (!maker) return nullptr;
     if (Py_IS_TYPE(maker.get(), &PyStaticMethod_Type)) {
-      maker = load_attribute(tracer, reinterpret_cast<PyObject*>(winner), new_name);
+      maker = load_attribute(tracer, as_object(winner), new_name);
       if (!maker) return nullptr;
-      std::vector<Ref> values = {Ref::borrow(reinterpret_cast<PyObject*>(winner))};
+      std::vector<Ref> values = {Ref::borrow(as_object(winner))};
       values.insert(values.end(), arguments.values.begin(), arguments.values.end());
       return call(tracer, maker.get(), Arguments{values, arguments.keyword_names});
     }
     metaclass = winner;
   }
   if (has_finalizer(tracer, metaclass))
-    return tracer.give_up(BreakReason::Finalizer,
-                          std::string("a class of ") + metaclass->tp_name + ", which has a finalizer, is made");
-  if (!expose(tracer, arguments.values[2].get())) return nullptr;
+    return tracer.abort(BreakReason::Finalizer,
+                        std::string("a class of ") + metaclass->tp_name + ", which has a finalizer, is made");
+  if (!prepare_for_native(tracer, arguments.values[2].get())) return nullptr;
   Ref members = Ref::made(PyDict_Copy(arguments.values[2].get()));
   if (!look_ahead(tracer, metaclass, bases, members.get()) || !set_module(tracer, members.get())) return nullptr;
   Ref positional = Ref::made(PyTuple_Pack(3, arguments.values[0].get(), bases, members.get()));
-  auto* first = reinterpret_cast<PyTypeObject*>(
-      PyTuple_GET_SIZE(bases) ? PyTuple_GET_ITEM(bases, 0) : reinterpret_cast<PyObject*>(&PyBaseObject_Type));
-  MadeClasses::Making making(tracer.classes,
-                             PyType_Check(reinterpret_cast<PyObject*>(first)) ? first : &PyBaseObject_Type,
+  auto* first = as_type(PyTuple_GET_SIZE(bases) ? PyTuple_GET_ITEM(bases, 0) : as_object(&PyBaseObject_Type));
+  MadeClasses::Making making(tracer.classes, PyType_Check(as_object(first)) ? first : &PyBaseObject_Type,
                              arguments.values[0].get(), now);
   Ref made = Ref::steal(PyType_Type.tp_new(metaclass, positional.get(), keywords.get()));
-  return tracer.broken() ? Ref() : made;
+  return tracer.is_over() ? Ref() : made;
 }
 
 }  // namespace minidynamo

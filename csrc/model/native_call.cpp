@@ -51,11 +51,11 @@ std::vector<PyObject*> vectorcall_values(const Arguments& arguments) {
 
 Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
   std::vector<Ref> room;
-  const Arguments arguments = with_callback(callable, given, room);
+  const Arguments arguments = wrap_python_callbacks(callable, given, room);
   if (PyErr_Occurred()) return nullptr;
   // A class method may make an instance itself: dict.fromkeys.
   if (PyObject* self = bound_self(callable); self && (PyCFunction_GET_FLAGS(callable) & METH_CLASS)) {
-    if (refuses_finalizer(tracer, reinterpret_cast<PyTypeObject*>(self))) return nullptr;
+    if (refuses_finalizer(tracer, as_type(self))) return nullptr;
   }
   if (!expose_all(tracer, arguments.values)) return nullptr;
   std::vector<PyObject*> values = vectorcall_values(arguments);

@@ -60,7 +60,7 @@ bool comes_back(PyObject* object) {
 bool is_native_callback(PyObject* object) { return Py_IS_TYPE(object, callback_type()); }
 
 Ref callback_of(PyObject* callable) {
-  Ref callback = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(CallbackObject, callback_type())));
+  Ref callback = Ref::made(as_object(PyObject_New(CallbackObject, callback_type())));
   as_callback(callback.get())->callable = Ref::borrow(callable).release();
   return callback;
 }
@@ -102,7 +102,7 @@ const Place* place_in(PyObject* callable) {
 
 }  // namespace
 
-Arguments with_callback(PyObject* callable, const Arguments& arguments, std::vector<Ref>& room) {
+Arguments wrap_python_callbacks(PyObject* callable, const Arguments& arguments, std::vector<Ref>& room) {
   const Place* place = place_in(callable);
   if (!place) return arguments;
   auto index = place->position >= 0 && static_cast<size_t>(place->position) < arguments.positional_count()

@@ -9,7 +9,7 @@ namespace minidynamo {
 
 // The arguments of a call of native code, with what it will call itself wrapped, if that needs it; then `room` keeps
 // the values. Out of memory: a Python error is set.
-Arguments with_callback(PyObject* callable, const Arguments& arguments, std::vector<Ref>& room);
+Arguments wrap_python_callbacks(PyObject* callable, const Arguments& arguments, std::vector<Ref>& room);
 
 // A callable that calls another one in the trace, from wherever C code calls it.
 Ref callback_of(PyObject* callable);

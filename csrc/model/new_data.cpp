@@ -21,7 +21,7 @@ PyObject* data_name() {
 }
 
 bool refuse(Tracer& tracer) {
-  return tracer.give_up(BreakReason::TensorAttributeWrite, "a tensor's data is set") != nullptr;
+  return tracer.abort(BreakReason::TensorAttributeWrite, "a tensor's data is set") != nullptr;
 }
 
 bool is_as(PyObject* tensor, PyObject* value, const char* attribute) {
@@ -48,7 +48,7 @@ bool can_get_other_memory(Tracer& tracer, PyObject* tensor, PyObject* value) {
   if (!is_as(tensor, value, "device") || !is_as(tensor, value, "layout")) return false;
   if (!tracer.world.source_of(tensor)) return true;
   return is_as(tensor, value, "dtype") && is_as(tensor, value, "shape") && has_same_strides(tensor, value) &&
-         tracer.may_assume() && !tracer.receiving.count(tensor);
+         tracer.may_assume() && !tracer.backward.receiving.count(tensor);
 }
 
 // What the tensor held so far, as a fake of its own.
@@ -69,12 +69,12 @@ bool set_data(Tracer& tracer, PyObject* tensor, PyObject* value) {
   if (!can) return refuse(tracer);
   const Ref data = load_tensor_attribute(tracer, value, data_name());
   const NodeId node = data ? tracer.graph.origin(data.get()) : kNoNode;
-  if (tracer.broken() || !data) return false;
+  if (tracer.is_over() || !data) return false;
   if (node == kNoNode) return refuse(tracer);
   if (tracer.world.source_of(tensor)) {
     // What is written to an input is found by the memory that its fake shows at the end.
-    if (tracer.written_storages.count(storage_of_fake(tensor))) {
-      tracer.written_storages.insert(storage_of_fake(data.get()));
+    if (tracer.storages.written.count(storage_of_fake(tensor))) {
+      tracer.storages.written.insert(storage_of_fake(data.get()));
     } else {
       const Ref before = former_data(tensor);
       if (!before) return clear_error(), refuse(tracer);

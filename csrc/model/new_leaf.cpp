@@ -15,7 +15,7 @@ namespace minidynamo {
 namespace {
 
 bool refuse(Tracer& tracer) {
-  return tracer.give_up(BreakReason::TensorAttributeWrite, "requires_grad of a tensor is set") != nullptr;
+  return tracer.abort(BreakReason::TensorAttributeWrite, "requires_grad of a tensor is set") != nullptr;
 }
 
 bool tell(PyObject* tensor, bool wanted) {
@@ -52,7 +52,7 @@ bool tell_outside(Tracer& tracer, PyObject* tensor, const Source* source, bool w
   static PyObject* const name = interned("requires_grad");
   static PyObject* const data_name = interned("data");
   if (!is_leaf(tensor) || tracer.effects.pending(tensor, data_name) || tracer.transforms.inside() ||
-      tracer.symbols.bodies || tracer.receiving.count(tensor))
+      tracer.symbols.bodies || tracer.backward.receiving.count(tensor))
     return refuse(tracer);
   if (!tracer.limits.below_autograd) {
     const bool is_as_before = requires_gradient(source->value.get()) == wanted;
@@ -88,10 +88,10 @@ Ref make_parameter(Tracer& tracer, PyTypeObject* type, const Ref& data, bool req
   static constinit Imported make{"torch._C.TensorBase._make_subclass"};
   static PyObject* const detach_name = interned("detach");
   const auto refused = [&] {
-    return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
+    return tracer.abort(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
   };
   if (tracer.transforms.inside() || (requires_grad && !tracer.may_assume())) return refused();
-  const Ref values[] = {Ref::borrow(reinterpret_cast<PyObject*>(type)), data, Ref::boolean(requires_grad)};
+  const Ref values[] = {Ref::borrow(as_object(type)), data, Ref::boolean(requires_grad)};
   Ref made;
   if (tracer.transforms.one_by_one()) {
     made = call_one_by_one(tracer, NodeKind::CallFunction, make, Arguments{values});
@@ -101,10 +101,10 @@ Ref make_parameter(Tracer& tracer, PyTypeObject* type, const Ref& data, bool req
       const NativeScope native;
       made = Ref::steal(PyObject_Vectorcall(make, vectorcall_values(Arguments{values}).data() + 1, 3, nullptr));
     }
-    if (!made && !tracer.broken())
-      return tracer.give_up(BreakReason::OperatorRaised, std::string(type->tp_name) + "() raised " + take_error_text());
-    if (tracer.broken() || !record_node(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span(&data, 1)},
-                                        made.get(), /*impure=*/false))
+    if (!made && !tracer.is_over())
+      return tracer.abort(BreakReason::OperatorRaised, std::string(type->tp_name) + "() raised " + take_error_text());
+    if (tracer.is_over() || !record_node(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span(&data, 1)},
+                                         made.get(), /*impure=*/false))
       return nullptr;
   }
   if (made && requires_grad) tracer.assume(Assumption::Kind::IsNoOrigin, made.get());

@@ -54,7 +54,7 @@ Ref as_tensor(Tracer& tracer, PyObject* object) {
     made = record_call(tracer, NodeKind::CallFunction, full, arguments);
   }
   if (!made) return nullptr;
-  tracer.kept_for_identity.push_back(Ref::borrow(object));
+  tracer.identities.kept.push_back(Ref::borrow(object));
   tracer.world.replace(object, made);
   return made;
 }
@@ -73,7 +73,7 @@ Ref refuse(Tracer& tracer, const Arguments& arguments, const std::string& what) 
       return unknown != nullptr;
     });
   if (unknown) return refuse_number(tracer, unknown, what);
-  return tracer.give_up(BreakReason::ScalarRead, what + " needs the value of a number that the trace does not know");
+  return tracer.abort(BreakReason::ScalarRead, what + " needs the value of a number that the trace does not know");
 }
 
 // As a double, where the trace has it: of a traced number, a symbolic int or a constant.
@@ -225,7 +225,7 @@ Ref foreach_addcdiv(Tracer& tracer, const Arguments& arguments) {
   static constinit Imported add{"torch._foreach_add_"};
   const std::span<const Ref> values = arguments.values;
   const Ref numbers = tensors_beside(tracer, values[3].get(), values[1].get());
-  if (!numbers) return tracer.broken() ? Ref() : refuse(tracer, arguments, "_foreach_addcdiv_()");
+  if (!numbers) return tracer.is_over() ? Ref() : refuse(tracer, arguments, "_foreach_addcdiv_()");
   const Ref factors[] = {values[1], numbers};
   const Ref scaled = record_call(tracer, NodeKind::CallFunction, multiply, Arguments{factors});
   if (!scaled) return nullptr;
@@ -245,13 +245,13 @@ bool is_keyword(const Arguments& arguments, size_t place, const char* name) {
 // rounds otherwise where its factor is multiplied in before (minidynamo/_scaled.py).
 Ref scaled_sum(Tracer& tracer, NodeKind kind, PyObject* target, PyObject* scaled, const Arguments& arguments) {
   const Arguments plain{arguments.values.first(2)};
-  tracer.take_impure();
+  tracer.consume_side_effect_flag();
   const Ref result = execute(tracer, kind, target, plain);
-  if (tracer.broken()) return nullptr;
-  if (!result) return clear_error(), tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised");
+  if (tracer.is_over()) return nullptr;
+  if (!result) return clear_error(), tracer.abort(BreakReason::OperatorRaised, target_text(target) + " raised");
   if (!can_be_carried(tracer, target, result.get())) return nullptr;
   const Ref values[] = {plain.values[0], plain.values[1], Ref::borrow(tensor_of_number(arguments.values[2].get()))};
-  const bool impure = tracer.take_impure();
+  const bool impure = tracer.consume_side_effect_flag();
   return record_node(tracer, NodeKind::CallFunction, scaled, Arguments{values}, result.get(), impure) ? result : Ref();
 }
 
@@ -326,7 +326,7 @@ Ref number_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyO
   if (!is_known || may_raise) return by_values(tracer, binary_operator_named(plain.data()), left, right);
   const Ref left_operand = is_quotient ? as_tensor(tracer, left) : as_operand(tracer, left);
   const Ref right_operand = is_power ? as_tensor(tracer, right) : as_operand(tracer, right);
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (!left_operand || !right_operand)  // too large for a float
     return by_values(tracer, binary_operator_named(plain.data()), left, right);
   static constinit Imported power{"torch.pow"};
@@ -349,7 +349,7 @@ Ref number_compare(Tracer& tracer, int comparison, PyObject* left, PyObject* rig
     if (is_traced_number(operand.get()) && facts_of_number(operand.get()).asked)
       return refuse_number(tracer, operand.get(), "a comparison");
   if (is_traced_number(a.get()) || is_traced_number(b.get()))
-    return tracer.give_up(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
+    return tracer.abort(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
   return compare(tracer, comparison, a.get(), b.get());
 }
 
@@ -412,7 +412,7 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
     }
     if (is_pair && is_fake(left) && is_traced_number(right)) replaced = number_beside(tracer, right, left);
     if (is_one_of(name, kLists)) replaced = tensors_beside(tracer, right, left);
-    if (tracer.broken()) return nullptr;
+    if (tracer.is_over()) return nullptr;
     if (replaced) {
       const Ref operands[] = {values[0], replaced};
       return record_call(tracer, kind, target, Arguments{operands});

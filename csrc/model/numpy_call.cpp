@@ -51,7 +51,7 @@ bool is_array_method(PyObject* callable) noexcept {
 // One of two C functions of NumPy's. torch has functions of the same names.
 bool is_builtin_of_numpy(PyObject* callable, std::string_view one, std::string_view other) {
   if (!PyCFunction_Check(callable)) return false;
-  const std::string_view name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  const std::string_view name = as_builtin(callable)->m_ml->ml_name;
   if (name != one && name != other) return false;
   const Ref module = attribute(callable, "__module__");
   clear_error();
@@ -68,10 +68,10 @@ bool reads_values(std::string_view name) noexcept {
 
 Ref array_of_fake(Tracer& tracer, PyObject* fake) {
   if (tracer.transforms.inside())
-    return tracer.give_up(BreakReason::ScalarRead, "a tensor within a transform is turned into a numpy array");
+    return tracer.abort(BreakReason::ScalarRead, "a tensor within a transform is turned into a numpy array");
   if (requires_gradient(fake) || !is_true(fake, "is_cpu") || is_true(fake, "is_sparse"))
-    return tracer.give_up(BreakReason::ScalarRead,
-                          "a tensor that requires grad, or is not plain, is turned into a numpy array");
+    return tracer.abort(BreakReason::ScalarRead,
+                        "a tensor that requires grad, or is not plain, is turned into a numpy array");
   Ref twin = twin_of_fake(fake);
   if (!twin && PyErr_Occurred()) return refuse_numpy_with_error(tracer, "numpy()");
   if (!twin) return refuse_numpy(tracer, "numpy() of a very large tensor");
@@ -140,7 +140,7 @@ Ref call_with_arrays(Tracer& tracer, PyObject* callable, const Arguments& argume
   if (is_method && reads_values(name)) {
     Ref read = with_layer();
     if (!read) return refuse_numpy_with_error(tracer, name + "()");
-    if (is_layer_array(read.get())) return tracer.give_up(BreakReason::ScalarRead, "a value of a numpy array is read");
+    if (is_layer_array(read.get())) return tracer.abort(BreakReason::ScalarRead, "a value of a numpy array is read");
     return read;
   }
   return operation.run(
@@ -158,7 +158,7 @@ Ref array_attribute(Tracer& tracer, PyObject* array, PyObject* name) {
   PyObject* const twin = twin_of_array(array);
   const std::string_view text = PyUnicode_AsUTF8(name);
   const NativeScope native;
-  if (text == "__class__") return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(twin)));
+  if (text == "__class__") return Ref::borrow(as_object(Py_TYPE(twin)));
   for (const std::string_view known : kMetadata)
     if (text == known) return Ref::steal(PyObject_GetAttr(twin, name));
   for (const std::string_view known : kComputed) {

@@ -37,7 +37,7 @@ class Layer {
                   ours = theirs ? Ref::steal(PyObject_GetAttr(layer.get(), name)) : Ref();
         clear_error();
         if (!theirs || !ours || !PyCallable_Check(theirs.get()) || !PyCallable_Check(ours.get())) continue;
-        if (PyUnicode_READ_CHAR(name, 0) != '_' && !ours.is(reinterpret_cast<PyObject*>(layer_array_type())))
+        if (PyUnicode_READ_CHAR(name, 0) != '_' && !ours.is(as_object(layer_array_type())))
           pairs_.try_emplace(theirs, ours);
       }
       clear_error();
@@ -91,7 +91,7 @@ Ref elements_of_layer_array(PyObject* object) {
 
 bool is_layer_array(PyObject* object) { return Py_IS_TYPE(object, layer_array_type()); }
 
-Ref method_of_layer_array(const char* name) { return attribute(reinterpret_cast<PyObject*>(layer_array_type()), name); }
+Ref method_of_layer_array(const char* name) { return attribute(as_object(layer_array_type()), name); }
 
 Ref call_layer_method(Tracer& tracer, const char* name, const char* reflected, const Ref& left, const Ref& right) {
   const bool is_left = is_layer_array(left.get());

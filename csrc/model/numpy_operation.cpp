@@ -66,8 +66,8 @@ Ref other_form(PyObject* operand) {
   static constinit ImportedType dtype_type{"numpy.dtype"};
   static constinit Imported layer_dtype{"torch._numpy.dtype"};
   if (PyType_Check(operand)) {
-    if (operand == reinterpret_cast<PyObject*>(&PyFloat_Type) || operand == reinterpret_cast<PyObject*>(&PyLong_Type) ||
-        operand == reinterpret_cast<PyObject*>(&PyBool_Type) || operand == reinterpret_cast<PyObject*>(&PyComplex_Type))
+    if (operand == as_object(&PyFloat_Type) || operand == as_object(&PyLong_Type) ||
+        operand == as_object(&PyBool_Type) || operand == as_object(&PyComplex_Type))
       return Ref::borrow(operand);
     return Ref::borrow(layer_of(operand));
   }
@@ -99,16 +99,16 @@ bool share_memory(PyObject* one, PyObject* other) {
 }  // namespace
 
 std::nullptr_t refuse_numpy(Tracer& tracer, const std::string& what) {
-  return tracer.give_up(BreakReason::NumpyCall, what);
+  return tracer.abort(BreakReason::NumpyCall, what);
 }
 
 std::nullptr_t refuse_numpy_with_error(Tracer& tracer, const std::string& what) {
-  return tracer.broken() ? nullptr : refuse_numpy(tracer, what + ": " + take_error_text());
+  return tracer.is_over() ? nullptr : refuse_numpy(tracer, what + ": " + take_error_text());
 }
 
 bool NumpyOperation::add(PyObject* operand) {
   Ref twin, layer;
-  if (!look_at(operand, twin, layer)) return false;
+  if (!twin_of(operand, twin, layer)) return false;
   twins.push_back(std::move(twin));
   layers.push_back(std::move(layer));
   return true;
@@ -138,12 +138,12 @@ Ref NumpyOperation::run(const std::function<Ref()>& with_numpy, const std::funct
   return merge(twin.get(), given.get());
 }
 
-bool NumpyOperation::look_at(PyObject* operand, Ref& twin, Ref& layer) {
+bool NumpyOperation::twin_of(PyObject* operand, Ref& twin, Ref& layer) {
   NestingLevel level;
   if (level.is_too_deep()) return refuse_numpy(tracer_, what_ + ": arguments are nested too deep") != nullptr;
   if (is_traced_array(operand)) return look_at_array(operand, twin, layer);
   if (is_fake(operand)) return refuse_numpy(tracer_, what_ + " of a tensor") != nullptr;
-  if (!expose(tracer_, operand)) return false;
+  if (!prepare_for_native(tracer_, operand)) return false;
   if (is_numpy_array(operand)) return look_at_constant(operand, twin, layer);
   if (is_numpy_scalar(operand)) return look_at_number(operand, twin, layer);
   if (PyTuple_CheckExact(operand) || PyList_CheckExact(operand)) return look_at_sequence(operand, twin, layer);
@@ -193,7 +193,7 @@ bool NumpyOperation::look_at_sequence(PyObject* operand, Ref& twin, Ref& layer) 
   twin = Ref::made(PyList_New(0)), layer = Ref::made(PyList_New(0));
   for (Py_ssize_t i = 0; i < size; ++i) {
     Ref item_twin, item_layer;
-    if (!look_at(PySequence_Fast_GET_ITEM(operand, i), item_twin, item_layer)) return false;
+    if (!twin_of(PySequence_Fast_GET_ITEM(operand, i), item_twin, item_layer)) return false;
     if (PyList_Append(twin.get(), item_twin.get()) < 0 || PyList_Append(layer.get(), item_layer.get()) < 0)
       return false;
   }
@@ -202,11 +202,11 @@ bool NumpyOperation::look_at_sequence(PyObject* operand, Ref& twin, Ref& layer) 
 }
 
 bool NumpyOperation::look_at_slice(PyObject* operand, Ref& twin, Ref& layer) {
-  auto* slice = reinterpret_cast<PySliceObject*>(operand);
+  auto* slice = as_slice(operand);
   Ref twin_parts[3], layer_parts[3];
   PyObject* const parts[] = {slice->start, slice->stop, slice->step};
   for (int i = 0; i < 3; ++i)
-    if (!look_at(parts[i], twin_parts[i], layer_parts[i])) return false;
+    if (!twin_of(parts[i], twin_parts[i], layer_parts[i])) return false;
   auto put_together = [](const Ref(&of)[3]) { return Ref::made(PySlice_New(of[0].get(), of[1].get(), of[2].get())); };
   twin = put_together(twin_parts), layer = put_together(layer_parts);
   return true;
@@ -238,7 +238,7 @@ Ref NumpyOperation::merge_sequence(PyObject* twin, PyObject* given) {
   if (PyList_CheckExact(twin)) return items;
   if (PyTuple_CheckExact(twin)) return Ref::made(PyList_AsTuple(items.get()));
   const NativeScope native;  // a named tuple
-  Ref made = Ref::steal(PyObject_CallMethod(reinterpret_cast<PyObject*>(Py_TYPE(twin)), "_make", "(O)", items.get()));
+  Ref made = Ref::steal(PyObject_CallMethod(as_object(Py_TYPE(twin)), "_make", "(O)", items.get()));
   return made || PyErr_Occurred() == nullptr ? made : Ref(refuse_numpy_with_error(tracer_, what_));
 }
 

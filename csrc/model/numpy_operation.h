@@ -38,7 +38,7 @@ class NumpyOperation {
   std::vector<Array> arrays_;
   std::vector<Ref> constants_;  // arrays, as NumPy gets them
 
-  bool look_at(PyObject* operand, Ref& twin, Ref& layer);
+  bool twin_of(PyObject* operand, Ref& twin, Ref& layer);
   bool look_at_array(PyObject* operand, Ref& twin, Ref& layer);
   bool look_at_constant(PyObject* operand, Ref& twin, Ref& layer);
   bool look_at_number(PyObject* operand, Ref& twin, Ref& layer);

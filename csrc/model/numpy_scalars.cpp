@@ -38,7 +38,7 @@ Ref compute_with_scalars(Tracer& tracer, const std::function<Ref()>& compute) {
   }
   if (result || !PyErr_ExceptionMatches(PyExc_FloatingPointError)) return result;
   clear_error();
-  return tracer.give_up(BreakReason::Warning, "NumPy warns about an operation on scalars");
+  return tracer.abort(BreakReason::Warning, "NumPy warns about an operation on scalars");
 }
 
 bool are_scalars(const Arguments& arguments, bool any_numpy) {
@@ -62,7 +62,7 @@ bool is_data(PyObject* object, Py_ssize_t& room) {
   if (is_constant(object) || is_numpy_scalar(object) || is_numpy_array(object)) return true;
   static constinit ImportedType dtype_type{"numpy.dtype"};
   if (PyType_Check(object)) {
-    auto* type = reinterpret_cast<PyTypeObject*>(object);
+    auto* type = as_type(object);
     return is_numpy_scalar_type(type) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
            type == &PyComplex_Type;
   }
@@ -153,7 +153,7 @@ Ref data_of_array(Tracer& tracer, PyObject* array, bool is_shared) {
   clear_error();
   Ref items = fits ? Ref::steal(PyObject_CallMethod(array, "tolist", nullptr)) : Ref();
   if (!items) return nullptr;
-  if (is_shared) tracer.world.make_opaque(array), tracer.kept_for_identity.push_back(Ref::borrow(array));
+  if (is_shared) tracer.world.make_opaque(array), tracer.identities.kept.push_back(Ref::borrow(array));
   return Ref::made(PyTuple_Pack(2, items.get(), own.get()));
 }
 

@@ -23,8 +23,8 @@ namespace {
 bool is_of_torch_compile(const PyWeakReference* reference) {
   PyObject* const callback = reference->wr_callback;
   if (!callback || !PyFunction_Check(callback)) return false;
-  const auto* function = reinterpret_cast<PyFunctionObject*>(callback);
-  const auto* code = reinterpret_cast<PyCodeObject*>(function->func_code);
+  const auto* function = as_function(callback);
+  const auto* code = as_code(function->func_code);
   return code_origin(code->co_filename) == CodeOrigin::Torch &&
          !PyUnicode_CompareWithASCIIString(function->func_qualname,
                                            "ExactWeakKeyDictionary.__setitem__.<locals>.<lambda>");
@@ -115,7 +115,7 @@ constexpr size_t kNoSlot = SIZE_MAX;
 // Whether another variable or the stack of the frame holds the object.
 bool is_in_slot(const Frame& frame, PyObject* object, size_t but) noexcept {
   for (size_t slot = 0; slot < frame.stack_top; ++slot) {
-    const bool is_waiting = slot < frame.untouched.size() && frame.untouched[slot].raw == object;
+    const bool is_waiting = slot < frame.lazy_locals.size() && frame.lazy_locals[slot].raw == object;
     if (slot != but && (is_waiting || frame.slots[slot].is(object))) return true;
   }
   return false;
@@ -123,20 +123,20 @@ bool is_in_slot(const Frame& frame, PyObject* object, size_t but) noexcept {
 
 // The trace is to end behind this instruction, where an object ends: one from before the trace, or (null) its own.
 void end_behind_instruction(Tracer& tracer, Source* outside) {
-  if (outside) tracer.let_go.push_back(outside);
-  tracer.force_break_at = tracer.executed + 1;
-  tracer.object_is_let_go = true;
+  if (outside) tracer.ends.released.push_back(outside);
+  tracer.breaks.forced_at = tracer.executed + 1;
+  tracer.ends.ask_for_break = true;
 }
 
 }  // namespace
 
 bool end_may_be_seen(PyObject* object) { return may_be_seen_within(object, kDeep); }
 
-void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
-  PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : frame.local(index).get();
-  if (!object || !tracer.may_break) return;
-  Source* source = frame.has_untouched(index) ? nullptr : tracer.world.source_of(object);
-  const bool is_outside = source || frame.has_untouched(index);
+void break_if_finalizer_observable(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
+  PyObject* object = frame.has_lazy_local(index) ? frame.lazy_locals[index].raw : frame.local(index).get();
+  if (!object || !tracer.breaks.are_allowed) return;
+  Source* source = frame.has_lazy_local(index) ? nullptr : tracer.world.source_of(object);
+  const bool is_outside = source || frame.has_lazy_local(index);
   if (source) object = source->value.get();
   if (is_outside ? !of_outside_too : is_shared(object)) return;
   if (!has_witnesses(object)) return;
@@ -146,25 +146,25 @@ void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
 }
 
 void note_overwritten(Tracer& tracer, Frame& frame, int32_t index) {
-  PyObject* object = frame.has_untouched(index) ? frame.untouched[index].raw : frame.local(index).get();
+  PyObject* object = frame.has_lazy_local(index) ? frame.lazy_locals[index].raw : frame.local(index).get();
   if (!object) return;
   const bool is_none = frame.top().is(Py_None), is_resumed = frame.is_of_resume_function();
   Source* source = is_resumed ? tracer.world.source_of(object) : nullptr;
   const bool is_generator = is_resumed && PyGen_CheckExact(source ? source->value.get() : object);
   // What nothing has used in the trace, and only this variable holds, ends here with all that it holds.
-  if (is_resumed && frame.has_untouched(index) && !is_shared(object) && tracer.may_break &&
+  if (is_resumed && frame.has_lazy_local(index) && !is_shared(object) && tracer.breaks.are_allowed &&
       may_be_seen_within(object, kDeepest))
     return end_behind_instruction(tracer, source_of_untouched(tracer, frame, index));
   if (is_none || is_generator || is_weakly_referenced(object))
-    let_go(tracer, frame, index, is_resumed && (is_none || is_generator));
+    break_if_finalizer_observable(tracer, frame, index, is_resumed && (is_none || is_generator));
 }
 
-void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth) {
-  if (!tracer.may_break || !frame.is_of_resume_function()) return;
+void break_if_end_on_stack_is_observable(Tracer& tracer, Frame& frame, size_t depth) {
+  if (!tracer.breaks.are_allowed || !frame.is_of_resume_function()) return;
   for (size_t slot = frame.prepared->locals_count + depth; slot < frame.stack_top; ++slot) {
     PyObject* object = frame.slots[slot].get();
     Source* source = object ? tracer.world.source_of(object) : nullptr;
-    if (const Frame::UntouchedSlot* waiting = frame.untouched_in(slot)) source = waiting->source;
+    if (const Frame::LazySlot* waiting = frame.lazy_local_in(slot)) source = waiting->source;
     PyObject* original = source ? source->value.get() : object;
     if (!original || !PyGen_CheckExact(original) || is_in_slot(frame, object, slot)) continue;
     end_behind_instruction(tracer, source);
@@ -172,7 +172,7 @@ void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth) {
 }
 
 void note_handled_ends(Tracer& tracer, Frame& frame) {
-  if (!tracer.may_break || !frame.is_of_resume_function()) return;
+  if (!tracer.breaks.are_allowed || !frame.is_of_resume_function()) return;
   const Ref handled = innermost_handled();
   Source* source = tracer.world.source_of(handled.get());
   if (!source || !has_witness(source->value.get()) || is_in_slot(frame, handled.get(), kNoSlot)) return;
@@ -180,21 +180,21 @@ void note_handled_ends(Tracer& tracer, Frame& frame) {
 }
 
 void note_return(Tracer& tracer, const Frame& root) {
-  std::vector<bool>& lost = tracer.lost_at_return;
+  std::vector<bool>& lost = tracer.ends.lost_at_return;
   lost.assign(root.code()->co_argcount, true);
   const auto is_bound = [&](const Source* source) {
     if (source && source->access == Access::Local && static_cast<size_t>(source->index) < lost.size())
       lost[source->index] = false;
   };
   for (size_t slot = 0; slot < root.stack_top; ++slot) {
-    if (slot < root.untouched.size() && root.untouched[slot].raw && slot < lost.size()) lost[slot] = false;
+    if (slot < root.lazy_locals.size() && root.lazy_locals[slot].raw && slot < lost.size()) lost[slot] = false;
     if (PyObject* object = root.slots[slot].get()) is_bound(tracer.world.source_of(object));
   }
-  for (const Frame::UntouchedSlot& waiting : root.untouched_stack) is_bound(waiting.source);
+  for (const Frame::LazySlot& waiting : root.lazy_stack) is_bound(waiting.source);
 }
 
 void note_exception_leaves(Tracer& tracer, Frame& frame) {
-  let_go_of_stack(tracer, frame, 0);
+  break_if_end_on_stack_is_observable(tracer, frame, 0);
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   bool is_kept = false;
@@ -204,23 +204,23 @@ void note_exception_leaves(Tracer& tracer, Frame& frame) {
     is_kept = object && !tracer.world.source_of(object) && end_may_be_seen(object);
   }
   PyErr_Restore(type, value, traceback);
-  if (is_kept) tracer.give_up(BreakReason::Finalizer, "a traceback keeps an object whose end can be seen");
+  if (is_kept) tracer.abort(BreakReason::Finalizer, "a traceback keeps an object whose end can be seen");
 }
 
 void drop_unused_functions(Tracer& tracer) {
-  while (!tracer.generators.empty()) {
+  while (!tracer.made.generators.empty()) {
     std::vector<Ref> unused;
-    for (auto at = tracer.made_functions.begin(); at != tracer.made_functions.end();) {
+    for (auto at = tracer.made.functions.begin(); at != tracer.made.functions.end();) {
       const auto next = std::next(at);
-      if (!is_shared(at->get())) unused.push_back(std::move(tracer.made_functions.extract(at).value()));
+      if (!is_shared(at->get())) unused.push_back(std::move(tracer.made.functions.extract(at).value()));
       at = next;
     }
     if (unused.empty()) return;
   }
 }
 
-bool let_go_of_item(Tracer& tracer, PyObject* container, PyObject* key) {
-  if (!tracer.may_break) return true;
+bool break_if_end_of_item_is_observable(Tracer& tracer, PyObject* container, PyObject* key) {
+  if (!tracer.breaks.are_allowed) return true;
   Ref item;
   if (PyList_CheckExact(container))
     item = Ref::steal(PyObject_GetItem(container, key));
@@ -235,7 +235,7 @@ bool let_go_of_item(Tracer& tracer, PyObject* container, PyObject* key) {
   PyObject** const items = is_slice ? PySequence_Fast_ITEMS(item.get()) : nullptr;
   const bool ends = is_slice ? std::any_of(items, items + PyList_GET_SIZE(item.get()), dies) : dies(item.get());
   if (!ends) return true;
-  return tracer.give_up(BreakReason::Finalizer, "an object is deleted whose end can be seen") != nullptr;
+  return tracer.abort(BreakReason::Finalizer, "an object is deleted whose end can be seen") != nullptr;
 }
 
 }  // namespace minidynamo

@@ -15,14 +15,14 @@ bool end_may_be_seen(PyObject* object);
 // local alone holds it. Objects from before the trace are mostly held by others as well: they count where the program
 // lets go of them on purpose, by `del`, or by None in a resume function, whose locals may be all that holds them; there
 // generators count in any case, which hardly anything else holds.
-void let_go(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too);
+void break_if_finalizer_observable(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too);
 
 // The same, of a local that is about to be given the value on the top of the stack.
 void note_overwritten(Tracer& tracer, Frame& frame, int32_t index);
 
 // What stands above `depth` on a resume function's stack is about to go: a generator from before the trace, which a
 // loop has begun and leaves by `break` or by an exception, ends there.
-void let_go_of_stack(Tracer& tracer, Frame& frame, size_t depth);
+void break_if_end_on_stack_is_observable(Tracer& tracer, Frame& frame, size_t depth);
 
 // An except clause of a resume function is over: the exception from before the trace that it handled may end there, and
 // with it what the frames in its traceback have in their variables.
@@ -40,6 +40,6 @@ void drop_unused_functions(Tracer& tracer);
 
 // An item is about to be deleted from a list or dict. False: the trace ends here, so that CPython deletes it after all
 // that came before.
-bool let_go_of_item(Tracer& tracer, PyObject* container, PyObject* key);
+bool break_if_end_of_item_is_observable(Tracer& tracer, PyObject* container, PyObject* key);
 
 }  // namespace minidynamo

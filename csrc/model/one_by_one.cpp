@@ -30,8 +30,8 @@ bool was_stopped() {
 }
 
 Ref raised(Tracer& tracer, const std::string& what) {
-  if (tracer.broken() || was_stopped()) return nullptr;
-  return tracer.give_up(BreakReason::OperatorRaised, what + " raised " + take_error_text());
+  if (tracer.is_over() || was_stopped()) return nullptr;
+  return tracer.abort(BreakReason::OperatorRaised, what + " raised " + take_error_text());
 }
 
 }  // namespace
@@ -57,30 +57,30 @@ bool is_below_transforms(const Tracer& tracer, PyObject* tensor) {
 Ref call_one_by_one(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   flush_operator_reports();
   const bool is_region = !tracer.limits.below_autograd;
-  if (tracer.broken() || (is_region && !tracer.transforms.enter(tracer))) return nullptr;
+  if (tracer.is_over() || (is_region && !tracer.transforms.enter(tracer))) return nullptr;
   Ref result;
   {
     const OneByOneScope one_by_one;
     result = execute(tracer, kind, target, arguments);
-    if (!result && !tracer.broken()) raised(tracer, target_text(target));
+    if (!result && !tracer.is_over()) raised(tracer, target_text(target));
     result = adopt_result(tracer, std::move(result));
   }
-  if ((is_region && !tracer.transforms.leave(tracer)) || tracer.broken()) return nullptr;
+  if ((is_region && !tracer.transforms.leave(tracer)) || tracer.is_over()) return nullptr;
   return result;
 }
 
 Ref call_that_calls_back(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   flush_operator_reports();
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   Ref result;
   {
     const OperatorWarnings warnings(OperatorWarnings::As::Errors);
     result = call_natively(tracer, callable, arguments);
   }
-  if (!result && !tracer.broken() && was_stopped()) return nullptr;
-  if (!result && !tracer.broken() && PyErr_ExceptionMatches(PyExc_Warning))
-    return tracer.give_up(BreakReason::Warning, target_text(callable) + " warns: " + take_error_text());
-  if (tracer.broken() || !flush_operator_reports()) return nullptr;
+  if (!result && !tracer.is_over() && was_stopped()) return nullptr;
+  if (!result && !tracer.is_over() && PyErr_ExceptionMatches(PyExc_Warning))
+    return tracer.abort(BreakReason::Warning, target_text(callable) + " warns: " + take_error_text());
+  if (tracer.is_over() || !flush_operator_reports()) return nullptr;
   return result;
 }
 

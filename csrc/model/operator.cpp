@@ -1,4 +1,4 @@
-// Operators. An operation on a fake becomes a node; a plain read of a stand-in stays narrow; everything else is
+// Operators. An operation on a fake becomes a node; a plain read of a shadow stays narrow; everything else is
 // CPython's own operation on in-trace objects, whose Python-level special methods come back to the tracer through the
 // frame hook.
 #include "model/operator.h"
@@ -10,7 +10,7 @@
 
 #include "model/abstract.h"
 #include "model/arguments.h"
-#include "model/late_call.h"
+#include "model/deferred_call.h"
 #include "model/number_call.h"
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
@@ -26,8 +26,8 @@
 #include "world/address_text.h"
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
+#include "world/deferred_value.h"
 #include "world/identity.h"
-#include "world/late_value.h"
 #include "world/native_code.h"
 #include "world/traced_array.h"
 #include "world/traced_number.h"
@@ -117,7 +117,7 @@ std::optional<Ref> by_own_method(Tracer& tracer, const char* name, PyObject* lef
                                  const char* reflected) {
   const Ref of_left = own_tensor_method(tracer, left, method);
   const Ref of_right = own_tensor_method(tracer, right, reflected);
-  if (tracer.broken()) return Ref();
+  if (tracer.is_over()) return Ref();
   if (!of_left && !of_right) return std::nullopt;
   // What is overridden in a subclass of the other's class comes first.
   const bool is_right_first =
@@ -131,7 +131,7 @@ std::optional<Ref> by_own_method(Tracer& tracer, const char* name, PyObject* lef
     result = call(tracer, of_left.get(), {Ref::borrow(left), Ref::borrow(right)});
   if (result && !result.is(Py_NotImplemented)) return result;
   if (!result && PyErr_Occurred()) return Ref();
-  return Ref(tracer.give_up(
+  return Ref(tracer.abort(
       BreakReason::UnsupportedOperand,
       std::string("operator ") + name + " between " + Py_TYPE(left)->tp_name + " and " + Py_TYPE(right)->tp_name));
 }
@@ -154,8 +154,8 @@ Ref tensor_and_array(Tracer& tracer, int number, PyObject* tensor, PyObject* arr
     const Ref result = left ? binary_operation(tracer, number, left.get(), array) : Ref();
     if (!result || is_traced_array(result.get())) return result ? tensor_of_array(tracer, result.get(), true) : Ref();
   }
-  return tracer.give_up(BreakReason::UnsupportedOperand, std::string("operator ") + kBinaryOperators[number].function +
-                                                             " between a tensor and a numpy array");
+  return tracer.abort(BreakReason::UnsupportedOperand, std::string("operator ") + kBinaryOperators[number].function +
+                                                           " between a tensor and a numpy array");
 }
 
 }  // namespace
@@ -182,7 +182,7 @@ int truth(Tracer& tracer, PyObject* object) {
       return is_true;
     }
     if (PyErr_Occurred()) return -1;
-    tracer.give_up(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
+    tracer.abort(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
     return -1;
   }
   if (is_traced_array(object)) return truth(tracer, elements_of_array(object));
@@ -194,17 +194,17 @@ int truth(Tracer& tracer, PyObject* object) {
     return value ? PyFloat_AS_DOUBLE(value.get()) != 0 : -1;
   }
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), -1;
-  StandIn* stand_in = tracer.world.stand_in(object);
-  if (stand_in && !stand_in->filled) return length_of_stand_in(tracer, *stand_in) != 0;
+  ShadowContainer* shadow = tracer.world.shadow(object);
+  if (shadow && !shadow->filled) return length_of_shadow(tracer, *shadow) != 0;
   guard_special_methods(tracer, object);
   PyTypeObject* type = Py_TYPE(object);
   const bool is_always_true = !(type->tp_as_number && type->tp_as_number->nb_bool) &&
                               !(type->tp_as_mapping && type->tp_as_mapping->mp_length) &&
                               !(type->tp_as_sequence && type->tp_as_sequence->sq_length);
   if (is_always_true) return 1;
-  if (!expose(tracer, object)) return -1;
+  if (!prepare_for_native(tracer, object)) return -1;
   const int is_true = PyObject_IsTrue(object);
-  return tracer.broken() ? -1 : is_true;
+  return tracer.is_over() ? -1 : is_true;
 }
 
 Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
@@ -220,7 +220,7 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
                                            : op == Op::UNARY_POSITIVE ? "__pos__"
                                                                       : "__invert__"))
     return call(tracer, method.get(), {Ref::borrow(operand)});
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (is_fake(operand))
     return record_operator(tracer,
                            op == Op::UNARY_NEGATIVE   ? "neg"
@@ -230,9 +230,9 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
   if (is_traced_array(operand)) return array_unary(tracer, op, operand);
   if (is_traced_number(operand) && op == Op::UNARY_NEGATIVE) return number_negative(tracer, operand);
   if (is_traced_number(operand) && op == Op::UNARY_POSITIVE) return Ref::borrow(operand);
-  if (!expose(tracer, operand)) return nullptr;
+  if (!prepare_for_native(tracer, operand)) return nullptr;
   guard_special_methods(tracer, operand);
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (op == Op::UNARY_NEGATIVE) return adopt_result(tracer, Ref::steal(PyNumber_Negative(operand)));
   if (op == Op::UNARY_POSITIVE) return adopt_result(tracer, Ref::steal(PyNumber_Positive(operand)));
   return adopt_result(tracer, Ref::steal(PyNumber_Invert(operand)));
@@ -253,8 +253,8 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
     const char* const plain = kBinaryOperators[number % kOperators].method;
     return array_binary(tracer, {binary.apply, binary.method, plain, binary.reflected}, left, right);
   }
-  if (is_late_value(left) || is_late_value(right) || formats_late_values(left, right))
-    return late_binary(tracer, binary.function, left, right);
+  if (is_deferred_value(left) || is_deferred_value(right) || formats_deferred_values(left, right))
+    return deferred_binary(tracer, binary.function, left, right);
   if (is_traced_number(left) || is_traced_number(right)) {
     if (is_fake(left) || is_fake(right)) return record_operator(tracer, binary.function, {left, right});
     return number_binary(tracer, binary.function, left, right);
@@ -276,21 +276,22 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
       Ref result = call(tracer, method.get(), {Ref::borrow(right), Ref::borrow(left)});
       if (!result || !result.is(Py_NotImplemented)) return result;
     }
-    if (tracer.broken()) return nullptr;
-    return tracer.give_up(BreakReason::UnsupportedOperand, std::string("operator ") + binary.function + " between " +
-                                                               Py_TYPE(left)->tp_name + " and " +
-                                                               Py_TYPE(right)->tp_name);
+    if (tracer.is_over()) return nullptr;
+    return tracer.abort(BreakReason::UnsupportedOperand, std::string("operator ") + binary.function + " between " +
+                                                             Py_TYPE(left)->tp_name + " and " +
+                                                             Py_TYPE(right)->tp_name);
   }
-  if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
+  if (!prepare_for_native(tracer, left) || !prepare_for_native(tracer, right)) return nullptr;
   constexpr int kRemainder = 6;
   if (number == kRemainder && PyUnicode_Check(left) && PyTuple_Check(right))  // their text is taken
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(right); ++i)
-      if (!expose(tracer, PyTuple_GET_ITEM(right, i))) return nullptr;
-  if (number == kRemainder && (PyUnicode_Check(left) || PyBytes_Check(left)) && !may_become_text(tracer, right))
+      if (!prepare_for_native(tracer, PyTuple_GET_ITEM(right, i))) return nullptr;
+  if (number == kRemainder && (PyUnicode_Check(left) || PyBytes_Check(left)) &&
+      !check_no_address_in_repr(tracer, right))
     return nullptr;
   guard_special_methods(tracer, left);
   guard_special_methods(tracer, right);
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (const Ref operands[] = {Ref::borrow(left), Ref::borrow(right)}; are_scalars(Arguments{operands}, true))
     return compute_with_scalars(tracer, [&] { return Ref::steal(binary.apply(left, right)); });
   return adopt_result(tracer, Ref::steal(binary.apply(left, right)));
@@ -308,8 +309,8 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
       is_dtype_of_tensor_kept(left, elements_of_array(right)))
     return record_operator(tracer, kComparisonFunctions[comparison], {left, elements_of_array(right)});
   if (is_traced_array(left) || is_traced_array(right)) return array_compare(tracer, comparison, left, right);
-  if (is_late_value(left) || is_late_value(right))
-    return tracer.give_up(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
+  if (is_deferred_value(left) || is_deferred_value(right))
+    return tracer.abort(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
   if (is_traced_number(left) || is_traced_number(right)) {
     if (is_fake(left) || is_fake(right))
       return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
@@ -323,27 +324,26 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
                                     right, kComparisonMethods[kReflectedComparison[comparison]]))
       return std::move(*result);
     if (!combines_with_tensor(left) || !combines_with_tensor(right))
-      return tracer.give_up(
-          BreakReason::UnsupportedOperand,
-          std::string("comparison between ") + Py_TYPE(left)->tp_name + " and " + Py_TYPE(right)->tp_name);
+      return tracer.abort(BreakReason::UnsupportedOperand, std::string("comparison between ") + Py_TYPE(left)->tp_name +
+                                                               " and " + Py_TYPE(right)->tp_name);
     return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
   }
-  if (!expose(tracer, left) || !expose(tracer, right)) return nullptr;
+  if (!prepare_for_native(tracer, left) || !prepare_for_native(tracer, right)) return nullptr;
   guard_special_methods(tracer, left);
   guard_special_methods(tracer, right);
   if (identity_behind(left) || identity_behind(right)) {  // bound methods, weak references
     for (PyObject* side : {left, right})
       if (PyWeakref_Check(side) && identity_behind(side)) guard_special_methods(tracer, identity_behind(side));
-    tell_apart(tracer, left);
-    tell_apart(tracer, right);
+    require_distinct(tracer, left);
+    require_distinct(tracer, right);
   }
   if (holds_objects(left) && holds_objects(right)) {
-    tell_apart(tracer, left);
-    tell_apart(tracer, right);
+    require_distinct(tracer, left);
+    require_distinct(tracer, right);
   } else {
     guard_different(tracer, left, right);
   }
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   return adopt_result(tracer, Ref::steal(PyObject_RichCompare(left, right, comparison)));
 }
 

@@ -31,7 +31,7 @@ PyObject* override_name() {
 Ref argument_of_class(PyObject* arguments, PyObject* keywords, PyObject* type) {
   Ref found;
   auto is_it = [&](PyObject* object) {
-    const bool is = reinterpret_cast<PyObject*>(Py_TYPE(object)) == type;
+    const bool is = as_object(Py_TYPE(object)) == type;
     if (is) found = Ref::borrow(object);
     return is;
   };
@@ -44,8 +44,8 @@ Ref ask(Tracer& tracer, PyObject* owner, PyObject* handed) {
   const Ref method = load_attribute(tracer, owner, override_name());
   if (!method) return nullptr;
   if (!Py_IS_TYPE(method.get(), &PyMethod_Type) && !PyCFunction_Check(method.get()) && !PyFunction_Check(method.get()))
-    return tracer.give_up(BreakReason::UnsupportedOperand,
-                          std::string("the __torch_function__ of a ") + Py_TYPE(owner)->tp_name + " is no method");
+    return tracer.abort(BreakReason::UnsupportedOperand,
+                        std::string("the __torch_function__ of a ") + Py_TYPE(owner)->tp_name + " is no method");
   return call_with(tracer, method.get(), handed, nullptr);
 }
 
@@ -55,9 +55,9 @@ std::optional<Ref> answer(Tracer& tracer, PyObject* handed) {
   PyObject* types = PyTuple_GET_ITEM(handed, 1);
   if (PyFunction_Check(function)) source_or_pin(tracer, function);
   auto nobody_answers = [&](PyObject* last) {
-    return tracer.give_up(BreakReason::UnsupportedOperand, std::string("the __torch_function__ of a ") +
-                                                               Py_TYPE(last)->tp_name + " has no answer to " +
-                                                               callable_name(function));
+    return tracer.abort(BreakReason::UnsupportedOperand, std::string("the __torch_function__ of a ") +
+                                                             Py_TYPE(last)->tp_name + " has no answer to " +
+                                                             callable_name(function));
   };
   if (tracer.function_modes.any()) {
     const FunctionModes::Popped popped(tracer.function_modes);
@@ -74,8 +74,8 @@ std::optional<Ref> answer(Tracer& tracer, PyObject* handed) {
     if (!result.is(Py_NotImplemented)) return result;
   }
   return last ? Ref(nobody_answers(last.get()))
-              : Ref(tracer.give_up(BreakReason::UnsupportedOperand,
-                                   callable_name(function) + " is given an object with a __torch_function__"));
+              : Ref(tracer.abort(BreakReason::UnsupportedOperand,
+                                 callable_name(function) + " is given an object with a __torch_function__"));
 }
 
 // `run` makes the call for show.
@@ -88,7 +88,7 @@ std::optional<Ref> ask_torch(Tracer& tracer, const std::function<Ref()>& run) {
     clear_error();
     handed = probe.asked();
   }
-  if (tracer.broken()) return Ref();
+  if (tracer.is_over()) return Ref();
   return handed ? answer(tracer, handed.get()) : std::nullopt;
 }
 
@@ -113,7 +113,7 @@ bool is_function_of_torch(PyObject* callable) {
   if (!PyCFunction_Check(callable)) return false;
   PyObject* self = PyCFunction_GET_SELF(callable);
   if (!self) {  // torch.sin: a static method of a C class
-    const char* own_name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+    const char* own_name = as_builtin(callable)->m_ml->ml_name;
     const Ref same = Ref::steal(PyObject_GetAttrString(functions, own_name));
     clear_error();
     return same.is(callable);
@@ -137,8 +137,7 @@ bool may_call_methods(const Arguments& arguments) {
 // torch's own Python functions look for others' answers themselves, and are traced.
 bool is_python_of_torch(const Rule& rule, PyObject* callable) {
   static PyObject* const module_name = interned("__module__");
-  if (!PyFunction_Check(callable) || reinterpret_cast<PyFunctionObject*>(callable)->func_name == override_name())
-    return false;
+  if (!PyFunction_Check(callable) || as_function(callable)->func_name == override_name()) return false;
   if (rule.kind == Rule::Kind::Leaf || rule.kind == Rule::Kind::TensorMethod) return true;
   const Ref module = Ref::steal(PyObject_GetAttr(callable, module_name));
   clear_error();
@@ -207,15 +206,15 @@ std::optional<Ref> overridden_rule(Tracer& tracer, const Rule& rule, PyObject* c
     for (const Ref& value : arguments.values)
       for (const char* name : {"__abs__", "__pow__", "__rpow__", "__divmod__", "__rdivmod__"})
         if (own_tensor_method(tracer, value.get(), name))
-          return Ref(tracer.give_up(BreakReason::UnsupportedOperand,
-                                    std::string("a ") + value.type()->tp_name + " has a " + name + " of its own"));
+          return Ref(tracer.abort(BreakReason::UnsupportedOperand,
+                                  std::string("a ") + value.type()->tp_name + " has a " + name + " of its own"));
   return overridden_call(tracer, NodeKind::CallFunction, callable, arguments);
 }
 
 std::optional<Ref> overridden_method(Tracer& tracer, const char* name, std::initializer_list<Ref> operands) {
   const Arguments arguments{std::span<const Ref>(operands.begin(), operands.size())};
   if (!may_be_overridden(tracer, arguments) && !own_tensor_method(tracer, operands.begin()->get(), name))
-    return tracer.broken() ? std::optional<Ref>(Ref()) : std::nullopt;
+    return tracer.is_over() ? std::optional<Ref>(Ref()) : std::nullopt;
   const Ref method_name = Ref::made(PyUnicode_InternFromString(name));
   Ref callable, self;
   PyObject* tensor = operands.begin()->get();
@@ -233,8 +232,7 @@ bool hear_length_hint(Tracer& tracer, PyObject* iterable) {
 std::optional<Ref> overridden_attribute(Tracer& tracer, PyObject* tensor, PyObject* descriptor) {
   if (!may_be_overridden(tracer, tensor)) return std::nullopt;
   return ask_torch(tracer, [&] {
-    return Ref::steal(
-        Py_TYPE(descriptor)->tp_descr_get(descriptor, tensor, reinterpret_cast<PyObject*>(Py_TYPE(tensor))));
+    return Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, tensor, as_object(Py_TYPE(tensor))));
   });
 }
 
@@ -245,7 +243,7 @@ std::optional<Ref> overridden_store(Tracer& tracer, PyObject* tensor, PyObject* 
     return Ref();
   });
   if (result) return result;
-  return Ref(tracer.give_up(BreakReason::TensorAttributeWrite, "an attribute of a tensor is set past a mode"));
+  return Ref(tracer.abort(BreakReason::TensorAttributeWrite, "an attribute of a tensor is set past a mode"));
 }
 
 }  // namespace minidynamo

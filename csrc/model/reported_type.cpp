@@ -6,8 +6,8 @@
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "tensor/symbolic_size.h"
+#include "world/deferred_value.h"
 #include "world/external_iterator.h"
-#include "world/late_value.h"
 #include "world/traced_array.h"
 #include "world/traced_number.h"
 
@@ -21,35 +21,35 @@ PyObject* own_method(PyObject* object, PyObject* name) noexcept {
   return found;
 }
 
-std::nullptr_t give_up(Tracer& tracer, PyObject* object, PyObject* name) {
+std::nullptr_t abort(Tracer& tracer, PyObject* object, PyObject* name) {
   Ref text = Ref::made(PyUnicode_FromFormat("'%U' of a %s that a trace follows", name, Py_TYPE(object)->tp_name));
-  return tracer.give_up(BreakReason::OpaqueObject, PyUnicode_AsUTF8(text.get()));
+  return tracer.abort(BreakReason::OpaqueObject, PyUnicode_AsUTF8(text.get()));
 }
 
 }  // namespace
 
-PyTypeObject* shown_type(PyObject* object) noexcept {
+PyTypeObject* reported_type(PyObject* object) noexcept {
   if (is_symbolic_int(object)) return &PyLong_Type;
   if (is_symbolic_bool(object)) return &PyBool_Type;
   if (is_traced_generator(object)) return &PyGen_Type;
   if (is_traced_array(object)) return Py_TYPE(twin_of_array(object));
-  if (is_traced_number(object) || is_late_number(object)) return &PyFloat_Type;
-  if (is_late_text(object)) return &PyUnicode_Type;
+  if (is_traced_number(object) || is_deferred_number(object)) return &PyFloat_Type;
+  if (is_deferred_text(object)) return &PyUnicode_Type;
   return is_outside_iterator(object) ? type_of_original(object) : nullptr;
 }
 
 PyTypeObject* shown_class(PyObject* type) noexcept {
-  auto* own = reinterpret_cast<PyTypeObject*>(type);
+  auto* own = as_type(type);
   if (own == traced_generator_type()) return &PyGen_Type;
   PyTypeObject* original = original_iterator_type(own);
   return original ? original : own;
 }
 
 bool can_show_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
-  PyTypeObject* shown = shown_type(object);
+  PyTypeObject* shown = reported_type(object);
   if (!shown || own_method(object, name)) return true;
   if (class_attribute(shown, name) == class_attribute(Py_TYPE(object), name)) return true;  // of class object, or none
-  return give_up(tracer, object, name) != nullptr;
+  return abort(tracer, object, name) != nullptr;
 }
 
 Ref is_shown_instance(Tracer& tracer, PyObject* object, PyObject* classes) {
@@ -63,18 +63,18 @@ Ref is_shown_instance(Tracer& tracer, PyObject* object, PyObject* classes) {
   static PyObject* const check_name = interned("__instancecheck__");
   if (!PyType_Check(classes)) return nullptr;
   if (class_attribute(Py_TYPE(classes), check_name) == class_attribute(&PyType_Type, check_name))
-    return Ref::boolean(PyType_IsSubtype(shown_type(object), reinterpret_cast<PyTypeObject*>(classes)));
+    return Ref::boolean(PyType_IsSubtype(reported_type(object), as_type(classes)));
   return nullptr;
 }
 
-Ref method_for_stand_in(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+Ref method_for_shadow(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!Py_IS_TYPE(callable, &PyMethodDescr_Type) && !Py_IS_TYPE(callable, &PyWrapperDescr_Type))
     return Ref::borrow(callable);
   PyObject* object = arguments.positional_count() ? arguments.values[0].get() : nullptr;
-  PyTypeObject* shown = object ? shown_type(object) : nullptr;
+  PyTypeObject* shown = object ? reported_type(object) : nullptr;
   if (!shown || PyDescr_TYPE(callable) != shown) return Ref::borrow(callable);
   if (PyObject* own = own_method(object, PyDescr_NAME(callable))) return Ref::borrow(own);
-  return give_up(tracer, object, PyDescr_NAME(callable));
+  return abort(tracer, object, PyDescr_NAME(callable));
 }
 
 }  // namespace minidynamo

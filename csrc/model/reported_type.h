@@ -10,10 +10,10 @@
 namespace minidynamo {
 
 // The type that the program takes the object's to be, if it is such a stand-in; null if it is none.
-PyTypeObject* shown_type(PyObject* object) noexcept;
+PyTypeObject* reported_type(PyObject* object) noexcept;
 // type(object) as the program sees it.
 inline PyTypeObject* visible_type(PyObject* object) noexcept {
-  PyTypeObject* shown = shown_type(object);
+  PyTypeObject* shown = reported_type(object);
   return shown ? shown : Py_TYPE(object);
 }
 // The real class for the class of a stand-in, should native code have given that; any other class is itself.
@@ -25,6 +25,6 @@ bool can_show_attribute(Tracer& tracer, PyObject* object, PyObject* name);
 Ref is_shown_instance(Tracer& tracer, PyObject* object, PyObject* classes);
 // The stand-in's own method for a method of the real type that is called with it as the first argument; `callable`
 // itself in all other cases, null Ref on a break.
-Ref method_for_stand_in(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+Ref method_for_shadow(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
 }  // namespace minidynamo

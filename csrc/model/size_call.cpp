@@ -30,8 +30,7 @@ const char* builtin_name(PyObject* callable, const char* module) noexcept {
   if (!self || !PyModule_Check(self)) return nullptr;
   const char* name = PyModule_GetName(self);
   clear_error();
-  return name && std::string_view(name) == module ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name
-                                                  : nullptr;
+  return name && std::string_view(name) == module ? as_builtin(callable)->m_ml->ml_name : nullptr;
 }
 
 bool is_one_of(const char* name, std::initializer_list<std::string_view> names) noexcept {
@@ -107,19 +106,16 @@ std::optional<Ref> call_builtin(Tracer& tracer, PyObject* callable, const Argume
   PyObject* self = bound_self(callable);
   if (self && PyType_Check(self) && count == 1 &&
       (is_size(tracer, values[0].get()) || is_traced_number(values[0].get())) &&
-      is_one_of(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name, {"__instancecheck__"}))
-    return Ref::boolean(PyType_IsSubtype(shown_type(values[0].get()), reinterpret_cast<PyTypeObject*>(self)));
+      is_one_of(as_builtin(callable)->m_ml->ml_name, {"__instancecheck__"}))
+    return Ref::boolean(PyType_IsSubtype(reported_type(values[0].get()), as_type(self)));
   if (is_one_of(builtin_name(callable, "math"), {"prod"}) && count == 1 && is_sequence(values[0].get()))
     return product(tracer, items_of_sequence(values[0].get()));
   if (is_one_of(builtin_name(callable, "_operator"), {"index"}) && count == 1 && is_size(tracer, values[0].get()))
     return values[0];
-  if (callable == reinterpret_cast<PyObject*>(&PyLong_Type) && count == 1 && is_size(tracer, values[0].get()))
-    return values[0];
-  if (callable == reinterpret_cast<PyObject*>(&PyFloat_Type) && count == 1 && is_traced_number(values[0].get()))
-    return values[0];
-  if (callable == reinterpret_cast<PyObject*>(&PyBool_Type) && count == 1 && is_unknown_truth(tracer, values[0].get()))
-    return values[0];
-  if (callable == reinterpret_cast<PyObject*>(&PyBool_Type) && count == 1 && is_size(tracer, values[0].get()))
+  if (callable == as_object(&PyLong_Type) && count == 1 && is_size(tracer, values[0].get())) return values[0];
+  if (callable == as_object(&PyFloat_Type) && count == 1 && is_traced_number(values[0].get())) return values[0];
+  if (callable == as_object(&PyBool_Type) && count == 1 && is_unknown_truth(tracer, values[0].get())) return values[0];
+  if (callable == as_object(&PyBool_Type) && count == 1 && is_size(tracer, values[0].get()))
     return Ref::boolean(size_truth(tracer, values[0].get()));
   return std::nullopt;
 }
@@ -132,7 +128,7 @@ bool only_moves(PyObject* callable) noexcept {
   if (PyCFunction_Check(callable)) {
     PyObject* self = PyCFunction_GET_SELF(callable);
     if (!self || PyModule_Check(self)) return false;
-    name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+    name = as_builtin(callable)->m_ml->ml_name;
     owner = Py_TYPE(self);
   } else if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type)) {
     name = PyUnicode_AsUTF8(PyDescr_NAME(callable));
@@ -150,7 +146,7 @@ bool only_moves(PyObject* callable) noexcept {
 
 // torch's functions that programs tell of numbers, or ask.
 bool asks_about_numbers(PyObject* function) {
-  return is_one_of(PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(function)->func_name),
+  return is_one_of(PyUnicode_AsUTF8(as_function(function)->func_name),
                    {"_check", "_check_with", "_check_index", "_check_value", "_check_type", "_check_not_implemented",
                     "_check_is_size", "sym_max", "sym_min", "sym_int", "sym_not", "guard_or_false", "guard_or_true",
                     "guard_size_oblivious", "statically_known_true"});
@@ -174,10 +170,10 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
       default:
         break;
     }
-    const char* own_name = PyCFunction_Check(callable) ? reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name
+    const char* own_name = PyCFunction_Check(callable)                 ? as_builtin(callable)->m_ml->ml_name
                            : Py_IS_TYPE(callable, &PyMethodDescr_Type) ? PyUnicode_AsUTF8(PyDescr_NAME(callable))
                                                                        : nullptr;
-    if (rule->kind == Rule::Kind::Special && PyFunction_Check(callable) && asks_about_numbers(callable)) return true;
+    if (rule->kind == Rule::Kind::Handler && PyFunction_Check(callable) && asks_about_numbers(callable)) return true;
     if (is_one_of(own_name, {"full", "full_like", "new_full"})) return !tracer.transforms.one_by_one();
     if (Py_IS_TYPE(callable, &PyWrapperDescr_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {
       const Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
@@ -190,7 +186,7 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
   }
   if (PyFunction_Check(callable)) return true;
   if (PyType_Check(callable)) {
-    auto* type = reinterpret_cast<PyTypeObject*>(callable);
+    auto* type = as_type(callable);
     return type == &PyTuple_Type || type == &PyList_Type || type == &PyZip_Type || type == &PyEnum_Type ||
            type == &PyReversed_Type || type == &PySlice_Type || type == &PyMap_Type || type == &PyType_Type ||
            (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyLong_Type));
@@ -217,7 +213,7 @@ std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments
   const bool takes_them = takes_symbolic_ints(tracer, callable, arguments);
   if (computes_of_items(callable))
     for (const Ref& value : arguments.values)
-      if (!fill_if_stand_in(tracer, value.get())) return Ref();
+      if (!materialize_if_shadow(tracer, value.get())) return Ref();
   // What has not been looked at yet may not be by this call either, or not all of it.
   settles = !takes_them;
   if (!any(holds_size)) return std::nullopt;

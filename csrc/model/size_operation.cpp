@@ -91,10 +91,9 @@ SizeCondition condition_for(int comparison, Expression left, Expression right) {
 // The user may have said that nothing is decided by it.
 void look_at_marks(Tracer& tracer, SizeCondition condition) {
   if (!tracer.symbols.is_marked_unbacked(condition.expression) || tracer.symbols.trace().known(condition)) return;
-  tracer.give_up(
-      BreakReason::DataDependentBranch,
-      "the program asks whether " + tracer.symbols.trace().text(condition) + ", of a size that is marked unbacked");
-  throw TraceGivenUp();
+  tracer.abort(BreakReason::DataDependentBranch, "the program asks whether " + tracer.symbols.trace().text(condition) +
+                                                     ", of a size that is marked unbacked");
+  throw TraceAborted();
 }
 
 // Of unknown numbers the answer may be unknown too: a torch.SymBool, which somebody may want to have checked.
@@ -138,7 +137,7 @@ bool holds_size(const Tracer& tracer, PyObject* object) {
 
 bool may_hold_size(Tracer& tracer, PyObject* object) {
   return tracer.symbols.may_come() && any_held(object, [&](PyObject* held) {
-           const StandIn* unread = is_open_number(held) ? nullptr : tracer.world.stand_in(held);
+           const ShadowContainer* unread = is_open_number(held) ? nullptr : tracer.world.shadow(held);
            return is_open_number(held) || (unread && !unread->filled);
          });
 }
@@ -158,7 +157,7 @@ Ref settled(Tracer& tracer, PyObject* object) {
     return nullptr;
   }
   if (PySlice_Check(object)) {
-    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    auto* slice = as_slice(object);
     const Ref start = settled(tracer, slice->start), stop = settled(tracer, slice->stop),
               step = settled(tracer, slice->step);
     return start && stop && step ? Ref::made(PySlice_New(start.get(), stop.get(), step.get())) : Ref();
@@ -243,12 +242,13 @@ std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& 
   const bool is_equality = comparison == Py_EQ || comparison == Py_NE;
   const bool are_alike = (PyTuple_Check(left.get()) && PyTuple_Check(right.get())) ||
                          (PyList_CheckExact(left.get()) && PyList_CheckExact(right.get()));
-  if (is_equality && are_alike && fill_if_stand_in(tracer, left.get()) && fill_if_stand_in(tracer, right.get())) {
+  if (is_equality && are_alike && materialize_if_shadow(tracer, left.get()) &&
+      materialize_if_shadow(tracer, right.get())) {
     const int equal = sequences_equal(tracer, left.get(), right.get());
     return equal < 0 ? Ref() : Ref::boolean((equal == 1) == (comparison == Py_EQ));
   }
   // Native code compares all that they hold.
-  if (!fill_if_stand_in(tracer, left.get()) || !fill_if_stand_in(tracer, right.get())) return Ref();
+  if (!materialize_if_shadow(tracer, left.get()) || !materialize_if_shadow(tracer, right.get())) return Ref();
   if (!settle(tracer, left) || !settle(tracer, right)) return Ref();
   return std::nullopt;
 }

@@ -45,12 +45,12 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
   if (is_fake(object)) return store_tensor_attribute(tracer, object, name, value);
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object);
   if (!tracer.world.source_of(object)) {
-    if (value && !fill_if_stand_in(tracer, value)) return false;
+    if (value && !materialize_if_shadow(tracer, value)) return false;
     guard_special_methods(tracer, object);
-    if (tracer.broken()) return false;
+    if (tracer.is_over()) return false;
     if (PyType_Check(object) && !tracer.classes.has(object))
-      return tracer.give_up(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
-    return PyObject_SetAttr(object, name, value) == 0 && !tracer.broken();
+      return tracer.abort(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
+    return PyObject_SetAttr(object, name, value) == 0 && !tracer.is_over();
   }
   if (PyFunction_Check(object) && value && is_own_name_of_function(object, name)) {
     tracer.effects.write(object, name, value);
@@ -66,21 +66,21 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     tracer.effects.write(globals, name, value);
     return true;
   }
-  if (PyType_Check(object) && is_class_dict_in_use(tracer, reinterpret_cast<PyTypeObject*>(object)))
-    return tracer.give_up(BreakReason::ClassAttributeWrite,
-                          "an attribute of a class whose __dict__ is in use is set") != nullptr;
-  if (PyType_Check(object) && value && can_write_class(tracer, reinterpret_cast<PyTypeObject*>(object), name)) {
+  if (PyType_Check(object) && is_class_dict_in_use(tracer, as_type(object)))
+    return tracer.abort(BreakReason::ClassAttributeWrite, "an attribute of a class whose __dict__ is in use is set") !=
+           nullptr;
+  if (PyType_Check(object) && value && can_write_class(tracer, as_type(object), name)) {
     tracer.effects.write_class(object, name, value);
     return true;
   }
-  if (tracer.broken()) return false;
+  if (tracer.is_over()) return false;
   if (PyType_Check(object) || PyFunction_Check(object))
-    return tracer.give_up(BreakReason::OutsideAttributeWrite,
-                          std::string("an attribute of a ") + type->tp_name + " is set") != nullptr;
+    return tracer.abort(BreakReason::OutsideAttributeWrite,
+                        std::string("an attribute of a ") + type->tp_name + " is set") != nullptr;
   static PyObject* const native_setattr_name = interned("__setattr__");
   if (has_native_access(type, native_setattr_name, reinterpret_cast<const void*>(PyObject_GenericSetAttr)))
-    return tracer.give_up(BreakReason::OpaqueObject,
-                          std::string("an attribute of a ") + type->tp_name + " is set by native code") != nullptr;
+    return tracer.abort(BreakReason::OpaqueObject,
+                        std::string("an attribute of a ") + type->tp_name + " is set by native code") != nullptr;
   // __setattr__ of nn.Module and other classes that override it is Python code that ends in object.__setattr__.
   static PyObject* const setattr_name = interned("__setattr__");
   static PyObject* const delattr_name = interned("__delattr__");
@@ -96,8 +96,8 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
 
 bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value) {
   if (!tracer.world.source_of(object)) {
-    if (value && !fill_if_stand_in(tracer, value)) return false;
-    return PyObject_GenericSetAttr(object, name, value) == 0 && !tracer.broken();
+    if (value && !materialize_if_shadow(tracer, value)) return false;
+    return PyObject_GenericSetAttr(object, name, value) == 0 && !tracer.is_over();
   }
   Ref descriptor = lookup_in_class(tracer, Py_TYPE(object), name);
   if (!descriptor && PyErr_Occurred()) return false;
@@ -125,9 +125,9 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
       return false;
     }
     if (!Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type) || !is_slot(descriptor.get()))
-      return tracer.give_up(BreakReason::OutsideAttributeWrite,
-                            std::string("attribute '") + PyUnicode_AsUTF8(name) +
-                                "' of an object from before the call is set through a descriptor") != nullptr;
+      return tracer.abort(BreakReason::OutsideAttributeWrite,
+                          std::string("attribute '") + PyUnicode_AsUTF8(name) +
+                              "' of an object from before the call is set through a descriptor") != nullptr;
   } else if (!has_instance_dict(Py_TYPE(object))) {
     if (descriptor)
       PyErr_Format(PyExc_AttributeError, "'%.100s' object attribute '%U' is read-only", Py_TYPE(object)->tp_name, name);
@@ -139,14 +139,14 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
     const bool is_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
     Ref present = is_slot ? load_native_attribute(tracer, object, name, descriptor.get())
                           : load_from_instance(tracer, object, name);
-    if (!present && is_slot && !tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
+    if (!present && is_slot && !tracer.is_over() && PyErr_ExceptionMatches(PyExc_AttributeError))
       PyErr_SetObject(PyExc_AttributeError, name);  // all that CPython says of an empty one
     if (!present) return PyErr_Occurred() ? false : static_cast<bool>(attribute_error(object, name));
   }
   const bool goes_to_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
-  if (StandIn* in_use = goes_to_slot ? nullptr : own_dict_in_use(tracer, object)) {
+  if (ShadowContainer* in_use = goes_to_slot ? nullptr : materialized_instance_dict(tracer, object)) {
     if (!value) return PyDict_DelItem(in_use->object.get(), name) == 0;
-    return fill_if_stand_in(tracer, value) && PyDict_SetItem(in_use->object.get(), name, value) == 0;
+    return materialize_if_shadow(tracer, value) && PyDict_SetItem(in_use->object.get(), name, value) == 0;
   }
   tracer.effects.write(object, name, value);
   return true;

@@ -22,8 +22,8 @@ namespace minidynamo {
 namespace {
 
 bool refuse(Tracer& tracer, PyObject* name) {
-  return tracer.give_up(BreakReason::TensorAttributeWrite,
-                        std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
+  return tracer.abort(BreakReason::TensorAttributeWrite,
+                      std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is set") != nullptr;
 }
 
 // tensor.grad = value. Of a tensor from outside it can wait: whatever asks autograd in a trace asks for it first.
@@ -34,7 +34,7 @@ bool store_gradient(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* 
     const bool fits = PyObject_SetAttr(tensor, name, value) == 0 && PyObject_SetAttr(tensor, name, Py_None) == 0;
     if (!fits) return clear_error(), refuse(tracer, name);
   }
-  if (tracer.world.source_of(tensor) && !tracer.receiving.count(tensor))
+  if (tracer.world.source_of(tensor) && !tracer.backward.receiving.count(tensor))
     tracer.effects.write(tensor, name, value);
   else
     set_gradient(tensor, value);
@@ -89,8 +89,8 @@ bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, Py
     return store_described_attribute(tracer, tensor, attribute.get(), name, value);
   if (attribute && Py_TYPE(attribute.get())->tp_descr_set) return store_torch_attribute(tracer, tensor, name, value);
   if (is_wrapper(tensor)) return refuse(tracer, name);
-  if (value && !fill_if_stand_in(tracer, value)) return false;
-  if (!tracer.world.source_of(tensor)) return PyObject_GenericSetAttr(tensor, name, value) == 0 && !tracer.broken();
+  if (value && !materialize_if_shadow(tracer, value)) return false;
+  if (!tracer.world.source_of(tensor)) return PyObject_GenericSetAttr(tensor, name, value) == 0 && !tracer.is_over();
   if (!value) return refuse(tracer, name);
   tracer.effects.write(tensor, name, value);
   return true;

@@ -14,8 +14,8 @@ bool is_new_wrapper(const Tracer& tracer, PyObject* tensor) {
 }
 
 std::nullptr_t refuse_new_wrapper(Tracer& tracer, PyObject* wrapper) {
-  return tracer.give_up(BreakReason::TensorAttribute,
-                        std::string("what a new ") + Py_TYPE(wrapper)->tp_name + " holds is asked for");
+  return tracer.abort(BreakReason::TensorAttribute,
+                      std::string("what a new ") + Py_TYPE(wrapper)->tp_name + " holds is asked for");
 }
 
 Ref load_own_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {

@@ -61,12 +61,12 @@ bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Argument
                  bool impure) {
   Ref positional = arguments.positional(), keywords = arguments.keywords();
   if (tracer.graph.nodes().size() >= tracer.limits.nodes)
-    return tracer.give_up(BreakReason::NodeLimit, "the graph has more nodes than config allows") != nullptr;
+    return tracer.abort(BreakReason::NodeLimit, "the graph has more nodes than config allows") != nullptr;
   const NodeId node = tracer.graph.add_call(kind, Ref::borrow(target), positional.get(), keywords.get(), result, impure,
                                             tracer.frame ? tracer.frame->call_site() : nullptr);
   if (node != kNoNode) return true;
   const std::string why = take_error_text();
-  return tracer.give_up(BreakReason::GraphArgument, target_text(target) + ": " + why) != nullptr;
+  return tracer.abort(BreakReason::GraphArgument, target_text(target) + ": " + why) != nullptr;
 }
 
 namespace {
@@ -88,15 +88,15 @@ Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   const std::string message = words ? words : "?";
   const bool is_ignored = is_warning_ignored(value, module ? module : Py_None, tracer.frame ? tracer.frame->line() : 0);
-  if (is_ignored || !tracer.may_break) return run(OperatorWarnings::As::Ignored);
+  if (is_ignored || !tracer.breaks.are_allowed) return run(OperatorWarnings::As::Ignored);
   // What torch says once in a process it may have said by now.
-  if (given->count(message) && !tracer.take_impure()) {
+  if (given->count(message) && !tracer.consume_side_effect_flag()) {
     Ref result = run(OperatorWarnings::As::ErrorsIfNotGivenYet);
-    if (result || tracer.broken() || !PyErr_ExceptionMatches(PyExc_Warning)) return result;
+    if (result || tracer.is_over() || !PyErr_ExceptionMatches(PyExc_Warning)) return result;
     clear_error();
   }
   given->insert(message);
-  return tracer.give_up(BreakReason::Warning, target_text(target) + " warns: " + message.substr(0, 200));
+  return tracer.abort(BreakReason::Warning, target_text(target) + " warns: " + message.substr(0, 200));
 }
 
 // What torch leaves a call to, whatever the function is, where it is among the arguments or in a list of them, has been
@@ -105,8 +105,8 @@ bool overrides_nothing(Tracer& tracer, PyObject* target, const Arguments& argume
   if (function_overrides() != FunctionOverrides::All) return true;
   for (const Ref& value : arguments.values)
     if (any_held(value.get(), has_override))
-      return tracer.give_up(BreakReason::UnsupportedOperand,
-                            target_text(target) + " is given an object with a __torch_function__") != nullptr;
+      return tracer.abort(BreakReason::UnsupportedOperand,
+                          target_text(target) + " is given an object with a __torch_function__") != nullptr;
   return true;
 }
 
@@ -125,9 +125,9 @@ Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& ar
   };
   const auto start = std::chrono::steady_clock::now();
   Ref result = run(OperatorWarnings::As::Errors);
-  if (!result && !tracer.broken() && PyErr_ExceptionMatches(PyExc_Warning))
+  if (!result && !tracer.is_over() && PyErr_ExceptionMatches(PyExc_Warning))
     result = run_with_warning(tracer, target, run);
-  if (result && !tracer.wrapped_storages.empty()) note_wrappers(result.get());
+  if (result && !tracer.storages.wrapped.empty()) note_wrappers(result.get());
   tracer.propagate_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
@@ -138,7 +138,7 @@ bool shares_storage(PyObject* fake, const void* storage) { return storage_of_fak
 
 // Whether the trace has written to what a fake shows.
 bool is_written(const Tracer& tracer, PyObject* fake) {
-  return tracer.written_storages.count(storage_of_fake(fake)) > 0;
+  return tracer.storages.written.count(storage_of_fake(fake)) > 0;
 }
 
 Ref enter_fact(Tracer& tracer, PyObject* fake, TensorFact fact) {
@@ -170,8 +170,8 @@ Ref load_version(Tracer& tracer, PyObject* tensor) {
 Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
   const bool is_outside = tracer.world.source_of(tensor) != nullptr;
   auto unknown = [&] {
-    return tracer.give_up(BreakReason::TensorAttribute,
-                          std::string("the trace cannot know a tensor's ") + (tensor_fact_text(fact) + 1));
+    return tracer.abort(BreakReason::TensorAttribute,
+                        std::string("the trace cannot know a tensor's ") + (tensor_fact_text(fact) + 1));
   };
   if (is_wrapper(tensor)) return unknown();
   switch (fact) {
@@ -192,13 +192,13 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
     case TensorFact::BackwardHooks:
     case TensorFact::AccumulateHooks: {
       Ref hooks = tensor_fact(is_outside ? tracer.world.source_of(tensor)->value.get() : tensor, fact);
-      if (std::ranges::any_of(tracer.hooks_to_come, [&](const auto& one) { return one.leaf.is(tensor); }))
+      if (std::ranges::any_of(tracer.backward.hooks_to_come, [&](const auto& one) { return one.leaf.is(tensor); }))
         return unknown();
       if (!hooks.is(Py_None)) return unknown();
       return is_outside ? enter_fact(tracer, tensor, fact) : hooks;
     }
     case TensorFact::Gradient: {
-      if (tracer.receiving.count(tensor)) return tensor_fact(tensor, fact);
+      if (tracer.backward.receiving.count(tensor)) return tensor_fact(tensor, fact);
       static PyObject* const leaf_name = interned("is_leaf");
       Ref leaf = Ref::steal(PyObject_GetAttr(tensor, leaf_name));
       if (!leaf.is(Py_True)) {  // torch warns, unless the tensor was told to keep its gradient
@@ -212,12 +212,12 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
     case TensorFact::EngineHooks: {
       const Ref has_some = enter_fact(tracer, tensor, fact);
       if (has_some.is(Py_True))
-        return tracer.give_up(BreakReason::AutogradCall, "a tensor has hooks in autograd's engine");
+        return tracer.abort(BreakReason::AutogradCall, "a tensor has hooks in autograd's engine");
       return has_some;
     }
     case TensorFact::Version: {
       Ref version = load_version(tracer, tensor);
-      return version || tracer.broken() ? version : unknown();
+      return version || tracer.is_over() ? version : unknown();
     }
   }
   return unknown();
@@ -229,13 +229,13 @@ bool can_be_carried(Tracer& tracer, PyObject* target, PyObject* result) {
   if (!is_fake(result)) return true;
   const bool is_given = tracer.graph.producer(result) != kNoNode;
   if (!is_given && !is_plain_tensor_class(Py_TYPE(result)) && !is_wrapper(result))
-    return tracer.give_up(BreakReason::UnsupportedTensor,
-                          target_text(target) + " gives a " + Py_TYPE(result)->tp_name) != nullptr;
+    return tracer.abort(BreakReason::UnsupportedTensor, target_text(target) + " gives a " + Py_TYPE(result)->tp_name) !=
+           nullptr;
   if (!is_leaf_with_gradient(result) || tracer.world.source_of(result)) return true;
   // One for gradients that are taken within the trace.
   if (tracer.may_assume()) return tracer.assume(Assumption::Kind::IsNoOrigin, result), true;
-  return tracer.give_up(BreakReason::TensorAttributeWrite,
-                        target_text(target) + " makes a tensor that requires a gradient") != nullptr;
+  return tracer.abort(BreakReason::TensorAttributeWrite,
+                      target_text(target) + " makes a tensor that requires a gradient") != nullptr;
 }
 
 namespace {
@@ -251,8 +251,8 @@ Ref plain_result(Tracer& tracer, PyObject* target, const Arguments& arguments, R
   Ref name = PyUnicode_Check(target) ? Ref::borrow(target) : Ref::steal(PyObject_GetAttr(target, own_name));
   clear_error();
   if (module && PyUnicode_Check(module.get()) && PyUnicode_Compare(module.get(), operator_module) == 0) {
-    for (const Ref& value : arguments.values) tell_apart(tracer, value.get());
-    return tracer.broken() ? Ref() : result;
+    for (const Ref& value : arguments.values) require_distinct(tracer, value.get());
+    return tracer.is_over() ? Ref() : result;
   }
   if (PyFunction_Check(target)) return result;  // torch's own Python, which asks for sizes and kinds
   const auto is_unknown = [&](PyObject* held) {
@@ -260,12 +260,12 @@ Ref plain_result(Tracer& tracer, PyObject* target, const Arguments& arguments, R
   };
   // Of a tensor without elements they are others.
   if (name && !PyUnicode_CompareWithASCIIString(name.get(), "stride") && any_held(result.get(), is_unknown))
-    return tracer.give_up(BreakReason::ScalarRead, "the strides of a tensor depend on values");
+    return tracer.abort(BreakReason::ScalarRead, "the strides of a tensor depend on values");
   const TensorName* row = name ? find_tensor_name(name.get()) : nullptr;
   if (row && row->how == TensorName::How::Fact && is_fake(arguments.values[0].get()))
     return load_tensor_fact(tracer, arguments.values[0].get(), row->fact);
   if (row && (row->how == TensorName::How::Metadata || row->how == TensorName::How::Values)) return result;
-  return tracer.give_up(BreakReason::TensorAttribute, "what " + target_text(target) + " depends on is not known");
+  return tracer.abort(BreakReason::TensorAttribute, "what " + target_text(target) + " depends on is not known");
 }
 
 }  // namespace
@@ -292,7 +292,7 @@ Ref with_numbers(PyObject* object, const std::vector<const void*>& read, size_t&
     return value ? Ref::steal(PyObject_CallMethodNoArgs(value.get(), item_name)) : Ref();
   }
   if (PySlice_Check(object)) {
-    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    auto* slice = as_slice(object);
     Ref parts[] = {with_numbers(slice->start, read, found), with_numbers(slice->stop, read, found),
                    with_numbers(slice->step, read, found)};
     if (!parts[0] && !parts[1] && !parts[2]) return nullptr;
@@ -325,7 +325,7 @@ bool replace_read_tensors(Tracer& tracer, PyObject* target, std::vector<Ref>& va
   const bool is_native = !PyFunction_Check(target);  // torch's own Python may do something else with a number
   if (found == read.size() && is_native && !PyErr_Occurred()) return true;
   clear_error();
-  return tracer.give_up(BreakReason::DataDependent, target_text(target) + " reads the values of a tensor") != nullptr;
+  return tracer.abort(BreakReason::DataDependent, target_text(target) + " reads the values of a tensor") != nullptr;
 }
 
 }  // namespace
@@ -355,7 +355,7 @@ Ref call_below_transforms(Tracer& tracer, NodeKind kind, PyObject* target, const
     return is_plain || can_be_carried(tracer, target, result.get()) ? result : Ref();
   }
   if (is_plain_result(result.get())) return plain_result(tracer, target, arguments, std::move(result));
-  return tracer.give_up(BreakReason::UnsupportedResult, target_text(target) + " returned a " + result.type()->tp_name);
+  return tracer.abort(BreakReason::UnsupportedResult, target_text(target) + " returned a " + result.type()->tp_name);
 }
 
 }  // namespace
@@ -373,21 +373,20 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
     return call_below_transforms(tracer, kind, target, Arguments{numbers, arguments.keyword_names});
   }
   flush_operator_reports();
-  tracer.take_impure();
+  tracer.consume_side_effect_flag();
   take_value_reads();
   Ref result = execute(tracer, kind, target, arguments);
-  if (tracer.broken()) return nullptr;
-  if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
-  const bool impure = tracer.take_impure();
+  if (tracer.is_over()) return nullptr;
+  if (!result) return tracer.abort(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  const bool impure = tracer.consume_side_effect_flag();
   if (impure && is_written_in_wrapper(tracer))
-    return tracer.give_up(BreakReason::UnsupportedTensor,
-                          target_text(target) + " writes to a tensor that another one wraps");
+    return tracer.abort(BreakReason::UnsupportedTensor,
+                        target_text(target) + " writes to a tensor that another one wraps");
   if (!can_be_carried(tracer, target, result.get())) return nullptr;
   if (!impure && !has_fake(result.get())) {
     if (is_plain_result(result.get())) return plain_result(tracer, target, arguments, std::move(result));
     if (is_tensor(result.get())) return adopt_result(tracer, std::move(result));
-    return tracer.give_up(BreakReason::UnsupportedResult,
-                          target_text(target) + " returned a " + result.type()->tp_name);
+    return tracer.abort(BreakReason::UnsupportedResult, target_text(target) + " returned a " + result.type()->tp_name);
   }
   std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
   if (!replace_read_tensors(tracer, target, values)) return nullptr;
@@ -398,8 +397,8 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
 
 Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& arguments, OwnTensors its_own) {
   if (tracer.function_modes.any() && function_overrides() != FunctionOverrides::None)
-    return tracer.give_up(BreakReason::ActiveMode,
-                          target_text(target) + " is called where a TorchFunctionMode is active");
+    return tracer.abort(BreakReason::ActiveMode,
+                        target_text(target) + " is called where a TorchFunctionMode is active");
   flush_operator_reports();
   std::unordered_map<Ref, Ref> own_tensors;
   Ref result;
@@ -409,16 +408,15 @@ Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& argume
     if (result && is_tensor(result.get()) && !is_fake(result.get()))
       result = Ref::borrow(tracer.fake_for_real(result.get()));
   }
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (its_own == OwnTensors::Refused && !own_tensors.empty()) {
     clear_error();
-    return tracer.give_up(BreakReason::UnknownTensor, target_text(target) + " uses a tensor of its own");
+    return tracer.abort(BreakReason::UnknownTensor, target_text(target) + " uses a tensor of its own");
   }
-  if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  if (!result) return tracer.abort(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   if (!has_fake(result.get()) && !is_plain_result(result.get()))
-    return tracer.give_up(BreakReason::UnsupportedResult,
-                          target_text(target) + " returned a " + result.type()->tp_name);
-  tracer.take_impure();
+    return tracer.abort(BreakReason::UnsupportedResult, target_text(target) + " returned a " + result.type()->tp_name);
+  tracer.consume_side_effect_flag();
   return record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true) ? result : Ref();
 }
 
@@ -444,15 +442,15 @@ bool is_within_autocast() {
 }  // namespace
 
 Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& arguments) {
-  if (has_fake(arguments)) return tracer.give_up(BreakReason::DataDependent, target_text(target) + " with a tensor");
+  if (has_fake(arguments)) return tracer.abort(BreakReason::DataDependent, target_text(target) + " with a tensor");
   tracer.modes.note(target, arguments.positional().get());
   // Within an autocast of the caller, the casts that are kept by now may be the program's own.
   static constinit Imported forget_casts{"torch.clear_autocast_cache"};
   Ref result = target == forget_casts && is_within_autocast()
                    ? Ref::none()
                    : execute(tracer, NodeKind::CallFunction, target, arguments);
-  if (tracer.broken()) return nullptr;
-  if (!result) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  if (tracer.is_over()) return nullptr;
+  if (!result) return tracer.abort(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   if (tracer.transforms.one_by_one()) return result;  // what it does to operators shows in what is recorded of them
   if (!record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true)) return nullptr;
   tracer.graph.mark_last_as_mode();
@@ -473,13 +471,13 @@ Ref load_base(Tracer& tracer, PyObject* tensor, PyObject* name) {
     Ref base_is_view = load_tensor_fact(tracer, base.get(), TensorFact::IsView);
     if (!base_is_view || base_is_view.is(Py_False)) return base_is_view ? base : Ref();
   }
-  return tracer.give_up(BreakReason::TensorAttribute, "the trace cannot know a tensor's _base");
+  return tracer.abort(BreakReason::TensorAttribute, "the trace cannot know a tensor's _base");
 }
 
 // What Python gives for an attribute of a fake that stands for what operators make of it (x.T, x.real, x.data).
 Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   static constinit Imported builtins_getattr{"builtins.getattr"};
-  tracer.take_impure();
+  tracer.consume_side_effect_flag();
   Ref value;
   const bool is_below = is_below_transforms(tracer, tensor);
   if (is_below) {
@@ -488,20 +486,20 @@ Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
     NativeScope native;
     value = Ref::steal(PyObject_GetAttr(tensor, name));
   }
-  if (tracer.broken() || (is_below && minidynamo::has_fake(value.get()))) return value;
+  if (tracer.is_over() || (is_below && minidynamo::has_fake(value.get()))) return value;
   if (!value) {
     if (PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
-    return tracer.give_up(BreakReason::OperatorRaised,
-                          std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " raised " + take_error_text());
+    return tracer.abort(BreakReason::OperatorRaised,
+                        std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " raised " + take_error_text());
   }
   if (!minidynamo::has_fake(value.get())) {
     if (is_plain_result(value.get())) return value;
-    return tracer.give_up(BreakReason::TensorAttribute,
-                          std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is a " + value.type()->tp_name);
+    return tracer.abort(BreakReason::TensorAttribute,
+                        std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is a " + value.type()->tp_name);
   }
   const Ref operands[] = {Ref::borrow(tensor), Ref::borrow(name)};
   if (!record_node(tracer, NodeKind::CallFunction, builtins_getattr, Arguments{operands}, value.get(),
-                   tracer.take_impure()))
+                   tracer.consume_side_effect_flag()))
     return nullptr;
   return value;
 }
@@ -509,8 +507,8 @@ Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
 // An attribute that torch.Tensor itself defines and computes.
 Ref load_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   auto unknown = [&] {
-    return tracer.give_up(BreakReason::TensorAttribute,
-                          std::string("the trace cannot know a tensor's ") + PyUnicode_AsUTF8(name));
+    return tracer.abort(BreakReason::TensorAttribute,
+                        std::string("the trace cannot know a tensor's ") + PyUnicode_AsUTF8(name));
   };
   const TensorName* row = find_tensor_name(name);
   if (!row) return unknown();
@@ -524,7 +522,7 @@ Ref load_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
     case TensorName::How::GradientFunction: {
       Ref function = Ref::steal(PyObject_GetAttr(tensor, name));
       const bool is_own = tracer.limits.below_autograd && !tracer.world.source_of(tensor);
-      if (!function.is(Py_None) && !tracer.limits.below_autograd) tracer.needs_below_autograd = true;
+      if (!function.is(Py_None) && !tracer.limits.below_autograd) tracer.backward.needs_below_autograd = true;
       return function.is(Py_None) || is_own ? function : unknown();
     }
     case TensorName::How::Base:
@@ -555,8 +553,8 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   if (Py_TYPE(tensor) != tensor_class) {
     const Ref lookup = lookup_in_class(tracer, Py_TYPE(tensor), getattribute_name);
     if (lookup && PyFunction_Check(lookup.get()))
-      return tracer.give_up(BreakReason::UnsupportedTensor,
-                            std::string("a ") + Py_TYPE(tensor)->tp_name + " looks for attributes in a way of its own");
+      return tracer.abort(BreakReason::UnsupportedTensor,
+                          std::string("a ") + Py_TYPE(tensor)->tp_name + " looks for attributes in a way of its own");
   }
   Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
   if (!attribute && PyErr_Occurred()) return nullptr;
@@ -568,7 +566,7 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
     if (Ref fallback = lookup_in_class(tracer, Py_TYPE(tensor), getattr_name);
         fallback && PyFunction_Check(fallback.get()))
       return call(tracer, fallback.get(), {Ref::borrow(tensor), Ref::borrow(name)});
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (!attribute) {
     PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", Py_TYPE(tensor)->tp_name, name);
     return nullptr;
@@ -576,8 +574,8 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   PyTypeObject* kind = Py_TYPE(attribute.get());
   if (PyFunction_Check(attribute.get())) return Ref::made(PyMethod_New(attribute.get(), tensor));
   if (kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type)
-    return Ref::steal(kind->tp_descr_get(attribute.get(), tensor, reinterpret_cast<PyObject*>(Py_TYPE(tensor))));
-  if (name == class_name) return Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tensor)));
+    return Ref::steal(kind->tp_descr_get(attribute.get(), tensor, as_object(Py_TYPE(tensor))));
+  if (name == class_name) return Ref::borrow(as_object(Py_TYPE(tensor)));
   if (!kind->tp_descr_get) return attribute;
   if (kind == &PyMemberDescr_Type && is_new_wrapper(tracer, tensor)) return refuse_new_wrapper(tracer, tensor);
   const bool is_computed = kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type || kind == &PyProperty_Type;

@@ -28,10 +28,10 @@ Ref record_constant(Tracer& tracer, PyObject* target, const Arguments& arguments
     TensorTraceSuspended suspended;
     real = execute(tracer, NodeKind::CallFunction, target, arguments);
   }
-  if (tracer.broken()) return nullptr;
-  if (!real) return tracer.give_up(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
+  if (tracer.is_over()) return nullptr;
+  if (!real) return tracer.abort(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
   Ref fake = make_fake(real.get());
-  if (!fake) return tracer.give_up(BreakReason::UnsupportedTensor, target_text(target) + ": " + take_error_text());
+  if (!fake) return tracer.abort(BreakReason::UnsupportedTensor, target_text(target) + ": " + take_error_text());
   if (!can_be_carried(tracer, target, fake.get()) ||
       !record_node(tracer, NodeKind::CallFunction, target, arguments, fake.get(), false))
     return nullptr;
@@ -45,13 +45,13 @@ class NestedData {
   explicit NestedData(Tracer& tracer) : tracer_(tracer) {}
 
   // Looks for tensors and dtypes. False: there is something that is not taken apart here.
-  bool look_at(PyObject* data) {
+  bool take_apart(PyObject* data) {
     NestingLevel level;
     if (level.is_too_deep()) return false;
     if (is_fake(data)) return look_at_tensor(data);
     if (PyList_CheckExact(data) || PyTuple_CheckExact(data)) {
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(data); ++i)
-        if (!look_at(PySequence_Fast_GET_ITEM(data, i))) return false;
+        if (!take_apart(PySequence_Fast_GET_ITEM(data, i))) return false;
       return true;
     }
     if (!is_number(data)) return false;
@@ -175,11 +175,11 @@ Ref record_tensor_of_array(Tracer& tracer, PyObject* target, const Arguments& ar
   static PyObject* const dtype_name = interned("dtype");
   Ref data = data_of_array(tracer, arguments.values[0].get(), target != make);
   if (!data || arguments.values.size() > 2 || arguments.positional_count() != 1)
-    return tracer.give_up(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
+    return tracer.abort(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
   Ref dtype = Ref::borrow(PyTuple_GET_ITEM(data.get(), 1));
   if (arguments.keyword_names) {
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.keyword_names, 0), "dtype") != 0)
-      return tracer.give_up(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
+      return tracer.abort(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
     if (!arguments.values[1].is(Py_None)) dtype = arguments.values[1];
   }
   const Ref values[] = {Ref::borrow(PyTuple_GET_ITEM(data.get(), 0)), dtype};
@@ -197,7 +197,7 @@ Ref record_tensor_of_traced_array(Tracer& tracer, PyObject* target, const Argume
   const bool has_dtype = arguments.keyword_names && arguments.values.size() == 2 &&
                          PyTuple_GET_ITEM(arguments.keyword_names, 0) == dtype_name;
   if (arguments.positional_count() != 1 || arguments.values.size() != (has_dtype ? 2 : 1))
-    return tracer.give_up(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
+    return tracer.abort(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
   Ref made = tensor_of_array(tracer, arguments.values[0].get(), target != make);
   if (!made || !has_dtype || arguments.values[1].is(Py_None)) return made;
   const Ref values[] = {made, arguments.values[1]};
@@ -221,12 +221,12 @@ Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arg
   NestedData nested(tracer);
   const bool is_list = PyList_CheckExact(data) || PyTuple_CheckExact(data);
   if (is_list && arguments.positional_count() == 1 && options.are_known && (target == tensor || target == as_tensor) &&
-      nested.look_at(data)) {
+      nested.take_apart(data)) {
     Ref made = nested.put_together(data, options.dtype);
-    if (made || tracer.broken()) return made;
+    if (made || tracer.is_over()) return made;
   }
   clear_error();
-  return tracer.give_up(BreakReason::DataDependent, target_text(target) + " of a list with tensors reads their values");
+  return tracer.abort(BreakReason::DataDependent, target_text(target) + " of a list with tensors reads their values");
 }
 
 }  // namespace minidynamo

@@ -23,14 +23,14 @@ bool has_index(PyObject* key) noexcept {
 bool is_plain_index(Tracer& tracer, PyObject* key) {
   static PyObject* const override_name = interned("__torch_function__");
   auto refuse = [&](const char* why) {
-    return tracer.give_up(BreakReason::UnsupportedOperand, std::string("a tensor is indexed by a ") +
-                                                               Py_TYPE(key)->tp_name + ", which " + why) != nullptr;
+    return tracer.abort(BreakReason::UnsupportedOperand,
+                        std::string("a tensor is indexed by a ") + Py_TYPE(key)->tp_name + ", which " + why) != nullptr;
   };
   if (!has_index(key)) return true;
   guard_special_methods(tracer, key);
   if (PySequence_Check(key)) return refuse("has items");
   Ref override = load_attribute(tracer, key, override_name);
-  if (tracer.broken()) return false;
+  if (tracer.is_over()) return false;
   if (override) return refuse("has a __torch_function__");
   clear_error();  // torch drops it, whatever it is
   return true;
@@ -47,7 +47,7 @@ Ref index_of_tensor(Tracer& tracer, PyObject* tensor) {
 // An index of a tensor: objects with __index__ become the ints that they stand for.
 Ref plain_index(Tracer& tracer, PyObject* key) {
   if (is_fake(key) || is_constant(key)) return Ref::borrow(key);
-  if (!expose(tracer, key)) return nullptr;
+  if (!prepare_for_native(tracer, key)) return nullptr;
   if (PyTuple_CheckExact(key)) {
     Ref indices = Ref::made(PyTuple_New(PyTuple_GET_SIZE(key)));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
@@ -58,7 +58,7 @@ Ref plain_index(Tracer& tracer, PyObject* key) {
     return indices;
   }
   if (PySlice_Check(key)) {
-    auto* slice = reinterpret_cast<PySliceObject*>(key);
+    auto* slice = as_slice(key);
     Ref parts[3];
     for (int i = 0; i < 3; ++i) {
       PyObject* const part = i == 0 ? slice->start : i == 1 ? slice->stop : slice->step;

@@ -20,11 +20,11 @@ bool can_be_made(Tracer& tracer, PyTypeObject* type) {
   static PyObject* const dispatch_name = interned("__torch_dispatch__");
   if (refuses_finalizer(tracer, type)) return false;
   if (class_attribute(type, dispatch_name) != class_attribute(tensor_class, dispatch_name))
-    return tracer.give_up(BreakReason::UnsupportedTensor,
-                          std::string("a ") + type->tp_name + ", whose operators are its own, is made") != nullptr;
+    return tracer.abort(BreakReason::UnsupportedTensor,
+                        std::string("a ") + type->tp_name + ", whose operators are its own, is made") != nullptr;
   if (has_bound_special_method(type))
-    return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name +
-                                                         " has special methods of another object") != nullptr;
+    return tracer.abort(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name +
+                                                       " has special methods of another object") != nullptr;
   return true;
 }
 
@@ -34,16 +34,16 @@ Ref as_class(Tracer& tracer, PyObject* tensor, PyTypeObject* type) {
   static constinit Imported alias{"torch.ops.aten.alias.default"};
   static constinit Imported as_subclass{"torch._C.TensorBase.as_subclass"};
   if (tracer.transforms.one_by_one())
-    return tracer.give_up(BreakReason::UnsupportedTensor, "a tensor gets another class within a transform");
+    return tracer.abort(BreakReason::UnsupportedTensor, "a tensor gets another class within a transform");
   if (!can_be_made(tracer, type)) return nullptr;
   flush_operator_reports();
   Ref made;
   {
     const NativeScope native;
-    made = Ref::steal(PyObject_CallFunctionObjArgs(as_subclass, tensor, reinterpret_cast<PyObject*>(type), nullptr));
+    made = Ref::steal(PyObject_CallFunctionObjArgs(as_subclass, tensor, as_object(type), nullptr));
   }
-  if (tracer.broken()) return nullptr;
-  if (!made) return tracer.give_up(BreakReason::OperatorRaised, "as_subclass raised " + take_error_text());
+  if (tracer.is_over()) return nullptr;
+  if (!made) return tracer.abort(BreakReason::OperatorRaised, "as_subclass raised " + take_error_text());
   const Ref operands[] = {Ref::borrow(tensor)};
   const bool recorded =
       record_node(tracer, NodeKind::CallFunction, alias, Arguments{operands}, made.get(), /*impure=*/false);
@@ -53,7 +53,7 @@ Ref as_class(Tracer& tracer, PyObject* tensor, PyTypeObject* type) {
 Ref new_of_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   if (arguments.values.size() == 1 && !arguments.keyword_names && is_fake(arguments.values[0].get()))
     return as_class(tracer, arguments.values[0].get(), type);
-  return tracer.give_up(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
+  return tracer.abort(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
 }
 
 }  // namespace minidynamo

@@ -24,7 +24,7 @@ std::string_view text_of(PyObject* object) noexcept {
 bool has(std::string_view text, std::string_view part) noexcept { return text.find(part) != std::string_view::npos; }
 
 bool refuse(Tracer& tracer, std::string detail) {
-  return tracer.give_up(BreakReason::TextConvention, std::move(detail)) != nullptr;
+  return tracer.abort(BreakReason::TextConvention, std::move(detail)) != nullptr;
 }
 
 // How numbers are written is guarded by the locale's name.
@@ -32,7 +32,7 @@ bool guard_number_locale(Tracer& tracer) {
   static constinit Imported set_locale{"_locale.setlocale"};
   const Ref category = Ref::made(PyLong_FromLong(LC_NUMERIC));
   const Ref parts = Ref::made(PyTuple_Pack(2, static_cast<PyObject*>(set_locale), category.get()));
-  const Ref asked = Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(known_types()->partial), parts.get()));
+  const Ref asked = Ref::steal(PyObject_CallObject(as_object(known_types()->partial), parts.get()));
   const Ref name = asked ? Ref::steal(PyObject_CallNoArgs(asked.get())) : Ref();
   if (!name) return false;
   guard_state(tracer, asked.get(), "locale.setlocale, LC_NUMERIC", name.get());
@@ -111,7 +111,7 @@ bool can_format_all(Tracer& tracer, std::string_view text, const Arguments& argu
 }
 
 std::string_view name_of(PyObject* callable) noexcept {
-  if (PyCFunction_Check(callable)) return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+  if (PyCFunction_Check(callable)) return as_builtin(callable)->m_ml->ml_name;
   const bool is_method = Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyWrapperDescr_Type);
   return is_method ? text_of(PyDescr_NAME(callable)) : std::string_view();
 }
@@ -155,7 +155,7 @@ bool can_call_text_method(Tracer& tracer, PyObject* callable, PyObject* self, co
 
 bool can_make_text(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   if (type != &PyUnicode_Type && type != &PyBytes_Type && type != &PyByteArray_Type) return true;
-  PyObject* const callable = reinterpret_cast<PyObject*>(type);
+  PyObject* const callable = as_object(type);
   return can_convert(tracer, given(callable, arguments, 1, "encoding"), given(callable, arguments, 2, "errors"));
 }
 

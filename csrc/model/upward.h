@@ -15,7 +15,7 @@ namespace minidynamo {
 enum class Outcome : uint8_t { Returned, Yielded, Failed };
 
 // Runs from frame.instruction on. Returned and Yielded give a value; after Yielded, push the value sent and run again
-// from the next instruction. Failed: a Python error is set (and perhaps tracer.broken()).
+// from the next instruction. Failed: a Python error is set (and perhaps tracer.is_over()).
 Outcome run(Tracer& tracer, Frame& frame, Ref& value);
 
 // As run(), for a generator frame into which the current Python error is thrown at the point where it stands.
@@ -39,10 +39,10 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
 // --- library/user_rules.cpp
 
 // Why a Python function is neither to be captured nor traced into.
-struct KeptOut {
+struct SkipReason {
   BreakReason reason;
   std::string detail;
 };
-std::optional<KeptOut> kept_out(PyObject* function);
+std::optional<SkipReason> skip_reason(PyObject* function);
 
 }  // namespace minidynamo

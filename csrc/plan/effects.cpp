@@ -16,9 +16,9 @@
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "world/deferred_value.h"
 #include "world/external_iterator.h"
 #include "world/known_types.h"
-#include "world/late_value.h"
 
 namespace minidynamo {
 namespace {
@@ -26,7 +26,7 @@ namespace {
 class EffectPlanner {
  public:
   EffectPlanner(Tracer& tracer, ValuePlanner& values) : tracer_(tracer), values_(values) {
-    for (PyObject* late : late_values(tracer)) late_places_.insert(place_of_late_value(late));
+    for (PyObject* late : deferred_values(tracer)) deferred_places_.insert(place_of_deferred_value(late));
     if (!tracer.effects.has_calls()) return;
     for (size_t i = 0; i < values.log_planned; ++i)
       if (const auto* write = std::get_if<AttributeWrite>(&tracer.effects.effects()[i]); write && write->value)
@@ -34,13 +34,13 @@ class EffectPlanner {
   }
 
   // A container of which the log says nothing, or nothing more.
-  bool plan_container(const StandIn& stand_in) {
-    if (!stand_in.filled) return true;
-    if (!plan_own_attributes(stand_in)) return false;
-    if (!differs_from_snapshot(stand_in)) return true;
-    PyObject* object = stand_in.object.get();
+  bool plan_container(const ShadowContainer& shadow) {
+    if (!shadow.filled) return true;
+    if (!plan_own_attributes(shadow)) return false;
+    if (!differs_from_snapshot(shadow)) return true;
+    PyObject* object = shadow.object.get();
     values_.is_written_to(object);
-    return plan_container_write(object, stand_in.snapshot, object);
+    return plan_container_write(object, shadow.snapshot, object);
   }
 
   // A dict is written to before its time: what walks over it has to have moved by then.
@@ -63,8 +63,9 @@ class EffectPlanner {
     while (is_planned && values_.log_planned < end) {
       const size_t place = values_.log_planned++;
       const Effect& effect = tracer_.effects.effects()[place];
-      is_planned = late_places_.count(place) ? values_.late_value(place, std::get<LaterCall>(effect))
-                                             : std::visit([&](const auto& made) { return plan_effect(made); }, effect);
+      is_planned = deferred_places_.count(place)
+                       ? values_.deferred_value(place, std::get<DeferredCall>(effect))
+                       : std::visit([&](const auto& made) { return plan_effect(made); }, effect);
     }
     values_.is_planning_log = false;
     return is_planned;
@@ -72,8 +73,8 @@ class EffectPlanner {
 
   bool plan() {
     if (!plan_log(tracer_.effects.end())) return false;
-    for (const StandIn& stand_in : tracer_.world.stand_ins())
-      if (!values_.is_written(stand_in) && !plan_container(stand_in)) return false;
+    for (const ShadowContainer& shadow : tracer_.world.shadows())
+      if (!values_.is_written(shadow) && !plan_container(shadow)) return false;
     return true;
   }
 
@@ -94,7 +95,7 @@ class EffectPlanner {
       set = "builtins.setattr", remove = "builtins.delattr";
     } else if (PyType_Check(object)) {
       set = "builtins.type.__setattr__", remove = "builtins.type.__delattr__";
-    } else if (tracer_.world.stand_in(object) && !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
+    } else if (tracer_.world.shadow(object) && !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
       return refused("an attribute of a builtin container is set");
     }
     if (write.value) {
@@ -119,7 +120,7 @@ class EffectPlanner {
     return values_.effect("_random.Random.setstate", {move.generator.get(), state.get()});
   }
 
-  bool plan_effect(const LaterCall& later) {
+  bool plan_effect(const DeferredCall& later) {
     PyObject* keywords = later.keywords ? later.keywords.get() : Py_None;
     return values_.effect(call_with_callable(), {later.callable.get(), later.positional.get(), keywords});
   }
@@ -145,8 +146,8 @@ class EffectPlanner {
   }
 
   // What the trace put into the __dict__ of an instance of a container's subclass.
-  bool plan_own_attributes(const StandIn& stand_in) {
-    PyObject* object = stand_in.object.get();
+  bool plan_own_attributes(const ShadowContainer& shadow) {
+    PyObject* object = shadow.object.get();
     if (!has_instance_dict(Py_TYPE(object))) return true;
     Ref own = Ref::steal(PyObject_GenericGetDict(object, nullptr));
     Py_ssize_t position = 0;
@@ -189,7 +190,7 @@ class EffectPlanner {
   }
 
   PyObject* method(PyTypeObject* base, const char* name) {
-    Ref found = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), name));
+    Ref found = Ref::steal(PyObject_GetAttrString(as_object(base), name));
     clear_error();
     values_.keep_alive(found);
     return found.get();
@@ -275,16 +276,16 @@ class EffectPlanner {
     return refused(std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is changed");
   }
 
-  std::set<size_t> late_places_;
+  std::set<size_t> deferred_places_;
   std::set<std::pair<PyObject*, PyObject*>>
       set_;  // (object, name) of writes planned so far, where calls are in between
 };
 
 }  // namespace
 
-bool plan_container(Tracer& tracer, ValuePlanner& values, const StandIn& stand_in) {
+bool plan_container(Tracer& tracer, ValuePlanner& values, const ShadowContainer& shadow) {
   EffectPlanner planner(tracer, values);
-  return planner.plan_walks_over_dicts() && planner.plan_container(stand_in);
+  return planner.plan_walks_over_dicts() && planner.plan_container(shadow);
 }
 
 bool plan_log_until(Tracer& tracer, ValuePlanner& values, size_t place) {

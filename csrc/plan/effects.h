@@ -1,4 +1,4 @@
-// The writes that a trace made to outside objects, as steps that make them for real.
+// The writes that a trace made to external objects, as steps that make them for real.
 #pragma once
 #include "plan/values.h"
 #include "world/tracer.h"
@@ -11,6 +11,6 @@ bool plan_effects(Tracer& tracer, ValuePlanner& values);
 // The log as far as the entry at a place, for what is its result.
 bool plan_log_until(Tracer& tracer, ValuePlanner& values, size_t place);
 // The writes to one container.
-bool plan_container(Tracer& tracer, ValuePlanner& values, const StandIn& stand_in);
+bool plan_container(Tracer& tracer, ValuePlanner& values, const ShadowContainer& shadow);
 
 }  // namespace minidynamo

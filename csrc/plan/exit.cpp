@@ -18,8 +18,8 @@
 #include "tensor/function_mode_stack.h"
 #include "tensor/history.h"
 #include "tensor/tensor_facts.h"
+#include "world/deferred_value.h"
 #include "world/known_types.h"
-#include "world/late_value.h"
 #include "world/traced_number.h"
 
 namespace minidynamo {
@@ -64,8 +64,8 @@ class BreakPlanner {
     const bool runs = runs_anywhere(now.op) && frame_use_of_call(frame) == FrameUse::None;
     if (!runs && must_advance_) return refuse("the instruction cannot run outside of its frame");
     for (size_t i = 0; i < frames_.size(); ++i)
-      end.frames.push_back({Ref::borrow(reinterpret_cast<PyObject*>(places_[i].prepared->code())), frames_[i]->globals,
-                            frames_[i]->current().position});
+      end.frames.push_back(
+          {Ref::borrow(as_object(places_[i].prepared->code())), frames_[i]->globals, frames_[i]->current().position});
     if (!runs) {
       end.next.emplace();
       return continuation({ResumePlace::Kind::Before, place.instruction}, frames_.size() - 1,
@@ -195,11 +195,11 @@ class BreakPlanner {
   // What was there before the call is held by others too, unless a resume function was given it.
   PyObject* held_by_slot(const Frame& frame, size_t slot) const {
     PyObject* object = frame.slots[slot].get();
-    const bool is_untouched = (slot < frame.untouched.size() && frame.untouched[slot].raw) || frame.untouched_in(slot);
-    const Source* source = object && !is_untouched ? tracer_.world.source_of(object) : nullptr;
-    if (is_untouched || source) {
+    const bool is_lazy = (slot < frame.lazy_locals.size() && frame.lazy_locals[slot].raw) || frame.lazy_local_in(slot);
+    const Source* source = object && !is_lazy ? tracer_.world.source_of(object) : nullptr;
+    if (is_lazy || source) {
       if (!frame.is_of_resume_function()) return nullptr;
-      return source ? source->value.get() : object ? object : frame.untouched[slot].raw;
+      return source ? source->value.get() : object ? object : frame.lazy_locals[slot].raw;
     }
     const bool has_ended = object && is_traced_generator(object) && !frame_of_generator(object);  // or it runs
     return has_ended ? nullptr : object;
@@ -308,8 +308,8 @@ class BreakPlanner {
     const uint64_t open = object ? open_dimensions(tracer_, object) : 0;
     if (!open) return;
     PyObject* name = PyTuple_GET_ITEM(resume.code->co_localsplusnames, position);
-    exit_.open_arguments.push_back({Ref::borrow(reinterpret_cast<PyObject*>(resume.code)),
-                                    std::string("L['") + PyUnicode_AsUTF8(name) + "']", open});
+    exit_.open_arguments.push_back(
+        {Ref::borrow(as_object(resume.code)), std::string("L['") + PyUnicode_AsUTF8(name) + "']", open});
   }
 
   bool plan_argument(size_t i, const ResumeParameter& parameter, const std::vector<SlotKind>& slots,
@@ -342,7 +342,7 @@ class BreakPlanner {
   }
 
   PlanBreak::NewFunction new_function(size_t i, const ResumeFunction& resume) const {
-    return {resume.name, Ref::borrow(reinterpret_cast<PyObject*>(resume.code)), frames_[i]->globals};
+    return {resume.name, Ref::borrow(as_object(resume.code)), frames_[i]->globals};
   }
 
   const ResumeFunction* resume_at(size_t i, ResumePlace place, const ResumeFunction* callee) {
@@ -364,7 +364,7 @@ class BreakPlanner {
 
   // The same place in a resume function, as RERAISE wants it.
   static Ref raising_instruction(const ResumeFunction& resume, int32_t original) {
-    const PreparedCode* own = prepare(resume.code);
+    const CodeInfo* own = prepare(resume.code);
     return Ref::made(PyLong_FromLong(own->bytecode.instructions[original + resume.prologue].offset / 2));
   }
 };
@@ -373,8 +373,8 @@ constexpr const char* kUnrelatedStorages =
     "a tensor is written to whose memory another input shares, no view of the same tensor, or several of its elements";
 
 // What the program has let go of lives until all effects are there.
-void let_go_of_outside(const Tracer& tracer, PlanBreak& end, ValuePlanner& values) {
-  for (Source* source : tracer.let_go) end.let_go.push_back(values.live(source));
+void release_external(const Tracer& tracer, PlanBreak& end, ValuePlanner& values) {
+  for (Source* source : tracer.ends.released) end.released.push_back(values.live(source));
 }
 
 // Plans by `attempt` until no new cycle among the objects is met.
@@ -417,7 +417,7 @@ bool set_modes_again(Tracer& tracer, ValuePlanner& values) {
 // A graph that runs below autograd gives no tensor a history.
 bool gives_histories(const Tracer& tracer) {
   return std::ranges::any_of(tracer.world.fakes(), [&](PyObject* fake) {
-    return has_history(fake) && tracer.written_storages.count(storage_of_fake(fake)) > 0;
+    return has_history(fake) && tracer.storages.written.count(storage_of_fake(fake)) > 0;
   });
 }
 constexpr const char* kGivesHistory = "a tensor from before the call is computed from one that requires a gradient";
@@ -450,9 +450,9 @@ bool leave_modes_in_graph(Tracer& tracer) {
 
 bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
   flush_operator_reports();
-  if (tracer.broken()) return false;
+  if (tracer.is_over()) return false;
   ValuePlanner values(tracer, exit.plan, exit.outputs);
-  values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
+  values.write_now = [&](const ShadowContainer& shadow) { return plan_container(tracer, values, shadow); };
   values.plan_log_until = [&](size_t place) { return plan_log_until(tracer, values, place); };
   const bool planned = plan_with_cycles(values, [&] {
     values.draw_numbers();
@@ -462,27 +462,27 @@ bool plan_return(Tracer& tracer, PyObject* result, Exit& exit) {
            values.fill_cycles() && values.set_states() && set_modes_again(tracer, values) &&
            values.generators_are_held();
   });
-  if (!planned) return tracer.give_up(BreakReason::UnsupportedResult, values.refusal()) != nullptr;
+  if (!planned) return tracer.abort(BreakReason::UnsupportedResult, values.refusal()) != nullptr;
   if (tracer.limits.below_autograd && gives_histories(tracer))
-    return tracer.give_up(BreakReason::AutogradCall, kGivesHistory) != nullptr;
+    return tracer.abort(BreakReason::AutogradCall, kGivesHistory) != nullptr;
   if (!leave_modes_in_graph(tracer))
-    return tracer.give_up(BreakReason::OutsideContext, "a mode of torch cannot be left in the graph") != nullptr;
+    return tracer.abort(BreakReason::OutsideContext, "a mode of torch cannot be left in the graph") != nullptr;
   values.finish_draws();
   tracer.graph.remove_dead_code(exit.outputs);
-  return values.gather(exit.inputs) || tracer.give_up(BreakReason::MemoryOverlap, kUnrelatedStorages) != nullptr;
+  return values.gather(exit.inputs) || tracer.abort(BreakReason::MemoryOverlap, kUnrelatedStorages) != nullptr;
 }
 
 bool plan_break(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, std::string& refusal) {
   flush_operator_reports();
-  if (tracer.broken()) return false;
+  if (tracer.is_over()) return false;
   ValuePlanner values(tracer, exit.plan, exit.outputs);
-  values.write_now = [&](const StandIn& stand_in) { return plan_container(tracer, values, stand_in); };
+  values.write_now = [&](const ShadowContainer& shadow) { return plan_container(tracer, values, shadow); };
   values.plan_log_until = [&](size_t place) { return plan_log_until(tracer, values, place); };
   const bool planned = plan_with_cycles(values, [&] {
     values.draw_numbers();
     define_contexts(tracer, values);
     if (!BreakPlanner(tracer, innermost, must_advance, exit, values).plan()) return false;
-    let_go_of_outside(tracer, *exit.plan.end, values);
+    release_external(tracer, *exit.plan.end, values);
     return values.fill_cycles() && plan_effects(tracer, values) && values.fill_cycles() && values.set_states() &&
            set_modes_again(tracer, values) && values.watched_are_held() && values.generators_are_held();
   });
@@ -528,7 +528,7 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
         });
         [[fallthrough]];
       case Assumption::Kind::Unwritten:
-        holds = holds && !tracer.written_storages.count(storage_of_fake(assumed.object.get()));
+        holds = holds && !tracer.storages.written.count(storage_of_fake(assumed.object.get()));
         break;
       case Assumption::Kind::IsNoOrigin:
         holds = may_lose_leaf(tracer, exit.outputs, assumed.object.get());
@@ -536,7 +536,7 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
     }
     if (!holds) return assumed.executed;
   }
-  return late_value_in_graph(tracer);
+  return deferred_value_in_graph(tracer);
 }
 
 }  // namespace minidynamo

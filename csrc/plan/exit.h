@@ -21,8 +21,8 @@ struct Exit {
   std::vector<OpenArgument> open_arguments;
 };
 
-// What returning `result` from the root frame takes: graph outputs, rebuilt objects, effects on outside objects.
-// Removes dead nodes and decides what the guards gather. False after give_up().
+// What returning `result` from the root frame takes: graph outputs, rebuilt objects, effects on external objects.
+// Removes dead nodes and decides what the guards gather. False after abort().
 bool plan_return(Tracer& tracer, PyObject* result, Exit& exit);
 
 // What going on before the current instruction of `innermost` takes, with all frames that led there. `handled` is the

@@ -42,7 +42,7 @@ PyObject* ValuePlanner::kept(Ref made) {
 
 ValueId ValuePlanner::made_as_its_type(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
-  PyObject* const callable = reinterpret_cast<PyObject*>(type);
+  PyObject* const callable = as_object(type);
   auto part = [&](const char* name) { return kept(Ref::made(PyObject_GetAttrString(object, name))); };
   switch (way_out(type)) {
     case Leaves::Never:
@@ -54,7 +54,7 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
       return add({PlanStep::Kind::Call, Ref::borrow(copy), 0, {constant(object)}});
     }
     case Leaves::Class:
-      return constant(reinterpret_cast<PyObject*>(shown_class(object)));
+      return constant(as_object(shown_class(object)));
     case Leaves::Tuple:
       return sequence(PlanStep::Kind::Tuple, object);
     case Leaves::Record:
@@ -66,7 +66,7 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
     case Leaves::Set:
       return set(object);
     case Leaves::Slice: {
-      auto* slice = reinterpret_cast<PySliceObject*>(object);
+      auto* slice = as_slice(object);
       return with_operands(PlanStep::Kind::Slice, {slice->start, slice->stop, slice->step});
     }
     case Leaves::Deque: {
@@ -149,7 +149,7 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
 
 ValueId ValuePlanner::weak_reference(PyObject* object) {
   PyObject* callback = reinterpret_cast<PyWeakReference*>(object)->wr_callback;
-  PyObject* made_by = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  PyObject* made_by = as_object(Py_TYPE(object));
   PyObject* referent = PyWeakref_GET_OBJECT(object);
   if (!callback) return call(made_by, {referent});
   const ValueId made = call(made_by, {referent, callback});
@@ -179,8 +179,7 @@ ValueId ValuePlanner::sequence_of_constants(PyObject* object) {
       return kNoValue;
   }
   Ref items = Ref::made(PyList_AsTuple(object));
-  return add(
-      {PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyList_Type)), 0, {constant(items.get())}});
+  return add({PlanStep::Kind::Call, Ref::borrow(as_object(&PyList_Type)), 0, {constant(items.get())}});
 }
 
 ValueId ValuePlanner::sequence(PlanStep::Kind kind, PyObject* object) {
@@ -219,7 +218,7 @@ ValueId ValuePlanner::hashed(const std::vector<Ref>& keys, const std::vector<Ref
 }
 
 ValueId ValuePlanner::dict(PyObject* object) {
-  if (PyObject* owner = tracer_.owner_of_dict(object)) {
+  if (PyObject* owner = tracer_.made.owner_of_dict(object)) {
     static PyObject* const dict_name = interned("__dict__");
     static PyObject* const annotations_name = interned("__annotations__");
     static constinit Imported getattr{"builtins.getattr"};
@@ -282,30 +281,30 @@ ValueId ValuePlanner::set(PyObject* object) {
   const ValueId items = natively ? add(std::move(step)) : hashed(keys, nullptr, hashes);
   if (items == kNoValue) return kNoValue;
   if (PySet_CheckExact(object)) return items;
-  return add({PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyFrozenSet_Type)), 0, {items}});
+  return add({PlanStep::Kind::Call, Ref::borrow(as_object(&PyFrozenSet_Type)), 0, {items}});
 }
 
 ValueId ValuePlanner::cell(PyObject* object) {
-  PyObject* type = reinterpret_cast<PyObject*>(&PyCell_Type);
+  PyObject* type = as_object(&PyCell_Type);
   PyObject* contents = PyCell_GET(object);
   return contents ? call(type, {contents}) : call(type, {});
 }
 
 // The names of a module, as the functions defined there have them.
 ValueId ValuePlanner::names(PyObject* globals) {
-  if (tracer_.own_namespaces.count(Ref::borrow(globals))) return value_of(globals);
+  if (tracer_.made.namespaces.count(Ref::borrow(globals))) return value_of(globals);
   Source* known = tracer_.world.source_of(globals);
   return live(known ? known : tracer_.guards.pinned(globals, "G"));
 }
 
 ValueId ValuePlanner::function(PyObject* object) {
   // From outside, by way of C code that gave it unguarded: a copy would be another function.
-  if (!tracer_.made_functions.count(Ref::borrow(object))) return refuse("a function that native code found");
-  auto* made = reinterpret_cast<PyFunctionObject*>(object);
+  if (!tracer_.made.functions.count(Ref::borrow(object))) return refuse("a function that native code found");
+  auto* made = as_function(object);
   auto part = [](PyObject* value) { return value ? value : Py_None; };
   Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
   values_.try_emplace(made->func_code, constant(made->func_code));
-  if (!values_.count(made->func_globals) && !tracer_.own_namespaces.count(Ref::borrow(made->func_globals)))
+  if (!values_.count(made->func_globals) && !tracer_.made.namespaces.count(Ref::borrow(made->func_globals)))
     values_.emplace(made->func_globals, names(made->func_globals));
   return call(rebuild_function_callable(),
               {made->func_code, made->func_globals, made->func_name, part(made->func_defaults),
@@ -326,8 +325,8 @@ ValueId ValuePlanner::bound_native_method(PyObject* object) {
 
 ValueId ValuePlanner::bound_method(PyObject* function, PyObject* self) {
   const bool is_descriptor = Py_IS_TYPE(function, &PyMethodDescr_Type) || Py_IS_TYPE(function, &PyWrapperDescr_Type);
-  if (!is_descriptor) return call(reinterpret_cast<PyObject*>(&PyMethod_Type), {function, self});
-  if (!shown_type(self)) return call(bind_callable(), {function, self});
+  if (!is_descriptor) return call(as_object(&PyMethod_Type), {function, self});
+  if (!reported_type(self)) return call(bind_callable(), {function, self});
   static constinit Imported getattr{"builtins.getattr"};  // the real one has its own
   return call(getattr, {self, PyDescr_NAME(function)});
 }
@@ -352,7 +351,7 @@ ValueId ValuePlanner::record(PyObject* object) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
     PyTuple_SET_ITEM(items.get(), i, Ref::borrow(PyTuple_GET_ITEM(object, i)).release());
   keep_alive_.push_back(items);
-  return call(rebuild_tuple_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)), items.get()});
+  return call(rebuild_tuple_callable(), {as_object(Py_TYPE(object)), items.get()});
 }
 
 ValueId ValuePlanner::property(PyObject* object) {
@@ -363,7 +362,7 @@ ValueId ValuePlanner::property(PyObject* object) {
     if (!parts[i]) return clear_error(), refuse("a property");
     keep_alive_.push_back(parts[i]);
   }
-  PyObject* type = reinterpret_cast<PyObject*>(&PyProperty_Type);
+  PyObject* type = as_object(&PyProperty_Type);
   // The getter's own text is found again; then a copy with another getter takes that one's.
   Ref text = parts[0].is(Py_None) ? Ref() : Ref::steal(PyObject_GetAttrString(parts[0].get(), "__doc__"));
   clear_error();
@@ -379,8 +378,8 @@ ValueId ValuePlanner::instance(PyObject* object) {
     return refuse(std::string("an instance of ") + Py_TYPE(object)->tp_name);
   }
   keep_alive_.push_back(parts);
-  return call(rebuild_instance_callable(), {reinterpret_cast<PyObject*>(Py_TYPE(object)),
-                                            PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
+  return call(rebuild_instance_callable(),
+              {as_object(Py_TYPE(object)), PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
 }
 
 ValueId ValuePlanner::exception(PyObject* object) {
@@ -399,9 +398,9 @@ ValueId ValuePlanner::exception(PyObject* object) {
   };
   keep_alive_.push_back(attributes);
   guard_no_context(tracer_, object);
-  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  PyObject* const type = as_object(Py_TYPE(object));
   PyObject* const suppress = raised->suppress_context ? Py_True : Py_False;
-  if (PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup))) {
+  if (PyObject_TypeCheck(object, as_type(PyExc_BaseExceptionGroup))) {
     // What it holds is apart from its args, which may be a list that has changed since, or what a subclass takes.
     auto* group = reinterpret_cast<PyBaseExceptionGroupObject*>(object);
     Ref parts = Ref::made(PyTuple_Pack(2, group->msg, group->excs));
@@ -464,13 +463,13 @@ ValueId ValuePlanner::list_iterator(PyObject* object) {
 // Made over the dict again, so that it notices changes of its size.
 ValueId ValuePlanner::dict_iterator(PyObject* object) {
   const DictIteration at = look_at_dict_iterator(object);
-  StandIn* stand_in = at.dict ? tracer_.world.stand_in(at.dict) : nullptr;
-  const bool is_written = stand_in && stand_in->filled && tracer_.world.is_changed(*stand_in);
+  ShadowContainer* shadow = at.dict ? tracer_.world.shadow(at.dict) : nullptr;
+  const bool is_written = shadow && shadow->filled && tracer_.world.is_changed(*shadow);
   if (is_written && tracer_.effects.has_calls())
     return refuse("an iterator over a dict that changed outlives a call of a cached function");
   if (!at.dict) return reduced(object);
   // The dict first, as it is now.
-  if (is_written && written_.insert(stand_in).second && !(write_now && write_now(*stand_in))) return kNoValue;
+  if (is_written && written_.insert(shadow).second && !(write_now && write_now(*shadow))) return kNoValue;
   const ValueId view = call(view_method(Py_TYPE(object)).get(), {at.dict});
   if (view == kNoValue) return kNoValue;
   std::vector<ValueId> operands = {view};
@@ -483,8 +482,8 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
 ValueId ValuePlanner::ordered_dict_iterator(PyObject* object) {
   const OrderedDictIteration at = look_at_ordered_dict_iterator(object);
   if (!at.dict) return reduced(object);  // it has ended
-  StandIn* stand_in = tracer_.world.stand_in(at.dict);
-  if (stand_in && stand_in->filled && tracer_.world.is_changed(*stand_in))
+  ShadowContainer* shadow = tracer_.world.shadow(at.dict);
+  if (shadow && shadow->filled && tracer_.world.is_changed(*shadow))
     return refuse("an iterator over an OrderedDict that changed leaves the trace");
   Ref rest = Ref::steal(PyObject_CallMethod(object, "__reduce__", nullptr));
   PyObject* arguments = rest && PyTuple_Check(rest.get()) && PyTuple_GET_SIZE(rest.get()) == 2
@@ -507,8 +506,7 @@ ValueId ValuePlanner::ordered_dict_iterator(PyObject* object) {
 
 ValueId ValuePlanner::walked_backwards(ValueId view, Py_ssize_t passed) {
   const Ref number = Ref::made(PyLong_FromSsize_t(passed));
-  const ValueId made =
-      add({PlanStep::Kind::Call, Ref::borrow(reinterpret_cast<PyObject*>(&PyReversed_Type)), 0, {view}});
+  const ValueId made = add({PlanStep::Kind::Call, Ref::borrow(as_object(&PyReversed_Type)), 0, {view}});
   const ValueId count = constant(number.get());
   add({PlanStep::Kind::CallEffect, Ref::borrow(advance_iterator_callable()), 0, {made, count}});
   return made;
@@ -516,11 +514,11 @@ ValueId ValuePlanner::walked_backwards(ValueId view, Py_ssize_t passed) {
 
 // An iterator notices what is done to its container: that is written before, if the trace has changed it.
 bool ValuePlanner::write_before_iterating(PyObject* container) {
-  StandIn* stand_in = tracer_.world.stand_in(container);
-  if (!stand_in || !stand_in->filled || !tracer_.world.is_changed(*stand_in)) return true;
+  ShadowContainer* shadow = tracer_.world.shadow(container);
+  if (!shadow || !shadow->filled || !tracer_.world.is_changed(*shadow)) return true;
   if (tracer_.effects.has_calls())
     return refuse("an iterator over a container that changed outlives a call of a cached function") != kNoValue;
-  return !written_.insert(stand_in).second || (write_now && write_now(*stand_in));
+  return !written_.insert(shadow).second || (write_now && write_now(*shadow));
 }
 
 ValueId ValuePlanner::dict_iterator_backwards(PyObject* object) {
@@ -538,18 +536,18 @@ ValueId ValuePlanner::dict_iterator_backwards(PyObject* object) {
 
 ValueId ValuePlanner::deque_iterator(PyObject* object) {
   const WalkedIteration at = look_at_deque_iterator(object);
-  const bool is_filled_at_once = Py_IS_TYPE(at.container, known_types()->deque) || tracer_.world.stand_in(at.container);
+  const bool is_filled_at_once = Py_IS_TYPE(at.container, known_types()->deque) || tracer_.world.shadow(at.container);
   if (at.is_stale || !is_filled_at_once) return refuse("an iterator over a deque that changed since leaves the trace");
   if (!write_before_iterating(at.container)) return kNoValue;
   const Ref passed = Ref::made(PyLong_FromSsize_t(at.passed));
   keep_alive(passed);
-  return call(reinterpret_cast<PyObject*>(Py_TYPE(object)), {at.container, passed.get()});
+  return call(as_object(Py_TYPE(object)), {at.container, passed.get()});
 }
 
 // The item that it gave last is the first that another one takes.
 ValueId ValuePlanner::pairwise(PyObject* object) {
   static constinit Imported chain{"itertools.chain"};
-  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  PyObject* const type = as_object(Py_TYPE(object));
   const auto [iterator, last] = parts_of_pairwise(object);
   const ValueId rest = iterator ? value_of(iterator) : add({PlanStep::Kind::Tuple});
   if (rest == kNoValue) return kNoValue;
@@ -571,9 +569,9 @@ ValueId ValuePlanner::set_iterator(PyObject* object) {
     const ValueId empty = constant(nothing.get()), past_its_end = constant(one_step.get());
     return add({PlanStep::Kind::Call, Ref::borrow(walked_iterator_callable()), 0, {empty, past_its_end}});
   }
-  const StandIn* stand_in = tracer_.world.stand_in(at.set);
-  const bool is_from_before = stand_in || tracer_.world.source_of(at.set);
-  const bool keeps_order = is_from_before ? !stand_in || !stand_in->filled || !tracer_.world.is_changed(*stand_in)
+  const ShadowContainer* shadow = tracer_.world.shadow(at.set);
+  const bool is_from_before = shadow || tracer_.world.source_of(at.set);
+  const bool keeps_order = is_from_before ? !shadow || !shadow->filled || !tracer_.world.is_changed(*shadow)
                                           : is_table_in_order(at.set) || is_template(at.set);
   if (!keeps_order) return reduced(object);
   const ValueId set = value_of(at.set);
@@ -584,8 +582,7 @@ ValueId ValuePlanner::set_iterator(PyObject* object) {
 }
 
 ValueId ValuePlanner::dict_view(PyObject* object) {
-  return call(view_method(Py_TYPE(object)).get(),
-              {reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(object)->dv_dict)});
+  return call(view_method(Py_TYPE(object)).get(), {as_object(reinterpret_cast<_PyDictViewObject*>(object)->dv_dict)});
 }
 
 ValueId ValuePlanner::generator(PyObject* object) {
@@ -607,8 +604,8 @@ ValueId ValuePlanner::generator(PyObject* object) {
         slot_value(*frame, is_local ? at.local(parameter.index) : frame->prepared->locals_count + parameter.index));
     if (arguments.back() == kNoValue) return kNoValue;
   }
-  auto* maker = reinterpret_cast<PyFunctionObject*>(frame->function.get());
-  const ValueId code = constant(reinterpret_cast<PyObject*>(resume->code)), globals = names(frame->globals.get());
+  auto* maker = as_function(frame->function.get());
+  const ValueId code = constant(as_object(resume->code)), globals = names(frame->globals.get());
   const ValueId function = add({PlanStep::Kind::Call, Ref::borrow(make_function_callable()), 0, {code, globals}}),
                 tuple = add({PlanStep::Kind::Tuple, nullptr, 0, std::move(arguments)}),
                 has_started = constant(started ? Py_True : Py_False), name = constant(maker->func_name),

@@ -15,11 +15,11 @@
 #include "tensor/plain_tensor.h"
 #include "tensor/tensor_facts.h"
 #include "tensor/wrapper_fake.h"
+#include "world/deferred_value.h"
 #include "world/drawn_number.h"
 #include "world/enter.h"
 #include "world/handled_before.h"
 #include "world/known_types.h"
-#include "world/late_value.h"
 #include "world/native_objects.h"
 #include "world/scope.h"
 #include "world/tensor_classes.h"
@@ -124,22 +124,22 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
   std::vector<bool> passed;
   for (int32_t local = 0; local < at.prepared->locals_count; ++local) {
     const int32_t slot = at.local(local);
-    PyObject* held = frame.has_untouched(slot) ? frame.untouched[slot].raw : frame.slots[slot].get();
+    PyObject* held = frame.has_lazy_local(slot) ? frame.lazy_locals[slot].raw : frame.slots[slot].get();
     if (!held || is_read_after(*at.prepared, place, local))
       passed.push_back(held != nullptr);
     else
       passed.push_back(
           !is_tensor(held) && !is_constant(held) && !is_traced_number(held) &&
-          (frame.has_untouched(slot) || tracer_.world.source_of(held) || is_planned(held) || end_may_be_seen(held)));
+          (frame.has_lazy_local(slot) || tracer_.world.source_of(held) || is_planned(held) || end_may_be_seen(held)));
   }
   return passed;
 }
 
 ValueId ValuePlanner::slot_value(Frame& frame, size_t slot) {
   const auto locals = static_cast<size_t>(frame.prepared->locals_count);
-  if (slot < locals && frame.has_untouched(static_cast<int32_t>(slot)))
+  if (slot < locals && frame.has_lazy_local(static_cast<int32_t>(slot)))
     return live(source_of_untouched(tracer_, frame, static_cast<int32_t>(slot)));
-  if (const Frame::UntouchedSlot* waiting = frame.untouched_in(slot)) return live(waiting->source);
+  if (const Frame::LazySlot* waiting = frame.lazy_local_in(slot)) return live(waiting->source);
   return value_of(frame.slots[slot].get());
 }
 
@@ -158,7 +158,7 @@ ValueId ValuePlanner::outside_value(PyObject* object, Source* source) {
 
 // Whether it is a number that id() gave, or a constant tuple or set with one.
 bool ValuePlanner::holds_identity(PyObject* object) const {
-  if (tracer_.identities.count(Ref::borrow(object))) return true;
+  if (tracer_.identities.given_out.count(Ref::borrow(object))) return true;
   if (PyTuple_CheckExact(object)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
       if (holds_identity(PyTuple_GET_ITEM(object, i))) return true;
@@ -177,14 +177,15 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     tracer_.classes.need(object);
     return refuse("a class that the function defines outlives the capture");
   }
-  if (const LaterCall* cache = tracer_.effects.cache_behind(object)) {
+  if (const DeferredCall* cache = tracer_.effects.cache_behind(object)) {
     PyObject* keywords = cache->keywords ? cache->keywords.get() : Py_None;
     return call(call_with_callable(), {cache->callable.get(), cache->positional.get(), keywords});
   }
   if (Source* source = tracer_.world.source_of(object)) return outside_value(object, source);
   static constinit Imported handled{"sys.exception"};  // residual code runs where the trace began
   if (was_handled_before(object)) return call(handled, {});
-  if (!tracer_.identities.empty() && holds_identity(object)) return refuse("an object's id() leaves the trace");
+  if (!tracer_.identities.given_out.empty() && holds_identity(object))
+    return refuse("an object's id() leaves the trace");
   if (is_constant(object) && !holds_native_value(object)) return constant(object);
   if (tracer_.symbols.active() && is_symbolic_int(object)) return size(expression_of(object));
   if (tracer_.symbols.active() && is_symbolic_bool(object)) return truth(condition_of(object));
@@ -194,7 +195,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     if (const auto drawn = drawn_.find(tensor_of_number(object)); drawn != drawn_.end()) return drawn->second;
     return call(read, {tensor_of_number(object)});
   }
-  if (is_late_value(object)) return late(object);
+  if (is_deferred_value(object)) return late(object);
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {
     if (has_own_attributes(object) || has_own_gradient(object)) to_fill_.push_back(object);
@@ -208,14 +209,14 @@ ValueId ValuePlanner::make_value(PyObject* object) {
 }
 
 ValueId ValuePlanner::late(PyObject* object) {
-  const size_t place = place_of_late_value(object);
+  const size_t place = place_of_deferred_value(object);
   if (!late_.count(place) && (is_planning_log || !plan_log_until(place)))
     return refuse("a number that comes later than what it is kept in");
   const auto found = late_.find(place);
   return found == late_.end() ? refuse("a number of which the log says nothing") : found->second;
 }
 
-bool ValuePlanner::late_value(size_t place, const LaterCall& call) {
+bool ValuePlanner::deferred_value(size_t place, const DeferredCall& call) {
   std::vector<PyObject*> operands;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(call.positional.get()); ++i)
     operands.push_back(PyTuple_GET_ITEM(call.positional.get(), i));
@@ -239,7 +240,7 @@ ValueId ValuePlanner::tensor(PyObject* fake) {
     return add({PlanStep::Kind::Call, Ref::borrow(with_unseen_history_callable()), 0, {plain, name}});
   }
   if (!is_leaf && !is_parameter && is_in_graphs_as_it_is(fake)) return plain;
-  const ValueId type = value_of(reinterpret_cast<PyObject*>(Py_TYPE(fake)));
+  const ValueId type = value_of(as_object(Py_TYPE(fake)));
   if (type == kNoValue) return kNoValue;
   if (!is_leaf && !is_parameter) return add({PlanStep::Kind::Call, Ref::borrow(as_subclass), 0, {plain, type}});
   const ValueId requires_grad = constant(is_leaf ? Py_True : Py_False);
@@ -300,8 +301,8 @@ ValueId ValuePlanner::make_empty(PyObject* object) {
   if (type == &PyList_Type) return add({PlanStep::Kind::List});
   if (type == &PyDict_Type) return add({PlanStep::Kind::Dict});
   if (type == &PySet_Type) return add({PlanStep::Kind::Set});
-  if (type == &PyCell_Type) return call(reinterpret_cast<PyObject*>(&PyCell_Type), {});
-  const ValueId own_type = value_of(reinterpret_cast<PyObject*>(type));
+  if (type == &PyCell_Type) return call(as_object(&PyCell_Type), {});
+  const ValueId own_type = value_of(as_object(type));
   if (own_type == kNoValue) return kNoValue;
   const ValueId none = constant(Py_None), attributes = add({PlanStep::Kind::Dict});
   return add({PlanStep::Kind::Call, Ref::borrow(rebuild_instance_callable()), 0, {own_type, none, attributes}});
@@ -420,7 +421,7 @@ ValueId ValuePlanner::output_of(NodeId node) {
 // A graph that runs below autograd gives no tensor a history. One that a backward pass has used up can be told without;
 // of any other, whoever is given it would want the rest.
 ValueId ValuePlanner::without_history(PyObject* fake) {
-  if (!tracer_.used_up.has(fake)) return refuse("a tensor leaves whose gradient may still be asked for");
+  if (!tracer_.backward.used_up.has(fake)) return refuse("a tensor leaves whose gradient may still be asked for");
   const ValueId made = output(fake);
   if (made == kNoValue) return kNoValue;
   const ValueId name = constant(kept(name_of_history(fake)));
@@ -466,7 +467,7 @@ bool ValuePlanner::watched_are_held() {
 }
 
 bool ValuePlanner::generators_are_held() {
-  for (PyObject* generator : tracer_.generators)
+  for (PyObject* generator : tracer_.made.generators)
     if (runs_when_dropped(generator) && !is_planned(generator))
       return refuse("a generator that is suspended inside of try is dropped") != kNoValue;
   return true;
@@ -483,8 +484,8 @@ void ValuePlanner::keep_written_apart() {
     std::vector<Source*> written, others;
   };
   // What was changed and changed back looks as it was at the end, but not to what read it in between.
-  for (const StandIn& stand_in : tracer_.world.stand_ins())
-    if (stand_in.filled && may_have_been_changed(stand_in)) is_written_to(stand_in.object.get());
+  for (const ShadowContainer& shadow : tracer_.world.shadows())
+    if (shadow.filled && may_have_been_changed(shadow)) is_written_to(shadow.object.get());
   std::unordered_map<PyTypeObject*, Group> groups;
   for (PyObject* object : written_objects_) groups[Py_TYPE(object)].written.push_back(tracer_.world.source_of(object));
   if (groups.empty()) return;
@@ -493,7 +494,7 @@ void ValuePlanner::keep_written_apart() {
     if (group != groups.end() && source->access != Access::Pinned && !written_objects_.count(object))
       group->second.others.push_back(source);
   });
-  for (auto& [type, group] : groups) tracer_.guards.keep_apart(std::move(group.written), std::move(group.others));
+  for (auto& [type, group] : groups) tracer_.guards.require_disjoint(std::move(group.written), std::move(group.others));
 }
 
 // Where an input of the graph comes from.
@@ -546,17 +547,17 @@ bool ValuePlanner::gather(std::vector<Source*>& inputs) {
   std::vector<bool> written(slots.size());
   for (const Node& node : tracer_.graph.nodes()) {
     if (!node.used || node.kind != NodeKind::Placeholder || !is_fake(node.example.get()) || node.impure) continue;
-    written[place[node.input]] = tracer_.written_storages.count(storage_of_fake(node.example.get())) > 0;
+    written[place[node.input]] = tracer_.storages.written.count(storage_of_fake(node.example.get())) > 0;
   }
   if (std::find(written.begin(), written.end(), true) != written.end()) {
     if (!StorageSharing::can_be_written(tensors, written)) return false;
     if (slots.size() > 1) tracer_.guards.storages(slots, std::move(written));
   }
   tracer_.guards.distinct(std::move(different));
-  if (tracer_.world.all_told_apart().size() > 1) {
-    std::vector<uint32_t> told_apart;
-    for (Source* source : tracer_.world.all_told_apart()) told_apart.push_back(tracer_.guards.gather(source));
-    tracer_.guards.distinct(std::move(told_apart));
+  if (tracer_.world.distinct_sources().size() > 1) {
+    std::vector<uint32_t> require_distinct;
+    for (Source* source : tracer_.world.distinct_sources()) require_distinct.push_back(tracer_.guards.gather(source));
+    tracer_.guards.distinct(std::move(require_distinct));
   }
   for (const auto& [value, source] : live_) plan_.steps[value].index = tracer_.guards.gather(source);
   plan_.calls_graph = calls > 0;

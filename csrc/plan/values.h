@@ -22,11 +22,11 @@ class ValuePlanner {
 
   // The value of an in-trace object; kNoValue if it cannot be made (then either refusal() says why, or found_cycle()).
   ValueId value_of(PyObject* object);
-  ValueId live(Source* source);  // an outside object as it is
+  ValueId live(Source* source);  // an external object as it is
   ValueId constant(PyObject* object);
   // Says that the object is going to be asked for.
   void expect(PyObject* object) { expected_.insert(object); }
-  // A local or stack slot of a frame, which may hold an outside object that nothing has used.
+  // A local or stack slot of a frame, which may hold an external object that nothing has used.
   ValueId slot_value(Frame& frame, size_t slot);
   // From now on the object is made by calling callable(argument).
   void define(PyObject* object, PyObject* callable, PyObject* argument);
@@ -69,18 +69,18 @@ class ValuePlanner {
   bool gather(std::vector<Source*>& inputs);
 
   // How far the effect log is planned, and whether one of its entries is being planned now. What comes late
-  // (world/late_value.h) is the result of an entry, which has to be planned by then: plan_log_until, set by whoever
+  // (world/deferred_value.h) is the result of an entry, which has to be planned by then: plan_log_until, set by whoever
   // plans effects, does so.
   size_t log_planned = 0;
   bool is_planning_log = false;
   std::function<bool(size_t)> plan_log_until;
   // The result of the entry at a place.
-  bool late_value(size_t place, const LaterCall& call);
+  bool deferred_value(size_t place, const DeferredCall& call);
 
-  // Writes an outside container that the trace changed before an iterator over it is made; set by whoever plans
+  // Writes an external container that the trace changed before an iterator over it is made; set by whoever plans
   // effects.
-  std::function<bool(const StandIn&)> write_now;
-  bool is_written(const StandIn& stand_in) const noexcept { return written_.count(&stand_in) > 0; }
+  std::function<bool(const ShadowContainer&)> write_now;
+  bool is_written(const ShadowContainer& shadow) const noexcept { return written_.count(&shadow) > 0; }
   // Whether an iterator from before the call has not been moved on yet; it is from now on.
   bool is_first_move(PyObject* iterator) { return moved_.insert(iterator).second; }
 
@@ -109,7 +109,7 @@ class ValuePlanner {
   std::unordered_set<PyObject*> expected_;
   std::vector<PyObject*> to_fill_;
   std::vector<std::pair<PyObject*, PyObject*>> states_;  // iterator, what its __setstate__ is to be given
-  std::unordered_set<const StandIn*> written_;           // by write_now
+  std::unordered_set<const ShadowContainer*> written_;   // by write_now
   std::unordered_set<PyObject*> moved_;                  // see is_first_move
   std::unordered_set<PyObject*> written_objects_;        // see is_written_to
   std::vector<std::pair<ValueId, ValueId>> watched_;     // weak reference with a callback, referent

@@ -21,11 +21,10 @@ Ref bound_self_of(PyObject* method) noexcept {
 
 PyObject* descriptor_behind(PyObject* method) noexcept {
   if (PyCFunction_Check(method)) {
-    PyMethodDef* definition = reinterpret_cast<PyCFunctionObject*>(method)->m_ml;
+    PyMethodDef* definition = as_builtin(method)->m_ml;
     PyObject* mro = Py_TYPE(PyCFunction_GET_SELF(method))->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
-      PyObject* found =
-          named_item(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))->tp_dict, definition->ml_name);
+      PyObject* found = named_item(as_type(PyTuple_GET_ITEM(mro, i))->tp_dict, definition->ml_name);
       if (found && Py_IS_TYPE(found, &PyMethodDescr_Type) &&
           reinterpret_cast<PyMethodDescrObject*>(found)->d_method == definition)
         return found;
@@ -37,7 +36,7 @@ PyObject* descriptor_behind(PyObject* method) noexcept {
   Ref name = Ref::steal(PyObject_GetAttrString(method, "__name__"));
   clear_error();
   PyObject* found = owner && name && PyType_Check(owner.get())
-                        ? PyDict_GetItemWithError(reinterpret_cast<PyTypeObject*>(owner.get())->tp_dict, name.get())
+                        ? PyDict_GetItemWithError(as_type(owner.get())->tp_dict, name.get())
                         : nullptr;
   clear_error();
   return found;
@@ -45,7 +44,7 @@ PyObject* descriptor_behind(PyObject* method) noexcept {
 
 const void* definition_of(PyObject* callable) noexcept {
   if (PyInstanceMethod_Check(callable)) callable = PyInstanceMethod_GET_FUNCTION(callable);  // pybind11's methods
-  if (PyCFunction_Check(callable)) return reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
+  if (PyCFunction_Check(callable)) return as_builtin(callable)->m_ml;
   if (Py_IS_TYPE(callable, &PyMethodDescr_Type) || Py_IS_TYPE(callable, &PyClassMethodDescr_Type))
     return reinterpret_cast<PyMethodDescrObject*>(callable)->d_method;
   return callable;

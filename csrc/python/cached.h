@@ -26,7 +26,7 @@ class CachedObject {
 
   PyObject* get() { return object_ ? object_ : fill(); }  // borrowed
   operator PyObject*() { return get(); }
-  PyTypeObject* type() { return reinterpret_cast<PyTypeObject*>(get()); }  // of a class
+  PyTypeObject* type() { return as_type(get()); }  // of a class
 
  private:
   Make make_;

@@ -8,7 +8,7 @@ namespace minidynamo {
 void* CodeSlot::get(PyCodeObject* code) const noexcept {
   void* data = nullptr;
   if (index_ < 0) return nullptr;
-  if (_PyCode_GetExtra(reinterpret_cast<PyObject*>(code), index_, &data) < 0) clear_error();
+  if (_PyCode_GetExtra(as_object(code), index_, &data) < 0) clear_error();
   return data;
 }
 
@@ -18,7 +18,7 @@ bool CodeSlot::set(PyCodeObject* code, void* data) noexcept {
     PyErr_SetString(PyExc_RuntimeError, "no slot for data on code objects is left in this interpreter");
     return false;
   }
-  if (_PyCode_SetExtra(reinterpret_cast<PyObject*>(code), index_, data) == 0) return true;
+  if (_PyCode_SetExtra(as_object(code), index_, data) == 0) return true;
   if (!PyErr_Occurred()) PyErr_NoMemory();
   return false;
 }

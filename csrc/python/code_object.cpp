@@ -85,9 +85,9 @@ Ref make_code(const CodeView& parts) {
   constructor.stacksize = parts.stack_size;
   constructor.exceptiontable = exception_table.get();
   if (_PyCode_Validate(&constructor) < 0) return nullptr;
-  Ref code = Ref::steal(reinterpret_cast<PyObject*>(_PyCode_New(&constructor)));
+  Ref code = Ref::steal(as_object(_PyCode_New(&constructor)));
   if (!code) return nullptr;
-  auto* object = reinterpret_cast<PyCodeObject*>(code.get());
+  auto* object = as_code(code.get());
   Ref replaced = Ref::steal(std::exchange(object->co_consts, Ref::borrow(parts.consts).release()));
   return code;
 }

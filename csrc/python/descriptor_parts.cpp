@@ -39,7 +39,7 @@ DescriptorParts DescriptorParts::of(PyObject* descriptor) noexcept {
     found.add(descriptor, kOfStaticMethod);
   } else if ((type == &PyMemberDescr_Type || type == &PyGetSetDescr_Type) &&
              PyType_HasFeature(PyDescr_TYPE(descriptor), Py_TPFLAGS_HEAPTYPE)) {
-    found.parts_ = {reinterpret_cast<PyObject*>(PyDescr_TYPE(descriptor)), PyDescr_NAME(descriptor)};
+    found.parts_ = {as_object(PyDescr_TYPE(descriptor)), PyDescr_NAME(descriptor)};
     found.count_ = 2;
   }
   return found;

@@ -41,7 +41,7 @@ TakenError take_error_parts() {
   PyErr_Fetch(&type, &value, &traceback);
   Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
   TakenError error;
-  if (type) error.type = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  if (type) error.type = as_type(type)->tp_name;
   Ref text = value ? Ref::steal(PyObject_Str(value)) : Ref();
   if (const char* message = text ? PyUnicode_AsUTF8(text.get()) : nullptr) {
     error.message = message;

@@ -18,7 +18,7 @@ struct InterpreterFrame {
   bool is_tail_call;          // what it returns is what the caller returns, at once
   bool is_call;  // a function's frame before its first instruction: not a resumed generator, module or class body
 };
-InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept;
+InterpreterFrame inspect_frame(_PyInterpreterFrame* frame) noexcept;
 
 // Where a generator is suspended. Without code: it has not begun, is running, or is over.
 struct SuspendedAt {

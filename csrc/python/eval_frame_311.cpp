@@ -24,12 +24,12 @@ bool returns_next(const _PyInterpreterFrame* frame) noexcept {
 
 }  // namespace
 
-InterpreterFrame look_at(_PyInterpreterFrame* frame) noexcept {
+InterpreterFrame inspect_frame(_PyInterpreterFrame* frame) noexcept {
   PyCodeObject* code = frame->f_code;
   const _PyInterpreterFrame* caller = _PyThreadState_GET()->cframe->current_frame;  // frame->previous is set later
   const bool at_start = frame->prev_instr == _PyCode_CODE(code) - 1;
   const bool is_function = (code->co_flags & (CO_OPTIMIZED | CO_NEWLOCALS)) == (CO_OPTIMIZED | CO_NEWLOCALS);
-  return {reinterpret_cast<PyObject*>(frame->f_func),
+  return {as_object(frame->f_func),
           code,
           frame->localsplus,
           caller ? caller->f_code : nullptr,

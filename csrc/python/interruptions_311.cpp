@@ -23,17 +23,17 @@ constexpr unsigned long kNoThread = 0;
 struct Hold {
   int scopes = 0;
   bool is_main = false;
-  PyThreadState* stand_in = nullptr;  // receives exceptions; null: there was no memory for one
-  uint64_t stand_in_id = 0;
+  PyThreadState* shadow = nullptr;  // receives exceptions; null: there was no memory for one
+  uint64_t shadow_id = 0;
 };
 thread_local Hold hold;
 
 int load(const _Py_atomic_int& value) noexcept { return __atomic_load_n(&value._value, __ATOMIC_RELAXED); }
 
 // The child of a fork has freed the thread states of the parent.
-bool stand_in_lives(PyInterpreterState* interpreter) noexcept {
+bool shadow_lives(PyInterpreterState* interpreter) noexcept {
   for (PyThreadState* state = PyInterpreterState_ThreadHead(interpreter); state; state = PyThreadState_Next(state))
-    if (state == hold.stand_in) return state->id == hold.stand_in_id;
+    if (state == hold.shadow) return state->id == hold.shadow_id;
   return false;
 }
 
@@ -49,26 +49,26 @@ void begin() noexcept {
   PyThreadState* thread = PyThreadState_Get();
   hold.is_main = _PyRuntime.main_thread == PyThread_get_thread_ident();
   if (hold.is_main) _PyRuntime.main_thread = kNoThread;
-  hold.stand_in = _PyThreadState_Prealloc(thread->interp);  // PyThreadState_New crashes without memory
-  if (!hold.stand_in) return;
-  hold.stand_in_id = hold.stand_in->id;
-  hold.stand_in->async_exc = std::exchange(thread->async_exc, nullptr);
+  hold.shadow = _PyThreadState_Prealloc(thread->interp);  // PyThreadState_New crashes without memory
+  if (!hold.shadow) return;
+  hold.shadow_id = hold.shadow->id;
+  hold.shadow->async_exc = std::exchange(thread->async_exc, nullptr);
 }
 
 void end() noexcept {
   PyThreadState* thread = PyThreadState_Get();
   _ceval_state& state = thread->interp->ceval;
   if (hold.is_main && _PyRuntime.main_thread == kNoThread) _PyRuntime.main_thread = PyThread_get_thread_ident();
-  if (hold.stand_in && stand_in_lives(thread->interp)) {
+  if (hold.shadow && shadow_lives(thread->interp)) {
     // The later of two replaces the earlier one, as in PyThreadState_SetAsyncExc.
-    if (PyObject* sent = std::exchange(hold.stand_in->async_exc, nullptr)) {
+    if (PyObject* sent = std::exchange(hold.shadow->async_exc, nullptr)) {
       Ref earlier = Ref::steal(std::exchange(thread->async_exc, sent));
       state.pending.async_exc = 1;
     }
-    PyThreadState_Clear(hold.stand_in);
-    PyThreadState_Delete(hold.stand_in);
+    PyThreadState_Clear(hold.shadow);
+    PyThreadState_Delete(hold.shadow);
   }
-  hold.stand_in = nullptr;
+  hold.shadow = nullptr;
   call_attention(state);
 }
 
@@ -93,7 +93,7 @@ InterruptionsLetIn::~InterruptionsLetIn() {
 
 bool interruption_waits() noexcept {
   if (!hold.scopes) return false;
-  return (hold.is_main && load(_PyRuntime.ceval.signals_pending)) || (hold.stand_in && hold.stand_in->async_exc);
+  return (hold.is_main && load(_PyRuntime.ceval.signals_pending)) || (hold.shadow && hold.shadow->async_exc);
 }
 
 bool deliver_interruptions() noexcept {

@@ -71,7 +71,7 @@ WalkedIteration look_at_dict_iterator_backwards(PyObject* iterator) noexcept {
 
 WalkedIteration look_at_deque_iterator(PyObject* iterator) noexcept {
   const auto* over = reinterpret_cast<DequeIterator*>(iterator);
-  PyObject* deque = reinterpret_cast<PyObject*>(over->deque);
+  PyObject* deque = as_object(over->deque);
   return {deque, Py_SIZE(deque) - over->left, over->state != over->deque->state};
 }
 

@@ -8,9 +8,7 @@
 namespace minidynamo {
 namespace {
 
-PyFunctionObject* as_function(const Ref& function) noexcept {
-  return reinterpret_cast<PyFunctionObject*>(function.get());
-}
+PyFunctionObject* as_function(const Ref& function) noexcept { return as_function(function.get()); }
 
 // What a function has as globals that nobody lends it any.
 PyObject* no_names() {
@@ -63,7 +61,7 @@ std::vector<Ref> LentFunction::empty_cells() const noexcept {
 }
 
 LentFunction::Loan::Loan(LentFunction& function, PyObject* owner) noexcept : function_(function) {
-  auto* whose = reinterpret_cast<PyFunctionObject*>(owner);
+  auto* whose = as_function(owner);
   Ref made;
   if (!function.idle_) {
     made = Ref::steal(PyFunction_New(function.code_.get(), whose->func_globals));

@@ -26,7 +26,7 @@ class LentFunction {
   LentFunction& operator=(LentFunction&&) noexcept = default;
 
   explicit operator bool() const noexcept { return static_cast<bool>(code_); }
-  PyCodeObject* code() const noexcept { return reinterpret_cast<PyCodeObject*>(code_.get()); }
+  PyCodeObject* code() const noexcept { return as_code(code_.get()); }
 
   // Lends everything, with the globals of `owner`, for a scope, which may lie within another of the same function.
   // False: an object that the code needs is gone.

@@ -25,7 +25,7 @@ struct CachedFunction {
   PyObject* keyword_mark;
 };
 
-const CachedFunction* look_at(PyObject* function) noexcept { return reinterpret_cast<CachedFunction*>(function); }
+const CachedFunction* layout_of(PyObject* function) noexcept { return reinterpret_cast<CachedFunction*>(function); }
 
 }  // namespace
 
@@ -37,10 +37,10 @@ PyTypeObject* lru_cache_type() {
   return type.type();
 }
 
-PyObject* function_behind_lru_cache(PyObject* function) noexcept { return look_at(function)->function; }
+PyObject* function_behind_lru_cache(PyObject* function) noexcept { return layout_of(function)->function; }
 
 Ref lru_cache_key(PyObject* function, PyObject* positional, PyObject* keywords) {
-  const CachedFunction* cached = look_at(function);
+  const CachedFunction* cached = layout_of(function);
   const Py_ssize_t given = PyTuple_GET_SIZE(positional);
   const Py_ssize_t named = keywords ? PyDict_GET_SIZE(keywords) : 0;
   PyObject* first = given ? PyTuple_GET_ITEM(positional, 0) : nullptr;
@@ -59,7 +59,7 @@ Ref lru_cache_key(PyObject* function, PyObject* positional, PyObject* keywords) 
   if (named) add(cached->keyword_mark);
   each_named([&](PyObject* name, PyObject* value) { add(name), add(value); });
   if (!cached->typed) return key;
-  auto add_type = [&](PyObject* value) { add(reinterpret_cast<PyObject*>(Py_TYPE(value))); };
+  auto add_type = [&](PyObject* value) { add(as_object(Py_TYPE(value))); };
   for (Py_ssize_t i = 0; i < given; ++i) add_type(PyTuple_GET_ITEM(positional, i));
   each_named([&](PyObject*, PyObject* value) { add_type(value); });
   return key;
@@ -67,7 +67,7 @@ Ref lru_cache_key(PyObject* function, PyObject* positional, PyObject* keywords) 
 
 Lookup find_in_lru_cache(PyObject* function, PyObject* key, PyObject*& result) noexcept {
   result = nullptr;
-  const CachedFunction* cached = look_at(function);
+  const CachedFunction* cached = layout_of(function);
   if (!cached->cache || cached->most == 0) return Lookup::Absent;
   const Py_hash_t hash = PyObject_Hash(key);
   if (hash == -1) return clear_error(), Lookup::Undecided;
@@ -78,7 +78,7 @@ Lookup find_in_lru_cache(PyObject* function, PyObject* key, PyObject*& result) n
 }
 
 bool lru_cache_overflows(PyObject* function, Py_ssize_t more) noexcept {
-  const CachedFunction* cached = look_at(function);
+  const CachedFunction* cached = layout_of(function);
   return cached->most >= 0 && (!cached->cache || PyDict_GET_SIZE(cached->cache) + more > cached->most);
 }
 

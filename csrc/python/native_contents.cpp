@@ -58,7 +58,7 @@ PyObject* native_descriptor(PyTypeObject* type, PyObject* name) noexcept {
   PyObject* found = class_attribute(type, name);
   if (!found || is_native_descriptor(found)) return found;
   for (Py_ssize_t i = 0; type->tp_mro && i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    auto* base = as_type(PyTuple_GET_ITEM(type->tp_mro, i));
     PyObject* own = PyDict_GetItemWithError(base->tp_dict, name);
     if (own && is_native_descriptor(own)) return own;
   }
@@ -100,7 +100,7 @@ Ref native_attribute(PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   if (PyObject* descriptor = native_descriptor(type, name))
     if (is_native_descriptor(descriptor))
-      return Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(type)));
+      return Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, as_object(type)));
   return Ref::steal(PyObject_GetAttr(object, name));
 }
 

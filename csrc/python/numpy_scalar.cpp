@@ -12,7 +12,7 @@ PyTypeObject* numpy_type(const char* name) noexcept {
   PyObject* numpy = modules ? named_item(modules, "numpy") : nullptr;
   PyObject* type = numpy && PyModule_Check(numpy) ? named_item(PyModule_GetDict(numpy), name) : nullptr;
   clear_error();
-  return reinterpret_cast<PyTypeObject*>(type && PyType_Check(type) ? Ref::borrow(type).release() : nullptr);
+  return as_type(type && PyType_Check(type) ? Ref::borrow(type).release() : nullptr);
 }
 
 PyTypeObject* number_type() noexcept {

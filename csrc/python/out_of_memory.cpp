@@ -59,7 +59,7 @@ void set_error_from_exception() noexcept {
   } catch (const std::bad_alloc&) {
     note_out_of_memory();
     PyErr_NoMemory();
-  } catch (const TraceGivenUp& error) {
+  } catch (const TraceAborted& error) {
     if (!PyErr_Occurred()) PyErr_Format(PyExc_SystemError, "minidynamo: %s", error.what());
   } catch (const std::exception& error) {
     PyErr_Format(PyExc_SystemError, "minidynamo: %s", error.what());

@@ -11,8 +11,8 @@
 #pragma once
 #include <exception>
 
-#include "python/given_up.h"
 #include "python/ref.h"
+#include "python/trace_aborted.h"
 
 namespace minidynamo {
 
@@ -70,7 +70,7 @@ bool try_to(Work work) noexcept {
   try {
     work();
     return true;
-  } catch (const TraceGivenUp&) {
+  } catch (const TraceAborted&) {
     return false;
   } catch (...) {
     note_out_of_memory();

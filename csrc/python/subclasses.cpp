@@ -24,8 +24,7 @@ Ref key_of(PyTypeObject* type, PyObject* subclasses) noexcept {
   clear_error();
   PyObject *key, *reference;
   for (Py_ssize_t at = 0; PyDict_Next(subclasses, &at, &key, &reference);)
-    if (PyWeakref_CheckRef(reference) && PyWeakref_GET_OBJECT(reference) == reinterpret_cast<PyObject*>(type))
-      return Ref::borrow(key);
+    if (PyWeakref_CheckRef(reference) && PyWeakref_GET_OBJECT(reference) == as_object(type)) return Ref::borrow(key);
   return nullptr;
 }
 
@@ -35,7 +34,7 @@ void forget_subclass(PyTypeObject* type) noexcept {
   PyObject *error, *value, *traceback;
   PyErr_Fetch(&error, &value, &traceback);
   for (Py_ssize_t i = 0; type->tp_bases && i < PyTuple_GET_SIZE(type->tp_bases); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_bases, i));
+    auto* base = as_type(PyTuple_GET_ITEM(type->tp_bases, i));
     // An error that is raised here may run the collector, and with it whatever ends the last class of this base.
     const Ref known = Ref::borrow(base->tp_subclasses);
     const Ref key = known ? key_of(type, known.get()) : Ref();

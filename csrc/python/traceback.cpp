@@ -17,7 +17,7 @@ namespace minidynamo {
 Ref make_traceback_frame(PyCodeObject* code, PyObject* globals) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  Ref frame = Ref::steal(reinterpret_cast<PyObject*>(PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
+  Ref frame = Ref::steal(as_object(PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
   if (frame) reinterpret_cast<PyFrameObject*>(frame.get())->f_frame->stacktop = 0;
   clear_error();
   PyErr_Restore(type, value, traceback);
@@ -37,8 +37,7 @@ void move_traceback_frame(PyObject* frame, int32_t offset) noexcept {
 bool any_kept_by_traceback(PyObject* exception, bool (*test)(PyObject*)) {
   const Ref first = Ref::steal(PyException_GetTraceback(exception));
   PyObject* entry = first ? first.get() : nullptr;
-  for (; entry && PyTraceBack_Check(entry);
-       entry = reinterpret_cast<PyObject*>(reinterpret_cast<PyTracebackObject*>(entry)->tb_next)) {
+  for (; entry && PyTraceBack_Check(entry); entry = as_object(reinterpret_cast<PyTracebackObject*>(entry)->tb_next)) {
     const _PyInterpreterFrame* frame = reinterpret_cast<PyTracebackObject*>(entry)->tb_frame->f_frame;
     if (frame->owner != FRAME_OWNED_BY_FRAME_OBJECT) continue;
     for (int i = 0; i < frame->stacktop; ++i) {
@@ -53,17 +52,18 @@ bool any_kept_by_traceback(PyObject* exception, bool (*test)(PyObject*)) {
 void show_program_lines(PyObject* traceback, PyObject* lines) {
   auto* residual = reinterpret_cast<PyTracebackObject*>(traceback);
   const Py_ssize_t count = PyList_Check(lines) ? PyList_GET_SIZE(lines) : 0;
-  Ref next = residual->tb_next ? Ref::borrow(reinterpret_cast<PyObject*>(residual->tb_next)) : Ref::none();
+  Ref next = residual->tb_next ? Ref::borrow(as_object(residual->tb_next)) : Ref::none();
   Ref names = Ref::made(PyDict_New());
   for (Py_ssize_t i = count; next && --i > 0;) {
     const char *file, *function;
     int line;
     if (!PyArg_ParseTuple(PyList_GET_ITEM(lines, i), "sis", &file, &line, &function)) break;
-    Ref code = Ref::steal(reinterpret_cast<PyObject*>(PyCode_NewEmpty(file, function, line)));
-    Ref frame = code ? make_traceback_frame(reinterpret_cast<PyCodeObject*>(code.get()), names.get()) : Ref();
-    next = frame ? Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii", next.get(),
-                                                    frame.get(), 0, line))
-                 : Ref();
+    Ref code = Ref::steal(as_object(PyCode_NewEmpty(file, function, line)));
+    Ref frame = code ? make_traceback_frame(as_code(code.get()), names.get()) : Ref();
+    next =
+        frame
+            ? Ref::steal(PyObject_CallFunction(as_object(&PyTraceBack_Type), "OOii", next.get(), frame.get(), 0, line))
+            : Ref();
   }
   PyObject* first = count ? PyTuple_GetItem(PyList_GET_ITEM(lines, 0), 1) : nullptr;
   const long line = first ? PyLong_AsLong(first) : -1;
@@ -71,8 +71,7 @@ void show_program_lines(PyObject* traceback, PyObject* lines) {
     residual->tb_lineno = static_cast<int>(line);
     residual->tb_lasti = -1;  // no part of that line is pointed to
     PyObject* behind = next.is(Py_None) ? nullptr : next.release();
-    Ref::steal(
-        reinterpret_cast<PyObject*>(std::exchange(residual->tb_next, reinterpret_cast<PyTracebackObject*>(behind))));
+    Ref::steal(as_object(std::exchange(residual->tb_next, reinterpret_cast<PyTracebackObject*>(behind))));
   }
   clear_error();
 }
@@ -81,8 +80,8 @@ void add_traceback(PyObject* frame, int32_t offset, int32_t line) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Ref next = Ref::steal(traceback);
-  Ref entry = Ref::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii",
-                                               next ? next.get() : Py_None, frame, std::max(offset, 0), line));
+  Ref entry = Ref::steal(PyObject_CallFunction(as_object(&PyTraceBack_Type), "OOii", next ? next.get() : Py_None, frame,
+                                               std::max(offset, 0), line));
   clear_error();
   PyErr_Restore(type, value, entry ? entry.release() : next.release());
 }

@@ -8,7 +8,7 @@ namespace minidynamo {
 
 bool is_python_class(PyTypeObject* type) noexcept {
   static constinit CachedObject example{[](const char* name) {
-                                          auto* maker = reinterpret_cast<PyObject*>(&PyType_Type);
+                                          auto* maker = as_object(&PyType_Type);
                                           return Ref::steal(PyObject_CallFunction(maker, "s(){}", name));
                                         },
                                         "Example"};

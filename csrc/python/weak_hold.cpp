@@ -14,9 +14,8 @@ PyTypeObject* type_of_standing = nullptr;  // once it is made
 PyTypeObject* standing_type() {
   static PyType_Slot slots[] = {{0, nullptr}};
   static PyType_Spec spec = {"minidynamo._C.HeldWeakly", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
-  static constinit CachedObject type{[](const char*) {
-    return Ref::steal(PyType_FromSpecWithBases(&spec, reinterpret_cast<PyObject*>(&_PyWeakref_RefType)));
-  }};
+  static constinit CachedObject type{
+      [](const char*) { return Ref::steal(PyType_FromSpecWithBases(&spec, as_object(&_PyWeakref_RefType))); }};
   return type_of_standing = type.type();
 }
 
@@ -24,13 +23,13 @@ PyTypeObject* standing_type() {
 
 bool can_be_held_weakly(PyObject* object) noexcept {
   if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return false;
-  if (PyType_Check(object)) return reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE;
+  if (PyType_Check(object)) return as_type(object)->tp_flags & Py_TPFLAGS_HEAPTYPE;
   return !PyCFunction_Check(object);
 }
 
 Ref stand_for(PyObject* object) {
   PyTypeObject* type = standing_type();
-  return type ? Ref::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(type), object)) : Ref();
+  return type ? Ref::steal(PyObject_CallOneArg(as_object(type), object)) : Ref();
 }
 
 bool stands_for_object(PyObject* object) noexcept { return Py_IS_TYPE(object, type_of_standing); }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "python/given_up.h"
+#include "python/trace_aborted.h"
 
 namespace minidynamo {
 
@@ -88,7 +88,7 @@ uint64_t TraceSizes::unknown_symbols() const noexcept {
 
 void TraceSizes::refuse_to_tell(SizeCondition condition) const {
   if (refuse) refuse(condition);
-  throw TraceGivenUp();
+  throw TraceAborted();
 }
 
 int64_t TraceSizes::value_of(Expression e) const {

@@ -67,7 +67,7 @@ Ref owner_of(PyObject* array) noexcept {
   }
 }
 
-void let_go_of_array(void* array) {
+void release_array(void* array) {
   const PyGILState_STATE state = PyGILState_Ensure();
   Ref::steal(static_cast<PyObject*>(array)).reset();
   PyGILState_Release(state);
@@ -80,7 +80,7 @@ c10::Storage storage_of(PyObject* owner) {
   }
   const Shown memory(owner, PyBUF_ANY_CONTIGUOUS);
   if (!memory) return {};
-  c10::DataPtr data(memory->buf, Ref::borrow(owner).release(), let_go_of_array, c10::Device(c10::kCPU));
+  c10::DataPtr data(memory->buf, Ref::borrow(owner).release(), release_array, c10::Device(c10::kCPU));
   return c10::Storage(c10::Storage::use_byte_size_t{}, static_cast<size_t>(memory->len), std::move(data));
 }
 

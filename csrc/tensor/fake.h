@@ -51,7 +51,7 @@ class OperatorObserver {
   // Whether what is told of is to run with autograd off, with all that a backward pass needs of it.
   virtual bool runs_below_autograd() const noexcept { return false; }
   // Told of every operator: it writes to an argument, or draws random numbers (its node must not be removed if unused).
-  virtual void operator_is_impure() noexcept = 0;
+  virtual void operator_has_side_effect() noexcept = 0;
   // Told of every operator that writes to a tensor that somebody else can see: the storage (tensor_facts.h).
   virtual void operator_writes(const void*) noexcept {}
   // A real tensor met a fake, or was used while tracing: the fake that stands for it (borrowed), or null with a Python

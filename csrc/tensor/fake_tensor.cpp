@@ -164,7 +164,7 @@ void change_fake(const at::Tensor& fake, const FakeLayout& layout, const c10::St
 bool is_tensor(PyObject* object) noexcept {
   if (!THPVariableClass) return false;
   PyTypeObject* type = Py_TYPE(object);
-  return THPVariable_CheckTypeExact(type) || PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(THPVariableClass));
+  return THPVariable_CheckTypeExact(type) || PyType_IsSubtype(type, as_type(THPVariableClass));
 }
 
 bool is_fake_data_error(PyObject* exception) noexcept {

@@ -95,7 +95,7 @@ class PendingReport {
   void set(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<c10::IValue> results,
            bool impure) {
     op_.emplace(op);
-    impure_ = impure;
+    has_side_effect_ = impure;
     grad_mode_ = c10::GradMode::is_enabled();
     arguments_ = arguments.vec();
     results_.clear();
@@ -123,7 +123,7 @@ class PendingReport {
     const c10::OperatorHandle op = *std::exchange(op_, std::nullopt);
     const std::vector<c10::IValue> arguments = std::move(arguments_);
     std::vector<c10::IValue> results;
-    bool wanted = impure_;
+    bool wanted = has_side_effect_;
     for (Result& held : results_) {
       c10::List<at::Tensor> list;
       for (auto& weak : held.tensors) {
@@ -152,7 +152,7 @@ class PendingReport {
   std::optional<c10::OperatorHandle> op_;
   std::vector<c10::IValue> arguments_;
   std::vector<Result> results_;
-  bool impure_ = false, grad_mode_ = true;
+  bool has_side_effect_ = false, grad_mode_ = true;
 };
 
 thread_local PendingReport pending;
@@ -203,7 +203,7 @@ class Call {
     c10::SmallVector<c10::IValue, 4> results;
     build(metadata, results);
     if (observer_) learn_values(std::move(known), results);
-    if (report) pending.set(op_, arguments(), results, impure_);
+    if (report) pending.set(op_, arguments(), results, has_side_effect_);
     torch::jit::drop(*stack_, info_.argument_count);
     for (c10::IValue& result : results) stack_->push_back(std::move(result));
   }
@@ -400,7 +400,7 @@ class Call {
   }
 
   void tell_of_effects() {
-    bool& impure = impure_ = info_.random || info_.communicates;
+    bool& impure = has_side_effect_ = info_.random || info_.communicates;
     // Nobody can see a write to a tensor that an operator made for its own use.
     for_each_written([this, &impure](const at::Tensor& tensor) {
       const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
@@ -418,7 +418,7 @@ class Call {
         observer_->operator_writes(value.toTensor().unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
       }
     }
-    if (impure) observer_->operator_is_impure();
+    if (impure) observer_->operator_has_side_effect();
   }
 
   // Whether one of the tensors first..last-1 is a mask, as an index.
@@ -548,7 +548,7 @@ class Call {
   OperatorObserver* observer_;
   Tensors tensors_;
   bool any_fake_ = false, any_unknown_real_ = false, is_symbolic_ = false;
-  bool impure_ = false;
+  bool has_side_effect_ = false;
 };
 
 void fake_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {

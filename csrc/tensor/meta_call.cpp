@@ -47,7 +47,7 @@ class BelowEverything {
   at::impl::TorchFunctionDisabledState torch_function_;
 };
 
-// The meta-device stand-ins of a call's tensors; tensors that share a storage have twins that share one.
+// The meta-device shadows of a call's tensors; tensors that share a storage have twins that share one.
 class Twins {
  public:
   explicit Twins(c10::ArrayRef<const at::Tensor*> tensors) : tensors_(tensors) {
@@ -214,7 +214,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 // Python meta kernels say in several ways that they do not know the answer.
 void throw_if_python_says_unknown(const OperatorInfo& info, PyObject* type, const std::string& message) {
   if (!type) return;
-  const std::string_view name = reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  const std::string_view name = as_type(type)->tp_name;
   const bool depends_on_data = name.find("DataDependent") != std::string_view::npos ||
                                name.find("DynamicOutputShape") != std::string_view::npos || says_no_data(message);
   const bool unknown = PyErr_GivenExceptionMatches(type, PyExc_NotImplementedError) ||

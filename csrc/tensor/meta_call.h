@@ -1,4 +1,4 @@
-// What an operator does to metadata, computed: its meta kernel runs on data-free stand-ins ("twins") of its arguments
+// What an operator does to metadata, computed: its meta kernel runs on data-free shadows ("twins") of its arguments
 // on the meta device, below autograd and with nothing of the trace in force.
 //
 // Slow (microseconds in C++, up to a millisecond for meta kernels written in Python): memo.h remembers the outcome.

@@ -29,8 +29,8 @@ std::string dtype_text(caffe2::TypeMeta dtype) {
 }
 
 std::string class_text(PyTypeObject* type) {
-  if (reinterpret_cast<PyObject*>(type) == THPVariableClass) return "torch.Tensor";
-  const Ref module = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
+  if (as_object(type) == THPVariableClass) return "torch.Tensor";
+  const Ref module = Ref::steal(PyObject_GetAttrString(as_object(type), "__module__"));
   const Ref name = Ref::steal(PyType_GetQualName(type));
   if (!module || !name || !PyUnicode_Check(module.get())) {
     clear_error();
@@ -92,7 +92,7 @@ TensorRecord TensorRecord::of(PyObject* tensor, OpenSizes open) {
   const c10::IntArrayRef sizes = impl->sizes();
   const c10::IntArrayRef strides = impl->strides();
   return TensorRecord(std::unique_ptr<Data>(new Data{
-      .type = Ref::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tensor))),
+      .type = Ref::borrow(as_object(Py_TYPE(tensor))),
       .keys = effective_keys(impl),
       .dtype = impl->dtype(),
       .device = impl->device(),
@@ -107,7 +107,7 @@ TensorRecord TensorRecord::of(PyObject* tensor, OpenSizes open) {
 
 bool TensorRecord::matches(PyObject* object) const noexcept {
   const Data& data = *data_;
-  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != data.type.get()) return false;
+  if (as_object(Py_TYPE(object)) != data.type.get()) return false;
   const c10::TensorImpl* impl = THPVariable_Unpack(object).unsafeGetTensorImpl();
   return data.fits_but_for_layout(impl) && data.fits_sizes(impl->sizes()) &&
          data.fits_strides(impl->sizes(), impl->strides());
@@ -115,7 +115,7 @@ bool TensorRecord::matches(PyObject* object) const noexcept {
 
 OpenSizes TensorRecord::changed_sizes(PyObject* object) const noexcept {
   const Data& data = *data_;
-  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != data.type.get()) return 0;
+  if (as_object(Py_TYPE(object)) != data.type.get()) return 0;
   const c10::TensorImpl* impl = THPVariable_Unpack(object).unsafeGetTensorImpl();
   if (!data.fits_but_for_layout(impl) || impl->dim() != static_cast<int64_t>(data.sizes.size())) return 0;
   const c10::IntArrayRef sizes = impl->sizes(), strides = impl->strides();
@@ -128,7 +128,7 @@ OpenSizes TensorRecord::changed_sizes(PyObject* object) const noexcept {
 
 std::string TensorRecord::difference(PyObject* object) const {
   const Data& data = *data_;
-  auto* type = reinterpret_cast<PyTypeObject*>(data.type.get());
+  auto* type = as_type(data.type.get());
   if (Py_TYPE(object) != type) {
     return c10::str("type is ", class_text(Py_TYPE(object)), ", expected ", class_text(type));
   }
@@ -179,7 +179,7 @@ std::string open_layout_text(const Data& data, const std::string& source) {
 
 std::string TensorRecord::to_text(const std::string& source) const {
   const Data& data = *data_;
-  const auto* type = reinterpret_cast<PyTypeObject*>(data.type.get());
+  const auto* type = as_type(data.type.get());
   std::string text = c10::str("type(", source, ") is ", class_text(const_cast<PyTypeObject*>(type)));
   text += c10::str(" and ", source, ".dtype == ", dtype_text(data.dtype));
   text += c10::str(" and ", source, ".device == torch.device('", data.device, "')");

@@ -24,9 +24,9 @@ Ref to_python(const c10::IValue& value, const c10::TypePtr& type) {
   if (value.isInt()) {
     switch (kind_of(type)) {
       case c10::TypeKind::ScalarTypeType:
-        return Ref::borrow(reinterpret_cast<PyObject*>(torch::getTHPDtype(value.toScalarType())));
+        return Ref::borrow(as_object(torch::getTHPDtype(value.toScalarType())));
       case c10::TypeKind::LayoutType:
-        return Ref::borrow(reinterpret_cast<PyObject*>(torch::getTHPLayout(value.toLayout())));
+        return Ref::borrow(as_object(torch::getTHPLayout(value.toLayout())));
       case c10::TypeKind::MemoryFormatType:
         return Ref::borrow(torch::utils::getTHPMemoryFormat(value.toMemoryFormat()));
       default:

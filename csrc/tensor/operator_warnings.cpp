@@ -47,7 +47,7 @@ Ref filters_of_process() {
 
 Ref make_entry(const char* action) {
   PyTypeObject* type = matcher_type();
-  const Ref matcher = type ? Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(type))) : Ref();
+  const Ref matcher = type ? Ref::steal(PyObject_CallNoArgs(as_object(type))) : Ref();
   return matcher ? Ref::steal(Py_BuildValue("(sOOOi)", action, matcher.get(), PyExc_Warning, Py_None, 0)) : Ref();
 }
 

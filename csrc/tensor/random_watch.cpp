@@ -65,7 +65,7 @@ void end(const RandomWatch* watch) noexcept {
     try_to([&] { at::removeCallback(std::exchange(callback, at::INVALID_CALLBACK_HANDLE)); });
 }
 
-void let_go(PyObject* capsule) {
+void release_watch(PyObject* capsule) {
   auto* watch = static_cast<RandomWatch*>(PyCapsule_GetPointer(capsule, kName));
   end(watch);
   delete watch;
@@ -78,7 +78,7 @@ Ref watch_random() {
   PyThreadState* first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
   watch->was_alone = first && !PyThreadState_Next(first);
   begin(watch.get());
-  Ref capsule = Ref::steal(PyCapsule_New(watch.get(), kName, entry<let_go>));
+  Ref capsule = Ref::steal(PyCapsule_New(watch.get(), kName, entry<release_watch>));
   if (capsule)
     watch.release();
   else

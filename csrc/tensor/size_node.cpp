@@ -275,7 +275,7 @@ Ref symbolic_bool(const std::shared_ptr<TraceSizes>& trace, SizeCondition condit
 
 bool is_symbolic_bool(PyObject* object) noexcept {
   static constinit CachedObject type{of_torch, "SymBool"};
-  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != type.get()) return false;
+  if (as_object(Py_TYPE(object)) != type.get()) return false;
   bool is_own = false;
   try_to([&] { is_own = condition_node(object) != nullptr; });
   return is_own;
@@ -285,7 +285,7 @@ SizeCondition condition_of(PyObject* symbolic_bool) { return condition_node(symb
 
 bool is_symbolic_int(PyObject* object) noexcept {
   static constinit CachedObject type{of_torch, "SymInt"};
-  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != type.get()) return false;
+  if (as_object(Py_TYPE(object)) != type.get()) return false;
   bool is_own = false;
   try_to([&] { is_own = SizeNode::of(pybind11::cast<c10::SymInt>(pybind11::handle(object))) != nullptr; });
   return is_own;

@@ -27,7 +27,7 @@ class RecordingObserver final : public OperatorObserver {
     return had_memory;
   }
   bool recording_call() const noexcept override { return !report_; }
-  void operator_is_impure() noexcept override { ++impure_; }
+  void operator_has_side_effect() noexcept override { ++has_side_effect_; }
   PyObject* fake_for_real(PyObject* real) noexcept override {
     if (!accept_reals_) {
       PyErr_SetString(PyExc_LookupError, "a real tensor that the trace does not know");
@@ -44,7 +44,7 @@ class RecordingObserver final : public OperatorObserver {
 
   py::list calls_;
   py::dict fakes_;
-  long impure_ = 0;
+  long has_side_effect_ = 0;
 
  private:
   bool accept_reals_, report_;
@@ -64,7 +64,7 @@ class FakeScope {
   }
   py::list calls() const { return observer_.calls_; }
   py::dict fakes() const { return observer_.fakes_; }
-  long impure() const { return observer_.impure_; }
+  long impure() const { return observer_.has_side_effect_; }
 
  private:
   RecordingObserver observer_;

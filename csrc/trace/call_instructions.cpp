@@ -24,8 +24,9 @@ Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
   frame.pop();  // the null below
   if (!PyTuple_CheckExact(positional.get())) {
     // CPython's text for it asks the callable what it is called.
-    if (!positional.type()->tp_iter && !PySequence_Check(positional.get()) && expose(tracer, positional.get()))
-      return tracer.give_up(BreakReason::KeywordMerge, "* unpacking in a call raised");
+    if (!positional.type()->tp_iter && !PySequence_Check(positional.get()) &&
+        prepare_for_native(tracer, positional.get()))
+      return tracer.abort(BreakReason::KeywordMerge, "* unpacking in a call raised");
     Ref iterator = iterator_of(tracer, positional.get());
     if (!iterator) return nullptr;
     Ref list = Ref::made(PyList_New(0));
@@ -38,19 +39,19 @@ Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
     positional = Ref::steal(PyList_AsTuple(list.get()));
     if (!positional) return nullptr;
   }
-  if (keywords && !expose(tracer, keywords.get())) return nullptr;
+  if (keywords && !prepare_for_native(tracer, keywords.get())) return nullptr;
   return call_with(tracer, callable.get(), positional.get(), keywords.get(), true);
 }
 
 Ref make_function(Tracer& tracer, Frame& frame, int32_t flags) {
   Ref code = frame.pop();
   Ref made = Ref::made(PyFunction_New(code.get(), frame.globals.get()));
-  auto* function = reinterpret_cast<PyFunctionObject*>(made.get());
+  auto* function = as_function(made.get());
   if (flags & 0x08) function->func_closure = frame.pop().release();
   if (flags & 0x04) function->func_annotations = frame.pop().release();
   if (flags & 0x02) function->func_kwdefaults = frame.pop().release();
   if (flags & 0x01) function->func_defaults = frame.pop().release();
-  tracer.made_functions.insert(made);
+  tracer.made.functions.insert(made);
   return made;
 }
 

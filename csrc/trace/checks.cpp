@@ -68,7 +68,7 @@ bool belongs_to_torch_context(const Frame& frame, const ExceptionRegion& region)
   PyObject* exit = frame.slots[frame.prepared->locals_count + region.depth - 1].get();
   if (!exit || !PyMethod_Check(exit)) return false;
   static PyObject* const module_name = interned("__module__");
-  Ref module = Ref::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(PyMethod_GET_SELF(exit))), module_name));
+  Ref module = Ref::steal(PyObject_GetAttr(as_object(Py_TYPE(PyMethod_GET_SELF(exit))), module_name));
   clear_error();
   const char* name = module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
   return name && (std::string_view(name) == "torch" || std::string_view(name).starts_with("torch."));
@@ -84,8 +84,8 @@ bool may_be_handled(const Frame& frame, int32_t raise) {
   return false;
 }
 
-int give_up(Tracer& tracer) {
-  tracer.give_up(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
+int abort(Tracer& tracer) {
+  tracer.abort(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
   return -1;
 }
 
@@ -109,7 +109,7 @@ bool record_check(Tracer& tracer, PyObject* tensor, bool expected, PyObject* mes
   Ref arguments = Ref::made(PyTuple_Pack(2, condition.get(), message ? message : no_message));
   if (tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(check), arguments.get(), nullptr, Py_None, true,
                             tracer.frame->call_site()) == kNoNode)
-    return tracer.give_up(BreakReason::GraphArgument, take_error_text()) != nullptr;
+    return tracer.abort(BreakReason::GraphArgument, take_error_text()) != nullptr;
   tracer.graph.mark_last_as_check();
   return true;
 }
@@ -141,11 +141,11 @@ int truth_at_jump(Tracer& tracer, Frame& frame, PyObject* condition) {
   const Bytecode& bytecode = frame.prepared->bytecode;
   const Instruction& now = frame.current();
   const WayToRaise at_target = way_to_raise(bytecode, now.target), next = way_to_raise(bytecode, frame.instruction + 1);
-  if ((at_target.raise < 0) == (next.raise < 0) || !is_condition(condition)) return give_up(tracer);
+  if ((at_target.raise < 0) == (next.raise < 0) || !is_condition(condition)) return abort(tracer);
   const bool jumps = next.raise >= 0;
   const WayToRaise& way = jumps ? next : at_target;
   if (!way.is_assert || may_be_handled(frame, way.raise)) {
-    if (!tracer.may_assume()) return give_up(tracer);
+    if (!tracer.may_assume()) return abort(tracer);
     tracer.assume(Assumption::Kind::PureGraph);
   }
   const bool expected = jumps == (now.op == Op::POP_JUMP_IF_TRUE);

@@ -1,5 +1,5 @@
 // A class is made by CPython's own type.__new__. What that calls of Python code comes back through the frame hook; what
-// it asks outside objects for is looked up here before, so that it is guarded. Bases and metaclasses with C code of
+// it asks external objects for is looked up here before, so that it is guarded. Bases and metaclasses with C code of
 // their own are a break.
 
 #include "trace/class_body.h"
@@ -22,7 +22,7 @@ bool is_own_dict(Tracer& tracer, PyObject* mapping) noexcept {
 Ref find_name(Tracer& tracer, PyObject* mapping, PyObject* name) {
   if (is_own_dict(tracer, mapping)) return Ref::borrow(PyDict_GetItemWithError(mapping, name));
   Ref found = subscript(tracer, mapping, name);
-  if (!found && !tracer.broken() && PyErr_ExceptionMatches(PyExc_KeyError)) clear_error();
+  if (!found && !tracer.is_over() && PyErr_ExceptionMatches(PyExc_KeyError)) clear_error();
   return found;
 }
 
@@ -45,7 +45,7 @@ bool store_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value) {
   PyObject* mapping = frame.locals_mapping.get();
   if (mapping == frame.globals.get()) return store_global(tracer, frame, name, value);
   if (!is_own_dict(tracer, mapping)) return store_subscript(tracer, mapping, name, value);
-  return fill_if_stand_in(tracer, value) && PyDict_SetItem(mapping, name, value) == 0;
+  return materialize_if_shadow(tracer, value) && PyDict_SetItem(mapping, name, value) == 0;
 }
 
 bool delete_name(Tracer& tracer, Frame& frame, PyObject* name) {
@@ -53,7 +53,7 @@ bool delete_name(Tracer& tracer, Frame& frame, PyObject* name) {
   if (mapping == frame.globals.get())
     return load_global(tracer, frame, name) && store_global(tracer, frame, name, nullptr);
   if (store_subscript(tracer, mapping, name, nullptr)) return true;
-  if (tracer.broken()) return false;
+  if (tracer.is_over()) return false;
   PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
   add_name_context(name);
   return false;

@@ -3,18 +3,18 @@
 #include <algorithm>
 
 #include "model/abstract.h"
+#include "model/deferred_call.h"
 #include "model/exception_text.h"
 #include "model/generator.h"
-#include "model/late_call.h"
 #include "model/overridden_call.h"
 #include "model/size_operation.h"
 #include "model/text_conventions.h"
 #include "python/unstable.h"
 #include "world/address_text.h"
 #include "world/class_lookup.h"
+#include "world/deferred_value.h"
 #include "world/enter.h"
 #include "world/identity.h"
-#include "world/late_value.h"
 #include "world/native_code.h"
 
 namespace minidynamo {
@@ -23,7 +23,7 @@ Ref build_sequence(Tracer& tracer, Frame& frame, int32_t count, bool is_tuple) {
   Ref built = Ref::made(is_tuple ? PyTuple_New(count) : PyList_New(count));
   for (int32_t i = count - 1; i >= 0; --i) {
     Ref item = frame.pop();
-    if (!fill_if_stand_in(tracer, item.get())) ok = false;
+    if (!materialize_if_shadow(tracer, item.get())) ok = false;
     if (is_tuple)
       PyTuple_SET_ITEM(built.get(), i, item.release());
     else
@@ -37,7 +37,7 @@ Ref build_set(Tracer& tracer, Frame& frame, int32_t count) {
   Ref built = Ref::made(PySet_New(nullptr));
   for (int32_t i = count; i > 0 && ok; --i) {
     guard_as_key(tracer, built.get(), frame.top(i).get());
-    ok = PySet_Add(built.get(), frame.top(i).get()) == 0 && !tracer.broken();
+    ok = PySet_Add(built.get(), frame.top(i).get()) == 0 && !tracer.is_over();
   }
   for (int32_t i = 0; i < count; ++i) frame.pop();
   return ok ? std::move(built) : Ref();
@@ -50,8 +50,8 @@ Ref build_map(Tracer& tracer, Frame& frame, int32_t count) {
     frame.top(2 * i) = settled(tracer, frame.top(2 * i).get());
     ok = static_cast<bool>(frame.top(2 * i));
     if (ok) guard_as_key(tracer, built.get(), frame.top(2 * i).get());
-    ok = ok && fill_if_stand_in(tracer, frame.top(2 * i - 1).get()) &&
-         PyDict_SetItem(built.get(), frame.top(2 * i).get(), frame.top(2 * i - 1).get()) == 0 && !tracer.broken();
+    ok = ok && materialize_if_shadow(tracer, frame.top(2 * i - 1).get()) &&
+         PyDict_SetItem(built.get(), frame.top(2 * i).get(), frame.top(2 * i - 1).get()) == 0 && !tracer.is_over();
   }
   for (int32_t i = 0; i < 2 * count; ++i) frame.pop();
   return ok ? std::move(built) : Ref();
@@ -63,7 +63,7 @@ Ref build_const_key_map(Tracer& tracer, Frame& frame, int32_t count) {
   Ref built = Ref::made(PyDict_New());
   for (int32_t i = 0; i < count && ok; ++i) {
     PyObject* item = frame.top(count - i).get();
-    ok = fill_if_stand_in(tracer, item) && PyDict_SetItem(built.get(), PyTuple_GET_ITEM(keys.get(), i), item) == 0;
+    ok = materialize_if_shadow(tracer, item) && PyDict_SetItem(built.get(), PyTuple_GET_ITEM(keys.get(), i), item) == 0;
   }
   for (int32_t i = 0; i < count; ++i) frame.pop();
   return ok ? std::move(built) : Ref();
@@ -73,8 +73,8 @@ Ref build_string(Tracer& tracer, Frame& frame, int32_t count) {
   std::vector<PyObject*> parts(count);
   for (int32_t i = 0; i < count; ++i) parts[i] = frame.top(count - i).get();
   Ref empty = Ref::made(PyUnicode_New(0, 0));
-  Ref joined = std::ranges::any_of(parts, is_late_value) ? late_join(tracer, parts)
-                                                         : join_strings(empty.get(), parts.data(), count);
+  Ref joined = std::ranges::any_of(parts, is_deferred_value) ? deferred_join(tracer, parts)
+                                                             : join_strings(empty.get(), parts.data(), count);
   for (int32_t i = 0; i < count; ++i) frame.pop();
   return joined;
 }
@@ -86,20 +86,20 @@ Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conver
                                         {Ref::borrow(value), spec ? Ref::borrow(spec) : std::move(nothing)}))
       return std::move(*answer);
   }
-  if (is_late_value(value) && conversion <= 1) return late_format(tracer, value, spec, conversion == 1);
-  if (is_fake(value)) return tracer.give_up(BreakReason::TensorToText, "a tensor is formatted into a string");
+  if (is_deferred_value(value) && conversion <= 1) return deferred_format(tracer, value, spec, conversion == 1);
+  if (is_fake(value)) return tracer.abort(BreakReason::TensorToText, "a tensor is formatted into a string");
   if (is_exception_from_outside(tracer, value) && !spec && conversion != 3)
     return text_of_exception(tracer, value, conversion == 2 ? "__repr__" : "__str__");
-  if (!expose(tracer, value) || !may_become_text(tracer, value)) return nullptr;
+  if (!prepare_for_native(tracer, value) || !check_no_address_in_repr(tracer, value)) return nullptr;
   Ref converted = Ref::borrow(value);
   if (conversion == 1) converted = Ref::steal(PyObject_Str(value));
   if (conversion == 2) converted = Ref::steal(PyObject_Repr(value));
   if (conversion == 3) converted = Ref::steal(PyObject_ASCII(value));
-  if (!converted || tracer.broken()) return nullptr;
+  if (!converted || tracer.is_over()) return nullptr;
   if (PyUnicode_CheckExact(converted.get()) && !spec) return converted;
   if (!can_format(tracer, converted.get(), spec)) return nullptr;
   Ref formatted = Ref::steal(PyObject_Format(converted.get(), spec));
-  return tracer.broken() ? Ref() : formatted;
+  return tracer.is_over() ? Ref() : formatted;
 }
 
 bool unpack(Tracer& tracer, Frame& frame, PyObject* iterable, int32_t before, int32_t after) {
@@ -146,7 +146,7 @@ bool unpack(Tracer& tracer, Frame& frame, PyObject* iterable, int32_t before, in
 }
 
 bool fill_target(Tracer& tracer, Frame& frame, int32_t depth) {
-  return fill_if_stand_in(tracer, frame.top(depth).get());
+  return materialize_if_shadow(tracer, frame.top(depth).get());
 }
 
 bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {
@@ -157,31 +157,31 @@ bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {
       if (PyList_Append(list, item.get()) < 0) return false;
     return !PyErr_Occurred();
   }
-  if (!expose(tracer, iterable)) return false;
+  if (!prepare_for_native(tracer, iterable)) return false;
   guard_special_methods(tracer, iterable);
-  if (tracer.broken()) return false;
+  if (tracer.is_over()) return false;
   if (!Py_TYPE(iterable)->tp_iter && !PySequence_Check(iterable)) {
     PyErr_Format(PyExc_TypeError, "Value after * must be an iterable, not %.200s", Py_TYPE(iterable)->tp_name);
     return false;
   }
   Ref done = extend_native_list(list, iterable);
-  return done && !tracer.broken();
+  return done && !tracer.is_over();
 }
 
 bool update_dict(Tracer& tracer, PyObject* dict, PyObject* update) {
-  if (!expose(tracer, update)) return false;
-  if (PyDict_Update(dict, update) == 0) return !tracer.broken();
+  if (!prepare_for_native(tracer, update)) return false;
+  if (PyDict_Update(dict, update) == 0) return !tracer.is_over();
   // Whoever raised it, the instruction takes it for a missing `keys`.
-  if (!tracer.broken() && PyErr_ExceptionMatches(PyExc_AttributeError))
+  if (!tracer.is_over() && PyErr_ExceptionMatches(PyExc_AttributeError))
     PyErr_Format(PyExc_TypeError, "'%.200s' object is not a mapping", Py_TYPE(update)->tp_name);
   return false;
 }
 
 bool merge_keywords(Tracer& tracer, PyObject* dict, PyObject* update) {
-  if (!expose(tracer, update)) return false;
-  if (merge_keywords_into(dict, update) == 0) return !tracer.broken();
-  if (tracer.broken()) return false;
-  return tracer.give_up(BreakReason::KeywordMerge, "** unpacking in a call raised") != nullptr;
+  if (!prepare_for_native(tracer, update)) return false;
+  if (merge_keywords_into(dict, update) == 0) return !tracer.is_over();
+  if (tracer.is_over()) return false;
+  return tracer.abort(BreakReason::KeywordMerge, "** unpacking in a call raised") != nullptr;
 }
 
 }  // namespace minidynamo

@@ -15,9 +15,7 @@
 namespace minidynamo {
 namespace {
 
-bool is_group(PyObject* exception) noexcept {
-  return PyObject_TypeCheck(exception, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
-}
+bool is_group(PyObject* exception) noexcept { return PyObject_TypeCheck(exception, as_type(PyExc_BaseExceptionGroup)); }
 
 PyObject* exceptions_of(PyObject* group) noexcept { return reinterpret_cast<PyBaseExceptionGroupObject*>(group)->excs; }
 
@@ -30,10 +28,10 @@ Ref group_of(PyObject* exceptions) {
 bool guard_group(Tracer& tracer, PyObject* exception) {
   if (!is_group(exception)) return true;
   if (tracer.world.source_of(exception))
-    return tracer.give_up(BreakReason::ExceptStar, "an exception group from before the trace is split") != nullptr;
+    return tracer.abort(BreakReason::ExceptStar, "an exception group from before the trace is split") != nullptr;
   static PyObject* const names[] = {interned("derive"), interned("__notes__")};
   for (PyObject* name : names) lookup_in_class(tracer, Py_TYPE(exception), name);
-  if (tracer.broken()) return false;
+  if (tracer.is_over()) return false;
   PyObject* held = exceptions_of(exception);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i)
     if (!guard_group(tracer, PyTuple_GET_ITEM(held, i))) return false;
@@ -43,10 +41,7 @@ bool guard_group(Tracer& tracer, PyObject* exception) {
 // Whether `except*` takes the class or classes; otherwise a TypeError.
 bool is_valid_type(PyObject* type) {
   if (!catches_exceptions_only(type)) return false;
-  auto is_for_groups = [](PyObject* one) {
-    return PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(one),
-                            reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
-  };
+  auto is_for_groups = [](PyObject* one) { return PyType_IsSubtype(as_type(one), as_type(PyExc_BaseExceptionGroup)); };
   bool valid = true;
   if (PyTuple_Check(type)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type); ++i) valid = valid && !is_for_groups(PyTuple_GET_ITEM(type, i));
@@ -85,7 +80,7 @@ bool split(Tracer& tracer, PyObject* exception, PyObject* type, Ref& match, Ref&
   Ref pair = method ? call(tracer, method.get(), {Ref::borrow(type)}) : Ref();
   if (!pair) return false;
   if (!PyTuple_CheckExact(pair.get()) || PyTuple_GET_SIZE(pair.get()) != 2)  // CPython 3.11 crashes
-    return tracer.give_up(BreakReason::ExceptStar, "split() of an exception group returns no pair") != nullptr;
+    return tracer.abort(BreakReason::ExceptStar, "split() of an exception group returns no pair") != nullptr;
   match = Ref::borrow(PyTuple_GET_ITEM(pair.get(), 0));
   rest = Ref::borrow(PyTuple_GET_ITEM(pair.get(), 1));
   return true;
@@ -157,7 +152,7 @@ Ref exception_to_raise(Tracer& tracer, PyObject* original, PyObject* raised) {
   if (!any) return Ref::none();
   if (!is_group(original)) return Ref::borrow(PyList_GET_ITEM(raised, 0));  // one clause at most has run
   if (any_outside || !guard_group(tracer, original))
-    return tracer.give_up(BreakReason::ExceptStar, "an exception group from before the trace is put together");
+    return tracer.abort(BreakReason::ExceptStar, "an exception group from before the trace is put together");
   Ref added = Ref::made(PyList_New(0));
   std::unordered_set<PyObject*> leaves;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(raised); ++i) {
@@ -199,9 +194,9 @@ bool prepare_reraise_star(Tracer& tracer, Frame& frame) {
   return true;
 }
 
-Ref special::exception_group_split(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+Ref handlers::exception_group_split(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.empty() || !guard_group(tracer, arguments.values[0].get())) {
-    if (tracer.broken()) return nullptr;
+    if (tracer.is_over()) return nullptr;
     return call_natively(tracer, callable, arguments);
   }
   Ref name = Ref::made(PyObject_GetAttrString(callable, "__name__"));

@@ -24,8 +24,8 @@ Ref load_special(Tracer& tracer, PyObject* object, const char* name, const char*
   if (PyFunction_Check(found.get())) return Ref::made(PyMethod_New(found.get(), object));
   descrgetfunc get = Py_TYPE(found.get())->tp_descr_get;
   if (!get) return found;
-  Ref bound = Ref::steal(get(found.get(), object, reinterpret_cast<PyObject*>(Py_TYPE(object))));
-  return tracer.broken() ? Ref() : bound;
+  Ref bound = Ref::steal(get(found.get(), object, as_object(Py_TYPE(object))));
+  return tracer.is_over() ? Ref() : bound;
 }
 
 Ref traceback_of(PyObject* exception) {
@@ -36,7 +36,7 @@ Ref traceback_of(PyObject* exception) {
 // An exception from before the trace would be changed by raising it: its traceback and context.
 bool is_outside_exception(Tracer& tracer, PyObject* exception) {
   if (!tracer.world.source_of(exception) || !PyExceptionInstance_Check(exception)) return false;
-  tracer.give_up(BreakReason::Exception, "an exception from before the trace is raised again");
+  tracer.abort(BreakReason::Exception, "an exception from before the trace is raised again");
   return true;
 }
 
@@ -54,12 +54,12 @@ Ref take_error() {
 bool enter_handler(Tracer& tracer, Frame& frame) {
   const ExceptionRegion* region = frame.prepared->bytecode.region_at(frame.instruction);
   if (!region) return false;
-  let_go_of_stack(tracer, frame, region->depth);
+  break_if_end_on_stack_is_observable(tracer, frame, region->depth);
   frame.shrink_stack(region->depth);
   if (region->push_lasti) frame.push(Ref::made(PyLong_FromLong(frame.current().offset / 2)));  // in code units
   Ref exception = take_error();
   if (is_fake_data_error(exception.get()))
-    return tracer.give_up(BreakReason::DataDependent, "native code needs the data of a tensor") != nullptr;
+    return tracer.abort(BreakReason::DataDependent, "native code needs the data of a tensor") != nullptr;
   frame.push(std::move(exception));
   frame.instruction = region->target;
   return true;
@@ -135,7 +135,7 @@ bool handle_error(Tracer& tracer, Frame& frame) {
   if (tracer.memory.failed()) return tracer.run_out_of_memory(), false;
   const bool is_reraised = now.op == Op::RERAISE || (now.op == Op::RAISE_VARARGS && now.arg == 0);
   // An exception begins at the innermost instruction; those that it passes through have begun before.
-  if (is_reraised ? tracer.raised_at < 0 : tracer.raised_at < frame.started_at) tracer.note_raise(frame);
+  if (is_reraised ? tracer.breaks.raised_at < 0 : tracer.breaks.raised_at < frame.started_at) tracer.note_raise(frame);
   const Ref shown = frame_object_of(frame);
   if (shown) {
     // Where a reraise stands is where the exception was raised, if it remembers that.

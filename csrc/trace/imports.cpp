@@ -17,10 +17,10 @@ Ref imported_module(Tracer& tracer, const std::string& name) {
   PyObject* module = PyDict_GetItemWithError(modules, key.get());
   if (!module || module == Py_None) return nullptr;
   if (PyObject* shown = tracer.world.replacement_of(modules)) {  // the program has looked into it as a dict
-    StandIn* stand_in = tracer.world.stand_in(shown);
+    ShadowContainer* shadow = tracer.world.shadow(shown);
     bool found = false;
-    if (stand_in && !stand_in->filled) return item_of_stand_in(tracer, *stand_in, key.get(), found);
-    if (stand_in) return Ref::borrow(PyDict_GetItemWithError(shown, key.get()));
+    if (shadow && !shadow->filled) return item_of_shadow(tracer, *shadow, key.get(), found);
+    if (shadow) return Ref::borrow(PyDict_GetItemWithError(shown, key.get()));
   }
   Source* source = namespace_source(tracer, modules, "sys.modules");
   if (!source) return nullptr;
@@ -33,16 +33,16 @@ bool has_submodules(Tracer& tracer, PyObject* module, const std::string& full, P
   if (!PyTuple_Check(names) || !PyModule_Check(module)) return true;
   auto has = [&](PyObject* name) {
     const bool found = static_cast<bool>(load_attribute(tracer, module, name));
-    if (!tracer.broken()) clear_error();
+    if (!tracer.is_over()) clear_error();
     return found;
   };
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
     PyObject* name = PyTuple_GET_ITEM(names, i);
-    if (has(name) || tracer.broken() || !has(path_name) || tracer.broken()) continue;
+    if (has(name) || tracer.is_over() || !has(path_name) || tracer.is_over()) continue;
     const char* text = PyUnicode_AsUTF8(name);
     if (text && !imported_module(tracer, full + "." + text)) return false;
   }
-  return !tracer.broken();
+  return !tracer.is_over();
 }
 
 // The absolute name of a relative import; empty if the package is not known.
@@ -68,26 +68,26 @@ Ref import_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* names, P
   std::string full = PyUnicode_AsUTF8(name);
   const long levels = PyLong_AsLong(level);
   if (levels > 0) full = absolute_name(tracer, frame, full, levels);
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   // `import a.b` gives a; `from a.b import c` gives a.b. Both need a.b to be there already.
   Ref module = full.empty() ? Ref() : imported_module(tracer, full);
   if (module && names == Py_None && levels == 0 && full.find('.') != std::string::npos)
     module = imported_module(tracer, full.substr(0, full.find('.')));
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (!module || !has_submodules(tracer, module.get(), full, names))
-    return tracer.broken() ? nullptr
-                           : tracer.give_up(BreakReason::Import,
-                                            "module " + full + " or a part of it is imported for the first time");
+    return tracer.is_over() ? nullptr
+                            : tracer.abort(BreakReason::Import,
+                                           "module " + full + " or a part of it is imported for the first time");
   return module;
 }
 
 Ref import_from(Tracer& tracer, PyObject* module, PyObject* name) {
   Ref value = load_attribute(tracer, module, name);
-  if (value || tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
+  if (value || tracer.is_over() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
   clear_error();
   const char* package = PyModule_GetName(module);
   if (package) value = imported_module(tracer, std::string(package) + "." + PyUnicode_AsUTF8(name));
-  if (value || tracer.broken()) return value;
+  if (value || tracer.is_over()) return value;
   clear_error();
   PyErr_Format(PyExc_ImportError, "cannot import name %R from %R", name, module);
   return nullptr;

@@ -37,7 +37,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value);
 Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
   try {
     return run_instructions(tracer, frame, value);
-  } catch (const TraceGivenUp&) {
+  } catch (const TraceAborted&) {
     return Outcome::Failed;
   }
 }
@@ -68,24 +68,24 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       return true;
     };
 
-    if (tracer.executed == tracer.stop.executed) [[unlikely]] {
-      tracer.end_here(frame);
+    if (tracer.executed == tracer.breaks.point.executed) [[unlikely]] {
+      tracer.end_at_break(frame);
       return Outcome::Failed;
     }
-    if (tracer.executed == tracer.force_break_at && !tracer.delay_forced_break(frame)) [[unlikely]] {
-      if (tracer.object_is_let_go)
-        tracer.give_up(BreakReason::Finalizer, "an object is deleted whose end can be seen");
+    if (tracer.executed == tracer.breaks.forced_at && !tracer.breaks.delay_forced(frame)) [[unlikely]] {
+      if (tracer.ends.ask_for_break)
+        tracer.abort(BreakReason::Finalizer, "an object is deleted whose end can be seen");
       else
-        tracer.give_up(BreakReason::Forced, "a break was asked for here");
+        tracer.abort(BreakReason::Forced, "a break was asked for here");
       return Outcome::Failed;
     }
-    if (!frame.untouched_stack.empty() && !touch_operands(tracer, frame, now)) [[unlikely]] {
-      if (tracer.broken() || !handle_error(tracer, frame)) return Outcome::Failed;
+    if (!frame.lazy_stack.empty() && !touch_operands(tracer, frame, now)) [[unlikely]] {
+      if (tracer.is_over() || !handle_error(tracer, frame)) return Outcome::Failed;
       continue;
     }
 
     if (tracer.symbols.may_come() && !settle_operands(tracer, frame, now)) [[unlikely]] {
-      if (tracer.broken() || !handle_error(tracer, frame)) return Outcome::Failed;
+      if (tracer.is_over() || !handle_error(tracer, frame)) return Outcome::Failed;
       continue;
     }
 
@@ -94,7 +94,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::RESUME:
         break;
       case Op::POP_TOP:
-        let_go_of_stack(tracer, frame, frame.stack_depth() - 1);
+        break_if_end_on_stack_is_observable(tracer, frame, frame.stack_depth() - 1);
         frame.pop();
         break;
       case Op::PUSH_NULL:
@@ -123,7 +123,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         store_fast(frame, arg);
         break;
       case Op::DELETE_FAST:
-        if (!frame.local(arg) && !frame.has_untouched(arg)) {
+        if (!frame.local(arg) && !frame.has_lazy_local(arg)) {
           result(load_fast(tracer, frame, arg));
         } else {
           delete_fast(tracer, frame, arg);
@@ -170,7 +170,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
           ok = false;
           break;
         }
-        frame.forget_untouched(arg);
+        frame.forget_lazy_local(arg);
         frame.local(arg) = Ref::made(PyCell_New(initial.get()));
         break;
       }
@@ -315,7 +315,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::LIST_APPEND: {
         Ref item = frame.pop();
-        ok = fill_target(tracer, frame, arg) && fill_if_stand_in(tracer, item.get()) &&
+        ok = fill_target(tracer, frame, arg) && materialize_if_shadow(tracer, item.get()) &&
              PyList_Append(frame.top(arg).get(), item.get()) == 0;
         break;
       }
@@ -334,14 +334,14 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         Ref item = frame.pop();
         ok = fill_target(tracer, frame, arg);
         if (ok) guard_as_key(tracer, frame.top(arg).get(), item.get());
-        ok = ok && PySet_Add(frame.top(arg).get(), item.get()) == 0 && !tracer.broken();
+        ok = ok && PySet_Add(frame.top(arg).get(), item.get()) == 0 && !tracer.is_over();
         break;
       }
       case Op::SET_UPDATE: {
         Ref iterable = frame.pop();
-        ok = fill_target(tracer, frame, arg) && expose(tracer, iterable.get());
-        if (ok) tell_apart(tracer, iterable.get());
-        ok = ok && update_set(frame.top(arg).get(), iterable.get()) == 0 && !tracer.broken();
+        ok = fill_target(tracer, frame, arg) && prepare_for_native(tracer, iterable.get());
+        if (ok) require_distinct(tracer, iterable.get());
+        ok = ok && update_set(frame.top(arg).get(), iterable.get()) == 0 && !tracer.is_over();
         break;
       }
       case Op::MAP_ADD: {
@@ -349,8 +349,8 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         key = settled(tracer, key.get());
         ok = static_cast<bool>(key);
         if (ok) guard_as_key(tracer, frame.top(arg).get(), key.get());
-        ok = ok && fill_target(tracer, frame, arg) && fill_if_stand_in(tracer, item.get()) &&
-             PyDict_SetItem(frame.top(arg).get(), key.get(), item.get()) == 0 && !tracer.broken();
+        ok = ok && fill_target(tracer, frame, arg) && materialize_if_shadow(tracer, item.get()) &&
+             PyDict_SetItem(frame.top(arg).get(), key.get(), item.get()) == 0 && !tracer.is_over();
         break;
       }
       case Op::DICT_UPDATE: {
@@ -380,7 +380,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       }
       case Op::FOR_ITER: {
-        Source* untouched = nullptr;
+        Source* lazy_locals = nullptr;
         bool call_next = true;
         const bool is_outside = is_outside_iterator(frame.top().get());
         const Instruction& next = (&now)[1];
@@ -389,23 +389,23 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
             take_next_parts(tracer, frame.top().get(), next.arg, parts)) {
           call_next = false;
         } else if (is_outside) {
-          untouched = take_next_source(tracer, frame.top().get(), call_next);
+          lazy_locals = take_next_source(tracer, frame.top().get(), call_next);
         }
         if (!parts.empty()) {
           for (; !parts.empty(); parts.pop_back()) {
             ItemPart& part = parts.back();
-            if (part.source) frame.untouched_stack.push_back({frame.stack_top, -1, part.source});
+            if (part.source) frame.lazy_stack.push_back({frame.stack_top, -1, part.source});
             frame.push(part.source ? part.source->value : std::move(part.object));
           }
           ++frame.instruction;  // UNPACK_SEQUENCE is done
           break;
         }
-        if (untouched) {
-          frame.untouched_stack.push_back({frame.stack_top, -1, untouched});
-          frame.push(untouched->value);
+        if (lazy_locals) {
+          frame.lazy_stack.push_back({frame.stack_top, -1, lazy_locals});
+          frame.push(lazy_locals->value);
           break;
         }
-        Ref item = call_next && !tracer.broken() ? next_item(tracer, frame.top().get()) : Ref();
+        Ref item = call_next && !tracer.is_over() ? next_item(tracer, frame.top().get()) : Ref();
         if (item) {
           frame.push(std::move(item));
         } else if (PyErr_Occurred()) {
@@ -523,7 +523,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::GET_ANEXT:
       case Op::END_ASYNC_FOR:
       case Op::BEFORE_ASYNC_WITH:
-        tracer.give_up(BreakReason::Coroutine, "asynchronous code is not traced");
+        tracer.abort(BreakReason::Coroutine, "asynchronous code is not traced");
         ok = false;
         break;
 
@@ -577,15 +577,15 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::IMPORT_STAR:
       case Op::PRINT_EXPR:
-        tracer.give_up(BreakReason::ModuleCode, "an instruction of module code");
+        tracer.abort(BreakReason::ModuleCode, "an instruction of module code");
         ok = false;
         break;
     }
 
     if (!ok) [[unlikely]] {
       if (!PyErr_Occurred())
-        tracer.give_up(BreakReason::Internal, std::string(op_name(now.op)) + " failed without an error");
-      if (tracer.broken() || !handle_error(tracer, frame)) return Outcome::Failed;
+        tracer.abort(BreakReason::Internal, std::string(op_name(now.op)) + " failed without an error");
+      if (tracer.is_over() || !handle_error(tracer, frame)) return Outcome::Failed;
       continue;
     }
     ++frame.instruction;
@@ -602,18 +602,18 @@ Outcome run_throwing(Tracer& tracer, Frame& frame, Ref& value) {
 
 Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame) {
   if (tracer.depth >= tracer.limits.depth)
-    return tracer.give_up(BreakReason::DepthLimit, "calls are nested deeper than config allows");
+    return tracer.abort(BreakReason::DepthLimit, "calls are nested deeper than config allows");
   if (tracer.executed >= tracer.next_look && !tracer.keeps_going()) return nullptr;
   if (native_stack_left() < kStackForInlining)
-    return tracer.give_up(BreakReason::DepthLimit, "calls are nested deeper than the thread's stack allows");
+    return tracer.abort(BreakReason::DepthLimit, "calls are nested deeper than the thread's stack allows");
   if (frame->code()->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
-    return tracer.give_up(BreakReason::Coroutine, "asynchronous code is not traced");
+    return tracer.abort(BreakReason::Coroutine, "asynchronous code is not traced");
   ++tracer.depth;
   Ref value;
   const Outcome outcome = run(tracer, *frame, value);
   --tracer.depth;
   if (outcome == Outcome::Yielded) return make_generator(tracer, std::move(frame));
-  if (outcome == Outcome::Failed && !tracer.broken() && !frame->is_root) note_exception_leaves(tracer, *frame);
+  if (outcome == Outcome::Failed && !tracer.is_over() && !frame->is_root) note_exception_leaves(tracer, *frame);
   frame.reset();
   drop_unused_functions(tracer);
   return outcome == Outcome::Failed ? Ref() : value;

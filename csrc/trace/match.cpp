@@ -15,7 +15,7 @@ Ref match_keys(Tracer& tracer, PyObject* subject, PyObject* keys) {
   Ref values = Ref::made(PyTuple_New(count));
   Ref get = load_attribute(tracer, subject, get_name);
   if (!get) return nullptr;
-  Ref missing = Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  Ref missing = Ref::steal(PyObject_CallNoArgs(as_object(&PyBaseObject_Type)));
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* key = PyTuple_GET_ITEM(keys, i);
     const int duplicate = PySet_Contains(seen.get(), key);
@@ -40,7 +40,7 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
     return nullptr;
   }
   const Ref operands[] = {Ref::borrow(subject), Ref::borrow(type)};
-  Ref matches = special::builtin_isinstance(tracer, isinstance, Arguments{operands});
+  Ref matches = handlers::builtin_isinstance(tracer, isinstance, Arguments{operands});
   if (!matches || matches.is(Py_False)) return matches ? Ref::none() : Ref();
 
   Ref found = Ref::made(PyList_New(0));
@@ -54,8 +54,7 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
     const int is_repeated = PySet_Contains(seen.get(), given);
     if (is_repeated < 0 || PySet_Add(seen.get(), given) < 0) return -1;
     if (is_repeated) {
-      PyErr_Format(PyExc_TypeError, "%s() got multiple sub-patterns for attribute %R",
-                   reinterpret_cast<PyTypeObject*>(type)->tp_name, given);
+      PyErr_Format(PyExc_TypeError, "%s() got multiple sub-patterns for attribute %R", as_type(type)->tp_name, given);
       return -1;
     }
     PyObject* interned = Ref::borrow(given).release();
@@ -63,7 +62,7 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
     const Ref name = Ref::steal(interned);
     Ref value = load_attribute(tracer, subject, name.get());
     if (value) return PyList_Append(found.get(), value.get()) < 0 ? -1 : 1;
-    if (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+    if (tracer.is_over() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
     clear_error();
     return 0;
   };
@@ -71,21 +70,20 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
     Ref match_args = load_attribute(tracer, type, match_args_name);
     bool matches_self = false;
     if (!match_args) {
-      if (tracer.broken() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+      if (tracer.is_over() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
       clear_error();
       match_args = Ref::made(PyTuple_New(0));
-      matches_self = PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type), _Py_TPFLAGS_MATCH_SELF);
+      matches_self = PyType_HasFeature(as_type(type), _Py_TPFLAGS_MATCH_SELF);
     }
     if (!PyTuple_CheckExact(match_args.get())) {
-      PyErr_Format(PyExc_TypeError, "%s.__match_args__ must be a tuple (got %s)",
-                   reinterpret_cast<PyTypeObject*>(type)->tp_name, match_args.type()->tp_name);
+      PyErr_Format(PyExc_TypeError, "%s.__match_args__ must be a tuple (got %s)", as_type(type)->tp_name,
+                   match_args.type()->tp_name);
       return nullptr;
     }
     const Py_ssize_t allowed = matches_self ? 1 : PyTuple_GET_SIZE(match_args.get());
     if (allowed < positional) {
-      PyErr_Format(PyExc_TypeError, "%s() accepts %d positional sub-pattern%s (%d given)",
-                   reinterpret_cast<PyTypeObject*>(type)->tp_name, static_cast<int>(allowed), allowed == 1 ? "" : "s",
-                   positional);
+      PyErr_Format(PyExc_TypeError, "%s() accepts %d positional sub-pattern%s (%d given)", as_type(type)->tp_name,
+                   static_cast<int>(allowed), allowed == 1 ? "" : "s", positional);
       return nullptr;
     }
     if (matches_self) {

@@ -18,16 +18,16 @@ bool is_free_variable(const Frame& frame, int32_t index) noexcept {
 }  // namespace
 
 void delete_fast(Tracer& tracer, Frame& frame, int32_t index) {
-  let_go(tracer, frame, index, true);
-  frame.forget_untouched(index);
+  break_if_finalizer_observable(tracer, frame, index, true);
+  frame.forget_lazy_local(index);
   frame.local(index).reset();
 }
 
 Ref load_fast(Tracer& tracer, Frame& frame, int32_t index) {
-  if (frame.has_untouched(index)) {
+  if (frame.has_lazy_local(index)) {
     Source* source = source_of_untouched(tracer, frame, index);
-    frame.untouched_stack.push_back({frame.stack_top, index, source});
-    return Ref::borrow(frame.untouched[index].raw);
+    frame.lazy_stack.push_back({frame.stack_top, index, source});
+    return Ref::borrow(frame.lazy_locals[index].raw);
   }
   if (!PyErr_Occurred())
     PyErr_Format(PyExc_UnboundLocalError, "cannot access local variable '%U' where it is not associated with a value",
@@ -36,16 +36,16 @@ Ref load_fast(Tracer& tracer, Frame& frame, int32_t index) {
 }
 
 bool touch_operands(Tracer& tracer, Frame& frame, const Instruction& now) {
-  auto& waiting = frame.untouched_stack;
+  auto& waiting = frame.lazy_stack;
   while (!waiting.empty() && waiting.back().slot >= frame.stack_top) waiting.pop_back();
   if (now.op == Op::STORE_FAST || now.op == Op::POP_TOP) return true;
   const size_t first = frame.stack_top - stack_inputs(now);
   for (size_t i = waiting.size(); i-- > 0 && waiting[i].slot >= first;) {
-    const Frame::UntouchedSlot entry = waiting[i];
+    const Frame::LazySlot entry = waiting[i];
     Ref entered = enter(tracer, entry.source);
     if (!entered) return false;
-    if (entry.local >= 0 && frame.untouched[entry.local].source == entry.source) {
-      frame.forget_untouched(entry.local);
+    if (entry.local >= 0 && frame.lazy_locals[entry.local].source == entry.source) {
+      frame.forget_lazy_local(entry.local);
       frame.local(entry.local) = entered;
     }
     frame.slots[entry.slot] = std::move(entered);

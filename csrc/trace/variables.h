@@ -9,12 +9,12 @@ namespace minidynamo {
 Ref load_fast(Tracer& tracer, Frame& frame, int32_t index);
 
 inline void store_fast(Frame& frame, int32_t index) {
-  frame.forget_untouched(index);
-  auto& waiting = frame.untouched_stack;
+  frame.forget_lazy_local(index);
+  auto& waiting = frame.lazy_stack;
   Ref stored = frame.pop();
   if (!waiting.empty() && waiting.back().slot == frame.stack_top) {
-    if (frame.untouched.empty()) frame.untouched.resize(frame.prepared->locals_count);
-    frame.untouched[index] = {stored.get(), waiting.back().source};
+    if (frame.lazy_locals.empty()) frame.lazy_locals.resize(frame.prepared->locals_count);
+    frame.lazy_locals[index] = {stored.get(), waiting.back().source};
     waiting.pop_back();
     stored.reset();  // the source keeps it
   }

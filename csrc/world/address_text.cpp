@@ -79,9 +79,9 @@ bool shows_address(PyObject* object) {
   return shows_address(object, visited);
 }
 
-bool may_become_text(Tracer& tracer, PyObject* object) {
+bool check_no_address_in_repr(Tracer& tracer, PyObject* object) {
   return !shows_address(object) ||
-         tracer.give_up(BreakReason::ObjectIdentity, "an object's address is put into a string") != nullptr;
+         tracer.abort(BreakReason::ObjectIdentity, "an object's address is put into a string") != nullptr;
 }
 
 }  // namespace minidynamo

@@ -6,6 +6,6 @@ namespace minidynamo {
 
 bool shows_address(PyObject* object);
 // Whether native code may turn an object into text; false ends the trace.
-bool may_become_text(Tracer& tracer, PyObject* object);
+bool check_no_address_in_repr(Tracer& tracer, PyObject* object);
 
 }  // namespace minidynamo

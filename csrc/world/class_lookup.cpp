@@ -12,7 +12,7 @@ namespace {
 
 // Whether the classes from `index` on are those that the class there looks through itself.
 bool is_rest_of_order(PyObject* order, Py_ssize_t index) {
-  PyObject* own = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(order, index))->tp_mro;
+  PyObject* own = as_type(PyTuple_GET_ITEM(order, index))->tp_mro;
   if (!own || PyTuple_GET_SIZE(order) - index != PyTuple_GET_SIZE(own)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(own); ++i)
     if (PyTuple_GET_ITEM(own, i) != PyTuple_GET_ITEM(order, index + i)) return false;
@@ -23,12 +23,11 @@ bool is_rest_of_order(PyObject* order, Py_ssize_t index) {
 template <typename Visit>
 void each_mutable_class(Tracer& tracer, PyTypeObject* type, Visit visit) {
   if (!is_mutable_class(type)) return;
-  auto* object = reinterpret_cast<PyObject*>(type);
+  auto* object = as_object(type);
   if (!tracer.classes.has(object)) return visit(source_or_pin(tracer, object));
   for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
     PyObject* base = PyTuple_GET_ITEM(type->tp_mro, i);
-    if (is_mutable_class(reinterpret_cast<PyTypeObject*>(base)) && !tracer.classes.has(base))
-      visit(source_or_pin(tracer, base));
+    if (is_mutable_class(as_type(base)) && !tracer.classes.has(base)) visit(source_or_pin(tracer, base));
   }
 }
 
@@ -36,8 +35,8 @@ void each_mutable_class(Tracer& tracer, PyTypeObject* type, Visit visit) {
 Ref lookup_in_made_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   Ref order = Ref::borrow(type->tp_mro);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(order.get(), i));
-    if (tracer.classes.has(reinterpret_cast<PyObject*>(base))) {
+    auto* base = as_type(PyTuple_GET_ITEM(order.get(), i));
+    if (tracer.classes.has(as_object(base))) {
       if (PyObject* own = PyDict_GetItemWithError(namespace_of(base), name)) return Ref::borrow(own);
       if (PyErr_Occurred()) return nullptr;
       continue;
@@ -55,13 +54,13 @@ Ref lookup_in_made_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
 // Whether a class's own namespace has the name, by now.
 bool class_has_itself(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   if (tracer.effects.writes_classes())
-    if (const AttributeWrite* write = tracer.effects.pending(reinterpret_cast<PyObject*>(type), name))
+    if (const AttributeWrite* write = tracer.effects.pending(as_object(type), name))
       return static_cast<bool>(write->value);
   return PyDict_GetItemWithError(namespace_of(type), name) != nullptr;
 }
 
 void guard_has_not_itself(Tracer& tracer, PyTypeObject* type, PyObject* name) {
-  auto* object = reinterpret_cast<PyObject*>(type);
+  auto* object = as_object(type);
   if (!is_mutable_class(type) || tracer.classes.has(object)) return;
   Source* own =
       tracer.guards.child(source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1, namespace_of(type));
@@ -69,7 +68,7 @@ void guard_has_not_itself(Tracer& tracer, PyTypeObject* type, PyObject* name) {
 }
 
 Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
-  if (tracer.classes.has(reinterpret_cast<PyObject*>(type))) return lookup_in_made_class(tracer, type, name);
+  if (tracer.classes.has(as_object(type))) return lookup_in_made_class(tracer, type, name);
   if (tracer.effects.writes_classes()) {
     PyObject* mro = type->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
@@ -77,15 +76,15 @@ Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
       if (const AttributeWrite* write = tracer.effects.pending(base, name)) {
         if (i > 0) guard_bases(tracer, type);  // the classes before it have to stay without the name
         for (Py_ssize_t before = 0; before < i; ++before)
-          guard_has_not_itself(tracer, reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, before)), name);
+          guard_has_not_itself(tracer, as_type(PyTuple_GET_ITEM(mro, before)), name);
         return write->value;
       }
-      if (PyDict_GetItemWithError(namespace_of(reinterpret_cast<PyTypeObject*>(base)), name)) break;
+      if (PyDict_GetItemWithError(namespace_of(as_type(base)), name)) break;
     }
   }
   PyObject* found = class_attribute(type, name);
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return Ref::borrow(found);  // immutable
-  Source* source = source_or_pin(tracer, reinterpret_cast<PyObject*>(type));
+  Source* source = source_or_pin(tracer, as_object(type));
   return load_part(tracer, source, Access::ClassAttribute, name, found);
 }
 
@@ -107,7 +106,7 @@ void guard_class_check(Tracer& tracer, PyObject* object, PyObject* classes) {
     return;
   }
   if (is_fake(object)) return;
-  guard_bases(tracer, PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : Py_TYPE(object));
+  guard_bases(tracer, PyType_Check(object) ? as_type(object) : Py_TYPE(object));
   guard_special_methods(tracer, object);
   guard_special_methods(tracer, classes);
 }
@@ -119,7 +118,7 @@ bool has_finalizer(Tracer& tracer, PyTypeObject* type) {
 
 bool refuses_finalizer(Tracer& tracer, PyTypeObject* type) {
   if (!has_finalizer(tracer, type)) return false;
-  tracer.give_up(BreakReason::Finalizer, std::string("an instance of ") + type->tp_name + " has a finalizer");
+  tracer.abort(BreakReason::Finalizer, std::string("an instance of ") + type->tp_name + " has a finalizer");
   return true;
 }
 

@@ -1,14 +1,14 @@
-// Reads of an outside container that leave its stand-in unfilled.
+// Reads of an external container that leave its shadow unfilled.
 #pragma once
 #include "world/tracer.h"
 
 namespace minidynamo {
 
 // `found` false: absent (guarded). Null Ref with found true: break.
-Ref item_of_stand_in(Tracer& tracer, StandIn& stand_in, PyObject* key, bool& found);  // of a dict
-Ref element_of_stand_in(Tracer& tracer, StandIn& stand_in, Py_ssize_t index);         // of a list; index in range
-Py_ssize_t length_of_stand_in(Tracer& tracer, StandIn& stand_in);
-// Whether the original has attributes of its own, which the stand-in has not; guarded.
-bool has_attributes(Tracer& tracer, const StandIn& stand_in);
+Ref item_of_shadow(Tracer& tracer, ShadowContainer& shadow, PyObject* key, bool& found);  // of a dict
+Ref element_of_shadow(Tracer& tracer, ShadowContainer& shadow, Py_ssize_t index);         // of a list; index in range
+Py_ssize_t length_of_shadow(Tracer& tracer, ShadowContainer& shadow);
+// Whether the original has attributes of its own, which the shadow has not; guarded.
+bool has_attributes(Tracer& tracer, const ShadowContainer& shadow);
 
 }  // namespace minidynamo

@@ -131,9 +131,9 @@ void EffectLog::move_generator(PyObject* generator, Ref copy) {
   effects_.emplace_back(GeneratorMove{Ref::borrow(generator), std::move(copy)});
 }
 
-void EffectLog::call_later(LaterCall call, size_t from) {
+void EffectLog::defer_call(DeferredCall call, size_t from) {
   for (size_t place = from; place < effects_.size(); ++place)
-    if (std::holds_alternative<LaterCall>(effects_[place])) effects_[place] = std::monostate();
+    if (std::holds_alternative<DeferredCall>(effects_[place])) effects_[place] = std::monostate();
   effects_.emplace_back(std::move(call));
   barrier_ = effects_.size();
 }

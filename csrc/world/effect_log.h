@@ -6,7 +6,7 @@
 // function that is asked when the log is replayed runs the program's code, and has to find the world as it was at its
 // place. So a call is a *barrier*: what is written behind one is a new entry.
 //
-// Containers have no entries of their own: they change in stand-ins, by whatever C code, and what is new is found at
+// Containers have no entries of their own: they change in shadows, by whatever C code, and what is new is found at
 // the end by comparing. Where a call may look at them, what they hold by then is put into the log before it.
 #pragma once
 #include <deque>
@@ -19,7 +19,7 @@
 
 namespace minidynamo {
 
-struct StandIn;
+struct ShadowContainer;
 
 // A pending attribute write; a null value is a deletion. Names of a module are keys of its dict, and what a cell holds
 // is its `cell_contents`.
@@ -38,14 +38,14 @@ struct GeneratorMove {
 };
 
 // A call for the residual code to make, of which the trace knows the result.
-struct LaterCall {
+struct DeferredCall {
   Ref callable, positional, keywords;  // keywords may be null
 };
 
-// What a container came to hold before a call that may look at it: `content` is a copy of its stand-in of that time.
+// What a container came to hold before a call that may look at it: `content` is a copy of its shadow of that time.
 struct ContentChange {
-  StandIn* container;
-  std::vector<Ref> before;  // its elements until then, as StandIn::snapshot
+  ShadowContainer* container;
+  std::vector<Ref> before;  // its elements until then, as ShadowContainer::snapshot
   Ref content;
 };
 
@@ -55,8 +55,8 @@ struct IteratorAdvance {
 };
 
 // monostate: taken back.
-using Effect =
-    std::variant<std::monostate, AttributeWrite, ContextSet, GeneratorMove, LaterCall, ContentChange, IteratorAdvance>;
+using Effect = std::variant<std::monostate, AttributeWrite, ContextSet, GeneratorMove, DeferredCall, ContentChange,
+                            IteratorAdvance>;
 
 class EffectLog {
  public:
@@ -64,7 +64,7 @@ class EffectLog {
   // How often something was done, calls apart: equal numbers mean that nothing was in between.
   size_t changes() const noexcept { return changes_; }
 
-  // Attributes of outside instances, globals and cells. Null: as it was before the trace.
+  // Attributes of external instances, globals and cells. Null: as it was before the trace.
   const AttributeWrite* pending(PyObject* object, PyObject* name) const;
   bool has_writes(PyObject* object) const noexcept { return by_object_.count(object) > 0; }
   bool has_writes_but(PyObject* object, PyObject* name) const;  // to another attribute than this
@@ -102,9 +102,9 @@ class EffectLog {
   // The place behind all that is there.
   size_t end() const noexcept { return effects_.size(); }
   // A call takes the place of those that it makes itself, which came since `from`; nothing else may have come since.
-  void call_later(LaterCall call, size_t from);
+  void defer_call(DeferredCall call, size_t from);
   // A call of C code that looks at nothing that a trace may write to.
-  void tell_later(LaterCall call) { effects_.emplace_back(std::move(call)); }
+  void tell_later(DeferredCall call) { effects_.emplace_back(std::move(call)); }
   // What the cache of a function comes to hold by a call of it.
   void will_be_cached(PyObject* function, Ref key, Ref result) {
     const Py_hash_t hash = PyObject_Hash(key.get());
@@ -116,8 +116,8 @@ class EffectLog {
   void change_content(ContentChange change) { effects_.emplace_back(std::move(change)); }
 
   // An object out of a cache, which may have made another one by the time that the residual code asks it.
-  void came_from_cache(PyObject* object, LaterCall how) { from_caches_.emplace(object, std::move(how)); }
-  const LaterCall* cache_behind(PyObject* object) const noexcept {
+  void cached_by(PyObject* object, DeferredCall how) { from_caches_.emplace(object, std::move(how)); }
+  const DeferredCall* cache_behind(PyObject* object) const noexcept {
     const auto found = from_caches_.find(object);
     return found == from_caches_.end() ? nullptr : &found->second;
   }
@@ -152,7 +152,7 @@ class EffectLog {
   std::unordered_map<PyObject*, std::vector<size_t>> by_object_;  // writes that are pending
   std::unordered_map<PyObject*, std::vector<size_t>> sets_;       // by context variable
   std::unordered_map<PyObject*, size_t> set_of_token_;
-  std::unordered_map<PyObject*, LaterCall> from_caches_;
+  std::unordered_map<PyObject*, DeferredCall> from_caches_;
   // By function and hash: keys, which are constants, and results.
   std::unordered_map<PyObject*, std::unordered_multimap<Py_hash_t, std::pair<Ref, Ref>>> cached_;
   std::unordered_map<PyObject*, size_t> advances_;

@@ -1,4 +1,4 @@
-// How each kind of object enters: by value, by identity, as a fake, as a stand-in, or as something that can only be
+// How each kind of object enters: by value, by identity, as a fake, as a shadow, or as something that can only be
 // passed on.
 #include "world/enter.h"
 
@@ -59,8 +59,8 @@ bool dies_loudly(Tracer& tracer, PyTypeObject* type) {
   static PyObject* const del_name = interned("__del__");
   if (!is_python_class(type)) return false;
   if (class_attribute(type, del_name)) return true;
-  tracer.guards.add_missing(source_or_pin(tracer, reinterpret_cast<PyObject*>(type)), Access::ClassAttribute, del_name,
-                            -1, tracer.origin());
+  tracer.guards.add_missing(source_or_pin(tracer, as_object(type)), Access::ClassAttribute, del_name, -1,
+                            tracer.origin());
   return false;
 }
 
@@ -78,7 +78,7 @@ Ref enter_opaque(Tracer& tracer, Source* source) {
   return source->value;
 }
 
-// The fake of an outside tensor; `sizes` are the symbols that some of its sizes are.
+// The fake of an external tensor; `sizes` are the symbols that some of its sizes are.
 Ref make_fake_with_symbols(Tracer& tracer, Source* source, std::vector<Expression>& sizes) {
   PyObject* raw = source->value.get();
   const OpenDimensions open = tracer.symbols.dimensions_of(*source);
@@ -92,13 +92,13 @@ Ref make_fake_with_symbols(Tracer& tracer, Source* source, std::vector<Expressio
 // With all that it holds.
 Ref enter_filled(Tracer& tracer, Source* source) {
   Ref entered = enter(tracer, source);
-  return entered && fill_if_stand_in(tracer, entered.get()) ? entered : Ref();
+  return entered && materialize_if_shadow(tracer, entered.get()) ? entered : Ref();
 }
 
 Ref enter_tensor(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   if (is_transform_wrapper(raw)) return enter_opaque(tracer, source);  // of a transform that is over
-  if (is_fake(raw)) return tracer.give_up(BreakReason::FakeInput, "an input is a fake tensor of another trace");
+  if (is_fake(raw)) return tracer.abort(BreakReason::FakeInput, "an input is a fake tensor of another trace");
   std::vector<Expression> sizes;
   const bool is_loud = !is_class_of_graphs(Py_TYPE(raw)) && dies_loudly(tracer, Py_TYPE(raw));
   Ref fake;
@@ -106,7 +106,7 @@ Ref enter_tensor(Tracer& tracer, Source* source) {
     fake = is_loud ? Ref() : make_wrapper_fake(tracer, source, enter_filled);
   else
     fake = is_loud ? Ref() : make_fake_with_symbols(tracer, source, sizes);
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (!fake) {
     clear_error();
     return enter_opaque(tracer, source);
@@ -154,9 +154,10 @@ Ref enter_holder(Tracer& tracer, Source* source, const char* held_name, const st
   Ref held = native_attribute(raw, name.get());
   Ref entered = held ? load_part(tracer, source, Access::Attribute, name.get(), held.get()) : Ref();
   if (!entered) return nullptr;
-  Ref made =
-      tracer.world.is_opaque(entered.get()) || !fill_if_stand_in(tracer, entered.get()) ? Ref() : make(entered.get());
-  if (tracer.broken()) return nullptr;
+  Ref made = tracer.world.is_opaque(entered.get()) || !materialize_if_shadow(tracer, entered.get())
+                 ? Ref()
+                 : make(entered.get());
+  if (tracer.is_over()) return nullptr;
   clear_error();
   if (!made) return enter_opaque(tracer, source);
   return stands_for(tracer, source, std::move(made));
@@ -168,7 +169,7 @@ Ref enter_bound_native(Tracer& tracer, Source* source) {
   guard_part(tracer, source, "__name__", GuardKind::Constant);
   if (!PyCFunction_Check(raw)) guard_part(tracer, source, "__objclass__", GuardKind::Identity);
   return enter_holder(tracer, source, "__self__", [&](PyObject* self) {
-    return Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, self, reinterpret_cast<PyObject*>(Py_TYPE(self))));
+    return Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, self, as_object(Py_TYPE(self))));
   });
 }
 
@@ -176,8 +177,7 @@ Ref enter_super(Tracer& tracer, Source* source) {
   Ref after = native_attribute(source->value.get(), "__thisclass__");
   guard_part(tracer, source, "__thisclass__", GuardKind::Identity);
   return enter_holder(tracer, source, "__self__", [&](PyObject* self) {
-    return Ref::steal(
-        PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), after.get(), self, nullptr));
+    return Ref::steal(PyObject_CallFunctionObjArgs(as_object(&PySuper_Type), after.get(), self, nullptr));
   });
 }
 
@@ -197,7 +197,7 @@ Ref enter_tuple(Tracer& tracer, Source* source) {
   Ref items = Ref::made(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
     Ref item = load_part(tracer, source, Access::Index, nullptr, PyTuple_GET_ITEM(raw, i), static_cast<int32_t>(i));
-    if (!item || !fill_if_stand_in(tracer, item.get())) return nullptr;
+    if (!item || !materialize_if_shadow(tracer, item.get())) return nullptr;
     PyTuple_SET_ITEM(items.get(), i, item.release());
   }
   bool unchanged = true;
@@ -239,8 +239,8 @@ Ref enter_container(Tracer& tracer, Source* source) {
     Ref arguments = Ref::made(PyTuple_Pack(1, factory.get()));
     if (base->tp_init(object.get(), arguments.get(), nullptr) < 0) return nullptr;
   }
-  StandIn& stand_in = tracer.world.add_stand_in(Ref::borrow(raw), object, source);
-  if (type != &PyList_Type && type != &PyDict_Type && !fill(tracer, stand_in)) return nullptr;
+  ShadowContainer& shadow = tracer.world.add_shadow(Ref::borrow(raw), object, source);
+  if (type != &PyList_Type && type != &PyDict_Type && !fill(tracer, shadow)) return nullptr;
   return object;
 }
 
@@ -282,7 +282,7 @@ bool guard_parts_of_alias(Tracer& tracer, Source* source) {
 
 Ref enter_alias(Tracer& tracer, Source* source) {
   const bool is_of_parts = guard_parts_of_alias(tracer, source);
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   enter_itself(tracer, source, is_of_parts ? GuardKind::ExactType : GuardKind::Identity);
   pin_parts(tracer, source->value.get());
   return source->value;
@@ -357,7 +357,7 @@ Ref enter_dict_view(Tracer& tracer, Source* source) {
   if (!proxy) return nullptr;
   Source* held = tracer.guards.child(source, Access::Attribute, mapping_name, -1, proxy.get());
   Ref dict = load_part(tracer, held, Access::Proxied, nullptr, proxied_mapping(proxy.get()));
-  if (!dict || !fill_if_stand_in(tracer, dict.get())) return nullptr;
+  if (!dict || !materialize_if_shadow(tracer, dict.get())) return nullptr;
   if (tracer.world.is_opaque(dict.get()) || !PyDict_Check(dict.get())) return enter_opaque(tracer, source);
   return stands_for(tracer, source, view_of_dict(dict.get(), Py_TYPE(raw)));
 }
@@ -392,7 +392,7 @@ Ref enter_tensor_key(Tracer& tracer, PyObject* key) {
   Ref fake = known ? Ref::borrow(known) : enter(tracer, tracer.guards.pinned(key, Py_TYPE(key)->tp_name));
   if (!fake) return nullptr;
   if (!is_fake(fake.get()))
-    return tracer.give_up(BreakReason::UnsupportedTensor, std::string("a ") + Py_TYPE(key)->tp_name + " is a key");
+    return tracer.abort(BreakReason::UnsupportedTensor, std::string("a ") + Py_TYPE(key)->tp_name + " is a key");
   Source* source = tracer.world.source_of(fake.get());
   if (source->access != Access::Pinned) tracer.guards.add(source, GuardKind::Identity, tracer.origin());
   tracer.world.pins(Py_TYPE(key));
@@ -426,7 +426,7 @@ Ref enter(Tracer& tracer, Source* source) {
   if (is_tensor(raw)) return enter_tensor(tracer, source);
   NestingLevel level;
   if (level.is_too_deep())
-    return tracer.give_up(BreakReason::ContainerTooLarge, source->to_text().substr(0, 200) + "... is nested too deep");
+    return tracer.abort(BreakReason::ContainerTooLarge, source->to_text().substr(0, 200) + "... is nested too deep");
   const Enters way = way_in(type);
   if (way != Enters::Tuple && is_guarded_by_identity(raw)) return enter_itself(tracer, source, GuardKind::Identity);
   auto itself = [&](GuardKind kind) {
@@ -487,27 +487,26 @@ Ref enter(Tracer& tracer, Source* source) {
   return nullptr;
 }
 
-bool fill(Tracer& tracer, StandIn& stand_in) {
-  stand_in.filled = true;  // first: a container may hold itself
+bool fill(Tracer& tracer, ShadowContainer& shadow) {
+  shadow.filled = true;  // first: a container may hold itself
   NestingLevel level;
   if (level.is_too_deep())
-    return tracer.give_up(BreakReason::ContainerTooLarge, "containers are nested too deep") != nullptr;
-  PyObject* original = stand_in.original.get();
-  PyObject* object = stand_in.object.get();
+    return tracer.abort(BreakReason::ContainerTooLarge, "containers are nested too deep") != nullptr;
+  PyObject* original = shadow.original.get();
+  PyObject* object = shadow.object.get();
   PyTypeObject* base = container_base(Py_TYPE(original));
   if (native_size(original) > kLargestContainer)
-    return tracer.give_up(BreakReason::ContainerTooLarge, stand_in.source->to_text() + " has too many elements") !=
-           nullptr;
+    return tracer.abort(BreakReason::ContainerTooLarge, shadow.source->to_text() + " has too many elements") != nullptr;
   auto entered = [&](Access access, PyObject* key, Py_ssize_t index, PyObject* value) {
-    Ref item = load_part(tracer, stand_in.source, access, key, value, static_cast<int32_t>(index));
-    if (item && !fill_if_stand_in(tracer, item.get())) item.reset();
+    Ref item = load_part(tracer, shadow.source, access, key, value, static_cast<int32_t>(index));
+    if (item && !materialize_if_shadow(tracer, item.get())) item.reset();
     const bool settles = tracer.symbols.settles_what_is_read || base == known_types()->deque;
     if (item && settles && tracer.symbols.active() && is_symbolic_int(item.get()))
       item = tracer.symbols.specialized(item.get());
     return item;
   };
   if (base == &PyList_Type || base == known_types()->deque) {
-    tracer.guards.add(stand_in.source, GuardKind::Length, tracer.origin());
+    tracer.guards.add(shadow.source, GuardKind::Length, tracer.origin());
     const std::vector<PyObject*> items = native_contents(original).items;
     for (size_t i = 0; i < items.size(); ++i) {
       Ref item = entered(Access::Index, nullptr, static_cast<Py_ssize_t>(i), items[i]);
@@ -519,32 +518,31 @@ bool fill(Tracer& tracer, StandIn& stand_in) {
         Ref done = Ref::steal(base->tp_as_sequence->sq_inplace_concat(object, one.get()));
         if (!done) return false;
       }
-      stand_in.snapshot.push_back(std::move(item));
+      shadow.snapshot.push_back(std::move(item));
     }
     return true;
   }
   if (base == &PyByteArray_Type) {
-    tracer.guards.add(stand_in.source, GuardKind::Value, tracer.origin());
+    tracer.guards.add(shadow.source, GuardKind::Value, tracer.origin());
     if (PyByteArray_Resize(object, PyByteArray_GET_SIZE(original)) < 0) return false;
     std::copy_n(PyByteArray_AS_STRING(original), PyByteArray_GET_SIZE(original), PyByteArray_AS_STRING(object));
-    stand_in.snapshot = elements_of(object);
+    shadow.snapshot = elements_of(object);
     return true;
   }
   if (base == &PySet_Type) {
-    tracer.guards.add(stand_in.source, GuardKind::SetItems, tracer.origin());
+    tracer.guards.add(shadow.source, GuardKind::SetItems, tracer.origin());
     Py_ssize_t position = 0;
     PyObject* item;
     Py_hash_t hash;
     while (next_in_set(original, position, item, hash)) {
       if (!is_constant(item) && !is_guarded_by_identity(item))
-        return tracer.give_up(BreakReason::UnsupportedObject, stand_in.source->to_text() + ": a set of objects") !=
-               nullptr;
+        return tracer.abort(BreakReason::UnsupportedObject, shadow.source->to_text() + ": a set of objects") != nullptr;
       if (!is_constant(item)) source_or_pin(tracer, item);
-      stand_in.snapshot.push_back(Ref::borrow(item));
+      shadow.snapshot.push_back(Ref::borrow(item));
     }
     return copy_set_table(object, original);
   }
-  tracer.guards.add(stand_in.source, GuardKind::DictKeys, tracer.origin());
+  tracer.guards.add(shadow.source, GuardKind::DictKeys, tracer.origin());
   const NativeContents contents = native_contents(original);
   for (size_t i = 0; i < contents.hashes.size(); ++i) {
     PyObject* key = contents.items[2 * i];
@@ -564,22 +562,22 @@ bool fill(Tracer& tracer, StandIn& stand_in) {
       uint32_t hint = 0;
       PyObject* raw = nullptr;
       if (::minidynamo::dict_item(original, key, contents.hashes[i], hint, raw) == Lookup::Undecided)
-        return tracer.give_up(BreakReason::UnsupportedObject,
-                              stand_in.source->to_text() + ": a key is compared by a Python method") != nullptr;
+        return tracer.abort(BreakReason::UnsupportedObject,
+                            shadow.source->to_text() + ": a key is compared by a Python method") != nullptr;
     }
     const bool keeps_order = base == known_types()->ordered_dict;  // it asks the key for its hash
     if (keeps_order && !compares_natively(key))
-      return tracer.give_up(BreakReason::UnsupportedObject,
-                            stand_in.source->to_text() + ": an OrderedDict whose keys have Python methods") != nullptr;
+      return tracer.abort(BreakReason::UnsupportedObject,
+                          shadow.source->to_text() + ": an OrderedDict whose keys have Python methods") != nullptr;
     Ref item = entered(Access::DictItem, key, -1, value);
     if (!item) return false;
     const int status = keeps_order ? base->tp_as_mapping->mp_ass_subscript(object, key, item.get())
                                    : set_item_with_hash(object, shown.get(), item.get(), contents.hashes[i]);
     if (status < 0) return false;
-    stand_in.snapshot.push_back(std::move(shown));
-    stand_in.snapshot.push_back(std::move(item));
+    shadow.snapshot.push_back(std::move(shown));
+    shadow.snapshot.push_back(std::move(item));
   }
-  stand_in.version = dict_version(object);
+  shadow.version = dict_version(object);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// How outside objects enter a trace, with the guards that their use needs.
+// How external objects enter a trace, with the guards that their use needs.
 #pragma once
 #include "world/tracer.h"
 
@@ -12,10 +12,10 @@ Ref enter(Tracer& tracer, Source* source);
 // Python error unless one is set already.
 Ref load_part(Tracer& tracer, Source* owner, Access access, PyObject* key, PyObject* raw, int32_t index = -1);
 
-// Fills a stand-in: every element enters. After that any code may use it as the real thing.
-bool fill(Tracer& tracer, StandIn& stand_in);
-inline bool fill_if_stand_in(Tracer& tracer, PyObject* object) {
-  StandIn* found = tracer.world.stand_in(object);
+// Fills a shadow: every element enters. After that any code may use it as the real thing.
+bool fill(Tracer& tracer, ShadowContainer& shadow);
+inline bool materialize_if_shadow(Tracer& tracer, PyObject* object) {
+  ShadowContainer* found = tracer.world.shadow(object);
   return !found || found->filled || fill(tracer, *found);
 }
 

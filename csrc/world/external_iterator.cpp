@@ -29,7 +29,7 @@ thread_local int wholes_at_work = 0;
 void note_advance(Tracer& tracer, OutsideIterator* iterator) {
   ++iterator->taken;
   if (iterator->is_part && wholes_at_work) ++iterator->taken_by_whole;
-  tracer.effects.advance(reinterpret_cast<PyObject*>(iterator));
+  tracer.effects.advance(as_object(iterator));
 }
 
 // map and filter: they stand where what they ask stands, and call a function for it.
@@ -79,13 +79,13 @@ PyObject* iterator_next(PyObject* self) {
     PyErr_SetString(PyExc_RuntimeError, "minidynamo: an iterator of a trace was used after the trace");
     return nullptr;
   }
-  if (tracer->broken()) return nullptr;
+  if (tracer->is_over()) return nullptr;
   bool call_next = false;
   if (Source* item = take_next_source(*tracer, self, call_next)) return iterator->enter(*tracer, item).release();
   if (!call_next || iterator->ended) return nullptr;
   Ref item = next_of_whole(*tracer, iterator);
   if (!item && PyErr_Occurred()) {
-    if (tracer->broken() || !PyErr_ExceptionMatches(PyExc_StopIteration)) return nullptr;
+    if (tracer->is_over() || !PyErr_ExceptionMatches(PyExc_StopIteration)) return nullptr;
     clear_error();
   }
   if (calls_function(raw_of(iterator))) return item.release();  // a function may say that it is the end, and go on
@@ -158,12 +158,12 @@ Ref parts_of_iterator(PyObject* iterator) {
 Ref make_external_iterator(Tracer& tracer, Source* source, Ref parts, EnterItem enter) {
   Ref inner;
   if (parts && !is_enumerate(source->value.get())) {
-    inner = Ref::steal(PyObject_Call(reinterpret_cast<PyObject*>(Py_TYPE(source->value.get())), parts.get(), nullptr));
+    inner = Ref::steal(PyObject_Call(as_object(Py_TYPE(source->value.get())), parts.get(), nullptr));
     if (!inner) return nullptr;
   }
   PyTypeObject* type = type_for(Py_TYPE(source->value.get()));
   if (!type) return nullptr;
-  Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(OutsideIterator, type)));
+  Ref object = Ref::made(as_object(PyObject_New(OutsideIterator, type)));
   OutsideIterator* made = as_iterator(object.get());
   made->tracer = &tracer;
   made->source = source;
@@ -221,17 +221,17 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
   if (PyObject* container = iterated_container(raw)) {
     // What the trace has done to the container would show in what comes next.
     PyObject* replacement = tracer.world.replacement_of(container);
-    StandIn* stand_in = replacement ? tracer.world.stand_in(replacement) : nullptr;
-    if (stand_in && stand_in->filled && tracer.world.is_changed(*stand_in)) {
-      tracer.give_up(BreakReason::OutsideWrite,
-                     "a container was changed while an iterator from before the call walks over it");
+    ShadowContainer* shadow = replacement ? tracer.world.shadow(replacement) : nullptr;
+    if (shadow && shadow->filled && tracer.world.is_changed(*shadow)) {
+      tracer.abort(BreakReason::OutsideWrite,
+                   "a container was changed while an iterator from before the call walks over it");
       return nullptr;
     }
   }
   const auto ahead = static_cast<int32_t>(iterator->taken);
   Ref item = peek_item(raw, ahead, &iterator->walk);
   if (item && is_dict_iterator(Py_TYPE(raw)) && is_beyond_size(raw, ahead)) {
-    tracer.give_up(BreakReason::OutsideWrite, "a dict whose keys changed since an iterator over it was made");
+    tracer.abort(BreakReason::OutsideWrite, "a dict whose keys changed since an iterator over it was made");
     return nullptr;
   }
   note_advance(tracer, iterator);
@@ -273,14 +273,14 @@ bool take_next_parts(Tracer& tracer, PyObject* object, int32_t count, std::vecto
     ++wholes_at_work;
     Source* source = call_next ? nullptr : take_next_source(tracer, part, call_next);
     --wholes_at_work;
-    Ref item = !source && call_next && !tracer.broken() ? next_of_part(part) : Ref();
+    Ref item = !source && call_next && !tracer.is_over() ? next_of_part(part) : Ref();
     if (!source && !item) {
       parts.clear();
       break;
     }
     parts.push_back({source, std::move(item)});
   }
-  if (tracer.broken()) return true;
+  if (tracer.is_over()) return true;
   if (parts.empty() && PyErr_Occurred()) {
     if (!PyErr_ExceptionMatches(PyExc_StopIteration)) return true;
     clear_error();

@@ -26,7 +26,7 @@ Ref make_external_iterator(Tracer& tracer, Source* source, Ref parts, EnterItem 
 void becomes_part(PyObject* iterator) noexcept;
 
 bool is_outside_iterator(PyObject* object) noexcept;
-// The type of the iterator that one stands for; and the same by the type of the stand-in, null for other types.
+// The type of the iterator that one stands for; and the same by the type of the shadow, null for other types.
 PyTypeObject* type_of_original(PyObject* iterator) noexcept;
 PyTypeObject* original_iterator_type(PyTypeObject* type) noexcept;
 // The source of the next item, for those whose items need no making; the iterator has moved on then. Null without a

@@ -16,7 +16,7 @@ class Source;
 
 // A code object as the evaluator wants it: decoded once. It hangs on the code object and dies with it: who keeps it for
 // longer than a call keeps the code object.
-struct PreparedCode {
+struct CodeInfo {
   PyCodeObject* code_object = nullptr;
   Bytecode bytecode;
   int32_t locals_count = 0;
@@ -36,22 +36,22 @@ struct PreparedCode {
   mutable std::unique_ptr<StackLayout> stack_layout_;
 };
 
-// An outside object that no instruction has used yet: it enters the trace, with its guards, when one does. Moving it
+// An external object that no instruction has used yet: it enters the trace, with its guards, when one does. Moving it
 // between locals and the stack is no use.
-struct Untouched {
+struct LazyLocal {
   PyObject* raw = nullptr;   // kept alive by the source, or by the caller's frame
   Source* source = nullptr;  // null: the local of the root frame that it lies in
 };
 
 // The prepared form of a code object; null with a Python error set if it cannot be decoded.
-const PreparedCode* prepare(PyCodeObject* code);
+const CodeInfo* prepare(PyCodeObject* code);
 void note_prologue(PyCodeObject* code, int32_t length);  // of a resume function
 void forget_prepared_codes() noexcept;
 
 struct Frame {
-  Frame(const PreparedCode* prepared, PyObject* function, Frame* caller);
+  Frame(const CodeInfo* prepared, PyObject* function, Frame* caller);
 
-  const PreparedCode* prepared;
+  const CodeInfo* prepared;
   Frame* caller;  // the traced frame that called this one, directly or through C code
   Ref function;
   Ref code_object;  // which the function may let go of
@@ -70,14 +70,14 @@ struct Frame {
       false;  // by what wants its locals or its code: it can only run as it is (library/frame_readers.h)
   bool called_directly = false;  // the caller's instruction is a call whose result is what this frame returns
   // By fast local. Root frame: at first the caller's objects (borrowed from the CPython frame). Empty: there are none.
-  std::vector<Untouched> untouched;
+  std::vector<LazyLocal> lazy_locals;
   // The same on the value stack; the slot holds the raw object.
-  struct UntouchedSlot {
+  struct LazySlot {
     size_t slot;
     int32_t local;  // that it was loaded from, or -1
     Source* source;
   };
-  std::vector<UntouchedSlot> untouched_stack;  // lowest slot first
+  std::vector<LazySlot> lazy_stack;  // lowest slot first
 
   PyCodeObject* code() const noexcept { return prepared->code(); }
   bool is_of_resume_function() const noexcept { return prepared->prologue > 0; }
@@ -88,18 +88,18 @@ struct Frame {
   size_t stack_depth() const noexcept { return stack_top - prepared->locals_count; }
   void shrink_stack(size_t depth) noexcept {
     while (stack_depth() > depth) slots[--stack_top].reset();
-    while (!untouched_stack.empty() && untouched_stack.back().slot >= stack_top) untouched_stack.pop_back();
+    while (!lazy_stack.empty() && lazy_stack.back().slot >= stack_top) lazy_stack.pop_back();
   }
-  void forget_untouched(int32_t index) noexcept {
-    if (!untouched.empty()) untouched[index] = {};
+  void forget_lazy_local(int32_t index) noexcept {
+    if (!lazy_locals.empty()) lazy_locals[index] = {};
   }
   // What is waiting in a slot of the value stack; null: nothing is.
-  const UntouchedSlot* untouched_in(size_t slot) const noexcept {
-    for (const UntouchedSlot& waiting : untouched_stack)
+  const LazySlot* lazy_local_in(size_t slot) const noexcept {
+    for (const LazySlot& waiting : lazy_stack)
       if (waiting.slot == slot) return &waiting;
     return nullptr;
   }
-  bool has_untouched(int32_t index) const noexcept { return !untouched.empty() && untouched[index].raw; }
+  bool has_lazy_local(int32_t index) const noexcept { return !lazy_locals.empty() && lazy_locals[index].raw; }
   const Instruction& current() const noexcept { return prepared->bytecode.instructions[instruction]; }
   int32_t line() const noexcept { return current().position.line; }
 

@@ -1,4 +1,4 @@
-// types.GenericAlias and types.UnionType: list[int], int | str. They never change, so what an outside one holds is as
+// types.GenericAlias and types.UnionType: list[int], int | str. They never change, so what an external one holds is as
 // fixed as the object itself.
 #pragma once
 #include "world/tracer.h"
@@ -7,7 +7,7 @@ namespace minidynamo {
 
 bool is_generic_alias_or_union(PyTypeObject* type);
 
-// An outside one has been guarded by identity: what C code may take out of it is known from then on.
+// An external one has been guarded by identity: what C code may take out of it is known from then on.
 void pin_parts(Tracer& tracer, PyObject* object);
 
 }  // namespace minidynamo

@@ -19,7 +19,7 @@ int collect(PyObject* object, void* found) {
 std::vector<PyObject*> held_by(PyObject* object) {
   std::vector<PyObject*> found;
   if (PyFunction_Check(object)) {
-    auto* function = reinterpret_cast<PyFunctionObject*>(object);
+    auto* function = as_function(object);
     for (PyObject* part : {function->func_closure, function->func_defaults, function->func_kwdefaults,
                            function->func_dict, function->func_code})
       if (part) found.push_back(part);
@@ -28,7 +28,7 @@ std::vector<PyObject*> held_by(PyObject* object) {
   const traverseproc traverse = PyObject_IS_GC(object) ? Py_TYPE(object)->tp_traverse : nullptr;
   if (traverse && traverse(object, collect, &found) != 0) throw_out_of_memory();
   std::erase_if(found, [](PyObject* one) {
-    return PyType_Check(one) && PyType_HasFeature(reinterpret_cast<PyTypeObject*>(one), Py_TPFLAGS_IMMUTABLETYPE);
+    return PyType_Check(one) && PyType_HasFeature(as_type(one), Py_TPFLAGS_IMMUTABLETYPE);
   });
   return found;
 }
@@ -58,8 +58,8 @@ class Walk {
   bool is_end(PyObject* object) {
     if (is_tensor(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
     if (PyType_Check(object) && !tracer_.classes.has(object)) return true;
-    return tracer_.world.source_of(object) != nullptr || tracer_.world.stand_in(object) != nullptr ||
-           tracer_.own_namespaces.count(Ref::borrow(object)) > 0;
+    return tracer_.world.source_of(object) != nullptr || tracer_.world.shadow(object) != nullptr ||
+           tracer_.made.namespaces.count(Ref::borrow(object)) > 0;
   }
 };
 
@@ -67,7 +67,7 @@ class Walk {
 
 HeldState::HeldState(Tracer& tracer, const std::vector<PyObject*>& roots)
     : tracer_(tracer),
-      stand_ins_(tracer.world.stand_ins().size()),
+      shadows_(tracer.world.shadows().size()),
       logged_(tracer.effects.end()),
       changes_(tracer.effects.changes()),
       modes_(tracer.modes.changes()),
@@ -82,18 +82,18 @@ HeldState::HeldState(Tracer& tracer, const std::vector<PyObject*>& roots)
     if (const auto* write = std::get_if<AttributeWrite>(&effect)) add(write->value);
     if (const auto* set = std::get_if<ContextSet>(&effect)) add(set->value);
   }
-  for (StandIn& stand_in : tracer.world.stand_ins()) {
-    if (!stand_in.filled) {
-      unfilled_.push_back(&stand_in);
+  for (ShadowContainer& shadow : tracer.world.shadows()) {
+    if (!shadow.filled) {
+      unfilled_.push_back(&shadow);
       continue;
     }
-    PyObject* object = stand_in.object.get();
+    PyObject* object = shadow.object.get();
     const std::vector<Ref> held = elements_of(object);
     for (const Ref& one : held) add(one);
     if (PyDict_Check(object) && !PyODict_Check(object))
-      dicts_.push_back({&stand_in, dict_version(object)});
+      dicts_.push_back({&shadow, dict_version(object)});
     else
-      holders_.push_back({stand_in.object, held});
+      holders_.push_back({shadow.object, held});
   }
   Walk(tracer).run(std::move(from), [&](PyObject* object, const std::vector<PyObject*>& held) {
     if (unknown_.empty() && (PyIter_Check(object) || PyByteArray_Check(object)) && !is_outside_iterator(object))
@@ -123,15 +123,15 @@ std::string HeldState::change_but_for_effects() const {
     return "it leaves a mode of torch changed";
   const auto text = [](PyObject* object) { return std::string("it changes a ") + Py_TYPE(object)->tp_name; };
   for (const FilledDict& dict : dicts_)
-    if (dict.version != dict_version(dict.stand_in->object.get())) return text(dict.stand_in->object.get());
-  for (const StandIn* stand_in : unfilled_)
-    if (stand_in->filled && differs_from_snapshot(*stand_in)) return text(stand_in->object.get());
-  auto& all = tracer_.world.stand_ins();
-  for (size_t i = stand_ins_; i < all.size(); ++i)
+    if (dict.version != dict_version(dict.shadow->object.get())) return text(dict.shadow->object.get());
+  for (const ShadowContainer* shadow : unfilled_)
+    if (shadow->filled && differs_from_snapshot(*shadow)) return text(shadow->object.get());
+  auto& all = tracer_.world.shadows();
+  for (size_t i = shadows_; i < all.size(); ++i)
     if (all[i].filled && differs_from_snapshot(all[i])) return text(all[i].object.get());
   for (const Holder& holder : holders_) {
     PyObject* object = holder.object.get();
-    const bool is_container = tracer_.world.stand_in(object) != nullptr;
+    const bool is_container = tracer_.world.shadow(object) != nullptr;
     bool same;
     if (is_container) {
       same = elements_of(object) == holder.held;

@@ -2,7 +2,7 @@
 // afterwards whether it has changed anything.
 //
 // The trace's own objects are real ones, and change without a trace of it. So what can be reached is walked through:
-// from given objects, from what is in the effect log and from what stand-ins hold, through containers, instances, cells
+// from given objects, from what is in the effect log and from what shadows hold, through containers, instances, cells
 // and functions. What was there before the trace has its changes in the effect log (effect_log.h).
 #pragma once
 #include <string>
@@ -25,14 +25,14 @@ class HeldState {
     std::vector<Ref> held;
   };
   struct FilledDict {
-    StandIn* stand_in;
+    ShadowContainer* shadow;
     uint64_t version;
   };
   Tracer& tracer_;
   std::vector<Holder> holders_;
   std::vector<FilledDict> dicts_;
-  std::vector<StandIn*> unfilled_;
-  size_t stand_ins_, logged_, changes_;
+  std::vector<ShadowContainer*> unfilled_;
+  size_t shadows_, logged_, changes_;
   std::string unknown_;  // what is reached whose state cannot be seen
   std::vector<TorchModes::Change> modes_;
   std::vector<Ref> function_modes_;

@@ -13,7 +13,7 @@ namespace minidynamo {
 PyObject* identity_behind(PyObject* object) noexcept {
   if (PyMethod_Check(object)) return PyMethod_GET_SELF(object);
   if (PyDictViewSet_Check(object) || PyDictValues_Check(object))
-    return reinterpret_cast<PyObject*>(reinterpret_cast<_PyDictViewObject*>(object)->dv_dict);
+    return as_object(reinterpret_cast<_PyDictViewObject*>(object)->dv_dict);
   if (!PyWeakref_CheckRefExact(object)) return nullptr;
   PyObject* referent = PyWeakref_GET_OBJECT(object);
   return referent == Py_None ? nullptr : referent;
@@ -27,31 +27,31 @@ bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
   return source && source->access != Access::Pinned;
 }
 
-// An outside object is told from others. Objects that the trace knows by their address only (keys of a dict from before
-// the call) have no place where they could be found again: to be none of these, the object must be the same.
+// An external object is told from others. Objects that the trace knows by their address only (keys of a dict from
+// before the call) have no place where they could be found again: to be none of these, the object must be the same.
 void tell_from_others(Tracer& tracer, PyObject* object, Source* source) {
   if (tracer.world.pins_type(Py_TYPE(object)))
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
   else
-    tracer.world.told_apart(source);
+    tracer.world.require_distinct(source);
 }
 
-void tell_apart(Tracer& tracer, PyObject* object, Visited& visited) {
+void require_distinct(Tracer& tracer, PyObject* object, Visited& visited) {
   PyTypeObject* type = Py_TYPE(object);
-  if (type == &PyUnicode_Type || is_number(object) || is_fake(object) || tracer.broken()) return;
-  const StandIn* stand_in = tracer.world.stand_in(object);
-  if (stand_in && !stand_in->filled) return;  // what it holds has not entered
+  if (type == &PyUnicode_Type || is_number(object) || is_fake(object) || tracer.is_over()) return;
+  const ShadowContainer* shadow = tracer.world.shadow(object);
+  if (shadow && !shadow->filled) return;  // what it holds has not entered
   NestingLevel level;
   if (level.is_too_deep()) return;  // CPython's comparison ends there too
   if (is_container(object)) {
     if (!visited.add(object)) return;
-    for (PyObject* item : native_contents(object).items) tell_apart(tracer, item, visited);
+    for (PyObject* item : native_contents(object).items) require_distinct(tracer, item, visited);
     return;
   }
   // What an outside weak reference leads to has entered with it.
   PyObject* behind = identity_behind(object);
   if (behind && (PyWeakref_Check(object) || !tracer.world.source_of(object)))
-    return tell_apart(tracer, behind, visited);
+    return require_distinct(tracer, behind, visited);
   if (Source * source; is_outside_instance(tracer, object, source)) tell_from_others(tracer, object, source);
 }
 
@@ -61,9 +61,9 @@ bool holds_objects(PyObject* object) noexcept {
   return is_container(object) || PyDictViewSet_Check(object) || PyDictValues_Check(object);
 }
 
-void tell_apart(Tracer& tracer, PyObject* object) {
+void require_distinct(Tracer& tracer, PyObject* object) {
   Visited visited;
-  tell_apart(tracer, object, visited);
+  require_distinct(tracer, object, visited);
 }
 
 void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
@@ -79,7 +79,7 @@ void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
   if (PyTuple_Check(key)) {
     NestingLevel level;
     if (level.is_too_deep()) {
-      tracer.give_up(BreakReason::ContainerTooLarge, "a key is nested too deep");
+      tracer.abort(BreakReason::ContainerTooLarge, "a key is nested too deep");
       return;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) guard_as_key(tracer, container, PyTuple_GET_ITEM(key, i));

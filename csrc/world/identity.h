@@ -11,12 +11,12 @@ PyObject* identity_behind(PyObject* object) noexcept;
 // Containers that CPython compares by what they hold: by identity first.
 bool holds_objects(PyObject* object) noexcept;
 
-// Two outside objects that the program found to be different must be different at the next call.
+// Two external objects that the program found to be different must be different at the next call.
 void guard_different(Tracer& tracer, PyObject* left, PyObject* right);
 // Native code is about to compare objects that a value is or holds, which goes by identity first: those from outside
 // must be different at the next call too.
-void tell_apart(Tracer& tracer, PyObject* object);
-// The object is looked up in a dict or set. If that goes by its identity: in an outside container it must be the same
+void require_distinct(Tracer& tracer, PyObject* object);
+// The object is looked up in a dict or set. If that goes by its identity: in an external container it must be the same
 // at the next call, in one that the trace made it must be none of the others.
 void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key);
 

@@ -67,7 +67,7 @@ namespace {
 std::unique_ptr<KnownTypes> find_known_types() {
   auto types = std::make_unique<KnownTypes>();
   auto type = [](const char* path, PyTypeObject*& out) {
-    out = reinterpret_cast<PyTypeObject*>(import_object(path).release());
+    out = as_type(import_object(path).release());
     return out != nullptr;
   };
   const bool ready =
@@ -95,7 +95,7 @@ bool is_plain_tensor_class(PyTypeObject* type) {
   static constinit Imported tensor_class{"torch.Tensor"};
   static PyObject* const name = interned("__torch_function__");
   static constinit Imported disabled{"torch._C._disabled_torch_function_impl"};
-  if (reinterpret_cast<PyObject*>(type) == tensor_class.get()) return true;
+  if (as_object(type) == tensor_class.get()) return true;
   return class_attribute(type, name) == disabled.get();
 }
 

@@ -6,7 +6,7 @@
 namespace minidynamo {
 namespace {
 
-PyTypeObject* as_type(const Ref& object) noexcept { return reinterpret_cast<PyTypeObject*>(object.get()); }
+PyTypeObject* as_type(const Ref& object) noexcept { return as_type(object.get()); }
 
 }  // namespace
 

@@ -41,7 +41,7 @@ class MadeClasses {
   // When the needed class was made, as Tracer::executed; 0: none is known to be needed.
   long needed() const noexcept { return needed_; }
 
-  // Outside classes are as if none of these had been made. At the end of the trace; before that they may be used.
+  // External classes are as if none of these had been made. At the end of the trace; before that they may be used.
   void forget_in_bases() noexcept;
 
  private:

@@ -5,10 +5,10 @@
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/class_lookup.h"
+#include "world/deferred_value.h"
 #include "world/enter.h"
 #include "world/external_iterator.h"
 #include "world/known_types.h"
-#include "world/late_value.h"
 #include "world/native_objects.h"
 #include "world/traced_number.h"
 #include "world/types.h"
@@ -17,21 +17,21 @@ namespace minidynamo {
 bool use_opaque(Tracer& tracer, PyObject* object) {
   Source* source = tracer.world.source_of(object);
   if (is_traced_number(object)) return refuse_number(tracer, object, "native code") != nullptr;
-  if (is_late_value(object))
-    return tracer.give_up(BreakReason::ScalarRead, "native code uses a number that the trace does not know") != nullptr;
+  if (is_deferred_value(object))
+    return tracer.abort(BreakReason::ScalarRead, "native code uses a number that the trace does not know") != nullptr;
   if (!source)  // an array
-    return tracer.give_up(BreakReason::NumpyCall, std::string("native code uses a ") + Py_TYPE(object)->tp_name +
-                                                      " whose values the trace does not know") != nullptr;
+    return tracer.abort(BreakReason::NumpyCall, std::string("native code uses a ") + Py_TYPE(object)->tp_name +
+                                                    " whose values the trace does not know") != nullptr;
   const BreakReason reason = is_tensor(object) ? BreakReason::UnsupportedTensor : BreakReason::OpaqueObject;
-  return tracer.give_up(reason, std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is used (" +
-                                    source->to_text() + ")") != nullptr;
+  return tracer.abort(reason, std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is used (" +
+                                  source->to_text() + ")") != nullptr;
 }
 
-bool expose(Tracer& tracer, PyObject* object) {
+bool prepare_for_native(Tracer& tracer, PyObject* object) {
   if (is_number(object) || PyUnicode_CheckExact(object)) return true;
   if (tracer.symbols.active() && is_symbolic_number(object)) return true;
   guard_special_methods(tracer, object);
-  if (StandIn* stand_in = tracer.world.stand_in(object)) return stand_in->filled || fill(tracer, *stand_in);
+  if (ShadowContainer* shadow = tracer.world.shadow(object)) return shadow->filled || fill(tracer, *shadow);
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object);
   Source* source = tracer.world.source_of(object);
   if (!source || is_fake(object) || is_outside_iterator(object) || is_numpy_scalar(object)) return true;
@@ -48,13 +48,13 @@ bool expose(Tracer& tracer, PyObject* object) {
   const Known known = row_of_base(type).known;
   if (known == Known::Given || known == Known::Methods || is_constant(object)) return true;
   if (type->tp_descr_get) return true;
-  return tracer.give_up(BreakReason::OpaqueObject, std::string("native code uses a ") + type->tp_name +
-                                                       " from before the call (" + source->to_text() + ")") != nullptr;
+  return tracer.abort(BreakReason::OpaqueObject, std::string("native code uses a ") + type->tp_name +
+                                                     " from before the call (" + source->to_text() + ")") != nullptr;
 }
 
 Ref adopt_result(Tracer& tracer, Ref result) {
   flush_operator_reports();
-  if (tracer.broken()) return nullptr;
+  if (tracer.is_over()) return nullptr;
   if (!result || !is_tensor(result.get()) || is_fake(result.get())) return result;
   PyObject* fake = tracer.fake_for_real(result.get());
   return fake ? Ref::borrow(fake) : Ref();

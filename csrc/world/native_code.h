@@ -8,11 +8,11 @@ namespace minidynamo {
 
 // Ends the trace: an object that can only be passed on is used. False.
 bool use_opaque(Tracer& tracer, PyObject* object);
-// Makes an object fit for native code: stand-ins filled.
-bool expose(Tracer& tracer, PyObject* object);
+// Makes an object fit for native code: shadows filled.
+bool prepare_for_native(Tracer& tracer, PyObject* object);
 inline bool expose_all(Tracer& tracer, std::span<const Ref> objects) {
   for (const Ref& object : objects)
-    if (!expose(tracer, object.get())) return false;
+    if (!prepare_for_native(tracer, object.get())) return false;
   return true;
 }
 // What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays

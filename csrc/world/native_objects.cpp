@@ -42,7 +42,7 @@ Ref array_state(PyObject* array) {
 PyObject* native_object(PyObject*, PyObject* arguments) {
   PyObject *made_class, *state;
   if (!PyArg_ParseTuple(arguments, "O!O", &PyType_Type, &made_class, &state)) return nullptr;
-  auto* type = reinterpret_cast<PyTypeObject*>(made_class);
+  auto* type = as_type(made_class);
   PyTypeObject* const native = native_base(type);
   Ref nothing = Ref::made(PyTuple_New(0)), made;
   auto then = [&](Ref done) { return done ? made.release() : nullptr; };
@@ -61,7 +61,7 @@ PyObject* native_object(PyObject*, PyObject* arguments) {
       PyObject *inner, *attributes;
       if (!PyArg_ParseTuple(state, "OO", &inner, &attributes)) return nullptr;
       made = Ref::steal(native->tp_new(type, nothing.get(), nullptr));
-      Ref method = attribute(reinterpret_cast<PyObject*>(native), "setstate");
+      Ref method = attribute(as_object(native), "setstate");
       Ref done =
           made && method ? Ref::steal(PyObject_CallFunctionObjArgs(method.get(), made.get(), inner, nullptr)) : Ref();
       Ref own = done && type != native ? Ref::steal(PyObject_GenericGetDict(made.get(), nullptr)) : Ref();
@@ -119,7 +119,7 @@ Ref native_object_state(PyObject* object) {
       break;
     }
     case Leaves::RandomNumbers: {
-      Ref method = attribute(reinterpret_cast<PyObject*>(native), "getstate");
+      Ref method = attribute(as_object(native), "getstate");
       Ref inner = method ? Ref::steal(PyObject_CallOneArg(method.get(), object)) : Ref();
       Ref own = type == native ? Ref() : Ref::steal(PyObject_GenericGetDict(object, nullptr));
       Ref attributes = own ? Ref::made(PyDict_Copy(own.get())) : Ref::made(PyDict_New());

@@ -8,7 +8,7 @@ Source* source_or_pin(Tracer& tracer, PyObject* object) {
   if (Source* source = tracer.world.source_of(object)) return source;
   std::string text = "?";
   if (PyType_Check(object)) {
-    text = reinterpret_cast<PyTypeObject*>(object)->tp_name;
+    text = as_type(object)->tp_name;
   } else if (PyModule_Check(object)) {
     const char* name = PyModule_GetName(object);
     if (name)
@@ -16,7 +16,7 @@ Source* source_or_pin(Tracer& tracer, PyObject* object) {
     else
       clear_error();
   } else if (PyFunction_Check(object)) {
-    text = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
+    text = PyUnicode_AsUTF8(as_function(object)->func_qualname);
   } else {
     text = Py_TYPE(object)->tp_name;
   }
@@ -29,8 +29,8 @@ Source* source_or_pin(Tracer& tracer, PyObject* object) {
 Source* namespace_source(Tracer& tracer, PyObject* names, const char* text) {
   if (PyObject* replacement = tracer.world.replacement_of(names)) {
     Source* source = tracer.world.source_of(replacement);
-    tracer.give_up(BreakReason::FrameIntrospection, "the names of a module are used as a dict" +
-                                                        (source ? " (" + source->to_text() + ")" : std::string()));
+    tracer.abort(BreakReason::FrameIntrospection, "the names of a module are used as a dict" +
+                                                      (source ? " (" + source->to_text() + ")" : std::string()));
     return nullptr;
   }
   if (!tracer.world.source_of(names)) tracer.world.know_namespace(names, tracer.guards.pinned(names, text));

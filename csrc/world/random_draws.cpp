@@ -101,7 +101,7 @@ NodeId RandomStream::repeat(Tracer& tracer, PyObject* target, PyObject* args, Py
                        are_alike(draw.kept.get(), result);
   if (!is_same) {
     clear_error();
-    return tracer.give_up(BreakReason::RandomSeed, "other random numbers are drawn when something is computed again"),
+    return tracer.abort(BreakReason::RandomSeed, "other random numbers are drawn when something is computed again"),
            kNoNode;
   }
   ++position_;

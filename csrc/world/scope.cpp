@@ -11,7 +11,7 @@ namespace {
 
 // The names of code that the trace runs by exec() or eval() with a dict of its own.
 bool is_own_namespace(const Tracer& tracer, PyObject* globals) {
-  return !tracer.own_namespaces.empty() && tracer.own_namespaces.count(Ref::borrow(globals)) > 0;
+  return !tracer.made.namespaces.empty() && tracer.made.namespaces.count(Ref::borrow(globals)) > 0;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ Ref load_global(Tracer& tracer, Frame& frame, PyObject* name) {
     found = Ref::borrow(PyDict_GetItemWithError(globals, name));
   } else {
     if (!PyDict_CheckExact(globals) || !PyDict_CheckExact(frame.builtins.get()))
-      return tracer.give_up(BreakReason::UnsupportedObject, "the names of a module are no plain dict");
+      return tracer.abort(BreakReason::UnsupportedObject, "the names of a module are no plain dict");
     if (!namespace_source(tracer, globals)) return nullptr;
     found = load_from_namespace(tracer, globals, name);
   }
@@ -52,7 +52,7 @@ bool store_global(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value)
   PyObject* globals = frame.globals.get();
   if (is_own_namespace(tracer, globals)) {
     if (!value) return PyDict_DelItem(globals, name) == 0;
-    return fill_if_stand_in(tracer, value) && PyDict_SetItem(globals, name, value) == 0;
+    return materialize_if_shadow(tracer, value) && PyDict_SetItem(globals, name, value) == 0;
   }
   if (!namespace_source(tracer, globals)) return false;
   tracer.effects.write(globals, name, value);
@@ -77,15 +77,15 @@ Ref load_cell(Tracer& tracer, PyObject* cell) {
 }
 
 Source* source_of_untouched(Tracer& tracer, Frame& frame, int32_t index) {
-  Untouched& waiting = frame.untouched[index];
+  LazyLocal& waiting = frame.lazy_locals[index];
   if (!waiting.source) waiting.source = tracer.guards.local(index, local_name(frame, index), waiting.raw);
   return waiting.source;
 }
 
 Ref touch_local(Tracer& tracer, Frame& frame, int32_t index) {
-  if (!frame.has_untouched(index)) return nullptr;
+  if (!frame.has_lazy_local(index)) return nullptr;
   Source* source = source_of_untouched(tracer, frame, index);
-  frame.forget_untouched(index);
+  frame.forget_lazy_local(index);
   return enter(tracer, source);
 }
 

@@ -24,7 +24,7 @@ bool is_bound(PyObject* value) noexcept {
 
 bool look_through(PyTypeObject* type) noexcept {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    auto* base = as_type(PyTuple_GET_ITEM(type->tp_mro, i));
     if (!is_python_class(base)) continue;
     Py_ssize_t position = 0;
     PyObject *name, *value;

@@ -31,7 +31,7 @@ void Symbols::begin() {
   TraceSizesScope::begin(sizes_);
   sizes_->note_cause = [this] {
     const GuardOrigin now = where_();
-    causes_.push_back({Ref::borrow(reinterpret_cast<PyObject*>(now.code)), now.line});
+    causes_.push_back({Ref::borrow(as_object(now.code)), now.line});
     return static_cast<uint32_t>(causes_.size() - 1);
   };
   graph_.number_argument = [this](PyObject* number, Argument& out) { return argument(number, out); };
@@ -348,9 +348,7 @@ std::vector<SizeGuard> Symbols::guards() const {
   if (!active()) return guards;
   for (const TraceSizes::Asked& asked : sizes_->asked()) {
     const Cause* cause = asked.cause < causes_.size() ? &causes_[asked.cause] : nullptr;
-    guards.push_back(
-        {asked.condition,
-         cause ? GuardOrigin{reinterpret_cast<PyCodeObject*>(cause->code.get()), cause->line} : GuardOrigin{}});
+    guards.push_back({asked.condition, cause ? GuardOrigin{as_code(cause->code.get()), cause->line} : GuardOrigin{}});
   }
   return guards;
 }

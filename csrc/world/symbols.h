@@ -34,7 +34,7 @@ class Symbols {
   const std::shared_ptr<TraceSizes>& sizes() const noexcept { return sizes_; }
   TraceSizes& trace() const noexcept { return *sizes_; }
 
-  // Which dimensions of an outside tensor are to be symbols.
+  // Which dimensions of an external tensor are to be symbols.
   OpenDimensions dimensions_of(const Source& source);
   // Whether an outside int is to be one.
   bool opens_int(const Source& source) const;

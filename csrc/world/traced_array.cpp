@@ -78,12 +78,12 @@ bool any_traced_arrays() noexcept { return arrays_alive > 0; }
 
 Ref make_traced_array(Tracer& tracer, PyObject* elements, Ref twin) {
   make_ready(array_type);
-  Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(ArrayObject, &array_type)));
+  Ref object = Ref::made(as_object(PyObject_New(ArrayObject, &array_type)));
   ++arrays_alive;
   as_array(object.get())->elements = Ref::borrow(elements).release();
   as_array(object.get())->twin = twin.release();
   tracer.world.make_opaque(object.get());
-  tracer.kept_for_identity.push_back(object);  // opaque by its address
+  tracer.identities.kept.push_back(object);  // opaque by its address
   return object;
 }
 

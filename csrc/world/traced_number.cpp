@@ -26,7 +26,7 @@ void number_dealloc(PyObject* self) {
 // C code wants the value.
 std::nullptr_t ask() {
   if (Tracer* tracer = Tracer::current())
-    return tracer->give_up(BreakReason::ScalarRead, "native code uses a number that the trace does not know");
+    return tracer->abort(BreakReason::ScalarRead, "native code uses a number that the trace does not know");
   PyErr_SetString(PyExc_RuntimeError, "minidynamo: a number of a trace is used after it");
   return nullptr;
 }
@@ -74,12 +74,12 @@ bool any_traced_numbers() noexcept { return numbers_alive > 0; }
 Ref make_traced_number(Tracer& tracer, Ref tensor, NumberFacts facts) {
   make_ready(number_type);
   auto own_facts = std::make_unique<NumberFacts>(std::move(facts));
-  Ref object = Ref::made(reinterpret_cast<PyObject*>(PyObject_New(NumberObject, &number_type)));
+  Ref object = Ref::made(as_object(PyObject_New(NumberObject, &number_type)));
   ++numbers_alive;
   as_number(object.get())->tensor = tensor.release();
   as_number(object.get())->facts = own_facts.release();
   tracer.world.make_opaque(object.get());
-  tracer.kept_for_identity.push_back(object);  // opaque by its address
+  tracer.identities.kept.push_back(object);  // opaque by its address
   return object;
 }
 
@@ -106,9 +106,9 @@ std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int compari
 
 std::nullptr_t refuse_number(Tracer& tracer, PyObject* number, const std::string& what) {
   // Which also knows whether the trace would better have ended where it was read.
-  if (const auto& asked = facts_of_number(number).asked; asked && !tracer.broken())
+  if (const auto& asked = facts_of_number(number).asked; asked && !tracer.is_over())
     tracer.symbols.trace().ask(is_equal(*asked, constant(0)));
-  return tracer.give_up(BreakReason::ScalarRead, what + " needs the value of a number that the trace does not know");
+  return tracer.abort(BreakReason::ScalarRead, what + " needs the value of a number that the trace does not know");
 }
 
 }  // namespace minidynamo

@@ -64,9 +64,9 @@ bool can_end_in(const Frame& frame, const TraceLimits& limits) {
 }
 
 // The places to end a trace instead of giving it up in `innermost`.
-std::vector<StopPoint> stops_from(const Frame* innermost, const TraceLimits& limits, const Transforms& transforms,
-                                  bool& is_innermost) {
-  std::vector<StopPoint> stops;
+std::vector<BreakPoint> stops_from(const Frame* innermost, const TraceLimits& limits, const Transforms& transforms,
+                                   bool& is_innermost) {
+  std::vector<BreakPoint> stops;
   const Frame* outermost = innermost;
   while (outermost && outermost->caller) outermost = outermost->caller;
   if (!outermost || !outermost->is_root) return stops;  // a generator that is closed after the frame has ended
@@ -138,19 +138,19 @@ TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exc
 TracerActivation::~TracerActivation() { current_tracer = previous_; }
 
 bool Tracer::keeps_going() noexcept {
-  const auto give_up = [this](BreakReason reason, const char* detail) noexcept {
-    if (!try_to([&] { this->give_up(reason, detail); })) run_out_of_memory();
+  const auto abort = [this](BreakReason reason, const char* detail) noexcept {
+    if (!try_to([&] { this->abort(reason, detail); })) run_out_of_memory();
   };
   next_look = std::min(executed + kLookEvery, std::max(executed, limits.instructions) + 1);
   if (executed > limits.instructions) {
-    give_up(BreakReason::InstructionLimit, "the trace executed more instructions than config allows");
+    abort(BreakReason::InstructionLimit, "the trace executed more instructions than config allows");
   } else if (interruption_waits()) {
     const auto now = std::chrono::steady_clock::now();
     if (waited_for_since_ == decltype(now){}) waited_for_since_ = now;
     if (now - waited_for_since_ >= limits.patience)
-      give_up(BreakReason::Interrupted, "a signal or an exception from another thread is to be handled first");
+      abort(BreakReason::Interrupted, "a signal or an exception from another thread is to be handled first");
   }
-  return !broken();
+  return !is_over();
 }
 
 bool Tracer::delay_forced_break(const Frame& at) noexcept {
@@ -173,17 +173,17 @@ void Tracer::note_raise(Frame& at) {
   PyErr_Restore(type, value, traceback);
 }
 
-void Tracer::give_up_exception(std::string text) {
-  if (broken()) return;
+void Tracer::abort_with_exception(std::string text) {
+  if (is_over()) return;
   clear_error();
   raised.detail = "the call ends with " + std::move(text);
-  broken_ = std::move(raised);
+  aborted_ = std::move(raised);
 }
 
-std::nullptr_t Tracer::give_up(BreakReason why, std::string detail) {
-  if (!broken()) {  // the first reason is the one that matters
+std::nullptr_t Tracer::abort(BreakReason why, std::string detail) {
+  if (!is_over()) {  // the first reason is the one that matters
     clear_error();
-    broken_ = make_break(why, std::move(detail), frame, limits, transforms);
+    aborted_ = make_break(why, std::move(detail), frame, limits, transforms);
     needs_below_autograd |= !limits.below_autograd && may_go_below_autograd(why);
   }
   // Whatever C code lies between sees an error and returns; nothing looks at what it is.
@@ -201,17 +201,17 @@ void Tracer::note_own_memory_error() noexcept {
 }
 
 void Tracer::run_out_of_memory() noexcept {
-  if (broken_ && broken_->reason == BreakReason::OutOfMemory) return;
-  broken_ = Break{BreakReason::OutOfMemory, "", nullptr, 0, -1, -1, "", {}};
+  if (aborted_ && aborted_->reason == BreakReason::OutOfMemory) return;
+  aborted_ = Break{BreakReason::OutOfMemory, "", nullptr, 0, -1, -1, "", {}};
   if (!PyErr_Occurred()) PyErr_NoMemory();
 }
 
-void Tracer::end_here(Frame& innermost) {
+void Tracer::end_at_break(Frame& innermost) {
   if (innermost.code() == stop.code && innermost.instruction == stop.instruction) {
-    reach_stop(innermost);
+    on_break(innermost);
     stopped_ = true;
   } else {
-    give_up(BreakReason::Internal, "a second trace took another way than the first");
+    abort(BreakReason::Internal, "a second trace took another way than the first");
   }
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "minidynamo: the trace ended here");
 }
@@ -221,11 +221,11 @@ GuardOrigin Tracer::origin() const noexcept {
 }
 
 bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept {
-  if (broken()) return false;
+  if (is_over()) return false;
   NodeId node = kNoNode;
   const bool had_memory = try_to([&] {
     if (UnheardCall::is_open() && function_modes.any() && function_overrides() != FunctionOverrides::None) {
-      give_up(BreakReason::ActiveMode, "native code runs an operator that a TorchFunctionMode is to hear of");
+      abort(BreakReason::ActiveMode, "native code runs an operator that a TorchFunctionMode is to hear of");
       return;
     }
     // One with a backward of its own comes here without a grad mode, from within that: the graph would lose its
@@ -237,17 +237,17 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
       clear_error();
     }
     if (owner && PyUnicode_CompareWithASCIIString(owner.get(), "aten") != 0) {
-      give_up(BreakReason::AutogradCall, "an operator that is not torch's own runs within a transform");
+      abort(BreakReason::AutogradCall, "an operator that is not torch's own runs within a transform");
       return;
     }
     if (transforms.one_by_one() && !transforms.use_grad_mode(*this, operators_grad_mode_)) return;
     if (random.repeats(target, args, kwargs)) {
-      take_impure();
+      consume_side_effect_flag();
       node = random.repeat(*this, target, args, result);
       return;
     }
     if (limits.below_autograd && fills_last(graph, target, args, kwargs)) {
-      take_impure();
+      consume_side_effect_flag();
       node = static_cast<NodeId>(graph.nodes().size() - 1);
       random.note(*this, target, args, kwargs, result);
       return;
@@ -257,11 +257,11 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
     if (transforms.one_by_one()) recorded.arguments = Transforms::with_constants(*this, recorded.arguments.get());
     if (recorded.arguments)
       node = graph.add_call(NodeKind::CallFunction, std::move(recorded.target), recorded.arguments.get(), kwargs,
-                            result, take_impure(), frame ? frame->call_site() : nullptr);
+                            result, consume_side_effect_flag(), frame ? frame->call_site() : nullptr);
     if (node != kNoNode) random.note(*this, target, args, kwargs, result);
     if (node == kNoNode) {
       const std::string why = take_error_text();
-      give_up(BreakReason::GraphArgument, "an operator's argument cannot stand in a graph: " + why);
+      abort(BreakReason::GraphArgument, "an operator's argument cannot stand in a graph: " + why);
     }
   });
   if (!had_memory) run_out_of_memory();
@@ -283,7 +283,7 @@ PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
       if (!fake) fake = make_fake(real);
       found = fake.get();
     } else if (!found) {
-      give_up(BreakReason::UnknownTensor, "an operation uses a tensor that was reached in a way the trace cannot see");
+      abort(BreakReason::UnknownTensor, "an operation uses a tensor that was reached in a way the trace cannot see");
     }
   });
   if (!had_memory) run_out_of_memory();
@@ -291,7 +291,7 @@ PyObject* Tracer::fake_for_real(PyObject* real) noexcept {
 }
 
 void Tracer::cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept {
-  if (!try_to([&] { give_up(reason_for(problem), operator_name + ": " + reason); })) run_out_of_memory();
+  if (!try_to([&] { abort(reason_for(problem), operator_name + ": " + reason); })) run_out_of_memory();
 }
 
 }  // namespace minidynamo

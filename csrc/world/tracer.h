@@ -1,7 +1,7 @@
-// The state of one trace: the graph, the guards, the known outside objects, and whether the trace had to be given up.
+// The state of one trace: the graph, the guards, the known external objects, and whether the trace had to be given up.
 //
 // Everything that evaluates takes a Tracer&. Failure has two forms, both as a null Ref: a Python error is set (the
-// traced program raised; its handlers may catch it), or `broken()` (the trace is given up; nothing may catch that). A
+// traced program raised; its handlers may catch it), or `is_over()` (the trace is given up; nothing may catch that). A
 // Python error is set in the second case too, so that C code between evaluator frames unwinds.
 #pragma once
 #include <chrono>
@@ -36,7 +36,7 @@ namespace minidynamo {
 
 // Where a trace is to end: before an instruction, counted over the whole trace. A trace changes nothing, so a second
 // one comes to the same instruction with the same count.
-struct StopPoint {
+struct BreakPoint {
   long executed = -1;
   PyCodeObject* code = nullptr;
   int32_t instruction = -1;
@@ -52,7 +52,7 @@ struct Break {
   std::string user_stack;                // as in a traceback, outermost frame first
   // The instructions before which the trace may end instead, the best one first: the innermost traced instruction that
   // runs alone, then the calls that led to it.
-  std::vector<StopPoint> stops;
+  std::vector<BreakPoint> stops;
   bool is_innermost = true;  // the first of them is the instruction that the trace was at
 };
 
@@ -127,10 +127,10 @@ class Tracer final : public OperatorObserver {
   // By parameter of a resume function: whether it is unbound when that returns. The others live until then.
   std::vector<bool> lost_at_return;
   bool object_is_let_go = false;  // the break is to come because the program deleted what it will see the end of
-  // Whether nothing has begun yet that could be broken; then the next instruction is asked.
+  // Whether nothing has begun yet that could be is_over; then the next instruction is asked.
   bool delay_forced_break(const Frame& at) noexcept;
-  StopPoint stop;                          // end the trace there
-  std::function<void(Frame&)> reach_stop;  // called at `stop`, while all frames are alive
+  BreakPoint stop;                       // end the trace there
+  std::function<void(Frame&)> on_break;  // called at `stop`, while all frames are alive
   // The instruction that raised the exception that is propagating now, as `executed` and as places to end instead.
   long raised_at = -1;
   Break raised;
@@ -148,7 +148,7 @@ class Tracer final : public OperatorObserver {
   std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
   // Calls of cached functions that give objects which their caches will keep, and that do nothing else: they are made
   // for real before the frame is traced again, and then found there.
-  std::vector<LaterCall> to_fill;
+  std::vector<DeferredCall> to_fill;
   // A backward pass is to run whose operators can be recorded below autograd only.
   bool needs_below_autograd = false;
   int backward_passes = 0;
@@ -176,32 +176,32 @@ class Tracer final : public OperatorObserver {
   // False: the trace is given up, since it has become too long, or something has waited too long for its end.
   bool keeps_going() noexcept;
 
-  // Gives the trace up. Returns null, for `return tracer.give_up(...)`.
-  std::nullptr_t give_up(BreakReason reason, std::string detail);
+  // Gives the trace up. Returns null, for `return tracer.abort(...)`.
+  std::nullptr_t abort(BreakReason reason, std::string detail);
   // The trace is over: given up, or ended at `stop`.
   // The exception that the current Python error is leaves the root frame.
-  void give_up_exception(std::string text);
-  bool broken() const noexcept { return stopped_ || broken_.has_value(); }
-  bool given_up() const noexcept { return broken_.has_value(); }
-  const Break& why() const noexcept { return *broken_; }
+  void abort_with_exception(std::string text);
+  bool is_over() const noexcept { return stopped_ || aborted_.has_value(); }
+  bool aborted() const noexcept { return aborted_.has_value(); }
+  const Break& why() const noexcept { return *aborted_; }
   // The current Python error is a MemoryError that the program raises.
   void note_own_memory_error() noexcept;
   // Memory was refused, somewhere in the trace: what was seen since is no sign of what the program does. Allocates
   // nothing.
   void run_out_of_memory() noexcept;
-  // At `stop`: plans the exit, then unwinds like give_up().
-  void end_here(Frame& innermost);
+  // At `stop`: plans the exit, then unwinds like abort().
+  void end_at_break(Frame& innermost);
   GuardOrigin origin() const noexcept;
 
   // Whether an impure operator ran since the flag was last taken.
-  bool take_impure() noexcept { return std::exchange(impure_, false); }
+  bool consume_side_effect_flag() noexcept { return std::exchange(has_side_effect_, false); }
 
   // OperatorObserver
   bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override;
   bool recording_call() const noexcept override { return is_native() && !is_one_by_one(); }
   bool runs_below_autograd() const noexcept override { return limits.below_autograd; }
   void operator_ran_in_grad_mode(bool on) noexcept override { operators_grad_mode_ = on; }
-  void operator_is_impure() noexcept override { impure_ = true; }
+  void operator_has_side_effect() noexcept override { has_side_effect_ = true; }
   void operator_writes(const void* storage) noexcept override { written_storages.insert(storage); }
   PyObject* fake_for_real(PyObject* real) noexcept override;
   void cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept override;
@@ -209,11 +209,11 @@ class Tracer final : public OperatorObserver {
 
  private:
   friend class TracerActivation;
-  std::optional<Break> broken_;
+  std::optional<Break> aborted_;
   Ref own_memory_error_;
   bool stopped_ = false;
   bool has_left_prologue_ = false;
-  bool impure_ = false;
+  bool has_side_effect_ = false;
   bool operators_grad_mode_ = true;
   std::chrono::steady_clock::time_point waited_for_since_{};  // zero: not yet
 };

@@ -10,7 +10,7 @@ namespace minidynamo {
 bool Transforms::record(Tracer& tracer, PyObject* function, Ref arguments) {
   if (!arguments || tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(function), arguments.get(), nullptr,
                                           Py_None, true, nullptr) == kNoNode)
-    return tracer.give_up(BreakReason::GraphArgument, "a mode of torch cannot be set in the graph") != nullptr;
+    return tracer.abort(BreakReason::GraphArgument, "a mode of torch cannot be set in the graph") != nullptr;
   tracer.graph.mark_last_as_mode();
   return true;
 }
@@ -89,7 +89,7 @@ Ref Transforms::with_constants(Tracer& tracer, PyObject* arguments) {
     if (!keywords || tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(make), operands.get(), keywords.get(),
                                            fake.get(), false, nullptr) == kNoNode)
       return nullptr;
-    tracer.kept_for_identity.push_back(Ref::borrow(real));  // C++ may go on with it
+    tracer.identities.kept.push_back(Ref::borrow(real));  // C++ may go on with it
     tracer.world.replace(real, fake);
     if (!changed) changed = Ref::made(PySequence_List(arguments));
     PyList_SetItem(changed.get(), i, fake.release());

@@ -104,7 +104,7 @@ class TypeTable {
   bool find_type(const TypeRow& row) {
     Ref imported = row.path ? import_loaded(row.path) : Ref();
     const bool is_type = imported && PyType_Check(imported.get());
-    PyTypeObject* type = is_type ? reinterpret_cast<PyTypeObject*>(imported.release()) : row.symbol;
+    PyTypeObject* type = is_type ? as_type(imported.release()) : row.symbol;
     types_[&row - kRows] = type;
     if (!type)
       pending_.push_back(&row);
@@ -237,12 +237,11 @@ bool is_guarded_by_identity(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   // A function defined inside another is made anew whenever that runs: its code and cells are guarded.
   if (PyFunction_Check(object))
-    return !PyFunction_GET_CLOSURE(object) &&
-           !(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object))->co_flags & CO_NESTED);
+    return !PyFunction_GET_CLOSURE(object) && !(as_code(PyFunction_GET_CODE(object))->co_flags & CO_NESTED);
   if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
   if (PyCFunction_Check(object)) return !is_bound_native_method(object);
   if (const TypeRow* row = known_row(type)) return row->enters == Enters::Definition;
-  return PyObject_TypeCheck(reinterpret_cast<PyObject*>(type), known_types()->enum_meta);
+  return PyObject_TypeCheck(as_object(type), known_types()->enum_meta);
 }
 
 bool is_date(PyObject* object) noexcept {
@@ -274,7 +273,7 @@ bool is_constant(PyObject* object) noexcept {
     return true;
   }
   if (type == &PySlice_Type) {
-    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    auto* slice = as_slice(object);
     return is_constant(slice->start) && is_constant(slice->stop) && is_constant(slice->step);
   }
   return false;

@@ -160,7 +160,7 @@ bool is_date(PyObject* object) noexcept;
 // ways that a trace reads unguarded.
 bool is_guarded_by_identity(PyObject* object) noexcept;
 
-// Fit for looking up in an outside dict without filling its stand-in: constants, and what hashes and compares by
+// Fit for looking up in an external dict without filling its shadow: constants, and what hashes and compares by
 // identity.
 bool is_plain_key(PyObject* object) noexcept;
 

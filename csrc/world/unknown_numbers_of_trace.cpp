@@ -55,7 +55,7 @@ std::optional<Expression> UnknownNumbers::make(Kind kind, SizeRange range) {
 std::optional<Expression> UnknownNumbers::make_size(SizeRange range, PyObject* elements_of, uint32_t version) {
   // The graph owns what it knows, so an address is a tensor.
   const bool is_kept = elements_of && tracer_.graph.producer(elements_of) != kNoNode &&
-                       !tracer_.written_storages.count(storage_of_fake(elements_of));
+                       !tracer_.storages.written.count(storage_of_fake(elements_of));
   if (!is_kept) return make(Kind::Size, range);
   const std::pair<PyObject*, long> place{elements_of, version};
   if (const auto known = elements_.find(place); known != elements_.end()) return known->second;
@@ -67,7 +67,7 @@ std::optional<Expression> UnknownNumbers::make_size(SizeRange range, PyObject* e
 Ref UnknownNumbers::read(PyObject* fake) {
   static PyObject* const item_name = interned("item");
   const Ref version = tensor_fact(fake, TensorFact::Version);
-  const bool is_unwritten = !tracer_.written_storages.count(storage_of_fake(fake));
+  const bool is_unwritten = !tracer_.storages.written.count(storage_of_fake(fake));
   const std::pair<PyObject*, long> place{fake, version ? PyLong_AsLong(version.get()) : -1};
   clear_error();
   if (const auto known = read_.find(place); known != read_.end() && version && is_unwritten) return known->second;
@@ -79,16 +79,16 @@ Ref UnknownNumbers::read(PyObject* fake) {
       number ? tracer_.graph.add_call(NodeKind::CallMethod, Ref::borrow(item_name), arguments.get(), nullptr,
                                       number.get(), false, tracer_.frame ? tracer_.frame->call_site() : nullptr)
              : kNoNode;
-  if (node == kNoNode) return tracer_.give_up(BreakReason::GraphArgument, "item(): " + take_error_text()), nullptr;
+  if (node == kNoNode) return tracer_.abort(BreakReason::GraphArgument, "item(): " + take_error_text()), nullptr;
   tracer_.symbols.read_from_node(*symbol, node);
   made_.back().calls_before = tracer_.graph.call_count();
   read_[place] = number;
-  tracer_.kept_for_identity.push_back(Ref::borrow(fake));
+  tracer_.identities.kept.push_back(Ref::borrow(fake));
   return number;
 }
 
 void UnknownNumbers::refuse(SizeCondition condition) {
-  if (Tracer::current() != &tracer_) throw TraceGivenUp();  // a backend asks
+  if (Tracer::current() != &tracer_) throw TraceAborted();  // a backend asks
   const WithPython python;
   const std::vector<int32_t> symbols = symbols_of(condition.expression);
   bool is_float = false;
@@ -96,14 +96,14 @@ void UnknownNumbers::refuse(SizeCondition condition) {
   for (const One& one : made_) {
     if (one.kind == Kind::Size || std::ranges::find(symbols, symbols_of(one.symbol).front()) == symbols.end()) continue;
     is_float |= one.kind == Kind::Float;
-    if (one.calls_before == tracer_.graph.call_count() && !tracer_.broken()) better_refused = one.ordinal;
+    if (one.calls_before == tracer_.graph.call_count() && !tracer_.is_over()) better_refused = one.ordinal;
   }
   const std::string text = tracer_.symbols.sizes()->text(condition);
-  tracer_.give_up(BreakReason::ScalarRead, is_float ? "the program needs a float that only the run of the graph knows"
-                                                    : "the program needs a number that only the run of the graph knows "
-                                                      "(whether " +
-                                                          text + ")");
-  throw TraceGivenUp();
+  tracer_.abort(BreakReason::ScalarRead, is_float ? "the program needs a float that only the run of the graph knows"
+                                                  : "the program needs a number that only the run of the graph knows "
+                                                    "(whether " +
+                                                        text + ")");
+  throw TraceAborted();
 }
 
 // Examples are to be of the case that the trace is about.
@@ -130,14 +130,14 @@ bool UnknownNumbers::agree_on_example(SizeCondition condition) {
     if (wanted_example) break;
   }
   if (!wanted_example) return false;
-  tracer_.give_up(BreakReason::ScalarRead, "an example of a number does not agree with what the program does");
-  throw TraceGivenUp();
+  tracer_.abort(BreakReason::ScalarRead, "an example of a number does not agree with what the program does");
+  throw TraceAborted();
 }
 
 bool UnknownNumbers::check(SizeCondition condition) {
   if (Tracer::current() != &tracer_) return false;
   const WithPython python;
-  if (!limits.checks || !tracer_.may_assume() || tracer_.broken()) return false;
+  if (!limits.checks || !tracer_.may_assume() || tracer_.is_over()) return false;
   return agree_on_example(condition) && check_in_graph(condition, nullptr, true);
 }
 
@@ -154,7 +154,7 @@ bool UnknownNumbers::check_in_graph(SizeCondition condition, PyObject* message, 
                                          Py_None, true, tracer_.frame ? tracer_.frame->call_site() : nullptr)
                 : kNoNode;
   if (node == kNoNode) {
-    tracer_.give_up(BreakReason::GraphArgument, "a check of a number: " + take_error_text());
+    tracer_.abort(BreakReason::GraphArgument, "a check of a number: " + take_error_text());
     return false;
   }
   tracer_.graph.mark_last_as_check();

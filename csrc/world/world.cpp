@@ -14,22 +14,22 @@ PyObject* World::replacement_of(PyObject* outside_object) const noexcept {
   return found == replacements_.end() ? nullptr : found->second.get();
 }
 
-StandIn* World::stand_in(PyObject* object) noexcept {
+ShadowContainer* World::shadow(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   if (is_constant_type(type) || type == &PyFunction_Type || type == &PyTuple_Type) return nullptr;
-  auto found = stand_in_of_.find(object);
-  if (found == stand_in_of_.end()) return nullptr;
-  ++stand_in_uses_;
+  auto found = shadow_of_.find(object);
+  if (found == shadow_of_.end()) return nullptr;
+  ++shadow_uses_;
   return found->second;
 }
 
-StandIn& World::add_stand_in(Ref original, Ref object, Source* source) {
+ShadowContainer& World::add_shadow(Ref original, Ref object, Source* source) {
   PyObject* key = object.get();
   replace(original.get(), object);
   know(key, source);
-  stand_ins_.push_back({std::move(original), std::move(object), source});
-  stand_in_of_.emplace(key, &stand_ins_.back());
-  return stand_ins_.back();
+  shadows_.push_back({std::move(original), std::move(object), source});
+  shadow_of_.emplace(key, &shadows_.back());
+  return shadows_.back();
 }
 
 }  // namespace minidynamo

@@ -74,19 +74,19 @@ class DeepGuard {
 
   // False: there is something of which that cannot be told.
   bool covers(PyObject* entered) {
-    if (tracer_.broken() || !entered || --left_ < 0) return false;
+    if (tracer_.is_over() || !entered || --left_ < 0) return false;
     if (is_constant(entered)) return true;
     NestingLevel level;
     if (level.is_too_deep()) return false;
     if (std::ranges::find(seen_, entered) != seen_.end()) return true;
     seen_.push_back(entered);
     if (is_tensor(entered)) return false;
-    if (tracer_.world.stand_in(entered)) return cover_items(entered);
+    if (tracer_.world.shadow(entered)) return cover_items(entered);
     if (PyTuple_Check(entered)) return cover_items(entered);
     Source* source = tracer_.world.source_of(entered);
     if (!source || is_guarded_by_identity(entered)) return source != nullptr;
     if (!tracer_.world.is_opaque(entered) && is_python_class(Py_TYPE(entered)) && cover_attributes(source)) return true;
-    return !tracer_.broken() && is_a_value(source);
+    return !tracer_.is_over() && is_a_value(source);
   }
 
   bool cover_attributes(Source* source, std::span<const Ref> but = {}) {
@@ -125,7 +125,7 @@ class DeepGuard {
   bool cover_slots(Source* source, std::span<const Ref> but) {
     PyObject* mro = Py_TYPE(source->value.get())->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
-      auto* type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+      auto* type = as_type(PyTuple_GET_ITEM(mro, i));
       if (!is_python_class(type)) break;
       for (const PyMemberDef* slot = type->tp_members; slot && slot->name; ++slot) {
         const Ref name = Ref::made(PyUnicode_InternFromString(slot->name));
@@ -154,7 +154,7 @@ class DeepGuard {
 
 // The class's methods are the same at the next call.
 void guard_class(Tracer& tracer, PyTypeObject* type) {
-  Source* source = source_or_pin(tracer, reinterpret_cast<PyObject*>(type));
+  Source* source = source_or_pin(tracer, as_object(type));
   for (const char* name : {"__torch_dispatch__", "__tensor_flatten__", "__tensor_unflatten__"}) {
     const Ref key = Ref::made(PyUnicode_InternFromString(name));
     PyObject* found = class_attribute(type, key.get());
@@ -167,7 +167,7 @@ Ref put_together(PyObject* real, PyObject* tensors, PyObject* context) {
   static PyObject* const name = interned("__tensor_unflatten__");
   const NativeScope native;
   const SubclassesMuted not_asked;
-  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(real));
+  PyObject* type = as_object(Py_TYPE(real));
   const Ref size = Ref::steal(PyObject_CallMethod(real, "size", nullptr));
   const Ref stride = size ? Ref::steal(PyObject_CallMethod(real, "stride", nullptr)) : Ref();
   Ref fake =
@@ -215,7 +215,7 @@ Ref make_wrapper_fake(Tracer& tracer, Source* source, Ref (*enter)(Tracer&, Sour
   Py_ssize_t position = 0;
   PyObject *name, *part;
   while (PyDict_Next(tensors.get(), &position, &name, &part))
-    if (const void* storage = storage_of_fake(part)) tracer.wrapped_storages.push_back(storage);
+    if (const void* storage = storage_of_fake(part)) tracer.storages.wrapped.push_back(storage);
   return fake;
 }
 
@@ -229,8 +229,8 @@ void note_wrappers(PyObject* result) {
 }
 
 bool is_written_in_wrapper(const Tracer& tracer) {
-  return std::ranges::any_of(tracer.wrapped_storages,
-                             [&](const void* storage) { return tracer.written_storages.count(storage) > 0; });
+  return std::ranges::any_of(tracer.storages.wrapped,
+                             [&](const void* storage) { return tracer.storages.written.count(storage) > 0; });
 }
 
 }  // namespace minidynamo

@@ -15,7 +15,7 @@
 namespace {
 
 // A resume function that is given what can still be read.
-const minidynamo::ResumeFunction* resume_at(const minidynamo::PreparedCode& original, minidynamo::ResumePlace place,
+const minidynamo::ResumeFunction* resume_at(const minidynamo::CodeInfo& original, minidynamo::ResumePlace place,
                                             std::vector<bool> bound) {
   for (int32_t local = 0; local < original.locals_count; ++local)
     if (!minidynamo::is_read_after(original, place, local)) bound[local] = false;
@@ -304,7 +304,7 @@ def run():
 // A frame in terms of the code that it runs.
 struct Place {
   const ObservedFrame* frame;
-  const PreparedCode* prepared;
+  const CodeInfo* prepared;
   int32_t instruction;
 };
 
@@ -616,7 +616,7 @@ TEST_CASE("a generator delegates far from its beginning", "[resume]") { check_de
 TEST_CASE("one resume function per place, live locals and globals", "[resume]") {
   const Ref compiled = compile_program("def f(a, b, c):\n    d = a + b\n    return d * a\n");
   Program program(compiled), other(compiled);
-  const PreparedCode* original = prepare(program.code("f"));
+  const CodeInfo* original = prepare(program.code("f"));
   const ResumePlace place{ResumePlace::Kind::Before, find_op(original->bytecode, Op::RETURN_VALUE) - 3};
   REQUIRE(original->bytecode.instructions[place.instruction].op == Op::LOAD_FAST);  // d
   const ResumeFunction* made = resume_at(*original, place, {true, true, true, true});
@@ -676,7 +676,7 @@ TEST_CASE("resume functions die with the original", "[resume]") {
 
 TEST_CASE("forgotten resume functions leave nothing behind", "[resume]") {
   Program program("import weakref\ndef f(a):\n    return a\n");
-  const PreparedCode* original = prepare(program.code("f"));
+  const CodeInfo* original = prepare(program.code("f"));
   const ResumeFunction* made = resume_at(*original, {ResumePlace::Kind::Before, 1}, {true});
   REQUIRE(made);
   program.set("resumed", function_of(*made, program.names()).get());
@@ -694,7 +694,7 @@ TEST_CASE("cells are shared with who else has them", "[resume]") {
       "        x += y\n"
       "        return x\n"
       "    return add, x\n");
-  const PreparedCode* outer = prepare(program.code("f"));
+  const CodeInfo* outer = prepare(program.code("f"));
   const int32_t x = find_local(outer->bytecode, "x"), add = find_local(outer->bytecode, "add");
   const int32_t at = find_op(outer->bytecode, Op::LOAD_DEREF);  // of the return
   const Ref cell = Ref::steal(PyCell_New(integer(7).get()));
@@ -711,7 +711,7 @@ TEST_CASE("cells are shared with who else has them", "[resume]") {
   // A free variable is a parameter too, so that no closure is needed.
   PyCodeObject* inner_code = nullptr;
   each_code(reinterpret_cast<PyObject*>(outer->code()), [&](PyCodeObject* code) { inner_code = code; });
-  const PreparedCode* inner = prepare(inner_code);
+  const CodeInfo* inner = prepare(inner_code);
   bound.assign(inner->locals_count, true);
   const ResumeFunction* adds =
       resume_at(*inner, {ResumePlace::Kind::Before, find_op(inner->bytecode, Op::LOAD_DEREF)}, bound);
@@ -737,7 +737,7 @@ TEST_CASE("arguments do not outlive their use", "[resume]") {
       "    if x is None: gone.append(reference() is None)\n"
       "thing = Thing()\n"
       "reference = weakref.ref(thing)\n");
-  const PreparedCode* original = prepare(program.code("f"));
+  const CodeInfo* original = prepare(program.code("f"));
   const int32_t at = find_op(original->bytecode, Op::CALL);  // stack: null, k, thing
   const ResumeFunction* made = resume_at(*original, {ResumePlace::Kind::Before, at}, {true, true});
   REQUIRE(made);
@@ -755,13 +755,13 @@ TEST_CASE("arguments do not outlive their use", "[resume]") {
 
 TEST_CASE("a resume function's frame stands in the original", "[resume]") {
   Program program("def f(a, b):\n    for k in a:\n        b = g(b, k)\n    return b\n");
-  const PreparedCode* original = prepare(program.code("f"));
+  const CodeInfo* original = prepare(program.code("f"));
   const int32_t at = find_op(original->bytecode, Op::CALL);
   const std::vector<bool> bound(original->locals_count, true);
   for (const ResumePlace::Kind kind : {ResumePlace::Kind::Before, ResumePlace::Kind::InCall}) {
     const ResumeFunction* made = resume_at(*original, {kind, at}, bound);
     REQUIRE(made);
-    const PreparedCode* own = prepare(made->code);
+    const CodeInfo* own = prepare(made->code);
     Frame frame(own, function_of(*made, program.names()).get(), nullptr);
     int calls = 0;
     for (int32_t i = 0; i < static_cast<int32_t>(own->bytecode.instructions.size()); ++i) {
@@ -803,7 +803,7 @@ TEST_CASE("the call in a prologue raises where the original's call does", "[resu
       "    except ValueError as error:\n"
       "        return str(error), error.__traceback__.tb_lineno, "
       "error.__traceback__.tb_next.tb_frame.f_code.co_name\n");
-  const PreparedCode* f = prepare(program.code("f"));
+  const CodeInfo* f = prepare(program.code("f"));
   const ResumeFunction* made = resume_at(*f, {ResumePlace::Kind::InCall, find_op(f->bytecode, Op::CALL)},
                                          std::vector<bool>(f->locals_count, true));
   REQUIRE(made);
@@ -817,7 +817,7 @@ TEST_CASE("the call in a prologue raises where the original's call does", "[resu
 TEST_CASE("a place that no stack fits is an error", "[resume]") {
   // By hand, since CPython's compiler leaves out what nothing reaches: an instruction that pops from nothing.
   Program program("def f(x):\n    return x\n");
-  PreparedCode original;
+  CodeInfo original;
   original.code_object = program.code("f");
   original.bytecode = decode(program.code("f"));
   original.locals_count = 1;

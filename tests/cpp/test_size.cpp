@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "python/given_up.h"
+#include "python/trace_aborted.h"
 #include "size/trace_sizes.h"
 
 namespace {
@@ -374,9 +374,9 @@ TEST_CASE("nothing is decided by the example of an unknown number") {
   CHECK(sizes.is_unknown(unknown * known + constant(1)));
   CHECK_FALSE(sizes.is_unknown(known));
   CHECK(sizes.ask(is_less_equal(constant(0), unknown)));  // by its range
-  CHECK_THROWS_AS(sizes.ask(is_less(unknown, known)), TraceGivenUp);
-  CHECK_THROWS_AS(sizes.specialize(unknown + constant(1)), TraceGivenUp);
-  CHECK_THROWS_AS(sizes.suppose(is_less(unknown, known)), TraceGivenUp);  // nobody checks it
+  CHECK_THROWS_AS(sizes.ask(is_less(unknown, known)), TraceAborted);
+  CHECK_THROWS_AS(sizes.specialize(unknown + constant(1)), TraceAborted);
+  CHECK_THROWS_AS(sizes.suppose(is_less(unknown, known)), TraceAborted);  // nobody checks it
 
   std::vector<SizeCondition> checked;
   sizes.check = [&](SizeCondition condition) {

@@ -42,7 +42,7 @@ struct Observer final : OperatorObserver {
     return !refuse;
   }
   bool recording_call() const noexcept override { return recording; }
-  void operator_is_impure() noexcept override { ++impure; }
+  void operator_has_side_effect() noexcept override { ++impure; }
   PyObject* fake_for_real(PyObject*) noexcept override {
     PyErr_SetString(PyExc_LookupError, "unknown tensor");
     return nullptr;

@@ -1,11 +1,11 @@
-#include "model/late_call.h"
+#include "model/deferred_call.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "python/out_of_memory.h"
+#include "world/deferred_value.h"
 #include "world/known_types.h"
-#include "world/late_value.h"
 #include "world/native_code.h"
 #include "world/traced_number.h"
 #include "world/types.h"
@@ -14,17 +14,18 @@ namespace minidynamo {
 namespace {
 
 bool is_number_then(PyObject* object) {
-  return is_late_number(object) || is_traced_number(object) || PyFloat_CheckExact(object) || PyLong_CheckExact(object);
+  return is_deferred_number(object) || is_traced_number(object) || PyFloat_CheckExact(object) ||
+         PyLong_CheckExact(object);
 }
 
 std::nullptr_t refuse(Tracer& tracer) {
-  return tracer.give_up(BreakReason::ScalarRead, "the program needs a number that is known when the graph has run");
+  return tracer.abort(BreakReason::ScalarRead, "the program needs a number that is known when the graph has run");
 }
 
 // As the object may look then: for what must not raise there.
 Ref example_of(PyObject* object) {
-  if (is_late_number(object) || is_traced_number(object)) return Ref::made(PyFloat_FromDouble(0.5));
-  if (is_late_text(object)) return Ref::made(PyUnicode_New(0, 0));
+  if (is_deferred_number(object) || is_traced_number(object)) return Ref::made(PyFloat_FromDouble(0.5));
+  if (is_deferred_text(object)) return Ref::made(PyUnicode_New(0, 0));
   if (!PyTuple_CheckExact(object)) return Ref::borrow(object);
   Ref tuple = Ref::made(PyTuple_New(PyTuple_GET_SIZE(object)));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
@@ -42,18 +43,18 @@ Ref text_later(Tracer& tracer, PyObject* callable, Ref positional) {
 }  // namespace
 
 bool is_constant_or_late(PyObject* object) {
-  if (is_late_value(object) || is_constant(object)) return true;
+  if (is_deferred_value(object) || is_constant(object)) return true;
   if (!PyTuple_CheckExact(object)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
     if (!is_constant_or_late(PyTuple_GET_ITEM(object, i))) return false;
   return true;
 }
 
-bool formats_late_values(PyObject* left, PyObject* right) {
+bool formats_deferred_values(PyObject* left, PyObject* right) {
   return PyUnicode_CheckExact(left) && PyTuple_CheckExact(right) && !is_constant(right) && is_constant_or_late(right);
 }
 
-Ref late_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyObject* right) {
+Ref deferred_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyObject* right) {
   const std::string_view name = std::string_view(operator_name).starts_with("i") ? operator_name + 1 : operator_name;
   const Ref function = import_object(("operator." + std::string(name)).c_str());
   Ref positional = Ref::made(PyTuple_Pack(2, left, right));
@@ -68,17 +69,16 @@ Ref late_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyObj
   return compute_later(tracer, {function, std::move(positional), nullptr}, LateKind::Number);
 }
 
-Ref late_format(Tracer& tracer, PyObject* value, PyObject* spec, bool as_text) {
+Ref deferred_format(Tracer& tracer, PyObject* value, PyObject* spec, bool as_text) {
   static constinit Imported format{"builtins.format"};
   if (as_text && spec) return refuse(tracer);
   if (spec && !PyUnicode_CheckExact(spec)) return refuse(tracer);
-  if (is_late_text(value) && !spec) return Ref::borrow(value);
-  if (as_text)
-    return text_later(tracer, reinterpret_cast<PyObject*>(&PyUnicode_Type), Ref::made(PyTuple_Pack(1, value)));
+  if (is_deferred_text(value) && !spec) return Ref::borrow(value);
+  if (as_text) return text_later(tracer, as_object(&PyUnicode_Type), Ref::made(PyTuple_Pack(1, value)));
   return text_later(tracer, format, spec ? Ref::made(PyTuple_Pack(2, value, spec)) : Ref::made(PyTuple_Pack(1, value)));
 }
 
-Ref late_join(Tracer& tracer, const std::vector<PyObject*>& parts) {
+Ref deferred_join(Tracer& tracer, const std::vector<PyObject*>& parts) {
   static constinit Imported join{"builtins.str.join"};
   const Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(parts.size()))), empty = Ref::made(PyUnicode_New(0, 0));
   for (size_t i = 0; i < parts.size(); ++i)

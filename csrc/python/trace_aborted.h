@@ -5,8 +5,8 @@
 
 namespace minidynamo {
 
-struct TraceGivenUp : std::runtime_error {
-  TraceGivenUp() : std::runtime_error("the trace was given up") {}
+struct TraceAborted : std::runtime_error {
+  TraceAborted() : std::runtime_error("the trace was given up") {}
 };
 
 }  // namespace minidynamo

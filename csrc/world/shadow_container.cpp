@@ -1,4 +1,4 @@
-#include "world/stand_in.h"
+#include "world/shadow_container.h"
 
 #include "python/dict_version.h"
 #include "python/native_contents.h"
@@ -13,9 +13,9 @@ std::vector<Ref> elements_of(PyObject* container) {
 }
 
 // Asked for every item of a loop over an iterator from before the call: without making a copy.
-bool differs_from_snapshot(const StandIn& stand_in) {
-  PyObject* object = stand_in.object.get();
-  const std::vector<Ref>& before = stand_in.snapshot;
+bool differs_from_snapshot(const ShadowContainer& shadow) {
+  PyObject* object = shadow.object.get();
+  const std::vector<Ref>& before = shadow.snapshot;
   if (PyList_Check(object)) {
     if (static_cast<size_t>(PyList_GET_SIZE(object)) != before.size()) return true;
     for (size_t i = 0; i < before.size(); ++i)
@@ -24,23 +24,23 @@ bool differs_from_snapshot(const StandIn& stand_in) {
   }
   // The order of an OrderedDict changes without the dict's version.
   const bool is_dict = PyDict_Check(object) && !PyODict_Check(object);
-  if (is_dict && stand_in.version && stand_in.version == dict_version(object)) return false;
+  if (is_dict && shadow.version && shadow.version == dict_version(object)) return false;
   const std::vector<Ref> now = elements_of(object);
   bool differs = now.size() != before.size();
   for (size_t i = 0; !differs && i < now.size(); ++i) differs = !before[i].is(now[i].get());
   return differs;
 }
 
-void accept_changes(StandIn& stand_in) {
-  PyObject* object = stand_in.object.get();
-  stand_in.snapshot = elements_of(object);
-  stand_in.version = PyDict_CheckExact(object) ? dict_version(object) : 0;
-  stand_in.changed_before = true;
+void accept_changes(ShadowContainer& shadow) {
+  PyObject* object = shadow.object.get();
+  shadow.snapshot = elements_of(object);
+  shadow.version = PyDict_CheckExact(object) ? dict_version(object) : 0;
+  shadow.changed_before = true;
 }
 
-bool may_have_been_changed(const StandIn& stand_in) noexcept {
-  PyObject* object = stand_in.object.get();
-  return !PyDict_Check(object) || PyODict_Check(object) || stand_in.version != dict_version(object);
+bool may_have_been_changed(const ShadowContainer& shadow) noexcept {
+  PyObject* object = shadow.object.get();
+  return !PyDict_Check(object) || PyODict_Check(object) || shadow.version != dict_version(object);
 }
 
 }  // namespace minidynamo

@@ -1,4 +1,4 @@
-// A builtin container that stands for an outside one.
+// A builtin container that stands for an external one.
 #pragma once
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace minidynamo {
 
-struct StandIn {
+struct ShadowContainer {
   Ref original, object;
   Source* source;
   bool filled = false;
@@ -20,11 +20,11 @@ struct StandIn {
 // What a container holds now, in the order of a snapshot.
 std::vector<Ref> elements_of(PyObject* container);
 // Whether a filled one holds anything else than its snapshot.
-bool differs_from_snapshot(const StandIn& stand_in);
+bool differs_from_snapshot(const ShadowContainer& shadow);
 
 // The effect log has what a filled one holds now.
-void accept_changes(StandIn& stand_in);
+void accept_changes(ShadowContainer& shadow);
 // Whether a filled one may have been changed at some time, even if it holds again what it held.
-bool may_have_been_changed(const StandIn& stand_in) noexcept;
+bool may_have_been_changed(const ShadowContainer& shadow) noexcept;
 
 }  // namespace minidynamo
