@@ -33,7 +33,7 @@ py::object take(Ref ref) {
   return py::reinterpret_steal<py::object>(ref.release());
 }
 
-PyCodeObject* as_code(const py::handle& object) {
+PyCodeObject* code_of(const py::handle& object) {
   if (!PyCode_Check(object.ptr())) throw py::type_error("expected a code object");
   return as_code(object.ptr());
 }
@@ -154,13 +154,13 @@ PYBIND11_MODULE(_C, module) {
   module.def("break_reasons", &reasons);
   module.def("c_types", &known_c_types);
   module.def("cache_entries", [](const py::object& code) {
-    CodeCache* cache = CodeCache::find(as_code(code));
+    CodeCache* cache = CodeCache::find(code_of(code));
     return cache ? std::vector<std::shared_ptr<CacheEntry>>(cache->entries().begin(), cache->entries().end())
                  : std::vector<std::shared_ptr<CacheEntry>>();
   });
   module.def("resume_codes", [](const py::object& code) {
     py::list codes;
-    for (Ref& resume : resume_codes(as_code(code))) codes.append(take(std::move(resume)));
+    for (Ref& resume : resume_codes(code_of(code))) codes.append(take(std::move(resume)));
     return codes;
   });
   module.def("start_global_capture", [](const py::object& config) { set_global_capture(config.ptr()); });
@@ -194,9 +194,9 @@ PYBIND11_MODULE(_C, module) {
   module.def("assume_constant_result",
              [](const py::object& callable) { add_user_rule(callable.ptr(), UserRule::AssumeConstant); });
   module.def("remove_rule", [](const py::object& callable) { return remove_user_rule(callable.ptr()); });
-  module.def("keep_code_out", [](const py::object& code) { keep_code_out(as_code(code)); });
-  module.def("unskip", [](const py::object& code) { return unskip(as_code(code)); });
+  module.def("keep_code_out", [](const py::object& code) { keep_code_out(code_of(code)); });
+  module.def("unskip", [](const py::object& code) { return unskip(code_of(code)); });
   module.def("set_skip_rules", &replace_skip_rules);
-  module.def("bytecode_text", [](const py::object& code) { return to_text(decode(as_code(code))); });
-  module.def("bytecode_round_trip", [](const py::object& code) { return take(assemble(decode(as_code(code)))); });
+  module.def("bytecode_text", [](const py::object& code) { return to_text(decode(code_of(code))); });
+  module.def("bytecode_round_trip", [](const py::object& code) { return take(assemble(decode(code_of(code)))); });
 }

@@ -124,12 +124,11 @@ class BreakWriter {
     if (exception_ < 0) exception_ = code_.add_local("exception");
     code_.emit(Op::STORE_FAST, exception_);
     if (end_.raised->traceback_entries > 0) {
-      code_.emit(Op::PUSH_NULL);
-      code_.load_constant(drop_traceback_callable());
+      code_.begin_call([&] { code_.load_constant(drop_traceback_callable()); });
       code_.emit(Op::LOAD_FAST, exception_);
       const Ref count = Ref::made(PyLong_FromUnsignedLong(end_.raised->traceback_entries));
       code_.load_constant(count.get());
-      code_.emit(Op::CALL, 2);
+      code_.end_call(2);
       code_.emit(Op::POP_TOP);
     }
     go_on(*end_.raised, true);
@@ -137,12 +136,11 @@ class BreakWriter {
 
   // The exception's traceback keeps this frame: what the handler must not find alive any more is let go of first.
   void go_on(const Continuation& way, bool frame_is_kept = false) {
-    code_.emit(Op::PUSH_NULL);
-    push_function(way.function);
+    code_.begin_call([&] { push_function(way.function); });
     for (const Argument& argument : way.arguments) push_argument(argument);
     if (frame_is_kept && values_.has_live) empty_live();
     for (int32_t local = 0; frame_is_kept && local < code_.locals(); ++local) code_.forget_local(local);
-    code_.emit(Op::CALL, static_cast<int32_t>(way.arguments.size()));
+    code_.end_call(static_cast<int32_t>(way.arguments.size()));
     code_.emit(Op::RETURN_VALUE);
   }
 
@@ -189,26 +187,24 @@ class BreakWriter {
   }
 
   void begin_foreign_function() {
-    code_.emit(Op::PUSH_NULL);
-    code_.load_constant(make_function_callable());
+    code_.begin_call([&] { code_.load_constant(make_function_callable()); });
   }
   void end_foreign_function(PyObject* globals) {
     code_.load_constant(owner_of_names(globals));
-    code_.emit(Op::CALL, 2);
+    code_.end_call(2);
   }
 
   // --- inlined calls
 
   void run_in_chain() {
     const CodeBuilder::Label start = code_.make_label(), stop = code_.make_label(), raised = code_.make_label();
-    code_.emit(Op::PUSH_NULL);
-    int32_t count = push_chain() - 1;
+    int32_t count = begin_chain() - 1;
     for (const ValueId operand : end_.operands)
       if (operand != kNoValue) values_.push(operand), ++count;
     if (end_.handled != kNoValue) values_.push(end_.handled), ++count;
     forget_moved();
     code_.bind(start);
-    code_.emit(Op::CALL, count);
+    code_.end_call(count);
     code_.bind(stop);
     const CodeBuilder::Label jump = code_.make_label();
     if (end_.next && end_.jump) {
@@ -245,9 +241,9 @@ class BreakWriter {
     go_on(way);
   }
 
-  // Puts the functions that look like the frames of the inlined calls on the stack, the one to call first; the others
-  // are its first arguments. Returns how many there are.
-  int32_t push_chain() {
+  // Puts the functions that look like the frames of the inlined calls on the stack: the one to call, and the others as
+  // its first arguments. Returns how many there are.
+  int32_t begin_chain() {
     const auto last = static_cast<int32_t>(end_.frames.size()) - 1;
     for (int32_t i = 1; i <= last; ++i) {
       CodeBuilder code;
@@ -260,18 +256,21 @@ class BreakWriter {
         if (operand != kNoValue) code.add_local("operand" + std::to_string(count++ - callees));
       if (end_.handled != kNoValue) ++count, code.add_local("handled");
       if (i < last) {
-        code.emit(Op::PUSH_NULL);
-        for (int32_t local = 0; local < count; ++local) move_local(code, local);
-        code.emit(Op::CALL, count - 1);
+        code.begin_call([&] { move_local(code, 0); });
+        for (int32_t local = 1; local < count; ++local) move_local(code, local);
+        code.end_call(count - 1);
         code.emit(Op::RETURN_VALUE);
       } else {
         run_innermost(code, count);
       }
       const Ref assembled = code.assemble(as_code(look.code.get()), count);
-      const bool is_own = look.globals.is(globals_);
-      if (!is_own) begin_foreign_function();
-      code_.load_own(assembled.get());  // null: noticed by the assembler of the residual function
-      is_own ? code_.emit(Op::MAKE_FUNCTION) : end_foreign_function(look.globals.get());
+      const auto push_it = [&] {
+        const bool is_own = look.globals.is(globals_);
+        if (!is_own) begin_foreign_function();
+        code_.load_own(assembled.get());  // null: noticed by the assembler of the residual function
+        is_own ? code_.emit(Op::MAKE_FUNCTION) : end_foreign_function(look.globals.get());
+      };
+      i == 1 ? code_.begin_call(push_it) : push_it();
     }
     return last;
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bytecode/instruction.h"
+#include "emit/call_code.h"
 #include "python/lent_function.h"
 
 namespace minidynamo {
@@ -15,10 +16,15 @@ class CodeBuilder {
 
   // Every instruction emitted from now on carries it.
   void at(Position position) noexcept { position_ = position; }
-  void emit(Op op, int32_t arg = 0, bool push_null = false) {
-    instructions_.push_back({op, push_null, arg, -1, -1, position_});
-  }
+  void emit(Op op, int32_t arg = 0) { instructions_.push_back({op, false, arg, -1, -1, position_}); }
   void emit_jump(Op op, Label target) { instructions_.push_back({op, false, 0, target, -1, position_}); }
+  template <typename Push>
+  void begin_call(Push&& push_callable) {
+    minidynamo::begin_call([this](Op op, int32_t arg) { emit(op, arg); }, push_callable);
+  }
+  void end_call(int32_t count) {
+    minidynamo::end_call([this](Op op, int32_t arg) { emit(op, arg); }, count);
+  }
   Label make_label();
   void bind(Label label) { labels_[label] = static_cast<int32_t>(instructions_.size()); }
   // Errors raised between two labels go to a third, with the stack cut to `depth` and the exception on top.

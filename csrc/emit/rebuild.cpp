@@ -176,7 +176,7 @@ PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t co
   Ref made = Ref::steal(base->tp_new(type, given.get(), nullptr));
   if (!made) return nullptr;
   PyObject** own_args = &reinterpret_cast<PyBaseExceptionObject*>(made.get())->args;
-  Ref::steal(std::exchange(*own_args, Ref::borrow(arguments[1]).release()));
+  Ref::drop(std::exchange(*own_args, Ref::borrow(arguments[1]).release()));
   if (PyDict_Check(arguments[2])) {
     Py_ssize_t position = 0;
     PyObject *name, *value;

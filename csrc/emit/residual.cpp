@@ -40,7 +40,7 @@ class ResidualCode {
   }
 
  private:
-  void emit(Op op, int32_t arg = 0, bool push_null = false) { code_.emit(op, arg, push_null); }
+  void emit(Op op, int32_t arg = 0) { code_.emit(op, arg); }
 
   void emit_body() {
     for (ValueId id = 0; id < plan_.steps.size(); ++id) {
@@ -99,8 +99,7 @@ class ResidualCode {
   void evaluate(ValueId id) {
     const PlanStep& step = plan_.steps[id];
     if (step.kind == Kind::Call || step.kind == Kind::CallEffect) {
-      emit(Op::PUSH_NULL);
-      code_.load_constant(step.object.get());
+      code_.begin_call([&] { code_.load_constant(step.object.get()); });
     }
     const OperandOrder operands(step);
     for (size_t i = 0; i < operands.size(); ++i) push(operands[i]);
@@ -133,10 +132,10 @@ class ResidualCode {
         emit(Op::BUILD_SLICE, count);
         break;
       case Kind::Call:
-        emit(Op::CALL, count);
+        code_.end_call(count);
         break;
       case Kind::CallEffect:
-        emit(Op::CALL, count);
+        code_.end_call(count);
         emit(Op::POP_TOP);
         break;
       case Kind::SetAttribute:
@@ -208,13 +207,12 @@ class ResidualCode {
 
     std::vector<Instruction> call;
     const int32_t first_line = view_code(original_).first_line;
-    auto add = [&](Op op, int32_t arg = 0, bool push_null = false) {
-      call.push_back({op, push_null, arg, -1, -1, {first_line, first_line, -1, -1}});
+    auto add = [&](Op op, int32_t arg = 0) {
+      call.push_back({op, false, arg, -1, -1, {first_line, first_line, -1, -1}});
     };
-    add(Op::PUSH_NULL);
-    add(Op::LOAD_DEREF, code_.variable(plan_.compiled_name, compiled_, false));
+    begin_call(add, [&] { add(Op::LOAD_DEREF, code_.variable(plan_.compiled_name, compiled_, false)); });
     add(Op::LOAD_FAST, kInputs);
-    add(Op::CALL_FUNCTION_EX, 0);
+    end_spread_call(add, false);
     size_t replaced = 0;  // instructions of the body that the stack makes superfluous
     if (!any_used) {
       add(Op::POP_TOP);

@@ -138,14 +138,15 @@ class ResumeCode {
       case PlaceKind::Before:
         emit(Op::JUMP, 0, place_.instruction);
         break;
-      case PlaceKind::InCall:
-        emit(Op::PUSH_NULL);
-        take(made_.parameters.size() - 2);
+      case PlaceKind::InCall: {
+        const auto as_written = [this](Op op, int32_t arg) { emit(op, arg); };
+        begin_call(as_written, [&] { take(made_.parameters.size() - 2); });
         take(made_.parameters.size() - 1);
-        emit(Op::CALL, 1);
+        end_call(as_written, 1);
         cover(here() - 1);
         emit(Op::JUMP, 0, place_.instruction + 1);
         break;
+      }
       case PlaceKind::Suspended:
         // Run up to here when the generator is made again, so that it has started and errors can be thrown into it.
         emit(Op::LOAD_CONST, none());

@@ -383,6 +383,20 @@ bool Graph::sets_modes() const noexcept {
   return false;
 }
 
+bool Graph::leave_out_leading(PyObject* setter, PyObject* value) noexcept {
+  std::vector<Node*> leading;
+  for (Node& node : nodes_) {
+    if (!node.used || node.kind == NodeKind::Placeholder || node.element) continue;
+    const bool is_setting = node.kind == NodeKind::CallFunction && node.target.is(setter) && node.args.size() == 1 &&
+                            node.args[0].kind == Argument::Kind::Constant;
+    if (!is_setting) break;
+    leading.push_back(&node);
+  }
+  if (leading.empty() || !leading.back()->args[0].constant.is(value)) return false;
+  for (Node* node : leading) node->used = false;
+  return true;
+}
+
 void Graph::remove_dead_code(const std::vector<NodeId>& outputs) {
   for (Node& node : nodes_) {
     node.used = node.impure;

@@ -113,6 +113,9 @@ class Graph {
   // Whether no used node writes to anything or draws random numbers. After remove_dead_code().
   bool is_pure() const noexcept;
   bool sets_modes() const noexcept;
+  // If calls of `setter` come before all others, and the last of them is given `value`: leaves them out, for whoever
+  // calls the graph to make. After remove_dead_code().
+  bool leave_out_leading(PyObject* setter, PyObject* value) noexcept;
 
   // Keeps what the outputs or impure nodes need; sets Node::used and numbers the used placeholders in order.
   void remove_dead_code(const std::vector<NodeId>& outputs);

@@ -30,6 +30,7 @@
 #include "tensor/below_autograd.h"
 #include "tensor/function_mode_stack.h"
 #include "tensor/override_probe.h"
+#include "tensor/thread_modes.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
@@ -168,6 +169,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   request.changing_numbers = open.never ? open.rates : open_floats(open);
   request.unknown_numbers = unknown_number_limits(code, config_id(config), config);
   if (!open.never) request.open = &open;
+  request.settled_before_backward = open.settled_before_backward;
   std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
   // Numbers that are left open may be what the trace could not deal with.
   if (request.open && !open.none() && (!traced || traced->exit.plan.end) &&
@@ -176,6 +178,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     request.open = nullptr;
     request.changing_numbers = open.rates;
     request.may_go_below_autograd = fullgraph;  // where that does without given sizes, it has been done
+    if (!fullgraph) request.settled_before_backward.reset();
     std::unique_ptr<TracedFrame> as_they_are = trace(code, view, request, why_static);
     if (!traced || (as_they_are && !as_they_are->exit.plan.end)) {
       report_settled(code, config, open, why.detail);
@@ -222,6 +225,11 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
 
   PyObject* globals = as_function(view.function)->func_globals;
   Ref compiled;
+  // AOTAutograd makes views of inputs anew behind the graph's end, in the mode that the call began in.
+  static constinit Imported grad_mode_setter{"torch._C._set_grad_enabled"};
+  const bool begins_with_gradients = exit.plan.calls_graph && !traced->tracer->limits.below_autograd &&
+                                     !gradients_are_on() &&
+                                     traced->tracer->graph.leave_out_leading(grad_mode_setter, Py_True);
   if (exit.plan.calls_graph) {
     const std::string name = "__minidynamo_compiled_fn_" + std::to_string(runtime().compiled_functions++);
     exit.plan.compiled_name = name;
@@ -238,6 +246,8 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     if (inputs) {
       std::optional<BelowAutogradScope> as_it_runs;
       if (below_autograd) as_it_runs.emplace();
+      std::optional<GradientsOn> as_it_begins;
+      if (begins_with_gradients) as_it_begins.emplace();
       // Who looks at such an input's base would run the program's code.
       std::optional<SubclassesMuted> looked_at;
       if (std::ranges::any_of(exit.inputs, [](const Source* input) { return input->access == Access::PlainTensor; }))
@@ -261,7 +271,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     for (const SizeCondition& condition : *conditions) traced->tracer->symbols.sizes()->ask(condition);
     if (compiled.is(Py_None)) return refuse(BreakReason::BackendFailed, "the backend failed and errors are suppressed");
     // What the backend made is not captured, though the hook is there for what the residual code calls.
-    compiled = compiled_function(compiled.get(), {exit.plan.end.has_value(), below_autograd});
+    compiled = compiled_function(compiled.get(), {exit.plan.end.has_value(), below_autograd, begins_with_gradients});
     if (!compiled) return nullptr;
     compiled = drawing_callable(std::move(compiled), *traced->tracer, exit);
     entry->graph_module = std::move(graph_module);
@@ -285,7 +295,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
 
   entry->may_run_again = traced->tracer->graph.is_pure();
   entry->has_suppositions = traced->tracer->unknown_numbers.checks_suppositions();
-  entry->sets_modes = traced->tracer->graph.sets_modes();
+  entry->sets_modes = begins_with_gradients || traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);
   if (!open.sources.empty() || traced->tracer->symbols.active())
     close_settled(*CodeCache::get(code), config_id(config), *traced->tracer);
@@ -294,6 +304,9 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     entry->guards.sizes(symbols.numbers(), symbols.guards());
   }
   open_arguments(config_id(config), exit);
+  auto& last_time = CodeCache::get(code)->open_numbers[config_id(config)].settled_before_backward;
+  last_time.reset();
+  if (traced->tracer->limits.below_autograd) last_time = std::move(traced->settled_before_backward);
   function_modes.reset();
   entry->guards.finish();
   std::vector<PyObject*> slots(entry->guards.gathered());

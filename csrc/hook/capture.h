@@ -11,6 +11,9 @@ std::shared_ptr<CacheEntry> capture(PyCodeObject* code, const FrameView& view, P
 
 // The id under which entries of a configuration are kept; they go when it dies.
 ConfigId config_id(PyObject* config);
+inline PyObject* config_of(ConfigId id) noexcept {
+  return reinterpret_cast<PyObject*>(id);
+}  // borrowed; while it lives
 
 struct FoundEntry {
   std::shared_ptr<CacheEntry> entry;

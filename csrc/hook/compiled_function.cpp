@@ -8,6 +8,7 @@
 #include "python/cached.h"
 #include "python/out_of_memory.h"
 #include "tensor/below_autograd.h"
+#include "tensor/thread_modes.h"
 
 namespace minidynamo {
 namespace {
@@ -26,6 +27,7 @@ PyObject* call_compiled(PyObject* self, PyObject* const* arguments, size_t flags
   std::optional<BelowAutogradScope> below_autograd;
   if (compiled->state.captures_nothing) nothing.emplace(kCaptureNothing);
   if (compiled->state.below_autograd) below_autograd.emplace();
+  if (compiled->state.begins_with_gradients) set_gradients(true);
   return PyObject_Vectorcall(compiled->wrapped, arguments, flags, keyword_names);
 }
 
@@ -76,7 +78,7 @@ constexpr PyTypeObject make_compiled_type() {
 
 Ref compiled_function(PyObject* callable, CompiledFunctionState state) {
   if (PyCFunction_Check(callable)) state.captures_nothing = false;  // it runs no Python code
-  if (!state.captures_nothing && !state.below_autograd) return Ref::borrow(callable);
+  if (!state.captures_nothing && !state.below_autograd && !state.begins_with_gradients) return Ref::borrow(callable);
   static constinit PyTypeObject type = make_compiled_type();
   make_ready(type);
   Ref object = Ref::made(as_object(PyObject_GC_New(CompiledFunction, &type)));

@@ -5,8 +5,9 @@
 namespace minidynamo {
 
 struct CompiledFunctionState {
-  bool captures_nothing = false;  // frames that it calls run as they are
-  bool below_autograd = false;    // nothing is recorded for a backward pass, nothing cast
+  bool captures_nothing = false;       // frames that it calls run as they are
+  bool below_autograd = false;         // nothing is recorded for a backward pass, nothing cast
+  bool begins_with_gradients = false;  // switched on first, and left as it leaves them
 };
 
 // `callable` itself if no state makes a difference. Null with a Python error set.

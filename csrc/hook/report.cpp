@@ -110,7 +110,7 @@ void say(const char* function, const Uncaptured& record, Ref argument) {
   const InterruptionsHeld meanwhile;
   Ref say = import_object((std::string("minidynamo._breaks.") + function).c_str());
   Ref facts = say && argument ? to_dict(record) : Ref();
-  if (facts) Ref::steal(PyObject_CallFunctionObjArgs(say.get(), facts.get(), argument.get(), nullptr));
+  if (facts) Ref::drop(PyObject_CallFunctionObjArgs(say.get(), facts.get(), argument.get(), nullptr));
   clear_error();
 }
 

@@ -60,8 +60,8 @@ Handed take_arguments(const CacheEntry& entry, PyObject* const* slots) {
   for (uint32_t i = 0; i < gathered; ++i) (void)Ref::borrow(slots[i]).release();
   Handed made{Ref::made(PyTuple_New(entry.graph_inputs)), entry.uses_live ? Ref::made(PyList_New(items)) : Ref::none()};
   if (!made.inputs || !made.live) {
-    for (uint32_t i = 0; i < entry.graph_inputs; ++i) Ref::steal(slots[i]);
-    for (uint32_t i = 0; i < gathered; ++i) Ref::steal(slots[i]);
+    for (uint32_t i = 0; i < entry.graph_inputs; ++i) Ref::drop(slots[i]);
+    for (uint32_t i = 0; i < gathered; ++i) Ref::drop(slots[i]);
     return {};
   }
   for (uint32_t i = 0; i < entry.graph_inputs; ++i) PyTuple_SET_ITEM(made.inputs.get(), i, slots[i]);
@@ -183,7 +183,7 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optiona
     }
   }
   if (raises) {
-    Ref::steal(type), Ref::steal(value), Ref::steal(traceback);
+    Ref::drop(type), Ref::drop(value), Ref::drop(traceback);
     if (modes) modes->restore();  // an inference mode that was open has ended with its graph's frame
     return true;
   }
@@ -219,7 +219,7 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
   Ref result;
   if (entry->is_broken) {
     HookInstalled hook;
-    ModeScope what_it_calls({as_object(entry->config), nullptr});
+    ModeScope what_it_calls({config_of(entry->config), nullptr});
     run.residual = entry->residual_function.code();
     result = call();
     run.residual = nullptr;
@@ -269,7 +269,7 @@ Ref run_entry(const FoundEntry& found, PyObject* function, bool& captured) {
   Run run;
   RunScope scope(run);
   Ref code = Ref::borrow(PyFunction_GET_CODE(function));     // which owns the resume functions
-  Ref config = Ref::borrow(as_object(found.entry->config));  // a reset lets go of it
+  Ref config = Ref::borrow(config_of(found.entry->config));  // a reset lets go of it
   Ref result = run_residual(found.entry, function, found.slots, run, captured);
   // No result: a signal has come between the call that was put aside and the residual function's return.
   while (captured && result && run.next_function) {

@@ -22,9 +22,9 @@
 namespace minidynamo {
 namespace {
 
-// What the end of a trace at `stop` is told.
-struct Cut {
-  BreakPoint stop;
+// A break that is to be made at `point`.
+struct BreakRequest {
+  BreakPoint point;
   bool must_advance;
   std::string refusal;
 };
@@ -57,8 +57,9 @@ bool leaves_generator(Tracer& tracer) {
          tracer.abort(BreakReason::RandomSeed, "the generator of random numbers is left in an earlier state");
 }
 
-// Traces the frame. True if `exit` is planned; otherwise the tracer is given up, or `cut` refused.
-bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at, Cut* cut) {
+// Traces the frame. True if `exit` is planned; otherwise the tracer is given up, or `request` refused.
+bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at,
+                  BreakRequest* request) {
   const CodeInfo* prepared = prepare(code);
   if (!prepared) {
     traced.tracer->abort(BreakReason::Internal, "the code object cannot be decoded");
@@ -91,11 +92,11 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   if (!enter_function_modes(tracer)) return false;
   if (tracer.memory.failed()) throw_out_of_memory();
   tracer.breaks.forced_at = force_break_at;
-  if (cut) {
-    tracer.breaks.point = cut->stop;
+  if (request) {
+    tracer.breaks.point = request->point;
     tracer.breaks.on_break = [&](Frame& innermost) {
       if (!leaves_generator(tracer)) return;
-      planned = plan_break(tracer, innermost, cut->must_advance, traced.exit, cut->refusal);
+      planned = plan_break(tracer, innermost, request->must_advance, traced.exit, request->refusal);
     };
   }
   Ref result = evaluate(tracer, std::move(root));
@@ -117,9 +118,10 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
 }
 
 // The same, where memory may end at any moment.
-bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at, Cut* cut) {
+bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at,
+             BreakRequest* request) {
   bool planned = false;
-  try_to([&] { planned = attempt_once(traced, code, view, force_break_at, cut); });
+  try_to([&] { planned = attempt_once(traced, code, view, force_break_at, request); });
   if (!traced.tracer->memory.failed()) return planned;
   traced.tracer->run_out_of_memory();
   PyErr_Clear();
@@ -228,15 +230,15 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
   note_classes(*first);
   first.reset();
   if (!request.may_break || why.is_forbidden || !is_about_a_place(why.reason)) return nullptr;
-  for (const BreakPoint& stop : why.stops) {
+  for (const BreakPoint& point : why.points) {
     auto next = fresh();
     const BreakErrorsOfTrace said;
     // Where cutting is the point, and what was deleted is gone, the resume function may begin with the instruction; not
     // with a call around it, which would lead there again.
-    const bool is_the_place = why.is_innermost && &stop == &why.stops.front();
+    const bool is_the_place = why.is_innermost && &point == &why.points.front();
     const bool may_stand_still = is_about_length(why.reason) || why.reason == BreakReason::Finalizer;
-    Cut cut{stop, !(may_stand_still && is_the_place), ""};
-    if (attempt(*next, code, view, 0, &cut)) {
+    BreakRequest at_point{point, !(may_stand_still && is_the_place), ""};
+    if (attempt(*next, code, view, 0, &at_point)) {
       if (limits.below_autograd && !next->tracer->backward.passes) return nullptr;  // there is no need of it so far
       return assumed_wrongly(*next) ? nullptr : std::move(next);
     }
@@ -246,7 +248,8 @@ std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObjec
       static_cast<Break&>(why) = next->tracer->why();
       return nullptr;
     }
-    if (why.detail.find(cut.refusal) == std::string::npos) why.detail += "; it cannot be cut there: " + cut.refusal;
+    if (why.detail.find(at_point.refusal) == std::string::npos)
+      why.detail += "; it cannot be cut there: " + at_point.refusal;
   }
   return nullptr;
 }
@@ -272,6 +275,11 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
   int fillings = 16;   // what is found in one cache may lead to the next
   int examples = 100;  // of numbers that only the run knows
   std::set<std::string> settled_above;
+  bool as_last_time = request.settled_before_backward.has_value();
+  if (as_last_time) {
+    limits.below_autograd = true;
+    settled_above = std::move(*request.settled_before_backward);
+  }
   for (;;) {
     Regrets regrets;
     auto traced = trace_within(limits, code, view, request, why, regrets);
@@ -304,6 +312,7 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
     if (limits.below_autograd && traced && request.may_break &&
         !std::ranges::includes(settled_above, settled_numbers(*traced->tracer))) {
       limits.below_autograd = false;
+      if (std::exchange(as_last_time, false)) continue;
       limits.why_not_below_autograd = "sizes differ between calls, and a graph with a backward pass is for given ones";
       continue;
     }
@@ -313,12 +322,15 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
     }
     if (limits.below_autograd && !traced && !is_passing(why.reason) && !regrets.class_made_at) {
       limits.below_autograd = false;
+      if (std::exchange(as_last_time, false)) continue;
       limits.why_not_below_autograd = why.detail;
       continue;
     }
     if (traced || is_passing(why.reason) || !regrets.class_made_at ||
-        (!request.may_break && why.reason != BreakReason::UnsupportedResult))
+        (!request.may_break && why.reason != BreakReason::UnsupportedResult)) {
+      if (traced) traced->settled_before_backward = std::move(settled_above);
       return traced;
+    }
     // A class cannot be made again by residual code: the statement that defines it has to run in Python.
     // One that is made all the same, though its statement was to be a break: none may be made from the beginning on.
     limits.classes_until = *regrets.class_made_at < limits.classes_until ? *regrets.class_made_at : 0;

@@ -9,6 +9,7 @@ struct TracedFrame {
   GuardTree guards;
   std::unique_ptr<Tracer> tracer;
   Exit exit;
+  std::set<std::string> settled_before_backward;  // of one below autograd: see OpenNumbers
 };
 
 struct TraceRequest {
@@ -18,6 +19,8 @@ struct TraceRequest {
   const OpenNumbers* open = nullptr;               // numbers that may differ at the next call
   std::vector<std::string> changing_numbers = {};  // inputs of the graph, if that leads to one
   bool may_go_below_autograd = true;
+  std::optional<std::set<std::string>> settled_before_backward =
+      std::nullopt;  // begin below autograd, as the last time
   UnknownNumberLimits unknown_numbers = {};
 };
 

@@ -132,7 +132,7 @@ CaptureTurn::~CaptureTurn() {
 Turn BackendTurn::take(Deadline deadline) {
   if (backend.is_free()) {
     if (Ref left_behind = Ref::steal(std::exchange(held_torch_lock, nullptr))) {
-      Ref::steal(PyObject_CallMethod(left_behind.get(), "_at_fork_reinit", nullptr));
+      Ref::drop(PyObject_CallMethod(left_behind.get(), "_at_fork_reinit", nullptr));
       clear_error();
     }
   }
@@ -160,10 +160,10 @@ BackendTurn::~BackendTurn() {
   PyErr_Fetch(&type, &value, &traceback);
   if (is_mine_) {
     Turns::end(backend);
-    if (backend.is_free()) Ref::steal(std::exchange(held_torch_lock, nullptr));
+    if (backend.is_free()) Ref::drop(std::exchange(held_torch_lock, nullptr));
   }
   if (torch_lock_) {
-    Ref::steal(PyObject_CallMethod(torch_lock_.get(), "release", nullptr));
+    Ref::drop(PyObject_CallMethod(torch_lock_.get(), "release", nullptr));
     clear_error();
   }
   PyErr_Restore(type, value, traceback);

@@ -69,7 +69,7 @@ namespace {
 void guard_what_decides(Tracer& tracer, PyObject* abstract_class) {
   static PyObject* const names[] = {interned("_abc_impl"), interned("__subclasscheck__"), interned("__subclasshook__")};
   if (!PyType_Check(abstract_class)) return;
-  for (PyObject* name : names) lookup_in_class(tracer, as_type(abstract_class), name);
+  for (PyObject* name : names) (void)lookup_in_class(tracer, as_type(abstract_class), name);
 }
 
 // A class that the trace makes is abstract if it inherits methods that are: asked for here first, with guards.
@@ -86,7 +86,7 @@ bool look_for_abstract_methods(Tracer& tracer, PyTypeObject* made) {
     for (Py_ssize_t k = 0; each && k < PyTuple_GET_SIZE(each.get()); ++k) {
       PyObject* name = PyTuple_GET_ITEM(each.get(), k);
       Ref method = PyUnicode_Check(name) ? lookup_in_class(tracer, made, name) : Ref();
-      if (method) load_attribute(tracer, method.get(), mark_name);
+      if (method) (void)load_attribute(tracer, method.get(), mark_name);
       if (tracer.is_over()) return false;
       clear_error();
     }

@@ -88,7 +88,7 @@ class Application {
   std::vector<Ref> tensors_;  // those of the inputs that are
   Ref context_;
 
-  Ref refuse(const std::string& why) {
+  std::nullptr_t refuse(const std::string& why) {
     if (tracer_.is_over()) return nullptr;
     clear_error();
     const Ref name = Ref::steal(PyObject_GetAttrString(class_, "__name__"));

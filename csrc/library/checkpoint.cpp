@@ -54,7 +54,7 @@ bool is_fixed_function(Tracer& tracer, PyObject* function) {
   return PyFunction_Check(function) && fakes_held_by(tracer, function).empty();
 }
 
-Ref refuse(Tracer& tracer, const std::string& why) {
+std::nullptr_t refuse(Tracer& tracer, const std::string& why) {
   return tracer.abort(BreakReason::Checkpoint, std::string("torch.utils.checkpoint.checkpoint: ") + why);
 }
 

@@ -59,7 +59,7 @@ class Operator {
   Operator(Tracer& tracer, const char* name, PyObject* operation)
       : tracer_(tracer), name_(name), operation_(operation) {}
 
-  Ref refuse(const std::string& why) {
+  std::nullptr_t refuse(const std::string& why) {
     if (tracer_.is_over()) return nullptr;
     clear_error();
     return tracer_.abort(BreakReason::HigherOrder, name_ + ": " + why);
@@ -122,7 +122,7 @@ class Operator {
     std::vector<Ref> outside = parameters;
     outside.insert(outside.end(), taken->operands.begin(), taken->operands.end());
     for (const Ref& one : outside) {
-      if (tracer_.storages.written.count(storage_of_fake(one.get())))
+      if (tracer_.storages.is_written(one.get()))
         return refuse("a function writes to a tensor that it was given"), nullptr;
       for (const Ref& leaf : result.leaves)
         if (shares_storage(leaf.get(), one.get()))

@@ -15,7 +15,7 @@
 namespace minidynamo::handlers {
 namespace {
 
-Ref refuse(Tracer& tracer, const std::string& why) {
+std::nullptr_t refuse(Tracer& tracer, const std::string& why) {
   if (tracer.is_over()) return nullptr;
   clear_error();
   return tracer.abort(BreakReason::HigherOrder, "flex_attention: " + why);

@@ -59,7 +59,7 @@ Ref enter_device(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 
 Ref leave_device(Tracer& tracer, PyObject*, const Arguments&) {
   if (!tracer.function_modes.any()) return leaves_what_was_before(tracer);
-  tracer.function_modes.pop();
+  (void)tracer.function_modes.pop();
   return Ref::none();
 }
 

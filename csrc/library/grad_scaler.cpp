@@ -19,19 +19,18 @@
 namespace minidynamo::handlers {
 namespace {
 
-using Storages = std::unordered_set<const void*>;
-
 // What is watched while the step is made.
 class Step {
  public:
   explicit Step(Tracer& tracer)
-      : tracer_(tracer), effects_(tracer.effects.end()), nodes_(tracer.graph.nodes().size()), state_(tracer, {}) {
-    written_before_.swap(tracer_.storages.written);
-  }
-  ~Step() { tracer_.storages.written.merge(written_before_); }
+      : tracer_(tracer),
+        effects_(tracer.effects.end()),
+        nodes_(tracer.graph.nodes().size()),
+        written_(tracer.storages),
+        state_(tracer, {}) {}
 
   bool writes_only_to(PyObject* tensors) const {
-    Storages may, known;
+    std::unordered_set<const void*> may, known;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(tensors); ++i) may.insert(storage_of_fake(PyList_GET_ITEM(tensors, i)));
     for (size_t i = 0; i < nodes_; ++i)
       if (PyObject* example = tracer_.graph.nodes()[i].example.get(); example && is_fake(example))
@@ -59,7 +58,7 @@ class Step {
  private:
   Tracer& tracer_;
   const size_t effects_, nodes_;
-  Storages written_before_;
+  const Storages::WrittenWithin written_;
   HeldState state_;
 };
 

@@ -105,7 +105,7 @@ bool give_hooks_of_kind(Tracer& tracer, PyObject* leaf, TensorFact kind) {
     if (!listed) return false;
     for (const Ref& hook : items_of(listed.get())) hooks.push_back(callback_of(hook.get()));
   }
-  for (const Tracer::HookToCome& one : tracer.backward.hooks_to_come)
+  for (const BackwardState::HookToCome& one : tracer.backward.hooks_to_come)
     if (one.leaf.is(leaf) && one.is_after == is_after) hooks.push_back(callback_of(one.hook.get()));
   if (hooks.empty() && tensor_fact(leaf, kind).is(Py_None)) return true;
   return static_cast<bool>(call_plainly(tracer, is_after ? set_later_hooks : set_hooks, {leaf, tuple_of(hooks).get()}));
@@ -125,7 +125,7 @@ Ref handlers::tensor_register_hook(Tracer& tracer, PyObject* callable, const Arg
   if (!is_result_dropped(*tracer.frame)) return refuse_hook(tracer);
   PyObject *tensor = arguments.values[0].get(), *hook = arguments.values[1].get();
   if (tracer.transforms.one_by_one()) return refuse_hook(tracer);
-  if (!requires_gradient(tensor) || tracer.storages.written.count(storage_of_fake(tensor))) return refuse_hook(tracer);
+  if (!requires_gradient(tensor) || tracer.storages.is_written(tensor)) return refuse_hook(tracer);
   const bool is_outside = tracer.world.source_of(tensor) != nullptr;
   if (is_leaf_with_gradient(tensor) != is_outside) return refuse_hook(tracer);  // a new leaf is none in the graph
   if (!is_outside) return put_hook_in_graph(tracer, tensor, hook);

@@ -105,7 +105,7 @@ Ref ask_getattr(Tracer& tracer, PyObject* object, PyObject* name) {
     PyErr_Restore(error, value, traceback);
     return nullptr;
   }
-  Ref::steal(error), Ref::steal(value), Ref::steal(traceback);
+  Ref::drop(error), Ref::drop(value), Ref::drop(traceback);
   if (!fallback) return nullptr;
   if (PyFunction_Check(fallback.get())) return call(tracer, fallback.get(), {Ref::borrow(object), Ref::borrow(name)});
   Ref bound =
@@ -274,7 +274,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   if (!may_be_overridden || !attribute_is_missing(tracer)) return nullptr;
   if (is_like_module) {
     clear_error();
-    lookup_in_class(tracer, type, getattr_name);
+    (void)lookup_in_class(tracer, type, getattr_name);
     bool found = false;
     value = load_from_module_tables(tracer, object, name, found);
     if (found || PyErr_Occurred()) return value;

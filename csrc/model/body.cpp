@@ -16,7 +16,7 @@ Body::Body(Tracer& tracer, std::string what)
     : tracer_(tracer),
       what_(std::move(what)),
       start_((flush_operator_reports(), static_cast<NodeId>(tracer.graph.nodes().size()))),
-      written_before_(std::exchange(tracer.storages.written, {})) {
+      written_(tracer.storages) {
   ++tracer.symbols.bodies;
 }
 
@@ -24,10 +24,7 @@ Body::Body(Tracer& tracer, std::string what, const std::vector<PyObject*>& reach
   state_.emplace(tracer, reaches);
 }
 
-Body::~Body() {
-  --tracer_.symbols.bodies;
-  tracer_.storages.written.merge(written_before_);
-}
+Body::~Body() { --tracer_.symbols.bodies; }
 
 void Body::add_parameter(const std::string& name, const Ref& fake) { tracer_.graph.add_parameter(name, fake); }
 
@@ -64,8 +61,7 @@ std::unique_ptr<Subgraph> Body::take(PyObject* output, const char* name) {
 std::vector<long> Body::written_operands(const Subgraph& taken) const {
   std::vector<long> written;
   for (size_t i = 0; i < taken.operands.size(); ++i)
-    if (tracer_.storages.written.count(storage_of_fake(taken.operands[i].get())))
-      written.push_back(static_cast<long>(i));
+    if (tracer_.storages.is_written(taken.operands[i].get())) written.push_back(static_cast<long>(i));
   return written;
 }
 

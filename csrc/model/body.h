@@ -48,7 +48,7 @@ class Body {
   Tracer& tracer_;
   const std::string what_;
   const NodeId start_;
-  std::unordered_set<const void*> written_before_;
+  const Storages::WrittenWithin written_;
   std::optional<HeldState> state_;
 };
 

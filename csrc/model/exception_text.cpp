@@ -47,7 +47,7 @@ Ref copy_with_entered_parts(Tracer& tracer, PyObject* exception) {
   Ref copy = Ref::steal(base->tp_new(type, given.get(), nullptr));
   if (!copy) return nullptr;
   PyObject** own_args = &reinterpret_cast<PyBaseExceptionObject*>(copy.get())->args;
-  Ref::steal(std::exchange(*own_args, args.release()));
+  Ref::drop(std::exchange(*own_args, args.release()));
   auto* const last = as_type(PyExc_BaseException);
   for (; base && base != last; base = base->tp_base) {
     for (PyMemberDef* member = base->tp_members; member && member->name; ++member) {

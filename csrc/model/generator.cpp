@@ -196,7 +196,7 @@ void generator_dealloc(PyObject* self) {
   if (Tracer* tracer = Tracer::current(); tracer == as_generator(self)->tracer) tracer->made.generators.erase(self);
   finish(as_generator(self));
   for (PyObject* part : {as_generator(self)->name, as_generator(self)->qualname, as_generator(self)->code})
-    Ref::steal(part);
+    Ref::drop(part);
   PyObject_Free(self);
 }
 
@@ -370,7 +370,7 @@ Ref throw_into(Tracer& tracer, PyObject* object, Ref& returned) {
       Ref value = throw_into_delegate(tracer, inner, inner_returned, is_over);
       if (value || is_over || tracer.is_over()) return value;
       if (inner_returned) {  // the SEND that waits for it goes on with what it returned
-        frame.pop();
+        frame.drop();
         const auto& code = frame.prepared->bytecode.instructions;
         frame.instruction = code[code[frame.instruction + 2].target].target - 1;
         return advance(generator, std::move(inner_returned), false, returned);

@@ -73,7 +73,7 @@ bool set_data(Tracer& tracer, PyObject* tensor, PyObject* value) {
   if (node == kNoNode) return refuse(tracer);
   if (tracer.world.source_of(tensor)) {
     // What is written to an input is found by the memory that its fake shows at the end.
-    if (tracer.storages.written.count(storage_of_fake(tensor))) {
+    if (tracer.storages.is_written(tensor)) {
       tracer.storages.written.insert(storage_of_fake(data.get()));
     } else {
       const Ref before = former_data(tensor);

@@ -65,7 +65,7 @@ Ref as_operand(Tracer& tracer, PyObject* object) {
 }
 
 // Of the first number that is not known.
-Ref refuse(Tracer& tracer, const Arguments& arguments, const std::string& what) {
+std::nullptr_t refuse(Tracer& tracer, const Arguments& arguments, const std::string& what) {
   PyObject* unknown = nullptr;
   for (const Ref& value : arguments.values)
     any_held(value.get(), [&](PyObject* held) {

@@ -29,7 +29,7 @@ bool was_stopped() {
   return true;
 }
 
-Ref raised(Tracer& tracer, const std::string& what) {
+std::nullptr_t raised(Tracer& tracer, const std::string& what) {
   if (tracer.is_over() || was_stopped()) return nullptr;
   return tracer.abort(BreakReason::OperatorRaised, what + " raised " + take_error_text());
 }

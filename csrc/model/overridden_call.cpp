@@ -84,7 +84,7 @@ std::optional<Ref> ask_torch(Tracer& tracer, const std::function<Ref()>& run) {
   {
     const NativeScope native;
     const OverrideProbe probe;
-    run();
+    (void)run();
     clear_error();
     handed = probe.asked();
   }

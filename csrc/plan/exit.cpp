@@ -416,9 +416,8 @@ bool set_modes_again(Tracer& tracer, ValuePlanner& values) {
 
 // A graph that runs below autograd gives no tensor a history.
 bool gives_histories(const Tracer& tracer) {
-  return std::ranges::any_of(tracer.world.fakes(), [&](PyObject* fake) {
-    return has_history(fake) && tracer.storages.written.count(storage_of_fake(fake)) > 0;
-  });
+  return std::ranges::any_of(tracer.world.fakes(),
+                             [&](PyObject* fake) { return has_history(fake) && tracer.storages.is_written(fake); });
 }
 constexpr const char* kGivesHistory = "a tensor from before the call is computed from one that requires a gradient";
 
@@ -528,7 +527,7 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
         });
         [[fallthrough]];
       case Assumption::Kind::Unwritten:
-        holds = holds && !tracer.storages.written.count(storage_of_fake(assumed.object.get()));
+        holds = holds && !tracer.storages.is_written(assumed.object.get());
         break;
       case Assumption::Kind::IsNoOrigin:
         holds = may_lose_leaf(tracer, exit.outputs, assumed.object.get());

@@ -547,7 +547,7 @@ bool ValuePlanner::gather(std::vector<Source*>& inputs) {
   std::vector<bool> written(slots.size());
   for (const Node& node : tracer_.graph.nodes()) {
     if (!node.used || node.kind != NodeKind::Placeholder || !is_fake(node.example.get()) || node.impure) continue;
-    written[place[node.input]] = tracer_.storages.written.count(storage_of_fake(node.example.get())) > 0;
+    written[place[node.input]] = tracer_.storages.is_written(node.example.get());
   }
   if (std::find(written.begin(), written.end(), true) != written.end()) {
     if (!StorageSharing::can_be_written(tensors, written)) return false;

@@ -8,8 +8,6 @@
 namespace minidynamo {
 namespace {
 
-PyFunctionObject* as_function(const Ref& function) noexcept { return as_function(function.get()); }
-
 // What a function has as globals that nobody lends it any.
 PyObject* no_names() {
   static constinit CachedObject names{[](const char*) { return Ref::made(PyDict_New()); }};
@@ -79,8 +77,8 @@ LentFunction::Loan::Loan(LentFunction& function, PyObject* owner) noexcept : fun
     callable_ = std::move(made);
   } else {
     callable_ = std::move(function.idle_);
-    exchange(as_function(callable_)->func_globals, whose->func_globals);
-    exchange(as_function(callable_)->func_builtins, whose->func_builtins);
+    const Ref no_globals = exchange(as_function(callable_.get())->func_globals, whose->func_globals);
+    const Ref no_builtins = exchange(as_function(callable_.get())->func_builtins, whose->func_builtins);
   }
 }
 
@@ -90,8 +88,8 @@ LentFunction::Loan::~Loan() {
   Ref globals, builtins;
   std::vector<Ref> lent;
   if (Py_REFCNT(callable_.get()) == 1 && !function_.idle_) {
-    globals = exchange(as_function(callable_)->func_globals, no_names());
-    builtins = exchange(as_function(callable_)->func_builtins, no_names());
+    globals = exchange(as_function(callable_.get())->func_globals, no_names());
+    builtins = exchange(as_function(callable_.get())->func_builtins, no_names());
     function_.idle_ = std::move(callable_);
   }
   if (!function_.weak_cells_.empty() && --function_.running_ == 0) lent = function_.empty_cells();

@@ -11,11 +11,13 @@
 #include <functional>
 #include <utility>
 
+#include "python/object_casts.h"
+
 namespace minidynamo {
 
 [[noreturn]] void throw_out_of_memory();
 
-class Ref {
+class [[nodiscard]] Ref {
  public:
   Ref() noexcept = default;
   Ref(std::nullptr_t) noexcept {}
@@ -33,6 +35,8 @@ class Ref {
     ref.object_ = object;
     return ref;
   }
+  // Gives up a reference that the caller owns; null is none.
+  static void drop(PyObject* object) noexcept { Py_XDECREF(object); }
   // Takes over an object that was made, which only a lack of memory can have prevented: never null.
   static Ref made(PyObject* object) {
     if (!object) [[unlikely]]

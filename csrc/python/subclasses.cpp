@@ -41,7 +41,7 @@ void forget_subclass(PyTypeObject* type) noexcept {
     if (key && PyDict_Contains(known.get(), key.get()) == 1 && PyDict_DelItem(known.get(), key.get()) < 0)
       clear_error();
     if (known && known.is(base->tp_subclasses) && PyDict_GET_SIZE(known.get()) == 0)
-      Ref::steal(std::exchange(base->tp_subclasses, nullptr));
+      Ref::drop(std::exchange(base->tp_subclasses, nullptr));
   }
   PyErr_Restore(error, value, traceback);
 }

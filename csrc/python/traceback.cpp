@@ -71,7 +71,7 @@ void show_program_lines(PyObject* traceback, PyObject* lines) {
     residual->tb_lineno = static_cast<int>(line);
     residual->tb_lasti = -1;  // no part of that line is pointed to
     PyObject* behind = next.is(Py_None) ? nullptr : next.release();
-    Ref::steal(as_object(std::exchange(residual->tb_next, reinterpret_cast<PyTracebackObject*>(behind))));
+    Ref::drop(as_object(std::exchange(residual->tb_next, reinterpret_cast<PyTracebackObject*>(behind))));
   }
   clear_error();
 }

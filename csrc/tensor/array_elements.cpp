@@ -69,7 +69,7 @@ Ref owner_of(PyObject* array) noexcept {
 
 void release_array(void* array) {
   const PyGILState_STATE state = PyGILState_Ensure();
-  Ref::steal(static_cast<PyObject*>(array)).reset();
+  Ref::drop(static_cast<PyObject*>(array));
   PyGILState_Release(state);
 }
 

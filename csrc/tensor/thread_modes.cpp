@@ -2,6 +2,7 @@
 
 #include <ATen/ThreadLocalState.h>
 #include <ATen/autocast_mode.h>
+#include <c10/core/GradMode.h>
 
 #include <array>
 
@@ -26,6 +27,9 @@ struct ThreadModes::Saved {
   bool keeps_casts = at::autocast::is_autocast_cache_enabled();
   std::array<at::ScalarType, kDevices.size()> dtypes{};
 };
+
+bool gradients_are_on() noexcept { return c10::GradMode::is_enabled(); }
+void set_gradients(bool on) noexcept { c10::GradMode::set_enabled(on); }
 
 ThreadModes::ThreadModes() : saved_(std::make_unique<Saved>()) {
   for (size_t i = 0; i < kDevices.size(); ++i) saved_->dtypes[i] = at::autocast::get_autocast_dtype(kDevices[i]);

@@ -5,6 +5,20 @@
 
 namespace minidynamo {
 
+// Whether autograd notes what operators do.
+bool gradients_are_on() noexcept;
+void set_gradients(bool on) noexcept;
+
+class GradientsOn {
+ public:
+  explicit GradientsOn() noexcept : were_on_(gradients_are_on()) { set_gradients(true); }
+  ~GradientsOn() { set_gradients(were_on_); }
+  GradientsOn(const GradientsOn&) = delete;
+
+ private:
+  const bool were_on_;
+};
+
 class ThreadModes {
  public:
   ThreadModes();  // as they are now

@@ -21,7 +21,7 @@ Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
   Ref keywords = has_keywords ? frame.pop() : Ref();
   Ref positional = frame.pop();
   Ref callable = frame.pop();
-  frame.pop();  // the null below
+  frame.drop();  // the null below
   if (!PyTuple_CheckExact(positional.get())) {
     // CPython's text for it asks the callable what it is called.
     if (!positional.type()->tp_iter && !PySequence_Check(positional.get()) &&

@@ -39,7 +39,7 @@ Ref build_set(Tracer& tracer, Frame& frame, int32_t count) {
     guard_as_key(tracer, built.get(), frame.top(i).get());
     ok = PySet_Add(built.get(), frame.top(i).get()) == 0 && !tracer.is_over();
   }
-  for (int32_t i = 0; i < count; ++i) frame.pop();
+  for (int32_t i = 0; i < count; ++i) frame.drop();
   return ok ? std::move(built) : Ref();
 }
 
@@ -53,7 +53,7 @@ Ref build_map(Tracer& tracer, Frame& frame, int32_t count) {
     ok = ok && materialize_if_shadow(tracer, frame.top(2 * i - 1).get()) &&
          PyDict_SetItem(built.get(), frame.top(2 * i).get(), frame.top(2 * i - 1).get()) == 0 && !tracer.is_over();
   }
-  for (int32_t i = 0; i < 2 * count; ++i) frame.pop();
+  for (int32_t i = 0; i < 2 * count; ++i) frame.drop();
   return ok ? std::move(built) : Ref();
 }
 
@@ -65,7 +65,7 @@ Ref build_const_key_map(Tracer& tracer, Frame& frame, int32_t count) {
     PyObject* item = frame.top(count - i).get();
     ok = materialize_if_shadow(tracer, item) && PyDict_SetItem(built.get(), PyTuple_GET_ITEM(keys.get(), i), item) == 0;
   }
-  for (int32_t i = 0; i < count; ++i) frame.pop();
+  for (int32_t i = 0; i < count; ++i) frame.drop();
   return ok ? std::move(built) : Ref();
 }
 
@@ -75,7 +75,7 @@ Ref build_string(Tracer& tracer, Frame& frame, int32_t count) {
   Ref empty = Ref::made(PyUnicode_New(0, 0));
   Ref joined = std::ranges::any_of(parts, is_deferred_value) ? deferred_join(tracer, parts)
                                                              : join_strings(empty.get(), parts.data(), count);
-  for (int32_t i = 0; i < count; ++i) frame.pop();
+  for (int32_t i = 0; i < count; ++i) frame.drop();
   return joined;
 }
 

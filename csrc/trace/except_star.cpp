@@ -30,7 +30,7 @@ bool guard_group(Tracer& tracer, PyObject* exception) {
   if (tracer.world.source_of(exception))
     return tracer.abort(BreakReason::ExceptStar, "an exception group from before the trace is split") != nullptr;
   static PyObject* const names[] = {interned("derive"), interned("__notes__")};
-  for (PyObject* name : names) lookup_in_class(tracer, Py_TYPE(exception), name);
+  for (PyObject* name : names) (void)lookup_in_class(tracer, Py_TYPE(exception), name);
   if (tracer.is_over()) return false;
   PyObject* held = exceptions_of(exception);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i)

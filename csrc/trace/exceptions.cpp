@@ -46,7 +46,7 @@ Ref take_error() {
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   if (traceback) PyException_SetTraceback(value, traceback);
-  Ref::steal(type), Ref::steal(traceback);
+  Ref::drop(type), Ref::drop(traceback);
   return Ref::steal(value);
 }
 

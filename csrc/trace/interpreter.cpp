@@ -95,7 +95,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       case Op::POP_TOP:
         break_if_end_on_stack_is_observable(tracer, frame, frame.stack_depth() - 1);
-        frame.pop();
+        frame.drop();
         break;
       case Op::PUSH_NULL:
         frame.push(nullptr);
@@ -411,7 +411,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         } else if (PyErr_Occurred()) {
           ok = false;
         } else {
-          frame.pop();
+          frame.drop();
           frame.instruction = now.target;
           continue;
         }
@@ -469,7 +469,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
           if (jump()) continue;
           ok = false;
         } else {
-          frame.pop();
+          frame.drop();
         }
         break;
       }

@@ -132,7 +132,7 @@ Ref enter_array(Tracer& tracer, Source* source) {
   tracer.guards.add(elements, GuardKind::Tensor, tracer.origin());
   tracer.graph.add_placeholder(elements->to_text(), fake);
   tracer.world.add_fake(fake.get());
-  stands_for(tracer, elements, fake);
+  (void)stands_for(tracer, elements, fake);
   return stands_for(tracer, source, make_traced_array(tracer, fake.get(), std::move(twin)));
 }
 
@@ -283,7 +283,7 @@ bool guard_parts_of_alias(Tracer& tracer, Source* source) {
 Ref enter_alias(Tracer& tracer, Source* source) {
   const bool is_of_parts = guard_parts_of_alias(tracer, source);
   if (tracer.is_over()) return nullptr;
-  enter_itself(tracer, source, is_of_parts ? GuardKind::ExactType : GuardKind::Identity);
+  (void)enter_itself(tracer, source, is_of_parts ? GuardKind::ExactType : GuardKind::Identity);
   pin_parts(tracer, source->value.get());
   return source->value;
 }

@@ -21,7 +21,7 @@ class EnteredContext {
     const NativeScope native;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    Ref::steal(PyObject_CallMethod(manager_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None)).reset();
+    Ref::drop(PyObject_CallMethod(manager_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
     clear_error();
     PyErr_Restore(type, value, traceback);
   }

@@ -84,6 +84,7 @@ struct Frame {
   Ref& local(int32_t index) noexcept { return slots[index]; }
   void push(Ref value) noexcept { slots[stack_top++] = std::move(value); }
   Ref pop() noexcept { return std::move(slots[--stack_top]); }
+  void drop() noexcept { slots[--stack_top].reset(); }
   Ref& top(size_t depth = 1) noexcept { return slots[stack_top - depth]; }
   size_t stack_depth() const noexcept { return stack_top - prepared->locals_count; }
   void shrink_stack(size_t depth) noexcept {

@@ -4,11 +4,6 @@
 #include "python/subclasses.h"
 
 namespace minidynamo {
-namespace {
-
-PyTypeObject* as_type(const Ref& object) noexcept { return as_type(object.get()); }
-
-}  // namespace
 
 MadeClasses::Making::Making(MadeClasses& classes, PyTypeObject* base, PyObject* name, long now)
     : classes_(classes),
@@ -29,14 +24,15 @@ void MadeClasses::notice() {
   PyErr_Fetch(&error, &value, &traceback);
   Ref newest = newest_subclass(making_->base_);
   PyErr_Restore(error, value, traceback);
-  if (!newest || newest.is(making_->before_.get()) || !PyType_HasFeature(as_type(newest), Py_TPFLAGS_HEAPTYPE)) return;
+  if (!newest || newest.is(making_->before_.get()) || !PyType_HasFeature(as_type(newest.get()), Py_TPFLAGS_HEAPTYPE))
+    return;
   if (PyUnicode_Compare(reinterpret_cast<PyHeapTypeObject*>(newest.get())->ht_name, making_->name_) != 0) return;
   if (!made_at_.emplace(newest.get(), making_->now_).second) return;
   classes_.push_back(std::move(newest));
 }
 
 void MadeClasses::forget_in_bases() noexcept {
-  for (const Ref& made : classes_) forget_subclass(as_type(made));
+  for (const Ref& made : classes_) forget_subclass(as_type(made.get()));
 }
 
 }  // namespace minidynamo

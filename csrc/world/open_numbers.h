@@ -2,6 +2,8 @@
 // are. Decided before a trace, by what users say and by what changed between calls (hook/changing_numbers.h).
 #pragma once
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -19,7 +21,10 @@ struct OpenNumbers {
   std::unordered_map<std::string, uint64_t> sources;
   // What was open in a capture that turned out to be good for one value alone; and in two, which is not opened again.
   std::unordered_map<std::string, uint64_t> doubted, closed;
-  bool last_resort = false;        // what is closed is open again, in one last capture
+  bool last_resort = false;  // what is closed is open again, in one last capture
+  // The last capture is of a whole training step, below autograd; what a trace had settled where the backward pass
+  // began (settled_numbers). The next one begins there.
+  std::optional<std::set<std::string>> settled_before_backward;
   std::vector<std::string> rates;  // floats of optimizers' groups, whatever the rest says (changing_number.h)
 
   bool none() const noexcept { return never || (!all_sizes && sources.empty()); }

@@ -69,16 +69,16 @@ void TorchModes::close() {
     PyObject* context = contexts_.back().context.get();
     const OverridesAsSet as_set;
     if (contexts_.back().is_in_graph)
-      Ref::steal(PyObject_CallOneArg(exit_inference, context));
+      Ref::drop(PyObject_CallOneArg(exit_inference, context));
     else
-      Ref::steal(PyObject_CallMethod(context, "__exit__", "OOO", Py_None, Py_None, Py_None));
+      Ref::drop(PyObject_CallMethod(context, "__exit__", "OOO", Py_None, Py_None, Py_None));
     clear_error();
   }
   for (const Setting& setting : settings_) {
     if (!setting.is_of_process) continue;
     Ref value = Ref::made(PyTuple_Pack(1, setting.before.get()));
     Ref arguments = Ref::steal(PySequence_Concat(setting.prefix.get(), value.get()));
-    if (arguments) Ref::steal(PyObject_CallObject(setting.setter, arguments.get()));
+    if (arguments) Ref::drop(PyObject_CallObject(setting.setter, arguments.get()));
     clear_error();
   }
 }

@@ -25,8 +25,8 @@ long arrays_alive = 0;
 
 void array_dealloc(PyObject* self) {
   --arrays_alive;
-  Ref::steal(as_array(self)->elements).reset();
-  Ref::steal(as_array(self)->twin).reset();
+  Ref::drop(as_array(self)->elements);
+  Ref::drop(as_array(self)->twin);
   PyObject_Free(self);
 }
 

@@ -19,7 +19,7 @@ long numbers_alive = 0;
 void number_dealloc(PyObject* self) {
   --numbers_alive;
   delete as_number(self)->facts;
-  Ref::steal(as_number(self)->tensor).reset();
+  Ref::drop(as_number(self)->tensor);
   PyObject_Free(self);
 }
 

@@ -64,21 +64,21 @@ bool can_end_in(const Frame& frame, const TraceLimits& limits) {
 }
 
 // The places to end a trace instead of giving it up in `innermost`.
-std::vector<BreakPoint> stops_from(const Frame* innermost, const TraceLimits& limits, const Transforms& transforms,
-                                   bool& is_innermost) {
-  std::vector<BreakPoint> stops;
+std::vector<BreakPoint> break_points_from(const Frame* innermost, const TraceLimits& limits,
+                                          const Transforms& transforms, bool& is_innermost) {
+  std::vector<BreakPoint> points;
   const Frame* outermost = innermost;
   while (outermost && outermost->caller) outermost = outermost->caller;
-  if (!outermost || !outermost->is_root) return stops;  // a generator that is closed after the frame has ended
-  const Frame* blocked = nullptr;                       // the outermost frame that the trace cannot end in or below
+  if (!outermost || !outermost->is_root) return points;  // a generator that is closed after the frame has ended
+  const Frame* blocked = nullptr;                        // the outermost frame that the trace cannot end in or below
   for (const Frame* frame = innermost; frame; frame = frame->caller)
     if (!can_end_in(*frame, limits) || (frame->caller && !frame->called_directly) ||
         transforms.was_inside(frame->started_at))
       blocked = frame;
   is_innermost = !blocked;
   for (const Frame* frame = blocked ? blocked->caller : innermost; frame; frame = frame->caller)
-    stops.push_back({frame->started_at, frame->code(), frame->instruction});
-  return stops;
+    points.push_back({frame->started_at, frame->code(), frame->instruction});
+  return points;
 }
 
 // The program's own line: of the innermost frame that is neither the standard library's nor torch's.
@@ -102,7 +102,7 @@ Break make_break(BreakReason why, std::string detail, const Frame* frame, const 
   if (transforms.inside()) detail += " (within " + transforms.text(frame) + ")";
   if (place != frame) detail += ", in " + full_name(*frame);
   Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), {}};
-  reason.stops = stops_from(frame, limits, transforms, reason.is_innermost);
+  reason.points = break_points_from(frame, limits, transforms, reason.is_innermost);
   if (place) {
     const Position& at = place->current().position;
     reason.code_object = place->code_object;
@@ -117,11 +117,11 @@ Break make_break(BreakReason why, std::string detail, const Frame* frame, const 
 
 Tracer::Tracer(const TraceLimits& given, GuardTree& tree, const OpenNumbers* open)
     : guards(tree),
+      limits(given),
+      next_look(std::min(kLookEvery, given.instructions + 1)),
       symbols(
           graph, open, [this] { return origin(); }, [this] { return frame ? frame->call_site() : nullptr; }),
-      transforms(given.below_autograd),
-      limits(given),
-      next_look(std::min(kLookEvery, given.instructions + 1)) {
+      transforms(given.below_autograd) {
   ++running_tracers;
   graph.below_autograd = given.below_autograd;
 }
@@ -153,7 +153,7 @@ bool Tracer::keeps_going() noexcept {
   return !is_over();
 }
 
-bool Tracer::delay_forced_break(const Frame& at) noexcept {
+bool Breaks::delay_forced(const Frame& at) noexcept {
   if (!at.is_root) return false;
   bool delay = at.instruction <= at.prepared->first_instruction() || at.instruction < at.prepared->prologue;
   if (!delay && at.prepared->prologue &&
@@ -161,30 +161,30 @@ bool Tracer::delay_forced_break(const Frame& at) noexcept {
     has_left_prologue_ = true;
     delay = true;
   }
-  if (delay) ++force_break_at;
+  if (delay) ++forced_at;
   return delay;
 }
 
 void Tracer::note_raise(Frame& at) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  raised_at = at.started_at;
-  raised = make_break(BreakReason::Exception, "", &at, limits, transforms);
+  breaks.raised_at = at.started_at;
+  breaks.raised = make_break(BreakReason::Exception, "", &at, limits, transforms);
   PyErr_Restore(type, value, traceback);
 }
 
 void Tracer::abort_with_exception(std::string text) {
   if (is_over()) return;
   clear_error();
-  raised.detail = "the call ends with " + std::move(text);
-  aborted_ = std::move(raised);
+  breaks.raised.detail = "the call ends with " + std::move(text);
+  aborted_ = std::move(breaks.raised);
 }
 
 std::nullptr_t Tracer::abort(BreakReason why, std::string detail) {
   if (!is_over()) {  // the first reason is the one that matters
     clear_error();
     aborted_ = make_break(why, std::move(detail), frame, limits, transforms);
-    needs_below_autograd |= !limits.below_autograd && may_go_below_autograd(why);
+    backward.needs_below_autograd |= !limits.below_autograd && may_go_below_autograd(why);
   }
   // Whatever C code lies between sees an error and returns; nothing looks at what it is.
   if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "minidynamo: the trace was given up");
@@ -207,8 +207,8 @@ void Tracer::run_out_of_memory() noexcept {
 }
 
 void Tracer::end_at_break(Frame& innermost) {
-  if (innermost.code() == stop.code && innermost.instruction == stop.instruction) {
-    on_break(innermost);
+  if (innermost.code() == breaks.point.code && innermost.instruction == breaks.point.instruction) {
+    breaks.on_break(innermost);
     stopped_ = true;
   } else {
     abort(BreakReason::Internal, "a second trace took another way than the first");

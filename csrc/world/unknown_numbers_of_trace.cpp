@@ -54,8 +54,8 @@ std::optional<Expression> UnknownNumbers::make(Kind kind, SizeRange range) {
 
 std::optional<Expression> UnknownNumbers::make_size(SizeRange range, PyObject* elements_of, uint32_t version) {
   // The graph owns what it knows, so an address is a tensor.
-  const bool is_kept = elements_of && tracer_.graph.producer(elements_of) != kNoNode &&
-                       !tracer_.storages.written.count(storage_of_fake(elements_of));
+  const bool is_kept =
+      elements_of && tracer_.graph.producer(elements_of) != kNoNode && !tracer_.storages.is_written(elements_of);
   if (!is_kept) return make(Kind::Size, range);
   const std::pair<PyObject*, long> place{elements_of, version};
   if (const auto known = elements_.find(place); known != elements_.end()) return known->second;
@@ -67,7 +67,7 @@ std::optional<Expression> UnknownNumbers::make_size(SizeRange range, PyObject* e
 Ref UnknownNumbers::read(PyObject* fake) {
   static PyObject* const item_name = interned("item");
   const Ref version = tensor_fact(fake, TensorFact::Version);
-  const bool is_unwritten = !tracer_.storages.written.count(storage_of_fake(fake));
+  const bool is_unwritten = !tracer_.storages.is_written(fake);
   const std::pair<PyObject*, long> place{fake, version ? PyLong_AsLong(version.get()) : -1};
   clear_error();
   if (const auto known = read_.find(place); known != read_.end() && version && is_unwritten) return known->second;

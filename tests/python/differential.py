@@ -38,7 +38,8 @@ from typing import Any
 import torch
 from torch.utils.hooks import RemovableHandle
 
-PROGRAMS = pathlib.Path(__file__).parent.parent / "programs"
+PROGRAMS = sorted((pathlib.Path(__file__).parent.parent / "programs").rglob("*.py"), key=lambda path: path.name)
+"""In folders by the room of `csrc/` whose work they show; no name comes twice."""
 SEED = 20240229
 
 _PLAIN = (

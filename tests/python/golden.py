@@ -1,4 +1,4 @@
-"""Golden texts: a program of the corpus, and what it becomes. tests/golden/NAME.txt belongs to tests/programs/NAME.py.
+"""Golden texts: a program of the corpus, and what it becomes. tests/golden/NAME.txt belongs to tests/programs/ROOM/NAME.py.
 
 They are read by people: what a change does to guards, graphs and residual code is seen in the difference.
 
@@ -37,7 +37,7 @@ def text_of(name: str) -> str:
 
     Runs with the backend "eager"; guards on torch's settings are left out, and so is what no reader would compare.
     """
-    path = differential.PROGRAMS / f"{name}.py"
+    path = next(path for path in differential.PROGRAMS if path.stem == name)
     minidynamo.reset()
     captured: list[Any] = []
 

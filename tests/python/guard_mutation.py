@@ -8,7 +8,7 @@ its end.
 
     python tests/python/guard_mutation.py                       # all changes of all programs
     python tests/python/guard_mutation.py --only dict_ --backend aot_eager
-    python tests/python/guard_mutation.py --program tests/programs/x.py --change "arguments[0][1]: another int"
+    python tests/python/guard_mutation.py --program tests/programs/model/x.py --change "arguments[0][1]: another int"
 
 prints each change after which the captured program is not what it is eagerly.
 """
@@ -793,7 +793,7 @@ def _all_programs(options: argparse.Namespace) -> int:
     options.log.mkdir(parents=True, exist_ok=True)
     part, parts = map(int, options.part.split("/"))
     began, tried, found = time.monotonic(), 0, 0
-    paths = model_programs.write_programs(options.log / "programs") if options.models else sorted(differential.PROGRAMS.rglob("*.py"))
+    paths = model_programs.write_programs(options.log / "programs") if options.models else differential.PROGRAMS
     for path in paths[part - 1 :: parts]:
         header = differential.Header.read(path)
         if options.only not in path.stem or (header.backends and options.backend not in header.backends) or path.stem in EXEMPT:

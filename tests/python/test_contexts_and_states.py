@@ -213,3 +213,27 @@ def test_the_kernels_around_a_call_are_guarded() -> None:
             before = states()
             check_equal(captured(inputs()), math_kernel(inputs()))
             assert states() == before
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_views_of_inputs_behind_switched_on_gradients(backend: str) -> None:
+    """A graph that begins where nothing is recorded for autograd, and switches that on: its views of inputs have a history."""
+
+    def f(y: torch.Tensor) -> Any:
+        for _ in range(2):
+            with torch.set_grad_enabled(False):
+                minidynamo.graph_break()
+                a = torch.ones(2)
+            x = y[0]
+        return x, a, torch.is_grad_enabled()
+
+    captured = minidynamo.compile(f, backend=backend)
+    for _ in range(2):
+        y = torch.eye(2, requires_grad=True)
+        with torch.no_grad():
+            assert captured(y)[2] is False
+        x, a, on = captured(y)
+        assert on and not a.requires_grad
+        assert x.requires_grad and not x.is_leaf
+        x.sum().backward()
+        assert y.grad is not None and y.grad.tolist() == [[1, 1], [0, 0]]

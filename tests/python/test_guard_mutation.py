@@ -13,7 +13,7 @@ import torch
 
 import minidynamo
 
-PATHS = sorted(differential.PROGRAMS.rglob("*.py"))
+PATHS = differential.PROGRAMS
 SHARE = int(os.environ.get("MINIDYNAMO_MUTATION_SHARE", "53"))
 
 

@@ -39,7 +39,7 @@ import torch._decomp.decompositions_for_jvp  # which torch itself imports where 
 
 import minidynamo
 
-PATHS = sorted(differential.PROGRAMS.glob("*.py"))
+PATHS = differential.PROGRAMS
 
 _EMPTY: Any = ([], (), {}, {}.items(), {}.values(), set(), "", range(0), reversed([]), reversed({}))
 _ITERATORS: tuple[type, ...] = (*(type(iter(empty)) for empty in _EMPTY), enumerate, zip, map, filter, reversed)

@@ -902,3 +902,52 @@ def test_a_gradient_for_what_needs_none() -> None:
     captured = minidynamo.compile(g, backend="eager")
     for _ in range(2):
         assert captured(torch.ones(3)) == g(torch.ones(3))
+
+
+def test_the_next_capture_begins_where_the_last_one_ended() -> None:
+    """One trace, below autograd from the beginning; and another where no backward pass runs any more."""
+    w = torch.ones(2, requires_grad=True)
+    asked: list[None] = []
+
+    @torch.library.custom_op("minidynamo_tests::counted", mutates_args=())
+    def counted(x: torch.Tensor, kind: str) -> torch.Tensor:
+        return x * len(kind)
+
+    @counted.register_fake
+    def _(x: torch.Tensor, kind: str) -> torch.Tensor:
+        asked.append(None)
+        return torch.empty_like(x)
+
+    counted.register_autograd(lambda ctx, g: (g * ctx.factor, None), setup_context=_keep_factor)
+
+    def step(x: torch.Tensor, kind: str, trains: bool) -> torch.Tensor:
+        loss = counted(x * w, kind).sum()
+        if trains:
+            loss.backward()
+        return loss.detach()
+
+    captured = minidynamo.compile(step, backend="eager", fullgraph=True)
+
+    def traces(*arguments: Any) -> int:
+        asked.clear()
+        w.grad = None
+        result, gradient = captured(*arguments), w.grad
+        seen = len(asked)
+        w.grad = None
+        assert torch.equal(result, step(*arguments))
+        assert (gradient is None) == (w.grad is None)
+        assert gradient is None or torch.equal(gradient, w.grad)
+        return seen
+
+    x = torch.rand(2)
+    one = traces(x, "a", False)
+    assert one == 1
+    assert traces(x, "ab", True) == 2
+    assert traces(x, "abc", True) == 1
+    assert traces(x, "abcd", False) == 2
+    assert traces(x, "abcde", True) == 2
+    assert minidynamo.stats()["captured"] == 5
+
+
+def _keep_factor(ctx: Any, inputs: tuple[torch.Tensor, str], output: torch.Tensor) -> None:
+    ctx.factor = len(inputs[1])

@@ -68,7 +68,7 @@ def main() -> int:
     threads, every, names = int(sys.argv[1]), int(sys.argv[2]), set(sys.argv[3:])
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    paths = [path for path in sorted(differential.PROGRAMS.glob("*.py")) if not names or path.stem in names]
+    paths = [path for path in differential.PROGRAMS if not names or path.stem in names]
     expected: dict[pathlib.Path, differential.Observation] = {}
     runs: list[list[Run]] = [[] for _ in range(threads)]
     for number, path in enumerate(paths):
