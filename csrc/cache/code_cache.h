@@ -36,14 +36,15 @@ struct CacheEntry {
   LentFunction residual_function;  // called with what the guards gathered
   Ref compiled;                    // what the backend returned; null if nothing was recorded
   Ref graph_module;
-  uint32_t graph_inputs = 0;   // the first gathered slots are the graph's inputs
-  bool uses_live = false;      // the residual function also wants the tuple of everything gathered
-  bool is_broken = false;      // the residual function runs an instruction and goes on with a resume function
-  bool frees_locals = false;   // the residual function lets go of what `rebinds` names, once the graph has run
-  std::vector<bool> rebinds;   // by parameter of a resume function: whether it loses its value before the end
-  bool may_run_again = false;  // the graph writes to nothing and draws no random numbers
-  bool sets_modes = false;     // the graph changes modes of the thread, and puts them back at its end
-  std::string source;          // the residual plan as Python source
+  uint32_t graph_inputs = 0;        // the first gathered slots are the graph's inputs
+  bool uses_live = false;           // the residual function also wants the tuple of everything gathered
+  bool is_broken = false;           // the residual function runs an instruction and goes on with a resume function
+  bool frees_locals = false;        // the residual function lets go of what `rebinds` names, once the graph has run
+  std::vector<bool> rebinds;        // by parameter of a resume function: whether it loses its value before the end
+  bool may_run_again = false;       // the graph changes nothing
+  bool keeps_random_state = false;  // but the state of torch's generator, which is put back before that
+  bool sets_modes = false;          // the graph changes modes of the thread, and puts them back at its end
+  std::string source;               // the residual plan as Python source
   uint64_t hits = 0;
   class CodeCache* cache = nullptr;  // that it is in
   std::shared_ptr<CacheEntry> next_dead;

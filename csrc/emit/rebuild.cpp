@@ -191,6 +191,12 @@ PyObject* rebuild_exception(PyObject*, PyObject* const* arguments, Py_ssize_t co
   return made.release();
 }
 
+// A weak reference to an object that ends here.
+PyObject* dead_reference(PyObject*, PyObject*) {
+  const Ref short_lived = Ref::steal(PyObject_CallNoArgs(as_object(&PySet_Type)));
+  return short_lived ? PyWeakref_NewRef(short_lived.get(), nullptr) : nullptr;
+}
+
 PyObject* bind(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   descrgetfunc get = count == 2 ? Py_TYPE(arguments[0])->tp_descr_get : nullptr;
   if (get) return get(arguments[0], arguments[1], as_object(Py_TYPE(arguments[1])));
@@ -429,6 +435,7 @@ PyObject* rebuild_partial_callable() { return native_function<METH_FASTCALL, reb
 PyObject* rebuild_exception_callable() {
   return native_function<METH_FASTCALL, rebuild_exception>("rebuild_exception");
 }
+PyObject* dead_reference_callable() { return native_function<METH_NOARGS, dead_reference>("dead_reference"); }
 PyObject* bind_callable() { return native_function<METH_FASTCALL, bind>("bind"); }
 PyObject* rebuild_object_callable() { return native_function<METH_FASTCALL, rebuild_object>("rebuild_object"); }
 PyObject* call_with_callable() { return native_function<METH_FASTCALL, call_with>("call_with"); }

@@ -32,6 +32,7 @@
 #include "tensor/override_probe.h"
 #include "tensor/thread_modes.h"
 #include "world/known_types.h"
+#include "world/repeatable_graph.h"
 
 namespace minidynamo {
 namespace {
@@ -293,7 +294,9 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   for (const PlanStep& step : exit.plan.steps) entry->uses_live |= step.kind == PlanStep::Kind::Live;
   statistics.codegen += watch.lap();
 
-  entry->may_run_again = traced->tracer->graph.is_pure();
+  const Repeatable repeatable = is_repeatable(*traced->tracer);
+  entry->keeps_random_state = repeatable == Repeatable::WithSameNumbers && has_checks(*traced->tracer);
+  entry->may_run_again = repeatable == Repeatable::AsItIs || entry->keeps_random_state;
   entry->has_suppositions = traced->tracer->unknown_numbers.checks_suppositions();
   entry->sets_modes = begins_with_gradients || traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);

@@ -5,10 +5,17 @@
 
 #include "hook/runtime.h"
 #include "python/out_of_memory.h"
+#include "tensor/fake.h"
 #include "tensor/number_tensor.h"
 
 namespace minidynamo {
 namespace {
+
+// What was drawn, as the graph is given it.
+Ref as_input(const Ref& drawn) {
+  if (is_tensor(drawn.get())) return drawn;
+  return PyLong_CheckExact(drawn.get()) ? tensor_of_int(drawn.get()) : tensor_of_float(drawn.get());
+}
 
 // `self`: (compiled, (position, method, arguments), ...), in the order of the draws.
 PyObject* draw_and_call(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
@@ -27,7 +34,7 @@ PyObject* draw_and_call(PyObject* self, PyObject* const* arguments, Py_ssize_t c
       return Ref::steal(PyObject_CallObject(PyTuple_GET_ITEM(draw, 1), all.get()));
     }();
     if (!number) return nullptr;
-    Ref tensor = tensor_of_float(number.get());
+    Ref tensor = as_input(number);
     if (!tensor) return PyErr_Format(PyExc_TypeError, "a random number is a %.200s", number.type()->tp_name);
     inputs[static_cast<size_t>(position)] = tensor.get();
     drawn.push_back(std::move(tensor));

@@ -13,6 +13,7 @@
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
 #include "tensor/function_mode_stack.h"
+#include "tensor/random_state.h"
 #include "tensor/thread_modes.h"
 #include "world/known_types.h"
 #include "world/unknown_numbers.h"
@@ -163,7 +164,8 @@ void note_wrong_supposition(CacheEntry& entry, const std::string& error) {
 // Whether the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
 // program's own error then, which it may handle. It is cleared, so that the frame can run as it was. Nothing has
 // happened yet: effects come after the graph. `modes` are those of before, if the graph changes them.
-bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optional<ThreadModes>& modes) {
+bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optional<ThreadModes>& modes,
+                         const std::optional<RandomState>& random) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
@@ -172,6 +174,7 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optiona
   const InterruptionsHeld until_it_is_decided;  // a signal would be taken for an error of what is asked
   if (is_of_graph) {
     if (modes) modes->restore();
+    if (random) random->restore();
     if (entry.may_run_again && PyType_IsSubtype(as_type(type), as_type(PyExc_Exception))) {
       ModeScope nothing_else(kCaptureNothing);
       static constinit Imported run{"minidynamo._failed_graph.run"};
@@ -185,6 +188,7 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optiona
   if (raises) {
     Ref::drop(type), Ref::drop(value), Ref::drop(traceback);
     if (modes) modes->restore();  // an inference mode that was open has ended with its graph's frame
+    if (random) random->restore();
     return true;
   }
   if (is_of_graph) show_where(entry, traceback);
@@ -216,6 +220,8 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
   if (function_mode_count() > 0) function_modes.emplace();
   std::optional<ThreadModes> modes;
   if (entry->sets_modes) modes.emplace();
+  std::optional<RandomState> random;
+  if (entry->keeps_random_state) random.emplace();
   Ref result;
   if (entry->is_broken) {
     HookInstalled hook;
@@ -227,7 +233,7 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
     ModeScope nothing_else(kCaptureNothing);
     result = call();
   }
-  if (!result && is_error_of_program(*entry, inputs.get(), modes)) captured = false;
+  if (!result && is_error_of_program(*entry, inputs.get(), modes, random)) captured = false;
   if (!captured) to_release.take_back(live.get());
   return result;
 }

@@ -6,6 +6,7 @@
 // own handlers might have to catch, is given in Python; so is one that the program itself has arranged to collect.
 #include "library/announcements.h"
 
+#include <optional>
 #include <string_view>
 
 #include "model/abstract.h"
@@ -103,6 +104,38 @@ PyObject* warn_at_callable() { return native_function<METH_VARARGS, warn_at>("wa
 
 PyObject* log_at_callable() { return native_function<METH_VARARGS, log_at>("log_at"); }
 
+// What a filter says of a warning; nullopt: it is about another one. `item` is a tuple of the trace's own.
+std::optional<std::string_view> action_of(PyObject* item, PyObject* text, PyObject* category, bool& is_known) {
+  PyObject *action, *message, *about, *module, *line;
+  is_known = PyTuple_CheckExact(item) && PyArg_ParseTuple(item, "OOOOO", &action, &message, &about, &module, &line) &&
+             PyUnicode_CheckExact(action) && PyType_Check(about) && module == Py_None && PyLong_CheckExact(line) &&
+             PyLong_AsLong(line) == 0;
+  if (!is_known) return clear_error(), std::nullopt;
+  const NativeScope native;
+  const Ref match = message == Py_None ? Ref::none() : Ref::steal(PyObject_CallMethod(message, "match", "O", text));
+  is_known = static_cast<bool>(match);
+  clear_error();
+  const bool is_about =
+      PyType_IsSubtype(as_type(category), as_type(about)) && (message == Py_None || !match.is(Py_None));
+  return is_known && is_about ? std::optional<std::string_view>(PyUnicode_AsUTF8(action)) : std::nullopt;
+}
+
+// Whether filters that the trace has put before all others, as `with warnings.catch_warnings()` does, ignore a warning:
+// then nothing happens at all.
+bool is_ignored_within(const Tracer& tracer, PyObject* text, PyObject* category) {
+  static PyObject* const filters_name = interned("filters");
+  const AttributeWrite* write = tracer.effects.pending(warnings_namespace(), filters_name);
+  if (!write || !write->value || !PyList_CheckExact(write->value.get())) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(write->value.get()); ++i) {
+    PyObject* const item = PyList_GET_ITEM(write->value.get(), i);
+    bool is_known = false;
+    if (tracer.world.source_of(item)) return false;
+    if (const auto action = action_of(item, text, category, is_known)) return *action == "ignore";
+    if (!is_known) return false;
+  }
+  return false;
+}
+
 bool is_source_file(PyObject* filename) {
   static constinit Imported own_file{"logging._srcfile"};
   return PyUnicode_Compare(filename, own_file) == 0;
@@ -121,7 +154,9 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const long level = values[2] && PyLong_CheckExact(values[2]) ? PyLong_AsLong(values[2]) : values[2] ? -1 : 1;
   const bool is_class = PyType_Check(category) && !tracer.classes.has(category) &&
                         PyType_IsSubtype(as_type(category), as_type(PyExc_Warning));
-  if (level <= 0 || !is_class || may_be_handled(tracer)) return clear_error(), refuse_warning(tracer);
+  if (level <= 0 || !is_class) return clear_error(), refuse_warning(tracer);
+  if (is_ignored_within(tracer, values[0], category)) return Ref::none();
+  if (may_be_handled(tracer)) return refuse_warning(tracer);
   PyObject* const own = warnings_namespace();
   for (const char* name : {"filters", "showwarning", "_showwarnmsg", "_showwarnmsg_impl"})
     if (is_replaced(tracer, own, name)) return refuse_warning(tracer);

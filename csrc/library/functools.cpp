@@ -11,6 +11,7 @@
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
 #include "world/enter.h"
+#include "world/identity.h"
 #include "world/pin.h"
 #include "world/types.h"
 
@@ -278,6 +279,10 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   if (is_typing_cache(callable)) return call_typing_cache(tracer, callable, arguments);
   const bool is_cache = Py_IS_TYPE(callable, lru_cache_type());
   const bool is_outside = tracer.world.source_of(callable) != nullptr;
+  if (is_cache && !is_outside) {  // it keeps what it gives; the function is traced where the cache calls it
+    for (const Ref& value : arguments.values) require_distinct(tracer, value.get());
+    return call_natively(tracer, callable, arguments);
+  }
   if (is_cache && !are_hashable(arguments)) return nullptr;
   std::optional<CachedCall> cached;
   if (is_cache && is_outside && !has_fake(arguments)) {
@@ -314,5 +319,26 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
                : tracer.abort(BreakReason::CachedEffect, "a cached function looks at an object that the call made");
   return cached->keep(result.get(), from, is_alone) ? result : nullptr;
 }
+
+namespace handlers {
+
+// Of a function that the trace made: any other might be one that it has never seen.
+Ref make_cached_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  PyObject* const function = arguments.positional_count() ? arguments.values[0].get() : nullptr;
+  if (!function || !PyFunction_Check(function) || !tracer.made.functions.contains(arguments.values[0]))
+    return tracer.abort(BreakReason::UnknownClass, "an instance of functools._lru_cache_wrapper is made");
+  return call_natively(tracer, callable, arguments);
+}
+
+Ref ask_own_cache(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  PyObject* const cache = arguments.positional_count() ? arguments.values[0].get() : nullptr;
+  if (!cache || tracer.world.source_of(cache) || tracer.world.is_opaque(cache))
+    return tracer.abort(BreakReason::UnknownFunction, callable_name(callable) + " is not known to the tracer");
+  return call_natively(
+      tracer, callable,
+      PyCFunction_Check(callable) ? Arguments{arguments.values.subspan(1), arguments.keyword_names} : arguments);
+}
+
+}  // namespace handlers
 
 }  // namespace minidynamo

@@ -7,10 +7,14 @@
 #include "model/arguments.h"
 #include "model/attribute.h"
 #include "model/native_call.h"
+#include "model/new_leaf.h"
+#include "model/tensor_attribute.h"
+#include "model/tensor_call.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "tensor/tensor_facts.h"
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
 #include "world/known_types.h"
@@ -188,6 +192,44 @@ bool has_container_reduce(PyTypeObject* type) noexcept {
          type == known_types()->deque || type == known_types()->ordered_dict;
 }
 
+// Whether another tensor over the same memory is being copied in the same go: `memo` keeps those that have been.
+bool is_copied_with(PyObject* tensor, PyObject* memo) {
+  const Ref key = Ref::made(PyLong_FromVoidPtr(memo)), own_key = Ref::made(PyLong_FromVoidPtr(tensor));
+  PyObject* const kept = PyDict_GetItemWithError(memo, key.get());
+  if (PyDict_GetItemWithError(memo, own_key.get())) return true;
+  if (!kept || !PyList_CheckExact(kept)) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(kept); ++i) {
+    PyObject* const other = PyList_GET_ITEM(kept, i);
+    if (is_fake(other) && storage_of_fake(other) == storage_of_fake(tensor)) return true;
+  }
+  return false;
+}
+
+// Whether there is no gradient, and nothing that the program has put on it: guarded. False: or an error is set.
+bool has_only_elements(Tracer& tracer, PyObject* tensor) {
+  static PyObject* const grad_name = interned("grad");
+  const Ref gradient = load_attribute(tracer, tensor, grad_name);
+  if (!gradient || !gradient.is(Py_None)) return false;
+  Source* source = tracer.world.source_of(tensor);
+  if (!source) return !has_own_attributes(tensor);
+  const Ref own = Ref::steal(PyObject_GenericGetDict(source->value.get(), nullptr));
+  if (!own || !PyDict_CheckExact(own.get()) || PyDict_GET_SIZE(own.get()) || tracer.effects.has_writes(tensor))
+    return clear_error(), false;
+  tracer.guards.add(tracer.guards.child(source, Access::InstanceDict, nullptr, -1, own.get()), GuardKind::Length,
+                    tracer.origin());
+  return true;
+}
+
+bool have_same_strides(PyObject* one, PyObject* other) {
+  static PyObject* const stride_name = interned("stride");
+  const NativeScope native;
+  const Ref a = Ref::steal(PyObject_CallMethodNoArgs(one, stride_name)),
+            b = Ref::steal(PyObject_CallMethodNoArgs(other, stride_name));
+  const bool same = a && b && PyObject_RichCompareBool(a.get(), b.get(), Py_EQ) == 1;
+  clear_error();
+  return same;
+}
+
 }  // namespace
 
 namespace handlers {
@@ -238,6 +280,28 @@ Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& argume
   }
   if (reduced && PyTuple_Check(reduced.get())) source_or_pin(tracer, PyTuple_GET_ITEM(reduced.get(), 0));
   return reduced;
+}
+
+// A plain tensor is its elements, in the same order in memory: a clone. One that shares its memory with another that is
+// copied in the same go, or has more than its elements, ends the trace.
+Ref tensor_deepcopy(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const clone_name = interned("clone");
+  static PyObject* const detach_name = interned("detach");
+  const auto refuse = [&] { return tracer.abort(BreakReason::Pickling, "a tensor is copied with copy.deepcopy"); };
+  if (arguments.values.size() != 2 || arguments.keyword_names) return refuse();
+  PyObject *const tensor = arguments.values[0].get(), *const memo = arguments.values[1].get();
+  if (!is_fake(tensor) || !PyDict_CheckExact(memo) || !is_plain_tensor_class(Py_TYPE(tensor)) || !is_leaf(tensor) ||
+      is_copied_with(tensor, memo) || !has_only_elements(tracer, tensor))
+    return tracer.is_over() || PyErr_Occurred() ? nullptr : refuse();
+  Ref copy = Ref::borrow(tensor);
+  const bool wants_gradient = requires_gradient(tensor);
+  for (PyObject* method : {detach_name, clone_name}) {
+    const Ref self = std::move(copy);
+    copy = record_call(tracer, NodeKind::CallMethod, method, Arguments{std::span<const Ref>(&self, 1)});
+    if (!copy) return nullptr;
+  }
+  if (!have_same_strides(tensor, copy.get())) return refuse();
+  return !wants_gradient || require_gradient(tracer, copy.get(), true) ? copy : Ref();
 }
 
 }  // namespace handlers

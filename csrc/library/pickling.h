@@ -11,4 +11,7 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
 Ref object_getstate(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
+// torch.Tensor.__deepcopy__(memo)
+Ref tensor_deepcopy(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+
 }  // namespace minidynamo::handlers

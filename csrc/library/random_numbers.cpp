@@ -2,8 +2,8 @@
 //
 // A generator that the trace made is its own, and draws for real. One from before the call has a state that the trace
 // does not know, until the program seeds it: from then on a copy draws in its place, and residual code brings the
-// generator to where the copy has come (GeneratorMove). Until then, floats that it gives are inputs of the graph
-// (world/drawn_number.h); an int, or a float that the trace would have to know, ends the trace.
+// generator to where the copy has come (GeneratorMove). Until then, floats and ints that it gives are inputs of the
+// graph (world/drawn_number.h); a number that the trace would have to know ends the trace.
 #include "library/random_numbers.h"
 
 #include <algorithm>
@@ -90,7 +90,7 @@ Ref move_by(Tracer& tracer, PyObject* generator, Ref copy, const char* name, con
 }
 
 // What it does with these arguments, as seen by another generator: those that it refuses it refuses always.
-bool gives_float(PyObject* method, const Arguments& arguments) {
+bool gives(PyTypeObject* type, PyObject* method, const Arguments& arguments) {
   static constinit Imported make{"random.Random"};
   const NativeScope native;
   const Ref other = Ref::steal(PyObject_CallFunction(make, "i", 0));
@@ -99,7 +99,16 @@ bool gives_float(PyObject* method, const Arguments& arguments) {
   PyTuple_SetItem(values.get(), 0, Ref(other).release());
   const Ref number = Ref::steal(PyObject_CallObject(method, values.get()));
   clear_error();
-  return number && PyFloat_CheckExact(number.get());
+  return number && Py_IS_TYPE(number.get(), type);
+}
+
+// A generator from before the call whose draw of numbers residual code may make.
+bool may_defer(Tracer& tracer, const Arguments& arguments) {
+  static constinit ImportedType whole{"random.Random"};
+  const auto [generator, is_outside] = called_on(tracer, arguments);
+  return generator && is_outside && Py_IS_TYPE(generator, whole) && !arguments.keyword_names &&
+         !tracer.effects.copy_of_generator(generator) && !tracer.effects.has_writes(generator) &&
+         std::ranges::all_of(arguments.values.subspan(1), [](const Ref& value) { return is_number(value.get()); });
 }
 
 }  // namespace
@@ -151,14 +160,17 @@ Ref generator_draw(Tracer& tracer, PyObject* method, const Arguments& arguments)
 // random.Random.gauss and the like, which give floats whatever they draw: one input of the graph in place of all that
 // they compute.
 Ref generator_draw_float(Tracer& tracer, PyObject* method, const Arguments& arguments) {
-  static constinit ImportedType whole{"random.Random"};
-  const auto [generator, is_outside] = called_on(tracer, arguments);
-  const bool may_defer =
-      generator && is_outside && Py_IS_TYPE(generator, whole) && !arguments.keyword_names &&
-      !tracer.effects.copy_of_generator(generator) && !tracer.effects.has_writes(generator) &&
-      std::ranges::all_of(arguments.values.subspan(1), [](const Ref& value) { return is_number(value.get()); });
-  if (may_defer && gives_float(method, arguments)) {
-    Ref number = draw_number(tracer, generator, method, without_self(arguments).positional());
+  if (may_defer(tracer, arguments) && gives(&PyFloat_Type, method, arguments)) {
+    Ref number = draw_number(tracer, arguments.values[0].get(), method, without_self(arguments).positional());
+    if (number || tracer.is_over()) return number;
+  }
+  return call_function(tracer, method, arguments);
+}
+
+// random.Random.randrange, by which randint() goes.
+Ref generator_draw_int(Tracer& tracer, PyObject* method, const Arguments& arguments) {
+  if (may_defer(tracer, arguments) && gives(&PyLong_Type, method, arguments)) {
+    Ref number = draw_int(tracer, arguments.values[0].get(), method, without_self(arguments).positional());
     if (number || tracer.is_over()) return number;
   }
   return call_function(tracer, method, arguments);

@@ -11,6 +11,7 @@ Ref generator_set_state(Tracer& tracer, PyObject* method, const Arguments& argum
 Ref generator_get_state(Tracer& tracer, PyObject* method, const Arguments& arguments);
 Ref generator_draw(Tracer& tracer, PyObject* method, const Arguments& arguments);
 // Methods of random.Random that give floats.
+Ref generator_draw_int(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref generator_draw_float(Tracer& tracer, PyObject* method, const Arguments& arguments);
 
 }  // namespace minidynamo::handlers

@@ -31,6 +31,7 @@
 #include "library/native_objects.h"
 #include "library/neighbours.h"
 #include "library/number_checks.h"
+#include "library/numpy_random.h"
 #include "library/operator.h"
 #include "library/operator_names.h"
 #include "library/optimizers.h"
@@ -44,6 +45,7 @@
 #include "library/tensor_methods.h"
 #include "library/tensor_subclasses.h"
 #include "library/torch_contexts.h"
+#include "library/torch_generators.h"
 #include "library/user_rules.h"
 #include "model/arguments.h"
 #include "model/function.h"
@@ -224,9 +226,19 @@ const Rule* rule_for_type(PyTypeObject* type) {
 
 }  // namespace
 
+// Kernels import it when they are first asked what they give; doing so it changes the process's filters of warnings,
+// which a trace does not.
+void load_what_kernels_import() {
+  static bool is_loaded = false;
+  if (std::exchange(is_loaded, true)) return;
+  Ref::steal(PyImport_ImportModule("sympy"));
+  clear_error();
+}
+
 void load_rules() {
   find_rule(Py_None);
   load_types();
+  load_what_kernels_import();
 }
 
 const Rule* find_rule(PyObject* callable) {

@@ -10,6 +10,7 @@
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "tensor/fake.h"
 #include "world/class_lookup.h"
 #include "world/code_origin.h"
 #include "world/enter.h"
@@ -123,12 +124,15 @@ Ref compile_pattern(Tracer& tracer, PyObject* callable, const Arguments& argumen
   return pattern;
 }
 
-// weakref.ref(object): of what was there before the trace, which the trace cannot see the end of.
+// weakref.ref(object): of what was there before the trace, which the trace cannot see the end of, and of instances of
+// the trace's own, which end in the trace as they do in Python.
 Ref make_reference(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const size_t count = arguments.values.size();
   PyObject* object = count ? arguments.values[0].get() : nullptr;
-  if (count < 1 || count > 2 || arguments.keyword_names || !(tracer.world.source_of(object) || PyType_Check(object)) ||
-      tracer.world.is_opaque(object))
+  const bool has_callback = count == 2 && !arguments.values[1].is(Py_None);
+  const bool is_known = object && (tracer.world.source_of(object) || PyType_Check(object) ||
+                                   (is_python_class(Py_TYPE(object)) && !is_fake(object) && !has_callback));
+  if (count < 1 || count > 2 || arguments.keyword_names || !is_known || tracer.world.is_opaque(object))
     return tracer.abort(BreakReason::UnknownClass, "an instance of weakref.ReferenceType is made");
   Ref made = Ref::steal(PyObject_Call(callable, arguments.positional().get(), nullptr));
   if (made) tracer.identities.kept.push_back(made);  // so that no callback is called

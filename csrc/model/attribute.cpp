@@ -42,6 +42,10 @@ bool is_generic_getattr(PyTypeObject* type) noexcept {
 // What this thread has in a threading.local.
 Ref load_from_thread_local(Tracer& tracer, PyObject* object, PyObject* name) {
   Source* source = tracer.world.source_of(object);
+  if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
+  static PyObject* const dict_name = interned("__dict__");
+  if (name == dict_name && tracer.effects.has_writes(object))
+    return tracer.abort(BreakReason::OpaqueObject, "the __dict__ of a _thread._local that has been written to");
   Ref raw = Ref::steal(PyObject_GetAttr(object, name));
   if (raw) return load_part(tracer, source, Access::Attribute, name, raw.get());
   if (PyErr_ExceptionMatches(PyExc_AttributeError)) {

@@ -2,6 +2,8 @@
 
 #include <structmember.h>
 
+#include <string_view>
+
 #include "model/abstract.h"
 #include "model/class_dict.h"
 #include "model/exception_context.h"
@@ -30,7 +32,7 @@ bool binds_only(PyTypeObject* kind) {
   static constinit ImportedType cached{"functools._lru_cache_wrapper"};
   return kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type || kind == &PyClassMethodDescr_Type ||
          kind == &PyInstanceMethod_Type || kind == &PySuper_Type || kind == &PyMethod_Type || kind == tuple_getter ||
-         kind == cached;
+         kind == cached || std::string_view(kind->tp_name).ends_with("cython_function_or_method");
 }
 
 bool is_class_method(PyTypeObject* type) noexcept { return type->tp_descr_get == PyClassMethod_Type.tp_descr_get; }

@@ -104,6 +104,9 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   if (is_numpy_scalar_type(type) && are_scalars(arguments, false))
     return compute_with_scalars(tracer, [&] { return call_natively(tracer, as_object(type), arguments); });
   if (type == &PyBaseObject_Type) return call_natively(tracer, as_object(type), arguments);
+  if (type == &PyFloat_Type && arguments.values.size() == 1 && !arguments.keyword_names &&
+      is_traced_number(arguments.values[0].get()))
+    return arguments.values[0];
   if (is_plain_builtin_type(type) || type == &PySuper_Type) {
     const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type ||
                           type == &PyZip_Type || type == &PySet_Type || type == &PyReversed_Type;

@@ -13,6 +13,7 @@
 #include "tensor/fake.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
+#include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/pin.h"
 
@@ -77,6 +78,11 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
   if (PyType_Check(object) || PyFunction_Check(object))
     return tracer.abort(BreakReason::OutsideAttributeWrite,
                         std::string("an attribute of a ") + type->tp_name + " is set") != nullptr;
+  // What only this thread has, as the frame that runs the residual code.
+  if (type == known_types()->thread_local_storage && value && !is_dunder(name)) {
+    tracer.effects.write(object, name, value);
+    return true;
+  }
   static PyObject* const native_setattr_name = interned("__setattr__");
   if (has_native_access(type, native_setattr_name, reinterpret_cast<const void*>(PyObject_GenericSetAttr)))
     return tracer.abort(BreakReason::OpaqueObject,

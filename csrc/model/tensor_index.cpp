@@ -7,6 +7,7 @@
 #include "world/class_lookup.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
+#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -26,7 +27,7 @@ bool is_plain_index(Tracer& tracer, PyObject* key) {
     return tracer.abort(BreakReason::UnsupportedOperand,
                         std::string("a tensor is indexed by a ") + Py_TYPE(key)->tp_name + ", which " + why) != nullptr;
   };
-  if (!has_index(key)) return true;
+  if (!has_index(key) || is_traced_array(key)) return true;
   guard_special_methods(tracer, key);
   if (PySequence_Check(key)) return refuse("has items");
   Ref override = load_attribute(tracer, key, override_name);
@@ -47,6 +48,7 @@ Ref index_of_tensor(Tracer& tracer, PyObject* tensor) {
 // An index of a tensor: objects with __index__ become the ints that they stand for.
 Ref plain_index(Tracer& tracer, PyObject* key) {
   if (is_fake(key) || is_constant(key)) return Ref::borrow(key);
+  if (is_traced_array(key) && !is_traced_scalar(key)) return Ref::borrow(elements_of_array(key));
   if (!prepare_for_native(tracer, key)) return nullptr;
   if (PyTuple_CheckExact(key)) {
     Ref indices = Ref::made(PyTuple_New(PyTuple_GET_SIZE(key)));

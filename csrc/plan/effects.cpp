@@ -91,7 +91,7 @@ class EffectPlanner {
     const char* remove = "builtins.object.__delattr__";
     if (PyDict_CheckExact(object)) {  // a module's globals
       set = "builtins.dict.__setitem__", remove = "builtins.dict.__delitem__";
-    } else if (PyCell_Check(object)) {
+    } else if (PyCell_Check(object) || Py_IS_TYPE(object, known_types()->thread_local_storage)) {
       set = "builtins.setattr", remove = "builtins.delattr";
     } else if (PyType_Check(object)) {
       set = "builtins.type.__setattr__", remove = "builtins.type.__delattr__";

@@ -20,6 +20,7 @@
 #include "tensor/tensor_facts.h"
 #include "world/deferred_value.h"
 #include "world/known_types.h"
+#include "world/repeatable_graph.h"
 #include "world/traced_number.h"
 
 namespace minidynamo {
@@ -510,7 +511,7 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
     bool holds = true;
     switch (assumed.kind) {
       case Assumption::Kind::PureGraph:
-        holds = tracer.graph.is_pure();
+        holds = is_repeatable(tracer) != Repeatable::No;
         break;
       case Assumption::Kind::GraphComputes:
         holds = exit.plan.calls_graph || exit.plan.draws_numbers;

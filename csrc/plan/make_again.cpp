@@ -8,6 +8,7 @@
 #include "model/reported_type.h"
 #include "python/bound_method.h"
 #include "python/iterators.h"
+#include "python/lru_cache.h"
 #include "python/mapping_proxy.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
@@ -115,6 +116,7 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
     case Leaves::Object:
       return call(callable, {});
     case Leaves::Instance:
+      if (type == lru_cache_type()) return cached_function(object);
       return instance(object);
     case Leaves::Super:
       return call(callable, {part("__thisclass__"), part("__self__")});
@@ -147,10 +149,20 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
   return refuse(std::string("a ") + type->tp_name + " leaves the trace");
 }
 
+// With what it has kept, oldest first; of such keys as say which arguments they are made of.
+ValueId ValuePlanner::cached_function(PyObject* object) {
+  PyObject* const contents = kept(lru_cache_contents(object));
+  PyObject* const attributes = kept(Ref::steal(PyObject_GenericGetDict(object, nullptr)));
+  if (!contents || !attributes) return clear_error(), refuse("a cached function that has kept what it gave");
+  return call(lru_cache_again_callable(),
+              {function_behind_lru_cache(object), contents, kept(Ref::made(PyDict_Copy(attributes)))});
+}
+
 ValueId ValuePlanner::weak_reference(PyObject* object) {
   PyObject* callback = reinterpret_cast<PyWeakReference*>(object)->wr_callback;
   PyObject* made_by = as_object(Py_TYPE(object));
   PyObject* referent = PyWeakref_GET_OBJECT(object);
+  if (referent == Py_None) return call(dead_reference_callable(), {});
   if (!callback) return call(made_by, {referent});
   const ValueId made = call(made_by, {referent, callback});
   if (made != kNoValue) watched_.emplace_back(made, plan_.steps[made].operands[0]);

@@ -199,6 +199,8 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {
     if (has_own_attributes(object) || has_own_gradient(object)) to_fill_.push_back(object);
+    if (const auto drawn = drawn_.find(object); drawn != drawn_.end())
+      return requires_gradient(object) ? refuse("a random tensor that was told to require a gradient") : drawn->second;
     if (!requires_gradient(object) || is_leaf_with_gradient(object)) return tensor(object);
     return tracer_.limits.below_autograd ? without_history(object) : tensor(object);
   }

@@ -146,6 +146,7 @@ class ValuePlanner {
   ValueId property(PyObject* object);
   ValueId hashed(const std::vector<Ref>& keys, const std::vector<Ref>* values, const std::vector<Py_hash_t>& hashes);
   ValueId weak_reference(PyObject* object);
+  ValueId cached_function(PyObject* object);
   ValueId context_token(PyObject* token);
   ValueId sequence_of_constants(PyObject* object);
   ValueId instance(PyObject* object);

@@ -21,4 +21,10 @@ Lookup find_in_lru_cache(PyObject* function, PyObject* key, PyObject*& result) n
 // Whether results have to make room when `more` come.
 bool lru_cache_overflows(PyObject* function, Py_ssize_t more) noexcept;
 
+// (bound or None, is it typed, hits, misses, ((arguments, result), ...)), oldest first. Null, with or without a Python
+// error: which arguments a key is made of cannot be told.
+Ref lru_cache_contents(PyObject* function);
+// For residual code: (function, contents, attributes) -> a cached function that has kept them.
+PyObject* lru_cache_again_callable();
+
 }  // namespace minidynamo

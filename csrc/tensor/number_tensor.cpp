@@ -8,13 +8,15 @@
 
 namespace minidynamo {
 
-Ref tensor_of_float(PyObject* number) noexcept {
-  if (!PyFloat_CheckExact(number)) return nullptr;
+namespace {
+
+template <typename Number>
+Ref tensor_of(Number number, at::ScalarType type) noexcept {
   const CollectorPaused nothing_else_runs;
   try {
     const c10::InferenceMode plain(false);
-    at::Tensor tensor = at::detail::empty_cpu({}, at::kDouble);
-    *static_cast<double*>(tensor.mutable_data_ptr()) = PyFloat_AS_DOUBLE(number);
+    at::Tensor tensor = at::detail::empty_cpu({}, type);
+    *static_cast<Number*>(tensor.mutable_data_ptr()) = number;
     Ref made = Ref::steal(THPVariable_Wrap(std::move(tensor)));
     if (!made) clear_error();
     return made;
@@ -22,6 +24,19 @@ Ref tensor_of_float(PyObject* number) noexcept {
     clear_error();
     return nullptr;
   }
+}
+
+}  // namespace
+
+Ref tensor_of_float(PyObject* number) noexcept {
+  return PyFloat_CheckExact(number) ? tensor_of<double>(PyFloat_AS_DOUBLE(number), at::kDouble) : Ref();
+}
+
+Ref tensor_of_int(PyObject* number) noexcept {
+  if (!PyLong_CheckExact(number)) return nullptr;
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  return overflow ? Ref() : tensor_of<int64_t>(value, at::kLong);
 }
 
 }  // namespace minidynamo

@@ -9,6 +9,7 @@
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "tensor/fake.h"
 #include "world/known_types.h"
 #include "world/types.h"
 
@@ -22,6 +23,34 @@ PyTypeObject* random_class() {
 
 Ref attribute(PyObject* object, const char* name) { return Ref::steal(PyObject_GetAttrString(object, name)); }
 Ref call_method(PyObject* object, const char* name) { return Ref::steal(PyObject_CallMethod(object, name, nullptr)); }
+
+bool is_torch_generator(PyTypeObject* type) {
+  static constinit ImportedType generator{"torch.Generator"};
+  return type == generator;
+}
+
+// (device, bytes): those of the tensor that get_state() gives.
+Ref torch_generator_state(PyObject* generator) {
+  const TensorTraceSuspended suspended;
+  const Ref device = attribute(generator, "device"), state = call_method(generator, "get_state");
+  const Ref numbers = state ? call_method(state.get(), "tolist") : Ref();
+  const Ref bytes = numbers ? Ref::steal(PyBytes_FromObject(numbers.get())) : Ref();
+  return device && bytes ? Ref::made(PyTuple_Pack(2, device.get(), bytes.get())) : Ref();
+}
+
+Ref torch_generator_of(PyObject* made_class, PyObject* state) {
+  static constinit Imported tensor{"torch.tensor"};
+  static constinit Imported uint8{"torch.uint8"};
+  static PyObject* const dtype_name = interned("dtype");
+  const Ref numbers = Ref::steal(PySequence_List(PyTuple_GET_ITEM(state, 1)));
+  const Ref positional = numbers ? Ref::made(PyTuple_Pack(1, numbers.get())) : Ref(),
+            keywords = Ref::made(PyDict_New());
+  if (!positional || PyDict_SetItem(keywords.get(), dtype_name, uint8) < 0) return nullptr;
+  const Ref bytes = Ref::steal(PyObject_Call(tensor, positional.get(), keywords.get()));
+  Ref made = bytes ? Ref::steal(PyObject_CallOneArg(made_class, PyTuple_GET_ITEM(state, 0))) : Ref();
+  const Ref done = made ? Ref::steal(PyObject_CallMethod(made.get(), "set_state", "O", bytes.get())) : Ref();
+  return done ? made : Ref();
+}
 
 long recursion_of(PyObject* lock) {  // as it shows itself: <unlocked _thread.RLock object owner=0 count=0 at ...>
   Ref shown = Ref::steal(PyObject_Repr(lock));
@@ -58,6 +87,7 @@ PyObject* native_object(PyObject*, PyObject* arguments) {
         if (!call_method(made.get(), "acquire")) return nullptr;
       return made.release();
     case Leaves::RandomNumbers: {
+      if (is_torch_generator(type)) return torch_generator_of(made_class, state).release();
       PyObject *inner, *attributes;
       if (!PyArg_ParseTuple(state, "OO", &inner, &attributes)) return nullptr;
       made = Ref::steal(native->tp_new(type, nothing.get(), nullptr));
@@ -119,6 +149,10 @@ Ref native_object_state(PyObject* object) {
       break;
     }
     case Leaves::RandomNumbers: {
+      if (is_torch_generator(type)) {
+        state = torch_generator_state(object);
+        break;
+      }
       Ref method = attribute(as_object(native), "getstate");
       Ref inner = method ? Ref::steal(PyObject_CallOneArg(method.get(), object)) : Ref();
       Ref own = type == native ? Ref() : Ref::steal(PyObject_GenericGetDict(object, nullptr));

@@ -3554,6 +3554,14 @@ subclasses of list, dict and set as inputs
 weakrefs
     made = weakref.ref(obj)
     made() is obj, made().a
+weakrefs (to own objects)
+    class Local:
+        def __init__(self, value, parent=None):
+            self.value = value
+            self.parent = parent and weakref.ref(parent)
+    ---
+    made = Local(x)
+    Local(y, made).parent().value * 2
 weakrefs (to tensors)  made = weakref.ref(x); made() * 2, made() is x
 weakrefs (from outside)
     class Local:
@@ -3596,6 +3604,11 @@ lru_cache
         return value if value < 2 else fib(value - 1) + fib(value - 2)
     ---
     fib(n), fib(m) * x
+lru_cache (own)
+    @functools.lru_cache(2)
+    def twice(value):
+        return [value * 2]
+    twice(n) is twice(n), twice.cache_info(), twice.cache_clear(), twice.cache_info().hits
 lru_cache (from outside, of objects)
     class Local:
         def __init__(self, size):
@@ -3738,6 +3751,28 @@ random (a seed)
     random.seed(n)
     x * random.random(), random.randint(1, 6), random.choice(words), random.sample(l, 2)
 random (ints)  x * random.randint(1, 6)
+torch.Generator (from outside)
+    def f(x, made):
+        return x + torch.randn(3, generator=made), torch.randperm(4, generator=made), made.device
+    def inputs():
+        return torch.ones(3), torch.Generator().manual_seed(3)
+torch.Generator (own)
+    made = torch.Generator().manual_seed(n)
+    x + torch.rand(3, generator=made), torch.randint(0, 9, (2,), generator=made), made.initial_seed()
+torch.Generator (for a distribution of tensors)
+    made = torch.Generator().manual_seed(n)
+    torch.bernoulli(torch.full((3,), 0.5), generator=made)
+numpy.random  x * numpy.random.uniform(2, 2) + numpy.random.beta(1e9, 1e-9), float(numpy.random.normal(3, 0))
+numpy.random (ints and arrays)  x * numpy.random.randint(3, 4), x[numpy.random.permutation(1)], numpy.random.normal(2, 0, (2,))
+torch.distributions (validated)
+    made = torch.distributions.Normal(x, x * x + 1)
+    torch.manual_seed(n)
+    value = torch.distributions.Normal(x, x * x + 1).sample()
+    value, made.log_prob(value)
+copy (tensors)
+    made = copy.deepcopy([x, {"k": y, "again": x}])
+    made[0].add_(1)
+    made, made[1]["again"] is made[0]
 random (own generator)  random.Random(n).random()
 time  time.time() > 0, time.perf_counter() > 0
 torch.manual_seed

@@ -177,6 +177,8 @@ re.compile("a")
 re.match("a", "ab")
 struct.Struct("i")
 torch.Generator()
+numpy.random.RandomState(3)
+numpy.random.default_rng(3)
 weakref.proxy(called)
 threading.Lock()
 threading.RLock()
@@ -220,6 +222,8 @@ def parts(value: Any) -> Any:
         return type(value), getattr(value, "__func__", getattr(value, "fget", None))
     if isinstance(value, types.FrameType | types.TracebackType | types.CodeType | torch.Generator):
         return type(value)
+    if type(value).__module__.startswith("numpy.random"):
+        return type(value), str(value.__reduce__()[1][0].state)
     return type(value), shown(value)
 
 
