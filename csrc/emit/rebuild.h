@@ -16,9 +16,8 @@ PyObject* rebuild_partial_callable();   // (func, args, keywords, dict or None)
 // (class, args, attributes: dict or None, cause, context, suppress_context, traceback[, args if __new__ takes others])
 // -> exception
 PyObject* rebuild_exception_callable();
-PyObject* bind_callable();
-PyObject* dead_reference_callable();   // () -> a weak reference to what is gone             // (descriptor of C code,
-                                       // object): the descriptor bound to the object
+PyObject* bind_callable();             // (descriptor of C code, object): the descriptor bound to the object
+PyObject* dead_reference_callable();   // () -> a weak reference to what is gone
 PyObject* rebuild_object_callable();   // (callable, args) -> callable(*args)
 PyObject* call_with_callable();        // (callable, args, kwargs or None): callable(*args, **kwargs)
 PyObject* native_iterator_callable();  // (iterable): an iterator as its builtin base makes one

@@ -231,7 +231,7 @@ const Rule* rule_for_type(PyTypeObject* type) {
 void load_what_kernels_import() {
   static bool is_loaded = false;
   if (std::exchange(is_loaded, true)) return;
-  Ref::steal(PyImport_ImportModule("sympy"));
+  Ref::drop(PyImport_ImportModule("sympy"));
   clear_error();
 }
 
