@@ -1,10 +1,16 @@
 """What a trace uses in place of torch's C code where it meets an autograd.Function."""
 
-from collections.abc import Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
-from torch.autograd.function import FunctionCtx
+from torch._functorch.autograd_function import NO_OUT_DIMS, custom_function_call_grad, custom_function_call_vmap
+from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
+from torch._functorch.vmap import _broadcast_to_and_flatten
+from torch.autograd.function import BackwardCFunction, FunctionCtx
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 # What else a real ctx has: it is a node of autograd's graph, which a trace has not got.
 _OF_GRAPH_NODES = frozenset(name for name in dir(torch._C._FunctionBase) if not name.startswith("__"))
@@ -57,3 +63,128 @@ def with_history(
     """
     made: tuple[torch.Tensor, ...] = _Results.apply(results, dirty, constant, *inputs)  # type: ignore[no-untyped-call]
     return made
+
+
+def add_backward_class(function: Any) -> None:
+    """Gives a class that a trace has made the class of its nodes in autograd's graph, as FunctionMeta does, but for its number."""
+    made: Any = type(function.__name__ + "Backward", (BackwardCFunction,), {"_forward_cls": function})
+    made._autograd_function_id = -1
+    made._bw_module = None
+    type.__setattr__(function, "_backward_cls", made)
+
+
+class Level:
+    """What torch's rules for an autograd.Function ask a level of torch.func for."""
+
+    def __init__(self, number: int, grad_mode: bool, batch_size: int, randomness: str) -> None:
+        self._number = number
+        self._grad_mode = grad_mode
+        self._batch_size = batch_size
+        self._randomness = randomness
+
+    def level(self) -> int:
+        return self._number
+
+    def batch_size(self) -> int:
+        return self._batch_size
+
+    def randomness(self) -> str:
+        return self._randomness
+
+    @contextlib.contextmanager
+    def lower(self) -> Iterator[None]:
+        """Leaves the level for a while, for those below it."""
+        before = torch.is_grad_enabled()
+        if not self._grad_mode:
+            torch._C._set_grad_enabled(False)
+        leave_level()
+        try:
+            yield
+        finally:
+            return_to_level()
+            if not self._grad_mode:
+                torch._C._set_grad_enabled(before)
+
+
+_left = threading.local()  # by number, the levels that this thread's trace has left for a while
+
+
+def leave_level() -> None:
+    """Takes the innermost level off; a trace runs this as it is."""
+    number = torch._C._functorch.get_dynamic_layer_stack_depth()
+    vars(_left)[str(number)] = torch._C._functorch.pop_dynamic_layer_stack()
+
+
+def return_to_level() -> None:
+    """Puts back the level that was taken off at this place; a trace runs this as it is."""
+    number = torch._C._functorch.get_dynamic_layer_stack_depth() + 1
+    torch._C._functorch.push_dynamic_layer_stack(vars(_left).pop(str(number)))
+
+
+def innermost() -> tuple[str, int, bool, int, str]:
+    """The kind of the innermost level, and what makes a `Level`; a trace runs this as it is."""
+    interpreter: Any = retrieve_current_functorch_interpreter()
+    kind = str(interpreter.key().name)
+    is_vmap = kind == "Vmap"
+    grad_mode = interpreter.prev_grad_mode() if kind == "Grad" else True
+    return (
+        kind,
+        interpreter.level(),
+        grad_mode,
+        interpreter.batch_size() if is_vmap else 0,
+        interpreter.randomness() if is_vmap else "",
+    )
+
+
+def lift(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor as the innermost level sees it; a trace runs this as it is."""
+    interpreter: Any = retrieve_current_functorch_interpreter()  # which has to outlive its `_cptr`
+    lifted: torch.Tensor = interpreter._cptr.lift(tensor)
+    return lifted
+
+
+def wrap_outputs(outputs: Any, unwrapped: Any, originals: Any, wrap: Callable[..., Any], out_dims: Any = NO_OUT_DIMS) -> Any:
+    """Wraps what a level's function gave, but for what it was given: that is the tensor that stood for it outside.
+
+    Arguments:
+        outputs: what it gave.
+        unwrapped: what it was given.
+        originals: what stood for these outside of the level.
+        wrap: wraps one tensor, given its dimension of `out_dims` if there are any.
+        out_dims: for each output, or as a prefix of their structure.
+
+    Returns:
+        The outputs as they are seen outside of the level.
+    """
+    given = list(zip(tree_leaves(unwrapped), tree_leaves(originals), strict=True))
+    leaves, spec = tree_flatten(outputs)
+    dims = None
+    if out_dims != NO_OUT_DIMS:
+        dims = _broadcast_to_and_flatten(out_dims, spec)
+        if dims is None:
+            raise RuntimeError("The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple.")
+    wrapped = []
+    for i, leaf in enumerate(leaves):
+        if isinstance(leaf, torch.Tensor):
+            same = [original for one, original in given if one is leaf]
+            leaf = same[-1] if same else wrap(leaf) if dims is None else wrap(leaf, dims[i])
+        wrapped.append(leaf)
+    return tree_unflatten(wrapped, spec)
+
+
+def call_in_transform(operator: Any, function: type[torch.autograd.Function], *operands: Any) -> Any:
+    """Applies an autograd.Function where levels of torch.func are open: the innermost one has its say, then the next.
+
+    Arguments:
+        operator: torch's `custom_function_call`.
+        function: the class.
+        operands: what it is applied to.
+
+    Returns:
+        What `apply` gives.
+    """
+    kind, *state = innermost()
+    if kind == "Vmap":
+        return custom_function_call_vmap(Level(*state), function, *operands)  # type: ignore[arg-type]
+    lifted = [lift(one) if isinstance(one, torch.Tensor) else one for one in operands]
+    return custom_function_call_grad(Level(*state), function, *lifted)  # type: ignore[arg-type]

@@ -44,6 +44,13 @@ def _no_view(x: torch.Tensor) -> torch.Tensor:
     return torch.empty(0, dtype=x.dtype, device=x.device).set_(x.untyped_storage(), x.storage_offset(), x.size(), x.stride())
 
 
+def _of_strided(x: torch.Tensor) -> torch.Tensor:
+    """The tensor, or one over the same memory that is no view of a sparse tensor, of which no fake can be made."""
+    if not x._is_view() or x._base is None or x._base.layout == torch.strided or type(x) is not torch.Tensor:
+        return x
+    return x.data.requires_grad_(x.requires_grad)
+
+
 class _LazyContext(TracingContext):
     """Makes its fake mode when somebody asks for it: a backend that looks at nothing need not wait for sympy's import."""
 
@@ -84,7 +91,7 @@ class _LazyContext(TracingContext):
         elif not self._open_sizes:
             mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv(), static_shapes=True)
             # Shapes are static now, whatever is asked for later: a captured graph holds for these alone.
-            self._fakes = [mode.from_tensor(x, static_shapes=True) if isinstance(x, torch.Tensor) else x for x in self._inputs]
+            self._fakes = [self._fixed(mode, x) if isinstance(x, torch.Tensor) else x for x in self._inputs]
         else:
             # Equal sizes are symbols of their own: where a kernel wants them equal, that is a condition.
             env = ShapeEnv(duck_shape=False, assume_static_by_default=False)
@@ -92,6 +99,13 @@ class _LazyContext(TracingContext):
             self._mode = mode  # the ShapeEnv asks for it on the way
             self._fakes = [self._fake(mode, i, x, sizes) for i, (x, sizes) in enumerate(zip(self._inputs, self._open_sizes, strict=True))]
         self._mode = mode
+
+    def _fixed(self, mode: "FakeTensorMode", x: torch.Tensor) -> Any:
+        shown = _of_strided(x)
+        fake = mode.from_tensor(shown, static_shapes=True)
+        if shown is not x:
+            mode.fake_tensor_converter.set_tensor_memo(x, fake)
+        return fake
 
     def _fake(self, mode: "FakeTensorMode", position: int, x: Any, sizes: tuple[int, ...] | None) -> Any:
         from torch.fx.experimental.symbolic_shapes import DimDynamic, StatelessSymbolicContext

@@ -60,6 +60,19 @@ bool holds(const std::vector<Ref>& items, PyObject* object) {
   return std::ranges::any_of(items, [&](const Ref& item) { return item.is(object); });
 }
 
+std::nullptr_t refuse_within(Tracer& tracer) {
+  return tracer.abort(BreakReason::AutogradFunction,
+                      std::string("an autograd.Function is applied ") + tracer.transforms.place());
+}
+
+// What torch.func makes of a class for one of its levels.
+bool is_of_one_level(PyObject* function_class) {
+  static constinit ImportedType one_level{"torch.autograd.function._SingleLevelFunction"};
+  static constinit ImportedType of_programs{"torch.autograd.Function"};
+  auto* type = as_type(function_class);
+  return PyType_IsSubtype(type, one_level) && !PyType_IsSubtype(type, of_programs);
+}
+
 class Application {
  public:
   Application(Tracer& tracer, PyObject* function_class, std::span<const Ref> inputs)
@@ -76,7 +89,9 @@ class Application {
     static constinit Imported context_class{"minidynamo._autograd_function.Context"};
     context_ = call(tracer_, context_class, {tuple_of(needed)});
     if (!context_) return nullptr;
-    Ref result = any && grad_mode_enabled() ? with_backward() : forward_alone();
+    const bool has_backward = any && grad_mode_enabled();
+    if (has_backward && tracer_.transforms.one_by_one()) return refuse_within(tracer_);
+    Ref result = has_backward ? with_backward() : forward_alone();
     if (result && is_shared(context_.get())) return refuse("its ctx is kept for later");
     return result;
   }
@@ -344,12 +359,28 @@ class Application {
   }
 };
 
+// A class that the trace has made has none until it is applied (build_class.cpp).
+bool has_backward_class(PyObject* function_class) {
+  static PyObject* const name = interned("_backward_cls");
+  const Ref found = Ref::steal(PyObject_GetAttr(function_class, name));
+  clear_error();
+  return found && PyType_Check(found.get());
+}
+
 // Below autograd torch's own machinery runs, on fakes: the ctx is a node of autograd's graph, whose backward the engine
 // comes to (backward.cpp). Of the program's class it calls what the trace has looked up.
 Ref apply_below_autograd(Tracer& tracer, PyObject* callable, PyObject* function_class, const Arguments& arguments) {
   static PyObject* const names[] = {interned("forward"), interned("setup_context"), interned("_backward_cls")};
   for (PyObject* name : names)
     if (!load_attribute(tracer, function_class, name)) return nullptr;
+  if (tracer.classes.has(function_class) && !has_backward_class(function_class)) {
+    static constinit Imported add{"minidynamo._autograd_function.add_backward_class"};
+    const NativeScope native;
+    if (!Ref::steal(PyObject_CallOneArg(add, function_class))) {
+      clear_error();
+      return refuse_within(tracer);
+    }
+  }
   return call_that_calls_back(tracer, callable, arguments);
 }
 
@@ -360,9 +391,12 @@ Ref apply_autograd_function(Tracer& tracer, PyObject* callable, const Arguments&
     return tracer.abort(BreakReason::AutogradFunction, "an autograd.Function is applied in an unusual way");
   if (tracer.limits.below_autograd && !tracer.transforms.inside() && bound_self(callable))
     return apply_below_autograd(tracer, callable, arguments.values[0].get(), Arguments{arguments.values.subspan(1)});
-  if (tracer.transforms.one_by_one())
-    return tracer.abort(BreakReason::AutogradFunction,
-                        std::string("an autograd.Function is applied ") + tracer.transforms.place());
+  if (tracer.transforms.one_by_one()) {
+    if (is_of_one_level(arguments.values[0].get()) && bound_self(callable))
+      return apply_below_autograd(tracer, callable, arguments.values[0].get(), Arguments{arguments.values.subspan(1)});
+    if (TransformState::now().levels || TransformState::now().dual_levels || tracer.limits.below_autograd)
+      return refuse_within(tracer);
+  }
   return Application(tracer, arguments.values[0].get(), arguments.values.subspan(1)).run();
 }
 

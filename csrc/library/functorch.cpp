@@ -114,4 +114,16 @@ Ref ask_transform_state(Tracer& tracer, PyObject* callable, const Arguments& giv
   return answer;
 }
 
+// torch's own asks for the ids of tensors, which would be those of this call's.
+Ref wrap_outputs_of_function(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static constinit Imported own{"minidynamo._autograd_function.wrap_outputs"};
+  return call(tracer, own, arguments);
+}
+
+Ref call_custom_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static constinit Imported by_levels{"minidynamo._autograd_function.call_in_transform"};
+  if (!TransformState::now().levels) return call_function(tracer, callable, arguments);
+  return call(tracer, by_levels, arguments);
+}
+
 }  // namespace minidynamo::handlers

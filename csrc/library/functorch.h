@@ -14,6 +14,8 @@ SPECIAL(load_decompositions);  // of torch's library, once in a process
 SPECIAL(no_compiled_autograd);
 SPECIAL(gradients_of_transform);
 SPECIAL(ask_transform_state);
+SPECIAL(wrap_outputs_of_function);
+SPECIAL(call_custom_function);  // an autograd.Function, perhaps within levels, each of which has its say
 #undef SPECIAL
 
 }  // namespace minidynamo::handlers

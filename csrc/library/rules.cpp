@@ -224,6 +224,13 @@ const Rule* rule_for_type(PyTypeObject* type) {
   return nullptr;
 }
 
+// What torch.export hears of constructors of tensor subclasses by, which does nothing else.
+bool makes_subclass(PyObject* function) {
+  if (!PyFunction_Check(function)) return false;
+  return !PyUnicode_CompareWithASCIIString(as_code(PyFunction_GET_CODE(function))->co_qualname,
+                                           "mark_subclass_constructor_exportable_experimental.<locals>.wrapper");
+}
+
 }  // namespace
 
 // Kernels import it when they are first asked what they give; doing so it changes the process's filters of warnings,
@@ -248,7 +255,11 @@ const Rule* find_rule(PyObject* callable) {
   if (is_break || (rule && rule->handler == handlers::torch_graph_break)) return rule;
   if (const Rule* user_rule = find_user_rule(callable)) return user_rule;
   if (rule) return rule;
-  if (PyObject* original = behind_torch_wrapper(callable)) return table->find(original);
+  if (PyObject* original = behind_torch_wrapper(callable)) {
+    static const Rule inside{Rule::Kind::Handler, handlers::trace_wrapped};
+    const Rule* of_original = table->find(original);
+    return !of_original && makes_subclass(original) ? &inside : of_original;
+  }
   return rule_for_type(Py_TYPE(callable));
 }
 

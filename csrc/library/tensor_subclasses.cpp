@@ -5,6 +5,7 @@
 #include "model/new_leaf.h"
 #include "model/tensor_call.h"
 #include "model/tensor_subclass.h"
+#include "model/wrapper_call.h"
 #include "python/out_of_memory.h"
 #include "tensor/override_probe.h"
 #include "world/known_types.h"
@@ -58,6 +59,13 @@ Ref tensor_make_subclass(Tracer& tracer, PyObject*, const Arguments& arguments) 
   const Ref detached =
       record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{arguments.values.subspan(1, 1)});
   return detached ? as_class(tracer, detached.get(), type) : Ref();
+}
+
+Ref tensor_make_wrapper(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const bool is_known = arguments.positional_count() >= 2;
+  PyTypeObject* type = is_known ? class_argument(arguments.values[0].get()) : nullptr;
+  if (!type) return in_an_unknown_form(tracer, "_make_wrapper_subclass()");
+  return make_wrapper(tracer, type, Arguments{arguments.values.subspan(1), arguments.keyword_names});
 }
 
 Ref tensor_new_of_class(Tracer& tracer, PyObject*, const Arguments& arguments) {

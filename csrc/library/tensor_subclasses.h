@@ -8,7 +8,8 @@ namespace minidynamo::handlers {
 
 Ref tensor_as_subclass(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 Ref tensor_make_subclass(Tracer& tracer, PyObject* callable, const Arguments& arguments);  // Tensor._make_subclass
-Ref tensor_new_of_class(Tracer& tracer, PyObject* callable, const Arguments& arguments);   // Tensor.__new__
+Ref tensor_make_wrapper(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+Ref tensor_new_of_class(Tracer& tracer, PyObject* callable, const Arguments& arguments);  // Tensor.__new__
 Ref default_torch_function(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
 }  // namespace minidynamo::handlers

@@ -7,6 +7,7 @@
 #include "model/new_data.h"
 #include "model/new_leaf.h"
 #include "model/overridden_call.h"
+#include "model/wrapper_call.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
@@ -87,6 +88,7 @@ bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, Py
     return store_by_property(tracer, tensor, attribute.get(), value);
   if (attribute && Py_IS_TYPE(attribute.get(), &PyGetSetDescr_Type) && is_of_torch(attribute.get(), name))
     return store_described_attribute(tracer, tensor, attribute.get(), name, value);
+  if (is_open_wrapper(tracer, tensor)) return store_in_new_wrapper(tracer, tensor, name, value);
   if (attribute && Py_TYPE(attribute.get())->tp_descr_set) return store_torch_attribute(tracer, tensor, name, value);
   if (is_wrapper(tensor)) return refuse(tracer, name);
   if (value && !materialize_if_shadow(tracer, value)) return false;

@@ -2,6 +2,7 @@
 // (plan/values.cpp).
 #include "model/tensor_attribute.h"
 
+#include "model/wrapper_call.h"
 #include "python/dict_version.h"
 #include "python/type_version.h"
 #include "tensor/wrapper_fake.h"
@@ -13,14 +14,10 @@ bool is_new_wrapper(const Tracer& tracer, PyObject* tensor) {
   return is_wrapper(tensor) && !tracer.world.source_of(tensor);
 }
 
-std::nullptr_t refuse_new_wrapper(Tracer& tracer, PyObject* wrapper) {
-  return tracer.abort(BreakReason::TensorAttribute,
-                      std::string("what a new ") + Py_TYPE(wrapper)->tp_name + " holds is asked for");
-}
-
 Ref load_own_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   Source* source = tracer.world.source_of(tensor);
-  if (is_new_wrapper(tracer, tensor) && instance_attribute(tensor, name)) return refuse_new_wrapper(tracer, tensor);
+  if (PyObject* part = is_new_wrapper(tracer, tensor) ? instance_attribute(tensor, name) : nullptr)
+    return part_of_new_wrapper(tracer, tensor, name, Ref::borrow(part));
   if (source)
     if (const AttributeWrite* write = tracer.effects.pending(tensor, name)) return write->value;
   Ref dict = Ref::steal(PyObject_GenericGetDict(source ? source->value.get() : tensor, nullptr));

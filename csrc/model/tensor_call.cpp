@@ -16,6 +16,7 @@
 #include "model/tensor_attribute.h"
 #include "model/tensor_names.h"
 #include "model/transform_call.h"
+#include "model/wrapper_call.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
@@ -62,6 +63,7 @@ bool record_node(Tracer& tracer, NodeKind kind, PyObject* target, const Argument
   Ref positional = arguments.positional(), keywords = arguments.keywords();
   if (tracer.graph.nodes().size() >= tracer.limits.nodes)
     return tracer.abort(BreakReason::NodeLimit, "the graph has more nodes than config allows") != nullptr;
+  if (!tracer.storages.wrapped.empty() && !bring_wrappers_into_graph(tracer, arguments)) return false;
   const NodeId node = tracer.graph.add_call(kind, Ref::borrow(target), positional.get(), keywords.get(), result, impure,
                                             tracer.frame ? tracer.frame->call_site() : nullptr);
   if (node != kNoNode) return true;
@@ -171,7 +173,10 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
     return tracer.abort(BreakReason::TensorAttribute,
                         std::string("the trace cannot know a tensor's ") + (tensor_fact_text(fact) + 1));
   };
-  if (is_wrapper(tensor)) return unknown();
+  if (is_wrapper(tensor)) {
+    if (fact != TensorFact::StorageOffset) return unknown();
+    return is_outside ? enter_fact(tracer, tensor, fact) : tensor_fact(tensor, fact);
+  }
   switch (fact) {
     case TensorFact::StorageOffset: {
       const void* storage = storage_of_fake(tensor);
@@ -575,7 +580,10 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
     return Ref::steal(kind->tp_descr_get(attribute.get(), tensor, as_object(Py_TYPE(tensor))));
   if (name == class_name) return Ref::borrow(as_object(Py_TYPE(tensor)));
   if (!kind->tp_descr_get) return attribute;
-  if (kind == &PyMemberDescr_Type && is_new_wrapper(tracer, tensor)) return refuse_new_wrapper(tracer, tensor);
+  if (kind == &PyMemberDescr_Type && is_new_wrapper(tracer, tensor)) {
+    Ref part = Ref::steal(PyObject_GenericGetAttr(tensor, name));
+    return part ? part_of_new_wrapper(tracer, tensor, name, std::move(part)) : Ref();
+  }
   const bool is_computed = kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type || kind == &PyProperty_Type;
   if (is_computed && attribute.is(class_attribute(tensor_class, name)))
     return load_described_attribute(tracer, tensor, attribute.get(), name);

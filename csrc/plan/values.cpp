@@ -26,6 +26,7 @@
 #include "world/traced_array.h"
 #include "world/traced_number.h"
 #include "world/types.h"
+#include "world/wrapper_tensors.h"
 
 namespace minidynamo {
 namespace {
@@ -233,6 +234,7 @@ bool ValuePlanner::deferred_value(size_t place, const DeferredCall& call) {
 ValueId ValuePlanner::tensor(PyObject* fake) {
   static constinit Imported as_subclass{"torch._C.TensorBase.as_subclass"};
   static constinit Imported make_subclass{"torch._C.TensorBase._make_subclass"};
+  if (made_wrapper(fake)) return new_wrapper(fake);
   const bool is_leaf = is_leaf_with_gradient(fake), is_parameter = is_parameter_class(Py_TYPE(fake));
   const ValueId plain = output(fake);
   if (plain == kNoValue) return kNoValue;
@@ -247,6 +249,15 @@ ValueId ValuePlanner::tensor(PyObject* fake) {
   if (!is_leaf && !is_parameter) return add({PlanStep::Kind::Call, Ref::borrow(as_subclass), 0, {plain, type}});
   const ValueId requires_grad = constant(is_leaf ? Py_True : Py_False);
   return add({PlanStep::Kind::Call, Ref::borrow(make_subclass), 0, {type, plain, requires_grad}});
+}
+
+// Of its parts as they leave: it holds the very tensors that the program put into it.
+ValueId ValuePlanner::new_wrapper(PyObject* wrapper) {
+  static constinit Imported make{"minidynamo._wrappers.make_wrapper"};
+  const MadeWrapper made = *made_wrapper(wrapper);
+  const Ref attributes = attributes_of_wrapper(wrapper);
+  keep_alive_.push_back(attributes);
+  return call(make, {as_object(Py_TYPE(wrapper)), made.arguments, made.keywords, attributes.get()});
 }
 
 // Computed anew from the numbers that the call was made with.

@@ -130,6 +130,7 @@ class ValuePlanner {
   ValueId output_of(NodeId node);
   ValueId without_history(PyObject* fake);
   ValueId tensor(PyObject* fake);  // the same, with the class that it has in the program
+  ValueId new_wrapper(PyObject* wrapper);
   ValueId size(Expression e);
   ValueId truth(SizeCondition condition);
   Source* input_of(const Node& placeholder) const;

@@ -1,5 +1,8 @@
 #include "tensor/wrapper_fake.h"
 
+#include <c10/core/SafePyObject.h>
+#include <torch/csrc/PyInterpreter.h>
+
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
@@ -10,7 +13,11 @@ namespace minidynamo {
 namespace {
 
 // On the TensorImpl, since others of the same address may follow it.
-struct HoldsFakes final : c10::BackendMeta {};
+struct HoldsFakes final : c10::BackendMeta {
+  // Of one that the trace makes; copies of the TensorImpl share this. They end where the GIL may have been let go.
+  const c10::TensorImpl* made = nullptr;
+  std::optional<c10::SafePyObject> arguments, keywords;
+};
 
 // Whether a class answers for sizes, strides, device or layout in Python, which nobody must call who only looks.
 struct Policies : c10::TensorImpl {
@@ -21,6 +28,10 @@ struct Policies : c10::TensorImpl {
 };
 
 const at::Tensor& tensor_of(PyObject* object) noexcept { return THPVariable_Unpack(object); }
+
+HoldsFakes* note_on(PyObject* wrapper) noexcept {
+  return dynamic_cast<HoldsFakes*>(tensor_of(wrapper).unsafeGetTensorImpl()->get_backend_meta());
+}
 
 }  // namespace
 
@@ -36,13 +47,26 @@ bool is_wrapper(PyObject* object) noexcept {
          class_attribute(Py_TYPE(object), apart_name) && class_attribute(Py_TYPE(object), together_name);
 }
 
-bool is_wrapper_of_fakes(PyObject* object) noexcept {
-  return is_wrapper(object) &&
-         dynamic_cast<HoldsFakes*>(tensor_of(object).unsafeGetTensorImpl()->get_backend_meta()) != nullptr;
-}
+bool is_wrapper_of_fakes(PyObject* object) noexcept { return is_wrapper(object) && note_on(object) != nullptr; }
 
 void note_wrapper_of_fakes(PyObject* wrapper) {
   tensor_of(wrapper).unsafeGetTensorImpl()->set_backend_meta(c10::make_intrusive<HoldsFakes>());
+}
+
+void note_made_wrapper(PyObject* wrapper, Ref arguments, Ref keywords) {
+  c10::TensorImpl* impl = tensor_of(wrapper).unsafeGetTensorImpl();
+  auto note = c10::make_intrusive<HoldsFakes>();
+  note->made = impl;
+  note->arguments.emplace(arguments.release(), getPyInterpreter());
+  note->keywords.emplace(keywords.release(), getPyInterpreter());
+  impl->set_backend_meta(std::move(note));
+}
+
+std::optional<MadeWrapper> made_wrapper(PyObject* object) noexcept {
+  if (!is_wrapper(object)) return std::nullopt;
+  const HoldsFakes* note = note_on(object);
+  if (!note || note->made != tensor_of(object).unsafeGetTensorImpl()) return std::nullopt;
+  return MadeWrapper{note->arguments->ptr(getPyInterpreter()), note->keywords->ptr(getPyInterpreter())};
 }
 
 Ref with_history_of(PyObject* fake_wrapper, PyObject* real) {

@@ -5,6 +5,8 @@
 //
 // What they consist of is found out in world/wrapper_tensors.h, which calls the class's methods.
 #pragma once
+#include <optional>
+
 #include "python/ref.h"
 
 namespace minidynamo {
@@ -15,6 +17,15 @@ bool is_wrapper(PyObject* object) noexcept;
 // Of those, whether it has been noted to hold fakes.
 bool is_wrapper_of_fakes(PyObject* object) noexcept;
 void note_wrapper_of_fakes(PyObject* wrapper);
+
+// One that the trace makes, by _make_wrapper_subclass(class, *arguments, **keywords): what it holds are the attributes
+// that the program puts on it.
+void note_made_wrapper(PyObject* wrapper, Ref arguments, Ref keywords);
+struct MadeWrapper {
+  PyObject* arguments;  // tuple
+  PyObject* keywords;   // dict
+};
+std::optional<MadeWrapper> made_wrapper(PyObject* object) noexcept;
 
 // The fake wrapper as autograd is to see it: a leaf or something computed, as the real one is; it may be another
 // object. Runs the class's code. Null without a Python error: that cannot be had.

@@ -152,8 +152,9 @@ class DeepGuard {
   }
 };
 
-// The class's methods are the same at the next call.
-void guard_class(Tracer& tracer, PyTypeObject* type) {
+}  // namespace
+
+void guard_wrapper_class(Tracer& tracer, PyTypeObject* type) {
   Source* source = source_or_pin(tracer, as_object(type));
   for (const char* name : {"__torch_dispatch__", "__tensor_flatten__", "__tensor_unflatten__"}) {
     const Ref key = Ref::made(PyUnicode_InternFromString(name));
@@ -162,6 +163,8 @@ void guard_class(Tracer& tracer, PyTypeObject* type) {
     tracer.guards.add(method, GuardKind::Identity, tracer.origin());
   }
 }
+
+namespace {
 
 Ref put_together(PyObject* real, PyObject* tensors, PyObject* context) {
   static PyObject* const name = interned("__tensor_unflatten__");
@@ -208,7 +211,7 @@ Ref make_wrapper_fake(Tracer& tracer, Source* source, Ref (*enter)(Tracer&, Sour
     if (!fake || !is_fake(fake.get()) || PyDict_SetItem(tensors.get(), name.get(), fake.get()) < 0) return nullptr;
   }
   if (!DeepGuard(tracer, enter).cover_attributes(source, parts->names)) return nullptr;
-  guard_class(tracer, Py_TYPE(raw));
+  guard_wrapper_class(tracer, Py_TYPE(raw));
   Ref fake = put_together(raw, tensors.get(), parts->context.get());
   if (!fake) return nullptr;
   note_wrapper_of_fakes(fake.get());
@@ -226,6 +229,26 @@ void note_wrappers(PyObject* result) {
     return;
   }
   if (is_wrapper(result) && !is_fake(result) && holds_fakes_alone(result)) note_wrapper_of_fakes(result);
+}
+
+bool is_guarded_deep(Tracer& tracer, PyObject* entered, Ref (*enter)(Tracer&, Source*)) {
+  return DeepGuard(tracer, enter).covers(entered);
+}
+
+Ref attributes_of_wrapper(PyObject* wrapper) {
+  const Ref own = has_instance_dict(Py_TYPE(wrapper)) ? Ref::made(PyObject_GenericGetDict(wrapper, nullptr)) : Ref();
+  Ref attributes = own ? Ref::made(PyDict_Copy(own.get())) : Ref::made(PyDict_New());
+  PyObject* mro = Py_TYPE(wrapper)->tp_mro;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+    auto* type = as_type(PyTuple_GET_ITEM(mro, i));
+    if (!is_python_class(type)) break;
+    for (const PyMemberDef* slot = type->tp_members; slot && slot->name; ++slot) {
+      const Ref name = Ref::made(PyUnicode_InternFromString(slot->name));
+      const Ref value = std::string_view(slot->name).starts_with("__") ? Ref() : own_attribute(wrapper, name.get());
+      if (value && PyDict_SetItem(attributes.get(), name.get(), value.get()) < 0) throw_out_of_memory();
+    }
+  }
+  return attributes;
 }
 
 bool is_written_in_wrapper(const Tracer& tracer) {

@@ -3077,6 +3077,29 @@ tensors that wrap tensors (as inputs)
     ---
     y = torch.sin(kept)
     type(y) is Kept, y + 1, kept.inner * 2, kept.shape, isinstance(y, torch.Tensor)
+tensors that wrap tensors (made inside)
+    class Kept(torch.Tensor):
+        def __new__(cls, inner):
+            return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        def __init__(self, inner):
+            self.inner = inner
+        def __repr__(self):
+            return f"Kept({self.inner})"
+        def __tensor_flatten__(self):
+            return ["inner"], None
+        @classmethod
+        def __tensor_unflatten__(cls, tensors, context, size, stride):
+            return cls(tensors["inner"])
+        __torch_function__ = torch._C._disabled_torch_function_impl
+        @classmethod
+        def __torch_dispatch__(cls, function, types, args, kwargs=None):
+            inner = torch.utils._pytree.tree_map_only(cls, lambda one: one.inner, args)
+            result = function(*inner, **(kwargs or {}))
+            return cls(result) if function is torch.ops.aten.sin.default else result
+    ---
+    kept = Kept(x * 2)
+    y = torch.sin(kept)
+    type(y) is Kept, y + 1, y.inner * 2, kept.inner + 1, kept.shape, isinstance(y, torch.Tensor)
 tensors of a class (overrides)
     class Swapped(torch.Tensor):
         @classmethod
@@ -4737,6 +4760,22 @@ torch.func.functional_call
 torch.func.stack_module_state  torch.func.stack_module_state([seq[0], seq[0]])[0]
 torch.func.linearize  torch.func.linearize(torch.sin, x)[0]
 per-sample gradients  torch.vmap(torch.func.grad(lambda row: (row * row).sum()))(x)
+autograd.Function within a transform
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(value):
+            return value ** 3
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0])
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 3 * ctx.saved_tensors[0] ** 2
+        @staticmethod
+        def vmap(info, in_dims, value):
+            return Cube.apply(value), in_dims[0]
+    ---
+    torch.vmap(Cube.apply)(x), torch.func.grad(lambda value: Cube.apply(value).sum())(x)
 nested transforms  torch.func.jvp(torch.vmap(torch.func.grad(lambda value: (value ** 3).sum())), (x,), (x,))
 torch.autograd.grad
     value = x.detach().requires_grad_()

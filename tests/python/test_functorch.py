@@ -295,3 +295,59 @@ def test_operators_of_the_table(transform: str) -> None:
         if op.name in opinfo_transforms.SAMPLE:
             for outcome, why in opinfo_transforms.check(op, transform, 2):
                 assert outcome == "equal" or "depends on the data of a" in why, (op.name, outcome, why)  # masks as indices
+
+
+class Square(torch.autograd.Function):
+    """By a rule of its own for vmap, and a gradient that differs from the operators'."""
+
+    @staticmethod
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient * 3 * ctx.saved_tensors[0]
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], x: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        return Square.apply(x) + 0 * info.batch_size, in_dims[0]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        func.vmap(Square.apply),
+        func.vmap(lambda x: Square.apply(x).sum(), in_dims=1),
+        func.vmap(func.vmap(Square.apply)),
+        func.grad(lambda x: Square.apply(x).sum()),
+        func.grad(lambda x: Square.apply(x.sin()).cos().sum()),
+        lambda x: func.vjp(Square.apply, x)[1](x),
+    ],
+)
+def test_autograd_function_within(program: Callable[..., Any], backend: str) -> None:
+    """The user's backward is taken, and one entry serves all calls."""
+
+    def called(x: torch.Tensor) -> Any:
+        return program(x)
+
+    captured = whole(called, backend)
+    for scale in (1.0, 1.0, 3.0):
+        torch.testing.assert_close(captured(X * scale), program(X * scale))
+    assert len(minidynamo.debug.cache_entries(captured)) == 1
+
+
+@pytest.mark.parametrize("program", [func.jacrev(Square.apply), func.vmap(func.grad(lambda x: Square.apply(x).sum()))])
+def test_autograd_function_in_several_levels(program: Callable[..., Any]) -> None:
+    """Right, in one graph or not."""
+
+    def called(x: torch.Tensor) -> Any:
+        return program(x)
+
+    captured = minidynamo.compile(called, backend="eager")
+    for scale in (1.0, 2.0):
+        torch.testing.assert_close(captured(X * scale), program(X * scale))
