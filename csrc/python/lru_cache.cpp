@@ -48,7 +48,7 @@ PyObject* give_last(PyObject* results, PyObject*, PyObject*) {
   if (count == 0) return PyErr_Format(PyExc_RuntimeError, "a cache is filled with more than it had");
   PyObject* const last = Ref::borrow(PyList_GET_ITEM(results, count - 1)).release();
   if (PyList_SetSlice(results, count - 1, count, nullptr) == 0) return last;
-  Ref::steal(last);
+  Ref::drop(last);
   return nullptr;
 }
 
