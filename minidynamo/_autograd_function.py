@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch._functorch.autograd_function import NO_OUT_DIMS, custom_function_call_grad, custom_function_call_vmap
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
-from torch._functorch.vmap import _broadcast_to_and_flatten
 from torch.autograd.function import BackwardCFunction, FunctionCtx
-from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+from torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_unflatten
 
 # What else a real ctx has: it is a node of autograd's graph, which a trace has not got.
 _OF_GRAPH_NODES = frozenset(name for name in dir(torch._C._FunctionBase) if not name.startswith("__"))

@@ -18,7 +18,7 @@ def make_wrapper(kind: type, arguments: Sequence[Any], keywords: Mapping[str, An
     Returns:
         The tensor.
     """
-    made: torch.Tensor = torch.Tensor._make_wrapper_subclass(kind, *arguments, **keywords)  # type: ignore[attr-defined]
+    made: torch.Tensor = torch.Tensor._make_wrapper_subclass(kind, *arguments, **keywords)
     for name, value in attributes.items():
         object.__setattr__(made, name, value)
     return made
