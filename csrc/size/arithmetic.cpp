@@ -1,3 +1,4 @@
+// Arithmetic of expressions, conditions on them, and what both are for given numbers.
 #include "size/expression.h"
 
 #include <algorithm>
