@@ -383,18 +383,17 @@ bool Graph::sets_modes() const noexcept {
   return false;
 }
 
-bool Graph::leave_out_leading(PyObject* setter, PyObject* value) noexcept {
-  std::vector<Node*> leading;
-  for (Node& node : nodes_) {
-    if (!node.used || node.kind == NodeKind::Placeholder || node.element) continue;
-    const bool is_setting = node.kind == NodeKind::CallFunction && node.target.is(setter) && node.args.size() == 1 &&
-                            node.args[0].kind == Argument::Kind::Constant;
-    if (!is_setting) break;
-    leading.push_back(&node);
-  }
-  if (leading.empty() || !leading.back()->args[0].constant.is(value)) return false;
-  for (Node* node : leading) node->used = false;
-  return true;
+bool Graph::calls(PyObject* function, PyObject* constant) const noexcept {
+  return std::ranges::any_of(nodes_, [&](const Node& node) {
+    return node.used && node.kind == NodeKind::CallFunction && node.target.is(function) && node.args.size() == 1 &&
+           node.args[0].constant.is(constant);
+  });
+}
+
+bool Graph::begins_with(PyObject* function) const noexcept {
+  const auto first = std::ranges::find_if(
+      nodes_, [](const Node& node) { return node.used && node.kind != NodeKind::Placeholder && !node.element; });
+  return first != nodes_.end() && first->target.is(function);
 }
 
 void Graph::remove_dead_code(const std::vector<NodeId>& outputs) {

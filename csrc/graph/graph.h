@@ -113,9 +113,9 @@ class Graph {
   // Whether no used node writes to anything or draws random numbers. After remove_dead_code().
   bool is_pure() const noexcept;
   bool sets_modes() const noexcept;
-  // If calls of `setter` come before all others, and the last of them is given `value`: leaves them out, for whoever
-  // calls the graph to make. After remove_dead_code().
-  bool leave_out_leading(PyObject* setter, PyObject* value) noexcept;
+  // Whether a used node calls `function` with that constant alone; and whether the first call is one of `function`.
+  bool calls(PyObject* function, PyObject* constant) const noexcept;
+  bool begins_with(PyObject* function) const noexcept;
 
   // Keeps what the outputs or impure nodes need; sets Node::used and numbers the used placeholders in order.
   void remove_dead_code(const std::vector<NodeId>& outputs);
@@ -141,7 +141,8 @@ class Graph {
 // A torch.fx.GraphModule with the used nodes (placeholders first), returning a tuple of the outputs: node.meta has
 // "example_value", "tensor_meta", "stack_trace", "source_fn_stack", placeholders "source" (text). Its Python source is
 // generated only when somebody runs or prints it. Its class is called GraphModule; `name` is kept as gm.meta["name"].
-// Null with a Python error set on failure.
-Ref to_graph_module(const Graph& graph, const std::vector<NodeId>& outputs, const std::string& name);
+// `before`: a call that comes before all others, of constants. Null with a Python error set on failure.
+Ref to_graph_module(const Graph& graph, const std::vector<NodeId>& outputs, const std::string& name,
+                    const Node* before = nullptr);
 
 }  // namespace minidynamo

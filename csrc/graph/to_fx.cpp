@@ -59,7 +59,8 @@ const char* operator_name(PyObject* callable) noexcept {
 
 class Exporter {
  public:
-  explicit Exporter(const Graph& graph) : graph_(graph), nodes_(graph.nodes().size()) {}
+  explicit Exporter(const Graph& graph, const Node* before = nullptr)
+      : graph_(graph), before_(before), nodes_(graph.nodes().size()) {}
   Ref run(const std::vector<NodeId>& outputs, const std::string& name);
   Ref run(const Subgraph& subgraph, const std::string& name);
 
@@ -70,6 +71,7 @@ class Exporter {
   };
 
   const Graph& graph_;
+  const Node* before_;      // a call that comes before all others; may be null
   std::vector<Ref> nodes_;  // by NodeId; null for unused ones
   Ref fx_graph_, node_class_, create_name_, associate_name_, insert_, table_insert_;
   Ref qualified_name_, is_from_torch_, partial_, in_place_operators_;
@@ -89,7 +91,7 @@ class Exporter {
   Ref add_attribute(PyObject* object, PyObject* key, Ref name);
   Ref add_subgraph(PyObject* object);
   bool add_placeholder(NodeId id);
-  bool add_call(NodeId id);
+  Ref call_node(const Node& node);
   bool set_meta(PyObject* fx_node, const Node& node);
   const Target* target_of(PyObject* callable);
   bool reachable(PyObject* callable);
@@ -291,8 +293,7 @@ bool Exporter::add_placeholder(NodeId id) {
   return meta && PyDict_SetItemString(meta.get(), "source", node.target.get()) == 0 && set_meta(nodes_[id].get(), node);
 }
 
-bool Exporter::add_call(NodeId id) {
-  const Node& node = graph_.nodes()[id];
+Ref Exporter::call_node(const Node& node) {
   const bool is_method = node.kind == NodeKind::CallMethod;
   const Target* target = nullptr;
   Ref callable = node.target, candidate = node.target;
@@ -302,22 +303,22 @@ bool Exporter::add_call(NodeId id) {
     callable = printable(node, *target);
     candidate = target->candidate;
   }
-  if (!candidate || !callable || (!is_method && !target)) return false;
+  if (!candidate || !callable || (!is_method && !target)) return nullptr;
 
   Ref args = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(node.args.size())));
   for (size_t i = 0; i < node.args.size(); ++i) {
     Ref value = argument(node.args[i], false);
-    if (!value) return false;
+    if (!value) return nullptr;
     PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), value.release());
   }
   Ref kwargs = node.kwargs.empty() ? empty_dict_ : Ref::made(PyDict_New());
   for (const auto& [name, value] : node.kwargs) {
     Ref exported = argument(value, false);
-    if (!exported || PyDict_SetItem(kwargs.get(), name.get(), exported.get()) < 0) return false;
+    if (!exported || PyDict_SetItem(kwargs.get(), name.get(), exported.get()) < 0) return nullptr;
   }
-  nodes_[id] = add_node(is_method ? call_method_.get() : call_function_.get(), callable.get(), candidate.get(),
-                        args.get(), kwargs.get());
-  return nodes_[id] && set_meta(nodes_[id].get(), node);
+  Ref made = add_node(is_method ? call_method_.get() : call_function_.get(), callable.get(), candidate.get(),
+                      args.get(), kwargs.get());
+  return made && set_meta(made.get(), node) ? made : Ref();
 }
 
 bool Exporter::set_meta(PyObject* fx_node, const Node& node) {
@@ -374,8 +375,11 @@ bool Exporter::add_nodes() {
   for (NodeId id = 0; id < nodes.size(); ++id) {
     if (nodes[id].used && nodes[id].kind == NodeKind::Placeholder && !add_placeholder(id)) return false;
   }
+  if (before_ && !call_node(*before_)) return false;
   for (NodeId id = 0; id < nodes.size(); ++id) {
-    if (nodes[id].used && nodes[id].kind != NodeKind::Placeholder && !add_call(id)) return false;
+    if (!nodes[id].used || nodes[id].kind == NodeKind::Placeholder) continue;
+    nodes_[id] = call_node(nodes[id]);
+    if (!nodes_[id]) return false;
   }
   return true;
 }
@@ -412,8 +416,9 @@ Ref Exporter::run(const Subgraph& subgraph, const std::string& name) {
 
 }  // namespace
 
-Ref to_graph_module(const Graph& graph, const std::vector<NodeId>& outputs, const std::string& name) {
-  return Exporter(graph).run(outputs, name);
+Ref to_graph_module(const Graph& graph, const std::vector<NodeId>& outputs, const std::string& name,
+                    const Node* before) {
+  return Exporter(graph, before).run(outputs, name);
 }
 
 }  // namespace minidynamo

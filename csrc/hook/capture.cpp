@@ -135,6 +135,12 @@ std::vector<bool> rebound_parameters(PyCodeObject* code) {
   return rebound;
 }
 
+Node call_of_constant(PyObject* function, PyObject* constant) {
+  Node node{NodeKind::CallFunction, Ref::borrow(function), {}, {}, Ref::none()};
+  node.args.push_back({Argument::Kind::Constant, kNoNode, Ref::borrow(constant), {}});
+  return node;
+}
+
 // `is_second`: what the first capture had learnt did not hold any more at its end.
 std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& view, PyObject* config,
                                          const OpenNumbers& open, bool is_second, const MemoryWatch& memory) {
@@ -226,18 +232,20 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
 
   PyObject* globals = as_function(view.function)->func_globals;
   Ref compiled;
-  // AOTAutograd makes views of inputs anew behind the graph's end, in the mode that the call began in.
+  // AOTAutograd makes views of inputs anew behind the graph's end, in the mode that the call began in. Where one may
+  // need a history, the call begins with gradients switched on, and the graph switches them off.
   static constinit Imported grad_mode_setter{"torch._C._set_grad_enabled"};
   const bool begins_with_gradients = exit.plan.calls_graph && !traced->tracer->limits.below_autograd &&
-                                     !gradients_are_on() &&
-                                     traced->tracer->graph.leave_out_leading(grad_mode_setter, Py_True);
+                                     !gradients_are_on() && traced->tracer->graph.calls(grad_mode_setter, Py_True);
   if (exit.plan.calls_graph) {
     const std::string name = "__minidynamo_compiled_fn_" + std::to_string(runtime().compiled_functions++);
     exit.plan.compiled_name = name;
     Ref graph_module;
     {
       const SubclassesMuted looked_at;
-      graph_module = to_graph_module(traced->tracer->graph, exit.outputs, name);
+      const Node off = call_of_constant(grad_mode_setter, Py_False);
+      const bool is_needed = begins_with_gradients && !traced->tracer->graph.begins_with(grad_mode_setter);
+      graph_module = to_graph_module(traced->tracer->graph, exit.outputs, name, is_needed ? &off : nullptr);
     }
     statistics.graph_export += watch.lap();
     if (!graph_module) return refuse(BreakReason::GraphExport, take_error_text());

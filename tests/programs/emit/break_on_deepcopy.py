@@ -1,5 +1,5 @@
 # graphs: 2
-"""A structure that holds a tensor is copied deeply."""
+"""A structure that holds two tensors over the same memory is copied deeply."""
 
 import copy
 
@@ -7,9 +7,11 @@ import torch
 
 
 def f(x):
-    state = {"mean": x.mean(0), "steps": [1, 2]}
+    mean = x.mean(0)
+    state = {"mean": mean, "first": mean[:1], "steps": [1, 2]}
     saved = copy.deepcopy(state)
     state["steps"].append(3)
+    saved["first"].add_(1)
     return (x - saved["mean"]).abs(), saved["steps"], state["steps"]
 
 

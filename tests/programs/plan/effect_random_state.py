@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """A torch.Generator argument is drawn from between draws from the default generator."""
 
 import torch

@@ -1,4 +1,4 @@
-# graphs: 2
+# graphs: 1
 """An attribute of a threading.local from outside is written and read between two operations."""
 
 import threading
