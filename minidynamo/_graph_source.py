@@ -30,6 +30,18 @@ class CapturedGraphModule(_LazyGraphModule):
         with _generating:
             return super()._real_recompile()
 
+    def _lazy_forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The `forward` that a backend may keep: generates the source at its first call, and never runs `Module.__call__`.
+
+        torch.fx's own goes through `__call__` at every call, which costs more and which `torch.fx.symbolic_trace` replaces
+        for all modules while it runs, whichever thread it runs in.
+        """
+        if self._needs_recompile():
+            self.real_recompile()
+        return type(self).forward(self, *args, **kwargs)
+
+    forward = _lazy_forward
+
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.fx.GraphModule:
         with _generating:
             return super().__deepcopy__(memo)

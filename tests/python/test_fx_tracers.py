@@ -81,6 +81,21 @@ def test_a_first_call_in_the_middle(how: str, fullgraph: bool) -> None:
     assert len(graphs) == 2
 
 
+def test_a_forward_that_a_backend_kept_is_called_in_the_middle() -> None:
+    """torch.fx replaces `Module.__call__` for every thread: what a backend keeps does not come by it."""
+    minidynamo.reset()
+    captured = minidynamo.compile(lambda x: x * 2 + 1, backend=lambda graph_module, example_inputs: graph_module.forward)
+    x = torch.ones(3)
+    captured(x)
+    waiting = Waiting()
+    thread = start_tracing(waiting, "symbolic_trace")
+    try:
+        torch.testing.assert_close(captured(x), x * 2 + 1)
+    finally:
+        waiting.may_end.set()
+        thread.join()
+
+
 def test_methods_that_are_replaced_in_the_middle_of_a_trace() -> None:
     """The trace is made again when torch.fx has come and gone in the middle."""
     minidynamo.reset()
