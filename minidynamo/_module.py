@@ -61,6 +61,12 @@ class OptimizedModule(torch.nn.Module):
         else:
             self.forward = captured
 
+    def precompile(self, *args: Any, **kwargs: Any) -> bool:
+        """Captures and compiles a call of the module with these arguments without making it, as `OptimizedFunction.precompile`."""
+        if isinstance(self.forward, functools.partial):
+            _take_shapes(self, self.forward.args[1], args, kwargs)
+        return isinstance(self.forward, _C.OptimizedFunction) and self.forward.precompile(*args, **kwargs)
+
     @property
     def training(self) -> bool:
         return self._orig_mod.training
@@ -120,9 +126,14 @@ def _rebuild(kind: type[OptimizedModule], module: torch.nn.Module, config: Captu
 
 
 def _call_lazy(wrapper: OptimizedModule, captured: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The first call of a lazy module: its parameters get their shapes before anything is captured."""
+    """The first call of a lazy module."""
+    _take_shapes(wrapper, captured, args, kwargs)
+    return captured(*args, **kwargs)
+
+
+def _take_shapes(wrapper: OptimizedModule, captured: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """A lazy module's parameters get their shapes before anything is captured."""
     original = wrapper._orig_mod
     if hasattr(original, "_initialize_hook"):
         original._infer_parameters(original, args, kwargs)  # type: ignore[operator]
     wrapper.forward = captured
-    return captured(*args, **kwargs)

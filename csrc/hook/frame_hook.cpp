@@ -3,6 +3,7 @@
 #include "hook/hook_chain.h"
 #include "hook/hook_installed.h"
 #include "hook/policy.h"
+#include "hook/precompilation.h"
 #include "hook/run_entry.h"
 #include "hook/stance.h"
 #include "library/user_rules.h"
@@ -61,7 +62,9 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
   note_start(frame);
   if (frame.code->co_flags & kGeneratedCode) return pass(thread, raw, throw_flag);
   if (Ref aside = defer_resume(frame)) return aside.release();
+  const bool is_only_compiled = frame.is_call && Precompilation::awaits(frame.code);
   if (frame.is_call && (runs_disabled(frame.function) || makes_module(frame, config))) {
+    if (is_only_compiled) return Precompilation::decline().release();
     ModeScope nothing(kCaptureNothing);
     return pass(thread, raw, throw_flag);
   }
@@ -74,7 +77,9 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
     if (is_target || should_capture(frame, config)) {
       const Ref chosen = stance == Stance::ForcedBackend ? config_with_forced_backend(config) : Ref::borrow(config);
       if (!chosen) return nullptr;
-      result = run_captured(frame.code, FrameView{frame.function, frame.locals}, chosen.get(), answer);
+      const FrameView view{frame.function, frame.locals};
+      if (is_only_compiled) return Precompilation::answer(view, chosen.get()).release();
+      result = run_captured(frame.code, view, chosen.get(), answer);
     } else {
       clear_error();
     }

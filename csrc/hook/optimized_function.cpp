@@ -8,6 +8,7 @@
 #include "hook/hook_chain.h"
 #include "hook/hook_installed.h"
 #include "hook/module_call.h"
+#include "hook/precompilation.h"
 #include "hook/run_entry.h"
 #include "hook/stance.h"
 #include "hook/timed_call.h"
@@ -86,30 +87,48 @@ PyObject* call_function(OptimizedFunction* self, PyObject* config, PyObject* fun
   return call_captured(cache, config, function, arguments, flags, keyword_names);
 }
 
+// The Python function that a call of the wrapped object comes to, with the arguments that it is given then. Its
+// function is null if there is none: the object is to be called as it is.
+class TargetCall {
+ public:
+  TargetCall(PyObject* wrapped, PyObject* const* arguments, size_t flags, PyObject* keyword_names)
+      : function_(PyFunction_Check(wrapped) ? wrapped : nullptr), arguments_(arguments), flags_(flags) {
+    if (function_) return;
+    const bool is_method = Py_IS_TYPE(wrapped, &PyMethod_Type);
+    PyObject* call = is_method ? PyMethod_GET_FUNCTION(wrapped) : call_of_class(Py_TYPE(wrapped));
+    if (!call || !(is_method || PyFunction_Check(call))) return;
+    bound_self_ = Ref::borrow(is_method ? PyMethod_GET_SELF(wrapped) : wrapped);
+    bound_function_ = module_forward(bound_self_.get(), call);  // of nn.Module.__call__, where no hook has to run
+    if (!bound_function_) bound_function_ = Ref::borrow(call);
+    if (!PyFunction_Check(bound_function_.get())) return;
+    function_ = bound_function_.get();
+    const size_t given = PyVectorcall_NARGS(flags) + (keyword_names ? PyTuple_GET_SIZE(keyword_names) : 0);
+    with_self_.resize(given + 1);
+    with_self_[0] = bound_self_.get();
+    std::copy_n(arguments, given, with_self_.begin() + 1);
+    arguments_ = with_self_.data();
+    flags_ = PyVectorcall_NARGS(flags) + 1;
+  }
+  TargetCall(const TargetCall&) = delete;
+
+  PyObject* function() const noexcept { return function_; }
+  PyObject* const* arguments() const noexcept { return arguments_; }
+  size_t flags() const noexcept { return flags_; }
+
+ private:
+  Ref bound_self_, bound_function_;
+  PyObject* function_;
+  std::vector<PyObject*> with_self_;
+  PyObject* const* arguments_;
+  size_t flags_;
+};
+
 PyObject* call_optimized(OptimizedFunction* self, PyObject* config, PyObject* const* arguments, size_t flags,
                          PyObject* keyword_names) {
-  PyObject* function = self->wrapped;
   const auto plain = [&] { return PyObject_Vectorcall(self->wrapped, arguments, flags, keyword_names); };
-  Ref bound_function, bound_self;
-  if (!PyFunction_Check(function)) {
-    const bool is_method = Py_IS_TYPE(function, &PyMethod_Type);
-    PyObject* call = is_method ? PyMethod_GET_FUNCTION(function) : call_of_class(Py_TYPE(function));
-    if (call && (is_method || PyFunction_Check(call))) {
-      bound_self = Ref::borrow(is_method ? PyMethod_GET_SELF(function) : function);
-      bound_function = module_forward(bound_self.get(), call);  // of nn.Module.__call__, where no hook has to run
-      if (!bound_function) bound_function = Ref::borrow(call);
-      function = bound_function.get();
-    }
-  }
-  if (!bound_self && PyFunction_Check(function))
-    return call_function(self, config, function, arguments, flags, keyword_names, plain);
-  if (!bound_self || !PyFunction_Check(function))
-    return call_through_hook(config, self->wrapped, arguments, flags, keyword_names);
-  const size_t given = PyVectorcall_NARGS(flags) + (keyword_names ? PyTuple_GET_SIZE(keyword_names) : 0);
-  std::vector<PyObject*> with_self(given + 1);
-  with_self[0] = bound_self.get();
-  std::copy_n(arguments, given, with_self.begin() + 1);
-  return call_function(self, config, function, with_self.data(), PyVectorcall_NARGS(flags) + 1, keyword_names, plain);
+  const TargetCall call(self->wrapped, arguments, flags, keyword_names);
+  if (!call.function()) return call_through_hook(config, self->wrapped, arguments, flags, keyword_names);
+  return call_function(self, config, call.function(), call.arguments(), call.flags(), keyword_names, plain);
 }
 
 PyObject* call_with_config(OptimizedFunction* self, PyObject* config, PyObject* const* arguments, size_t flags,
@@ -139,6 +158,37 @@ PyObject* optimized_vectorcall(PyObject* object, PyObject* const* arguments, siz
   if (const Stance stance = current_stance(); stance != Stance::Default) [[unlikely]]
     return call_under_stance(self, stance, arguments, flags, keyword_names);
   return call_with_config(self, self->config, arguments, flags, keyword_names);
+}
+
+// False: it is not compiled from its beginning to its end. Null with a Python error set.
+PyObject* precompile_call(OptimizedFunction* self, PyObject* config, PyObject* const* arguments, size_t flags,
+                          PyObject* keyword_names) {
+  const TargetCall call(self->wrapped, arguments, flags, keyword_names);
+  if (!call.function()) Py_RETURN_FALSE;
+  const Precompilation precompilation(as_code(as_function(call.function())->func_code));
+  const Ref none =
+      Ref::steal(call_through_hook(config, call.function(), call.arguments(), call.flags(), keyword_names));
+  return none ? PyBool_FromLong(precompilation.is_whole()) : nullptr;
+}
+
+PyObject* optimized_precompile(PyObject* object, PyObject* const* arguments, Py_ssize_t count,
+                               PyObject* keyword_names) {
+  OptimizedFunction* self = as_optimized(object);
+  PyThreadState* thread = PyThreadState_Get();
+  const Stance stance = current_stance();
+  if (stance == Stance::Unknown) return raise_unknown_stance(), nullptr;
+  if (Tracer::current() || thread_mode().disabled || must_run_plainly(thread) || torch_compiles_here(thread) ||
+      stance == Stance::ForceEager)
+    Py_RETURN_FALSE;
+  PyObject* result = nullptr;
+  auto work = [&]() noexcept {
+    result = entry<precompile_call>(self, self->config, arguments, static_cast<size_t>(count), keyword_names);
+  };
+  if (native_stack_left() >= kStackForCapture)
+    work();
+  else if (!run_on_another_stack(work))
+    return PyErr_NoMemory();
+  return result;
 }
 
 PyObject* optimized_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
@@ -196,6 +246,16 @@ PyMemberDef members[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 
+PyMethodDef methods[] = {
+    {"precompile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<optimized_precompile>)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "precompile(*args, **kwargs)\n--\n\n"
+     "Captures and compiles a call with these arguments, as the call would, without making it.\n\n"
+     "True: such a call runs compiled from its beginning to its end. False: the graph breaks, and what follows the\n"
+     "break is captured when the call is made; or such a call runs uncaptured."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
 // By these torch.compile finds the function beneath, to compile that: one capture instead of two.
 PyObject* optimized_original(PyObject* self, void*) {
   PyObject* wrapped = as_optimized(self)->wrapped;
@@ -228,6 +288,7 @@ constexpr PyTypeObject make_type() {
   type.tp_descr_get = entry<optimized_get>;
   type.tp_repr = entry<optimized_repr>;
   type.tp_members = members;
+  type.tp_methods = methods;
   type.tp_getset = properties;
   return type;
 }

@@ -274,11 +274,11 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
   limits.changing_numbers = std::move(request.changing_numbers);
   int fillings = 16;   // what is found in one cache may lead to the next
   int examples = 100;  // of numbers that only the run knows
-  std::set<std::string> settled_above;
+  std::set<std::string> settled_before_backward;
   bool as_last_time = request.settled_before_backward.has_value();
   if (as_last_time) {
     limits.below_autograd = true;
-    settled_above = std::move(*request.settled_before_backward);
+    settled_before_backward = std::move(*request.settled_before_backward);
   }
   for (;;) {
     Regrets regrets;
@@ -304,13 +304,13 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
     if (regrets.needs_below_autograd) {
       limits.below_autograd = true;
       request.may_go_below_autograd = false;
-      settled_above = std::move(regrets.settled);
+      settled_before_backward = std::move(regrets.settled);
       continue;
     }
     // Operators are recorded there for the sizes that they have. Where these are known to change, a graph that is good
     // for all of them is worth more than one for the whole frame.
     if (limits.below_autograd && traced && request.may_break &&
-        !std::ranges::includes(settled_above, settled_numbers(*traced->tracer))) {
+        !std::ranges::includes(settled_before_backward, settled_numbers(*traced->tracer))) {
       limits.below_autograd = false;
       if (std::exchange(as_last_time, false)) continue;
       limits.why_not_below_autograd = "sizes differ between calls, and a graph with a backward pass is for given ones";
@@ -328,7 +328,7 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
     }
     if (traced || is_passing(why.reason) || !regrets.class_made_at ||
         (!request.may_break && why.reason != BreakReason::UnsupportedResult)) {
-      if (traced) traced->settled_before_backward = std::move(settled_above);
+      if (traced) traced->settled_before_backward = std::move(settled_before_backward);
       return traced;
     }
     // A class cannot be made again by residual code: the statement that defines it has to run in Python.

@@ -453,7 +453,7 @@ def apart(value):
         first = first + other * scale
     return first - len(named)""",
     "tally": "def tally(*values, by=1, **named):\n    return sum(values) * by + len(named)",
-    "counted": "def counted(k=2):\n    return k * TOTAL",
+    "counted": "def counted(k=2):\n    return k * (TOTAL[:9] if isinstance(TOTAL, str) else TOTAL)",
     "remembered": "@functools.lru_cache(maxsize=2)\ndef remembered(k):\n    return k + 1",
     "frozen_sin": "@torch.no_grad()\ndef frozen_sin(t):\n    return t.sin()",
     "Row": "class Row(typing.NamedTuple):\n    tensor: torch.Tensor\n    count: int = 1",
