@@ -111,6 +111,11 @@ def ready(backend: str) -> Any:
     return compiler
 
 
+# It runs the backward pass that the program may never run; and it cannot have an input and a view of it that are both
+# written to, where neither is a leaf (torch.compile fails on such a graph as well).
+LIMITS_OF_AOTAUTOGRAD = ("modified by an inplace operation", "outs_to_grad length")
+
+
 def check(program: Program, way: str) -> Failure | None:
     """Runs the program eagerly and captured, and tells what differs.
 
@@ -127,8 +132,8 @@ def check(program: Program, way: str) -> Failure | None:
         graphs += 1
         try:
             compiled = compiler(graph_module, example_inputs)
-        except RuntimeError as error:  # AOTAutograd runs the backward pass that the program may never run
-            failed |= "modified by an inplace operation" in str(error)
+        except (RuntimeError, AssertionError) as error:
+            failed |= any(limit in str(error) for limit in LIMITS_OF_AOTAUTOGRAD)
             raise
 
         @functools.wraps(compiled)
