@@ -45,7 +45,7 @@ def cond(predicate: Any, if_true: Callable[..., Any], if_false: Callable[..., An
             result = torch.vmap(chosen, in_dims=dims, randomness=randomness)(mapped, *rows)
         else:
             vmapped = [torch.vmap(branch, in_dims=dims[1:], randomness=randomness) for branch in (if_true, if_false)]
-            result = cond_op(mapped, *vmapped, tuple(rows))
+            result = cond_op(mapped, *vmapped, tuple(rows))  # type: ignore[call-arg]
     return tree_map(lambda one: _add_batch_dim(one, 0, number), result)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 Shape = tuple[str, ...]
 
-HEAD = '''\
+HEAD = """\
 import torch
 import torch.nn.functional as F
 from torch import func
@@ -76,7 +76,7 @@ class WithContext(torch.autograd.Function):
     def backward(ctx, gradient):
         return gradient * ctx.saved_tensors[0].cos()
 
-'''
+"""
 
 UNARY = (
     "{0}.sin()", "{0}.cos()", "{0}.tanh()", "torch.exp(-{0} * {0})", "F.softplus({0})", "torch.sigmoid({0})", "{0} * 1.5", "-{0}",
@@ -84,8 +84,14 @@ UNARY = (
     "torch.clamp({0}, -0.7, 0.9)", "{0}.detach() * {0}", "({0} + {0}.shape.numel())", "{0}.double()", "{0}.masked_fill({0} < 0, 0.25)",
 )  # fmt: skip
 BINARY = ("{0} + {1}", "{0} * {1}", "{0} - {1}", "torch.maximum({0}, {1})", "torch.where({0} > {1}, {0}, {1})", "torch.lerp({0}, {1}, 0.3)")
-ALONG = ("torch.softmax({0}, {1})", "{0}.cumsum({1})", "{0}.flip({1})", "{0}.roll(1, {1})", "{0}.sort({1}).values", "F.normalize({0}, dim={1})")
-REDUCTIONS = ("{0}.sum({1})", "{0}.mean({1})", "{0}.logsumexp({1})", "{0}.amax({1})", "{0}.select({1}, 0)", "{0}.unbind({1})[-1]", "{0}.prod({1})")
+ALONG = (
+    "torch.softmax({0}, {1})", "{0}.cumsum({1})", "{0}.flip({1})", "{0}.roll(1, {1})", "{0}.sort({1}).values",
+    "F.normalize({0}, dim={1})",
+)  # fmt: skip
+REDUCTIONS = (
+    "{0}.sum({1})", "{0}.mean({1})", "{0}.logsumexp({1})", "{0}.amax({1})", "{0}.select({1}, 0)", "{0}.unbind({1})[-1]",
+    "{0}.prod({1})",
+)  # fmt: skip
 FIXED = {"h": 3, "t": 2}  # letters of one size
 MOST_NUMBERS = 700
 LETTERS = "abch"
@@ -186,7 +192,8 @@ class Writer:
                 name, other = self.random.choice(right)
                 return [f"{pad}{variable} = ({at} @ {name}) * 0.3"], variable, (*shape[:-1], other[1])
         if kind == 8 and shape and shape[-1] == "h":
-            call = f"MODULE({at})" if self.random.random() < 0.5 else f"func.functional_call(MODULE, dict(MODULE.named_parameters()), ({at},))"
+            functional = f"func.functional_call(MODULE, dict(MODULE.named_parameters()), ({at},))"
+            call = f"MODULE({at})" if self.random.random() < 0.5 else functional
             return [f"{pad}{variable} = {call}"], variable, shape
         if kind == 9:
             return self.in_place(variable, at, shape, pad)
@@ -202,7 +209,8 @@ class Writer:
         lines = [f"{pad}{variable} = {at}.clone()"]
         forms = [f"{variable}.mul_(1.5)", f"{variable} += {at}", f"{variable}.copy_({at}.sin())", f"{variable}.zero_().add_({at})"]
         if shape:
-            forms += [f"{variable}[0] = 0.5", f"{variable}[-1] = {at}[0]", f"{variable}.select(0, 0).mul_(2.0)", f"{variable}[0] += {at}[-1]"]
+            forms += [f"{variable}[0] = 0.5", f"{variable}[-1] = {at}[0]"]
+            forms += [f"{variable}.select(0, 0).mul_(2.0)", f"{variable}[0] += {at}[-1]"]
         return [*lines, pad + self.random.choice(forms)], variable, shape
 
     def custom(self, variable: str, at: str, shape: Shape, inside: frozenset[str], pad: str) -> tuple[list[str], str, Shape]:
@@ -216,7 +224,8 @@ class Writer:
     ) -> tuple[list[str], str, Shape] | None:
         """Lines that define a function, the call of a transform of it, and the shape of what that gives; or None."""
         around = known.known
-        kinds = ["vmap", "vmap", "grad", "grad_and_value", "jvp", "vjp", "jacrev", "jacfwd", "hessian", "parameters", "dual", "captured_vjp"]
+        kinds = ["vmap", "vmap", "grad", "grad_and_value", "jvp", "vjp", "jacrev", "jacfwd", "hessian", "parameters", "dual"]
+        kinds += ["captured_vjp"]
         if not inside:
             kinds += ["checkpoint", "autograd_grad"]
         if inside <= {"vmap"} and self.random.random() < 0.15:
@@ -302,7 +311,8 @@ class Writer:
         if kind == "autograd_grad":
             lines, name, _ = inner([shape], "autograd", "scalar")
             leaf = self.name("l")
-            return [*lines, f"{pad}{leaf} = {at}.detach().requires_grad_()"], f"torch.autograd.grad({name}({leaf}), {leaf}, allow_unused=True, materialize_grads=True)[0]", shape
+            call = f"torch.autograd.grad({name}({leaf}), {leaf}, allow_unused=True, materialize_grads=True)[0]"
+            return [*lines, f"{pad}{leaf} = {at}.detach().requires_grad_()"], call, shape
         if kind == "cond":
             one, other = (f"lambda y: {self.random.choice(UNARY[:6]).format('y')}" for _ in range(2))
             return [], f"torch.cond({at}.sum() > 0.2, {one}, {other}, ({at},))", shape
