@@ -226,7 +226,7 @@ void drop_unused_objects(Tracer& tracer) {
     auto& dicts = tracer.made.instance_dicts;
     for (auto at = dicts.begin(); at != dicts.end() && !any; ++at) {
       const Ref owner = at->second;
-      if (Py_REFCNT(owner.get()) > 2 || is_shared(at->first) || end_may_be_seen(owner.get())) continue;
+      if (reference_count(owner.get()) > 2 || is_shared(at->first) || end_may_be_seen(owner.get())) continue;
       dicts.erase(at);
       any = true;
     }
