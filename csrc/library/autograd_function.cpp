@@ -12,6 +12,7 @@
 #include "model/abstract.h"
 #include "model/body.h"
 #include "model/native_call.h"
+#include "model/object_end.h"
 #include "model/tensor_call.h"
 #include "model/transform_call.h"
 #include "python/error_text.h"
@@ -19,6 +20,7 @@
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
 #include "python/unstable.h"
+#include "tensor/forward_gradients.h"
 #include "tensor/tensor_facts.h"
 #include "tensor/transforms.h"
 #include "world/known_types.h"
@@ -90,8 +92,9 @@ class Application {
     context_ = call(tracer_, context_class, {tuple_of(needed)});
     if (!context_) return nullptr;
     const bool has_backward = any && grad_mode_enabled();
-    if (has_backward && tracer_.transforms.one_by_one()) return refuse_within(tracer_);
+    if (has_backward && tracer_.limits.below_autograd) return refuse_within(tracer_);
     Ref result = has_backward ? with_backward() : forward_alone();
+    if (result && is_shared(context_.get())) drop_unused_objects(tracer_);
     if (result && is_shared(context_.get())) return refuse("its ctx is kept for later");
     return result;
   }
@@ -170,7 +173,11 @@ class Application {
       return !was_enabled || record_state_change(tracer_, set_gradients_enabled(), Arguments{value});
     };
     if (!set(Py_False)) return nullptr;
-    Ref result = forward();
+    Ref result;
+    {
+      const ForwardGradientsOff as_autograd_does;
+      result = forward();
+    }
     if (!result) {
       if (tracer_.is_over()) return nullptr;
       PyObject *type, *value, *traceback;
@@ -257,6 +264,10 @@ class Application {
     return found;
   }
 
+  // In a region of transforms, where each node runs in the mode that it was recorded in, a body leaves the one that it
+  // was begun in.
+  bool sets_grad_mode(bool on) { return !tracer_.transforms.inside() || tracer_.transforms.use_grad_mode(tracer_, on); }
+
   bool is_told_gradients_of_all(size_t results) {
     const Ref materialize = told("materialize_grads"), constants = told("_materialize_non_diff_grads");
     return (!materialize || materialize.is(Py_True) || results == 1) && (!constants || constants.is(Py_True));
@@ -267,6 +278,7 @@ class Application {
     std::vector<long> dirty, constant, saved_positions;
     bool is_tuple = false;
     std::unique_ptr<Subgraph> forward_body, backward_body;
+    if (!sets_grad_mode(true)) return nullptr;
     {
       const GradientsOff as_autograd_does(tracer_);
       Body body(tracer_, "an autograd.Function");
@@ -302,6 +314,7 @@ class Application {
       }
 
       {
+        if (!sets_grad_mode(false)) return nullptr;
         std::vector<PyObject*> reaches = {context_.get()};
         Body after(tracer_, "the backward of an autograd.Function", reaches);
         std::vector<Ref> gradients;
@@ -310,7 +323,7 @@ class Application {
           if (is_fake(one.get()) && !add_gradient(after, one, gradients.back())) return nullptr;
         }
         const std::vector<Ref> made = backward(gradients);
-        if (made.empty() || !after.only_computes()) return nullptr;
+        if (made.empty() || !after.only_computes() || !sets_grad_mode(false)) return nullptr;
         std::vector<Ref> for_tensors;
         for (size_t i = 0; i < made.size(); ++i)
           if (is_fake(inputs_[i].get())) for_tensors.push_back(made[i]);
@@ -320,6 +333,7 @@ class Application {
       for (size_t i = 0; i < backward_body->operands.size(); ++i)
         if (holds(saved, backward_body->operands[i].get())) saved_positions.push_back(static_cast<long>(i));
       const Ref given = Ref::made(PyTuple_Pack(2, tuple_of(outputs).get(), tuple_of(backward_body->operands).get()));
+      if (!sets_grad_mode(false)) return nullptr;
       forward_body = body.take(given.get(), "fwd_body");
       if (!forward_body) return nullptr;
     }
@@ -331,6 +345,7 @@ class Application {
     backward_body->output.items.resize(operands.size(), Argument{Argument::Kind::Constant, kNoNode, Ref::none(), {}});
 
     static constinit Imported with_history{"minidynamo._autograd_function.with_history"};
+    if (!sets_grad_mode(true)) return nullptr;
     Ref made;
     {
       const NativeScope native;
@@ -370,7 +385,8 @@ bool has_backward_class(PyObject* function_class) {
 // Below autograd torch's own machinery runs, on fakes: the ctx is a node of autograd's graph, whose backward the engine
 // comes to (backward.cpp). Of the program's class it calls what the trace has looked up.
 Ref apply_below_autograd(Tracer& tracer, PyObject* callable, PyObject* function_class, const Arguments& arguments) {
-  static PyObject* const names[] = {interned("forward"), interned("setup_context"), interned("_backward_cls")};
+  static PyObject* const names[] = {interned("forward"), interned("setup_context"), interned("jvp"),
+                                    interned("_backward_cls")};
   for (PyObject* name : names)
     if (!load_attribute(tracer, function_class, name)) return nullptr;
   if (tracer.classes.has(function_class) && !has_backward_class(function_class)) {
@@ -394,8 +410,15 @@ Ref apply_autograd_function(Tracer& tracer, PyObject* callable, const Arguments&
   if (tracer.transforms.one_by_one()) {
     if (is_of_one_level(arguments.values[0].get()) && bound_self(callable))
       return apply_below_autograd(tracer, callable, arguments.values[0].get(), Arguments{arguments.values.subspan(1)});
-    if (TransformState::now().levels || TransformState::now().dual_levels || tracer.limits.below_autograd)
-      return refuse_within(tracer);
+    const std::span<const Ref> inputs = arguments.values.subspan(1);
+    const auto is_dual = [](const Ref& input) { return has_tangent(input.get()); };
+    const auto has_gradient = [](const Ref& input) { return is_tensor(input.get()) && requires_gradient(input.get()); };
+    if (TransformState::now().levels || tracer.limits.below_autograd) return refuse_within(tracer);
+    if (std::ranges::any_of(inputs, is_dual)) {
+      if (!bound_self(callable) || (grad_mode_enabled() && std::ranges::any_of(inputs, has_gradient)))
+        return refuse_within(tracer);
+      return apply_below_autograd(tracer, callable, arguments.values[0].get(), Arguments{inputs});
+    }
   }
   return Application(tracer, arguments.values[0].get(), arguments.values.subspan(1)).run();
 }

@@ -16,6 +16,7 @@
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
 #include "tensor/tensor_facts.h"
+#include "tensor/transforms.h"
 #include "world/known_types.h"
 #include "world/tensor_classes.h"
 
@@ -66,7 +67,7 @@ class Operator {
   }
 
   bool are_tensors(PyObject* sequence) {
-    if (tracer_.transforms.one_by_one())
+    if (tracer_.limits.below_autograd || TransformState::now() != TransformState{})
       return refuse(std::string("it is called ") + tracer_.transforms.place()), false;
     const bool is_sequence = PyTuple_CheckExact(sequence) || PyList_CheckExact(sequence);
     if (!is_sequence || !std::ranges::all_of(items_of(sequence), [](const Ref& item) { return is_fake(item.get()); }))
@@ -102,9 +103,11 @@ class Operator {
                                  const char* name, Flat& result, bool gives_one_tensor = false) {
     std::vector<PyObject*> reaches = {function};
     for (const Ref& one : given) reaches.push_back(one.get());
+    if (!sets_grad_mode()) return nullptr;
     Body body(tracer_, name_, reaches);
     for (const Ref& parameter : parameters) body.add_parameter("operand", parameter);
     const Ref returned = call(tracer_, function, Arguments{given});
+    if (returned && !sets_grad_mode()) return nullptr;
     if (!returned) return refuse("a function raises " + take_error_text()), nullptr;
     if (!body.only_computes() || !flatten(returned.get(), result)) return nullptr;
     for (size_t i = 0; i < result.leaves.size(); ++i) {
@@ -160,6 +163,7 @@ class Operator {
   }
 
   Ref record(std::vector<Ref> values, const Ref& result, bool impure) {
+    if (!sets_grad_mode()) return nullptr;
     return record_body_call(tracer_, operation_, values, nullptr, result.get(), impure) ? result : Ref();
   }
 
@@ -184,6 +188,11 @@ class Operator {
   Tracer& tracer_;
   const std::string name_;
   PyObject* const operation_;
+
+  // In a region of transforms each node runs in the mode that it was recorded in: bodies begin and end in the caller's.
+  bool sets_grad_mode() {
+    return !tracer_.transforms.inside() || tracer_.transforms.use_grad_mode(tracer_, grad_mode_enabled());
+  }
 
   static bool shares_storage(PyObject* a, PyObject* b) { return storage_of_fake(a) == storage_of_fake(b); }
 };
@@ -211,6 +220,10 @@ Ref cond_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments
     const int truth = PyObject_IsTrue(predicate);
     return call_with(tracer, arguments.values[truth ? 1 : 2].get(), Ref::steal(PySequence_Tuple(operands)).get(),
                      nullptr);
+  }
+  if (TransformState::now().levels) {
+    static constinit Imported by_levels{"minidynamo._transforms.cond"};
+    return call(tracer, by_levels, arguments);
   }
   if (!is_fake(predicate)) return operation.refuse("the predicate is neither a tensor nor a number");
   if (!operation.are_tensors(operands)) return nullptr;

@@ -208,7 +208,7 @@ void note_exception_leaves(Tracer& tracer, Frame& frame) {
 }
 
 void drop_unused_functions(Tracer& tracer) {
-  while (!tracer.made.generators.empty()) {
+  for (;;) {
     std::vector<Ref> unused;
     for (auto at = tracer.made.functions.begin(); at != tracer.made.functions.end();) {
       const auto next = std::next(at);
@@ -216,6 +216,20 @@ void drop_unused_functions(Tracer& tracer) {
       at = next;
     }
     if (unused.empty()) return;
+  }
+}
+
+void drop_unused_objects(Tracer& tracer) {
+  for (bool any = true; any;) {
+    drop_unused_functions(tracer);
+    any = false;
+    auto& dicts = tracer.made.instance_dicts;
+    for (auto at = dicts.begin(); at != dicts.end() && !any; ++at) {
+      const Ref owner = at->second;
+      if (reference_count(owner.get()) > 2 || is_shared(at->first) || end_may_be_seen(owner.get())) continue;
+      dicts.erase(at);
+      any = true;
+    }
   }
 }
 

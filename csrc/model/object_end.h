@@ -34,9 +34,11 @@ void note_return(Tracer& tracer, const Frame& root);
 // An exception leaves an inlined frame, whose variables its traceback keeps alive. The trace ends if that may be seen.
 void note_exception_leaves(Tracer& tracer, Frame& frame);
 
-// A frame has ended. What functions were made in it goes with it, unless something holds them: their closures may hold
-// a generator.
+// What functions were made in frames that have ended goes with them, unless something holds it: closures may hold a
+// generator.
 void drop_unused_functions(Tracer& tracer);
+// The same of instances whose __dict__ the program has used: they may hold something whose end is looked at.
+void drop_unused_objects(Tracer& tracer);
 
 // An item is about to be deleted from a list or dict. False: the trace ends here, so that CPython deletes it after all
 // that came before.

@@ -615,7 +615,7 @@ Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame) {
   if (outcome == Outcome::Yielded) return make_generator(tracer, std::move(frame));
   if (outcome == Outcome::Failed && !tracer.is_over() && !frame->is_root) note_exception_leaves(tracer, *frame);
   frame.reset();
-  drop_unused_functions(tracer);
+  if (!tracer.made.generators.empty()) drop_unused_functions(tracer);
   return outcome == Outcome::Failed ? Ref() : value;
 }
 

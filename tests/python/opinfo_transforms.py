@@ -125,9 +125,17 @@ def check(op: Any, name: str, most: int) -> list[tuple[str, str]]:
     return outcomes
 
 
+def unseeded(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
+
+
 def operators() -> list[Any]:
+    from torch.testing._internal import common_methods_invocations
     from torch.testing._internal.common_methods_invocations import op_db
 
+    # The table's own entries for operators that draw random numbers seed the generator and put its state back, in the middle of what
+    # is captured: a matter of the table. Here `observed` seeds it, outside of what is captured, to the same effect.
+    common_methods_invocations.wrapper_set_seed = unseeded
     return [op for op in op_db if torch.float32 in op.supported_dtypes("cpu")]
 
 
@@ -167,7 +175,7 @@ def main() -> None:
     def run(part: list[str]) -> dict[str, Any]:
         command = [sys.executable, __file__, "--chunk", "--operators", ",".join(part), "--most", str(arguments.most)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
         except subprocess.TimeoutExpired as error:
             last = (error.stderr or b"").decode().strip().splitlines()[-1:]
             return {f"{last}": [("error", "timeout of the chunk")]}

@@ -307,14 +307,42 @@ class Square(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         ctx.save_for_backward(inputs[0])
+        ctx.save_for_forward(inputs[0])
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
         return gradient * 3 * ctx.saved_tensors[0]
 
     @staticmethod
+    def jvp(ctx: Any, tangent: torch.Tensor) -> torch.Tensor:
+        return tangent * 5 * ctx.saved_tensors[0]
+
+    @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], x: torch.Tensor) -> tuple[torch.Tensor, Any]:
         return Square.apply(x) + 0 * info.batch_size, in_dims[0]
+
+
+class Cube(torch.autograd.Function):
+    """By the rule that torch makes of its methods."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return x * x * x
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(inputs[0])
+        ctx.save_for_forward(inputs[0])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient * 4 * ctx.saved_tensors[0].sin()
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: torch.Tensor) -> torch.Tensor:
+        return tangent * 7 * ctx.saved_tensors[0]
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
@@ -327,6 +355,17 @@ class Square(torch.autograd.Function):
         func.grad(lambda x: Square.apply(x).sum()),
         func.grad(lambda x: Square.apply(x.sin()).cos().sum()),
         lambda x: func.vjp(Square.apply, x)[1](x),
+        func.jacrev(Square.apply),
+        func.vmap(func.grad(lambda x: Square.apply(x).sum())),
+        lambda x: func.jvp(Square.apply, (x,), (x,)),
+        lambda x: func.vmap(lambda y: func.jvp(Square.apply, (y,), (y,)))(x),
+        lambda x: func.jvp(func.grad(lambda y: Square.apply(y).sin().sum()), (x,), (x,)),
+        func.vmap(Cube.apply),
+        func.vmap(func.vmap(Cube.apply)),
+        func.vmap(func.grad(lambda x: Cube.apply(x).sum()), in_dims=1),
+        func.jacrev(Cube.apply),
+        func.jacfwd(Cube.apply),
+        lambda x: func.hessian(lambda y: Cube.apply(y).sum())(x[0]),
     ],
 )
 def test_autograd_function_within(program: Callable[..., Any], backend: str) -> None:
@@ -341,13 +380,46 @@ def test_autograd_function_within(program: Callable[..., Any], backend: str) -> 
     assert len(minidynamo.debug.cache_entries(captured)) == 1
 
 
-@pytest.mark.parametrize("program", [func.jacrev(Square.apply), func.vmap(func.grad(lambda x: Square.apply(x).sum()))])
-def test_autograd_function_in_several_levels(program: Callable[..., Any]) -> None:
-    """Right, in one graph or not."""
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        func.vmap(Square.apply),
+        func.vmap(Cube.apply),
+        func.vmap(func.grad(lambda x: Cube.apply(x).sum())),
+        lambda x: func.jvp(Square.apply, (x,), (x,))[0],
+        lambda x: func.vmap(lambda y: torch.cond(y.sum() > 0, torch.sin, torch.cos, (y,)))(x),
+        lambda x: func.vmap(lambda y: torch.cond(x.sum() > 0, torch.sin, torch.cos, (y,)))(x),
+    ],
+)
+def test_gradients_from_outside_of_a_transform(program: Callable[..., Any], backend: str) -> None:
+    """They too go by the user's backward, or by the branch that was taken."""
 
     def called(x: torch.Tensor) -> Any:
         return program(x)
 
-    captured = minidynamo.compile(called, backend="eager")
-    for scale in (1.0, 2.0):
-        torch.testing.assert_close(captured(X * scale), program(X * scale))
+    captured = whole(called, backend)
+    for scale in (1.0, -1.0):
+        results = []
+        for function in (captured, called):
+            x = (X * scale).requires_grad_()
+            results.append([function(x), *torch.autograd.grad(function(x).cos().sum(), x)])
+        torch.testing.assert_close(results[0], results[1])
+
+
+def test_dual_numbers_in_an_autograd_function() -> None:
+    def program(x: torch.Tensor) -> Any:
+        with forward.dual_level():
+            return forward.unpack_dual(Square.apply(forward.make_dual(x, x.cos())))
+
+    assert all(torch.equal(one, other) for one, other in zip(whole(program)(X), program(X)))
+
+
+def test_branches_of_several_results_under_vmap() -> None:
+    """torch's own rule gives the first of them alone."""
+
+    def program(x: torch.Tensor) -> Any:
+        return func.vmap(lambda y: torch.cond(y.sum() > 0, lambda z: (z.sin(), z), lambda z: (z.cos(), z + 1), (y,)))(x)
+
+    with pytest.raises(minidynamo.exceptions.Unsupported, match="no rule"):
+        whole(program)(X)
