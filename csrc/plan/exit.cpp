@@ -14,7 +14,9 @@
 #include "plan/effects.h"
 #include "plan/new_leaves.h"
 #include "plan/values.h"
+#include "python/object_casts.h"
 #include "python/out_of_memory.h"
+#include "python/type_version.h"
 #include "tensor/function_mode_stack.h"
 #include "tensor/history.h"
 #include "tensor/tensor_facts.h"
@@ -46,6 +48,16 @@ uint64_t open_dimensions(const Tracer& tracer, PyObject* object) {
   return open;
 }
 
+// Whether calling it may make a weak reference to an argument: code in Python may, and the classes of weak references;
+// of C functions weakref's own.
+bool may_refer_weakly(PyObject* callable) {
+  if (PyType_Check(callable))
+    return is_python_class(as_type(callable)) || PyType_IsSubtype(as_type(callable), &_PyWeakref_RefType);
+  if (!PyCFunction_Check(callable)) return PyFunction_Check(callable) || PyMethod_Check(callable);
+  PyObject* module = as_builtin(callable)->m_module;
+  return module && PyUnicode_Check(module) && !PyUnicode_CompareWithASCIIString(module, "_weakref");
+}
+
 class BreakPlanner {
  public:
   BreakPlanner(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, ValuePlanner& values)
@@ -74,7 +86,11 @@ class BreakPlanner {
                           *end.next);
     }
     for (int32_t i = 0; i < stack_inputs(now); ++i)  // a local that holds one of them stays alive
-      if (PyObject* operand = frame.slots[frame.stack_top - 1 - i].get()) values_.expect(operand);
+      if (PyObject* operand = frame.slots[frame.stack_top - 1 - i].get()) {
+        values_.expect(operand);
+        if (stack_inputs(now) > 2 && i + 2 >= stack_inputs(now) && may_refer_weakly(operand))
+          values_.expect_weak_references();
+      }
     if (!plan_ways(end, frame, place, now) || !plan_instruction(end, frame, place, now) || !plan_held(end, now))
       return false;
     std::set_difference(on_stacks_.begin(), on_stacks_.end(), in_variables_.begin(), in_variables_.end(),
@@ -378,12 +394,12 @@ void release_external(const Tracer& tracer, PlanBreak& end, ValuePlanner& values
   for (Source* source : tracer.ends.released) end.released.push_back(values.live(source));
 }
 
-// Plans by `attempt` until no new cycle among the objects is met.
+// Plans by `attempt` until no new cycle among the objects is met, and no object that a local has to keep alive.
 template <typename Attempt>
 bool plan_with_cycles(ValuePlanner& values, Attempt attempt) {
   for (;;) {
-    if (attempt()) return true;
-    if (!values.found_cycle()) return false;
+    const bool planned = attempt();
+    if (planned ? !values.found_left_out() : !values.found_cycle()) return planned;
     values.start_again();
   }
 }
