@@ -16,7 +16,6 @@
 #include "plan/values.h"
 #include "python/object_casts.h"
 #include "python/out_of_memory.h"
-#include "python/type_version.h"
 #include "tensor/function_mode_stack.h"
 #include "tensor/history.h"
 #include "tensor/tensor_facts.h"
@@ -48,13 +47,11 @@ uint64_t open_dimensions(const Tracer& tracer, PyObject* object) {
   return open;
 }
 
-// Whether calling it may make a weak reference to an argument: code in Python may, and the classes of weak references;
-// of C functions weakref's own.
-bool may_refer_weakly(PyObject* callable) {
-  if (PyType_Check(callable))
-    return is_python_class(as_type(callable)) || PyType_IsSubtype(as_type(callable), &_PyWeakref_RefType);
-  if (!PyCFunction_Check(callable)) return PyFunction_Check(callable) || PyMethod_Check(callable);
-  PyObject* module = as_builtin(callable)->m_module;
+// Whether calling it makes a weak reference to an argument. (Code in Python may do so too, but mostly does not, and a
+// tensor that is kept for it is one more argument of what follows, with its memory.)
+bool refers_weakly(PyObject* callable) {
+  if (PyType_Check(callable)) return PyType_IsSubtype(as_type(callable), &_PyWeakref_RefType);
+  PyObject* module = PyCFunction_Check(callable) ? as_builtin(callable)->m_module : nullptr;
   return module && PyUnicode_Check(module) && !PyUnicode_CompareWithASCIIString(module, "_weakref");
 }
 
@@ -88,7 +85,7 @@ class BreakPlanner {
     for (int32_t i = 0; i < stack_inputs(now); ++i)  // a local that holds one of them stays alive
       if (PyObject* operand = frame.slots[frame.stack_top - 1 - i].get()) {
         values_.expect(operand);
-        if (stack_inputs(now) > 2 && i + 2 >= stack_inputs(now) && may_refer_weakly(operand))
+        if (stack_inputs(now) > 2 && i + 2 >= stack_inputs(now) && refers_weakly(operand))
           values_.expect_weak_references();
       }
     if (!plan_ways(end, frame, place, now) || !plan_instruction(end, frame, place, now) || !plan_held(end, now))

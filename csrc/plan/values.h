@@ -26,8 +26,8 @@ class ValuePlanner {
   ValueId constant(PyObject* object);
   // Says that the object is going to be asked for.
   void expect(PyObject* object) { expected_.insert(object); }
-  // Code that may make weak references to what it is given runs behind the plan: tensors are kept alive by their locals
-  // too. Otherwise they go as soon as they can, with their memory.
+  // What makes a weak reference runs behind the plan: tensors are kept alive by their locals too. Otherwise they go as
+  // soon as they can, with their memory.
   void expect_weak_references() { keeps_tensors_ = true; }
   // A local or stack slot of a frame, which may hold an external object that nothing has used.
   ValueId slot_value(Frame& frame, size_t slot);

@@ -115,12 +115,6 @@ def tensor(x: torch.Tensor) -> Any:
     return x * (2 if found() is None else 5)
 
 
-def tensor_given_away(x: torch.Tensor) -> Any:
-    y = x + 1
-    found = reference_within({"items": [y]})
-    return x * (2 if found() is None else 5)
-
-
 PROGRAMS = [
     method,
     method_without_further_break,
@@ -133,7 +127,6 @@ PROGRAMS = [
     in_a_loop,
     deleted,
     tensor,
-    tensor_given_away,
 ]
 
 
