@@ -135,7 +135,8 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
         (!is_tensor(held) || (keeps_tensors_ && is_fake(held))) && !is_constant(held) && !is_traced_number(held);
     passed.push_back(can_be_needed && (frame.has_lazy_local(slot) || tracer_.world.source_of(held) ||
                                        is_planned(held) || end_may_be_seen(held)));
-    if (can_be_needed && !passed.back()) left_out_.push_back(held);
+    const bool is_iterator = PyIter_Check(held);  // knows no weak references; the loop has it on the stack
+    if (can_be_needed && !is_iterator && !passed.back()) left_out_.push_back(held);
   }
   return passed;
 }
