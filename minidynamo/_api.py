@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cas
 
 import torch
 
-from minidynamo import _C, _rules, _torch_reset, config
+from minidynamo import _C, _guard_filter, _rules, _torch_reset, config
 from minidynamo._capture import CaptureConfig, capture_config, let_go
 from minidynamo._module import OptimizedModule
-from minidynamo._warning import warn
 from minidynamo.exceptions import InvalidOptimizeTarget
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def optimize(
         fullgraph: raise Unsupported where a frame cannot be captured as one graph; `nopython` is its old name.
         dynamic: as in `torch.compile`.
         mode: "default", "reduce-overhead", "max-autotune"..., excludes `options`.
-        options: passed to the backend.
+        options: passed to the backend; but `guard_filter_fn`, which says what guards are checked, as in `torch.compile`.
         name: shown in messages.
         disable: hand the target back as it is.
         recompile_limit: for this call, in place of `config.recompile_limit`.
@@ -220,8 +219,11 @@ def _decorator(
         raise ValueError(f"recompile_limit must be at least 1, got {recompile_limit!r}")
     if not isinstance(nopython, bool):
         raise TypeError(f"nopython must be a bool, got {nopython!r}")
+    guard_filter_fn = None
     if isinstance(options, dict) and "guard_filter_fn" in options:
-        _say_that_guards_stay()
+        guard_filter_fn = options["guard_filter_fn"]
+        if guard_filter_fn is not None and not callable(guard_filter_fn):
+            raise TypeError(f"guard_filter_fn must be a function, got {guard_filter_fn!r}")
         options = {key: value for key, value in options.items() if key != "guard_filter_fn"} or None
     if disable:
         return _Unchanged()
@@ -234,6 +236,7 @@ def _decorator(
         name=name,
         recompile_limit=recompile_limit,
         isolated=isolate_recompiles,
+        guard_filter_fn=guard_filter_fn,
     )
 
 
@@ -322,15 +325,6 @@ def stats() -> "Statistics":
     return _C.statistics()
 
 
-@functools.cache
-def _say_that_guards_stay() -> None:
-    """Once, to who wants some dropped."""
-    warn(
-        "minidynamo takes options={'guard_filter_fn': ...} and checks all guards all the same: a call that they forbid is captured anew, "
-        "up to the recompile limit"
-    )
-
-
 class _Decorator:
     """Wraps targets with one configuration, made (and so checked) at once."""
 
@@ -345,6 +339,7 @@ class _Decorator:
         name: str | None = None,
         recompile_limit: int | None = None,
         isolated: bool = False,
+        guard_filter_fn: _guard_filter.Filter | None = None,
     ) -> None:
         make = CaptureConfig if isolated else capture_config
         self.config = make(
@@ -355,6 +350,7 @@ class _Decorator:
             options=options,
             name=name,
             recompile_limit=recompile_limit,
+            guard_filter_fn=guard_filter_fn,
         )
 
         self._regions: list[_C.CaptureRegion] = []

@@ -9,12 +9,12 @@ import collections
 import contextlib
 import random
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 
-from minidynamo import _C, _graph_source, _logging, _torch_reset, backends, config
+from minidynamo import _C, _graph_source, _guard_filter, _logging, _torch_reset, backends, config
 from minidynamo.exceptions import BackendCompilerFailed
 
 Compiler = Callable[..., Any]
@@ -72,6 +72,7 @@ class CaptureConfig:
         backend_name: for messages and the printed form.
         recompile_limit: entries per code object under this configuration.
         mode, options: as given, for the backend.
+        guard_filter_fn: which guards are to be checked (`_guard_filter`); None: all.
     """
 
     __slots__ = (
@@ -82,6 +83,7 @@ class CaptureConfig:
         "backend_name",
         "dynamic",
         "fullgraph",
+        "guard_filter_fn",
         "mode",
         "name",
         "options",
@@ -97,6 +99,7 @@ class CaptureConfig:
         options: dict[str, Any] | None = None,
         name: str | None = None,
         recompile_limit: int | None = None,
+        guard_filter_fn: _guard_filter.Filter | None = None,
     ) -> None:
         self._backend = backend
         self.fullgraph = fullgraph
@@ -104,6 +107,7 @@ class CaptureConfig:
         self.mode = mode
         self.options = dict(options) if options is not None else None
         self.name = name
+        self.guard_filter_fn = guard_filter_fn
         self._recompile_limit = recompile_limit
         self.backend_name = backend if isinstance(backend, str) else _name_of(backend)
         self._compiler = backends.resolve(backend, mode=mode, options=options)
@@ -146,7 +150,13 @@ class CaptureConfig:
             dynamic=self.dynamic,
             name=self.name,
             recompile_limit=self._recompile_limit,
+            guard_filter_fn=self.guard_filter_fn,
         )
+
+    def wanted_guards(self, rows: Sequence[_guard_filter.Row]) -> list[bool]:
+        """Which of the guards of a capture the user's filter wants, in their order."""
+        assert self.guard_filter_fn is not None
+        return _guard_filter.wanted(self.guard_filter_fn, rows)
 
     @property
     def trace_limits(self) -> tuple[int, int, int]:
@@ -212,6 +222,7 @@ class CaptureConfig:
             self.options,
             self.name,
             self._recompile_limit,
+            self.guard_filter_fn,
         )
 
 
@@ -224,6 +235,7 @@ def capture_config(
     options: dict[str, Any] | None = None,
     name: str | None = None,
     recompile_limit: int | None = None,
+    guard_filter_fn: _guard_filter.Filter | None = None,
 ) -> CaptureConfig:
     """The configuration with these settings: a live one that is equal, or a new one.
 
@@ -245,12 +257,14 @@ def capture_config(
             None if options is None else frozenset((key, type(value), value) for key, value in options.items()),
             name,
             recompile_limit,
+            None if guard_filter_fn is None else id(guard_filter_fn),
         )
         if _hashable(options)
         else None
     )
     found = _known.get(key) if key is not None else None
-    if found is not None and (isinstance(backend, str) or found._backend is backend):
+    is_same = found is not None and found.guard_filter_fn is guard_filter_fn
+    if found is not None and is_same and (isinstance(backend, str) or found._backend is backend):
         return found
     made = CaptureConfig(
         backend,
@@ -260,6 +274,7 @@ def capture_config(
         options=options,
         name=name,
         recompile_limit=recompile_limit,
+        guard_filter_fn=guard_filter_fn,
     )
     if key is not None:
         _known[key] = made
@@ -289,6 +304,7 @@ def _unpickle(
     options: dict[str, Any] | None,
     name: str | None,
     recompile_limit: int | None,
+    guard_filter_fn: _guard_filter.Filter | None = None,
 ) -> CaptureConfig:
     return capture_config(
         backend,
@@ -298,6 +314,7 @@ def _unpickle(
         options=options,
         name=name,
         recompile_limit=recompile_limit,
+        guard_filter_fn=guard_filter_fn,
     )
 
 

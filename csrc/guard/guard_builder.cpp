@@ -143,6 +143,11 @@ void GuardBuilder::add(Source* source, GuardKind kind, Source* other, GuardOrigi
   requests_.push_back({source, other, kind, origin_index(origin.code), origin.line});
 }
 
+void GuardBuilder::keep(const std::vector<bool>& requests) {
+  size_t position = 0;
+  std::erase_if(requests_, [&](const GuardRequest&) { return !requests[position++]; });
+}
+
 void GuardBuilder::add_size_guard(const SizeGuard& guard) {
   sizes.push_back({guard.condition, origin_index(guard.origin.code), guard.origin.line});
 }

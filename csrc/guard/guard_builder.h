@@ -49,6 +49,9 @@ class GuardBuilder {
   size_t size() const noexcept { return count_; }
   Source& source(size_t id) const noexcept { return chunks_[id / kChunk][id % kChunk]; }
   const std::vector<GuardRequest>& requests() const noexcept { return requests_; }
+  std::vector<GuardRequest>& requests() noexcept { return requests_; }
+  // Drops the other requests, by position.
+  void keep(const std::vector<bool>& requests);
   const std::vector<Source*>& gathered() const noexcept { return gathered_; }
   std::vector<std::vector<uint32_t>> distinct;
   TorchState torch_state = TorchState::now();  // when the trace began: another thread may change it meanwhile

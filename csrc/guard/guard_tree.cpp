@@ -1,4 +1,5 @@
 // The public face: a builder until finish(), a program afterwards.
+#include "guard/guard_filter.h"
 #include "guard/guard_program.h"
 #include "guard/mirror.h"
 #include "python/out_of_memory.h"
@@ -81,6 +82,7 @@ void GuardTree::sizes(std::vector<OpenNumber> numbers, std::vector<SizeGuard> gu
 
 void GuardTree::finish() {
   if (!state_->builder) return;
+  filter_guards(*state_->builder);
   state_->program = std::make_unique<GuardProgram>(*state_->builder);
   state_->builder.reset();
 }

@@ -18,6 +18,7 @@
 #include "hook/timed_call.h"
 #include "hook/trace_frame.h"
 #include "hook/turn.h"
+#include "hook/wanted_guards.h"
 #include "library/rules.h"
 #include "model/upward.h"
 #include "plan/exit.h"
@@ -319,7 +320,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   last_time.reset();
   if (traced->tracer->limits.below_autograd) last_time = std::move(traced->settled_before_backward);
   function_modes.reset();
-  entry->guards.finish();
+  if (!finish_wanted_guards(entry->guards, config)) return nullptr;
   std::vector<PyObject*> slots(entry->guards.gathered());
   const bool holds = entry->guards.check(view, slots.data());
   statistics.guard_build += watch.lap();

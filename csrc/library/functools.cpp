@@ -239,7 +239,7 @@ class CachedCall {
   bool keep(PyObject* result, size_t from, bool is_alone) {
     const bool is_known = is_constant(result) || is_guarded_by_identity(result);
     if (key_ && !is_known && is_alone && tracer_.limits.may_fill_caches) {
-      tracer_.to_fill.push_back(later());
+      if (!will_be_filled()) tracer_.to_fill.push_back(later());
       return true;
     }
     if (key_ && is_constant(result)) {
@@ -269,6 +269,16 @@ class CachedCall {
   // What a guarded look into the cache leads to.
   Source* source(const Ref& look, PyObject* value) const {
     return tracer_.guards.child(function_, Access::CachedResult, look.get(), 0, value);
+  }
+  // By an earlier call of the program's: the cache would count one that it does not make.
+  bool will_be_filled() const {
+    return std::ranges::any_of(tracer_.to_fill, [&](const DeferredCall& call) {
+      if (!call.callable.is(callable_)) return false;
+      const Ref key = lru_cache_key(callable_, call.positional.get(), call.keywords.get());
+      const bool is_same = key && PyObject_RichCompareBool(key.get(), key_.get(), Py_EQ) == 1;
+      clear_error();
+      return is_same;
+    });
   }
   DeferredCall later() const { return {Ref::borrow(callable_), positional_, keywords_}; }
 };

@@ -14,6 +14,7 @@
 #include "plan/effects.h"
 #include "plan/new_leaves.h"
 #include "plan/values.h"
+#include "python/object_casts.h"
 #include "python/out_of_memory.h"
 #include "tensor/function_mode_stack.h"
 #include "tensor/history.h"
@@ -46,6 +47,14 @@ uint64_t open_dimensions(const Tracer& tracer, PyObject* object) {
   return open;
 }
 
+// Whether calling it makes a weak reference to an argument. (Code in Python may do so too, but mostly does not, and a
+// tensor that is kept for it is one more argument of what follows, with its memory.)
+bool refers_weakly(PyObject* callable) {
+  if (PyType_Check(callable)) return PyType_IsSubtype(as_type(callable), &_PyWeakref_RefType);
+  PyObject* module = PyCFunction_Check(callable) ? as_builtin(callable)->m_module : nullptr;
+  return module && PyUnicode_Check(module) && !PyUnicode_CompareWithASCIIString(module, "_weakref");
+}
+
 class BreakPlanner {
  public:
   BreakPlanner(Tracer& tracer, Frame& innermost, bool must_advance, Exit& exit, ValuePlanner& values)
@@ -74,7 +83,11 @@ class BreakPlanner {
                           *end.next);
     }
     for (int32_t i = 0; i < stack_inputs(now); ++i)  // a local that holds one of them stays alive
-      if (PyObject* operand = frame.slots[frame.stack_top - 1 - i].get()) values_.expect(operand);
+      if (PyObject* operand = frame.slots[frame.stack_top - 1 - i].get()) {
+        values_.expect(operand);
+        if (stack_inputs(now) > 2 && i + 2 >= stack_inputs(now) && refers_weakly(operand))
+          values_.expect_weak_references();
+      }
     if (!plan_ways(end, frame, place, now) || !plan_instruction(end, frame, place, now) || !plan_held(end, now))
       return false;
     std::set_difference(on_stacks_.begin(), on_stacks_.end(), in_variables_.begin(), in_variables_.end(),
@@ -378,12 +391,12 @@ void release_external(const Tracer& tracer, PlanBreak& end, ValuePlanner& values
   for (Source* source : tracer.ends.released) end.released.push_back(values.live(source));
 }
 
-// Plans by `attempt` until no new cycle among the objects is met.
+// Plans by `attempt` until no new cycle among the objects is met, and no object that a local has to keep alive.
 template <typename Attempt>
 bool plan_with_cycles(ValuePlanner& values, Attempt attempt) {
   for (;;) {
-    if (attempt()) return true;
-    if (!values.found_cycle()) return false;
+    const bool planned = attempt();
+    if (planned ? !values.found_left_out() : !values.found_cycle()) return planned;
     values.start_again();
   }
 }

@@ -72,6 +72,7 @@ void ValuePlanner::start_again() {
   written_.clear();
   moved_.clear();
   written_objects_.clear();
+  left_out_.clear();
 }
 
 ValueId ValuePlanner::add(PlanStep step) {
@@ -126,14 +127,25 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
   for (int32_t local = 0; local < at.prepared->locals_count; ++local) {
     const int32_t slot = at.local(local);
     PyObject* held = frame.has_lazy_local(slot) ? frame.lazy_locals[slot].raw : frame.slots[slot].get();
-    if (!held || is_read_after(*at.prepared, place, local))
+    if (!held || is_read_after(*at.prepared, place, local)) {
       passed.push_back(held != nullptr);
-    else
-      passed.push_back(
-          !is_tensor(held) && !is_constant(held) && !is_traced_number(held) &&
-          (frame.has_lazy_local(slot) || tracer_.world.source_of(held) || is_planned(held) || end_may_be_seen(held)));
+      continue;
+    }
+    const bool can_be_needed =
+        (!is_tensor(held) || (keeps_tensors_ && is_fake(held))) && !is_constant(held) && !is_traced_number(held);
+    passed.push_back(can_be_needed && (frame.has_lazy_local(slot) || tracer_.world.source_of(held) ||
+                                       is_planned(held) || end_may_be_seen(held)));
+    const bool is_iterator = PyIter_Check(held);  // knows no weak references; the loop has it on the stack
+    if (can_be_needed && !is_iterator && !passed.back()) left_out_.push_back(held);
   }
   return passed;
+}
+
+bool ValuePlanner::found_left_out() {
+  const size_t known = expected_.size();
+  for (PyObject* held : left_out_)
+    if (is_planned(held)) expected_.insert(held);
+  return expected_.size() > known;
 }
 
 ValueId ValuePlanner::slot_value(Frame& frame, size_t slot) {

@@ -26,6 +26,9 @@ class ValuePlanner {
   ValueId constant(PyObject* object);
   // Says that the object is going to be asked for.
   void expect(PyObject* object) { expected_.insert(object); }
+  // What makes a weak reference runs behind the plan: tensors are kept alive by their locals too. Otherwise they go as
+  // soon as they can, with their memory.
+  void expect_weak_references() { keeps_tensors_ = true; }
   // A local or stack slot of a frame, which may hold an external object that nothing has used.
   ValueId slot_value(Frame& frame, size_t slot);
   // From now on the object is made by calling callable(argument).
@@ -35,6 +38,9 @@ class ValuePlanner {
   bool holds_identity(PyObject* object) const;
   bool is_planned(PyObject* object) const;  // made already, or what a cell holds is
   std::vector<bool> passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place);
+  // Whether the plan makes what a local holds that a resume function is not given: the local keeps it alive, and what
+  // else is made may lead to it by a weak reference alone. It is expected then, and planning has to start again.
+  bool found_left_out();
 
   // A function or descriptor bound to its first argument.
   ValueId bound_method(PyObject* function, PyObject* self);
@@ -107,6 +113,8 @@ class ValuePlanner {
   std::unordered_set<PyObject*> cyclic_;
   int restarts_ = 0;
   std::unordered_set<PyObject*> expected_;
+  std::vector<PyObject*> left_out_;  // by passed_locals
+  bool keeps_tensors_ = false;
   std::vector<PyObject*> to_fill_;
   std::vector<std::pair<PyObject*, PyObject*>> states_;  // iterator, what its __setstate__ is to be given
   std::unordered_set<const ShadowContainer*> written_;   // by write_now

@@ -230,3 +230,14 @@ def test_einops(backend: str) -> None:
         x = torch.arange(12.0).reshape(3, 4) * scale
         torch.testing.assert_close(captured(x), function(x))
     assert len(minidynamo.debug.cache_entries(captured)) == 1
+
+
+def test_equal_calls_are_made_once_before() -> None:
+    @functools.lru_cache
+    def steps(count: int) -> list[int]:
+        return list(range(count))
+
+    f = minidynamo.compile(lambda x: (x * steps(3)[1], steps(3) is steps(3), steps(count=3) is steps(3)), backend="eager", fullgraph=True)
+    result, is_same, is_other_key = f(torch.ones(2))
+    assert torch.equal(result, torch.ones(2)) and is_same and not is_other_key
+    assert steps.cache_info() == (5, 2, 128, 2)  # as docs/effects.md says, one hit more for each call that was made before: eagerly 3

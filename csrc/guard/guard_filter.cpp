@@ -1,0 +1,98 @@
+#include "guard/guard_filter.h"
+
+#include <utility>
+
+#include "guard/guard_kinds.h"
+
+namespace minidynamo {
+namespace {
+
+thread_local GuardFilterScope* innermost = nullptr;
+
+// What the tree needs of each source, whoever asks for less.
+class Needs {
+ public:
+  explicit Needs(const GuardBuilder& builder) : sources_(builder.size()) {
+    for (const Source* source : builder.gathered()) at(source).is_gathered = true;
+    for (const OpenNumber& number : builder.numbers)
+      if (number.source) at(number.source).is_related = true;
+    for (const ApartRequest& apart : builder.apart)
+      for (const Source* source : apart.sources) at(source).is_related = true;
+    for (const GuardRequest& request : builder.requests())
+      if (request.other) at(request.source).is_related = at(request.other).is_related = true;
+  }
+
+  struct OfSource {
+    bool is_gathered = false;
+    bool is_related = false;  // to other objects, or holds a number that may differ
+    bool is_on_the_way = false;
+    bool is_kept = false;
+  };
+  OfSource& at(const Source* source) { return sources_[source->id]; }
+
+ private:
+  std::vector<OfSource> sources_;
+};
+
+// What may go of a source that leads to something else, or is compared with others: what a container holds. Whatever
+// the fetches find, they look at it before they use it, as long as the types are those that they were made for.
+bool is_of_contents(GuardKind kind) noexcept {
+  return kind == GuardKind::Length || kind == GuardKind::DictKeys || kind == GuardKind::SetItems;
+}
+
+std::vector<OfferedGuard> offered(const GuardBuilder& builder) {
+  std::vector<OfferedGuard> guards;
+  for (const GuardRequest& request : builder.requests()) {
+    if (request.other) continue;
+    const bool is_absent = request.kind == GuardKind::Missing;
+    OfferedGuard& guard = guards.emplace_back(
+        OfferedGuard{request.source->to_text(), is_absent ? "Missing" : guard_name(request.kind), {}, is_absent});
+    for (const Source* source = is_absent ? request.source->parent : request.source; source; source = source->parent)
+      if (source->value) guard.owners.push_back(source->value.get());
+  }
+  return guards;
+}
+
+}  // namespace
+
+GuardFilterScope::GuardFilterScope(GuardFilter filter)
+    : filter_(std::move(filter)), outer_(std::exchange(innermost, this)) {}
+GuardFilterScope::~GuardFilterScope() { innermost = outer_; }
+
+void filter_guards(GuardBuilder& builder) {
+  if (!innermost) return;
+  const std::vector<bool> wanted = innermost->filter_(offered(builder));
+  std::vector<std::vector<GuardRequest*>> of_source(builder.size());
+  std::vector<bool> is_wanted(builder.requests().size(), true);
+  size_t position = 0;
+  for (size_t i = 0; i < builder.requests().size(); ++i) {
+    GuardRequest& request = builder.requests()[i];
+    if (request.other) continue;
+    is_wanted[i] = position >= wanted.size() || wanted[position];
+    ++position;
+    of_source[request.source->id].push_back(&request);
+  }
+  Needs needs(builder);
+  std::vector<bool> stays(builder.requests().size(), true);
+  // What lies further in has the higher number.
+  for (size_t id = builder.size(); id-- > 0;) {
+    Source& source = builder.source(id);
+    Needs::OfSource& need = needs.at(&source);
+    const bool is_kept = need.is_gathered || need.is_related || need.is_on_the_way;
+    need.is_kept = is_kept;
+    for (GuardRequest* request : of_source[id]) {
+      const size_t at = static_cast<size_t>(request - builder.requests().data());
+      if (is_wanted[at]) {
+        need.is_kept = true;
+      } else if (request->kind == GuardKind::Tensor && need.is_gathered && !need.is_related && !need.is_on_the_way) {
+        request->kind = GuardKind::ExactType;  // the graph is given a tensor, whatever it looks like
+      } else {
+        stays[at] = is_kept && !is_of_contents(request->kind);
+      }
+    }
+    if (need.is_kept && source.parent) needs.at(source.parent).is_on_the_way = true;
+  }
+  builder.keep(stays);
+}
+
+}  // namespace minidynamo
