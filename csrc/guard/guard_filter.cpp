@@ -1,13 +1,9 @@
 #include "guard/guard_filter.h"
 
-#include <utility>
-
 #include "guard/guard_kinds.h"
 
 namespace minidynamo {
 namespace {
-
-thread_local GuardFilterScope* innermost = nullptr;
 
 // What the tree needs of each source, whoever asks for less.
 class Needs {
@@ -55,13 +51,8 @@ std::vector<OfferedGuard> offered(const GuardBuilder& builder) {
 
 }  // namespace
 
-GuardFilterScope::GuardFilterScope(GuardFilter filter)
-    : filter_(std::move(filter)), outer_(std::exchange(innermost, this)) {}
-GuardFilterScope::~GuardFilterScope() { innermost = outer_; }
-
-void filter_guards(GuardBuilder& builder) {
-  if (!innermost) return;
-  const std::vector<bool> wanted = innermost->filter_(offered(builder));
+void filter_guards(GuardBuilder& builder, const GuardFilter& filter) {
+  const std::vector<bool> wanted = filter(offered(builder));
   std::vector<std::vector<GuardRequest*>> of_source(builder.size());
   std::vector<bool> is_wanted(builder.requests().size(), true);
   size_t position = 0;

@@ -4,7 +4,6 @@
 // What would make a check unsafe is kept: the type of what another guard or a value of the call is fetched through,
 // that an input of the graph is a tensor, and what relates objects to each other (identities, shared memory, sizes).
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,23 +18,7 @@ struct OfferedGuard {
   bool is_absent;
 };
 
-// Which of the guards are wanted, by position.
-using GuardFilter = std::function<std::vector<bool>(const std::vector<OfferedGuard>&)>;
-
-// While it lives, guards that are finished on this thread are those that the filter wants.
-class GuardFilterScope {
- public:
-  explicit GuardFilterScope(GuardFilter filter);
-  ~GuardFilterScope();
-  GuardFilterScope(const GuardFilterScope&) = delete;
-
- private:
-  friend void filter_guards(GuardBuilder& builder);
-  GuardFilter filter_;
-  GuardFilterScope* outer_;
-};
-
-// By the innermost scope of the thread, if there is one.
-void filter_guards(GuardBuilder& builder);
+// Before the tree is finished.
+void filter_guards(GuardBuilder& builder, const GuardFilter& filter);
 
 }  // namespace minidynamo

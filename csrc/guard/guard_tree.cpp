@@ -80,9 +80,9 @@ void GuardTree::sizes(std::vector<OpenNumber> numbers, std::vector<SizeGuard> gu
   for (const SizeGuard& guard : guards) state_->builder->add_size_guard(guard);
 }
 
-void GuardTree::finish() {
+void GuardTree::finish(const GuardFilter& filter) {
   if (!state_->builder) return;
-  filter_guards(*state_->builder);
+  if (filter) filter_guards(*state_->builder, filter);
   state_->program = std::make_unique<GuardProgram>(*state_->builder);
   state_->builder.reset();
 }

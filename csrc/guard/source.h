@@ -114,6 +114,10 @@ struct FrameView {
   PyObject* const* locals;
 };
 
+// Which of the guards the user wants checked, by position (guard/guard_filter.h).
+struct OfferedGuard;
+using GuardFilter = std::function<std::vector<bool>(const std::vector<OfferedGuard>&)>;
+
 class GuardTree {
  public:
   GuardTree();
@@ -157,8 +161,9 @@ class GuardTree {
 
   // Ends building: keeps torch's global state, drops sources that lead to no guard or gather, lets go of values that
   // checks do not need, orders checks (cheap and likely to fail first). Records tensors and torch's state as they are
-  // now, so it must run after TensorTraceScope has ended. The first successful check takes the version stamps.
-  void finish();
+  // now, so it must run after TensorTraceScope has ended. The first successful check takes the version stamps. With a
+  // filter, those that it does not want are dropped, as far as the check can do without them.
+  void finish(const GuardFilter& filter = nullptr);
   bool finished() const noexcept;
 
   // From then on, calls back once when an object dies that the guards want to see by identity: no frame can pass any

@@ -41,7 +41,7 @@ bool finish_wanted_guards(GuardTree& guards, PyObject* config) {
   const Ref filter = setting(config, "guard_filter_fn");
   if (!filter || filter.is(Py_None)) return guards.finish(), true;
   std::array<Ref, 3> error;
-  const GuardFilterScope scope([&](const std::vector<OfferedGuard>& offered) {
+  guards.finish([&](const std::vector<OfferedGuard>& offered) {
     std::vector<bool> wanted(offered.size(), true);
     const Ref answer = ask(config, offered);
     for (size_t i = 0; answer && i < wanted.size(); ++i) wanted[i] = PyList_GET_ITEM(answer.get(), i) == Py_True;
@@ -52,7 +52,6 @@ bool finish_wanted_guards(GuardTree& guards, PyObject* config) {
     }
     return wanted;
   });
-  guards.finish();
   if (!error[0]) return true;
   PyErr_Restore(error[0].release(), error[1].release(), error[2].release());
   return false;

@@ -220,16 +220,18 @@ void drop_unused_functions(Tracer& tracer) {
 }
 
 void drop_unused_objects(Tracer& tracer) {
-  for (bool any = true; any;) {
+  auto& owners = tracer.made.instance_dicts;
+  const auto is_unused = [](const auto& entry) {
+    PyObject* owner = entry.second.get();
+    const bool is_its_dict = entry.first == instance_dict(owner);  // alive, then
+    return !is_shared(owner) && is_its_dict && !is_shared(entry.first) && !end_may_be_seen(owner);
+  };
+  for (;;) {
     drop_unused_functions(tracer);
-    any = false;
-    auto& dicts = tracer.made.instance_dicts;
-    for (auto at = dicts.begin(); at != dicts.end() && !any; ++at) {
-      const Ref owner = at->second;
-      if (reference_count(owner.get()) > 2 || is_shared(at->first) || end_may_be_seen(owner.get())) continue;
-      dicts.erase(at);
-      any = true;
-    }
+    const auto unused = std::ranges::find_if(owners, is_unused);
+    if (unused == owners.end()) return;
+    const Ref last_hold = std::move(unused->second);  // which may lead to others that are in the table
+    owners.erase(unused);
   }
 }
 
