@@ -22,7 +22,6 @@ class Needs {
     bool is_gathered = false;
     bool is_related = false;  // to other objects, or holds a number that may differ
     bool is_on_the_way = false;
-    bool is_kept = false;
   };
   OfSource& at(const Source* source) { return sources_[source->id]; }
 
@@ -69,19 +68,19 @@ void filter_guards(GuardBuilder& builder, const GuardFilter& filter) {
   for (size_t id = builder.size(); id-- > 0;) {
     Source& source = builder.source(id);
     Needs::OfSource& need = needs.at(&source);
-    const bool is_kept = need.is_gathered || need.is_related || need.is_on_the_way;
-    need.is_kept = is_kept;
+    const bool is_needed = need.is_gathered || need.is_related || need.is_on_the_way;
+    bool is_reached = is_needed;
     for (GuardRequest* request : of_source[id]) {
       const size_t at = static_cast<size_t>(request - builder.requests().data());
       if (is_wanted[at]) {
-        need.is_kept = true;
+        is_reached = true;
       } else if (request->kind == GuardKind::Tensor && need.is_gathered && !need.is_related && !need.is_on_the_way) {
         request->kind = GuardKind::ExactType;  // the graph is given a tensor, whatever it looks like
       } else {
-        stays[at] = is_kept && !is_of_contents(request->kind);
+        stays[at] = is_needed && !is_of_contents(request->kind);
       }
     }
-    if (need.is_kept && source.parent) needs.at(source.parent).is_on_the_way = true;
+    if (is_reached && source.parent) needs.at(source.parent).is_on_the_way = true;
   }
   builder.keep(stays);
 }

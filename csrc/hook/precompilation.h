@@ -20,7 +20,6 @@ class Precompilation {
   // Of a frame that would run as it is.
   static Ref decline() noexcept;
 
-  bool found_frame() const noexcept { return !target_; }
   // Whether a call would run one entry from its beginning to its end.
   bool is_whole() const noexcept { return is_whole_; }
 
