@@ -33,7 +33,8 @@ at::Tensor one_hot(const at::Tensor& self, int64_t num_classes) {
   if (!is_fake_tensor(self) || num_classes <= 0 || self.scalar_type() != c10::kLong) {
     return at::compositeimplicitautograd::one_hot(self, num_classes);
   }
-  return at::eq(self.unsqueeze(-1), at::arange(num_classes, self.options())).to(c10::kLong);
+  return at::eq(self.unsqueeze(-1), at::arange(num_classes, self.options()))
+      .to(c10::kLong, /*non_blocking=*/false, /*copy=*/true, c10::MemoryFormat::Contiguous);
 }
 
 at::Tensor quantile(const at::Tensor& self, const at::Tensor& q, std::optional<int64_t> dim, bool keepdim,

@@ -345,6 +345,14 @@ class Call {
     });
   }
 
+  // A graph cannot hand back an input with other sizes (`out=`), and compilers do not expect it to.
+  void refuse_resized_inputs() {
+    for_each_written([this](const at::Tensor& tensor) {
+      if (RealStorages::of_thread().behind(tensor))
+        refuse(FakeProblem::RealTensor, c10::str(info_.name, " gives a tensor from outside of the trace other sizes"));
+    });
+  }
+
   // Most kernels raise when they run, and meta kernels do not look; a compiled graph may do neither, and writes all
   // tensors of a list at once, where a kernel takes one after the other.
   void refuse_partial_overlap() {
@@ -485,14 +493,17 @@ class Call {
     }
     if (info_.rule == OperatorRule::OneDtype) check_dtypes();
     if (is_symbolic_ && keeps_symbols()) {
-      auto result = std::make_shared<const MetadataResult>(symbolic_metadata(op_, info_, arguments(), tensors_));
-      if (remember) add_to_memo(key, result);
-      return result;
+      if (std::optional<MetadataResult> symbolic = symbolic_metadata(op_, info_, arguments(), tensors_)) {
+        auto result = std::make_shared<const MetadataResult>(*std::move(symbolic));
+        if (remember) add_to_memo(key, result);
+        return result;
+      }
     }
     if (is_symbolic_) specialize_all(arguments(), tensors_);
     const std::vector<c10::IValue> hints = is_symbolic_ ? with_hints(arguments()) : std::vector<c10::IValue>();
     const c10::ArrayRef<c10::IValue> given = is_symbolic_ ? c10::ArrayRef<c10::IValue>(hints) : arguments();
     MetaOutcome outcome = run_meta_kernel(op_, info_, given, tensors_);
+    if (observer_ && outcome.changed_arguments && !info_.changes_layout) refuse_resized_inputs();
     auto result = std::make_shared<const MetadataResult>(std::move(outcome.result));
     if (remember && !outcome.changed_arguments) add_to_memo(key, result);
     return result;

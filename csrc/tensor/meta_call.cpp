@@ -50,8 +50,9 @@ class BelowEverything {
   at::impl::TorchFunctionDisabledState torch_function_;
 };
 
-// What lies in twins: nothing, on the meta device; or, on the CPU, zeros, or ones in tensors of floating-point numbers.
-enum class Contents : uint8_t { None, Zeros, Ones };
+// Contents of twins: nothing, on the meta device; or, on the CPU, zeros; ones, but zeros in tensors of integers, which
+// may be indices; or ones everywhere, for what divides by integers.
+enum class Contents : uint8_t { None, Zeros, Ones, OnesEverywhere };
 
 // The shadows of a call's tensors; tensors that share a storage have twins that share one.
 class Twins {
@@ -172,7 +173,8 @@ class Twins {
     if (result.before.conjugate) impl->_set_conj(true);
     if (result.before.negative) impl->_set_neg(true);
     result.tensor = at::Tensor(std::move(impl));
-    if (contents_ == Contents::Ones && result.tensor.is_floating_point()) result.tensor.fill_(1);
+    if (contents_ == Contents::OnesEverywhere || (contents_ == Contents::Ones && result.tensor.is_floating_point()))
+      result.tensor.fill_(1);
     return result;
   }
 
@@ -241,8 +243,26 @@ void throw_if_python_says_unknown(const OperatorInfo& info, PyObject* type, cons
   }
 }
 
-void call(const c10::OperatorHandle& op, const OperatorInfo& info, torch::jit::Stack& stack) {
+// An operator's structured kernel, if it takes such arguments. Where it raises, the dispatcher's kernel has the last
+// word: some of torch's Python kernels take more (a tensor on the CPU beside those on the meta device), and their
+// errors are the program's.
+bool call_structured(const c10::OperatorHandle& op, const OperatorInfo& info, torch::jit::Stack& stack) {
+  if (!info.structured) return false;
+  torch::jit::Stack copy = stack;
+  try {
+    info.structured->callBoxed(op, c10::DispatchKeySet(c10::DispatchKey::Meta), &copy);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {
+    return false;
+  }
+  stack = std::move(copy);
+  return true;
+}
+
+void call(const c10::OperatorHandle& op, const OperatorInfo& info, torch::jit::Stack& stack, Contents contents) {
   BelowEverything state;
+  if (contents == Contents::None && call_structured(op, info, stack)) return;
   try {
     op.callBoxed(&stack);
   } catch (const python_error& error) {
@@ -373,31 +393,54 @@ bool are_alike(const MetadataResult& one, const MetadataResult& other) {
   return true;
 }
 
+// The results of the operator's own kernel, run on memory that no program sees.
+MetadataResult measured(const c10::OperatorHandle& op, const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
+                        c10::ArrayRef<const at::Tensor*> tensors, c10::Device device, Contents contents) {
+  std::optional<Twins> twins;
+  {
+    const BelowEverything state;
+    twins.emplace(tensors, contents);
+  }
+  torch::jit::Stack stack;
+  for (const c10::IValue& value : arguments) stack.push_back(twins->replace(value));
+  call(op, info, stack, contents);
+  return ResultReader(info, *twins, device).read(stack);
+}
+
 // An operator of torch's own without a meta kernel: its kernel runs on zeros, and on ones. Where the results look
 // alike, they look so for any values, as torch's own fakes take it to be after one run.
 std::optional<MetadataResult> by_running(const c10::OperatorHandle& op, const OperatorInfo& info,
                                          c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors,
                                          c10::Device device) {
   if (!may_run_kernel(op, info, arguments, tensors, device)) return std::nullopt;
-  std::optional<MetadataResult> first;
   try {
-    for (const Contents contents : {Contents::Zeros, Contents::Ones}) {
-      std::optional<Twins> twins;
-      {
-        const BelowEverything state;
-        twins.emplace(tensors, contents);
-      }
-      torch::jit::Stack stack;
-      for (const c10::IValue& value : arguments) stack.push_back(twins->replace(value));
-      call(op, info, stack);
-      MetadataResult result = ResultReader(info, *twins, device).read(stack);
-      if (first) return are_alike(*first, result) ? std::move(first) : std::nullopt;
-      first = std::move(result);
-    }
+    MetadataResult zeros = measured(op, info, arguments, tensors, device, Contents::Zeros);
+    const MetadataResult ones = measured(op, info, arguments, tensors, device, Contents::Ones);
+    if (are_alike(zeros, ones)) return zeros;
   } catch (const CannotFake&) {      // something else that no fake can be
   } catch (const std::exception&) {  // it does not take such values
   }
   return std::nullopt;
+}
+
+// Nobody has compared the layouts that the meta kernel gives with the real ones: the real kernel is asked. Where that
+// cannot be, the trace ends before the call.
+void measure_layouts(const c10::OperatorHandle& op, const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
+                     c10::ArrayRef<const at::Tensor*> tensors, c10::Device device, MetadataResult& result) {
+  if (may_run_kernel(op, info, arguments, tensors, device)) {
+    for (const Contents contents : {Contents::Ones, Contents::OnesEverywhere}) {
+      try {
+        result = measured(op, info, arguments, tensors, device, contents);
+        return;
+      } catch (const std::bad_alloc&) {
+        throw;
+      } catch (const std::exception&) {  // it does not take such values
+      }
+    }
+  }
+  throw CannotFake{
+      FakeProblem::NoImplementation,
+      c10::str("the memory layout of what ", info.name, " gives is not known for arguments that are not contiguous")};
 }
 
 }  // namespace
@@ -414,7 +457,7 @@ MetaOutcome run_meta_kernel(const c10::OperatorHandle& op, const OperatorInfo& i
     stack.push_back(pins ? c10::IValue() : twins.replace(arguments[i]));
   }
   try {
-    call(op, info, stack);
+    call(op, info, stack, Contents::None);
   } catch (const CannotFake& problem) {
     // One that only writes to its arguments leaves their metadata as it is.
     const bool only_writes = info.builtin && info.return_count == 0 && !info.written_arguments.empty() &&
@@ -430,6 +473,8 @@ MetaOutcome run_meta_kernel(const c10::OperatorHandle& op, const OperatorInfo& i
   MetaOutcome outcome;
   outcome.result = ResultReader(info, twins, device).read(stack);
   correct_layouts(info, arguments, tensors, outcome.result);
+  if (!knows_layouts(info, arguments, tensors, outcome.result))
+    measure_layouts(op, info, arguments, tensors, device, outcome.result);
   outcome.changed_arguments = twins.apply_changes();
   return outcome;
 }

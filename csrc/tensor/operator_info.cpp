@@ -6,6 +6,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "tensor/structured_kernels.h"
+
 namespace minidynamo {
 namespace {
 
@@ -70,6 +72,7 @@ class OperatorTable {
     info->changes_layout = op.hasTag(at::Tag::inplace_view);
     info->dynamic_output = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
     info->rule = rule_of(name);
+    info->structured = structured_kernel(name);
     return info;
   }
 

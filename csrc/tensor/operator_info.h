@@ -22,6 +22,7 @@ struct OperatorInfo {
   bool changes_layout = false;  // t_, resize_, set_...
   bool dynamic_output = false;  // output shape or value depends on data
   OperatorRule rule = OperatorRule::None;
+  const c10::KernelFunction* structured = nullptr;  // structured_kernels.h
 };
 
 const OperatorInfo& operator_info(const c10::OperatorHandle& op);

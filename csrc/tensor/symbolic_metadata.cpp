@@ -156,13 +156,15 @@ class Propagation {
       if (trace_.is_unknown(symbol(number))) unknown_.push_back(number);
   }
 
-  MetadataResult run() {
+  std::optional<MetadataResult> run() {
     // What a rule supposes of unknown numbers their examples have to agree with, or the kernel may refuse them.
     if (!unknown_.empty()) ruled_ = rule_layout(as_call());
     const std::optional<CallAt> now = CallAt::of(arguments_, tensors_, hints_);
     if (!now) throw CannotFake{FakeProblem::Kind, c10::str(info_.name, " of sizes that cannot be")};
-    result_ = now->run(op_, info_).result;
-    if (!numbers_.empty() && !follow_rule() && !fit_somehow()) {
+    MetaOutcome outcome = now->run(op_, info_);
+    if (outcome.changed_arguments) return std::nullopt;
+    result_ = std::move(outcome.result);
+    if (!numbers_.empty() && !decide_values() && !follow_rule() && !fit_somehow()) {
       ask_ties(all_tied());
       for (TensorResult& entry : result_.tensors) entry.layout.symbols = nullptr;
     }
@@ -236,6 +238,23 @@ class Propagation {
       size = constant(now);
     }
     entry.layout.symbols = is_constant_layout(layout) ? nullptr : std::make_shared<SymbolicLayout>(std::move(layout));
+  }
+
+  // Results that are no tensors: probes do not show at which sizes they are others.
+  bool decide_values() {
+    const bool has_values = std::ranges::any_of(result_.returns, [](const ReturnShape& shape) {
+      return shape.kind == ReturnShape::Kind::Value && !shape.value.isNone();
+    });
+    if (!has_values) return false;
+    if (info_.name != "aten::is_same_size") {
+      ask_ties(all_tied());
+      for (TensorResult& entry : result_.tensors) entry.layout.symbols = nullptr;
+      return true;
+    }
+    const SymbolicLayout one = as_call().layout(0), other = as_call().layout(1);
+    for (size_t d = 0; d < one.sizes.size() && one.sizes.size() == other.sizes.size(); ++d)
+      if (!ask(is_equal(one.sizes[d], other.sizes[d]))) break;
+    return true;
   }
 
   bool follow_rule() {
@@ -621,8 +640,8 @@ std::vector<c10::IValue> with_hints(Arguments arguments) {
   return hints;
 }
 
-MetadataResult symbolic_metadata(const c10::OperatorHandle& op, const OperatorInfo& info, Arguments arguments,
-                                 Tensors tensors) {
+std::optional<MetadataResult> symbolic_metadata(const c10::OperatorHandle& op, const OperatorInfo& info,
+                                                Arguments arguments, Tensors tensors) {
   return Propagation(op, info, arguments, tensors).run();
 }
 

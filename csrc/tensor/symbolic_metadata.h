@@ -20,9 +20,12 @@ bool has_symbols(c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::T
 // The arguments with this call's numbers in place of symbolic ones.
 std::vector<c10::IValue> with_hints(c10::ArrayRef<c10::IValue> arguments);
 
-// Asks of the thread's trace what it has to. Throws as run_meta_kernel() does.
-MetadataResult symbolic_metadata(const c10::OperatorHandle& op, const OperatorInfo& info,
-                                 c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors);
+// Asks of the thread's trace what it has to. Throws as run_meta_kernel() does. nullopt: the operator changes the sizes
+// of an argument
+// (`out=`), which stays as it is here.
+std::optional<MetadataResult> symbolic_metadata(const c10::OperatorHandle& op, const OperatorInfo& info,
+                                                c10::ArrayRef<c10::IValue> arguments,
+                                                c10::ArrayRef<const at::Tensor*> tensors);
 
 // Everything that the arguments say of sizes is what it is.
 void specialize_all(c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors);

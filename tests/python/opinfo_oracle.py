@@ -38,6 +38,9 @@ DTYPES = (
 )  # fmt: skip
 
 
+GOOD = ("same", "data", "skipped", "raises")  # outcomes
+
+
 class Different(Exception):
     """A fake result that is not what eager PyTorch gives."""
 
@@ -65,8 +68,8 @@ def sharing(results: list[torch.Tensor], arguments: list[torch.Tensor]) -> list[
     return found
 
 
-def facts(tensor: torch.Tensor) -> dict[str, Any]:
-    return {
+def facts(tensor: torch.Tensor, with_autograd: bool = True) -> dict[str, Any]:
+    found = {
         "class": type(tensor).__name__,
         "shape": tuple(tensor.shape),
         # A stride along a dimension of one element, or of an empty tensor, addresses nothing, but programs can see it.
@@ -74,15 +77,16 @@ def facts(tensor: torch.Tensor) -> dict[str, Any]:
         "offset": tensor.storage_offset(),
         "dtype": tensor.dtype,
         "device": tensor.device,
-        "requires_grad": tensor.requires_grad,
-        "leaf": tensor.is_leaf,
         "conj": tensor.is_conj(),
         "neg": tensor.is_neg(),
-        "view": tensor._is_view(),
     }
+    if with_autograd:
+        found |= {"requires_grad": tensor.requires_grad, "leaf": tensor.is_leaf, "view": tensor._is_view()}
+    return found
 
 
-def compare(real: Any, fake: Any, real_arguments: Any, fake_arguments: Any, room: Any) -> None:
+def compare(real: Any, fake: Any, real_arguments: Any, fake_arguments: Any, room: Any, *, with_autograd: bool = True) -> None:
+    """Raises Different. Below autograd the results are views of nothing, and versions are counted elsewhere."""
     real_leaves, real_shape = tree_flatten(real)
     fake_leaves, fake_shape = tree_flatten(fake)
     if real_shape != fake_shape:
@@ -91,9 +95,9 @@ def compare(real: Any, fake: Any, real_arguments: Any, fake_arguments: Any, room
         if isinstance(expected, torch.Tensor):
             if not room.is_fake(got):
                 raise Different(f"result {index} is not fake")
-            expected_facts, got_facts = facts(expected), facts(got)
+            expected_facts, got_facts = facts(expected, with_autograd), facts(got, with_autograd)
             # A fake argument is no view of anything, whatever the real one is; so it is when it is returned.
-            if any(got is argument for argument in tensors_of(fake_arguments)):
+            if with_autograd and any(got is argument for argument in tensors_of(fake_arguments)):
                 expected_facts["view"] = got_facts["view"]
             wrong = {k: (got_facts[k], v) for k, v in expected_facts.items() if got_facts[k] != v}
             if wrong:
@@ -105,7 +109,10 @@ def compare(real: Any, fake: Any, real_arguments: Any, fake_arguments: Any, room
     if real_sharing != fake_sharing:
         raise Different(f"aliasing {fake_sharing} instead of {real_sharing}")
     for index, (expected, got) in enumerate(zip(tensors_of(real_arguments), tensors_of(fake_arguments), strict=True)):
-        expected_facts, got_facts = ({**facts(t), "view": None, "version": t._version} for t in (expected, got))
+        expected_facts, got_facts = (facts(t, with_autograd) for t in (expected, got))
+        if with_autograd:
+            expected_facts |= {"view": None, "version": expected._version}
+            got_facts |= {"view": None, "version": got._version}
         if expected_facts != got_facts:
             raise Different(f"argument {index} afterwards: {got_facts} instead of {expected_facts}")
 
@@ -187,7 +194,7 @@ def run_operator(op: Any, room: Any, dtypes: tuple[torch.dtype, ...], limit: int
                     if outcome == "same" and not inplace:  # once more, from the memo
                         outcome, detail = run_sample(variant, sample, room)
                     counts[outcome] += 1
-                    if outcome not in ("same", "data", "skipped"):
+                    if outcome not in GOOD:
                         text = f"{outcome}: {'in-place ' if inplace else ''}{dtype} grad={requires_grad} {detail}"
                         if len(problems) < 12:
                             problems.append(text)
@@ -220,14 +227,16 @@ def run_chunk(names: list[str], limit: int) -> None:
             print(json.dumps({"name": name_of(op), **result}), flush=True)
 
 
-def run_in_subprocess(names: list[str], limit: int, timeout: float) -> dict[str, Any]:
+def run_in_subprocess(names: list[str], limit: int, timeout: float, script: str) -> dict[str, Any]:
     """Results by operator name; one that ends or stalls the process is counted as a crash, and the rest goes on."""
     results: dict[str, Any] = {}
     remaining = names
     while remaining:
-        command = [sys.executable, __file__, "--chunk", json.dumps(remaining), "--limit", str(limit)]
+        command = [sys.executable, script, "--chunk", json.dumps(remaining), "--limit", str(limit)]
+        # Safe paths (PYTHONSAFEPATH, which tests run with) leave out the script's own folder.
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (os.path.dirname(__file__), os.environ.get("PYTHONPATH"))))}
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, env=environment)
             output, code, errors = done.stdout, done.returncode, done.stderr
         except subprocess.TimeoutExpired as expired:
             output = (expired.stdout or b"").decode() if isinstance(expired.stdout, bytes) else (expired.stdout or "")
@@ -255,11 +264,14 @@ def run_in_subprocess(names: list[str], limit: int, timeout: float) -> dict[str,
     return results
 
 
-def run(names: list[str], limit: int = 1_000_000, workers: int = 1, chunk: int = 40, timeout: float = 900) -> dict[str, Any]:
+def run(
+    names: list[str], limit: int = 1_000_000, workers: int = 1, chunk: int = 40, timeout: float = 900, script: str = __file__
+) -> dict[str, Any]:
+    """The report of each operator, run by `script --chunk NAMES --limit N` in processes of their own."""
     chunks = [names[i : i + chunk] for i in range(0, len(names), chunk)]
     results: dict[str, Any] = {}
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for part in pool.map(lambda c: run_in_subprocess(c, limit, timeout), chunks):
+        for part in pool.map(lambda c: run_in_subprocess(c, limit, timeout, script), chunks):
             results.update(part)
     return results
 
@@ -269,8 +281,8 @@ def summary(results: dict[str, Any]) -> dict[str, Any]:
     for result in results.values():
         counts.update(result["counts"])
     judged = sum(counts.values()) - counts["skipped"]
-    good = counts["same"] + counts["data"]
-    clean = [n for n, r in results.items() if not set(r["counts"]) - {"same", "data", "skipped"}]
+    good = counts["same"] + counts["data"] + counts["raises"]
+    clean = [n for n, r in results.items() if not set(r["counts"]) - set(GOOD)]
     return {
         "operators": len(results),
         "operators_clean": len(clean),
