@@ -1,9 +1,10 @@
-"""Refuses, in one sentence, an interpreter or a torch that the native extension was not built for.
+"""Refuses, in one sentence, an interpreter or a torch that the native extension was not made for.
 
 Stands apart from the rest so that it runs before anything that could fail less clearly, and so that it can be tested
 with invented versions.
 """
 
+import importlib
 import platform
 import sys
 
@@ -25,8 +26,19 @@ def unmet(implementation: str, python: tuple[int, int], torch_version: str | Non
     return None
 
 
+def is_subinterpreter() -> bool:
+    """Whether this interpreter is not the first of its process. The import of torch reads freed memory then."""
+    try:
+        interpreters = importlib.import_module("_xxsubinterpreters")
+    except ImportError:  # a Python that was built without them
+        return False
+    return bool(interpreters.get_current() != interpreters.get_main())
+
+
 def check(torch_version: str | None = None) -> None:
     """Raises ImportError with that sentence, if there is one."""
     sentence = unmet(platform.python_implementation(), (sys.version_info[0], sys.version_info[1]), torch_version)
+    if sentence is None and is_subinterpreter():
+        sentence = "minidynamo needs the main interpreter of the process, as torch does, and this is a subinterpreter."
     if sentence is not None:
         raise ImportError(sentence)

@@ -11,6 +11,7 @@
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
+#include "python/struct_sequence.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "tensor/fake.h"
@@ -113,10 +114,12 @@ PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t cou
 }
 
 PyObject* rebuild_tuple(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  if (count != 2 || !PyType_Check(arguments[0])) {
+  if (count != 2 || !PyType_Check(arguments[0]) || !PyTuple_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "rebuild_tuple(class, items)");
     return nullptr;
   }
+  if (is_struct_sequence_type(as_type(arguments[0])))
+    return make_struct_sequence(as_type(arguments[0]), arguments[1]).release();
   Ref packed = Ref::made(PyTuple_Pack(1, arguments[1]));
   return PyTuple_Type.tp_new(as_type(arguments[0]), packed.get(), nullptr);
 }
@@ -201,6 +204,13 @@ PyObject* bind(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   descrgetfunc get = count == 2 ? Py_TYPE(arguments[0])->tp_descr_get : nullptr;
   if (get) return get(arguments[0], arguments[1], as_object(Py_TYPE(arguments[1])));
   PyErr_SetString(PyExc_TypeError, "bind(descriptor, object)");
+  return nullptr;
+}
+
+// As a classmethod does, whatever is in it. types.MethodType refuses what cannot be called.
+PyObject* make_method(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count == 2) return PyMethod_New(arguments[0], arguments[1]);
+  PyErr_SetString(PyExc_TypeError, "make_method(function, self)");
   return nullptr;
 }
 
@@ -436,6 +446,7 @@ PyObject* rebuild_exception_callable() {
   return native_function<METH_FASTCALL, rebuild_exception>("rebuild_exception");
 }
 PyObject* dead_reference_callable() { return native_function<METH_NOARGS, dead_reference>("dead_reference"); }
+PyObject* make_method_callable() { return native_function<METH_FASTCALL, make_method>("make_method"); }
 PyObject* bind_callable() { return native_function<METH_FASTCALL, bind>("bind"); }
 PyObject* rebuild_object_callable() { return native_function<METH_FASTCALL, rebuild_object>("rebuild_object"); }
 PyObject* call_with_callable() { return native_function<METH_FASTCALL, call_with>("call_with"); }

@@ -8,8 +8,8 @@
 
 #include "graph/constant.h"
 #include "graph/edges.h"
-#include "python/named_item.h"
 #include "python/out_of_memory.h"
+#include "python/struct_sequence.h"
 #include "python/unstable.h"
 #include "tensor/fake.h"
 #include "tensor/symbolic_size.h"
@@ -41,11 +41,6 @@ void name_argument(const Ref& where, PyObject* target) {
   if (!name || !where) return;  // another error is set, which is as good
   PyErr_Format(PyExc_TypeError, "%S of %S: %S", where.get(), name.get(),
                owned_value ? owned_value.get() : owned_type.get());
-}
-
-// Tuple subclasses that the standard library and torch define in C: time.struct_time, torch.return_types.max.
-bool is_struct_sequence(PyTypeObject* type) noexcept {
-  return namespace_of(type) && named_item(namespace_of(type), "n_sequence_fields") != nullptr;
 }
 
 bool is_named_tuple(PyTypeObject* type) noexcept {
@@ -279,7 +274,7 @@ bool Graph::tuple_argument(PyObject* tuple, Argument& out) const {
   } else {
     const ArgumentTypes* known = argument_types();
     if (!known) return false;
-    if (type == known->size || is_struct_sequence(type)) {
+    if (type == known->size || is_struct_sequence_type(type)) {
       Ref plain = Ref::steal(PyTuple_GetSlice(tuple, 0, PyTuple_GET_SIZE(tuple)));
       return plain && tuple_argument(plain.get(), out);
     }

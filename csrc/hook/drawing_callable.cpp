@@ -35,7 +35,7 @@ PyObject* draw_and_call(PyObject* self, PyObject* const* arguments, Py_ssize_t c
     }();
     if (!number) return nullptr;
     Ref tensor = as_input(number);
-    if (!tensor) return PyErr_Format(PyExc_TypeError, "a random number is a %.200s", number.type()->tp_name);
+    if (!tensor) return PyErr_NoMemory();  // of what kind the number is was known when the draw was traced
     inputs[static_cast<size_t>(position)] = tensor.get();
     drawn.push_back(std::move(tensor));
   }

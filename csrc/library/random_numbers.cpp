@@ -111,6 +111,15 @@ bool may_defer(Tracer& tracer, const Arguments& arguments) {
          std::ranges::all_of(arguments.values.subspan(1), [](const Ref& value) { return is_number(value.get()); });
 }
 
+// The numbers of randrange() lie between what it is given; the graph's ints have 64 bits.
+bool draws_int64(const Arguments& arguments) {
+  return std::ranges::all_of(arguments.values.subspan(1), [](const Ref& value) {
+    int overflow = 1;
+    if (PyLong_Check(value.get())) PyLong_AsLongLongAndOverflow(value.get(), &overflow);
+    return !overflow;
+  });
+}
+
 }  // namespace
 
 // By a seed that the program gives, any state is known.
@@ -169,7 +178,7 @@ Ref generator_draw_float(Tracer& tracer, PyObject* method, const Arguments& argu
 
 // random.Random.randrange, by which randint() goes.
 Ref generator_draw_int(Tracer& tracer, PyObject* method, const Arguments& arguments) {
-  if (may_defer(tracer, arguments) && gives(&PyLong_Type, method, arguments)) {
+  if (may_defer(tracer, arguments) && draws_int64(arguments) && gives(&PyLong_Type, method, arguments)) {
     Ref number = draw_int(tracer, arguments.values[0].get(), method, without_self(arguments).positional());
     if (number || tracer.is_over()) return number;
   }

@@ -1,6 +1,8 @@
 // How objects of each type are made again: a case for each value of Leaves (world/types.h).
 #include "plan/values.h"
 
+#include <algorithm>
+
 #include "emit/rebuild.h"
 #include "library/contextvars.h"
 #include "model/exception_context.h"
@@ -12,6 +14,7 @@
 #include "python/mapping_proxy.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
+#include "python/struct_sequence.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "world/known_types.h"
@@ -337,7 +340,8 @@ ValueId ValuePlanner::bound_native_method(PyObject* object) {
 
 ValueId ValuePlanner::bound_method(PyObject* function, PyObject* self) {
   const bool is_descriptor = Py_IS_TYPE(function, &PyMethodDescr_Type) || Py_IS_TYPE(function, &PyWrapperDescr_Type);
-  if (!is_descriptor) return call(as_object(&PyMethod_Type), {function, self});
+  if (!is_descriptor)
+    return call(PyCallable_Check(function) ? as_object(&PyMethod_Type) : make_method_callable(), {function, self});
   if (!reported_type(self)) return call(bind_callable(), {function, self});
   static constinit Imported getattr{"builtins.getattr"};  // the real one has its own
   return call(getattr, {self, PyDescr_NAME(function)});
@@ -359,9 +363,10 @@ ValueId ValuePlanner::partial(PyObject* object) {
 }
 
 ValueId ValuePlanner::record(PyObject* object) {
-  Ref items = Ref::made(PyTuple_New(PyTuple_GET_SIZE(object)));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-    PyTuple_SET_ITEM(items.get(), i, Ref::borrow(PyTuple_GET_ITEM(object, i)).release());
+  const Py_ssize_t count = std::max(struct_sequence_size(Py_TYPE(object)), PyTuple_GET_SIZE(object));
+  Ref items = Ref::made(PyTuple_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    PyTuple_SET_ITEM(items.get(), i, Ref::borrow(struct_sequence_item(object, i)).release());
   keep_alive_.push_back(items);
   return call(rebuild_tuple_callable(), {as_object(Py_TYPE(object)), items.get()});
 }

@@ -10,12 +10,12 @@
 #include "python/dict_version.h"
 #include "python/iterators.h"
 #include "python/mapping_proxy.h"
-#include "python/named_item.h"
 #include "python/native_contents.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
+#include "python/struct_sequence.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "tensor/array_elements.h"
@@ -31,6 +31,7 @@
 #include "world/special_methods.h"
 #include "world/tensor_classes.h"
 #include "world/traced_array.h"
+#include "world/tuple_fields.h"
 #include "world/types.h"
 #include "world/wrapper_tensors.h"
 
@@ -38,14 +39,6 @@ namespace minidynamo {
 namespace {
 
 constexpr Py_ssize_t kLargestContainer = 50'000;  // elements; larger ones are not taken apart
-
-// A tuple with names that C code made (sys.version_info), of nothing but constants.
-bool is_record_of_constants(PyObject* object) {
-  if (!named_item(namespace_of(Py_TYPE(object)), "n_sequence_fields")) return clear_error(), false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-    if (!is_constant(PyTuple_GET_ITEM(object, i))) return false;
-  return true;
-}
 
 // Such a match asks the bytearray for its bytes when it is asked for them.
 bool is_match_in_bytearray(PyObject* match) {
@@ -188,25 +181,25 @@ Ref enter_tuple(Tracer& tracer, Source* source) {
     tracer.guards.add(source, GuardKind::Constant, tracer.origin());
     return Ref::borrow(raw);
   }
-  if (type != &PyTuple_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !is_record_of_constants(raw))
-    return enter_opaque(tracer, source);
-  if (dies_loudly(tracer, type)) return enter_opaque(tracer, source);
+  const Py_ssize_t count = field_count(raw);
+  if (count < 0 || dies_loudly(tracer, type)) return enter_opaque(tracer, source);
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   tracer.guards.add(source, GuardKind::Length, tracer.origin());
-  const Py_ssize_t count = PyTuple_GET_SIZE(raw);
   Ref items = Ref::made(PyTuple_New(count));
+  bool unchanged = true;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    Ref item = load_part(tracer, source, Access::Index, nullptr, PyTuple_GET_ITEM(raw, i), static_cast<int32_t>(i));
+    Ref item = enter_field(tracer, source, i);
     if (!item || !materialize_if_shadow(tracer, item.get())) return nullptr;
+    unchanged &= item.get() == struct_sequence_item(raw, i);
     PyTuple_SET_ITEM(items.get(), i, item.release());
   }
-  bool unchanged = true;
-  for (Py_ssize_t i = 0; i < count; ++i) unchanged &= PyTuple_GET_ITEM(items.get(), i) == PyTuple_GET_ITEM(raw, i);
   if (unchanged) {
     tracer.world.know(raw, source);
     return Ref::borrow(raw);
   }
-  if (type != &PyTuple_Type) {
+  if (is_struct_sequence_type(type)) {
+    items = make_struct_sequence(type, items.get());
+  } else if (type != &PyTuple_Type) {
     Ref arguments = Ref::made(PyTuple_Pack(1, items.get()));
     items = Ref::steal(PyTuple_Type.tp_new(type, arguments.get(), nullptr));
     if (!items) return nullptr;
@@ -265,6 +258,14 @@ Ref enter_itself(Tracer& tracer, Source* source, GuardKind kind) {
   tracer.guards.add(source, kind, tracer.origin());
   tracer.world.know(source->value.get(), source);
   return source->value;
+}
+
+// Its methods ask its time zone, which is Python code, or C code that nothing is known of, and has a state of its own.
+Ref enter_date_with_zone(Tracer& tracer, Source* source) {
+  static PyObject* const zone_name = interned("tzinfo");
+  Ref date = enter_itself(tracer, source, GuardKind::Identity);
+  const Ref zone = zone_with_state(date.get());
+  return load_part(tracer, source, Access::Attribute, zone_name, zone.get()) ? std::move(date) : Ref();
 }
 
 // list[int], int | str: made anew wherever they are written, so known by what they are made of. False: by identity.
@@ -436,7 +437,7 @@ Ref enter(Tracer& tracer, Source* source) {
     case Enters::Constant:
       return enter_by_value(tracer, source);
     case Enters::Date:
-      if (!is_date(raw)) return enter_itself(tracer, source, GuardKind::Identity);
+      if (!is_date(raw)) return enter_date_with_zone(tracer, source);
       return enter_itself(tracer, source, GuardKind::Constant);  // as a result it is that very object
     case Enters::ConstantOrOpaque:
       if (is_constant(raw)) return enter_by_value(tracer, source);

@@ -45,6 +45,10 @@ bool prepare_for_native(Tracer& tracer, PyObject* object) {
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
     return true;
   }
+  if (way_in(type) == Enters::Date) {
+    const Ref zone = zone_with_state(object);
+    return !zone || prepare_for_native(tracer, zone.get());
+  }
   const Known known = row_of_base(type).known;
   if (known == Known::Given || known == Known::Methods || is_constant(object)) return true;
   if (type->tp_descr_get) return true;

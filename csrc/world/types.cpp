@@ -244,12 +244,14 @@ bool is_guarded_by_identity(PyObject* object) noexcept {
   return PyObject_TypeCheck(as_object(type), known_types()->enum_meta);
 }
 
-bool is_date(PyObject* object) noexcept {
-  if (way_in(Py_TYPE(object)) != Enters::Date) return false;
-  Ref zone = Ref::steal(PyObject_GetAttrString(object, "tzinfo"));  // one of Python code would be asked in comparisons
+Ref zone_with_state(PyObject* date) noexcept {
+  Ref zone = Ref::steal(PyObject_GetAttrString(date, "tzinfo"));
   clear_error();
-  return !zone || zone.is(Py_None) || way_in(zone.type()) == Enters::Date;
+  return !zone || zone.is(Py_None) || way_in(zone.type()) == Enters::Date ? Ref() : zone;
 }
+
+// A time zone of Python code would be asked in comparisons.
+bool is_date(PyObject* object) noexcept { return way_in(Py_TYPE(object)) == Enters::Date && !zone_with_state(object); }
 
 bool is_constant(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);

@@ -153,7 +153,11 @@ bool is_constant(PyObject* object) noexcept;
 // Those of them that are guarded by value whatever they hold.
 bool is_constant_type(PyTypeObject* type) noexcept;
 
-// A constant of datetime's; one whose time zone is Python code is none.
+// The time zone of a date if it is not datetime's own: Python code, or C code of which nothing is known. It may have a
+// state. Null without a Python error: there is none.
+Ref zone_with_state(PyObject* date) noexcept;
+
+// A constant of datetime's; one with such a time zone is none.
 bool is_date(PyObject* object) noexcept;
 
 // What matters of it is which object it is: functions of modules, classes, modules, descriptors. It does not change in

@@ -184,6 +184,8 @@ def test_a_question_is_a_break_behind_the_draw() -> None:
         lambda: random.choice([1, 2, 3]),
         lambda: int(random.random() * 10),
         lambda: random.sample(range(9), 2)[0],
+        lambda: random.randrange(-(2**70), 2**70) % 5,
+        lambda: random.randint(0, 2**64) % 7,
         lambda: random.Random(random.random()).random(),
     ],
 )

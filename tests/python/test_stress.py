@@ -140,6 +140,44 @@ def test_environment_alone(tmp_path: Path, breaks: str) -> None:
     assert values == "[0, 1, 4, 9]" and int(entries) == 1
 
 
+SUBINTERPRETER = """
+import _xxsubinterpreters as interpreters
+
+def f(n):
+    return n + 1
+
+f(3)
+number = interpreters.create()
+interpreters.run_string(number, '''
+def f(n):
+    return n + 2
+
+print(f(3))
+try:
+    import minidynamo
+except ImportError as error:
+    print(error)
+''')
+interpreters.destroy(number)
+print(f(4))
+"""
+
+
+def test_subinterpreters_run_uncaptured(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(SUBINTERPRETER)
+    run = subprocess.run(
+        [sys.executable, "-u", str(tmp_path / "program.py")],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "MINIDYNAMO": "1", "MINIDYNAMO_STRESS": "1"},
+    )
+    refusal = "minidynamo needs the main interpreter of the process, as torch does, and this is a subinterpreter."
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == f"5\n{refusal}\n5\n"
+    assert set(run.stderr.splitlines()) == {f"minidynamo: the program runs uncaptured: {refusal}"}
+
+
 @pytest.mark.parametrize("module", cpython_suite.MODULES if os.environ.get("MINIDYNAMO_FULL") else cpython_suite.SMALL)
 def test_cpython_suite(module: str) -> None:
     plain = cpython_suite.run_module(module, "plain")

@@ -1,0 +1,30 @@
+#include "world/tuple_fields.h"
+
+#include "python/out_of_memory.h"
+#include "python/struct_sequence.h"
+#include "world/enter.h"
+#include "world/types.h"
+
+namespace minidynamo {
+
+Py_ssize_t field_count(PyObject* tuple) {
+  PyTypeObject* type = Py_TYPE(tuple);
+  const Py_ssize_t elements = PyTuple_GET_SIZE(tuple);
+  const Py_ssize_t fields = type == &PyTuple_Type ? -1 : struct_sequence_size(type);
+  if (fields < 0) return type == &PyTuple_Type || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? elements : -1;
+  bool is_known = true;
+  for (Py_ssize_t i = elements; i < fields; ++i) is_known &= struct_sequence_field(type, i) != nullptr;
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
+    for (Py_ssize_t i = 0; i < fields; ++i) is_known &= is_constant(struct_sequence_item(tuple, i));
+  return is_known ? fields : -1;
+}
+
+Ref enter_field(Tracer& tracer, Source* source, Py_ssize_t index) {
+  PyObject* raw = source->value.get();
+  if (index < PyTuple_GET_SIZE(raw))
+    return load_part(tracer, source, Access::Index, nullptr, PyTuple_GET_ITEM(raw, index), static_cast<int32_t>(index));
+  const Ref name = Ref::made(PyUnicode_InternFromString(struct_sequence_field(Py_TYPE(raw), index)));
+  return load_part(tracer, source, Access::Attribute, name.get(), struct_sequence_item(raw, index));
+}
+
+}  // namespace minidynamo
