@@ -48,9 +48,11 @@ PyTypeObject* numpy_generic() noexcept {
   return generic && PyType_Check(generic) ? as_type(generic) : nullptr;
 }
 
-bool is_number(PyObject* object) noexcept {
-  PyTypeObject* type = Py_TYPE(object);
-  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type;
+// Whether torch takes the scalar of NumPy's for this Python object: a truth value is a float to it in some places, and
+// of a complex64 it takes the real part.
+bool stands_for(PyObject* item, PyObject* scalar) noexcept {
+  if (PyComplex_CheckExact(item)) return PyComplex_Check(scalar);
+  return PyLong_CheckExact(item) || PyFloat_CheckExact(item) || PyUnicode_CheckExact(item);
 }
 
 bool holds_tensor(PyObject* values) noexcept {
@@ -109,7 +111,7 @@ Ref as_constant(PyObject* object) {
   if (generic && PyType_IsSubtype(type, generic)) {
     Ref item = Ref::steal(PyObject_CallMethod(object, "item", nullptr));
     if (!item) return nullptr;
-    return is_number(item.get()) || PyUnicode_CheckExact(item.get()) ? item : Ref();
+    return stands_for(item.get(), object) ? item : Ref();
   }
   if (PyLong_Check(object)) return Ref::steal(PyLong_Type.tp_as_number->nb_int(object));
   if (PyFloat_Check(object)) return Ref::made(PyFloat_FromDouble(PyFloat_AS_DOUBLE(object)));

@@ -2,6 +2,7 @@
 // how a step prints depends on the one before (an entry of an instance's __dict__ prints as an attribute).
 #include "guard/access_kinds.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "guard/constants.h"
@@ -329,6 +330,8 @@ bool compares(double left, int comparison, double right) noexcept {
       return left != right;
     case Py_GT:
       return left > right;
+    case kOutgrows:
+      return std::isfinite(left) && std::abs(left) > right;
     default:
       return left >= right;
   }
@@ -526,6 +529,7 @@ std::string path_text(std::span<const PathStep> path) {
     case Access::FloatTensor:
       return "torch.tensor(" + parent() + ", dtype=torch.float64)";
     case Access::Compared: {
+      if (step.index == kOutgrows) return "(math.isfinite(" + parent() + ") and abs(" + parent() + ") > " + key() + ")";
       static constexpr const char* kSigns[] = {" < ", " <= ", " == ", " != ", " > ", " >= "};
       return "(" + parent() + kSigns[step.index] + key() + ")";
     }

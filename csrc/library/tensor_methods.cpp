@@ -7,6 +7,7 @@
 #include "model/function.h"
 #include "model/native_call.h"
 #include "model/new_leaf.h"
+#include "model/number_call.h"
 #include "model/numpy_call.h"
 #include "model/tensor_call.h"
 #include "model/tensor_data.h"
@@ -245,6 +246,21 @@ Ref dtype_of_number(PyObject* tensor) {
   return dtype.is(of_bool.get()) ? of_bool : named("torch.int64");
 }
 
+// The dtype of what a function that fills with a float gives: that which it is given, the default one, or that of its
+// first argument. Null: it is not known.
+Ref dtype_of_filled(const Arguments& arguments, bool is_default) {
+  static constinit Imported default_dtype{"torch.get_default_dtype"};
+  const size_t count = arguments.positional_count();
+  for (size_t i = count; i < arguments.values.size(); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(arguments.keyword_names, static_cast<Py_ssize_t>(i - count));
+    if (!PyUnicode_CompareWithASCIIString(name, "out")) return nullptr;
+    if (!PyUnicode_CompareWithASCIIString(name, "dtype") && !arguments.values[i].is(Py_None))
+      return arguments.values[i];
+  }
+  if (is_default) return Ref::steal(PyObject_CallNoArgs(default_dtype));
+  return count ? Ref::steal(PyObject_GetAttrString(arguments.values[0].get(), "dtype")) : Ref();
+}
+
 // A function that fills with a number (the argument at `place`) is given a tensor: filled with zero first, and then
 // with the tensor, no value has to be known.
 Ref fill_with_tensor(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, size_t place,
@@ -254,7 +270,11 @@ Ref fill_with_tensor(Tracer& tracer, NodeKind kind, PyObject* target, const Argu
   static PyObject* const dtype_name = interned("dtype");
   static PyObject* const device_name = interned("device");
   PyObject* number = arguments.positional_count() > place ? arguments.values[place].get() : nullptr;
-  if (number && is_traced_number(number)) number = tensor_of_number(number);
+  if (number && is_traced_number(number)) {
+    const Ref dtype = dtype_of_filled(arguments, infers_dtype);
+    if (!dtype || !number_fits(tracer, number, dtype.get())) return record_call(tracer, kind, target, arguments);
+    number = tensor_of_number(number);
+  }
   // torch takes none for a number that requires a gradient.
   if (!number || !is_fake(number) || has_known_value(number) || requires_gradient(number))
     return record_call(tracer, kind, target, arguments);

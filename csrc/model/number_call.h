@@ -16,6 +16,10 @@ Ref number_negative(Tracer& tracer, PyObject* number);
 // A tensor with the number's value, such that torch computes with it beside `tensor` as it does with the number.
 Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor);
 
+// Whether torch takes the number where it needs one of this dtype: it raises if that has no room for it. False also
+// where this cannot be asked without taking the number's value.
+bool number_fits(Tracer& tracer, PyObject* number, PyObject* dtype);
+
 bool holds_traced_number(const Arguments& arguments);
 // A call of torch's that is given traced numbers.
 Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "model/abstract.h"
@@ -182,21 +183,62 @@ bool is_wide_float(PyObject* tensor) {
   return has_dtype(tensor, single, float64().get());
 }
 
-// Of half the width and without dimensions: torch computes with the number as it is, before it rounds.
-bool is_short_scalar(PyObject* tensor) {
+bool is_half(PyObject* tensor) {
   static constinit Imported half{"torch.float16"};
   static constinit Imported other_half{"torch.bfloat16"};
-  if (!has_dtype(tensor, half, other_half)) return false;
+  return has_dtype(tensor, half, other_half);
+}
+
+// Of half the width and without dimensions: torch computes with the number as it is, before it rounds.
+bool is_short_scalar(PyObject* tensor) {
+  if (!is_half(tensor)) return false;
   return PyLong_AsLong(ask(tensor, "dim").get()) == 0;
 }
 
+bool is_of_operator_module(PyObject* target) {
+  if (!PyCFunction_Check(target)) return false;
+  const Ref module = Ref::steal(PyObject_GetAttrString(target, "__module__"));
+  clear_error();
+  return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "_operator");
+}
+
+// `number * tensor` and the like, also `number *= tensor`: CPython calls the tensor's reflected method, which computes
+// `tensor * number`, and `tensor.reciprocal() * number` for a quotient. The order counts: of a product in half the
+// width torch rounds the first number, and not the second.
+Ref reflected(Tracer& tracer, string_view name, PyObject* number, PyObject* tensor) {
+  const string_view plain = name.starts_with('i') ? name.substr(1) : name;
+  Ref own = Ref::borrow(tensor);
+  if (plain == "truediv") {
+    static PyObject* const reciprocal_name = interned("reciprocal");
+    own = record_call(tracer, NodeKind::CallMethod, reciprocal_name, Arguments{std::span<const Ref>(&own, 1)});
+  }
+  const Ref beside = own ? number_beside(tracer, number, own.get()) : Ref();
+  if (!beside) return nullptr;
+  if (plain == "mul" || plain == "add" || plain == "truediv")
+    return record_operator(tracer, plain == "add" ? "add" : "mul", {own.get(), beside.get()});
+  return record_operator(tracer, plain.data(), {beside.get(), own.get()});
+}
+
+// The dtype that torch takes a float as beside the tensor; `is_wide`: at least torch.float32, as torch.where does.
+Ref dtype_of_result(PyObject* tensor, bool is_wide) {
+  static constinit Imported default_dtype{"torch.get_default_dtype"}, single{"torch.float32"},
+      double_complex{"torch.complex128"};
+  static PyObject* const dtype_name = interned("dtype");
+  const bool is_complex = is_true(ask(tensor, "is_complex"));
+  if (!is_complex && !is_true(ask(tensor, "is_floating_point"))) return Ref::made(PyObject_CallNoArgs(default_dtype));
+  Ref dtype = Ref::made(PyObject_GetAttr(tensor, dtype_name));
+  if (!is_wide || dtype.is(float64().get())) return dtype;
+  return dtype.is(double_complex) ? float64() : Ref::borrow(single);
+}
+
 // torch._foreach_mul_(tensors, numbers): as tensors, each beside its own.
-Ref tensors_beside(Tracer& tracer, PyObject* numbers, PyObject* tensors) {
+// `is_rounded`: torch._foreach_mul_ rounds a number beside a tensor of half the width to its dtype first.
+Ref tensors_beside(Tracer& tracer, PyObject* numbers, PyObject* tensors, bool is_rounded = false) {
   if (is_traced_number(numbers) && (PyList_CheckExact(tensors) || PyTuple_CheckExact(tensors))) {
     Ref same = Ref::made(PyList_New(PySequence_Fast_GET_SIZE(tensors)));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(same.get()); ++i)
       PyList_SET_ITEM(same.get(), i, Ref::borrow(numbers).release());
-    return tensors_beside(tracer, same.get(), tensors);
+    return tensors_beside(tracer, same.get(), tensors, is_rounded);
   }
   const bool are_lists = (PyList_CheckExact(numbers) || PyTuple_CheckExact(numbers)) &&
                          (PyList_CheckExact(tensors) || PyTuple_CheckExact(tensors)) &&
@@ -205,7 +247,8 @@ Ref tensors_beside(Tracer& tracer, PyObject* numbers, PyObject* tensors) {
   Ref made = Ref::made(PyList_New(0));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(numbers); ++i) {
     PyObject* tensor = PySequence_Fast_GET_ITEM(tensors, i);
-    const Ref beside = is_fake(tensor) ? number_beside(tracer, PySequence_Fast_GET_ITEM(numbers, i), tensor) : Ref();
+    Ref beside = is_fake(tensor) ? number_beside(tracer, PySequence_Fast_GET_ITEM(numbers, i), tensor) : Ref();
+    if (beside && is_rounded && is_half(tensor)) beside = convert(tracer, beside.get(), dtype_of_result(tensor, false));
     if (!beside || PyList_Append(made.get(), beside.get()) < 0) return nullptr;
   }
   return made;
@@ -265,10 +308,12 @@ std::optional<Ref> among_tensors(Tracer& tracer, NodeKind kind, PyObject* target
   if ((first && given.size() != 3) || (!first && !is_one_of(name, kBounds))) return std::nullopt;
   PyObject* const beside = first && !is_fake(given[1].get()) ? given[2].get() : given[first].get();
   if (!is_fake(beside)) return std::nullopt;
+  const Ref dtype = dtype_of_result(beside, first != 0);
   std::vector<Ref> values;
   for (size_t i = 0; i < given.size(); ++i) {
     const bool is_number = is_traced_number(given[i].get()) || as_float(given[i].get());
     if (!is_number && !given[i].is(Py_None) && !is_fake(given[i].get())) return std::nullopt;
+    if (is_number && !number_fits(tracer, given[i].get(), dtype.get())) return std::nullopt;
     values.push_back(is_number ? number_beside(tracer, given[i].get(), beside) : given[i]);
     if (!values.back()) return Ref();
   }
@@ -281,7 +326,8 @@ std::optional<Ref> filled(Tracer& tracer, NodeKind kind, PyObject* target, strin
   static constexpr string_view kNames[] = {"fill_", "masked_fill", "masked_fill_"};
   const std::span<const Ref> values = arguments.values;
   if (!is_one_of(name, kNames) || arguments.keyword_names || values.empty() || !is_wide_float(values[0].get()) ||
-      !is_traced_number(values.back().get()))
+      !is_traced_number(values.back().get()) ||
+      !number_fits(tracer, values.back().get(), dtype_of_result(values[0].get(), false).get()))
     return std::nullopt;
   std::vector<Ref> given(values.begin(), values.end());
   given.back() = Ref::borrow(tensor_of_number(given.back().get()));
@@ -377,6 +423,21 @@ Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor) {
   return dtype == float64() ? own : convert(tracer, own.get(), dtype);
 }
 
+bool number_fits(Tracer& tracer, PyObject* number, PyObject* dtype) {
+  static constinit Imported half{"torch.float16"}, other_half{"torch.bfloat16"}, single{"torch.float32"};
+  if (is_traced_number(number) && !facts_of_number(number).value) return true;  // read out of a tensor
+  if (float64().is(dtype)) return true;
+  const double limit = dtype == half         ? 65504.0
+                       : dtype == other_half ? 0x1.fep127
+                       : dtype == single     ? static_cast<double>(std::numeric_limits<float>::max())
+                                             : -1;
+  if (limit < 0) return false;
+  if (is_traced_number(number)) return number_outgrows(tracer, number, limit) == false;
+  const Ref constant = as_float(number);
+  const double value = constant ? PyFloat_AS_DOUBLE(constant.get()) : 0;
+  return constant && !(std::isfinite(value) && std::abs(value) > limit);
+}
+
 bool holds_traced_number(const Arguments& arguments) {
   return std::ranges::any_of(arguments.values,
                              [](const Ref& value) { return any_held(value.get(), is_traced_number); });
@@ -389,7 +450,8 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
   const bool is_addcdiv = name == "addcdiv" || name == "addcdiv_";
   if (is_addcdiv && values.size() == 4 && is_keyword(arguments, 3, "value") && is_traced_number(values[3].get()) &&
       !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.keyword_names, 0), "value") &&
-      is_wide_float(values[0].get()) && is_wide_float(values[1].get()) && is_wide_float(values[2].get()))
+      is_wide_float(values[0].get()) && is_wide_float(values[1].get()) && is_wide_float(values[2].get()) &&
+      number_fits(tracer, values[3].get(), dtype_of_result(values[0].get(), false).get()))
     return addcdiv(tracer, name == "addcdiv_", arguments);
   static constexpr string_view kPairs[] = {"add",      "add_", "sub",  "sub_", "mul",         "mul_",         "div",
                                            "div_",     "iadd", "isub", "imul", "true_divide", "true_divide_", "truediv",
@@ -402,16 +464,19 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
     const auto is_programs = [](PyObject* operand) {
       return is_traced_number(operand) && facts_of_number(operand).is_any;
     };
-    const bool is_short =
-        (is_programs(left) && is_short_scalar(right)) || (is_programs(right) && is_short_scalar(left));
+    const auto is_short_beside = [&](PyObject* number, PyObject* tensor) {
+      return any_held(number, is_programs) && any_held(tensor, is_short_scalar);
+    };
+    const bool is_short = is_short_beside(left, right) || is_short_beside(right, left);
     const bool is_pair = is_one_of(name, kPairs) && !is_short;
     const bool is_left = is_traced_number(left);
     if (is_pair && is_left && is_fake(right)) {
+      if (is_of_operator_module(target)) return reflected(tracer, name, left, right);
       const Ref operands[] = {number_beside(tracer, left, right), values[1]};
       return operands[0] ? record_call(tracer, kind, target, Arguments{operands}) : Ref();
     }
     if (is_pair && is_fake(left) && is_traced_number(right)) replaced = number_beside(tracer, right, left);
-    if (is_one_of(name, kLists)) replaced = tensors_beside(tracer, right, left);
+    if (is_one_of(name, kLists) && !is_short) replaced = tensors_beside(tracer, right, left, name == "_foreach_mul_");
     if (tracer.is_over()) return nullptr;
     if (replaced) {
       const Ref operands[] = {values[0], replaced};

@@ -64,7 +64,50 @@ bool reads_values(std::string_view name) noexcept {
          name == "__complex__" || name == "__index__";
 }
 
+// Whether it is an integer, or an array of integers or truth values.
+bool is_integral(PyObject* operand) {
+  if (!is_traced_array(operand)) return PyLong_Check(operand);
+  const NativeScope native;
+  const Ref dtype = attribute(twin_of_array(operand), "dtype"), kind = dtype ? attribute(dtype.get(), "kind") : Ref();
+  clear_error();
+  const std::string_view text = kind && PyUnicode_Check(kind.get()) ? PyUnicode_AsUTF8(kind.get()) : "";
+  return text == "i" || text == "u" || text == "b";
+}
+
+// NumPy raises for a negative power of an integer, which the layer does not look for.
+bool is_power_that_may_raise(std::string_view name, std::span<const Ref> operands) {
+  if (operands.size() < 2) return false;
+  const bool is_power = name == "power" || name == "pow" || name == "__pow__" || name == "__ipow__";
+  const bool is_reflected = name == "__rpow__";
+  if (!is_power && !is_reflected) return false;
+  return is_integral(operands[0].get()) && is_integral(operands[1].get()) &&
+         is_traced_array(operands[is_reflected ? 0 : 1].get());
+}
+
+// A keyword that says which elements are computed, or how they are converted: the layer does not look at some of them.
+PyObject* unknown_keyword(const Arguments& arguments) {
+  static constexpr const char* kNames[] = {"where", "casting", "subok", "signature", "extobj", "initial"};
+  const size_t count = arguments.positional_count();
+  for (size_t i = count; i < arguments.values.size(); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(arguments.keyword_names, static_cast<Py_ssize_t>(i - count));
+    for (const char* unknown : kNames)
+      if (!PyUnicode_CompareWithASCIIString(name, unknown)) return name;
+  }
+  return nullptr;
+}
+
+bool has_dimensions(PyObject* array) {
+  const NativeScope native;
+  const Ref count = attribute(twin_of_array(array), "ndim");
+  return !count || PyLong_AsLong(count.get()) > 0;
+}
+
 }  // namespace
+
+Ref number_of_array(Tracer& tracer, PyObject* array) {
+  if (has_dimensions(array)) return refuse_numpy(tracer, "a number is made of an array with dimensions");
+  return Ref::borrow(elements_of_array(array));
+}
 
 Ref array_of_fake(Tracer& tracer, PyObject* fake) {
   if (tracer.transforms.inside())
@@ -136,8 +179,18 @@ Ref call_with_arrays(Tracer& tracer, PyObject* callable, const Arguments& argume
     if (!operation.add(value.get())) return nullptr;
   if (is_another_in_layer(name, operation.has_complex()))
     return refuse_numpy(tracer, "numpy." + name + "() is another function in torch's layer for NumPy");
+  if (PyObject* keyword = unknown_keyword(arguments))
+    return refuse_numpy(tracer, "numpy." + name + "() with " + PyUnicode_AsUTF8(keyword) + "=");
+  if (is_power_that_may_raise(name, arguments.values))
+    return refuse_numpy(tracer, "a power of integers by exponents that may be negative");
+  const bool is_rounding = name == "round" || name == "around";
+  if (is_rounding && arguments.values.size() > 1 && is_integral(arguments.values[0].get()))
+    return refuse_numpy(tracer, "numpy." + name + "() of integers");
   auto with_layer = [&] { return call_layer(tracer, counterpart.get(), operation.layers, arguments.keyword_names); };
   if (is_method && reads_values(name)) {
+    if (name.starts_with("__") && name != "__bool__" && is_traced_array(arguments.values[0].get()) &&
+        !number_of_array(tracer, arguments.values[0].get()))
+      return nullptr;
     Ref read = with_layer();
     if (!read) return refuse_numpy_with_error(tracer, name + "()");
     if (is_layer_array(read.get())) return tracer.abort(BreakReason::ScalarRead, "a value of a numpy array is read");
@@ -189,6 +242,9 @@ Ref array_unary(Tracer& tracer, Op op, PyObject* operand) {
 
 Ref array_binary(Tracer& tracer, const ArrayOperator& binary, PyObject* left, PyObject* right) {
   NumpyOperation operation(tracer, "an operator");
+  const Ref operands[] = {Ref::borrow(left), Ref::borrow(right)};
+  if (is_power_that_may_raise(binary.method, operands))
+    return refuse_numpy(tracer, "a power of integers by exponents that may be negative");
   if (!operation.add(left) || !operation.add(right)) return nullptr;
   // There is no operator in place for a scalar, nor for what is not an array.
   const bool is_new = !is_traced_array(left) || is_traced_scalar(left);

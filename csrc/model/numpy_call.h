@@ -19,6 +19,8 @@ Ref make_array_of_fake(Tracer& tracer, PyObject* callable, const Arguments& argu
 
 // Whether one is among the arguments, or in a tuple, list, dict or slice there.
 bool takes_traced_array(const Arguments& arguments);
+// What int(), float() and complex() read: NumPy raises where the array has dimensions.
+Ref number_of_array(Tracer& tracer, PyObject* array);
 bool holds_traced_array(PyObject* object);
 
 // A function of NumPy's, or a method or class of its arrays and scalars.

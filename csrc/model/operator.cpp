@@ -95,9 +95,10 @@ int comparison_named(const char* name) noexcept {
 
 namespace {
 
-// torch takes NumPy's numbers for Python's.
+// torch takes NumPy's numbers for Python's; of a complex one that is none of Python's, it takes the real part.
 Ref number_beside_tensor(PyObject* object) {
   Ref number = is_numpy_scalar(object) ? python_number(object) : Ref();
+  if (number && PyComplex_Check(number.get()) && !PyComplex_Check(object)) number = Ref::borrow(object);
   return number || PyErr_Occurred() ? number : Ref::borrow(object);
 }
 

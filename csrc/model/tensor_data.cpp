@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "model/abstract.h"
+#include "model/held_values.h"
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/tensor_call.h"
 #include "model/transform_call.h"
 #include "python/error_text.h"
 #include "python/nesting.h"
+#include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
 #include "world/known_types.h"
@@ -187,6 +189,35 @@ Ref record_tensor_of_array(Tracer& tracer, PyObject* target, const Arguments& ar
   return record_constant(tracer, make, Arguments{values, names.get()});
 }
 
+// torch.tensor() and the like of NumPy's scalars, alone or in lists, which have dtypes of their own: torch says which
+// one the tensor has, and it is made of plain numbers.
+Ref record_tensor_of_scalars(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+  static PyObject* const dtype_name = interned("dtype");
+  Ref dtype, numbers;
+  {
+    const NativeScope native;
+    const TensorTraceSuspended suspended;
+    const Ref positional = arguments.positional(), keywords = arguments.keywords();
+    const Ref real = Ref::steal(PyObject_Call(target, positional.get(), keywords.get()));
+    if (real) dtype = Ref::steal(PyObject_GetAttr(real.get(), dtype_name));
+    if (dtype) numbers = Ref::steal(PyObject_CallMethod(real.get(), "tolist", nullptr));
+  }
+  clear_error();
+  if (!numbers) return tracer.abort(BreakReason::TensorFromData, target_text(target) + " of a numpy scalar");
+  std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
+  values[0] = std::move(numbers);
+  Ref names = arguments.keyword_names ? Ref::borrow(arguments.keyword_names) : Ref::made(PyTuple_New(0));
+  const Py_ssize_t place = PySequence_Contains(names.get(), dtype_name) ? PySequence_Index(names.get(), dtype_name) : -1;
+  if (place >= 0) {
+    values[arguments.positional_count() + static_cast<size_t>(place)] = dtype;
+  } else {
+    values.push_back(dtype);
+    const Ref more = Ref::made(PyTuple_Pack(1, dtype_name));
+    names = Ref::made(PySequence_Concat(names.get(), more.get()));
+  }
+  return record_constant(tracer, target, Arguments{values, names.get()});
+}
+
 }  // namespace
 
 // The same of one whose values the trace does not know.
@@ -211,7 +242,11 @@ Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arg
     if (!expose_all(tracer, arguments.values)) return nullptr;
     return record_tensor_of_array(tracer, target, arguments);
   }
-  if (!has_fake(arguments)) return record_constant(tracer, target, arguments);
+  if (!has_fake(arguments)) {
+    const bool has_scalars = arguments.positional_count() && any_held(arguments.values[0].get(), is_numpy_scalar);
+    return has_scalars ? record_tensor_of_scalars(tracer, target, arguments)
+                       : record_constant(tracer, target, arguments);
+  }
   // as_tensor(t) and the like are ordinary operations.
   if (is_fake(arguments.values[0].get())) return record_call(tracer, NodeKind::CallFunction, target, arguments);
   static constinit Imported tensor{"torch.tensor"};

@@ -1,5 +1,7 @@
 #include "world/traced_number.h"
 
+#include <cmath>
+
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
 
@@ -94,14 +96,34 @@ Ref value_of_number(Tracer& tracer, PyObject* number) {
   return facts.value;
 }
 
-std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int comparison, double other) {
-  const NumberFacts& facts = facts_of_number(number);
-  if (!facts.value || facts.sources.size() != 1 || !facts.value.is(facts.sources[0]->value.get())) return std::nullopt;
-  const Ref key = Ref::made(PyFloat_FromDouble(other)),
-            answer = Ref::made(PyObject_RichCompare(facts.value.get(), key.get(), comparison));
-  Source* compared = tracer.guards.child(facts.sources[0], Access::Compared, key.get(), comparison, answer.get());
+namespace {
+
+bool is_as_given(const NumberFacts& facts) {
+  return facts.value && facts.sources.size() == 1 && facts.value.is(facts.sources[0]->value.get());
+}
+
+bool guard_comparison(Tracer& tracer, const NumberFacts& facts, int comparison, const Ref& other, const Ref& answer) {
+  Source* compared = tracer.guards.child(facts.sources[0], Access::Compared, other.get(), comparison, answer.get());
   tracer.guards.add(compared, GuardKind::Constant, tracer.origin());
   return answer.is(Py_True);
+}
+
+}  // namespace
+
+std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int comparison, double other) {
+  const NumberFacts& facts = facts_of_number(number);
+  if (!is_as_given(facts)) return std::nullopt;
+  const Ref key = Ref::made(PyFloat_FromDouble(other)),
+            answer = Ref::made(PyObject_RichCompare(facts.value.get(), key.get(), comparison));
+  return guard_comparison(tracer, facts, comparison, key, answer);
+}
+
+std::optional<bool> number_outgrows(Tracer& tracer, PyObject* number, double limit) {
+  const NumberFacts& facts = facts_of_number(number);
+  if (!is_as_given(facts)) return std::nullopt;
+  const double value = PyFloat_AS_DOUBLE(facts.value.get());
+  const Ref answer = Ref::boolean(std::isfinite(value) && std::abs(value) > limit);
+  return guard_comparison(tracer, facts, kOutgrows, Ref::made(PyFloat_FromDouble(limit)), answer);
 }
 
 std::nullptr_t refuse_number(Tracer& tracer, PyObject* number, const std::string& what) {

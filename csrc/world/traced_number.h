@@ -35,6 +35,8 @@ Ref value_of_number(Tracer& tracer, PyObject* number);
 // How one compares with a float, where that can be asked without taking its value: of one that the call was given as
 // it is. nullopt: of no other.
 std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int comparison, double other);
+// Whether one is finite, and of a larger magnitude than `limit`; asked, or not, in the same way.
+std::optional<bool> number_outgrows(Tracer& tracer, PyObject* number, double limit);
 // The trace is given up, for `what` needs a value that it does not know.
 std::nullptr_t refuse_number(Tracer& tracer, PyObject* number, const std::string& what);
 

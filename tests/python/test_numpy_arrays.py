@@ -323,6 +323,31 @@ def test_random_numbers_are_numpys() -> None:
         assert not differs(expected, captured(sample()))
 
 
+SCALARS: list[Function] = [
+    lambda s: (torch.tensor(s), torch.tensor([s, 1]), torch.as_tensor(s), torch.asarray(s), torch.tensor([[s], (2.5,)])),
+    lambda s: (torch.tensor(s, dtype=torch.float16), torch.ones(2).new_tensor(s), torch.tensor(s.item())),
+    lambda s: (torch.ones(2) * s, s * torch.ones(2), torch.ones((), dtype=torch.int64) * s, s / torch.ones(2)),
+    lambda s: (torch.full((2,), s), torch.add(torch.ones(2), s), torch.where(torch.ones(2) > 0, s, torch.zeros(2))),
+]
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16", "int64", "int8", "uint16", "bool_", "complex64", "complex128"])
+@pytest.mark.parametrize("function", SCALARS)
+def test_torch_takes_a_scalar_as_in_eager(function: Function, kind: str) -> None:
+    captured = minidynamo.compile(function, backend="eager")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for value in (2.5, 1.25, 3.5):
+            scalar = getattr(np, kind)(value)
+            try:
+                expected = function(scalar)
+            except (TypeError, RuntimeError) as error:
+                with pytest.raises(type(error)):
+                    captured(scalar)
+                continue
+            assert not differs(expected, captured(scalar))
+
+
 # --- every function of torch's layer, and methods, on what it takes
 
 
