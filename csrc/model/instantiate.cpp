@@ -8,6 +8,7 @@
 #include "model/exception_text.h"
 #include "model/make_class.h"
 #include "model/native_call.h"
+#include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/overridden_call.h"
 #include "model/reported_type.h"

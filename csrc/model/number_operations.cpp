@@ -404,6 +404,7 @@ Ref number_negative(Tracer& tracer, PyObject* number) {
   if (!negative) return nullptr;
   NumberFacts facts = facts_of_number(number);
   if (facts.value) facts.value = Ref::made(PyFloat_FromDouble(-PyFloat_AS_DOUBLE(facts.value.get())));
+  facts.magnitude = source_of_magnitude(facts_of_number(number));
   return make_traced_number(tracer, std::move(negative), std::move(facts));
 }
 

@@ -85,9 +85,11 @@ bool is_power_that_may_raise(std::string_view name, std::span<const Ref> operand
 }
 
 // A keyword that says which elements are computed, or how they are converted: the layer does not look at some of them.
-PyObject* unknown_keyword(const Arguments& arguments) {
+// It knows the casting of copyto(), by which np.ones() and np.full() fill their arrays.
+PyObject* unknown_keyword(std::string_view function, const Arguments& arguments) {
   static constexpr const char* kNames[] = {"where", "casting", "subok", "signature", "extobj", "initial"};
   const size_t count = arguments.positional_count();
+  if (function == "copyto") return nullptr;
   for (size_t i = count; i < arguments.values.size(); ++i) {
     PyObject* name = PyTuple_GET_ITEM(arguments.keyword_names, static_cast<Py_ssize_t>(i - count));
     for (const char* unknown : kNames)
@@ -179,7 +181,7 @@ Ref call_with_arrays(Tracer& tracer, PyObject* callable, const Arguments& argume
     if (!operation.add(value.get())) return nullptr;
   if (is_another_in_layer(name, operation.has_complex()))
     return refuse_numpy(tracer, "numpy." + name + "() is another function in torch's layer for NumPy");
-  if (PyObject* keyword = unknown_keyword(arguments))
+  if (PyObject* keyword = unknown_keyword(name, arguments))
     return refuse_numpy(tracer, "numpy." + name + "() with " + PyUnicode_AsUTF8(keyword) + "=");
   if (is_power_that_may_raise(name, arguments.values))
     return refuse_numpy(tracer, "a power of integers by exponents that may be negative");

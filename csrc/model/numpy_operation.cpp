@@ -89,24 +89,6 @@ std::string kind_of(PyObject* object) {
   return text ? PyUnicode_AsUTF8(text.get()) : Py_TYPE(object)->tp_name;
 }
 
-// Whether the elements lie in memory as those of NumPy's array do.
-bool has_order_of(PyObject* twin, const Ref& elements) {
-  const NativeScope native;
-  const Ref item = attribute(twin, "itemsize"), size = attribute(twin, "size"), shape = attribute(twin, "shape"),
-            strides = attribute(twin, "strides"), own = call_method(elements.get(), "stride");
-  clear_error();
-  if (!item || !size || !shape || !strides || !own) return false;
-  if (PyLong_AsSsize_t(size.get()) <= 1) return true;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape.get()); ++i) {
-    if (PyLong_AsSsize_t(PyTuple_GET_ITEM(shape.get(), i)) == 1) continue;
-    PyObject* const of_elements = PyTuple_GET_ITEM(own.get(), i);
-    if (!PyLong_Check(of_elements)) return true;  // differs from call to call
-    const Ref bytes = Ref::made(PyNumber_Multiply(of_elements, item.get()));
-    if (PyObject_RichCompareBool(bytes.get(), PyTuple_GET_ITEM(strides.get(), i), Py_EQ) != 1) return false;
-  }
-  return true;
-}
-
 bool share_memory(PyObject* one, PyObject* other) {
   static constinit Imported ask{"numpy.may_share_memory"};
   const Ref answer = Ref::steal(PyObject_CallFunctionObjArgs(ask, one, other, nullptr));
@@ -330,14 +312,7 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
     tracer_.assume(Assumption::Kind::Private, elements.get());
     for (const Array& array : arrays_) tracer_.assume(Assumption::Kind::Unwritten, elements_of_array(array.object));
   }
-  if (!is_view && !is_scalar && !has_order_of(twin, elements)) {
-    static PyObject* const contiguous_name = interned("contiguous");
-    elements =
-        record_call(tracer_, NodeKind::CallMethod, contiguous_name, Arguments{std::span<const Ref>(&elements, 1)});
-    if (!elements) return nullptr;
-    if (!has_order_of(twin, elements))
-      return refuse_numpy(tracer_, what_ + " gives other strides in torch's layer for NumPy");
-  } else if (shares && !is_view) {
+  if (shares && !is_view) {
     static PyObject* const clone_name = interned("clone");
     elements = record_call(tracer_, NodeKind::CallMethod, clone_name, Arguments{std::span<const Ref>(&elements, 1)});
     if (!elements) return nullptr;

@@ -255,6 +255,8 @@ constexpr std::array kCorrections{
     Correction{"aten::geometric", &like_first},
     Correction{"aten::linalg_eig", &eigenvectors},
     Correction{"aten::log_normal", &like_first},
+    Correction{"aten::masked_fill.Scalar", &contiguous},
+    Correction{"aten::masked_fill.Tensor", &contiguous},
     Correction{"aten::max_unpool2d", &max_unpool2d},
     Correction{"aten::multinomial", &contiguous},
     Correction{"aten::native_batch_norm", &batch_norm},
@@ -303,6 +305,9 @@ static_assert(std::ranges::is_sorted(kVerified));
 // Operators of which the meta kernel is wrong whatever the layout. Sorted by name.
 constexpr std::string_view kWrong[] = {"aten::_embedding_bag"};
 
+// Structured operators whose kernels lay their results out anew. Sorted by name.
+constexpr std::string_view kLaidOutByKernel[] = {"aten::sort", "aten::sort.stable"};
+
 // Contiguous, with the strides that a new tensor has also where a size is 1, and with elements.
 bool is_laid_out_as_usual(const at::Tensor& tensor) {
   if (!tensor.defined()) return true;
@@ -331,7 +336,7 @@ bool knows_layouts(const OperatorInfo& info, Arguments arguments, Tensors tensor
   // The fake implementation of a custom operator is its author's word.
   if (!info.builtin) return true;
   if (const Correction* row = find_correction(info.name)) return !row->holds || row->holds(arguments, tensors);
-  if (info.structured) return true;
+  if (info.structured && !std::ranges::binary_search(kLaidOutByKernel, std::string_view(info.name))) return true;
   const auto is_new_on_cpu = [](const TensorResult& output) {
     return output.kind == TensorResult::Kind::Fresh && output.device.is_cpu() && !output.layout.sizes.empty();
   };

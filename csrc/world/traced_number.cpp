@@ -102,8 +102,8 @@ bool is_as_given(const NumberFacts& facts) {
   return facts.value && facts.sources.size() == 1 && facts.value.is(facts.sources[0]->value.get());
 }
 
-bool guard_comparison(Tracer& tracer, const NumberFacts& facts, int comparison, const Ref& other, const Ref& answer) {
-  Source* compared = tracer.guards.child(facts.sources[0], Access::Compared, other.get(), comparison, answer.get());
+bool guard_comparison(Tracer& tracer, Source* source, int comparison, const Ref& other, const Ref& answer) {
+  Source* compared = tracer.guards.child(source, Access::Compared, other.get(), comparison, answer.get());
   tracer.guards.add(compared, GuardKind::Constant, tracer.origin());
   return answer.is(Py_True);
 }
@@ -115,15 +115,19 @@ std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int compari
   if (!is_as_given(facts)) return std::nullopt;
   const Ref key = Ref::made(PyFloat_FromDouble(other)),
             answer = Ref::made(PyObject_RichCompare(facts.value.get(), key.get(), comparison));
-  return guard_comparison(tracer, facts, comparison, key, answer);
+  return guard_comparison(tracer, facts.sources[0], comparison, key, answer);
+}
+
+Source* source_of_magnitude(const NumberFacts& facts) noexcept {
+  return is_as_given(facts) ? facts.sources[0] : facts.magnitude;
 }
 
 std::optional<bool> number_outgrows(Tracer& tracer, PyObject* number, double limit) {
-  const NumberFacts& facts = facts_of_number(number);
-  if (!is_as_given(facts)) return std::nullopt;
-  const double value = PyFloat_AS_DOUBLE(facts.value.get());
+  Source* source = source_of_magnitude(facts_of_number(number));
+  if (!source) return std::nullopt;
+  const double value = PyFloat_AS_DOUBLE(source->value.get());
   const Ref answer = Ref::boolean(std::isfinite(value) && std::abs(value) > limit);
-  return guard_comparison(tracer, facts, kOutgrows, Ref::made(PyFloat_FromDouble(limit)), answer);
+  return guard_comparison(tracer, source, kOutgrows, Ref::made(PyFloat_FromDouble(limit)), answer);
 }
 
 std::nullptr_t refuse_number(Tracer& tracer, PyObject* number, const std::string& what) {

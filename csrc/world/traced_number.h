@@ -19,6 +19,7 @@ struct NumberFacts {
   std::vector<Source*> sources;     // floats that it is computed of
   std::vector<Expression> sizes;    // and ints
   std::optional<Expression> asked;  // of a number that only the run of the graph knows: in its place in questions
+  Source* magnitude = nullptr;      // a float that the call was given and whose absolute value it has, with another sign
   bool is_any = false;              // of the program's own making: it may be zero, where CPython divides by none
 };
 
@@ -28,6 +29,8 @@ bool any_traced_numbers() noexcept;
 // Of a fake without dimensions, of float64 on the CPU, that nothing else writes to.
 Ref make_traced_number(Tracer& tracer, Ref tensor, NumberFacts facts = {});
 PyObject* tensor_of_number(PyObject* number) noexcept;  // borrowed
+// The float that the call was given and whose absolute value one has; null if there is none.
+Source* source_of_magnitude(const NumberFacts& facts) noexcept;
 const NumberFacts& facts_of_number(PyObject* number) noexcept;
 // The float that it is, from here on at every call that the trace is good for. Null: it is not known, and the trace is
 // given up.
@@ -35,7 +38,7 @@ Ref value_of_number(Tracer& tracer, PyObject* number);
 // How one compares with a float, where that can be asked without taking its value: of one that the call was given as
 // it is. nullopt: of no other.
 std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int comparison, double other);
-// Whether one is finite, and of a larger magnitude than `limit`; asked, or not, in the same way.
+// Whether one is finite, and of a larger magnitude than `limit`; asked, or not, in the same way, and also of a negative.
 std::optional<bool> number_outgrows(Tracer& tracer, PyObject* number, double limit);
 // The trace is given up, for `what` needs a value that it does not know.
 std::nullptr_t refuse_number(Tracer& tracer, PyObject* number, const std::string& what);
