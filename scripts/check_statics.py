@@ -20,6 +20,7 @@ KNOWN = {
     ("bytecode/decode.cpp", "table = [] {"): "numbers of opcodes",
     ("cache/code_cache.cpp", "new (room) CacheRegistry"): "an empty structure",
     ("tensor/operator_info.cpp", "new OperatorTable()"): "the dispatcher is told whom to call, under its own lock",
+    ("tensor/structured_kernels.cpp", "new Kernels()"): "addresses; kernels ask for it without the GIL too",
     ("tensor/memo.cpp", "memo = [] {"): "an empty structure; kernels ask for it without the GIL too",
     ("tensor/fallback.cpp", "torch::Library* library"): "a kernel of C++ is registered with the dispatcher, under its own lock",
     ("tensor/composite_overrides.cpp", "installed = [] {"): "kernels of C++ are registered with the dispatcher",

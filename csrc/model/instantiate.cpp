@@ -118,8 +118,8 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
       if (is_traced_array(value.get())) {
         if (iterates) value = iterator_of(tracer, value.get());
         if (is_number_type)
-          value = type == &PyBool_Type ? Ref::borrow(elements_of_array(value.get()))
-                                       : number_of_array(tracer, value.get());
+          value =
+              type == &PyBool_Type ? Ref::borrow(elements_of_array(value.get())) : number_of_array(tracer, value.get());
         if (!value) return nullptr;
       }
       if (!is_fake(value.get())) continue;

@@ -207,7 +207,8 @@ Ref record_tensor_of_scalars(Tracer& tracer, PyObject* target, const Arguments& 
   std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
   values[0] = std::move(numbers);
   Ref names = arguments.keyword_names ? Ref::borrow(arguments.keyword_names) : Ref::made(PyTuple_New(0));
-  const Py_ssize_t place = PySequence_Contains(names.get(), dtype_name) ? PySequence_Index(names.get(), dtype_name) : -1;
+  const Py_ssize_t place =
+      PySequence_Contains(names.get(), dtype_name) ? PySequence_Index(names.get(), dtype_name) : -1;
   if (place >= 0) {
     values[arguments.positional_count() + static_cast<size_t>(place)] = dtype;
   } else {

@@ -8,8 +8,8 @@
 #include <array>
 #include <numeric>
 
+#include "tensor/cannot_fake.h"
 #include "tensor/convolution_layout.h"
-#include "tensor/meta_call.h"
 
 namespace minidynamo {
 namespace {

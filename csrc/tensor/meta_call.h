@@ -3,6 +3,7 @@
 //
 // Slow (microseconds in C++, up to a millisecond for meta kernels written in Python): memo.h remembers the outcome.
 #pragma once
+#include "tensor/cannot_fake.h"
 #include "tensor/fake.h"
 #include "tensor/memo.h"
 
@@ -15,12 +16,6 @@ class WorkOnOperator {
   ~WorkOnOperator();
   WorkOnOperator(const WorkOnOperator&) = delete;
   WorkOnOperator& operator=(const WorkOnOperator&) = delete;
-};
-
-// Thrown when metadata alone does not tell the result; becomes OperatorObserver::cannot_fake.
-struct CannotFake {
-  FakeProblem problem;
-  std::string reason;  // one sentence
 };
 
 struct MetaOutcome {

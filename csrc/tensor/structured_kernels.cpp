@@ -7,31 +7,37 @@
 namespace minidynamo {
 namespace {
 
-using Kernels = std::unordered_map<std::string_view, c10::KernelFunction>;
-
 template <typename Type>
 c10::KernelFunction boxed(Type* function) {
   return c10::KernelFunction::makeFromUnboxedRuntimeFunction(function);
 }
 
-Kernels all_kernels() {
-  Kernels kernels;
+class Kernels {
+ public:
+  Kernels() {
 #define TYPE_OF(...) __VA_ARGS__
 #define STRUCTURED_KERNEL(name, type, function) \
-  kernels.emplace(name, boxed(static_cast<std::add_pointer_t<TYPE_OF type>>(&function)));
+  by_name_.emplace(name, boxed(static_cast<std::add_pointer_t<TYPE_OF type>>(&function)));
 #include "structured_kernels.inc"  // written by cmake/structured_kernels.py
 #undef STRUCTURED_KERNEL
 #undef TYPE_OF
-  return kernels;
-}
+  }
+
+  const c10::KernelFunction* find(std::string_view name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, c10::KernelFunction> by_name_;
+};
 
 }  // namespace
 
 const c10::KernelFunction* structured_kernel(std::string_view name) {
   // Leaked on purpose: operators may run while the process shuts down.
-  static const Kernels* const kernels = new Kernels(all_kernels());
-  const auto found = kernels->find(name);
-  return found == kernels->end() ? nullptr : &found->second;
+  static const Kernels* const kernels = new Kernels();
+  return kernels->find(name);
 }
 
 }  // namespace minidynamo

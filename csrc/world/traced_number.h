@@ -19,8 +19,8 @@ struct NumberFacts {
   std::vector<Source*> sources;     // floats that it is computed of
   std::vector<Expression> sizes;    // and ints
   std::optional<Expression> asked;  // of a number that only the run of the graph knows: in its place in questions
-  Source* magnitude = nullptr;      // a float that the call was given and whose absolute value it has, with another sign
-  bool is_any = false;              // of the program's own making: it may be zero, where CPython divides by none
+  Source* magnitude = nullptr;  // a float that the call was given and whose absolute value it has, with another sign
+  bool is_any = false;          // of the program's own making: it may be zero, where CPython divides by none
 };
 
 bool is_traced_number(PyObject* object) noexcept;
@@ -38,7 +38,8 @@ Ref value_of_number(Tracer& tracer, PyObject* number);
 // How one compares with a float, where that can be asked without taking its value: of one that the call was given as
 // it is. nullopt: of no other.
 std::optional<bool> compare_number(Tracer& tracer, PyObject* number, int comparison, double other);
-// Whether one is finite, and of a larger magnitude than `limit`; asked, or not, in the same way, and also of a negative.
+// Whether one is finite, and of a larger magnitude than `limit`; asked, or not, in the same way, and also of a
+// negative.
 std::optional<bool> number_outgrows(Tracer& tracer, PyObject* number, double limit);
 // The trace is given up, for `what` needs a value that it does not know.
 std::nullptr_t refuse_number(Tracer& tracer, PyObject* number, const std::string& what);

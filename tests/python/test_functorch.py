@@ -375,9 +375,13 @@ def test_autograd_function_within(program: Callable[..., Any], backend: str) -> 
         return program(x)
 
     captured = whole(called, backend)
-    for scale in (1.0, 1.0, 3.0):
-        torch.testing.assert_close(captured(X * scale), program(X * scale))
-    assert len(minidynamo.debug.cache_entries(captured)) == 1
+    gc.disable()  # a collection drops entries of aot_eager whose guards name what torch's tracing has made
+    try:
+        for scale in (1.0, 1.0, 3.0):
+            torch.testing.assert_close(captured(X * scale), program(X * scale))
+        assert len(minidynamo.debug.cache_entries(captured)) == 1
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

@@ -2,6 +2,7 @@
 have the classes, dtypes and shapes that NumPy itself gives."""
 
 import inspect
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -346,6 +347,38 @@ def test_torch_takes_a_scalar_as_in_eager(function: Function, kind: str) -> None
                     captured(scalar)
                 continue
             assert not differs(expected, captured(scalar))
+
+
+INTEGERS = np.array([-15, 25, 35])
+OTHERWISE_IN_THE_LAYER: list[tuple[Function, Any]] = [
+    (lambda a: np.sqrt(a, where=a > 0.5, out=np.full(2, 7.0)), np.array([0.0, 1.0])),
+    (lambda a: np.sum(a, where=a > 0.5), np.array([0.25, 1.0])),
+    (lambda a: np.sum(a, initial=2.0), np.array([0.25, 1.0])),
+    (lambda a: np.add(a, 1, casting="unsafe", out=a), INTEGERS),
+    (lambda a: np.round(a, -1), INTEGERS),
+    (lambda a: a.round(-1), INTEGERS),
+    (lambda a: 2**a, INTEGERS),
+    (lambda a: np.power(2, a), INTEGERS),
+    (lambda a: a**a, INTEGERS),
+    (lambda a: float(a), np.ones((1, 1))),
+    (lambda a: float(a * 2), np.ones(1)),
+    (lambda a: (a * 2).__float__(), np.ones(1)),
+    (lambda a: complex(a * 2), np.ones((1,))),
+    (lambda a: float(a * 2), np.ones(())),
+]
+
+
+@pytest.mark.parametrize("index", range(len(OTHERWISE_IN_THE_LAYER)))
+def test_where_the_layer_does_otherwise_numpy_decides(index: int) -> None:
+    function, array = OTHERWISE_IN_THE_LAYER[index]
+    captured = minidynamo.compile(function, backend="eager")
+    try:
+        expected = function(array.copy())
+    except Exception as error:
+        with pytest.raises(type(error), match=re.escape(str(error))):
+            captured(array.copy())
+        return
+    assert not differs(expected, captured(array.copy()))
 
 
 # --- every function of torch's layer, and methods, on what it takes
