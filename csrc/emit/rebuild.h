@@ -16,7 +16,7 @@ PyObject* rebuild_partial_callable();   // (func, args, keywords, dict or None)
 // (class, args, attributes: dict or None, cause, context, suppress_context, traceback[, args if __new__ takes others])
 // -> exception
 PyObject* rebuild_exception_callable();
-PyObject* make_method_callable();       // (function, self) -> bound method, of what cannot be called too
+PyObject* make_method_callable();      // (function, self) -> bound method, of what cannot be called too
 PyObject* bind_callable();             // (descriptor of C code, object): the descriptor bound to the object
 PyObject* dead_reference_callable();   // () -> a weak reference to what is gone
 PyObject* rebuild_object_callable();   // (callable, args) -> callable(*args)

@@ -14,6 +14,7 @@
 #include "model/native_call.h"
 #include "python/cached.h"
 #include "python/out_of_memory.h"
+#include "world/class_lookup.h"
 #include "world/drawn_number.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
@@ -89,6 +90,18 @@ Ref move_by(Tracer& tracer, PyObject* generator, Ref copy, const char* name, con
   return result;
 }
 
+// Whether all methods draw by the C code of the class, now and whenever the entry is used: a program may replace
+// random().
+bool draws_by_native_code(Tracer& tracer) {
+  static constinit ImportedType whole{"random.Random"};
+  for (const char* name : {"random", "getrandbits"}) {
+    const Ref key = Ref::made(PyUnicode_InternFromString(name));
+    const Ref found = lookup_in_class(tracer, whole, key.get());
+    if (!found || !Py_IS_TYPE(found.get(), &PyMethodDescr_Type)) return false;
+  }
+  return true;
+}
+
 // What it does with these arguments, as seen by another generator: those that it refuses it refuses always.
 bool gives(PyTypeObject* type, PyObject* method, const Arguments& arguments) {
   static constinit Imported make{"random.Random"};
@@ -108,7 +121,8 @@ bool may_defer(Tracer& tracer, const Arguments& arguments) {
   const auto [generator, is_outside] = called_on(tracer, arguments);
   return generator && is_outside && Py_IS_TYPE(generator, whole) && !arguments.keyword_names &&
          !tracer.effects.copy_of_generator(generator) && !tracer.effects.has_writes(generator) &&
-         std::ranges::all_of(arguments.values.subspan(1), [](const Ref& value) { return is_number(value.get()); });
+         std::ranges::all_of(arguments.values.subspan(1), [](const Ref& value) { return is_number(value.get()); }) &&
+         draws_by_native_code(tracer);
 }
 
 // The numbers of randrange() lie between what it is given; the graph's ints have 64 bits.

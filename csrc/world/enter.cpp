@@ -188,9 +188,10 @@ Ref enter_tuple(Tracer& tracer, Source* source) {
   Ref items = Ref::made(PyTuple_New(count));
   bool unchanged = true;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    Ref item = enter_field(tracer, source, i);
+    const TupleField field = tuple_field(raw, i);
+    Ref item = load_part(tracer, source, field.access, field.name.get(), field.value, field.index);
     if (!item || !materialize_if_shadow(tracer, item.get())) return nullptr;
-    unchanged &= item.get() == struct_sequence_item(raw, i);
+    unchanged &= item.get() == field.value;
     PyTuple_SET_ITEM(items.get(), i, item.release());
   }
   if (unchanged) {

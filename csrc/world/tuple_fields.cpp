@@ -2,7 +2,6 @@
 
 #include "python/out_of_memory.h"
 #include "python/struct_sequence.h"
-#include "world/enter.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -19,12 +18,11 @@ Py_ssize_t field_count(PyObject* tuple) {
   return is_known ? fields : -1;
 }
 
-Ref enter_field(Tracer& tracer, Source* source, Py_ssize_t index) {
-  PyObject* raw = source->value.get();
-  if (index < PyTuple_GET_SIZE(raw))
-    return load_part(tracer, source, Access::Index, nullptr, PyTuple_GET_ITEM(raw, index), static_cast<int32_t>(index));
-  const Ref name = Ref::made(PyUnicode_InternFromString(struct_sequence_field(Py_TYPE(raw), index)));
-  return load_part(tracer, source, Access::Attribute, name.get(), struct_sequence_item(raw, index));
+TupleField tuple_field(PyObject* tuple, Py_ssize_t index) {
+  PyObject* const value = struct_sequence_item(tuple, index);
+  if (index < PyTuple_GET_SIZE(tuple)) return {Access::Index, nullptr, value, static_cast<int32_t>(index)};
+  return {Access::Attribute, Ref::made(PyUnicode_InternFromString(struct_sequence_field(Py_TYPE(tuple), index))), value,
+          -1};
 }
 
 }  // namespace minidynamo

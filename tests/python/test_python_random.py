@@ -1,5 +1,6 @@
 """Random numbers of Python's: captured or not, a program draws the numbers that it draws eagerly, and leaves generators as it does."""
 
+import math
 import random
 from collections.abc import Callable
 from typing import Any
@@ -195,6 +196,25 @@ def test_what_no_graph_is_given(draw: Callable[[], float]) -> None:
 
     captured = minidynamo.optimize("eager")(f)
     assert outcome(captured, 2) == outcome(f, 2)
+
+
+@pytest.mark.parametrize("captured_before", [False, True])
+def test_a_generator_class_with_another_random(captured_before: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x * random.gammavariate(1.0, 3.0)
+
+    captured = minidynamo.optimize("eager")(f)
+    if captured_before:
+        captured(torch.ones(1))
+    drawn: list[float] = []
+
+    def replaced(self: random.Random) -> float:
+        drawn.append(0.5)
+        return 0.5
+
+    monkeypatch.setattr(random.Random, "random", replaced)
+    assert captured(torch.ones(1)) == torch.ones(1) * -math.log(0.5) * 3.0
+    assert drawn == [0.5]
 
 
 def test_a_graph_that_fails_draws_once() -> None:
