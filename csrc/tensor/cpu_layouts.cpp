@@ -306,7 +306,8 @@ static_assert(std::ranges::is_sorted(kVerified));
 constexpr std::string_view kWrong[] = {"aten::_embedding_bag"};
 
 // Structured operators whose kernels lay their results out anew. Sorted by name.
-constexpr std::string_view kLaidOutByKernel[] = {"aten::sort", "aten::sort.stable"};
+constexpr std::string_view kLaidOutByKernel[] = {"aten::reflection_pad3d", "aten::reflection_pad3d_backward",
+                                                 "aten::sort", "aten::sort.stable"};
 
 // Contiguous, with the strides that a new tensor has also where a size is 1, and with elements.
 bool is_laid_out_as_usual(const at::Tensor& tensor) {
