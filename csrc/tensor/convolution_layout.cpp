@@ -2,14 +2,10 @@
 
 #include <ATen/native/ConvUtils.h>
 
-#include <algorithm>
+#include "tensor/fake_layout.h"
 
 namespace minidynamo {
 namespace {
-
-using Arguments = c10::ArrayRef<c10::IValue>;
-using Tensors = c10::ArrayRef<const at::Tensor*>;
-using Format = c10::MemoryFormat;
 
 // A tensor for torch's own questions about backends: on the CPU, of the same layout, without memory. torch makes an
 // image (N, C, 1, L) of a sequence (N, C, L), and copies the input if that is not contiguous.
@@ -37,7 +33,10 @@ std::vector<c10::SymInt> numbers(const c10::IValue& value, bool is_sequence, int
   return list;
 }
 
-Format backend_format(const at::Tensor& input, const at::Tensor& weight, Arguments parameters) {
+}  // namespace
+
+c10::MemoryFormat convolution_format(const at::Tensor& input, const at::Tensor& weight,
+                                     c10::ArrayRef<c10::IValue> parameters) {
   const bool is_sequence = input.dim() == 3;
   const at::Tensor image = image_like(input, true), kernel = image_like(weight, false);
   const at::native::ConvBackend backend = at::native::select_conv_backend(
@@ -45,33 +44,6 @@ Format backend_format(const at::Tensor& input, const at::Tensor& weight, Argumen
       numbers(parameters[2], is_sequence, 1), parameters[3].toBool(), numbers(parameters[4], is_sequence, 0),
       c10::SymInt(parameters[5].toInt()), std::nullopt);
   return at::native::_determine_backend_memory_format(image, kernel, backend);
-}
-
-void set_format(TensorResult& result, Format format) {
-  if (result.kind != TensorResult::Kind::Fresh) return;
-  FakeLayout& layout = result.layout;
-  const size_t rank = layout.sizes.size();
-  const bool is_channels_last = format == Format::ChannelsLast || format == Format::ChannelsLast3d;
-  int64_t stride = 1;
-  auto place = [&](size_t dimension) {
-    layout.strides[dimension] = stride;
-    stride *= std::max<int64_t>(layout.sizes[dimension], 1);
-  };
-  if (is_channels_last) place(1);
-  for (size_t d = rank; d-- > 0;)
-    if (d != 1 || !is_channels_last) place(d);
-  result.bytes = storage_bytes(layout);
-}
-
-}  // namespace
-
-void convolution_layout(Arguments arguments, Tensors tensors, MetadataResult& result) {
-  set_format(result.tensors[0], backend_format(*tensors[0], *tensors[1], arguments.slice(3)));
-}
-
-void convolution_backward_layout(Arguments arguments, Tensors tensors, MetadataResult& result) {
-  const Format format = backend_format(*tensors[1], *tensors[2], arguments.slice(4));
-  for (size_t i : {0, 1}) set_format(result.tensors[i], format);
 }
 
 }  // namespace minidynamo

@@ -1,15 +1,12 @@
-// The memory layout of what convolutions on the CPU give: that of the backend that torch chooses for the arguments,
+// The memory format of a convolution's results on the CPU: that of the backend that torch chooses for the arguments,
 // which must have elements.
 #pragma once
-#include "tensor/memo.h"
+#include "tensor/torch_headers.h"
 
 namespace minidynamo {
 
-// aten::convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-void convolution_layout(c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors,
-                        MetadataResult& result);
-// aten::convolution_backward(grad_output, input, weight, bias_sizes, stride, ..., groups, output_mask)
-void convolution_backward_layout(c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors,
-                                 MetadataResult& result);
+// `parameters`: stride, padding, dilation, transposed, output_padding, groups.
+c10::MemoryFormat convolution_format(const at::Tensor& input, const at::Tensor& weight,
+                                     c10::ArrayRef<c10::IValue> parameters);
 
 }  // namespace minidynamo

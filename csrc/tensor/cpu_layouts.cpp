@@ -66,11 +66,12 @@ void max_unpool2d(Arguments, Tensors tensors, MetadataResult& result) {
   set_dense(result.tensors[0], {0, 2, 3, 1});
 }
 
+// In a format with channels last also for a sequence (N, C, L), which a convolution takes for an image.
 void set_format(TensorResult& result, c10::MemoryFormat format) {
-  const Dimensions all = all_dimensions(result.layout.sizes.size());
-  set_dense(result, format == c10::MemoryFormat::ChannelsLast     ? Dimensions{0, 2, 3, 1}
-                    : format == c10::MemoryFormat::ChannelsLast3d ? Dimensions{0, 2, 3, 4, 1}
-                                                                  : all);
+  Dimensions order = all_dimensions(result.layout.sizes.size());
+  if (format == c10::MemoryFormat::ChannelsLast || format == c10::MemoryFormat::ChannelsLast3d)
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  set_dense(result, order);
 }
 
 void contiguous(Arguments, Tensors, MetadataResult& result) {
@@ -140,7 +141,7 @@ void suggested_format(Arguments, Tensors tensors, MetadataResult& result) {
 // Outside of training no statistics are saved.
 void batch_norm_inference(Arguments arguments, Tensors tensors, MetadataResult& result) {
   has_size_of(*tensors[0], result);
-  set_format(result.tensors[0], tensors[0]->suggest_memory_format());
+  suggested_format(arguments, tensors, result);
   for (size_t i : {1, 2}) {
     TensorResult& statistics = result.tensors[i];
     statistics.layout.sizes.assign({0});
@@ -149,11 +150,17 @@ void batch_norm_inference(Arguments arguments, Tensors tensors, MetadataResult& 
   }
 }
 
-void batch_norm(Arguments arguments, Tensors tensors, MetadataResult& result) {
-  if (!arguments[5].toBool()) return batch_norm_inference(arguments, tensors, result);
+// (input, weight, bias, running_mean, running_var, momentum, eps)
+void batch_norm_with_update(Arguments arguments, Tensors tensors, MetadataResult& result) {
   has_size_of(*tensors[0], result);
-  set_format(result.tensors[0], tensors[0]->suggest_memory_format());
+  suggested_format(arguments, tensors, result);
   for (size_t i : {1, 2}) statistics_like_input(result.tensors[i], arguments.slice(1, 4), *tensors[0]);
+}
+
+// (input, weight, bias, running_mean, running_var, training, momentum, eps)
+void batch_norm(Arguments arguments, Tensors tensors, MetadataResult& result) {
+  const bool is_training = arguments[5].toBool();
+  (is_training ? batch_norm_with_update : batch_norm_inference)(arguments, tensors, result);
 }
 
 void by_stride(Dimensions& dimensions, size_t count, c10::IntArrayRef strides) {
@@ -204,15 +211,20 @@ void complex_to_real_transform(Arguments arguments, Tensors tensors, MetadataRes
   set_dense(result.tensors[0], transform_order({last}, intermediate.layout.strides));
 }
 
-// (input, weight, bias, running_mean, running_var, momentum, eps)
-void batch_norm_with_update(Arguments arguments, Tensors tensors, MetadataResult& result) {
-  has_size_of(*tensors[0], result);
-  set_format(result.tensors[0], tensors[0]->suggest_memory_format());
-  for (size_t i : {1, 2}) statistics_like_input(result.tensors[i], arguments.slice(1, 4), *tensors[0]);
-}
-
 // (grad_output, input, ...)
 void batch_norm_backward(Arguments, Tensors tensors, MetadataResult& result) { has_size_of(*tensors[0], result); }
+
+// (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+void convolution(Arguments arguments, Tensors tensors, MetadataResult& result) {
+  set_format(result.tensors[0], convolution_format(*tensors[0], *tensors[1], arguments.slice(3)));
+}
+
+// (grad_output, input, weight, bias_sizes, stride, ..., groups, output_mask)
+void convolution_backward(Arguments arguments, Tensors tensors, MetadataResult& result) {
+  const c10::MemoryFormat format = convolution_format(*tensors[1], *tensors[2], arguments.slice(4));
+  for (size_t i : {0, 1})
+    if (result.tensors[i].kind == TensorResult::Kind::Fresh) set_format(result.tensors[i], format);
+}
 
 bool has_mkl(Arguments, Tensors) { return at::hasMKL(); }
 
@@ -247,8 +259,8 @@ constexpr std::array kCorrections{
     Correction{"aten::bernoulli.Tensor", &like_first},
     Correction{"aten::bernoulli.p", &contiguous},
     Correction{"aten::cauchy", &like_first},
-    Correction{"aten::convolution", &convolution_layout, &have_elements},
-    Correction{"aten::convolution_backward", &convolution_backward_layout, &are_groups_computed_at_once},
+    Correction{"aten::convolution", &convolution, &have_elements},
+    Correction{"aten::convolution_backward", &convolution_backward, &are_groups_computed_at_once},
     Correction{"aten::empty_like", &new_like},
     Correction{"aten::exponential", &like_first},
     Correction{"aten::full_like", &new_like},

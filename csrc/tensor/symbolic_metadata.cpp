@@ -164,10 +164,7 @@ class Propagation {
     MetaOutcome outcome = now->run(op_, info_);
     if (outcome.changed_arguments) return std::nullopt;
     result_ = std::move(outcome.result);
-    if (!numbers_.empty() && !decide_values() && !follow_rule() && !fit_somehow()) {
-      ask_ties(all_tied());
-      for (TensorResult& entry : result_.tensors) entry.layout.symbols = nullptr;
-    }
+    if (!numbers_.empty() && !decide_values() && !follow_rule() && !fit_somehow()) specialize();
     for (const TensorResult& entry : result_.tensors) {
       if (!entry.layout.symbols) continue;
       for (const Expression size : entry.layout.symbols->sizes) {
@@ -240,17 +237,19 @@ class Propagation {
     entry.layout.symbols = is_constant_layout(layout) ? nullptr : std::make_shared<SymbolicLayout>(std::move(layout));
   }
 
-  // Results that are no tensors: probes do not show at which sizes they are others.
+  // The result is for this call's sizes alone.
+  void specialize() {
+    ask_ties(all_tied());
+    for (TensorResult& entry : result_.tensors) entry.layout.symbols = nullptr;
+  }
+
+  // An operator may return a number or a truth value: probes do not show at which sizes it changes.
   bool decide_values() {
     const bool has_values = std::ranges::any_of(result_.returns, [](const ReturnShape& shape) {
       return shape.kind == ReturnShape::Kind::Value && !shape.value.isNone();
     });
     if (!has_values) return false;
-    if (info_.name != "aten::is_same_size") {
-      ask_ties(all_tied());
-      for (TensorResult& entry : result_.tensors) entry.layout.symbols = nullptr;
-      return true;
-    }
+    if (info_.name != "aten::is_same_size") return specialize(), true;
     const SymbolicLayout one = as_call().layout(0), other = as_call().layout(1);
     for (size_t d = 0; d < one.sizes.size() && one.sizes.size() == other.sizes.size(); ++d)
       if (!ask(is_equal(one.sizes[d], other.sizes[d]))) break;

@@ -21,8 +21,7 @@ bool has_symbols(c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::T
 std::vector<c10::IValue> with_hints(c10::ArrayRef<c10::IValue> arguments);
 
 // Asks of the thread's trace what it has to. Throws as run_meta_kernel() does. nullopt: the operator changes the sizes
-// of an argument
-// (`out=`), which stays as it is here.
+// of an argument (`out=`), which stays as it is here.
 std::optional<MetadataResult> symbolic_metadata(const c10::OperatorHandle& op, const OperatorInfo& info,
                                                 c10::ArrayRef<c10::IValue> arguments,
                                                 c10::ArrayRef<const at::Tensor*> tensors);

@@ -360,9 +360,7 @@ def main() -> int:
     operators = merged(results)
     crashed = [name for name, result in results.items() if "crash" in result["counts"]]
     report = {"summary": oracle.summary(operators), "crashed": crashed, "operators": operators}
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(report, file, indent=1, sort_keys=True)
+    oracle.write_report(report, options.json)
     if options.table:
         write_table(operators, options.table)
     for name, entry in operators.items():

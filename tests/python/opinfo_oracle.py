@@ -291,6 +291,12 @@ def summary(results: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def write_report(report: dict[str, Any], path: str | None) -> None:
+    if path:
+        with open(path, "w") as file:
+            json.dump(report, file, indent=1, sort_keys=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="every operator and sample")
@@ -306,9 +312,7 @@ def main() -> int:
     names = options.only or [name_of(op) for op in all_operators()]
     results = run(names, options.limit, options.workers)
     report = {"summary": summary(results), "operators": results}
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(report, file, indent=1, sort_keys=True)
+    write_report(report, options.json)
     for name, result in results.items():
         for problem in result["problems"]:
             print(f"{name}: {problem}")
