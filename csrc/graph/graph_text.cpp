@@ -1,6 +1,7 @@
 // The graph as text, for people and for golden tests. One line per node.
 #include "graph/graph.h"
 #include "graph/subgraph.h"
+#include "python/native_contents.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 
@@ -88,9 +89,11 @@ void append_argument(std::string& out, const Argument& argument) {
 // float32[2, 3] for a tensor, (float32[2], int64[2]) for several
 std::string example_text(PyObject* example) {
   if (is_tensor(example)) {
-    std::string dtype = attribute_text(example, "dtype");
-    std::string device = attribute_text(example, "device");
-    Ref shape = Ref::steal(PyObject_GetAttrString(example, "shape"));
+    const Ref parts[] = {native_attribute(example, "dtype"), native_attribute(example, "device"),
+                         native_attribute(example, "shape")};
+    const auto& [dtype_object, device_object, shape] = parts;
+    const std::string dtype = dtype_object ? string_of(dtype_object.get()) : "";
+    const std::string device = device_object ? string_of(device_object.get()) : "";
     Ref sizes = shape ? Ref::steal(PySequence_List(shape.get())) : Ref();
     if (!sizes) clear_error();
     std::string text = dtype.starts_with("torch.") ? dtype.substr(6) : dtype;

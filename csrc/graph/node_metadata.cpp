@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "python/cached.h"
+#include "python/native_contents.h"
+#include "python/native_method.h"
 
 namespace minidynamo {
 namespace {
@@ -69,19 +71,19 @@ Ref TensorMetadata::of(PyObject* tensor) {
   static PyObject* const is_contiguous_name = interned("is_contiguous");
   static constinit CachedObject memory_format_keyword{
       [](const char*) { return Ref::steal(Py_BuildValue("(s)", "memory_format")); }};
-  Ref shape = Ref::steal(PyObject_GetAttr(tensor, shape_name));
-  Ref dtype = Ref::steal(PyObject_GetAttr(tensor, dtype_name));
-  Ref requires_grad = Ref::steal(PyObject_GetAttr(tensor, requires_grad_name));
-  Ref stride = Ref::steal(PyObject_CallMethodNoArgs(tensor, stride_name));
+  Ref shape = native_attribute(tensor, shape_name);
+  Ref dtype = native_attribute(tensor, dtype_name);
+  Ref requires_grad = native_attribute(tensor, requires_grad_name);
+  Ref stride = call_native_method(tensor, stride_name);
   Ref qparams = Ref::made(PyDict_New());
   if (!shape || !dtype || !requires_grad || !stride) return nullptr;
   Ref memory_format = Ref::none();
   const Py_ssize_t dimensions = PySequence_Size(shape.get());
   for (int i = 0; i < 3; ++i) {
     if (i > 0 && dimensions != i + 3) continue;  // channels last is a property of 4 dimensions, or of 5
-    PyObject* const arguments[] = {tensor, formats_[i].get()};
-    Ref is_contiguous = Ref::steal(
-        PyObject_VectorcallMethod(is_contiguous_name, arguments, 1, i == 0 ? nullptr : memory_format_keyword.get()));
+    const Ref is_contiguous =
+        i == 0 ? call_native_method(tensor, is_contiguous_name)
+               : call_native_method(tensor, is_contiguous_name, {formats_[i].get()}, memory_format_keyword);
     if (!is_contiguous) return nullptr;
     if (is_contiguous.is(Py_True)) {
       memory_format = formats_[i];

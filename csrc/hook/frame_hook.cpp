@@ -8,6 +8,7 @@
 #include "hook/stance.h"
 #include "library/user_rules.h"
 #include "model/function.h"
+#include "model/plain_classes.h"
 #include "python/code_object.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
@@ -32,6 +33,17 @@ Ref run_unwrapped_meta_kernel(const InterpreterFrame& frame) {
   return nullptr;
 }
 
+// C code of torch's is about to run a method that a program's own class of tensors has in the place of torch's.
+bool is_method_of_program(const InterpreterFrame& frame) {
+  return frame.is_call && frame.code->co_argcount > 0 && frame.locals[0] && has_class_of_program(frame.locals[0]);
+}
+
+PyObject* refuse_method(Tracer& tracer, const InterpreterFrame& frame) {
+  const std::string name = PyUnicode_AsUTF8(frame.code->co_qualname);
+  PyErr_SetString(PyExc_RuntimeError, "minidynamo: a method of the program's is called by torch");
+  return tracer.abort(BreakReason::UnsupportedTensor, "torch calls " + name), nullptr;
+}
+
 // A Python frame that C code called in the middle of a trace.
 PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) {
   return run_called_from_c(tracer, frame.function, frame.locals).release();
@@ -46,6 +58,7 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
     if (throw_flag) return pass(thread, raw, throw_flag);
     const InterpreterFrame frame = inspect_frame(raw);
     if (is_native() || fake_kernel_running()) {
+      if (is_method_of_program(frame)) return refuse_method(*tracer, frame);
       if (Ref result = run_unwrapped_meta_kernel(frame)) return result.release();
       return PyErr_Occurred() ? nullptr : pass(thread, raw, throw_flag);
     }

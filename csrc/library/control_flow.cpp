@@ -13,6 +13,7 @@
 #include "model/body.h"
 #include "model/function.h"
 #include "python/error_text.h"
+#include "python/native_method.h"
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
 #include "tensor/tensor_facts.h"
@@ -81,7 +82,7 @@ class Operator {
   Ref made_like(PyObject* fake, std::optional<Py_ssize_t> rows = {}) {
     const NativeScope native;
     static constinit Imported empty_like{"torch.empty_like"};
-    const Ref detached = Ref::steal(PyObject_CallMethod(fake, "detach", nullptr));
+    const Ref detached = call_native_method(fake, "detach");
     Ref of = detached;
     if (of && rows && *rows < 0) of = Ref::steal(PyObject_CallMethod(of.get(), "select", "ii", 0, 0));
     if (of && rows && *rows >= 0) {

@@ -7,6 +7,7 @@
 #include "model/body.h"
 #include "model/tensor_call.h"
 #include "python/error_text.h"
+#include "python/native_method.h"
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
 #include "world/entered_context.h"
@@ -24,12 +25,11 @@ std::nullptr_t refuse(Tracer& tracer, const std::string& why) {
 // A tensor of one number, of a dtype, where another lies.
 Ref number_beside(PyObject* fake, PyObject* dtype) {
   const NativeScope native;
+  static PyObject* const method_name = interned("new_empty");
   static PyObject* const dtype_name = interned("dtype");
-  const Ref method = Ref::steal(PyObject_GetAttrString(fake, "new_empty"));
-  const Ref keywords = Ref::made(PyDict_New()), shape = Ref::made(PyTuple_New(0));
-  const Ref arguments = Ref::made(PyTuple_Pack(1, shape.get()));
-  if (!method || (dtype && PyDict_SetItem(keywords.get(), dtype_name, dtype) < 0)) return nullptr;
-  return Ref::steal(PyObject_Call(method.get(), arguments.get(), keywords.get()));
+  const Ref shape = Ref::made(PyTuple_New(0)), names = Ref::made(PyTuple_Pack(1, dtype_name));
+  return dtype ? call_native_method(fake, method_name, {shape.get(), dtype}, names.get())
+               : call_native_method(fake, method_name, {shape.get()});
 }
 
 std::unique_ptr<Subgraph> body_of(Tracer& tracer, PyObject* function, std::vector<Ref> numbers, const char* name) {

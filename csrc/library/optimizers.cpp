@@ -6,6 +6,8 @@
 #include "model/function.h"
 #include "model/tensor_call.h"
 #include "python/named_item.h"
+#include "python/native_contents.h"
+#include "python/native_method.h"
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
 #include "world/known_types.h"
@@ -25,8 +27,8 @@ bool is_step_of_optimizer(const Frame& frame) {
 }
 
 bool is_plain_counter(PyObject* tensor) {
-  auto is = [&](const char* name) { return Ref::made(PyObject_GetAttrString(tensor, name)).is(Py_True); };
-  auto ask = [&](const char* name) { return Ref::made(PyObject_CallMethod(tensor, name, nullptr)); };
+  auto is = [&](const char* name) { return native_attribute(tensor, name).is(Py_True); };
+  auto ask = [&](const char* name) { return call_native_method(tensor, name); };
   return is("is_cpu") && !is("requires_grad") && ask("is_floating_point").is(Py_True) &&
          PyLong_AsLong(ask("dim").get()) == 0;
 }

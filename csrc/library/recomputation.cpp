@@ -10,6 +10,7 @@
 #include "model/abstract.h"
 #include "model/transform_call.h"
 #include "python/error_text.h"
+#include "python/native_contents.h"
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
 #include "tensor/tensor_facts.h"
@@ -35,7 +36,7 @@ Ref kind_of(PyObject* tensor) {
   const NativeScope native;
   std::vector<Ref> parts;
   for (const char* name : {"dtype", "shape", "device"}) {
-    parts.push_back(Ref::steal(PyObject_GetAttrString(tensor, name)));
+    parts.push_back(native_attribute(tensor, name));
     if (!parts.back()) return nullptr;
   }
   return tuple_of(parts);
@@ -95,7 +96,7 @@ bool has_saved_tensor_hooks() {
 // The same memory without a history; no operator makes it.
 Ref without_history(PyObject* tensor) {
   const NativeScope native;
-  return Ref::steal(PyObject_GetAttrString(tensor, "data"));
+  return native_attribute(tensor, "data");
 }
 
 PyObject* keep_again(PyObject* capsule, PyObject* tensor) {

@@ -17,6 +17,7 @@
 #include "model/native_callback.h"
 #include "model/tensor_call.h"
 #include "python/error_text.h"
+#include "python/native_method.h"
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
 #include "tensor/history.h"
@@ -36,7 +37,7 @@ std::nullptr_t refuse_hook(Tracer& tracer) {
 Ref gradient_like(PyObject* tensor) {
   const NativeScope unrecorded;
   static constinit Imported empty_like{"torch.empty_like"};
-  const Ref detached = Ref::steal(PyObject_CallMethod(tensor, "detach", nullptr));
+  const Ref detached = call_native_method(tensor, "detach");
   return detached ? Ref::steal(PyObject_CallOneArg(empty_like, detached.get())) : Ref();
 }
 

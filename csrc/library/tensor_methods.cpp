@@ -14,6 +14,8 @@
 #include "model/transform_call.h"
 #include "model/unknown_reads.h"
 #include "model/upward.h"
+#include "python/native_contents.h"
+#include "python/native_method.h"
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
 #include "tensor/tensor_facts.h"
@@ -29,7 +31,7 @@ namespace {
 // Whether the value that is read is true if the tensor is: item() and bool() of one element.
 bool reads_truth(PyObject* tensor, PyObject* method_name) {
   if (!is_fake(tensor)) return false;
-  const Ref elements = Ref::made(PyObject_CallMethod(tensor, "numel", nullptr));
+  const Ref elements = call_native_method(tensor, "numel");
   return PyLong_AsLong(elements.get()) == 1 && (!PyUnicode_CompareWithASCIIString(method_name, "item") ||
                                                 !PyUnicode_CompareWithASCIIString(method_name, "__bool__"));
 }
@@ -170,7 +172,7 @@ Ref tensor_retain_grad(Tracer& tracer, PyObject*, const Arguments& arguments) {
     return tracer.abort(BreakReason::TensorAttributeWrite, "a tensor is told to keep its gradient");
   tracer.assume(Assumption::Kind::StaysInside, tensor);
   NativeScope native;
-  return Ref::steal(PyObject_CallMethod(tensor, "retain_grad", nullptr));
+  return call_native_method(tensor, "retain_grad");
 }
 
 namespace {
@@ -197,7 +199,7 @@ Ref tensor_new(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const method_name = interned("new_empty");
   const Ref sizes = arguments.keyword_names ? Ref() : legacy_sizes(arguments.values.subspan(1));
   auto has_bit = [&](const char* question) {
-    return !Ref::made(PyObject_CallMethod(arguments.values[0].get(), question, nullptr)).is(Py_False);
+    return !call_native_method(arguments.values[0].get(), question).is(Py_False);
   };
   // torch refuses views that are conjugate or negative.
   if (!sizes || has_bit("is_conj") || has_bit("is_neg"))
@@ -237,11 +239,11 @@ Ref dtype_of_number(PyObject* tensor) {
   static constinit Imported default_dtype{"torch.get_default_dtype"};
   auto named = [](const char* path) { return import_object(path); };
   auto is = [&](const char* question) {
-    return Ref::steal(PyObject_CallMethod(tensor, question, nullptr)).is(Py_True);
+    return call_native_method(tensor, question).is(Py_True);
   };
   if (is("is_floating_point")) return Ref::steal(PyObject_CallNoArgs(default_dtype));
   if (is("is_complex")) return nullptr;
-  const Ref dtype = Ref::steal(PyObject_GetAttrString(tensor, "dtype"));
+  const Ref dtype = native_attribute(tensor, "dtype");
   const Ref of_bool = named("torch.bool");
   return dtype.is(of_bool.get()) ? of_bool : named("torch.int64");
 }

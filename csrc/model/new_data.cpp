@@ -3,7 +3,10 @@
 // input.
 #include "model/new_data.h"
 
+#include "model/plain_classes.h"
 #include "model/tensor_call.h"
+#include "python/native_contents.h"
+#include "python/native_method.h"
 #include "python/out_of_memory.h"
 #include "tensor/history.h"
 #include "tensor/symbolic_size.h"
@@ -25,14 +28,14 @@ bool refuse(Tracer& tracer) {
 }
 
 bool is_as(PyObject* tensor, PyObject* value, const char* attribute) {
-  const Ref one = Ref::steal(PyObject_GetAttrString(tensor, attribute)),
-            other = Ref::steal(PyObject_GetAttrString(value, attribute));
+  const Ref one = native_attribute(tensor, attribute),
+            other = native_attribute(value, attribute);
   return one && other && PyObject_RichCompareBool(one.get(), other.get(), Py_EQ) == 1;
 }
 
 bool has_same_strides(PyObject* tensor, PyObject* value) {
-  const Ref one = Ref::steal(PyObject_CallMethod(tensor, "stride", nullptr)),
-            other = Ref::steal(PyObject_CallMethod(value, "stride", nullptr));
+  const Ref one = call_native_method(tensor, "stride"),
+            other = call_native_method(value, "stride");
   return one && other && PyObject_RichCompareBool(one.get(), other.get(), Py_EQ) == 1;
 }
 
@@ -54,7 +57,7 @@ bool can_get_other_memory(Tracer& tracer, PyObject* tensor, PyObject* value) {
 // What the tensor held so far, as a fake of its own.
 Ref former_data(PyObject* tensor) {
   const NativeScope native;
-  return Ref::steal(PyObject_GetAttr(tensor, data_name()));
+  return native_attribute(tensor, data_name());
 }
 
 }  // namespace
@@ -86,6 +89,7 @@ bool set_data(Tracer& tracer, PyObject* tensor, PyObject* value) {
   }
   {
     const NativeScope native;
+    const PlainClasses plain(tensor);
     if (PyObject_SetAttr(tensor, data_name(), data.get()) < 0) return clear_error(), refuse(tracer);
   }
   tracer.graph.stand_for(tensor, node);

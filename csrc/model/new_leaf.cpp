@@ -6,6 +6,8 @@
 #include "model/tensor_call.h"
 #include "model/transform_call.h"
 #include "python/error_text.h"
+#include "python/native_contents.h"
+#include "python/native_method.h"
 #include "python/out_of_memory.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
@@ -20,7 +22,7 @@ bool refuse(Tracer& tracer) {
 
 bool tell(PyObject* tensor, bool wanted) {
   const NativeScope native;
-  return static_cast<bool>(Ref::steal(PyObject_CallMethod(tensor, "requires_grad_", "O", wanted ? Py_True : Py_False)));
+  return static_cast<bool>(call_native_method(tensor, "requires_grad_", {wanted ? Py_True : Py_False}));
 }
 
 NodeId placeholder_of(const Graph& graph, PyObject* tensor) {
@@ -73,7 +75,7 @@ bool tell_outside(Tracer& tracer, PyObject* tensor, const Source* source, bool w
 
 bool is_leaf(PyObject* tensor) {
   static PyObject* const name = interned("is_leaf");
-  return Ref::steal(PyObject_GetAttr(tensor, name)).is(Py_True);
+  return native_attribute(tensor, name).is(Py_True);
 }
 
 bool require_gradient(Tracer& tracer, PyObject* tensor, bool wanted) {

@@ -10,6 +10,8 @@
 #include "model/operator.h"
 #include "model/size_operation.h"
 #include "model/tensor_call.h"
+#include "python/native_contents.h"
+#include "python/native_method.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
 #include "world/traced_number.h"
@@ -130,7 +132,7 @@ Ref by_values(Tracer& tracer, int operator_number, PyObject* left, PyObject* rig
 }
 
 bool is_true(Ref answer) { return answer.is(Py_True); }
-Ref ask(PyObject* tensor, const char* question) { return Ref::made(PyObject_CallMethod(tensor, question, nullptr)); }
+Ref ask(PyObject* tensor, const char* question) { return call_native_method(tensor, question); }
 
 Ref convert(Tracer& tracer, PyObject* tensor, const Ref& dtype) {
   static PyObject* const to_name = interned("to");
@@ -174,7 +176,7 @@ Ref addcdiv(Tracer& tracer, bool in_place, const Arguments& arguments) {
 
 bool has_dtype(PyObject* tensor, PyObject* one, PyObject* other) {
   static PyObject* const dtype_name = interned("dtype");
-  const Ref dtype = is_fake(tensor) ? Ref::steal(PyObject_GetAttr(tensor, dtype_name)) : Ref();
+  const Ref dtype = is_fake(tensor) ? native_attribute(tensor, dtype_name) : Ref();
   return dtype && (dtype.is(one) || dtype.is(other));
 }
 
@@ -226,7 +228,7 @@ Ref dtype_of_result(PyObject* tensor, bool is_wide) {
   static PyObject* const dtype_name = interned("dtype");
   const bool is_complex = is_true(ask(tensor, "is_complex"));
   if (!is_complex && !is_true(ask(tensor, "is_floating_point"))) return Ref::made(PyObject_CallNoArgs(default_dtype));
-  Ref dtype = Ref::made(PyObject_GetAttr(tensor, dtype_name));
+  Ref dtype = native_attribute(tensor, dtype_name);
   if (!is_wide || dtype.is(float64().get())) return dtype;
   return dtype.is(double_complex) ? float64() : Ref::borrow(single);
 }
@@ -420,7 +422,7 @@ Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor) {
   }
   // Beside a tensor with dimensions one without has no say in the dtype.
   if (PyLong_AsLong(ask(tensor, "dim").get()) > 0) return computed_once(tracer, own.get());
-  const Ref dtype = Ref::made(PyObject_GetAttr(tensor, dtype_name));
+  const Ref dtype = native_attribute(tensor, dtype_name);
   return dtype == float64() ? own : convert(tracer, own.get(), dtype);
 }
 

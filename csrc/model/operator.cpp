@@ -18,6 +18,7 @@
 #include "model/size_operation.h"
 #include "model/special_method.h"
 #include "model/tensor_call.h"
+#include "python/native_method.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
@@ -108,7 +109,7 @@ bool is_dtype_of_tensor_kept(PyObject* tensor, PyObject* scalar) {
     clear_error();
     return answer.is(Py_True);
   };
-  const Ref dimensions = Ref::steal(PyObject_CallMethod(tensor, "dim", nullptr));
+  const Ref dimensions = call_native_method(tensor, "dim");
   if (!dimensions || PyLong_AsLong(dimensions.get()) < 1 || is(scalar, "is_complex")) return clear_error(), false;
   return is(tensor, "is_floating_point") || is(tensor, "is_complex") || !is(scalar, "is_floating_point");
 }

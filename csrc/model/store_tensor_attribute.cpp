@@ -7,6 +7,7 @@
 #include "model/new_data.h"
 #include "model/new_leaf.h"
 #include "model/overridden_call.h"
+#include "model/plain_classes.h"
 #include "model/wrapper_call.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
@@ -32,6 +33,7 @@ bool store_gradient(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* 
   if (!value || (value != Py_None && !is_fake(value))) return refuse(tracer, name);
   if (value != Py_None) {  // torch compares sizes, dtype and device
     const NativeScope native;
+    const PlainClasses plain(tensor);
     const bool fits = PyObject_SetAttr(tensor, name, value) == 0 && PyObject_SetAttr(tensor, name, Py_None) == 0;
     if (!fits) return clear_error(), refuse(tracer, name);
   }

@@ -12,12 +12,14 @@
 #include "model/native_call.h"
 #include "model/number_call.h"
 #include "model/overridden_call.h"
+#include "model/plain_classes.h"
 #include "model/size_operation.h"
 #include "model/tensor_attribute.h"
 #include "model/tensor_names.h"
 #include "model/transform_call.h"
 #include "model/wrapper_call.h"
 #include "python/error_text.h"
+#include "python/native_contents.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/scoped_value.h"
@@ -118,7 +120,8 @@ Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& ar
   if (!expose_all(tracer, arguments.values) || !overrides_nothing(tracer, target, arguments)) return nullptr;
   std::vector<PyObject*> values = vectorcall_values(arguments);
   const size_t count = arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET;
-  NativeScope native;
+  const NativeScope native;
+  const PlainClasses plain(arguments.values);
   auto run = [&](OperatorWarnings::As as) {
     const OperatorWarnings warnings(as);
     return Ref::steal(kind == NodeKind::CallMethod
@@ -203,7 +206,7 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
     case TensorFact::Gradient: {
       if (tracer.backward.receiving.count(tensor)) return tensor_fact(tensor, fact);
       static PyObject* const leaf_name = interned("is_leaf");
-      Ref leaf = Ref::steal(PyObject_GetAttr(tensor, leaf_name));
+      Ref leaf = native_attribute(tensor, leaf_name);
       if (!leaf.is(Py_True)) {  // torch warns, unless the tensor was told to keep its gradient
         const bool keeps = !is_outside && tensor_fact(tensor, TensorFact::RetainsGradient).is(Py_True);
         return keeps ? tensor_fact(tensor, fact) : unknown();
@@ -467,7 +470,7 @@ Ref load_base(Tracer& tracer, PyObject* tensor, PyObject* name) {
   Ref is_view = load_tensor_fact(tracer, tensor, TensorFact::IsView);
   if (!is_view) return nullptr;
   if (is_view.is(Py_False)) return Ref::none();
-  Ref base = tracer.world.source_of(tensor) ? Ref() : Ref::steal(PyObject_GetAttr(tensor, name));
+  Ref base = tracer.world.source_of(tensor) ? Ref() : native_attribute(tensor, name);
   clear_error();
   if (base && is_fake(base.get()) && tracer.graph.producer(base.get()) != kNoNode) {
     if (!tracer.world.source_of(base.get())) return base;
@@ -486,7 +489,8 @@ Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   if (is_below) {
     value = load_one_by_one(tracer, tensor, name);
   } else {
-    NativeScope native;
+    const NativeScope native;
+    const PlainClasses plain(tensor);
     value = Ref::steal(PyObject_GetAttr(tensor, name));
   }
   if (tracer.is_over() || (is_below && minidynamo::has_fake(value.get()))) return value;
@@ -523,7 +527,7 @@ Ref load_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
     case TensorName::How::Fact:
       return load_tensor_fact(tracer, tensor, row->fact);
     case TensorName::How::GradientFunction: {
-      Ref function = Ref::steal(PyObject_GetAttr(tensor, name));
+      Ref function = native_attribute(tensor, name);
       const bool is_own = tracer.limits.below_autograd && !tracer.world.source_of(tensor);
       if (!function.is(Py_None) && !tracer.limits.below_autograd) tracer.backward.needs_below_autograd = true;
       return function.is(Py_None) || is_own ? function : unknown();

@@ -11,6 +11,7 @@
 #include "model/tensor_call.h"
 #include "model/transform_call.h"
 #include "python/error_text.h"
+#include "python/native_method.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
@@ -109,7 +110,7 @@ class NestedData {
   }
 
   bool look_at_tensor(PyObject* tensor) {
-    const Ref elements = Ref::steal(PyObject_CallMethod(tensor, "numel", nullptr));
+    const Ref elements = call_native_method(tensor, "numel");
     const Ref on_cpu = attribute(tensor, "is_cpu");
     if (!elements || PyLong_AsLong(elements.get()) != 1 || !on_cpu.is(Py_True)) return false;
     found_.push_back(attribute(tensor, "dtype"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/tensor_call.h"
+#include "python/native_contents.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "tensor/tensor_facts.h"
@@ -22,7 +23,7 @@ Numbers numbers_of(PyObject* tensor) {
                                         Imported{"torch.bfloat16"}, Imported{"torch.float16"}};
   static constinit Imported bools{"torch.bool"};
   static PyObject* const dtype_name = interned("dtype");
-  const Ref dtype = Ref::steal(PyObject_GetAttr(tensor, dtype_name));
+  const Ref dtype = native_attribute(tensor, dtype_name);
   clear_error();
   const auto is = [&](PyObject* one) { return dtype.is(one); };
   if (std::ranges::any_of(ints, is)) return Numbers::Ints;
@@ -31,7 +32,7 @@ Numbers numbers_of(PyObject* tensor) {
 }
 
 bool is_on_cpu(PyObject* tensor) {
-  const Ref answer = Ref::steal(PyObject_GetAttrString(tensor, "is_cpu"));
+  const Ref answer = native_attribute(tensor, "is_cpu");
   clear_error();
   return answer.is(Py_True);
 }
@@ -94,7 +95,7 @@ Ref read_numbers(Tracer& tracer, PyObject* tensor, std::string_view name) {
   // Modes and classes of the program's would hear of the operators that stand for the read. Of a gradient torch warns.
   if (kind != Numbers::Ints && (tracer.function_modes.any() || !is_plain_tensor_class(Py_TYPE(tensor)))) return nullptr;
   if (name == "__float__" && requires_gradient(tensor)) return nullptr;
-  const Ref shape = Ref::steal(PyObject_GetAttrString(tensor, "shape"));
+  const Ref shape = native_attribute(tensor, "shape");
   if (!shape || !PyTuple_Check(shape.get())) return clear_error(), nullptr;
   const Py_ssize_t dimensions = PyTuple_GET_SIZE(shape.get());
   if (is_list && dimensions == 1) {

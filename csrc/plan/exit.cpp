@@ -14,6 +14,7 @@
 #include "plan/effects.h"
 #include "plan/new_leaves.h"
 #include "plan/values.h"
+#include "python/native_contents.h"
 #include "python/object_casts.h"
 #include "python/out_of_memory.h"
 #include "tensor/function_mode_stack.h"
@@ -39,7 +40,7 @@ uint64_t open_dimensions(const Tracer& tracer, PyObject* object) {
   if (is_traced_number(object)) return facts_of_number(object).is_any ? ~uint64_t{0} : 0;
   if (is_symbolic_int(object)) return is_open(object) ? ~uint64_t{0} : 0;
   if (!is_fake(object) || !has_symbolic_sizes(object)) return 0;
-  const Ref shape = Ref::steal(PyObject_GetAttrString(object, "shape"));
+  const Ref shape = native_attribute(object, "shape");
   if (!shape) return clear_error(), 0;
   uint64_t open = 0;
   for (Py_ssize_t i = 0; i < std::min<Py_ssize_t>(PyTuple_GET_SIZE(shape.get()), 64); ++i)

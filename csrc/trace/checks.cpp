@@ -18,6 +18,8 @@
 #include "model/upward.h"
 #include "python/cached.h"
 #include "python/error_text.h"
+#include "python/native_contents.h"
+#include "python/native_method.h"
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
 #include "world/known_types.h"
@@ -117,8 +119,8 @@ bool record_check(Tracer& tracer, PyObject* tensor, bool expected, PyObject* mes
 // Whether `if tensor` has a meaning: one element, with a value.
 bool is_condition(PyObject* tensor) {
   static PyObject* const meta_name = interned("is_meta");
-  Ref elements = Ref::steal(PyObject_CallMethod(tensor, "numel", nullptr));
-  Ref is_meta = Ref::steal(PyObject_GetAttr(tensor, meta_name));
+  Ref elements = call_native_method(tensor, "numel");
+  Ref is_meta = native_attribute(tensor, meta_name);
   clear_error();
   return elements && PyLong_AsLong(elements.get()) == 1 && is_meta.is(Py_False);
 }

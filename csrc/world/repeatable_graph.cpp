@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "python/native_contents.h"
 #include "tensor/fake.h"
 #include "world/known_types.h"
 
@@ -30,7 +31,7 @@ bool is_on_cpu(PyObject* tensor) {
   static PyObject* const name = interned("is_cpu");
   if (!tensor || !is_fake(tensor)) return false;
   const NativeScope native;
-  const Ref answer = Ref::steal(PyObject_GetAttr(tensor, name));
+  const Ref answer = native_attribute(tensor, name);
   clear_error();
   return answer.is(Py_True);
 }

@@ -1,0 +1,34 @@
+#include "model/plain_classes.h"
+
+#include "model/held_values.h"
+#include "python/out_of_memory.h"
+#include "tensor/wrapper_fake.h"
+#include "world/known_types.h"
+#include "world/tensor_classes.h"
+
+namespace minidynamo {
+
+bool has_class_of_program(PyObject* object) {
+  return is_fake(object) && !is_class_of_graphs(Py_TYPE(object)) && !is_wrapper(object);
+}
+
+PlainClasses::PlainClasses(std::span<const Ref> arguments) {
+  for (const Ref& argument : arguments)
+    any_held(argument.get(), [this](PyObject* held) { return add(held), false; });
+}
+
+void PlainClasses::add(PyObject* object) {
+  static constinit Imported tensor_class{"torch.Tensor"};
+  if (!has_class_of_program(object)) return;
+  shown_.push_back({Ref::borrow(object), Ref::steal(as_object(Py_TYPE(object)))});
+  Py_SET_TYPE(object, as_type(Ref::borrow(tensor_class).release()));
+}
+
+PlainClasses::~PlainClasses() {
+  for (Shown& shown : shown_) {
+    const Ref plain = Ref::steal(as_object(Py_TYPE(shown.object.get())));
+    Py_SET_TYPE(shown.object.get(), as_type(shown.type.release()));
+  }
+}
+
+}  // namespace minidynamo
