@@ -13,6 +13,7 @@
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
 #include "python/out_of_memory.h"
+#include "world/code_origin.h"
 
 namespace minidynamo {
 namespace {
@@ -35,7 +36,8 @@ Ref run_unwrapped_meta_kernel(const InterpreterFrame& frame) {
 
 // C code of torch's is about to run a method that a program's own class of tensors has in the place of torch's.
 bool is_method_of_program(const InterpreterFrame& frame) {
-  return frame.is_call && frame.code->co_argcount > 0 && frame.locals[0] && has_class_of_program(frame.locals[0]);
+  return frame.is_call && frame.code->co_argcount > 0 && frame.locals[0] && has_class_of_program(frame.locals[0]) &&
+         code_origin(frame.code->co_filename) == CodeOrigin::User;
 }
 
 PyObject* refuse_method(Tracer& tracer, const InterpreterFrame& frame) {

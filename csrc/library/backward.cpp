@@ -14,12 +14,12 @@
 
 #include "library/tensor_hooks.h"
 #include "model/function.h"
-#include "model/held_values.h"
 #include "model/tensor_call.h"
 #include "model/transform_call.h"
 #include "python/error_text.h"
 #include "tensor/tensor_facts.h"
 #include "tensor/transforms.h"
+#include "world/held_values.h"
 #include "world/known_types.h"
 
 namespace minidynamo::handlers {

@@ -238,9 +238,7 @@ namespace {
 Ref dtype_of_number(PyObject* tensor) {
   static constinit Imported default_dtype{"torch.get_default_dtype"};
   auto named = [](const char* path) { return import_object(path); };
-  auto is = [&](const char* question) {
-    return call_native_method(tensor, question).is(Py_True);
-  };
+  auto is = [&](const char* question) { return call_native_method(tensor, question).is(Py_True); };
   if (is("is_floating_point")) return Ref::steal(PyObject_CallNoArgs(default_dtype));
   if (is("is_complex")) return nullptr;
   const Ref dtype = native_attribute(tensor, "dtype");

@@ -14,6 +14,7 @@
 #include "model/instance_dict.h"
 #include "model/numpy_call.h"
 #include "model/reported_type.h"
+#include "model/tensor_attribute.h"
 #include "model/tensor_call.h"
 #include "python/cached.h"
 #include "python/dict_version.h"
@@ -331,14 +332,17 @@ bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable
     is_module = !override || !PyFunction_Check(override.get());
   }
   guard_special_methods(tracer, object);
-  if (is_fake(object) ||
+  const bool is_tensor_by_class = is_fake(object) && !has_own_getattribute(tracer, object);
+  if (tracer.is_over()) return false;
+  if (is_tensor_by_class ||
       (is_generic_getattr(type) && !PyType_Check(object) && !PyModule_Check(object) &&
        type->tp_getattro == PyObject_GenericGetAttr) ||
       is_module) {
     Ref attribute = lookup_in_class(tracer, type, name);
     if (!attribute && PyErr_Occurred()) return false;
     if (attribute && (PyFunction_Check(attribute.get()) || Py_IS_TYPE(attribute.get(), &PyMethodDescr_Type))) {
-      Ref own = is_fake(object) ? Ref() : load_from_instance(tracer, object, name);
+      Ref own =
+          is_fake(object) ? load_hiding_attribute(tracer, object, name) : load_from_instance(tracer, object, name);
       if (!own && PyErr_Occurred()) return false;
       if (own) {
         callable = std::move(own);

@@ -123,13 +123,17 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
         if (!value) return nullptr;
       }
       if (!is_fake(value.get())) continue;
-      if (type == &PyReversed_Type)
-        if (auto answer = overridden_method(tracer, "__reversed__", {value})) return std::move(*answer);
+      if (type == &PyReversed_Type) {  // a tensor, not an iterator
+        static PyObject* const method_name = interned("__reversed__");
+        Ref method, self;
+        return load_method(tracer, value.get(), method_name, method, self) ? call(tracer, method.get(), {value})
+                                                                           : Ref();
+      }
       if (iterates) {
         Ref iterator = iterator_of(tracer, value.get());
         const bool has_hint = type == &PyList_Type || type == &PyTuple_Type;
         if (!iterator || (has_hint && !hear_length_hint(tracer, value.get()))) return nullptr;
-        value = type == &PyReversed_Type ? Ref::steal(PySequence_List(iterator.get())) : std::move(iterator);
+        value = std::move(iterator);
       } else if (type == &PyBool_Type && values.size() == 1 && !arguments.keyword_names && arguments.is_direct &&
                  is_checked_next(*tracer.frame)) {
         return value;  // what is asked only whether it is true may stay a tensor

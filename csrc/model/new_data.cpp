@@ -28,14 +28,12 @@ bool refuse(Tracer& tracer) {
 }
 
 bool is_as(PyObject* tensor, PyObject* value, const char* attribute) {
-  const Ref one = native_attribute(tensor, attribute),
-            other = native_attribute(value, attribute);
+  const Ref one = native_attribute(tensor, attribute), other = native_attribute(value, attribute);
   return one && other && PyObject_RichCompareBool(one.get(), other.get(), Py_EQ) == 1;
 }
 
 bool has_same_strides(PyObject* tensor, PyObject* value) {
-  const Ref one = call_native_method(tensor, "stride"),
-            other = call_native_method(value, "stride");
+  const Ref one = call_native_method(tensor, "stride"), other = call_native_method(value, "stride");
   return one && other && PyObject_RichCompareBool(one.get(), other.get(), Py_EQ) == 1;
 }
 

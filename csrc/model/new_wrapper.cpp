@@ -4,7 +4,6 @@
 
 #include "graph/constant.h"
 #include "model/abstract.h"
-#include "model/held_values.h"
 #include "model/size_operation.h"
 #include "model/tensor_call.h"
 #include "python/error_text.h"
@@ -15,6 +14,7 @@
 #include "tensor/wrapper_fake.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
+#include "world/held_values.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/special_methods.h"

@@ -6,13 +6,13 @@
 #include <string_view>
 
 #include "model/abstract.h"
-#include "model/held_values.h"
 #include "model/operator.h"
 #include "model/size_operation.h"
 #include "model/tensor_call.h"
 #include "python/native_contents.h"
 #include "python/native_method.h"
 #include "python/out_of_memory.h"
+#include "world/held_values.h"
 #include "world/known_types.h"
 #include "world/traced_number.h"
 

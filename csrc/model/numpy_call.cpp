@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "model/abstract.h"
-#include "model/held_values.h"
 #include "model/numpy_layer.h"
 #include "model/numpy_operation.h"
 #include "model/tensor_call.h"
@@ -16,6 +15,7 @@
 #include "python/unstable.h"
 #include "tensor/tensor_facts.h"
 #include "world/class_lookup.h"
+#include "world/held_values.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/traced_array.h"

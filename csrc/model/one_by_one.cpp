@@ -1,13 +1,13 @@
 // How calls in a region of transforms are executed and recorded.
 #include <utility>
 
-#include "model/held_values.h"
 #include "model/native_call.h"
 #include "model/tensor_call.h"
 #include "model/transform_call.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "tensor/operator_warnings.h"
+#include "world/held_values.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 

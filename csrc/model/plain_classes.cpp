@@ -1,8 +1,8 @@
 #include "model/plain_classes.h"
 
-#include "model/held_values.h"
 #include "python/out_of_memory.h"
 #include "tensor/wrapper_fake.h"
+#include "world/held_values.h"
 #include "world/known_types.h"
 #include "world/tensor_classes.h"
 
@@ -13,8 +13,7 @@ bool has_class_of_program(PyObject* object) {
 }
 
 PlainClasses::PlainClasses(std::span<const Ref> arguments) {
-  for (const Ref& argument : arguments)
-    any_held(argument.get(), [this](PyObject* held) { return add(held), false; });
+  for (const Ref& argument : arguments) any_held(argument.get(), [this](PyObject* held) { return add(held), false; });
 }
 
 void PlainClasses::add(PyObject* object) {

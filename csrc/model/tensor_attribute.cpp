@@ -6,7 +6,9 @@
 #include "python/dict_version.h"
 #include "python/type_version.h"
 #include "tensor/wrapper_fake.h"
+#include "world/class_lookup.h"
 #include "world/enter.h"
+#include "world/tensor_classes.h"
 
 namespace minidynamo {
 
@@ -28,9 +30,24 @@ Ref load_own_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) 
   return load_part(tracer, own, Access::DictItem, name, raw);
 }
 
-bool has_own_attributes(PyObject* fake) {
-  PyObject* dict = instance_dict(fake);
-  return dict && PyDict_GET_SIZE(dict) > 0 && !is_wrapper(fake);
+Ref load_hiding_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
+  const Source* source = tracer.world.source_of(tensor);
+  const bool may_have_some = has_own_attributes(source ? source->value.get() : tensor) ||
+                             !is_class_of_graphs(Py_TYPE(tensor)) || tracer.effects.pending(tensor, name);
+  return may_have_some ? load_own_tensor_attribute(tracer, tensor, name) : Ref();
+}
+
+bool has_own_getattribute(Tracer& tracer, PyObject* tensor) {
+  static PyObject* const getattribute_name = interned("__getattribute__");
+  if (is_class_of_graphs(Py_TYPE(tensor))) return false;
+  const Ref method = lookup_in_class(tracer, Py_TYPE(tensor), getattribute_name);
+  return method && PyFunction_Check(method.get());
+}
+
+bool has_own_attributes(PyObject* tensor) {
+  if (is_wrapper(tensor)) return false;
+  PyObject* dict = instance_dict(tensor);
+  return dict ? PyDict_GET_SIZE(dict) > 0 : inline_attribute_count(tensor) > 0;
 }
 
 }  // namespace minidynamo

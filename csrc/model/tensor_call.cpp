@@ -8,7 +8,6 @@
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/descriptor.h"
-#include "model/held_values.h"
 #include "model/native_call.h"
 #include "model/number_call.h"
 #include "model/overridden_call.h"
@@ -30,6 +29,7 @@
 #include "tensor/wrapper_fake.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
+#include "world/held_values.h"
 #include "world/identity.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
@@ -555,14 +555,10 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   static PyObject* const class_name = interned("__class__");
   static constinit ImportedType tensor_class{"torch.Tensor"};
 
-  static PyObject* const getattribute_name = interned("__getattribute__");
   static PyObject* const getattr_name = interned("__getattr__");
-  if (Py_TYPE(tensor) != tensor_class) {
-    const Ref lookup = lookup_in_class(tracer, Py_TYPE(tensor), getattribute_name);
-    if (lookup && PyFunction_Check(lookup.get()))
-      return tracer.abort(BreakReason::UnsupportedTensor,
-                          std::string("a ") + Py_TYPE(tensor)->tp_name + " looks for attributes in a way of its own");
-  }
+  if (has_own_getattribute(tracer, tensor))
+    return tracer.abort(BreakReason::UnsupportedTensor,
+                        std::string("a ") + Py_TYPE(tensor)->tp_name + " looks for attributes in a way of its own");
   Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
   if (!attribute && PyErr_Occurred()) return nullptr;
   if (!attribute || !Py_TYPE(attribute.get())->tp_descr_set) {

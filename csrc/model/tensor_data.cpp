@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "model/abstract.h"
-#include "model/held_values.h"
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
 #include "model/tensor_call.h"
@@ -16,6 +15,7 @@
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
+#include "world/held_values.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"

@@ -16,6 +16,7 @@
 #include "python/set_table.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "tensor/attribute_store.h"
 #include "world/deferred_value.h"
 #include "world/external_iterator.h"
 #include "world/known_types.h"
@@ -84,6 +85,13 @@ class EffectPlanner {
 
   static bool plan_effect(std::monostate) { return true; }
 
+  // Whether it is an attribute that torch itself keeps in a tensor.
+  static bool is_of_torch(PyObject* name) {
+    static constinit ImportedType tensor_base{"torch._C.TensorBase"};
+    PyObject* descriptor = class_attribute(tensor_base, name);
+    return descriptor && Py_IS_TYPE(descriptor, &PyGetSetDescr_Type);
+  }
+
   bool plan_effect(const AttributeWrite& write) {
     PyObject* object = write.object.get();
     values_.is_written_to(object);
@@ -98,6 +106,8 @@ class EffectPlanner {
     } else if (tracer_.world.shadow(object) && !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
       return refused("an attribute of a builtin container is set");
     }
+    if (is_fake(object) && write.value && is_of_torch(write.name.get()))
+      return values_.effect(store_torch_attribute_callable(), {object, write.name.get(), write.value.get()});
     if (write.value) {
       if (tracer_.effects.has_calls()) set_.emplace(object, write.name.get());
       return values_.effect(set, {object, write.name.get(), write.value.get()});

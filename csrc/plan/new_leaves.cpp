@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "graph/edges.h"
-#include "model/held_values.h"
 #include "python/out_of_memory.h"
 #include "tensor/history.h"
 #include "tensor/tensor_facts.h"
 #include "tensor/transforms.h"
+#include "world/held_values.h"
 
 namespace minidynamo {
 namespace {

@@ -8,6 +8,8 @@
 #include "python/out_of_memory.h"
 #include "tensor/override_probe.h"
 #include "world/code_origin.h"
+#include "world/held_values.h"
+#include "world/known_types.h"
 #include "world/recorded_operator.h"
 #include "world/unheard_call.h"
 #include "world/upward.h"
@@ -224,9 +226,19 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
   if (is_over()) return false;
   NodeId node = kNoNode;
   const bool had_memory = try_to([&] {
-    if (UnheardCall::is_open() && function_modes.any() && function_overrides() != FunctionOverrides::None) {
-      abort(BreakReason::ActiveMode, "native code runs an operator that a TorchFunctionMode is to hear of");
-      return;
+    if (UnheardCall::is_open()) {
+      const FunctionOverrides overrides = function_overrides();
+      const auto is_of_own_class = [](PyObject* held) {
+        return is_fake(held) && !is_plain_tensor_class(Py_TYPE(held));
+      };
+      if (function_modes.any() && overrides != FunctionOverrides::None) {
+        abort(BreakReason::ActiveMode, "native code runs an operator that a TorchFunctionMode is to hear of");
+        return;
+      }
+      if (overrides == FunctionOverrides::All && any_held(args, is_of_own_class)) {
+        abort(BreakReason::UnsupportedOperand, "native code runs an operator that a class of tensors is to hear of");
+        return;
+      }
     }
     // One with a backward of its own comes here without a grad mode, from within that: the graph would lose its
     // gradient, if it is to have one.
