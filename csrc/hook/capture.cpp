@@ -9,6 +9,7 @@
 #include "emit/resume.h"
 #include "hook/changing_numbers.h"
 #include "hook/compiled_function.h"
+#include "hook/counting_callable.h"
 #include "hook/drawing_callable.h"
 #include "hook/fx_tracers.h"
 #include "hook/policy.h"
@@ -283,6 +284,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     // What the backend made is not captured, though the hook is there for what the residual code calls.
     compiled = compiled_function(compiled.get(), {exit.plan.end.has_value(), below_autograd, begins_with_gradients});
     if (!compiled) return nullptr;
+    compiled = counting_callable(std::move(compiled), *traced->tracer, exit);
     compiled = drawing_callable(std::move(compiled), *traced->tracer, exit);
     entry->graph_module = std::move(graph_module);
     ++statistics.graphs;

@@ -14,6 +14,7 @@
 #include "python/native_stack.h"
 #include "python/out_of_memory.h"
 #include "world/code_origin.h"
+#include "world/native_scope.h"
 
 namespace minidynamo {
 namespace {
@@ -51,6 +52,13 @@ PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) {
   return run_called_from_c(tracer, frame.function, frame.locals).release();
 }
 
+// Code of the program's that torch calls while operators are recorded one by one, and that the trace knows: the
+// backward of an autograd.Function within a transform. Registered rules of custom operators are run as they are.
+bool is_step_of_program(const Tracer& tracer, const InterpreterFrame& frame) {
+  return is_one_by_one() && !fake_kernel_running() && frame.is_call && is_program_code(frame.code) &&
+         tracer.world.source_of(frame.function);
+}
+
 PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
   if (!is_hook_wanted()) {  // another hook, which is gone now, had kept ours
     hook_chain().leave_if_alone();
@@ -61,6 +69,10 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
     const InterpreterFrame frame = inspect_frame(raw);
     if (is_native() || fake_kernel_running()) {
       if (is_method_of_program(frame)) return refuse_method(*tracer, frame);
+      if (is_step_of_program(*tracer, frame)) {
+        const NativeScopeApart traced;
+        return traced_callback(*tracer, frame);
+      }
       if (Ref result = run_unwrapped_meta_kernel(frame)) return result.release();
       return PyErr_Occurred() ? nullptr : pass(thread, raw, throw_flag);
     }

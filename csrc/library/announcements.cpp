@@ -1,9 +1,11 @@
 // What a program says to the world (warnings, log records), of which nothing comes back: said by the residual code, in
 // the program's order, as from the line where the program says it.
 //
-// Only what is known by then: texts, numbers and the like. Handlers and filters are the program's, and run for real, so
-// what was written before is written by then (EffectLog::defer_call). A warning that is an error, or that the frame's
-// own handlers might have to catch, is given in Python; so is one that the program itself has arranged to collect.
+// Only what is known by then: texts, numbers and the like. Handlers and filters of the standard library and of packages
+// know nothing of what a trace writes. Where the program's own code listens (a handler, a filter, a `showwarning`), the
+// trace ends before the call: that code may read and write what the program has. A warning that is an error, or that
+// the frame's own handlers might have to catch, is given in Python; so is one that the program itself has arranged to
+// collect.
 #include "library/announcements.h"
 
 #include <optional>
@@ -14,6 +16,8 @@
 #include "model/function.h"
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
+#include "python/type_version.h"
+#include "world/code_origin.h"
 #include "world/frame.h"
 #include "world/known_types.h"
 #include "world/pin.h"
@@ -136,6 +140,30 @@ bool is_ignored_within(const Tracer& tracer, PyObject* text, PyObject* category)
   return false;
 }
 
+// Whether the methods of an object by which a record or a warning is told to it are code of the program's.
+bool is_listener_of_program(PyObject* object) {
+  const auto is_of_program = [](PyObject* found) {
+    return found && PyFunction_Check(found) && is_program_code(as_code(as_function(found)->func_code));
+  };
+  if (is_of_program(object)) return true;
+  for (const char* name : {"emit", "handle", "filter", "format", "formatTime", "formatMessage", "formatException",
+                           "makeRecord", "write", "flush", "__call__"}) {
+    const Ref key = Ref::made(PyUnicode_InternFromString(name));
+    if (is_of_program(class_attribute(Py_TYPE(object), key.get()))) return true;
+  }
+  return false;
+}
+
+// Who hears of a logger's records, which is guarded. Null: the trace is over.
+Ref listeners_of(Tracer& tracer, PyObject* logger) {
+  static constinit Imported listeners{"minidynamo._announcements.listeners"};
+  const Ref found = call(tracer, listeners, {Ref::borrow(logger)});
+  if (tracer.is_over()) return nullptr;
+  if (found && PyList_CheckExact(found.get())) return found;
+  clear_error();
+  return tracer.abort(BreakReason::Listener, "a logger is asked in a way of its own");
+}
+
 bool is_source_file(PyObject* filename) {
   static constinit Imported own_file{"logging._srcfile"};
   return PyUnicode_Compare(filename, own_file) == 0;
@@ -160,6 +188,10 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
   PyObject* const own = warnings_namespace();
   for (const char* name : {"filters", "showwarning", "_showwarnmsg", "_showwarnmsg_impl"})
     if (is_replaced(tracer, own, name)) return refuse_warning(tracer);
+  static constinit Imported module{"warnings"};
+  static PyObject* const show_name = interned("showwarning");
+  const Ref show = load_attribute(tracer, module, show_name);
+  if (!show || is_listener_of_program(show.get())) return clear_error(), refuse_warning(tracer);
   source_or_pin(tracer, category);
   long above = level - 1;
   const Frame* frame = frame_above(tracer, above);
@@ -200,6 +232,11 @@ Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     if (!is_source_file(frame->code()->co_filename) && --level == 0) break;
   if (!is_plain || level < 0 || !frame || is_source_file(frame->code()->co_filename))
     return clear_error(), call_function(tracer, callable, arguments);
+  const Ref listeners = listeners_of(tracer, values[0]);
+  if (!listeners) return nullptr;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(listeners.get()); ++i)
+    if (PyObject* const one = PyList_GET_ITEM(listeners.get(), i); is_listener_of_program(one))
+      return tracer.abort(BreakReason::Listener, std::string("a ") + Py_TYPE(one)->tp_name + " listens to a logger");
   const Ref line = Ref::made(PyLong_FromLong(frame->line()));
   tracer.effects.defer_call({Ref::borrow(log_at_callable()),
                              Ref::made(PyTuple_Pack(7, values[0], values[1], frame->code()->co_filename, line.get(),

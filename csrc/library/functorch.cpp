@@ -123,6 +123,15 @@ Ref wrap_outputs_of_function(Tracer& tracer, PyObject*, const Arguments& argumen
 Ref call_custom_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static constinit Imported by_levels{"minidynamo._autograd_function.call_in_transform"};
   if (!TransformState::now().levels) return call_function(tracer, callable, arguments);
+  // autograd's engine calls these; they are traced where the trace knows where they come from.
+  if (arguments.values.size() > 1)
+    for (const char* name : {"forward", "setup_context", "backward", "jvp", "vmap"}) {
+      const Ref key = Ref::made(PyUnicode_InternFromString(name));
+      if (!load_attribute(tracer, arguments.values[1].get(), key.get())) {
+        if (tracer.is_over()) return nullptr;
+        clear_error();
+      }
+    }
   return call(tracer, by_levels, arguments);
 }
 

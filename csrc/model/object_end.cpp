@@ -46,7 +46,8 @@ namespace {
 bool is_witnessed(PyObject* object) {
   static PyObject* const del_name = interned("__del__");
   PyTypeObject* type = Py_TYPE(object);
-  if (is_tensor(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
+  if (is_fake(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
+  if (is_tensor(object)) return is_weakly_referenced(object);
   if (PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) return true;
   if (is_python_class(type) && class_attribute(type, del_name)) return true;
   return is_weakly_referenced(object);
@@ -235,14 +236,44 @@ void drop_unused_objects(Tracer& tracer) {
   }
 }
 
-bool break_if_end_of_item_is_observable(Tracer& tracer, PyObject* container, PyObject* key) {
-  if (!tracer.breaks.are_allowed) return true;
+namespace {
+
+// Null: there is none, which the instruction will say itself.
+Ref item_of(PyObject* container, PyObject* key) {
   Ref item;
   if (PyList_CheckExact(container))
     item = Ref::steal(PyObject_GetItem(container, key));
   else if (PyDict_CheckExact(container) && is_plain_key(key))
     item = Ref::borrow(PyDict_GetItemWithError(container, key));
-  clear_error();  // the deletion will say it
+  clear_error();
+  return item;
+}
+
+bool has_finalizer(PyObject* object) {
+  static PyObject* const del_name = interned("__del__");
+  return is_python_class(Py_TYPE(object)) && !is_tensor(object) && class_attribute(Py_TYPE(object), del_name);
+}
+
+bool end_before_replacing(Tracer& tracer, PyObject* object) {
+  if (!object || !tracer.breaks.are_allowed || !has_finalizer(object)) return true;
+  return tracer.abort(BreakReason::Finalizer, "an object with a finalizer is replaced") != nullptr;
+}
+
+}  // namespace
+
+bool break_if_replaced_item_is_loud(Tracer& tracer, PyObject* container, PyObject* key) {
+  return end_before_replacing(tracer, item_of(container, key).get());
+}
+
+bool break_if_replaced_attribute_is_loud(Tracer& tracer, PyObject* object, PyObject* name) {
+  if (const AttributeWrite* write = tracer.effects.pending(object, name))
+    return end_before_replacing(tracer, write->value.get());
+  return end_before_replacing(tracer, instance_attribute(tracer.world.source_of(object)->value.get(), name));
+}
+
+bool break_if_end_of_item_is_observable(Tracer& tracer, PyObject* container, PyObject* key) {
+  if (!tracer.breaks.are_allowed) return true;
+  const Ref item = item_of(container, key);
   if (!item) return true;
   const bool is_slice = PyList_CheckExact(container) && PySlice_Check(key);  // `item` is a list of those that go
   const auto dies = [&](PyObject* object) {

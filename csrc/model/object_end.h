@@ -43,5 +43,9 @@ void drop_unused_objects(Tracer& tracer);
 // An item is about to be deleted from a list or dict. False: the trace ends here, so that CPython deletes it after all
 // that came before.
 bool break_if_end_of_item_is_observable(Tracer& tracer, PyObject* container, PyObject* key);
+// An item of a list or dict, or an attribute of an object from before the trace, is about to be replaced. False: it has
+// a finalizer, and the trace ends here.
+bool break_if_replaced_item_is_loud(Tracer& tracer, PyObject* container, PyObject* key);
+bool break_if_replaced_attribute_is_loud(Tracer& tracer, PyObject* object, PyObject* name);
 
 }  // namespace minidynamo

@@ -6,6 +6,7 @@
 #include "model/class_dict.h"
 #include "model/descriptor.h"
 #include "model/instance_dict.h"
+#include "model/object_end.h"
 #include "model/store_tensor_attribute.h"
 #include "python/dict_version.h"
 #include "python/error_text.h"
@@ -154,6 +155,7 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
     if (!value) return PyDict_DelItem(in_use->object.get(), name) == 0;
     return materialize_if_shadow(tracer, value) && PyDict_SetItem(in_use->object.get(), name, value) == 0;
   }
+  if (!break_if_replaced_attribute_is_loud(tracer, object, name)) return false;
   tracer.effects.write(object, name, value);
   return true;
 }

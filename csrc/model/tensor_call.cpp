@@ -491,7 +491,13 @@ Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   } else {
     const NativeScope native;
     const PlainClasses plain(tensor);
-    value = Ref::steal(PyObject_GetAttr(tensor, name));
+    auto run = [&](OperatorWarnings::As as) {
+      const OperatorWarnings warnings(as);
+      return Ref::steal(PyObject_GetAttr(tensor, name));
+    };
+    value = run(OperatorWarnings::As::Errors);
+    if (!value && !tracer.is_over() && PyErr_ExceptionMatches(PyExc_Warning))
+      value = run_with_warning(tracer, name, run);
   }
   if (tracer.is_over() || (is_below && minidynamo::has_fake(value.get()))) return value;
   if (!value) {

@@ -407,6 +407,19 @@ class Call {
     return is_out(written.argument) && (other.is_in_list() || is_written(other.argument));
   }
 
+  // Above this key torch counts writes to single tensors. Of the operators on lists, _foreach_*_ write to one tensor
+  // after the other, which counts; the others (_fused_adam_) write in one kernel, which does not.
+  void count_writes_in_lists() const {
+    if (!std::string_view(info_.name).starts_with("aten::_foreach_")) return;
+    for (size_t index : info_.written_arguments) {
+      const c10::IValue& value = arguments()[index];
+      if (!value.isList()) continue;
+      for (const c10::IValue& item : value.toListRef())
+        if (item.isTensor() && item.toTensor().defined() && !item.toTensor().is_inference())
+          item.toTensor().unsafeGetTensorImpl()->bump_version();
+    }
+  }
+
   void tell_of_effects() {
     bool& impure = has_side_effect_ = info_.random || info_.communicates;
     // Nobody can see a write to a tensor that an operator made for its own use.
@@ -416,6 +429,7 @@ class Call {
       impure = true;
       observer_->operator_writes(impl->unsafe_storage().unsafeGetStorageImpl());
     });
+    count_writes_in_lists();
     if (info_.rule == OperatorRule::WritesRunningStatistics && arguments()[5].toBool()) {
       // (input, weight, bias, running_mean, running_var, training, momentum, eps)
       for (const size_t statistics : {3, 4}) {

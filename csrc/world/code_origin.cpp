@@ -61,4 +61,13 @@ bool is_library_code(PyCodeObject* code) {
   return origin != CodeOrigin::User && origin != CodeOrigin::TorchModules;
 }
 
+bool is_program_code(PyCodeObject* code) {
+  if (code_origin(code->co_filename) != CodeOrigin::User) return false;
+  const char* text = PyUnicode_AsUTF8(code->co_filename);
+  if (!text) return clear_error(), true;
+  const std::string_view path = text;
+  return path.find("/site-packages/") == std::string_view::npos &&
+         path.find("/dist-packages/") == std::string_view::npos;
+}
+
 }  // namespace minidynamo

@@ -13,5 +13,7 @@ CodeOrigin code_origin(PyObject* filename);
 // Code that a user neither wrote nor thinks of as part of the model: the standard library, minidynamo, and torch
 // without torch.nn. A graph break inside it belongs at the user's call of it.
 bool is_library_code(PyCodeObject* code);
+// Code of the program itself: of no library, and of no package that was installed.
+bool is_program_code(PyCodeObject* code);
 
 }  // namespace minidynamo

@@ -64,10 +64,29 @@ Ref adopt_result(Tracer& tracer, Ref result) {
   return fake ? Ref::borrow(fake) : Ref();
 }
 
+namespace {
+
+// Whether a variable or the stack of a traced frame holds the object.
+bool is_in_variables(const Tracer& tracer, PyObject* object) {
+  for (const Frame* frame = tracer.frame; frame; frame = frame->caller)
+    for (size_t slot = 0; slot < frame->stack_top; ++slot) {
+      PyObject* held = frame->slots[slot].get();
+      if (held && PyCell_Check(held)) held = PyCell_GET(held);
+      if (held == object) return true;
+    }
+  return false;
+}
+
+}  // namespace
+
 Ref referent_of(Tracer& tracer, PyObject* reference) {
   Source* source = tracer.world.source_of(reference);
   PyObject* referent = PyWeakref_GET_OBJECT(reference);
-  if (!source) return Ref::borrow(referent);  // made in the trace
+  if (!source) {  // made in the trace, which keeps all tensors that it makes
+    if (is_fake(referent) && !tracer.world.source_of(referent) && !is_in_variables(tracer, referent))
+      return tracer.abort(BreakReason::Finalizer, "a weak reference to a tensor is asked, which may be gone");
+    return Ref::borrow(referent);
+  }
   Ref found = load_part(tracer, source, Access::Referent, nullptr, referent == Py_None ? nullptr : referent);
   return found || PyErr_Occurred() ? found : Ref::none();
 }

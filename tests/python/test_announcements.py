@@ -3,6 +3,8 @@
 import functools
 import io
 import logging
+import logging.handlers
+import queue
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -66,6 +68,34 @@ class Handler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.seen.append((record.getMessage(), record.levelname, record.filename, record.lineno, record.funcName, STATE.step))
+
+
+class Quiet(Handler):
+    """Hears by a handler of the standard library alone, so that nothing of the program's runs when a record comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: Any = queue.SimpleQueue()
+        self.inner = logging.handlers.QueueHandler(self.records)
+
+    def listen(self) -> list[Any]:
+        seen = []
+        while not self.records.empty():
+            record = self.records.get()
+            seen.append((record.getMessage(), record.levelname, record.filename, record.lineno, record.funcName))
+        return seen
+
+
+@pytest.fixture
+def quiet() -> Iterator[Quiet]:
+    made = Quiet()
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.addHandler(made.inner)
+    LOGGER.propagate = False
+    STATE.step = 0
+    yield made
+    LOGGER.removeHandler(made.inner)
+    LOGGER.propagate = True
 
 
 @pytest.fixture
@@ -138,7 +168,7 @@ def test_a_warning_that_the_function_may_catch() -> None:
     captured = minidynamo.compile(function, backend="eager")
     for action in ("ignore", "error", "ignore"):
         with warnings.catch_warnings():
-            warnings.simplefilter(action)  # type: ignore[arg-type]
+            warnings.simplefilter(action)
             torch.testing.assert_close(captured(torch.ones(2)), function(torch.ones(2)))
 
 
@@ -164,8 +194,22 @@ def test_filters_of_the_function_itself() -> None:
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_log_records(handler: Handler, backend: str) -> None:
+def test_log_records(quiet: Quiet, backend: str) -> None:
     captured = minidynamo.compile(logs, backend=backend, fullgraph=True)
+    seen = []
+    for function in (logs, captured, captured):
+        function(torch.ones(2))
+        seen.append(quiet.listen())
+    assert seen[1] == seen[0] and seen[2] == seen[0] and len(seen[0]) == 3
+    LOGGER.setLevel(logging.ERROR)
+    captured(torch.ones(2))
+    assert [message for message, *_ in quiet.listen()] == ["value 7"]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_handler_of_the_program(handler: Handler, backend: str) -> None:
+    """It sees what the program has written by then."""
+    captured = minidynamo.compile(logs, backend=backend)
     seen = []
     for function in (logs, captured, captured):
         STATE.step = 0
@@ -179,7 +223,51 @@ def test_log_records(handler: Handler, backend: str) -> None:
     assert [message for message, *_ in handler.seen] == ["value 7"]
 
 
-def test_a_cached_function_that_logs(handler: Handler) -> None:
+def test_a_handler_and_the_lists_of_the_program() -> None:
+    items: list[Any] = []
+    seen: list[Any] = []
+
+    class Writing(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            seen.append(list(items))
+            items.append(record.getMessage())
+
+    def function(x: torch.Tensor) -> Any:
+        items.append(1)
+        LOGGER.error("heard")
+        items.append(2)
+        return x + len(items)
+
+    made = Writing()
+    LOGGER.addHandler(made)
+    results = []
+    for target in (function, minidynamo.compile(function, backend="eager")):
+        items.clear()
+        seen.clear()
+        results.append((target(torch.ones(1)).item(), list(items), list(seen)))
+    LOGGER.removeHandler(made)
+    assert results[1] == results[0] == (4.0, [1, "heard", 2], [[1]])
+
+
+def test_a_showwarning_of_the_program() -> None:
+    items: list[int] = []
+    seen: list[Any] = []
+
+    def function(x: torch.Tensor) -> Any:
+        items.append(1)
+        warnings.warn("heard")  # noqa: B028
+        items.append(2)
+        return x + len(items)
+
+    captured = minidynamo.compile(function, backend="eager")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda *_, **__: seen.append(list(items))
+        captured(torch.ones(1))
+    assert seen == [[1]]
+
+
+def test_a_cached_function_that_logs(quiet: Quiet) -> None:
     captured = minidynamo.compile(logs_once, backend="eager", fullgraph=True)
     counts = []
     for function in (logs_once, captured):
@@ -187,24 +275,26 @@ def test_a_cached_function_that_logs(handler: Handler) -> None:
         LOGGER.setLevel(logging.INFO)  # forgets which levels are on
         for _ in range(3):
             torch.testing.assert_close(function(torch.ones(2)), torch.ones(2) * 2)
-        counts.append(len(handler.seen))
-    assert counts == [1, 2]
+        counts.append(len(quiet.listen()))
+    assert counts == [1, 1]
     assert len(minidynamo.debug.cache_entries(captured)) == 1
 
 
-def test_a_level_that_changes(handler: Handler) -> None:
+def test_a_level_that_changes(quiet: Quiet) -> None:
     captured = minidynamo.compile(logs_once, backend="eager", fullgraph=True)
+    heard = 0
     for level, most, expected in ((logging.ERROR, 0, 0), (logging.INFO, 0, 1), (logging.INFO, logging.CRITICAL, 1), (logging.INFO, 0, 2)):
         once.cache_clear()
         LOGGER.setLevel(level)
         logging.disable(most)
         captured(torch.ones(2))
-        assert len(handler.seen) == expected
+        heard += len(quiet.listen())
+        assert heard == expected
     once.cache_clear()
     LOGGER.disabled = True
     captured(torch.ones(2))
     LOGGER.disabled = False
-    assert len(handler.seen) == 2
+    assert not quiet.listen()
 
 
 def test_what_is_no_constant_is_logged_in_python(handler: Handler) -> None:

@@ -427,3 +427,34 @@ def test_branches_of_several_results_under_vmap() -> None:
 
     with pytest.raises(minidynamo.exceptions.Unsupported, match="no rule"):
         whole(program)(X)
+
+
+FACTOR = 2
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient * FACTOR * ctx.saved_tensors[0]
+
+
+def test_the_backward_of_a_function_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it reads is guarded, and so is which function it is."""
+
+    def program(x: torch.Tensor) -> Any:
+        return func.grad(lambda y: Scaled.apply(y).sum())(x)
+
+    captured = whole(program)
+    torch.testing.assert_close(captured(X), X * 2)
+    monkeypatch.setattr(f"{__name__}.FACTOR", 5)
+    torch.testing.assert_close(captured(X), X * 5)
+    monkeypatch.setattr(Scaled, "backward", staticmethod(lambda _, gradient: gradient * 100))
+    torch.testing.assert_close(captured(X), torch.full_like(X, 100))

@@ -236,3 +236,24 @@ def test_what_a_traceback_keeps_ends_with_the_except_clause(
         seen.append((list(EVENTS), result.tolist()))
     assert seen[1] == seen[2] == seen[0]
     assert "end" in seen[0][0]
+
+
+def test_what_is_replaced_ends_at_its_place() -> None:
+    items: dict[str, Any] = {}
+    holder = Holder()
+
+    def replaces(x: torch.Tensor) -> torch.Tensor:
+        holder.held = None
+        EVENTS.append("attribute")
+        items["held"] = None
+        EVENTS.append("item")
+        return x + 1
+
+    captured = minidynamo.optimize("eager")(replaces)
+    seen = []
+    for called in (replaces, captured, captured):
+        holder.held, items["held"] = Ending(), Ending()
+        EVENTS.clear()
+        called(torch.ones(2))
+        seen.append(list(EVENTS))
+    assert seen[1] == seen[2] == seen[0] == ["end", "attribute", "end", "item"]

@@ -104,3 +104,62 @@ def test_reference_that_leaves(backend: str) -> None:
     for _ in range(2):
         x = torch.ones(4)
         assert captured(x)[1]() is x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_write_through_data_is_not_counted(backend: str) -> None:
+    """An outside loss whose graph has saved the parameter can be differentiated behind such a step."""
+
+    def step(w: torch.nn.Parameter, x: torch.Tensor) -> torch.Tensor:
+        loss = (w * x).sum()
+        loss.backward()  # type: ignore[no-untyped-call]
+        w.data.mul_(0.5)
+        return loss.detach()
+
+    results = []
+    for function in (step, minidynamo.compile(step, backend=backend, fullgraph=True)):
+        w = torch.nn.Parameter(torch.ones(2))
+        seen: list[Any] = []
+        for _ in range(3):
+            outside = (w * w).sum()
+            loss = function(w, torch.ones(2))
+            outside.backward()  # type: ignore[no-untyped-call]
+            assert w.grad is not None
+            seen.append((loss.item(), w.grad.tolist(), w.tolist(), w._version))
+        results.append(seen)
+    assert results[1] == results[0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_writes_are_counted_as_the_program_makes_them(backend: str) -> None:
+    def writes(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        x.add_(1)
+        x.mul_(2)
+        x[0] = 3
+        y.data.add_(1)
+        z = x + 1
+        z.add_(1)
+        z.mul_(2)
+        return z
+
+    captured = minidynamo.compile(writes, backend=backend, fullgraph=True)
+    for _ in range(2):
+        counts = []
+        for function in (writes, captured):
+            x, y = torch.ones(2), torch.ones(2)
+            z = function(x, y)
+            counts.append((x._version, y._version, z._version))
+        assert counts[1] == counts[0]
+
+
+def test_a_reference_to_a_tensor_that_is_gone() -> None:
+    def asks(x: torch.Tensor) -> Any:
+        b = x + 1
+        r = weakref.ref(b)
+        before = r() is b
+        del b
+        return before, r() is None, x * 2
+
+    captured = minidynamo.compile(asks, backend="eager")
+    for _ in range(2):
+        assert captured(torch.ones(2))[:2] == (True, True)

@@ -1,0 +1,14 @@
+// How often tensors count to have been written to (Tensor._version).
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "python/ref.h"
+
+namespace minidynamo {
+
+// Nothing: it is no tensor, or one that counts nothing (made in inference mode). Runs no Python code.
+std::optional<uint32_t> version_count(PyObject* tensor) noexcept;
+void set_version_count(PyObject* tensor, uint32_t count) noexcept;
+
+}  // namespace minidynamo
