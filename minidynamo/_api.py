@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cas
 
 import torch
 
-from minidynamo import _C, _guard_filter, _rules, _torch_reset, config
+from minidynamo import _C, _captured_function, _guard_filter, _rules, _suspended, _torch_reset, config
 from minidynamo._capture import CaptureConfig, capture_config, let_go
 from minidynamo._module import OptimizedModule
 from minidynamo.exceptions import InvalidOptimizeTarget
@@ -411,6 +411,30 @@ class _TargetOrBackend:
     def _as_backend(self) -> Any:
         return _decorator(self.__wrapped__, **self._settings)
 
+    @property
+    def __class__(self) -> type:  # as a captured function
+        return types.FunctionType
+
+    @__class__.setter
+    def __class__(self, value: type) -> None:
+        raise AttributeError("__class__")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _captured_function.BENEATH and "__wrapped__" in self.__dict__:
+            return getattr(self.__wrapped__, name)
+        raise AttributeError(f"the function {self.__dict__.get('__qualname__')} has no attribute {name!r}")
+
+    def __copy__(self) -> "_TargetOrBackend":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_TargetOrBackend":
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
+        if _captured_function.named(self) is self:
+            return str(self.__qualname__)
+        return _TargetOrBackend, (self.__wrapped__, self._settings)
+
     def __enter__(self) -> None:
         self._as_backend.__enter__()
 
@@ -424,6 +448,7 @@ class _TargetOrBackend:
         return self._optimized.__get__(instance, owner)
 
     __wrapped__: Callable[..., Any]
+    __qualname__: str
 
 
 def wrap(target: Any, settings: CaptureConfig) -> Any:
@@ -439,6 +464,8 @@ def wrap(target: Any, settings: CaptureConfig) -> Any:
     if isinstance(target, type):
         return _wrap_class(target, settings)
     function = _innermost(target)
+    if not settings.fullgraph and _suspended.is_suspended(function):
+        return _suspended.as_it_is(function)
     if not isinstance(function, (types.FunctionType, types.MethodType)):
         function = _as_function(function)
     is_object = not isinstance(function, (types.FunctionType, types.MethodType))

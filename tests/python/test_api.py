@@ -1,6 +1,5 @@
 """The public functions: every way of wrapping, settings, reports, and what wrong input gives."""
 
-import asyncio
 import functools
 import inspect
 import logging
@@ -9,7 +8,7 @@ import subprocess
 import sys
 import types
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -463,32 +462,6 @@ def test_options_of_wrong_types() -> None:
         minidynamo.compile(recompile_limit=0)
     with pytest.raises(ValueError, match="shapes_spec"):
         minidynamo.compile(shapes_spec=object())
-
-
-def test_generator_function_runs_uncaptured_and_says_so() -> None:
-    def numbers(x: torch.Tensor) -> Iterator[torch.Tensor]:
-        yield x + 1
-        yield x + 2
-
-    f = minidynamo.optimize("eager")(numbers)
-    assert [value.tolist() for value in f(X)] == [(X + 1).tolist(), (X + 2).tolist()]
-    assert any(record.code is numbers.__code__ and record.reason for record in minidynamo.debug.uncaptured())
-
-
-def test_coroutine_functions_run_uncaptured_and_say_so() -> None:
-    async def one(x: torch.Tensor) -> torch.Tensor:
-        await asyncio.sleep(0)
-        return x + 1
-
-    async def many(x: torch.Tensor) -> AsyncIterator[torch.Tensor]:
-        yield x + 1
-
-    async def collect() -> list[torch.Tensor]:
-        return [value async for value in minidynamo.optimize("eager")(many)(X)]
-
-    assert torch.equal(asyncio.run(minidynamo.optimize("eager")(one)(X)), X + 1)
-    assert torch.equal(asyncio.run(collect())[0], X + 1)
-    assert {one.__code__, many.__code__} <= {record.code for record in minidynamo.debug.uncaptured()}
 
 
 def test_backend_that_returns_something_else() -> None:
