@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cas
 
 import torch
 
-from minidynamo import _C, _captured_function, _guard_filter, _rules, _suspended, _torch_reset, config
+from minidynamo import _C, _captured_function, _guard_filter, _rules, _suspended, _switched_off, _torch_reset
 from minidynamo._capture import CaptureConfig, capture_config, let_go
 from minidynamo._module import OptimizedModule
 from minidynamo.exceptions import InvalidOptimizeTarget
@@ -289,10 +289,7 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
     if not callable(fn):
         raise InvalidOptimizeTarget(f"disable needs a function, module or class, got {type(fn).__name__}")
     if isinstance(fn, type):
-        for name in ("__init__", "__call__"):
-            if isinstance(fn.__dict__.get(name), types.FunctionType):
-                setattr(fn, name, disable(fn.__dict__[name], recursive, reason=reason))
-        return fn
+        return _disable_class(fn, recursive, reason)
     if not recursive:
         target = _innermost(fn)
         function = target.__func__ if isinstance(target, types.MethodType) else target
@@ -303,6 +300,17 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
     if isinstance(fn, torch.nn.Module):
         return OptimizedModule(fn._orig_mod if isinstance(fn, OptimizedModule) else fn, None)
     return _rules.without_capture(_innermost(fn), reason)
+
+
+def _disable_class(target: type, recursive: bool, reason: str | None) -> type:
+    """A class that is made and called uncaptured, also by what it inherits; a module also by those who call what `module(...)` runs."""
+    names = ("__init__", "__call__", "_call_impl") if issubclass(target, torch.nn.Module) else ("__init__", "__call__")
+    for name in names:
+        # Without `recursive` the code itself is marked, and an inherited one is other classes' as well.
+        method = getattr(target, name, None) if recursive else target.__dict__.get(name)
+        if isinstance(method, types.FunctionType):
+            setattr(target, name, disable(method, recursive, reason=reason))
+    return target
 
 
 def is_compiling() -> bool:
@@ -360,7 +368,7 @@ class _Decorator:
 
     def __enter__(self) -> None:
         """What the block calls on this thread is captured, as if each function were wrapped; its own statements are not."""
-        if not config.disabled:
+        if not _switched_off.is_switched_off():
             self._regions.append(_C.CaptureRegion(self.config))
 
     def __exit__(self, *exception: object) -> None:
@@ -455,7 +463,7 @@ def wrap(target: Any, settings: CaptureConfig) -> Any:
     """`target` captured with `settings`: an OptimizedModule for a module, else a native callable."""
     if not callable(target):
         raise InvalidOptimizeTarget(f"optimize needs a function, method or module, got {type(target).__name__}: {target!r}")
-    if config.disabled:
+    if _switched_off.is_switched_off():
         return target
     if isinstance(target, OptimizedModule):
         return OptimizedModule(target._orig_mod, settings)

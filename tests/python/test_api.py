@@ -383,6 +383,32 @@ def test_disabled_class_and_module() -> None:
     assert minidynamo.stats()["graphs"] == 0
 
 
+def test_disabled_class_that_inherits_its_call(collector: Collector) -> None:
+    class Base:
+        def __call__(self, x: torch.Tensor) -> torch.Tensor:
+            return x + minidynamo.is_compiling()
+
+    class Module(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + minidynamo.is_compiling()
+
+    kept_out: list[Any] = [type("Derived", (base,), {}) for base in (Base, Module)]
+    for derived in kept_out:
+        assert minidynamo.disable(derived) is derived
+        called = derived()
+        f = minidynamo.optimize(collector)(lambda x: called(x.cos()).cos())
+        assert torch.equal(f(X), X.cos().cos())
+        assert [record.reason for record in minidynamo.debug.graph_breaks()] == ["disabled-function"]
+        minidynamo.reset()
+    before = len(collector.graphs)
+    minidynamo.optimize(collector)(called)(X)
+    assert torch.equal(minidynamo.optimize(collector)(torch.nn.Sequential(called))(X), X)
+    assert len(collector.graphs) == before
+    for base in (Base, Module):  # the classes above it are captured
+        other = base()
+        assert torch.equal(minidynamo.optimize("eager", fullgraph=True)(lambda x: other(x))(X), X + 1)
+
+
 def test_stats_names() -> None:
     minidynamo.optimize("eager")(lambda x: x + 1)(X)
     stats = minidynamo.stats()
