@@ -449,6 +449,35 @@ def test_explain_names_reason_and_place_of_a_break() -> None:
     assert f"{__file__}:{broken.line}" in str(report)
 
 
+def test_explain_changes_nothing_outside_of_itself(collector: Collector) -> None:
+    def helper(x: torch.Tensor) -> torch.Tensor:
+        return x.sin()
+
+    def breaks(x: torch.Tensor) -> torch.Tensor:
+        y = helper(x)
+        minidynamo.graph_break()
+        return y + 1
+
+    f, g = minidynamo.optimize(collector)(breaks), minidynamo.optimize(collector)(helper)
+    for _ in range(2):
+        f(X), g(X)
+
+    def state() -> Any:
+        codes = minidynamo.debug.codes_of(f, resumed=True) + minidynamo.debug.codes_of(g)
+        entries = [(entry.code, entry.hits) for code in codes for entry in minidynamo.debug.cache_entries(code)]
+        return entries, minidynamo.stats(), minidynamo.debug.uncaptured(), minidynamo.debug.graph_breaks()
+
+    before, compiled = state(), len(collector.graphs)
+    report = minidynamo.explain(f)(X)
+    assert (report.graph_count, report.graph_break_count, len(report.entries)) == (2, 1, 2)
+    assert minidynamo.explain(breaks)(X).graph_count == 2
+    with pytest.raises(RuntimeError):
+        minidynamo.explain(f)(X.reshape(1, 3) @ X.reshape(1, 3))
+    assert state() == before
+    f(X), g(X)
+    assert len(collector.graphs) == compiled
+
+
 def test_explain_takes_modules_and_wrappers() -> None:
     module = torch.nn.Linear(3, 2)
     assert minidynamo.explain(module)(X).graph_count == 1
