@@ -14,6 +14,7 @@
 #include "hook/optimized_function.h"
 #include "hook/report.h"
 #include "hook/stance.h"
+#include "hook/state_aside.h"
 #include "hook/torch_compile.h"
 #include "library/break_errors.h"
 #include "library/user_rules.h"
@@ -145,8 +146,16 @@ PYBIND11_MODULE(_C, module) {
                                if (!entry.graph_module) return py::none();
                                return py::reinterpret_borrow<py::object>(entry.graph_module.get());
                              })
+      .def("belongs_to",
+           [](const CacheEntry& entry, const py::object& config) {
+             return entry.config == reinterpret_cast<ConfigId>(config.ptr());
+           })
       .def_readonly("hits", &CacheEntry::hits)
       .def_readonly("source", &CacheEntry::source);
+
+  py::class_<StateAside>(module, "StateAside")
+      .def(py::init([](const py::object& config) { return std::make_unique<StateAside>(config.ptr()); }))
+      .def("end", &StateAside::end);
 
   module.def("reset", &reset_runtime);
   module.def("statistics", &statistics);

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar, Unpack, cas
 
 import torch
 
-from minidynamo import _C, _guard_filter, _rules, _torch_reset, config
+from minidynamo import _C, _captured_function, _guard_filter, _rules, _suspended, _switched_off, _torch_reset
 from minidynamo._capture import CaptureConfig, capture_config, let_go
 from minidynamo._module import OptimizedModule
 from minidynamo.exceptions import InvalidOptimizeTarget
@@ -289,10 +289,7 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
     if not callable(fn):
         raise InvalidOptimizeTarget(f"disable needs a function, module or class, got {type(fn).__name__}")
     if isinstance(fn, type):
-        for name in ("__init__", "__call__"):
-            if isinstance(fn.__dict__.get(name), types.FunctionType):
-                setattr(fn, name, disable(fn.__dict__[name], recursive, reason=reason))
-        return fn
+        return _disable_class(fn, recursive, reason)
     if not recursive:
         target = _innermost(fn)
         function = target.__func__ if isinstance(target, types.MethodType) else target
@@ -303,6 +300,17 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
     if isinstance(fn, torch.nn.Module):
         return OptimizedModule(fn._orig_mod if isinstance(fn, OptimizedModule) else fn, None)
     return _rules.without_capture(_innermost(fn), reason)
+
+
+def _disable_class(target: type, recursive: bool, reason: str | None) -> type:
+    """A class that is made and called uncaptured, also by what it inherits; a module also by those who call what `module(...)` runs."""
+    names = ("__init__", "__call__", "_call_impl") if issubclass(target, torch.nn.Module) else ("__init__", "__call__")
+    for name in names:
+        # Without `recursive` the code itself is marked, and an inherited one is other classes' as well.
+        method = getattr(target, name, None) if recursive else target.__dict__.get(name)
+        if isinstance(method, types.FunctionType):
+            setattr(target, name, disable(method, recursive, reason=reason))
+    return target
 
 
 def is_compiling() -> bool:
@@ -360,7 +368,7 @@ class _Decorator:
 
     def __enter__(self) -> None:
         """What the block calls on this thread is captured, as if each function were wrapped; its own statements are not."""
-        if not config.disabled:
+        if not _switched_off.is_switched_off():
             self._regions.append(_C.CaptureRegion(self.config))
 
     def __exit__(self, *exception: object) -> None:
@@ -411,6 +419,30 @@ class _TargetOrBackend:
     def _as_backend(self) -> Any:
         return _decorator(self.__wrapped__, **self._settings)
 
+    @property
+    def __class__(self) -> type:  # as a captured function
+        return types.FunctionType
+
+    @__class__.setter
+    def __class__(self, value: type) -> None:
+        raise AttributeError("__class__")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _captured_function.BENEATH and "__wrapped__" in self.__dict__:
+            return getattr(self.__wrapped__, name)
+        raise AttributeError(f"the function {self.__dict__.get('__qualname__')} has no attribute {name!r}")
+
+    def __copy__(self) -> "_TargetOrBackend":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_TargetOrBackend":
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
+        if _captured_function.named(self) is self:
+            return str(self.__qualname__)
+        return _TargetOrBackend, (self.__wrapped__, self._settings)
+
     def __enter__(self) -> None:
         self._as_backend.__enter__()
 
@@ -424,13 +456,14 @@ class _TargetOrBackend:
         return self._optimized.__get__(instance, owner)
 
     __wrapped__: Callable[..., Any]
+    __qualname__: str
 
 
 def wrap(target: Any, settings: CaptureConfig) -> Any:
     """`target` captured with `settings`: an OptimizedModule for a module, else a native callable."""
     if not callable(target):
         raise InvalidOptimizeTarget(f"optimize needs a function, method or module, got {type(target).__name__}: {target!r}")
-    if config.disabled:
+    if _switched_off.is_switched_off():
         return target
     if isinstance(target, OptimizedModule):
         return OptimizedModule(target._orig_mod, settings)
@@ -439,6 +472,8 @@ def wrap(target: Any, settings: CaptureConfig) -> Any:
     if isinstance(target, type):
         return _wrap_class(target, settings)
     function = _innermost(target)
+    if not settings.fullgraph and _suspended.is_suspended(function):
+        return _suspended.as_it_is(function)
     if not isinstance(function, (types.FunctionType, types.MethodType)):
         function = _as_function(function)
     is_object = not isinstance(function, (types.FunctionType, types.MethodType))

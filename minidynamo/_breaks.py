@@ -237,6 +237,12 @@ def say_uncaptured(values: "BreakRecord", entries: int) -> None:
     _logging.warn(f"{what}: {record.detail} [{record.reason}]\n{_in_words(record)}")
 
 
+def say_loop(values: "BreakRecord", _: None) -> None:
+    """Warns that the rest of a loop runs uncaptured, since a trace of it has reached its limit. Called by the native pipeline, once."""
+    record = record_of(values)
+    _logging.warn(f"minidynamo runs the rest of a loop in {record.frame} uncaptured: {record.detail} [{record.reason}]\n{_in_words(record)}")
+
+
 def _count_of(number: int, one: str, several: str) -> str:
     return f"1 {one}" if number == 1 else f"{number} {several}"
 

@@ -89,8 +89,8 @@ class Explanation:
 def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
     """Says what a call of `fn` is captured into: graphs, operations, breaks with reason and place, guards.
 
-    The returned function calls `fn` once, really, with its graphs run as they are (no compiler). It resets minidynamo
-    before and after, since a cached entry would hide the capture.
+    The returned function calls `fn` once, really, with its graphs run as they are (no compiler). It captures anew,
+    whatever is cached, and leaves the cached entries and counters as they were.
 
     Args:
         fn: function, method or module; a wrapper of one is taken off.
@@ -110,19 +110,21 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
             graphs.append(graph_module)
             return graph_module.forward
 
-        _api.reset()
+        settings = CaptureConfig(collect)
+        aside = _C.StateAside(settings)
         try:
-            captured = _api.wrap(fn, CaptureConfig(collect))
+            captured = _api.wrap(fn, settings)
             result = captured(*args, **kwargs)
             entries = [
-                (code.co_qualname, entry.guards)
+                (code.co_qualname, tuple(entry.guards))
                 for code in debug.codes_of(captured, resumed=True)
-                for entry in debug.cache_entries(code)
+                for entry in _C.cache_entries(code)
+                if entry.belongs_to(settings)
             ]
             breaks = tuple(record_of(record) for record in _C.uncaptured())
             seconds = _api.stats()["phases"]
         finally:
-            _api.reset()
+            aside.end()
         return Explanation(
             result=result,
             graphs=tuple(graphs),

@@ -8,7 +8,7 @@ import threading
 
 import torch
 
-from minidynamo import _C, config
+from minidynamo import _C, _switched_off, config
 from minidynamo._capture import CaptureConfig, capture_config
 
 _active: CaptureConfig | None = None
@@ -20,9 +20,11 @@ _stops_at_shutdown = False
 def start(backend: str) -> None:
     """Captures all frames from now on. The configuration lives until `stop`.
 
-    Raises InvalidBackend for an unknown name.
+    Does nothing where the environment switches captures off. Raises InvalidBackend for an unknown name.
     """
     global _active
+    if _switched_off.is_switched_off():
+        return
     settings = capture_config("eager" if config.stress else backend)
     if config.stress:
         _import_everything(settings)
@@ -84,7 +86,7 @@ def _follow_stress() -> None:
     _C.set_stress(config.stress, config.stress_breaks if config.stress else 0, config.stress_seed)
     if config.stress and _active is None:
         start("eager")
-        _started_by_stress = True
+        _started_by_stress = _active is not None
     elif not config.stress and _started_by_stress:
         stop()
         _started_by_stress = False

@@ -143,7 +143,7 @@ def substitute_in_graph(
         raise TypeError(f"substitute_in_graph needs a function, got the class {original_fn!r}")
 
     def register(traceable_fn: Function) -> Function:
-        if not isinstance(traceable_fn, types.FunctionType):
+        if type(traceable_fn) is not types.FunctionType:
             raise TypeError(f"substitute_in_graph needs a Python function to trace, got {traceable_fn!r}")
         if not skip_signature_check and not _take_the_same(original_fn, traceable_fn):
             raise TypeError(

@@ -194,6 +194,7 @@ void CacheRegistry::forget(ConfigId config) noexcept {
       if (entry->config == config) retire(std::move(entry));
     std::erase(cache->entries_, nullptr);
     std::erase_if(cache->skips_, [config](const SkipMark& mark) { return mark.config == config; });
+    cache->open_numbers.erase(config);
     ++cache->changes_;
   }
   bury();

@@ -120,7 +120,7 @@ class CodeCache {
 
   // What was said of the code object since the last reset, so that it is said once.
   struct Told {
-    bool limit = false, uncaptured = false, stopped = false;
+    bool limit = false, uncaptured = false, stopped = false, loop = false;
     bool first_call = false;        // has been, under a stance that captures from the second one on
     const char* passing = nullptr;  // the last passing reason not to capture; of static life
   };

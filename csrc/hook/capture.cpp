@@ -113,13 +113,10 @@ std::unique_ptr<TracedFrame> trace(PyCodeObject* code, const FrameView& view, Tr
   }
 }
 
-// What no instruction lets go of lives as long as the frame. A resume function has all instructions of the original, of
-// which those before its entry are never run.
-std::vector<bool> rebound_parameters(PyCodeObject* code) {
-  std::vector<bool> rebound(code->co_argcount);
-  const Bytecode& bytecode = prepare(code)->bytecode;
+// Instructions that can come after one: it is among them if it is in a loop.
+std::vector<bool> those_after(const Bytecode& bytecode, int32_t first) {
   std::vector<bool> reached(bytecode.instructions.size());
-  std::vector<int32_t> open = {0};
+  std::vector<int32_t> open = {first};
   auto go_on_at = [&](int32_t index) {
     if (index < 0 || static_cast<size_t>(index) >= reached.size() || reached[index]) return;
     reached[index] = true;
@@ -129,12 +126,44 @@ std::vector<bool> rebound_parameters(PyCodeObject* code) {
     const int32_t index = open.back();
     open.pop_back();
     const Instruction& now = bytecode.instructions[index];
-    if ((now.op == Op::STORE_FAST || now.op == Op::DELETE_FAST) && now.arg < code->co_argcount) rebound[now.arg] = true;
     if (!ends_flow(now.op)) go_on_at(index + 1);
     if (is_jump(now.op)) go_on_at(now.target);
     if (const ExceptionRegion* region = bytecode.region_at(index)) go_on_at(region->target);
   }
+  return reached;
+}
+
+// What no instruction lets go of lives as long as the frame. A resume function has all instructions of the original, of
+// which those before its entry are never run.
+std::vector<bool> rebound_parameters(PyCodeObject* code) {
+  std::vector<bool> rebound(code->co_argcount);
+  const Bytecode& bytecode = prepare(code)->bytecode;
+  const std::vector<bool> reached = those_after(bytecode, 0);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    const Instruction& now = bytecode.instructions[i];
+    if (reached[i] && (now.op == Op::STORE_FAST || now.op == Op::DELETE_FAST) && now.arg < code->co_argcount)
+      rebound[now.arg] = true;
+  }
   return rebound;
+}
+
+// A loop in which a trace has reached its limit would reach it again and again: the rest of it runs uncaptured, but for
+// functions that it calls.
+void leave_loops_uncaptured(PyCodeObject* code, PyObject* config, const Break& why, const std::vector<Ref>& resumed) {
+  if (why.reason != BreakReason::NodeLimit && why.reason != BreakReason::InstructionLimit) return;
+  bool any = false;
+  for (const Ref& known : resumed) {
+    const ResumeFunction* resume = find_resume_function(as_code(known.get()));
+    const Ref original = resume ? original_of(*resume) : Ref();
+    const CodeInfo* prepared = original ? prepare(as_code(original.get())) : nullptr;
+    clear_error();
+    if (!prepared || !those_after(prepared->bytecode, resume->place.instruction)[resume->place.instruction]) continue;
+    CodeCache* cache = CodeCache::get(as_code(known.get()));
+    if (!cache) return clear_error();
+    cache->skip({config_id(config), row_of(why.reason).code, why.detail, why.line});
+    any = true;
+  }
+  if (any) report_loop(code, config, why);
 }
 
 Node call_of_constant(PyObject* function, PyObject* constant) {
@@ -228,7 +257,10 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   statistics.propagate += traced->tracer->propagate_seconds;
   statistics.evaluate -= traced->tracer->propagate_seconds;
   statistics.instructions += traced->tracer->executed;
-  if (traced->exit.plan.end) report_graph_break(code, config, why);
+  if (traced->exit.plan.end) {
+    report_graph_break(code, config, why);
+    leave_loops_uncaptured(code, config, why, traced->exit.resumed);
+  }
   auto entry = std::make_shared<CacheEntry>();
   Exit& exit = traced->exit;
 

@@ -19,6 +19,7 @@
 #include "python/native_stack.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "world/known_types.h"
 
 namespace minidynamo {
 namespace {
@@ -246,7 +247,45 @@ PyMemberDef members[] = {
     {nullptr, 0, 0, 0, nullptr},
 };
 
+// Code that tells functions by their class, as inspect, torch.jit and torch.fx do, takes it for what it wraps. Only
+// C code sees the type of the object itself.
+PyObject* optimized_class(PyObject* self, void*) {
+  PyObject* wrapped = as_optimized(self)->wrapped;
+  const bool is_function = PyFunction_Check(wrapped) || PyMethod_Check(wrapped);
+  return Ref::borrow(as_object(Py_TYPE(is_function ? wrapped : self))).release();
+}
+
+// What a function has besides its dict, as the function beneath has it. `name` is the row's, a C string.
+PyObject* attribute_beneath(PyObject* self, void* name) {
+  return PyObject_GetAttrString(as_optimized(self)->wrapped, static_cast<const char*>(name));
+}
+
+int set_attribute_beneath(PyObject* self, PyObject* value, void* name) {
+  PyObject* wrapped = as_optimized(self)->wrapped;
+  PyObject* function = PyMethod_Check(wrapped) ? PyMethod_GET_FUNCTION(wrapped) : wrapped;
+  return PyObject_SetAttrString(function, static_cast<const char*>(name), value);
+}
+
+PyObject* reduced(PyObject* self, PyObject*) {
+  static constinit Imported reduce{"minidynamo._captured_function.reduce"};
+  return reduce ? PyObject_CallOneArg(reduce, self) : nullptr;
+}
+
+PyObject* copied(PyObject* self, PyObject*) {
+  static constinit Imported copy{"minidynamo._captured_function.copied"};
+  return copy ? PyObject_CallOneArg(copy, self) : nullptr;
+}
+
+PyObject* deeply_copied(PyObject* self, PyObject* memo) {
+  static constinit Imported copy{"minidynamo._captured_function.deeply_copied"};
+  return copy ? PyObject_CallFunctionObjArgs(copy, self, memo, nullptr) : nullptr;
+}
+
 PyMethodDef methods[] = {
+    {"__copy__", entry<copied>, METH_NOARGS, "As copy.copy has it for the callable that is wrapped."},
+    {"__deepcopy__", entry<deeply_copied>, METH_O, "As copy.deepcopy has it for the callable that is wrapped."},
+    {"__reduce__", entry<reduced>, METH_NOARGS, "By name, where the name gives this object, as functions are pickled."},
+    {"__reduce_ex__", entry<reduced>, METH_O, "As __reduce__."},
     {"precompile", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entry<optimized_precompile>)),
      METH_FASTCALL | METH_KEYWORDS,
      "precompile(*args, **kwargs)\n--\n\n"
@@ -264,7 +303,20 @@ PyObject* optimized_original(PyObject* self, void*) {
 }
 PyObject* optimized_id(PyObject* self, void*) { return PyLong_FromVoidPtr(self); }
 
+constexpr PyGetSetDef beneath(const char* name) {
+  return {name, entry<attribute_beneath>, entry<set_attribute_beneath>, nullptr, const_cast<char*>(name)};
+}
+
 PyGetSetDef properties[] = {
+    {"__class__", entry<optimized_class>, nullptr, nullptr, nullptr},
+    beneath("__code__"),
+    beneath("__defaults__"),
+    beneath("__kwdefaults__"),
+    beneath("__globals__"),
+    beneath("__closure__"),
+    beneath("__builtins__"),
+    beneath("__self__"),
+    beneath("__func__"),
     {"_torchdynamo_orig_callable", entry<optimized_original>, nullptr, nullptr, nullptr},
     {"_torchdynamo_wrapper_id", entry<optimized_id>, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},

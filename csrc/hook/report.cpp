@@ -168,6 +168,14 @@ void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why) 
   log_record(config, record(code, why, Uncaptured::Kind::GraphBreak));
 }
 
+void report_loop(PyCodeObject* code, PyObject* config, const Break& why) {
+  CodeCache* cache = CodeCache::get(code);
+  const auto& records = runtime().uncaptured;
+  if (!cache || records.empty() || !may_warn(config) || std::exchange(cache->told.loop, true)) return clear_error();
+  const Uncaptured made = records.back();
+  if (made.reason == row_of(why.reason).code) say("say_loop", made, Ref::none());
+}
+
 void report_skipped(PyCodeObject* code, PyObject* config, SkipMark mark, const FrameView& view) {
   CodeCache* cache = CodeCache::find(code);
   if (cache && mark.reason == row_of(BreakReason::RecompileLimit).code && !std::exchange(cache->told.limit, true)) {

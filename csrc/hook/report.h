@@ -17,6 +17,8 @@ void raise_recompile(CodeCache& cache, PyObject* config, const FrameView& view, 
 
 // The frame is split at a place: recorded and logged, no more.
 void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why);
+// After that: the rest of a loop runs uncaptured.
+void report_loop(PyCodeObject* code, PyObject* config, const Break& why);
 // The frame runs as it was, now and at later calls that no entry fits.
 Uncaptured report_uncaptured(PyCodeObject* code, PyObject* config, const Break& why);
 // Where a break is an error: recorded and logged, no more.

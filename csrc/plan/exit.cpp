@@ -68,6 +68,7 @@ class BreakPlanner {
   bool plan() {
     find_handled();
     PlanBreak& end = exit_.plan.end.emplace();
+    exit_.resumed.clear();
     Frame& frame = *frames_.back();
     const OriginalPosition& place = places_.back();
     if (place.in_prologue && !place.in_prologue_call) return refuse("the frame has not reached its code yet");
@@ -365,6 +366,7 @@ class BreakPlanner {
     const ResumeFunction* resume =
         resume_function(*at.prepared, place, values_.passed_locals(*frames_[i], at, place), callee);
     clear_error();
+    if (resume) exit_.resumed.push_back(Ref::borrow(as_object(resume->code)));
     return resume;
   }
 

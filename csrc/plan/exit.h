@@ -19,6 +19,7 @@ struct Exit {
     uint64_t dimensions;
   };
   std::vector<OpenArgument> open_arguments;
+  std::vector<Ref> resumed;  // codes of the resume functions that go on
 };
 
 // What returning `result` from the root frame takes: graph outputs, rebuilt objects, effects on external objects.

@@ -1,6 +1,5 @@
 """The public functions: every way of wrapping, settings, reports, and what wrong input gives."""
 
-import asyncio
 import functools
 import inspect
 import logging
@@ -9,7 +8,7 @@ import subprocess
 import sys
 import types
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -384,6 +383,32 @@ def test_disabled_class_and_module() -> None:
     assert minidynamo.stats()["graphs"] == 0
 
 
+def test_disabled_class_that_inherits_its_call(collector: Collector) -> None:
+    class Base:
+        def __call__(self, x: torch.Tensor) -> torch.Tensor:
+            return x + minidynamo.is_compiling()
+
+    class Module(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + minidynamo.is_compiling()
+
+    kept_out: list[Any] = [type("Derived", (base,), {}) for base in (Base, Module)]
+    for derived in kept_out:
+        assert minidynamo.disable(derived) is derived
+        called = derived()
+        f = minidynamo.optimize(collector)(lambda x: called(x.cos()).cos())
+        assert torch.equal(f(X), X.cos().cos())
+        assert [record.reason for record in minidynamo.debug.graph_breaks()] == ["disabled-function"]
+        minidynamo.reset()
+    before = len(collector.graphs)
+    minidynamo.optimize(collector)(called)(X)
+    assert torch.equal(minidynamo.optimize(collector)(torch.nn.Sequential(called))(X), X)
+    assert len(collector.graphs) == before
+    for base in (Base, Module):  # the classes above it are captured
+        other = base()
+        assert torch.equal(minidynamo.optimize("eager", fullgraph=True)(lambda x: other(x))(X), X + 1)
+
+
 def test_stats_names() -> None:
     minidynamo.optimize("eager")(lambda x: x + 1)(X)
     stats = minidynamo.stats()
@@ -422,6 +447,35 @@ def test_explain_names_reason_and_place_of_a_break() -> None:
     assert broken.filename == __file__ and broken.line == f.__code__.co_firstlineno + 2
     assert broken.reason and broken.detail and broken.function.endswith("f")
     assert f"{__file__}:{broken.line}" in str(report)
+
+
+def test_explain_changes_nothing_outside_of_itself(collector: Collector) -> None:
+    def helper(x: torch.Tensor) -> torch.Tensor:
+        return x.sin()
+
+    def breaks(x: torch.Tensor) -> torch.Tensor:
+        y = helper(x)
+        minidynamo.graph_break()
+        return y + 1
+
+    f, g = minidynamo.optimize(collector)(breaks), minidynamo.optimize(collector)(helper)
+    for _ in range(2):
+        f(X), g(X)
+
+    def state() -> Any:
+        codes = minidynamo.debug.codes_of(f, resumed=True) + minidynamo.debug.codes_of(g)
+        entries = [(entry.code, entry.hits) for code in codes for entry in minidynamo.debug.cache_entries(code)]
+        return entries, minidynamo.stats(), minidynamo.debug.uncaptured(), minidynamo.debug.graph_breaks()
+
+    before, compiled = state(), len(collector.graphs)
+    report = minidynamo.explain(f)(X)
+    assert (report.graph_count, report.graph_break_count, len(report.entries)) == (2, 1, 2)
+    assert minidynamo.explain(breaks)(X).graph_count == 2
+    with pytest.raises(RuntimeError):
+        minidynamo.explain(f)(X.reshape(1, 3) @ X.reshape(1, 3))
+    assert state() == before
+    f(X), g(X)
+    assert len(collector.graphs) == compiled
 
 
 def test_explain_takes_modules_and_wrappers() -> None:
@@ -463,32 +517,6 @@ def test_options_of_wrong_types() -> None:
         minidynamo.compile(recompile_limit=0)
     with pytest.raises(ValueError, match="shapes_spec"):
         minidynamo.compile(shapes_spec=object())
-
-
-def test_generator_function_runs_uncaptured_and_says_so() -> None:
-    def numbers(x: torch.Tensor) -> Iterator[torch.Tensor]:
-        yield x + 1
-        yield x + 2
-
-    f = minidynamo.optimize("eager")(numbers)
-    assert [value.tolist() for value in f(X)] == [(X + 1).tolist(), (X + 2).tolist()]
-    assert any(record.code is numbers.__code__ and record.reason for record in minidynamo.debug.uncaptured())
-
-
-def test_coroutine_functions_run_uncaptured_and_say_so() -> None:
-    async def one(x: torch.Tensor) -> torch.Tensor:
-        await asyncio.sleep(0)
-        return x + 1
-
-    async def many(x: torch.Tensor) -> AsyncIterator[torch.Tensor]:
-        yield x + 1
-
-    async def collect() -> list[torch.Tensor]:
-        return [value async for value in minidynamo.optimize("eager")(many)(X)]
-
-    assert torch.equal(asyncio.run(minidynamo.optimize("eager")(one)(X)), X + 1)
-    assert torch.equal(asyncio.run(collect())[0], X + 1)
-    assert {one.__code__, many.__code__} <= {record.code for record in minidynamo.debug.uncaptured()}
 
 
 def test_backend_that_returns_something_else() -> None:

@@ -636,6 +636,21 @@ def test_environment_variables_that_disable(variable: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("variable", ["TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"])
+@pytest.mark.parametrize("package", ["torch", "minidynamo"])
+def test_a_program_disables_after_its_imports(variable: str, package: str) -> None:
+    program = (
+        "import os, torch, minidynamo\n"
+        f"os.environ[{variable!r}] = '1'\n"
+        "seen = []\n"
+        "def backend(graph_module, inputs):\n    seen.append(graph_module)\n    return graph_module.forward\n"
+        f"{package}.compile(lambda x: x + 1, backend=backend)(torch.ones(1))\n"
+        "assert not seen\n"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("name", [name for name in dir(torch.compiler) if name.endswith("_unsafe")])
 def test_filters_of_guards_are_taken(name: str) -> None:
     options = {"guard_filter_fn": getattr(torch.compiler, name)}

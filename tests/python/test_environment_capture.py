@@ -57,6 +57,13 @@ def run(site: pathlib.Path, program: str, **environment: str) -> subprocess.Comp
 EXPECTED = "[0.0, 0.0, 1.0, 3.0, 5.0]"
 
 
+@pytest.mark.parametrize("variable", ["TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"])
+def test_variables_that_disable_torch_compile_come_first(site: pathlib.Path, variable: str) -> None:
+    done = run(site, PROGRAM, MINIDYNAMO="1", MINIDYNAMO_BACKEND="eager", **{variable: "1"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [EXPECTED, "minidynamo 0"]
+
+
 def test_program_is_captured(site: pathlib.Path) -> None:
     done = run(site, PROGRAM, MINIDYNAMO="1", MINIDYNAMO_BACKEND="eager")
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 
 import dis
 import io
+import logging
 import sys
 import threading
 import traceback
@@ -279,14 +280,44 @@ def test_fullgraph_raises_at_the_first_break() -> None:
 
 
 @pytest.mark.parametrize("limit", ["trace_instruction_limit", "trace_node_limit"])
-def test_past_a_limit_the_rest_is_captured_in_its_turn(limit: str) -> None:
+def test_a_loop_past_a_limit_goes_on_uncaptured(limit: str, caplog: pytest.LogCaptureFixture) -> None:
     def f(x: torch.Tensor, steps: int) -> torch.Tensor:
         for _ in range(steps):
             x = x + 1
         return x
 
     graphs = Graphs()
-    with minidynamo.config.patch(**{limit: 100}):
-        result = minidynamo.compile(f, backend=graphs)(torch.zeros(2), 500)
-    torch.testing.assert_close(result, torch.full((2,), 500.0))
-    assert len(graphs.modules) > 1
+    with minidynamo.config.patch(**{limit: 100}), caplog.at_level(logging.WARNING, "minidynamo"):
+        captured = minidynamo.compile(f, backend=graphs)
+        for _ in range(2):
+            torch.testing.assert_close(captured(torch.zeros(2), 500), torch.full((2,), 500.0))
+    assert len(graphs.modules) == 1
+    (record,) = caplog.records
+    assert record.getMessage().startswith("minidynamo runs the rest of a loop in ") and "x = x + 1" in record.getMessage()
+
+
+def test_a_function_that_a_loop_past_a_limit_calls_is_captured() -> None:
+    def step(x: torch.Tensor) -> torch.Tensor:
+        return (x + 1) * 2 - x
+
+    def f(x: torch.Tensor, steps: int) -> torch.Tensor:
+        for _ in range(steps):
+            x = step(x)
+        return x
+
+    graphs = Graphs()
+    with minidynamo.config.patch(trace_node_limit=100):
+        result = minidynamo.compile(f, backend=graphs)(torch.zeros(2), 60)
+    torch.testing.assert_close(result, f(torch.zeros(2), 60))
+    assert len(graphs.modules) <= 4
+    assert minidynamo.debug.cache_entries(step)
+
+
+def test_past_a_limit_what_is_no_loop_is_captured_in_its_turn() -> None:
+    names: dict[str, Any] = {}
+    exec("def f(x):\n" + "    x = x + 1\n" * 50 + "    return x", names)
+    graphs = Graphs()
+    with minidynamo.config.patch(trace_node_limit=20):
+        result = minidynamo.compile(names["f"], backend=graphs)(torch.zeros(2))
+    torch.testing.assert_close(result, torch.full((2,), 50.0))
+    assert len(graphs.modules) == 3
