@@ -240,7 +240,16 @@ def say_uncaptured(values: "BreakRecord", entries: int) -> None:
 def say_loop(values: "BreakRecord", _: None) -> None:
     """Warns that the rest of a loop runs uncaptured, since a trace of it has reached its limit. Called by the native pipeline, once."""
     record = record_of(values)
-    _logging.warn(f"minidynamo runs the rest of a loop in {record.frame} uncaptured: {record.detail} [{record.reason}]\n{_in_words(record)}")
+    what = f"minidynamo runs the rest of a loop in {record.frame} uncaptured"
+    _logging.warn(f"{what}: {record.detail} [{record.reason}]\n{_in_words(record)}")
+
+
+def say_progress(captured: str, seconds: float, filename: str, line: int, function: str, nodes: int) -> None:
+    """Tells where a capture is that goes on for long. Called by the native pipeline."""
+    _logging.warn(
+        f"minidynamo has been capturing {captured} for {seconds:.0f} s: it is at {filename}:{line} in {function}, "
+        f"with {nodes} nodes in the graph"
+    )
 
 
 def _count_of(number: int, one: str, several: str) -> str:

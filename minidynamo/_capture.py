@@ -168,6 +168,10 @@ class CaptureConfig:
         return config.capture_wait
 
     @property
+    def progress_interval(self) -> float:
+        return config.progress_interval
+
+    @property
     def force_break_at(self) -> int:
         return config.force_break_at
 

@@ -70,6 +70,9 @@ capture_wait: float = 30.0
 """How many seconds a call waits where another thread captures the same function, or has a backend at work. After that it runs
 uncaptured (under `fullgraph`, it is captured all the same)."""
 
+progress_interval: float = 10.0
+"""After how many seconds, and how often, a capture that goes on for long says in the log where it is."""
+
 force_break_at: int = 0
 """For tests: a graph break before the n-th instruction of every trace, counted over all its frames; 0 asks for none."""
 
@@ -196,6 +199,7 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "trace_node_limit": _positive,
     "trace_depth_limit": _depth,
     "capture_wait": _seconds,
+    "progress_interval": _seconds,
     "force_break_at": _count,
     "stress": _boolean,
     "stress_breaks": _count,

@@ -12,6 +12,7 @@
 #pragma once
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -23,6 +24,7 @@
 #include "python/code_extra.h"
 #include "python/lent_function.h"
 #include "python/ref.h"
+#include "tensor/saved_inputs.h"
 #include "world/open_numbers.h"
 
 namespace minidynamo {
@@ -43,8 +45,9 @@ struct CacheEntry {
   std::vector<bool> rebinds;        // by parameter of a resume function: whether it loses its value before the end
   bool may_run_again = false;       // the graph changes nothing
   bool keeps_random_state = false;  // but the state of torch's generator, which is put back before that
-  bool sets_modes = false;          // the graph changes modes of the thread, and puts them back at its end
-  std::string source;               // the residual plan as Python source
+  std::optional<WrittenInputs> written_inputs;  // and these of its inputs, which are put back too
+  bool sets_modes = false;                      // the graph changes modes of the thread, and puts them back at its end
+  std::string source;                           // the residual plan as Python source
   uint64_t hits = 0;
   class CodeCache* cache = nullptr;  // that it is in
   std::shared_ptr<CacheEntry> next_dead;

@@ -1,5 +1,6 @@
 #include "hook/capture.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "hook/drawing_callable.h"
 #include "hook/fx_tracers.h"
 #include "hook/policy.h"
+#include "hook/progress.h"
 #include "hook/report.h"
 #include "hook/settings.h"
 #include "hook/stance.h"
@@ -21,6 +23,7 @@
 #include "hook/turn.h"
 #include "hook/wanted_guards.h"
 #include "library/rules.h"
+#include "model/tensor_call.h"
 #include "model/upward.h"
 #include "plan/exit.h"
 #include "python/cached.h"
@@ -166,6 +169,19 @@ void leave_loops_uncaptured(PyCodeObject* code, PyObject* config, const Break& w
   if (any) report_loop(code, config, why);
 }
 
+// Whether the current Python error is that of a backend which could not take a graph.
+bool is_refused_by_backend() {
+  static constinit Imported failure{"minidynamo.exceptions.BackendCompilerFailed"};
+  return PyErr_Occurred() && PyErr_ExceptionMatches(failure);
+}
+
+// Whether the graph has what other front ends leave out of graphs.
+bool has_form_of_its_own(const Tracer& tracer) {
+  return tracer.limits.below_autograd || std::ranges::any_of(tracer.graph.nodes(), [](const Node& node) {
+           return node.used && is_step_of_fused_optimizer(node.target.get());
+         });
+}
+
 Node call_of_constant(PyObject* function, PyObject* constant) {
   Node node{NodeKind::CallFunction, Ref::borrow(function), {}, {}, Ref::none()};
   node.args.push_back({Argument::Kind::Constant, kNoNode, Ref::borrow(constant), {}});
@@ -202,12 +218,16 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   FrameBreak why;
   const uint32_t methods = module_methods();
   TraceRequest request{!fullgraph, force_break_at(code, config)};
+  Progress progress(code, config);
+  request.look = [&](const Tracer& tracer) { progress.look(tracer); };
   // Until the guards are made, which see the thread as it was.
   std::optional<FunctionModesAside> function_modes(std::in_place);
   request.changing_numbers = open.never ? open.rates : open_floats(open);
   request.unknown_numbers = unknown_number_limits(code, config_id(config), config);
   if (!open.never) request.open = &open;
   request.settled_before_backward = open.settled_before_backward;
+  request.only_common_forms = open.only_common_forms;
+  if (open.only_common_forms) request.may_go_below_autograd = false;
   std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
   // Numbers that are left open may be what the trace could not deal with.
   if (request.open && !open.none() && (!traced || traced->exit.plan.end) &&
@@ -215,7 +235,8 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     FrameBreak why_static;
     request.open = nullptr;
     request.changing_numbers = open.rates;
-    request.may_go_below_autograd = fullgraph;  // where that does without given sizes, it has been done
+    request.may_go_below_autograd =
+        fullgraph && !open.only_common_forms;  // where that does without given sizes, it has been done
     if (!fullgraph) request.settled_before_backward.reset();
     std::unique_ptr<TracedFrame> as_they_are = trace(code, view, request, why_static);
     if (!traced || (as_they_are && !as_they_are->exit.plan.end)) {
@@ -298,6 +319,19 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
       compiled = compile(config, graph_module.get(), inputs.get(), name);
     }
     statistics.backend += watch.lap();
+    if (!compiled && !fullgraph && !open.only_common_forms && is_refused_by_backend() &&
+        has_form_of_its_own(*traced->tracer)) {
+      const std::string error = take_error_text();
+      report_other_form(code, config, error);
+      OpenNumbers& next = CodeCache::get(code)->open_numbers[config_id(config)];
+      next.only_common_forms = true;
+      next.settled_before_backward.reset();
+      OpenNumbers common = open;
+      common.only_common_forms = true;
+      common.settled_before_backward.reset();
+      function_modes.reset();
+      return capture_once(code, view, config, common, is_second, memory);
+    }
     if (!compiled) return nullptr;  // BackendCompilerFailed; or others were in the way, and a later call is captured
     auto conditions = size_conditions(graph_module.get(), exit, traced->tracer->symbols);
     if (!conditions && traced->tracer->unknown_numbers.any()) {
@@ -337,9 +371,11 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   for (const PlanStep& step : exit.plan.steps) entry->uses_live |= step.kind == PlanStep::Kind::Live;
   statistics.codegen += watch.lap();
 
-  const Repeatable repeatable = is_repeatable(*traced->tracer);
-  entry->keeps_random_state = repeatable == Repeatable::WithSameNumbers && has_checks(*traced->tracer);
-  entry->may_run_again = repeatable == Repeatable::AsItIs || entry->keeps_random_state;
+  Repeatable repeatable = is_repeatable(*traced->tracer, exit.inputs);
+  entry->keeps_random_state = (repeatable.how == Repeatable::How::WithSameNumbers && may_raise(*traced->tracer)) ||
+                              repeatable.how == Repeatable::How::WithSameInputs;
+  entry->may_run_again = repeatable.how == Repeatable::How::AsItIs || entry->keeps_random_state;
+  if (repeatable.how == Repeatable::How::WithSameInputs) entry->written_inputs = std::move(repeatable.inputs);
   entry->has_suppositions = traced->tracer->unknown_numbers.checks_suppositions();
   entry->sets_modes = begins_with_gradients || traced->tracer->graph.sets_modes();
   entry->guards = std::move(traced->guards);

@@ -1,18 +1,16 @@
 #include "hook/counting_callable.h"
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
-#include "tensor/tensor_facts.h"
 #include "tensor/version_counts.h"
 
 namespace minidynamo {
 namespace {
 
-// A tensor among the graph's inputs or outputs, and how often the program writes to it meanwhile.
+// A tensor among the graph's inputs, and how often the program writes to it meanwhile.
 struct Writes {
   Py_ssize_t position;
   uint32_t count;
@@ -20,7 +18,7 @@ struct Writes {
 
 struct Counting {
   Ref compiled;
-  std::vector<Writes> inputs, outputs;
+  std::vector<Writes> inputs;
 };
 
 constexpr const char* kCapsule = "minidynamo.counting";
@@ -38,12 +36,6 @@ PyObject* call_and_count(PyObject* self, PyObject* const* arguments, Py_ssize_t 
   for (size_t i = 0; i < before.size(); ++i)
     if (PyObject* tensor = arguments[counting.inputs[i].position]; version_count(tensor))
       set_version_count(tensor, before[i] + counting.inputs[i].count);
-  if (PyTuple_Check(results.get()) || PyList_Check(results.get()))
-    for (const Writes& writes : counting.outputs) {
-      if (writes.position >= PySequence_Fast_GET_SIZE(results.get())) break;
-      PyObject* tensor = PySequence_Fast_GET_ITEM(results.get(), writes.position);
-      if (version_count(tensor)) set_version_count(tensor, writes.count);
-    }
   return results.release();
 }
 
@@ -55,23 +47,15 @@ PyMethodDef call_and_count_definition = {
 
 Ref counting_callable(Ref compiled, const Tracer& tracer, const Exit& exit) {
   auto counting = std::make_unique<Counting>();
-  std::vector<const void*> storages;  // of the inputs
   for (size_t i = 0; i < exit.inputs.size(); ++i) {
     PyObject* const tensor = exit.inputs[i]->value.get();
     PyObject* const fake = tracer.world.replacement_of(tensor);
     if (!fake || !is_fake(fake)) continue;
-    storages.push_back(storage_of_fake(fake));
     const auto now = version_count(fake), before = version_count(tensor);
     if (tracer.storages.is_written(fake) && now && before && *now >= *before)
       counting->inputs.push_back({static_cast<Py_ssize_t>(i), *now - *before});
   }
-  for (size_t i = 0; i < exit.outputs.size(); ++i) {
-    PyObject* const fake = tracer.graph.nodes()[exit.outputs[i]].example.get();
-    if (!fake || !is_fake(fake) || std::ranges::count(storages, storage_of_fake(fake))) continue;
-    if (const auto now = version_count(fake); now && *now > 0)
-      counting->outputs.push_back({static_cast<Py_ssize_t>(i), *now});
-  }
-  if (counting->inputs.empty() && counting->outputs.empty()) return compiled;
+  if (counting->inputs.empty()) return compiled;
   counting->compiled = std::move(compiled);
   const Ref capsule = Ref::made(PyCapsule_New(counting.get(), kCapsule, destroy));
   counting.release();

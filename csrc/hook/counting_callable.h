@@ -2,7 +2,8 @@
 // been written to.
 //
 // A write through `x.data` is none that x counts, and a compiler writes once where a program writes often. Autograd
-// compares these numbers between a forward and its backward pass, and a program may read them.
+// compares these numbers between a forward and its backward pass, and a program may read them. Results are left alone:
+// what the compiler has saved for a backward pass may be one of them.
 #pragma once
 #include "plan/exit.h"
 #include "python/ref.h"

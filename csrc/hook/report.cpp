@@ -266,6 +266,13 @@ void report_settled(PyCodeObject* code, PyObject* config, const OpenNumbers& ope
   log(config, "dynamic", text);
 }
 
+void report_other_form(PyCodeObject* code, PyObject* config, const std::string& error) {
+  if (!is_logged(config, "breaks")) return;
+  log(config, "breaks",
+      display_name(code) +
+          " is captured again without backward passes and fused optimizers, which the backend refuses: " + error);
+}
+
 void report_recompile(PyCodeObject* code, PyObject* config, CodeCache& cache, const FrameView& view) {
   if (!is_logged(config, "recompiles")) return;
   std::string text = "recompiling " + display_name(code);

@@ -14,6 +14,7 @@
 #include "python/traceback.h"
 #include "tensor/function_mode_stack.h"
 #include "tensor/random_state.h"
+#include "tensor/saved_inputs.h"
 #include "tensor/thread_modes.h"
 #include "world/known_types.h"
 #include "world/unknown_numbers.h"
@@ -163,9 +164,10 @@ void note_wrong_supposition(CacheEntry& entry, const std::string& error) {
 
 // Whether the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
 // program's own error then, which it may handle. It is cleared, so that the frame can run as it was. Nothing has
-// happened yet: effects come after the graph. `modes` are those of before, if the graph changes them.
+// happened yet: effects come after the graph, and what it wrote to is put back. `modes`, `random` and `saved` are those
+// of before, if the graph changes them.
 bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optional<ThreadModes>& modes,
-                         const std::optional<RandomState>& random) {
+                         const std::optional<RandomState>& random, const std::optional<SavedInputs>& saved) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
@@ -175,7 +177,8 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optiona
   if (is_of_graph) {
     if (modes) modes->restore();
     if (random) random->restore();
-    if (entry.may_run_again && PyType_IsSubtype(as_type(type), as_type(PyExc_Exception))) {
+    if (entry.may_run_again && (!saved || saved->restore()) &&
+        PyType_IsSubtype(as_type(type), as_type(PyExc_Exception))) {
       ModeScope nothing_else(kCaptureNothing);
       static constinit Imported run{"minidynamo._failed_graph.run"};
       PyObject* function = run;
@@ -185,7 +188,7 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optiona
       clear_error();
     }
   }
-  if (raises) {
+  if (raises && (!saved || saved->restore())) {
     Ref::drop(type), Ref::drop(value), Ref::drop(traceback);
     if (modes) modes->restore();  // an inference mode that was open has ended with its graph's frame
     if (random) random->restore();
@@ -222,6 +225,8 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
   if (entry->sets_modes) modes.emplace();
   std::optional<RandomState> random;
   if (entry->keeps_random_state) random.emplace();
+  std::optional<SavedInputs> saved;
+  if (entry->written_inputs) saved.emplace(inputs.get(), *entry->written_inputs);
   Ref result;
   if (entry->is_broken) {
     HookInstalled hook;
@@ -233,7 +238,7 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
     ModeScope nothing_else(kCaptureNothing);
     result = call();
   }
-  if (!result && is_error_of_program(*entry, inputs.get(), modes, random)) captured = false;
+  if (!result && is_error_of_program(*entry, inputs.get(), modes, random, saved)) captured = false;
   if (!captured) to_release.take_back(live.get());
   return result;
 }

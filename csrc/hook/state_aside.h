@@ -1,5 +1,5 @@
-// The counters, records and remarks of all captures, put aside while one call is looked at (`explain`): what it leaves in
-// them is dropped, with the entries of its configuration.
+// The counters, records and remarks of all captures, put aside while one call is looked at (`explain`): what it leaves
+// in them is dropped, with the entries of its configuration.
 #pragma once
 #include <deque>
 #include <map>

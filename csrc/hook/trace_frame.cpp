@@ -271,6 +271,8 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
                                          FrameBreak& why) {
   TraceLimits limits = runtime().limits;
   limits.patience = request.patience;
+  limits.look = request.look;
+  limits.only_common_forms = request.only_common_forms;
   limits.changing_numbers = std::move(request.changing_numbers);
   int fillings = 16;   // what is found in one cache may lead to the next
   int examples = 100;  // of numbers that only the run knows

@@ -1,5 +1,6 @@
 
 #include <algorithm>
+#include <string_view>
 
 #include "model/generator.h"
 #include "model/object_end.h"
@@ -30,6 +31,27 @@ bool is_of_torch_compile(const PyWeakReference* reference) {
                                            "ExactWeakKeyDictionary.__setitem__.<locals>.<lambda>");
 }
 
+// With which compilers note the tensors that they have seen: of a class of torch's, or with a callback of torch's.
+bool is_of_torch(PyWeakReference* reference) {
+  static PyObject* const module_name = interned("__module__");
+  PyObject* const callback = reference->wr_callback;
+  if (callback && PyFunction_Check(callback) &&
+      code_origin(as_code(as_function(callback)->func_code)->co_filename) == CodeOrigin::Torch)
+    return true;
+  PyTypeObject* const type = Py_TYPE(as_object(reference));
+  PyObject* const module = is_python_class(type) ? class_attribute(type, module_name) : nullptr;
+  const char* const name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
+  clear_error();
+  return name && std::string_view(name).starts_with("torch.");
+}
+
+bool is_referenced_by_program(PyObject* tensor) {
+  auto* reference = reinterpret_cast<PyWeakReference*>(*PyObject_GET_WEAKREFS_LISTPTR(tensor));
+  for (; reference; reference = reference->wr_next)
+    if (!is_of_torch(reference)) return true;
+  return false;
+}
+
 }  // namespace
 
 bool is_weakly_referenced(PyObject* object) noexcept {
@@ -47,7 +69,7 @@ bool is_witnessed(PyObject* object) {
   static PyObject* const del_name = interned("__del__");
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
-  if (is_tensor(object)) return is_weakly_referenced(object);
+  if (is_tensor(object)) return is_referenced_by_program(object);
   if (PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) return true;
   if (is_python_class(type) && class_attribute(type, del_name)) return true;
   return is_weakly_referenced(object);

@@ -2,6 +2,7 @@
 #include "model/tensor_call.h"
 
 #include <chrono>
+#include <string_view>
 #include <unordered_set>
 
 #include "graph/constant.h"
@@ -366,7 +367,14 @@ Ref call_below_transforms(Tracer& tracer, NodeKind kind, PyObject* target, const
 
 }  // namespace
 
+bool is_step_of_fused_optimizer(PyObject* target) {
+  return target && PyCFunction_Check(target) &&
+         std::string_view(as_builtin(target)->m_ml->ml_name).starts_with("_fused_");
+}
+
 Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+  if (tracer.limits.only_common_forms && is_step_of_fused_optimizer(target))
+    return tracer.abort(BreakReason::BackendFailed, "the backend refuses " + target_text(target));
   if (any_traced_numbers() && holds_traced_number(arguments))
     return record_call_with_numbers(tracer, kind, target, arguments);
   if (is_below_transforms(tracer, arguments)) {

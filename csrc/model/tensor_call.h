@@ -23,6 +23,8 @@ bool has_fake(const Arguments& arguments);
 // Whether a node can be given these; what is in containers is seen when it is.
 bool can_stand_in_graph(const Arguments& arguments);
 
+// What torch's fused optimizers call (torch._fused_adamw_), which other front ends leave out of graphs.
+bool is_step_of_fused_optimizer(PyObject* target);
 // Executes target(*args, **kwargs) natively on fakes and records it as one node; what returns no tensor and changes
 // nothing is a constant and leaves no node. For CallMethod, target is the method's
 // name and arguments[0] the tensor.

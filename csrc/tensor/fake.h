@@ -54,6 +54,10 @@ class OperatorObserver {
   virtual void operator_has_side_effect() noexcept = 0;
   // Told of every operator that writes to a tensor that somebody else can see: the storage (tensor_facts.h).
   virtual void operator_writes(const void*) noexcept {}
+  // Told of every operator that may raise because of values, before its writes are told of, and of every one that
+  // communicates with other processes, which cannot be run again.
+  virtual void operator_may_fail() noexcept {}
+  virtual void operator_communicates() noexcept {}
   // A real tensor met a fake, or was used while tracing: the fake that stands for it (borrowed), or null with a Python
   // error set if the trace does not know it.
   virtual PyObject* fake_for_real(PyObject* real) noexcept = 0;

@@ -420,8 +420,16 @@ class Call {
     }
   }
 
+  bool are_whole_numbers() const {
+    return std::ranges::all_of(tensors_, [](const at::Tensor* tensor) {
+      return tensor->defined() && c10::isIntegralType(tensor->scalar_type(), /*includeBool=*/true);
+    });
+  }
+
   void tell_of_effects() {
     bool& impure = has_side_effect_ = info_.random || info_.communicates;
+    if (info_.may_fail || (info_.divides && are_whole_numbers())) observer_->operator_may_fail();
+    if (info_.communicates) observer_->operator_communicates();
     // Nobody can see a write to a tensor that an operator made for its own use.
     for_each_written([this, &impure](const at::Tensor& tensor) {
       const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "tensor/fallible_operators.h"
 #include "tensor/structured_kernels.h"
 
 namespace minidynamo {
@@ -69,6 +70,8 @@ class OperatorTable {
                       !op.hasKernelForDispatchKey(c10::DispatchKey::CPU);
     info->random = op.hasTag(at::Tag::nondeterministic_seeded);
     info->communicates = name.starts_with("_c10d_functional") || name.starts_with("c10d");
+    info->divides = divides(name);
+    info->may_fail = !info->builtin || fails_on_values(name);
     info->changes_layout = op.hasTag(at::Tag::inplace_view);
     info->dynamic_output = op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
     info->rule = rule_of(name);

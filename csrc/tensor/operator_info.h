@@ -19,6 +19,8 @@ struct OperatorInfo {
   bool composite = false;       // defined by other operators, which arrive one by one
   bool random = false;          // draws random numbers
   bool communicates = false;    // with other processes, which wait for it
+  bool may_fail = false;        // because of values, which a trace does not know
+  bool divides = false;         // and may fail so, if it divides whole numbers
   bool changes_layout = false;  // t_, resize_, set_...
   bool dynamic_output = false;  // output shape or value depends on data
   OperatorRule rule = OperatorRule::None;

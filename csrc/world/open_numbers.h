@@ -17,6 +17,9 @@ struct OpenNumbers {
   // Of numbers that only the run of a graph knows (unknown_numbers.h): the backend cannot have them, and what was
   // supposed of them was often not so.
   bool no_unknown = false, no_suppositions = false;
+  // The backend has refused a graph of a form that other front ends do not make (a backward pass within it, the step of
+  // a fused optimizer): such parts stay out of graphs.
+  bool only_common_forms = false;
   // By the text of its source: a tensor's dimensions, by bit; all for an int.
   std::unordered_map<std::string, uint64_t> sources;
   // What was open in a capture that turned out to be good for one value alone; and in two, which is not opened again.

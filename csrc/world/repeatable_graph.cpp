@@ -5,6 +5,7 @@
 
 #include "python/native_contents.h"
 #include "tensor/fake.h"
+#include "world/code_origin.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
@@ -36,20 +37,63 @@ bool is_on_cpu(PyObject* tensor) {
   return answer.is(Py_True);
 }
 
+// Whether an impure node is an operator of torch's, which does nothing but write and draw.
+bool only_computes(const Node& node) {
+  if (!node.used || !node.impure || node.sets_mode || node.checks || node.kind == NodeKind::CallMethod) return true;
+  if (node.kind != NodeKind::CallFunction) return node.kind == NodeKind::Placeholder;
+  PyObject* target = node.target.get();
+  const KnownTypes* known = known_types();
+  if (PyCFunction_Check(target) || Py_TYPE(target) == known->op_overload ||
+      Py_TYPE(target) == known->op_overload_packet)
+    return true;
+  return PyFunction_Check(target) && is_library_code(as_code(as_function(target)->func_code));
+}
+
+// The last node that may raise because of values.
+std::optional<size_t> last_that_may_raise(const Tracer& tracer) {
+  std::optional<size_t> last = tracer.storages.last_may_fail;
+  const std::vector<Node>& nodes = tracer.graph.nodes();
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].used && nodes[i].checks) last = std::max(last.value_or(i), i);
+  return last;
+}
+
+constexpr uint64_t kMostBytes = 1 << 20;  // that each call may copy
+
+Repeatable with_same_inputs(const Tracer& tracer, const std::vector<Source*>& inputs) {
+  const Storages& storages = tracer.storages;
+  Repeatable repeatable{Repeatable::How::WithSameInputs};
+  const std::optional<size_t> last = last_that_may_raise(tracer);
+  if (!last || storages.is_shared_with_processes) return {};
+  if (!std::ranges::all_of(tracer.graph.nodes(), only_computes)) return {};
+  uint64_t all_bytes = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    PyObject* tensor = inputs[i]->value.get();
+    PyObject* fake = is_tensor(tensor) ? tracer.world.replacement_of(tensor) : nullptr;
+    uint64_t bytes = 0;
+    if (!fake || !is_fake(fake) || !can_be_saved(tensor, bytes)) return {};
+    if (!storages.is_written(fake)) continue;
+    const auto first = storages.first_written.find(storage_of_fake(fake));
+    const bool is_before = first == storages.first_written.end() || first->second < *last;
+    (is_before ? repeatable.inputs.before : repeatable.inputs.behind).push_back(static_cast<uint32_t>(i));
+    if (is_before) all_bytes += bytes;
+  }
+  return all_bytes <= kMostBytes ? repeatable : Repeatable{};
+}
+
 }  // namespace
 
-Repeatable is_repeatable(const Tracer& tracer) {
-  if (tracer.graph.is_pure()) return Repeatable::AsItIs;
-  const bool only_draws = tracer.storages.written.empty() && tracer.drawn.empty() &&
-                          std::ranges::all_of(tracer.graph.nodes(), [](const Node& node) {
-                            const bool is_harmless = !node.used || !node.impure || node.sets_mode || node.checks;
-                            return is_harmless || (is_draw(node) && is_on_cpu(node.example.get()));
-                          });
-  return only_draws ? Repeatable::WithSameNumbers : Repeatable::No;
+Repeatable is_repeatable(const Tracer& tracer, const std::vector<Source*>& inputs) {
+  if (tracer.graph.is_pure()) return {Repeatable::How::AsItIs};
+  if (!tracer.drawn.empty()) return {};
+  const bool only_draws =
+      tracer.storages.written.empty() && std::ranges::all_of(tracer.graph.nodes(), [](const Node& node) {
+        const bool is_harmless = !node.used || !node.impure || node.sets_mode || node.checks;
+        return is_harmless || (is_draw(node) && is_on_cpu(node.example.get()));
+      });
+  return only_draws ? Repeatable{Repeatable::How::WithSameNumbers} : with_same_inputs(tracer, inputs);
 }
 
-bool has_checks(const Tracer& tracer) {
-  return std::ranges::any_of(tracer.graph.nodes(), [](const Node& node) { return node.used && node.checks; });
-}
+bool may_raise(const Tracer& tracer) { return last_that_may_raise(tracer).has_value(); }
 
 }  // namespace minidynamo

@@ -1,18 +1,25 @@
 // Whether a graph may be run a second time where it has raised: then the frame runs as it was, and raises the program's
 // own error (trace/checks.h).
 #pragma once
+#include "tensor/saved_inputs.h"
 #include "world/tracer.h"
 
 namespace minidynamo {
 
-enum class Repeatable : uint8_t {
-  No,
-  AsItIs,           // it changes nothing
-  WithSameNumbers,  // it draws from torch's generator on the CPU, and does nothing else: that has to be put back
+struct Repeatable {
+  enum class How : uint8_t {
+    No,
+    AsItIs,           // it changes nothing
+    WithSameNumbers,  // it draws from torch's generator on the CPU, and does nothing else: that has to be put back
+    WithSameInputs,   // it may draw, and writes to inputs: what it writes before it may raise has to be put back
+  };
+  How how = How::No;
+  WrittenInputs inputs = {};
 };
 
-Repeatable is_repeatable(const Tracer& tracer);
-// Whether it checks what the program's values are.
-bool has_checks(const Tracer& tracer);
+// `inputs`: of the graph, in order.
+Repeatable is_repeatable(const Tracer& tracer, const std::vector<Source*>& inputs);
+// Whether it checks what the program's values are, or has operators that may raise because of them.
+bool may_raise(const Tracer& tracer);
 
 }  // namespace minidynamo

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -102,7 +103,16 @@ struct BackwardState {
 struct Storages {
   std::unordered_set<const void*> written;  // by operators so far
   std::vector<const void*> wrapped;         // of the tensors in wrappers from before (wrapper_tensors.h)
+  // In numbers of nodes that were there: where each was first written to, and the last operator that may raise because
+  // of values.
+  std::unordered_map<const void*, size_t> first_written;
+  std::optional<size_t> last_may_fail;
+  bool is_shared_with_processes = false;  // an operator communicates
   bool is_written(PyObject* fake) const noexcept { return written.count(storage_of_fake(fake)) > 0; }
+  void note_written(const void* storage, size_t at) {
+    written.insert(storage);
+    first_written.try_emplace(storage, at);
+  }
 
   // What is written while this lives is known alone; after that, with what was written before.
   class WrittenWithin {

@@ -144,6 +144,7 @@ bool Tracer::keeps_going() noexcept {
     if (!try_to([&] { this->abort(reason, detail); })) run_out_of_memory();
   };
   next_look = std::min(executed + kLookEvery, std::max(executed, limits.instructions) + 1);
+  if (limits.look) try_to([&] { limits.look(*this); });
   if (executed > limits.instructions) {
     abort(BreakReason::InstructionLimit, "the trace executed more instructions than config allows");
   } else if (interruption_waits()) {

@@ -35,6 +35,8 @@
 
 namespace minidynamo {
 
+class Tracer;
+
 struct TraceLimits {
   long instructions = 20'000'000;
   size_t nodes = 200'000;
@@ -44,9 +46,13 @@ struct TraceLimits {
   long assumptions_until = LONG_MAX;        // from this one on, nothing is assumed
   bool below_autograd = false;              // every operator is recorded, those of backward passes too
   std::string why_not_below_autograd = {};  // it has been tried
-  bool may_fill_caches = true;              // see Tracer::to_fill
-  std::chrono::milliseconds patience{500};  // what interrupts the program waits so long for the end of the trace
+  // The backend has refused a graph of a form that other front ends do not make: operators of fused optimizers stay
+  // out.
+  bool only_common_forms = false;
+  bool may_fill_caches = true;                     // see Tracer::to_fill
+  std::chrono::milliseconds patience{500};         // what interrupts the program waits so long for the end of the trace
   std::vector<std::string> changing_numbers = {};  // see changing_number.h
+  std::function<void(const Tracer&)> look = {};    // called now and then, between two instructions
 };
 
 class Tracer final : public OperatorObserver {
@@ -134,7 +140,9 @@ class Tracer final : public OperatorObserver {
   bool runs_below_autograd() const noexcept override { return limits.below_autograd; }
   void operator_ran_in_grad_mode(bool on) noexcept override { operators_grad_mode_ = on; }
   void operator_has_side_effect() noexcept override { has_side_effect_ = true; }
-  void operator_writes(const void* storage) noexcept override { storages.written.insert(storage); }
+  void operator_writes(const void* storage) noexcept override { storages.note_written(storage, graph.nodes().size()); }
+  void operator_may_fail() noexcept override { storages.last_may_fail = graph.nodes().size(); }
+  void operator_communicates() noexcept override { storages.is_shared_with_processes = true; }
   PyObject* fake_for_real(PyObject* real) noexcept override;
   void cannot_fake(const std::string& operator_name, FakeProblem problem, const std::string& reason) noexcept override;
   std::optional<Expression> unknown_size(SizeRange range, PyObject* elements_of, uint32_t version) noexcept override;

@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+import minidynamo
 from minidynamo import backends
 from minidynamo.backends import list_backends, register_backend, resolve
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend, MinidynamoError
@@ -443,3 +444,40 @@ def test_importing_backends_imports_no_compiler():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=None)
     assert result.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("kind", [torch.optim.AdamW, torch.optim.SGD, torch.optim.Adagrad])
+def test_what_a_backend_refuses_is_captured_in_another_form(kind):
+    """AOTAutograd has no fake form of fused optimizers: other front ends leave these out of graphs."""
+    results = []
+    for is_captured in (False, True):
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(3, 2)
+        optimizer = kind(layer.parameters(), lr=0.1, fused=True)
+
+        def step(x, layer=layer, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = layer(x).pow(2).sum()
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        function = minidynamo.compile(step, backend="aot_eager") if is_captured else step
+        losses = [function(torch.ones(4, 3)).item() for _ in range(3)]
+        results.append((losses, [p.tolist() for p in layer.parameters()]))
+        if is_captured:
+            assert minidynamo.debug.cache_entries(function)
+    torch.testing.assert_close(results[1], results[0])
+
+
+def test_an_error_of_the_backend_that_no_other_form_mends_is_raised():
+    def refuses(graph_module, example_inputs):
+        raise ValueError("not here")
+
+    def step(w, x):
+        (w * x).sum().backward()
+        return w.grad
+
+    captured = minidynamo.compile(step, backend=refuses)
+    with pytest.raises(minidynamo.BackendCompilerFailed, match="not here"):
+        captured(torch.ones(2, requires_grad=True), torch.ones(2))

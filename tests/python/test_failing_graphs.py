@@ -147,3 +147,80 @@ def test_a_resumed_frame_has_its_variables_when_its_graph_fails() -> None:
         index = torch.tensor(numbers)
         expected, got = f(torch.arange(4.0), index), captured(torch.arange(4.0), index)
         assert torch.equal(expected, got) if isinstance(expected, torch.Tensor) else expected == got
+
+
+def _embedding(w: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.embedding(i, w)
+
+
+def _cholesky(w: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    return torch.linalg.cholesky(i * torch.eye(2)) + w.sum()
+
+
+def _loss(w: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.cross_entropy(w[:1], i)
+
+
+def _division(w: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    return w.sum() + torch.tensor([4]) // (i - 9)
+
+
+FAILING: dict[str, Callable[..., Any]] = {
+    "embedding": _embedding,
+    "cholesky": _cholesky,
+    "loss": _loss,
+    "division": _division,
+    "gather": lambda w, i: w.clone().gather(0, i[None]),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", FAILING)
+def test_what_came_before_the_error_has_happened(name: str, backend: str) -> None:
+    """Effects, writes to inputs and draws are those of the program up to the operator that raises, and no more."""
+    fails = FAILING[name]
+
+    def step(w: torch.Tensor, i: torch.Tensor, log: list[Any]) -> torch.Tensor:
+        w.grad = None
+        log.append("begun")
+        with torch.no_grad():
+            w.mul_(2)
+            w.add_(torch.rand(4, 3))
+        y = fails(w, i)
+        log.append("done")
+        with torch.no_grad():
+            w.zero_()
+        return y
+
+    minidynamo.reset()
+    captured = minidynamo.compile(step, backend=backend)
+    bad = torch.tensor([-1.0] if name == "cholesky" else [9])
+    good = torch.tensor([1.0] if name == "cholesky" else [1])
+    for index in (good, bad, good):
+        seen = []
+        for function in (step, captured):
+            torch.manual_seed(0)
+            w = torch.nn.Parameter(torch.ones(4, 3))
+            w.grad = torch.ones(4, 3)
+            log: list[Any] = []
+            try:
+                result: Any = function(w, index, log).tolist()
+            except Exception as error:
+                result = type(error)
+            seen.append((result, w.tolist(), w.grad, w._version, log, torch.rand(1).item()))
+        assert seen[1] == seen[0]
+        assert (seen[0][4] == ["begun"]) == (index is bad)
+
+
+def test_a_frame_handles_the_error_of_its_graph() -> None:
+    def step(w: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+        w.add_(1)
+        try:
+            return w[i]
+        except IndexError:
+            return w * 10
+
+    captured = minidynamo.compile(step, backend="eager")
+    for index in (torch.tensor(1), torch.tensor(9)):
+        w, expected = torch.ones(3), torch.ones(3)
+        assert torch.equal(captured(w, index), step(expected, index)) and torch.equal(w, expected)

@@ -164,6 +164,23 @@ def test_an_optimized_function_that_runs_uncaptured_is_named_once(warnings: Call
     assert f"at {__file__}:" in text
 
 
+def test_a_long_capture_says_where_it_is(warnings: Callable[[], list[str]]) -> None:
+    def unrolled(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(2000):
+            x = x + 1
+        return x
+
+    with config.patch(progress_interval=0.0):
+        assert torch.equal(minidynamo.optimize("eager", fullgraph=True)(unrolled)(X), X + 2000)
+    texts = warnings()
+    line = unrolled.__code__.co_firstlineno
+    places = rf"{re.escape(__file__)}:({line + 1}|{line + 2}) in .*unrolled, with \d+ nodes in the graph"
+    assert texts and all(re.search(rf"^minidynamo has been capturing .*unrolled for 0 s: it is at {places}$", text) for text in texts)
+    minidynamo.reset()
+    minidynamo.optimize("eager")(unrolled)(X)
+    assert warnings() == []
+
+
 def test_a_function_that_was_captured_and_no_more_is_named_once(warnings: Callable[[], list[str]]) -> None:
     def helper(x: torch.Tensor, depth: int) -> Any:
         return x * sys._getframe(depth).f_lineno if depth else x + 1

@@ -1,7 +1,5 @@
 """`precompile`: what a call would capture and compile, without the call."""
 
-from typing import Any
-
 import pytest
 import torch
 
@@ -95,17 +93,12 @@ def test_what_is_not_captured_does_not_run_either() -> None:
     minidynamo.reset()
     log: list[int] = []
 
-    def generator(x: torch.Tensor) -> Any:
-        log.append(1)
-        yield x
-
     @minidynamo.disable
     def disabled(x: torch.Tensor) -> torch.Tensor:
         log.append(2)
         return x
 
     x = torch.ones(2)
-    assert minidynamo.compile(generator, backend="eager").precompile(x) is False
     assert minidynamo.compile(disabled, backend="eager").precompile(x) is False
     with torch.compiler.set_stance("force_eager"):
         assert minidynamo.compile(lambda x: log.append(3), backend="eager").precompile(x) is False

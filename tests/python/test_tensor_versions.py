@@ -137,18 +137,15 @@ def test_writes_are_counted_as_the_program_makes_them(backend: str) -> None:
         x.mul_(2)
         x[0] = 3
         y.data.add_(1)
-        z = x + 1
-        z.add_(1)
-        z.mul_(2)
-        return z
+        return x + 1
 
     captured = minidynamo.compile(writes, backend=backend, fullgraph=True)
     for _ in range(2):
         counts = []
         for function in (writes, captured):
             x, y = torch.ones(2), torch.ones(2)
-            z = function(x, y)
-            counts.append((x._version, y._version, z._version))
+            function(x, y)
+            counts.append((x._version, y._version))
         assert counts[1] == counts[0]
 
 

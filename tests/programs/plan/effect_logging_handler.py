@@ -1,5 +1,5 @@
-# graphs: 1
-"""A logger with a handler that writes to standard output reports the step."""
+# graphs: 2
+"""A logger with a handler of the program, which writes to standard output, reports the step: it hears in Python."""
 
 import logging
 import sys
