@@ -169,10 +169,14 @@ void leave_loops_uncaptured(PyCodeObject* code, PyObject* config, const Break& w
   if (any) report_loop(code, config, why);
 }
 
-// Whether the current Python error is that of a backend which could not take a graph.
+// Whether the current Python error is that of a backend which could not take a graph. It stays set.
 bool is_refused_by_backend() {
   static constinit Imported failure{"minidynamo.exceptions.BackendCompilerFailed"};
-  return PyErr_Occurred() && PyErr_ExceptionMatches(failure);
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);  // importing clears what is set
+  const bool is_refused = type && PyErr_GivenExceptionMatches(type, failure);
+  PyErr_Restore(type, value, traceback);
+  return is_refused;
 }
 
 // Whether the graph has what other front ends leave out of graphs.

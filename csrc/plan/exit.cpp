@@ -527,7 +527,7 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
     bool holds = true;
     switch (assumed.kind) {
       case Assumption::Kind::PureGraph:
-        holds = is_repeatable(tracer, exit.inputs).how != Repeatable::How::No;
+        holds = changes_no_input(tracer);
         break;
       case Assumption::Kind::GraphComputes:
         holds = exit.plan.calls_graph || exit.plan.draws_numbers;

@@ -85,13 +85,17 @@ Repeatable with_same_inputs(const Tracer& tracer, const std::vector<Source*>& in
 
 Repeatable is_repeatable(const Tracer& tracer, const std::vector<Source*>& inputs) {
   if (tracer.graph.is_pure()) return {Repeatable::How::AsItIs};
-  if (!tracer.drawn.empty()) return {};
-  const bool only_draws =
-      tracer.storages.written.empty() && std::ranges::all_of(tracer.graph.nodes(), [](const Node& node) {
-        const bool is_harmless = !node.used || !node.impure || node.sets_mode || node.checks;
-        return is_harmless || (is_draw(node) && is_on_cpu(node.example.get()));
-      });
-  return only_draws ? Repeatable{Repeatable::How::WithSameNumbers} : with_same_inputs(tracer, inputs);
+  if (changes_no_input(tracer)) return {Repeatable::How::WithSameNumbers};
+  return tracer.drawn.empty() ? with_same_inputs(tracer, inputs) : Repeatable{};
+}
+
+bool changes_no_input(const Tracer& tracer) {
+  if (tracer.graph.is_pure()) return true;
+  return tracer.storages.written.empty() && tracer.drawn.empty() &&
+         std::ranges::all_of(tracer.graph.nodes(), [](const Node& node) {
+           const bool is_harmless = !node.used || !node.impure || node.sets_mode || node.checks;
+           return is_harmless || (is_draw(node) && is_on_cpu(node.example.get()));
+         });
 }
 
 bool may_raise(const Tracer& tracer) { return last_that_may_raise(tracer).has_value(); }

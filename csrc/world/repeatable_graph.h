@@ -19,6 +19,8 @@ struct Repeatable {
 
 // `inputs`: of the graph, in order.
 Repeatable is_repeatable(const Tracer& tracer, const std::vector<Source*>& inputs);
+// Whether it may run again with nothing but torch's generator put back.
+bool changes_no_input(const Tracer& tracer);
 // Whether it checks what the program's values are, or has operators that may raise because of them.
 bool may_raise(const Tracer& tracer);
 

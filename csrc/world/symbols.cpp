@@ -131,10 +131,8 @@ std::string Symbols::breach_of(const Mark& mark) const {
     return is_marked + " from " + std::to_string(mark.range->lower) + last + ", and is " + std::to_string(now) +
            ".\n  It is so in this call.";
   }
-  if (known == numbers_.end())
-    return mark.must_be_open ? is_marked + ", and is " + std::to_string(now) +
-                                   (now < 2 ? ": sizes of 0 and 1 are cases of their own." : " in what is captured.")
-                             : "";
+  if (known == numbers_.end())  // sizes of 0 and 1 are cases of their own
+    return mark.must_be_open && now > 1 ? is_marked + ", and is " + std::to_string(now) + " in what is captured." : "";
   const auto own = static_cast<int32_t>(known - numbers_.begin());
   const bool is_fixed = is_constant_expression(sizes_->simplify(symbol(own)));
   if (!is_fixed && !mark.range) return "";
