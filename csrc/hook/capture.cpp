@@ -116,7 +116,7 @@ std::unique_ptr<TracedFrame> trace(PyCodeObject* code, const FrameView& view, Tr
   }
 }
 
-// Instructions that can come after one: it is among them if it is in a loop.
+// By instruction, true for those that can come after one: for itself too, if it is in a loop.
 std::vector<bool> those_after(const Bytecode& bytecode, int32_t first) {
   std::vector<bool> reached(bytecode.instructions.size());
   std::vector<int32_t> open = {first};
@@ -136,8 +136,8 @@ std::vector<bool> those_after(const Bytecode& bytecode, int32_t first) {
   return reached;
 }
 
-// What no instruction lets go of lives as long as the frame. A resume function has all instructions of the original, of
-// which those before its entry are never run.
+// An argument that no instruction lets go of lives as long as the frame. A resume function has all instructions of the
+// original, of which those before its entry are never run.
 std::vector<bool> rebound_parameters(PyCodeObject* code) {
   std::vector<bool> rebound(code->co_argcount);
   const Bytecode& bytecode = prepare(code)->bytecode;
@@ -169,7 +169,7 @@ void leave_loops_uncaptured(PyCodeObject* code, PyObject* config, const Break& w
   if (any) report_loop(code, config, why);
 }
 
-// Whether the current Python error is that of a backend which could not take a graph. It stays set.
+// True if a backend that could not take a graph has set the current Python error, which stays set.
 bool is_refused_by_backend() {
   static constinit Imported failure{"minidynamo.exceptions.BackendCompilerFailed"};
   PyObject *type, *value, *traceback;
@@ -179,7 +179,7 @@ bool is_refused_by_backend() {
   return is_refused;
 }
 
-// Whether the graph has what other front ends leave out of graphs.
+// True if the graph has parts that other front ends leave out of graphs.
 bool has_form_of_its_own(const Tracer& tracer) {
   return tracer.limits.below_autograd || std::ranges::any_of(tracer.graph.nodes(), [](const Node& node) {
            return node.used && is_step_of_fused_optimizer(node.target.get());
@@ -231,7 +231,6 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   if (!open.never) request.open = &open;
   request.settled_before_backward = open.settled_before_backward;
   request.only_common_forms = open.only_common_forms;
-  if (open.only_common_forms) request.may_go_below_autograd = false;
   std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
   // Numbers that are left open may be what the trace could not deal with.
   if (request.open && !open.none() && (!traced || traced->exit.plan.end) &&
@@ -239,8 +238,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     FrameBreak why_static;
     request.open = nullptr;
     request.changing_numbers = open.rates;
-    request.may_go_below_autograd =
-        fullgraph && !open.only_common_forms;  // where that does without given sizes, it has been done
+    request.may_go_below_autograd = fullgraph;  // where that does without given sizes, it has been done
     if (!fullgraph) request.settled_before_backward.reset();
     std::unique_ptr<TracedFrame> as_they_are = trace(code, view, request, why_static);
     if (!traced || (as_they_are && !as_they_are->exit.plan.end)) {

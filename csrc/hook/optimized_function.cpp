@@ -255,7 +255,7 @@ PyObject* optimized_class(PyObject* self, void*) {
   return Ref::borrow(as_object(Py_TYPE(is_function ? wrapped : self))).release();
 }
 
-// What a function has besides its dict, as the function beneath has it. `name` is the row's, a C string.
+// An attribute of functions that lies outside of their dict, as the wrapped function has it. `name`: a C string.
 PyObject* attribute_beneath(PyObject* self, void* name) {
   return PyObject_GetAttrString(as_optimized(self)->wrapped, static_cast<const char*>(name));
 }

@@ -60,10 +60,12 @@ const Frame* frame_above(const Tracer& tracer, long& levels) {
   return frame;
 }
 
-PyObject* warnings_namespace() {
+PyObject* warnings_module() {
   static constinit Imported module{"warnings"};
-  return PyModule_GetDict(module);
+  return module;
 }
+
+PyObject* warnings_namespace() { return PyModule_GetDict(warnings_module()); }
 
 // Whether the trace has put something else in place of what a module has under a name.
 bool is_replaced(const Tracer& tracer, PyObject* names, const char* name) {
@@ -140,7 +142,8 @@ bool is_ignored_within(const Tracer& tracer, PyObject* text, PyObject* category)
   return false;
 }
 
-// Whether the methods of an object by which a record or a warning is told to it are code of the program's.
+// True if code of the program's runs where a record or a warning comes to an object: a handler, a filter, a formatter,
+// a stream, or a function.
 bool is_listener_of_program(PyObject* object) {
   const auto is_of_program = [](PyObject* found) {
     return found && PyFunction_Check(found) && is_program_code(as_code(as_function(found)->func_code));
@@ -154,7 +157,7 @@ bool is_listener_of_program(PyObject* object) {
   return false;
 }
 
-// Who hears of a logger's records, which is guarded. Null: the trace is over.
+// A list of all objects that hear of a logger's records, which is guarded. Null: the trace is over.
 Ref listeners_of(Tracer& tracer, PyObject* logger) {
   static constinit Imported listeners{"minidynamo._announcements.listeners"};
   const Ref found = call(tracer, listeners, {Ref::borrow(logger)});
@@ -188,9 +191,8 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
   PyObject* const own = warnings_namespace();
   for (const char* name : {"filters", "showwarning", "_showwarnmsg", "_showwarnmsg_impl"})
     if (is_replaced(tracer, own, name)) return refuse_warning(tracer);
-  static constinit Imported module{"warnings"};
   static PyObject* const show_name = interned("showwarning");
-  const Ref show = load_attribute(tracer, module, show_name);
+  const Ref show = load_attribute(tracer, warnings_module(), show_name);
   if (!show || is_listener_of_program(show.get())) return clear_error(), refuse_warning(tracer);
   source_or_pin(tracer, category);
   long above = level - 1;

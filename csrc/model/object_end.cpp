@@ -31,7 +31,8 @@ bool is_of_torch_compile(const PyWeakReference* reference) {
                                            "ExactWeakKeyDictionary.__setitem__.<locals>.<lambda>");
 }
 
-// With which compilers note the tensors that they have seen: of a class of torch's, or with a callback of torch's.
+// A weak reference with which a compiler notes a tensor that it has seen: of a class of torch's, or with a callback of
+// torch's.
 bool is_of_torch(PyWeakReference* reference) {
   static PyObject* const module_name = interned("__module__");
   PyObject* const callback = reference->wr_callback;
@@ -45,34 +46,34 @@ bool is_of_torch(PyWeakReference* reference) {
   return name && std::string_view(name).starts_with("torch.");
 }
 
-bool is_referenced_by_program(PyObject* tensor) {
-  auto* reference = reinterpret_cast<PyWeakReference*>(*PyObject_GET_WEAKREFS_LISTPTR(tensor));
+// A weak reference leads to the object that `is_of_others` does not hold for.
+template <typename IsOfOthers>
+bool any_reference(PyObject* object, IsOfOthers is_of_others) noexcept {
+  auto* reference = reinterpret_cast<PyWeakReference*>(*PyObject_GET_WEAKREFS_LISTPTR(object));
   for (; reference; reference = reference->wr_next)
-    if (!is_of_torch(reference)) return true;
+    if (!is_of_others(reference)) return true;
   return false;
+}
+
+bool has_finalizer(PyObject* object) {
+  static PyObject* const del_name = interned("__del__");
+  return is_python_class(Py_TYPE(object)) && !is_tensor(object) && class_attribute(Py_TYPE(object), del_name);
 }
 
 }  // namespace
 
 bool is_weakly_referenced(PyObject* object) noexcept {
-  if (!object || !PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return false;
-  auto* reference = reinterpret_cast<PyWeakReference*>(*PyObject_GET_WEAKREFS_LISTPTR(object));
-  for (; reference; reference = reference->wr_next)
-    if (!is_of_torch_compile(reference)) return true;
-  return false;
+  return object && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) && any_reference(object, is_of_torch_compile);
 }
 
 namespace {
 
 // Whether the object dies loudly by itself, if this is its end.
 bool is_witnessed(PyObject* object) {
-  static PyObject* const del_name = interned("__del__");
-  PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object) || PyType_Check(object) || PyFunction_Check(object) || PyModule_Check(object)) return false;
-  if (is_tensor(object)) return is_referenced_by_program(object);
+  if (is_tensor(object)) return any_reference(object, is_of_torch);
   if (PyGen_CheckExact(object) || PyCoro_CheckExact(object) || PyAsyncGen_CheckExact(object)) return true;
-  if (is_python_class(type) && class_attribute(type, del_name)) return true;
-  return is_weakly_referenced(object);
+  return has_finalizer(object) || is_weakly_referenced(object);
 }
 
 // The same, or with what the frames in an exception's traceback keep alive.
@@ -269,11 +270,6 @@ Ref item_of(PyObject* container, PyObject* key) {
     item = Ref::borrow(PyDict_GetItemWithError(container, key));
   clear_error();
   return item;
-}
-
-bool has_finalizer(PyObject* object) {
-  static PyObject* const del_name = interned("__del__");
-  return is_python_class(Py_TYPE(object)) && !is_tensor(object) && class_attribute(Py_TYPE(object), del_name);
 }
 
 bool end_before_replacing(Tracer& tracer, PyObject* object) {

@@ -11,14 +11,14 @@
 
 namespace minidynamo {
 
-// Whether the object is a fake of a class whose methods are the program's.
+// True for a fake of a class whose methods are the program's.
 bool has_class_of_program(PyObject* object);
 
 // While one lives, they are of class torch.Tensor.
 class PlainClasses {
  public:
   explicit PlainClasses(PyObject* object) { add(object); }
-  // What the arguments of a call are or hold.
+  // Those among the arguments of a call, or held by them.
   explicit PlainClasses(std::span<const Ref> arguments);
   ~PlainClasses();
   PlainClasses(const PlainClasses&) = delete;

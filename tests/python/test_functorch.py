@@ -432,15 +432,7 @@ def test_branches_of_several_results_under_vmap() -> None:
 FACTOR = 2
 
 
-class Scaled(torch.autograd.Function):
-    @staticmethod
-    def forward(x: torch.Tensor) -> torch.Tensor:
-        return x * x
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.save_for_backward(inputs[0])
-
+class Scaled(Square):
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
         return gradient * FACTOR * ctx.saved_tensors[0]
