@@ -3,6 +3,7 @@
 Under `config.stress` it begins by itself, with the `eager` backend, and takes every frame.
 """
 
+import atexit
 import gc
 import threading
 
@@ -65,12 +66,14 @@ def _import_everything(settings: CaptureConfig) -> None:
 
 
 def _freeze() -> None:
-    """A program that collects often, as tests do, need not walk over all of torch. What the program froze itself stays as it is."""
+    """A program that collects often, as tests do, need not walk over all of torch. What the program froze itself stays as it is.
+    At exit all is as it was, so that what a module holds ends with the module."""
     global _has_frozen
     if gc.get_freeze_count():
         return
     gc.collect()
     gc.freeze()
+    atexit.register(_unfreeze)
     _has_frozen = True
 
 

@@ -41,8 +41,10 @@ bool each_slot(PyTypeObject* type, Visit visit) {
 
 // Gives an instance what it had under a name in its __dict__ or in a slot, beneath a property of that name.
 bool set_own_attribute(PyObject* instance, PyObject* name, PyObject* value) {
-  PyObject* descriptor = class_attribute(Py_TYPE(instance), name);
-  if (!descriptor || !Py_TYPE(descriptor)->tp_descr_set || Py_IS_TYPE(descriptor, &PyMemberDescr_Type))
+  const bool is_attribute = PyUnicode_Check(name);  // any other key comes by the __dict__ itself
+  PyObject* descriptor = is_attribute ? class_attribute(Py_TYPE(instance), name) : nullptr;
+  if (is_attribute &&
+      (!descriptor || !Py_TYPE(descriptor)->tp_descr_set || Py_IS_TYPE(descriptor, &PyMemberDescr_Type)))
     return PyObject_GenericSetAttr(instance, name, value) == 0;
   Ref own = Ref::steal(PyObject_GenericGetDict(instance, nullptr));
   return own && PyDict_SetItem(own.get(), name, value) == 0;

@@ -130,10 +130,10 @@ Ref ask_and_guard(Tracer& tracer, PyObject* function, PyObject* object, const ch
   return told;
 }
 
-bool has_python_dir(PyTypeObject* type) {
+bool has_own_dir(PyTypeObject* type) {
   static PyObject* const dir_name = interned("__dir__");
   PyObject* method = class_attribute(type, dir_name);
-  return method && PyFunction_Check(method);
+  return method && !Py_IS_TYPE(method, &PyMethodDescr_Type);
 }
 
 Ref sorted_list(PyObject* iterable) {
@@ -190,7 +190,7 @@ Ref builtin_dir(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   }
   // Of an instance: its own names, and those of its class.
   const bool is_instance = !is_class && is_python_class(type) && Py_TYPE(type) == &PyType_Type &&
-                           type->tp_getattro == PyObject_GenericGetAttr && !has_python_dir(type) &&
+                           type->tp_getattro == PyObject_GenericGetAttr && !has_own_dir(type) &&
                            !tracer.classes.has(as_object(type)) && !tracer.effects.writes_classes();
   if (!is_instance) return refuse(tracer, "dir() is called");
   source_or_pin(tracer, as_object(type));

@@ -14,6 +14,7 @@
 #include "model/instance_dict.h"
 #include "model/numpy_call.h"
 #include "model/reported_type.h"
+#include "model/special_method.h"
 #include "model/tensor_attribute.h"
 #include "model/tensor_call.h"
 #include "python/cached.h"
@@ -111,11 +112,7 @@ Ref ask_getattr(Tracer& tracer, PyObject* object, PyObject* name) {
     return nullptr;
   }
   Ref::drop(error), Ref::drop(value), Ref::drop(traceback);
-  if (!fallback) return nullptr;
-  if (PyFunction_Check(fallback.get())) return call(tracer, fallback.get(), {Ref::borrow(object), Ref::borrow(name)});
-  Ref bound =
-      Py_TYPE(fallback.get())->tp_descr_get ? bind_descriptor(tracer, fallback.get(), object, getattr_name) : fallback;
-  return bound ? call(tracer, bound.get(), {Ref::borrow(name)}) : Ref();
+  return fallback ? call_own_method(tracer, fallback, object, getattr_name, {Ref::borrow(name)}) : Ref();
 }
 
 // What ModuleType.__getattribute__ does.
@@ -149,11 +146,10 @@ Ref load_from_python_module(Tracer& tracer, PyObject* module, PyObject* name) {
   if (!is_mutable_class(Py_TYPE(module))) return find_in_module(tracer, module, name);
   static PyObject* const getattribute_name = interned("__getattribute__");
   guard_special_methods(tracer, module);
-  Ref own_lookup = lookup_in_class(tracer, Py_TYPE(module), getattribute_name);
+  const Ref own_lookup = own_method(tracer, module, getattribute_name);
   if (!own_lookup && PyErr_Occurred()) return nullptr;
-  Ref value = own_lookup && PyFunction_Check(own_lookup.get())
-                  ? call(tracer, own_lookup.get(), {Ref::borrow(module), Ref::borrow(name)})
-                  : find_in_module(tracer, module, name);
+  Ref value = own_lookup ? call_own_method(tracer, own_lookup, module, getattribute_name, {Ref::borrow(name)})
+                         : find_in_module(tracer, module, name);
   return value || !attribute_is_missing(tracer) ? value : ask_getattr(tracer, module, name);
 }
 
@@ -221,11 +217,10 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     guard_special_methods(tracer, object);
     if (Source* source = tracer.world.source_of(object))
       tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
-    Ref own_lookup = lookup_in_class(tracer, type, own_lookup_name);
+    const Ref own_lookup = own_method(tracer, object, own_lookup_name);
     if (!own_lookup && PyErr_Occurred()) return nullptr;
-    Ref value = own_lookup && PyFunction_Check(own_lookup.get())
-                    ? call(tracer, own_lookup.get(), {Ref::borrow(object), Ref::borrow(name)})
-                    : load_from_type(tracer, as_type(object), name);
+    Ref value = own_lookup ? call_own_method(tracer, own_lookup, object, own_lookup_name, {Ref::borrow(name)})
+                           : load_from_type(tracer, as_type(object), name);
     return value || !attribute_is_missing(tracer) ? value : ask_getattr(tracer, object, name);
   }
   if (PyModule_Check(object)) return load_from_python_module(tracer, object, name);
@@ -268,12 +263,11 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
 
   guard_special_methods(tracer, object);  // __getattribute__ and __getattr__ may come later
   const bool may_be_overridden = type->tp_getattro != PyObject_GenericGetAttr;
-  Ref override = may_be_overridden ? lookup_in_class(tracer, type, getattribute_name) : Ref();
+  const Ref override = may_be_overridden ? own_method(tracer, object, getattribute_name) : Ref();
   if (!override && PyErr_Occurred()) return nullptr;
   const bool is_like_module = may_be_overridden && class_attribute(type, getattr_name) == known_types()->module_getattr;
-  Ref value = override && PyFunction_Check(override.get())
-                  ? call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name)})
-                  : find_generically(tracer, object, name);
+  Ref value = override ? call_own_method(tracer, override, object, getattribute_name, {Ref::borrow(name)})
+                       : find_generically(tracer, object, name);
   if (value || tracer.is_over()) return value;
   if (!PyErr_Occurred()) attribute_error(object, name);
   if (!may_be_overridden || !attribute_is_missing(tracer)) return nullptr;
@@ -327,9 +321,9 @@ bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable
   bool is_module = PyType_IsSubtype(type, known_types()->module);
   if (is_module) {
     static PyObject* const getattribute_name = interned("__getattribute__");
-    Ref override = lookup_in_class(tracer, type, getattribute_name);
+    const Ref override = own_method(tracer, object, getattribute_name);
     if (!override && PyErr_Occurred()) return false;
-    is_module = !override || !PyFunction_Check(override.get());
+    is_module = !override;
   }
   guard_special_methods(tracer, object);
   const bool is_tensor_by_class = is_fake(object) && !has_own_getattribute(tracer, object);

@@ -85,6 +85,7 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
       }
       guard_different(tracer, element, item);
       if (element == item) break;
+      if (!check_comparable(tracer, element)) return -1;
     }
   } else if (holds_objects(container) || PyAnySet_Check(container)) {
     require_distinct(tracer, container);

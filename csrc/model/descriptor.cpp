@@ -45,7 +45,7 @@ Ref call_python_get(Tracer& tracer, PyObject* descriptor, PyObject* object, PyOb
   static PyObject* const get_name = interned("__get__");
   PyTypeObject* kind = Py_TYPE(descriptor);
   if (!PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) return nullptr;
-  Ref get = lookup_in_class(tracer, kind, get_name);
+  const Ref get = lookup_in_class(tracer, kind, get_name);
   if (!get || !PyFunction_Check(get.get())) return nullptr;
   return call(tracer, get.get(), {Ref::borrow(descriptor), Ref::borrow(object), Ref::borrow(owner)});
 }

@@ -5,6 +5,20 @@
 #include "world/enter.h"
 
 namespace minidynamo {
+namespace {
+
+// An attribute in the object's own __dict__, null if it has none; false with the trace over: only a key's own __eq__
+// could tell.
+bool find_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject*& value) {
+  uint32_t hint = 0;
+  if (instance_attribute(object, name, PyObject_Hash(name), hint, value) != Lookup::Undecided) return true;
+  return tracer.abort(BreakReason::UnsupportedObject, std::string("a key in the __dict__ of a ") +
+                                                          Py_TYPE(object)->tp_name +
+                                                          " is compared by a Python method") != nullptr;
+}
+
+}  // namespace
+
 ShadowContainer* materialized_instance_dict(Tracer& tracer, PyObject* object) {
   PyObject* dict = instance_dict(object);
   PyObject* replacement = dict ? tracer.world.replacement_of(dict) : nullptr;
@@ -52,10 +66,8 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
 
 Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
   Source* source = tracer.world.source_of(object);
-  if (!source) {
-    PyObject* value = instance_attribute(object, name);
-    return Ref::borrow(value);
-  }
+  PyObject* value;
+  if (!source) return find_in_instance(tracer, object, name, value) ? Ref::borrow(value) : Ref();
   if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
   if (tracer.world.shadow(object))
     if (PyObject* own = instance_attribute(object, name)) return Ref::borrow(own);
@@ -65,7 +77,8 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
     return Ref::borrow(PyDict_GetItemWithError(in_use->object.get(), name));
   PyObject* own_dict = instance_dict(owner);
   Source* dict = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, own_dict ? own_dict : owner);
-  return load_part(tracer, dict, Access::DictItem, name, instance_attribute(owner, name));
+  if (!find_in_instance(tracer, owner, name, value)) return nullptr;
+  return load_part(tracer, dict, Access::DictItem, name, value);
 }
 
 bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name) {

@@ -187,11 +187,12 @@ std::optional<Ref> overridden_rule(Tracer& tracer, const Rule& rule, PyObject* c
     return may_be_overridden(tracer, arguments) || may_call_methods(arguments)
                ? std::optional(call_function(tracer, callable, arguments))
                : std::nullopt;
+  if (!is_function_of_torch(callable)) return std::nullopt;  // before the arguments are walked over: they may be large
   PyObject* const self = bound_self(callable);
   const bool is_bound = self && is_tensor(self);
   const bool may_matter = may_be_overridden(tracer, arguments) || may_call_methods(arguments) ||
                           (is_bound && may_be_overridden(tracer, self));
-  if (!may_matter || !is_function_of_torch(callable)) return std::nullopt;
+  if (!may_matter) return std::nullopt;
   if (is_bound) {
     const Prepended with_self(Ref::borrow(self), arguments);
     if (!may_be_overridden(tracer, with_self.arguments)) return std::nullopt;

@@ -1,5 +1,7 @@
 #include "model/special_method.h"
 
+#include "model/abstract.h"
+#include "model/descriptor.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/class_lookup.h"
@@ -20,6 +22,22 @@ Ref own_tensor_method(Tracer& tracer, PyObject* object, const char* name) {
   Ref method = lookup_in_class(tracer, Py_TYPE(object), key.get());
   return method && PyFunction_Check(method.get()) && !method.is(class_attribute(tensor_class, key.get())) ? method
                                                                                                           : Ref();
+}
+
+Ref own_method(Tracer& tracer, PyObject* object, PyObject* name) {
+  Ref method = lookup_in_class(tracer, Py_TYPE(object), name);
+  return method && Py_IS_TYPE(method.get(), &PyWrapperDescr_Type) ? Ref() : method;
+}
+
+Ref call_own_method(Tracer& tracer, const Ref& method, PyObject* object, PyObject* name,
+                    std::initializer_list<Ref> arguments) {
+  if (!PyFunction_Check(method.get())) {
+    const Ref bound = bind_descriptor(tracer, method.get(), object, name);
+    return bound ? call(tracer, bound.get(), arguments) : Ref();
+  }
+  std::vector<Ref> values{Ref::borrow(object)};
+  values.insert(values.end(), arguments.begin(), arguments.end());
+  return call(tracer, method.get(), Arguments{values});
 }
 
 }  // namespace minidynamo

@@ -7,6 +7,7 @@
 #include "model/descriptor.h"
 #include "model/instance_dict.h"
 #include "model/object_end.h"
+#include "model/special_method.h"
 #include "model/store_tensor_attribute.h"
 #include "python/dict_version.h"
 #include "python/error_text.h"
@@ -37,7 +38,20 @@ bool can_write_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   if (!is_python_class(type) || is_dunder(name)) return false;
   Ref setter = lookup_in_class(tracer, Py_TYPE(type), setattr_name);
   Ref descriptor = lookup_in_class(tracer, Py_TYPE(type), name);
-  return setter && !PyFunction_Check(setter.get()) && !descriptor && !PyErr_Occurred();
+  return setter && Py_IS_TYPE(setter.get(), &PyWrapperDescr_Type) && !descriptor && !PyErr_Occurred();
+}
+
+// A module's namespace, which its functions know as their globals.
+bool store_in_module(Tracer& tracer, PyObject* module, PyObject* name, PyObject* value) {
+  PyObject* globals = PyModule_GetDict(module);
+  if (!namespace_source(tracer, globals)) return false;
+  if (!value) {
+    const AttributeWrite* write = tracer.effects.pending(globals, name);
+    const Ref present = write ? write->value : load_from_instance(tracer, module, name);
+    if (!present) return PyErr_Occurred() ? false : static_cast<bool>(attribute_error(module, name));
+  }
+  tracer.effects.write(globals, name, value);
+  return true;
 }
 
 }  // namespace
@@ -56,16 +70,6 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
   }
   if (PyFunction_Check(object) && value && is_own_name_of_function(object, name)) {
     tracer.effects.write(object, name, value);
-    return true;
-  }
-  if (PyModule_Check(object)) {  // its namespace, which its functions know as their globals
-    PyObject* globals = PyModule_GetDict(object);
-    if (!namespace_source(tracer, globals)) return false;
-    if (!value) {
-      Ref present = load_attribute(tracer, object, name);
-      if (!present) return false;
-    }
-    tracer.effects.write(globals, name, value);
     return true;
   }
   if (PyType_Check(object) && is_class_dict_in_use(tracer, as_type(object)))
@@ -91,11 +95,13 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
   // __setattr__ of nn.Module and other classes that override it is Python code that ends in object.__setattr__.
   static PyObject* const setattr_name = interned("__setattr__");
   static PyObject* const delattr_name = interned("__delattr__");
-  Ref override = lookup_in_class(tracer, type, value ? setattr_name : delattr_name);
+  PyObject* method_name = value ? setattr_name : delattr_name;
+  const Ref override = own_method(tracer, object, method_name);
   if (!override && PyErr_Occurred()) return false;
-  if (override && PyFunction_Check(override.get())) {
-    Ref done = value ? call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name), Ref::borrow(value)})
-                     : call(tracer, override.get(), {Ref::borrow(object), Ref::borrow(name)});
+  if (override) {
+    const Ref done =
+        value ? call_own_method(tracer, override, object, method_name, {Ref::borrow(name), Ref::borrow(value)})
+              : call_own_method(tracer, override, object, method_name, {Ref::borrow(name)});
     return static_cast<bool>(done);
   }
   return store_in_instance(tracer, object, name, value);
@@ -142,6 +148,8 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
       attribute_error(object, name);
     return false;
   }
+  if (PyModule_Check(object) && !(descriptor && is_data_descriptor(descriptor.get())))
+    return store_in_module(tracer, object, name, value);
   if (!value) {
     const bool is_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
     Ref present = is_slot ? load_native_attribute(tracer, object, name, descriptor.get())

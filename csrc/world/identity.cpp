@@ -1,11 +1,13 @@
 #include "world/identity.h"
 
+#include "python/dict_version.h"
 #include "python/native_contents.h"
 #include "python/nesting.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/class_lookup.h"
 #include "world/known_types.h"
+#include "world/native_code.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -52,10 +54,15 @@ void require_distinct(Tracer& tracer, PyObject* object, Visited& visited) {
   PyObject* behind = identity_behind(object);
   if (behind && (PyWeakref_Check(object) || !tracer.world.source_of(object)))
     return require_distinct(tracer, behind, visited);
+  if (!check_comparable(tracer, object)) return;
   if (Source * source; is_outside_instance(tracer, object, source)) tell_from_others(tracer, object, source);
 }
 
 }  // namespace
+
+bool check_comparable(Tracer& tracer, PyObject* object) {
+  return !tracer.world.is_opaque(object) || compares_natively(object) || use_opaque(tracer, object);
+}
 
 bool holds_objects(PyObject* object) noexcept {
   return is_container(object) || PyDictViewSet_Check(object) || PyDictValues_Check(object);
@@ -70,6 +77,7 @@ void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
   PyTypeObject* type = Py_TYPE(key);
   if (type == &PyUnicode_Type || is_number(key) || is_fake(key)) return;
   guard_special_methods(tracer, key);  // it may get a __hash__ or __eq__
+  if (!check_comparable(tracer, key)) return;
   if (PyFrozenSet_Check(key)) {
     for (PyObject* item : native_contents(key).items) guard_as_key(tracer, container, item);
     return;

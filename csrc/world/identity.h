@@ -11,6 +11,9 @@ PyObject* identity_behind(PyObject* object) noexcept;
 // Containers that CPython compares by what they hold: by identity first.
 bool holds_objects(PyObject* object) noexcept;
 
+// Native code is about to compare or hash an object, which may do more than that: a comparison of decimal numbers obeys
+// and changes the thread's context. Ends the trace, and gives false, if it is one of C code that is not known.
+bool check_comparable(Tracer& tracer, PyObject* object);
 // Two external objects that the program found to be different must be different at the next call.
 void guard_different(Tracer& tracer, PyObject* left, PyObject* right);
 // Native code is about to compare objects that a value is or holds, which goes by identity first: those from outside

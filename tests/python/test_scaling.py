@@ -149,3 +149,22 @@ def test_long_work_is_right() -> None:
     assert torch.equal(minidynamo.optimize("eager", fullgraph=True)(f)(x), torch.full((2,), 10_000.0))
     g, (x,) = nested_calls(380)
     assert torch.equal(minidynamo.optimize("eager", fullgraph=True)(g)(x), torch.full((2,), 380.0))
+
+
+def test_calls_beside_a_large_container() -> None:
+    """C code that is called a thousand times with a large dict, as difflib does, is not preceded by a thousand walks over it."""
+
+    def seconds(size: int) -> float:
+        def f(x: torch.Tensor) -> torch.Tensor:
+            table = dict.fromkeys(range(size), ())
+            found = [table.get(k % 10) for k in range(1000)]
+            return x + len(found)
+
+        compiled = minidynamo.compile(f, backend="eager", fullgraph=True, dynamic=False)
+        start = time.process_time()
+        compiled(torch.ones(2))
+        return time.process_time() - start
+
+    seconds(10)
+    few, many = seconds(10), seconds(50_000)
+    assert many < 4 * few + 0.2  # the walks took more than a second
