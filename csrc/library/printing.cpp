@@ -15,8 +15,10 @@
 #include "model/arguments.h"
 #include "model/instance_dict.h"
 #include "model/native_call.h"
+#include "python/native_contents.h"
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
+#include "python/type_version.h"
 #include "tensor/fake.h"
 #include "tensor/transforms.h"
 #include "world/class_lookup.h"
@@ -80,6 +82,27 @@ Ref standard_output(Tracer& tracer, Printed& printed) {
   return load_part(tracer, source, Access::DictItem, name, stream);
 }
 
+// A stream's buffer, and what that writes to, are files and memory of C code too, rather than objects of the program's,
+// which would see when they are written to.
+bool ends_in_native_code(Tracer& tracer, const Ref& stream) {
+  static PyObject* const write_name = interned("write");
+  static constinit ImportedType text{"_io.TextIOWrapper"}, writer{"_io.BufferedWriter"}, random{"_io.BufferedRandom"},
+      memory{"_io.BytesIO"}, texts{"_io.StringIO"}, file{"_io.FileIO"};
+  PyTypeObject* type = stream.type();
+  const bool is_buffered = type == writer || type == random;
+  if (!is_buffered && !PyType_IsSubtype(type, text))
+    return type == memory || type == file || PyType_IsSubtype(type, texts);
+  const Ref name = Ref::steal(interned(is_buffered ? "raw" : "buffer"));
+  PyObject* member = class_attribute(type, name.get());
+  if (!member || !Py_IS_TYPE(member, &PyMemberDescr_Type)) return false;
+  const Ref raw = native_attribute(stream.get(), name.get());
+  if (!raw) return clear_error(), false;  // it is detached, which raises at its place
+  const Ref beneath = load_part(tracer, tracer.world.source_of(stream.get()), Access::Attribute, name.get(), raw.get());
+  if (!beneath || !tracer.world.source_of(beneath.get())) return false;
+  const Ref own = load_from_instance(tracer, beneath.get(), write_name);
+  return !own && !PyErr_Occurred() && ends_in_native_code(tracer, beneath);
+}
+
 enum class Stream : uint8_t { Unknown, Native, OwnNative, Python };
 
 // How an object is written to: not known where it has a `write` of its own in place of its class's.
@@ -97,10 +120,12 @@ Stream kind_of_stream(Tracer& tracer, PyObject* stream) {
   if (tracer.world.is_opaque(stream)) {
     const Ref own = Ref::steal(PyObject_GenericGetDict(stream, nullptr));
     clear_error();
-    return own && PyDict_GET_SIZE(own.get()) ? Stream::Unknown : Stream::Native;
+    if (own && PyDict_GET_SIZE(own.get())) return Stream::Unknown;
+    return ends_in_native_code(tracer, Ref::borrow(stream)) ? Stream::Native : Stream::Unknown;
   }
   const Ref own = load_from_instance(tracer, stream, write_name);
-  return own || PyErr_Occurred() ? Stream::Unknown : Stream::Native;
+  if (own || PyErr_Occurred()) return Stream::Unknown;
+  return ends_in_native_code(tracer, Ref::borrow(stream)) ? Stream::Native : Stream::Unknown;
 }
 
 // What is the same at the end of the call, whatever happens until then, and of which print() makes the text itself.

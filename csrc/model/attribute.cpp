@@ -119,24 +119,26 @@ Ref ask_getattr(Tracer& tracer, PyObject* object, PyObject* name) {
 Ref find_in_module(Tracer& tracer, PyObject* module, PyObject* name) {
   Ref native = lookup_in_class(tracer, Py_TYPE(module), name);
   if (!native && PyErr_Occurred()) return nullptr;
-  Ref value;
-  if (native && is_data_descriptor(native.get())) {
-    value = bind_descriptor(tracer, native.get(), module, name);
-  } else {
-    const AttributeWrite* write = tracer.effects.pending(PyModule_GetDict(module), name);
-    if (write && write->value) return write->value;
-    value = load_from_instance(tracer, module, name);
-    if (!value && !PyErr_Occurred() && native) value = bind_descriptor(tracer, native.get(), module, name);
-  }
+  static PyObject* const annotations_name = interned("__annotations__");
+  const bool is_own = !native || !is_data_descriptor(native.get()) || name == annotations_name;
+  const AttributeWrite* write = is_own ? tracer.effects.pending(PyModule_GetDict(module), name) : nullptr;
+  Ref value = write ? write->value : is_own ? load_from_instance(tracer, module, name) : Ref();
+  if (!value && !PyErr_Occurred() && is_own && name == annotations_name && tracer.world.source_of(module))
+    return tracer.abort(BreakReason::OutsideAttributeWrite, "a module's __annotations__ are made by looking at them");
+  if (!value && !PyErr_Occurred() && native) value = bind_descriptor(tracer, native.get(), module, name);
   if (value || (PyErr_Occurred() && !attribute_is_missing(tracer))) return value;
   static PyObject* const getattr_name = interned("__getattr__");
   clear_error();
   if (Ref fallback = load_from_instance(tracer, module, getattr_name))
     return call(tracer, fallback.get(), {Ref::borrow(name)});
   if (PyErr_Occurred()) return nullptr;
-  const char* module_name = PyModule_GetName(module);
-  clear_error();
-  PyErr_Format(PyExc_AttributeError, "module '%s' has no attribute '%U'", module_name ? module_name : "?", name);
+  static PyObject* const name_name = interned("__name__");
+  const Ref module_name = load_from_instance(tracer, module, name_name);
+  if (PyErr_Occurred()) return nullptr;
+  if (module_name && PyUnicode_Check(module_name.get()))
+    PyErr_Format(PyExc_AttributeError, "module '%U' has no attribute '%U'", module_name.get(), name);
+  else
+    PyErr_Format(PyExc_AttributeError, "module has no attribute '%U'", name);
   return nullptr;
 }
 

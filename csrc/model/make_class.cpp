@@ -63,6 +63,19 @@ bool set_module(Tracer& tracer, PyObject* members) {
   return module && PyDict_SetItem(members, module_name, module.get()) == 0;
 }
 
+// Only a class statement and types.new_class ask a base for the classes that it stands for.
+bool check_no_base_stands_for_others(Tracer& tracer, PyObject* bases) {
+  static PyObject* const entries_name = interned("__mro_entries__");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
+    PyObject* base = PyTuple_GET_ITEM(bases, i);
+    if (PyType_Check(base)) continue;
+    if (load_optional(tracer, base, entries_name))
+      PyErr_SetString(PyExc_TypeError, "type() doesn't support MRO entry resolution; use types.new_class()");
+    if (PyErr_Occurred()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Ref load_optional(Tracer& tracer, PyObject* object, PyObject* name) {
@@ -82,6 +95,7 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
   const long now = tracer.executed;  // a metaclass's __getattribute__ is traced below, before the class is made
   if (now >= tracer.limits.classes_until) return tracer.abort(BreakReason::ClassDefinition, "a class is defined");
   PyObject* bases = arguments.values[1].get();
+  if (!check_no_base_stands_for_others(tracer, bases)) return nullptr;
   PyTypeObject* winner = winning_metaclass(metaclass, bases);
   if (!winner) return nullptr;
   if (winner != metaclass) {

@@ -137,6 +137,48 @@ def test_the_dict_of_a_module_is_not_replaced(is_deleted: bool) -> None:
     assert compiled(types.ModuleType("m")) == f(types.ModuleType("m"))
 
 
+def test_attributes_of_a_module_come_and_go() -> None:
+    def f(module: Any) -> list[Any]:
+        seen: list[Any] = []
+        for _ in range(2):
+            seen.append(hasattr(module, "here"))
+            module.here = 1
+            seen.append((hasattr(module, "here"), "here" in vars(module)))
+            del module.here
+            seen.append((hasattr(module, "here"), "here" in vars(module)))
+            for action in (lambda: module.here, lambda: delattr(module, "here")):
+                try:
+                    action()
+                except AttributeError as error:
+                    seen.append(str(error))
+        return seen
+
+    compiled = minidynamo.compile(f, backend="eager")
+    for is_there in (False, False, True, False):
+        given = types.ModuleType("given"), types.ModuleType("given")
+        if is_there:
+            for module in given:
+                module.here = 0  # type: ignore[attr-defined]
+        assert compiled(given[0]) == f(given[1])
+    nameless = types.ModuleType.__new__(types.ModuleType)
+    assert compiled(nameless) == f(types.ModuleType.__new__(types.ModuleType))
+
+
+def test_annotations_of_a_module_are_made_when_they_are_asked_for() -> None:
+    def f(module: types.ModuleType) -> list[Any]:
+        seen: list[Any] = []
+        for _ in range(2):
+            seen.append("__annotations__" in vars(module))
+            first = module.__annotations__
+            seen.append((first, first is module.__annotations__, "__annotations__" in vars(module)))
+            del module.__annotations__
+        return seen
+
+    compiled = minidynamo.compile(f, backend="eager")
+    for _ in range(3):
+        assert compiled(types.ModuleType("module")) == f(types.ModuleType("module"))
+
+
 class Key:
     """Has the hash of a name, and an __eq__ that counts."""
 

@@ -160,3 +160,20 @@ def test_a_class_goes_by_the_name_of_its_module() -> None:
         return x + 1, by_call.__module__, Local.__module__
 
     assert minidynamo.optimize("eager", fullgraph=True)(f)(X)[1:] == (__name__, __name__)
+
+
+def test_type_asks_no_base_for_the_classes_that_it_stands_for() -> None:
+    class StandsForOthers:
+        def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+            return ()
+
+    def f(base: Any) -> str:
+        try:
+            type("Made", (base,), {})
+        except TypeError as error:
+            return str(error)
+        return "made"
+
+    compiled = minidynamo.compile(f, backend="eager")
+    for base in (StandsForOthers(), list[int], int, 3, StandsForOthers()):
+        assert compiled(base) == f(base)

@@ -213,3 +213,69 @@ def test_a_checkpoint_prints_each_time_it_runs() -> None:
         function(X.clone().requires_grad_()).sum().backward()
 
     assert said(lambda: run(minidynamo.optimize("eager")(f))) == said(lambda: run(f)) == "inside\n" * 2
+
+
+class Pieces:
+    """The program's own end of a stream."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+
+    def write(self, piece: bytes) -> int:
+        self.pieces.append(bytes(piece))
+        return len(piece)
+
+
+class RawPieces(io.RawIOBase):
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, piece: Any) -> int:
+        self.pieces.append(bytes(piece))
+        return len(piece)
+
+
+def stream_over_method() -> tuple[Any, Any]:
+    end, buffer = Pieces(), io.BufferedIOBase()
+    buffer.writable = lambda: True  # type: ignore[method-assign]
+    buffer.write = end.write  # type: ignore[method-assign, assignment]
+    return io.TextIOWrapper(buffer, "utf-8", write_through=True), end  # type: ignore[type-var]
+
+
+def stream_over_class() -> tuple[Any, Any]:
+    end = RawPieces()
+    return io.TextIOWrapper(io.BufferedWriter(end), "utf-8"), end
+
+
+def stream_over_replaced_write() -> tuple[Any, Any]:
+    end, buffer = Pieces(), io.BytesIO()
+    buffer.write = end.write  # type: ignore[method-assign, assignment]
+    return io.TextIOWrapper(buffer, "utf-8", write_through=True), end
+
+
+@pytest.mark.parametrize("prints", [False, True])
+@pytest.mark.parametrize("make", [stream_over_method, stream_over_class, stream_over_replaced_write])
+def test_an_end_of_a_stream_that_is_the_programs_sees_writes_at_their_place(make: Any, prints: bool) -> None:
+    def f(stream: Any, end: Any) -> list[int]:
+        counts = []
+        for _ in range(2):
+            if prints:
+                print("abc", file=stream, flush=True)
+            else:
+                stream.write("abc")
+                stream.flush()
+            counts.append(len(end.pieces))
+        return counts
+
+    compiled = minidynamo.compile(f, backend="eager")
+    in_memory = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    compiled(in_memory, Pieces())  # whose entry is no other stream's
+    for _ in range(2):
+        expected, given = make(), make()
+        assert compiled(*given) == f(*expected)
+        assert given[1].pieces == expected[1].pieces
+    for stream in (in_memory, expected[0], given[0]):
+        stream.detach()
