@@ -8,6 +8,7 @@
 #include "model/native_call.h"
 #include "model/operator.h"
 #include "model/tensor_call.h"
+#include "world/external_iterator.h"
 #include "world/identity.h"
 #include "world/native_code.h"
 
@@ -43,6 +44,20 @@ std::optional<Ref> with_two(Tracer& tracer, const char* text, PyObject* left, Py
 
 }  // namespace
 
+namespace {
+
+// C code would ask the trace's own stand-in for an iterator from before the call, which has no length.
+Ref length_hint_of_iterator(Tracer& tracer, PyObject* iterator, const Arguments& arguments) {
+  static PyObject* const hint_name = interned("__length_hint__");
+  const Ref method = load_attribute(tracer, iterator, hint_name);
+  if (method) return call(tracer, method.get(), {});
+  if (tracer.is_over() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
+  clear_error();
+  return arguments.values.size() > 1 ? arguments.values[1] : Ref::made(PyLong_FromLong(0));
+}
+
+}  // namespace
+
 Ref call_operator(Tracer& tracer, PyObject* function, const Arguments& arguments) {
   const char* name = PyCFunction_Check(function) ? as_builtin(function)->m_ml->ml_name : nullptr;
   const size_t count = arguments.keyword_names ? 0 : arguments.values.size();
@@ -50,6 +65,8 @@ Ref call_operator(Tracer& tracer, PyObject* function, const Arguments& arguments
   if (name && count > 0) {
     if (count == 3 && std::string_view(name) == "setitem")
       return store_subscript(tracer, operand(0), operand(1), operand(2)) ? Ref::none() : Ref();
+    if (std::string_view(name) == "length_hint" && is_outside_iterator(operand(0)))
+      return length_hint_of_iterator(tracer, operand(0), arguments);
     std::optional<Ref> result;
     if (count == 1) result = with_one(tracer, name, operand(0));
     if (count == 2) result = with_two(tracer, name, operand(0), operand(1));

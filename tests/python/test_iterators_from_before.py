@@ -1,6 +1,9 @@
 # ruff: noqa: C417
 """map, filter and reversed over what was made before a graph break, or before the call: followed without a break for each step."""
 
+import collections
+import itertools
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -272,3 +275,32 @@ def test_a_given_set_that_changed() -> None:
     numbers.add(7)
     with pytest.raises(RuntimeError, match="changed size"):
         captured(torch.ones(3), rest)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: iter([1, 2, 3]),
+        lambda: iter((1, 2, 3)),
+        lambda: iter({1, 2, 3}),
+        lambda: iter({1: 2, 3: 4}),
+        lambda: iter({1: 2, 3: 4}.items()),
+        lambda: reversed([1, 2, 3]),
+        lambda: iter(range(4)),
+        lambda: iter("abc"),
+        lambda: itertools.repeat(1, 4),
+        lambda: enumerate([1, 2]),
+        lambda: zip([1, 2], [3, 4], strict=True),
+        lambda: iter(collections.OrderedDict(a=1)),
+    ],
+)
+def test_length_hint(make: Callable[[], Iterator[Any]]) -> None:
+    def f(iterator: Iterator[Any]) -> list[Any]:
+        seen: list[Any] = [operator.length_hint(iterator), operator.length_hint(iterator, 7)]
+        seen.append(next(iterator))
+        seen += [operator.length_hint(iterator, 7), getattr(iterator, "__length_hint__", lambda: None)()]
+        return [*seen, *itertools.islice(iterator, 5), operator.length_hint(iterator, 7)]
+
+    compiled = minidynamo.compile(f, backend="eager")
+    for _ in range(2):
+        assert compiled(make()) == f(make())
