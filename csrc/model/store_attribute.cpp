@@ -133,11 +133,14 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
                              : call(tracer, setter.get(), {descriptor, Ref::borrow(object)});
       return static_cast<bool>(done);
     }
-    if (Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type) && is_read_only(descriptor.get())) {
+    const bool is_member = Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
+    if (is_member && !PyObject_TypeCheck(object, PyDescr_TYPE(descriptor.get())))  // another class's, which only raises
+      return descriptor.type()->tp_descr_set(descriptor.get(), object, value) == 0;
+    if (is_member && is_read_only(descriptor.get())) {
       PyErr_SetString(PyExc_AttributeError, "readonly attribute");
       return false;
     }
-    if (!Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type) || !is_slot(descriptor.get()))
+    if (!is_member || !is_slot(descriptor.get()))
       return tracer.abort(BreakReason::OutsideAttributeWrite,
                           std::string("attribute '") + PyUnicode_AsUTF8(name) +
                               "' of an object from before the call is set through a descriptor") != nullptr;

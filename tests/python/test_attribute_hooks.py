@@ -179,6 +179,30 @@ def test_annotations_of_a_module_are_made_when_they_are_asked_for() -> None:
         assert compiled(types.ModuleType("module")) == f(types.ModuleType("module"))
 
 
+class Slotted:
+    __slots__ = ("slot",)
+
+
+class Borrowing:
+    __slots__ = ("own",)
+    borrowed = Slotted.slot  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("use", [lambda o: o.borrowed, lambda o: setattr(o, "borrowed", 1), lambda o: delattr(o, "borrowed")])
+def test_a_slot_of_another_class_raises_in_the_program(use: Callable[[Any], Any]) -> None:
+    def f(instance: Any) -> str:
+        instance.own = 3
+        try:
+            use(instance)
+        except TypeError as error:
+            return str(error)
+        return "no error"
+
+    compiled, made_inside = minidynamo.compile(f, backend="eager"), minidynamo.compile(lambda: f(Borrowing()), backend="eager")
+    for _ in range(2):
+        assert compiled(Borrowing()) == made_inside() == f(Borrowing())
+
+
 class Key:
     """Has the hash of a name, and an __eq__ that counts."""
 
