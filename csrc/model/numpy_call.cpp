@@ -328,6 +328,8 @@ Ref array_binary(Tracer& tracer, const ArrayOperator& binary, PyObject* left, Py
   if (is_power_that_may_raise(binary.method, operands))
     return refuse_numpy(tracer, "a power of integers by exponents that may be negative");
   if (!operation.add(left) || !operation.add(right)) return nullptr;
+  if (is_another_in_layer(binary.plain_method, operation.has_complex()))
+    return refuse_numpy(tracer, "an operator that torch's layer for NumPy knows otherwise of complex numbers");
   // There is no operator in place for a scalar, nor for what is not an array.
   const bool is_new = !is_traced_array(left) || is_traced_scalar(left);
   const bool is_remainder = std::string_view(binary.plain_method) == "__mod__";

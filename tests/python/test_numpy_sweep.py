@@ -21,14 +21,14 @@ def test_forms_of_calls(dtype: str, layout: str) -> None:
 
 OUT = ["np.add(x, y, out=np.zeros_like(x))", "np.sin(x, out=np.zeros(x.shape))", "np.floor(x, out=np.zeros_like(x))", "np.fix(x, y)"]
 LAYOUT = ["np.add(x.T, y.T)", "np.ceil(x, order='F')", "np.argsort(x)", "np.histogramdd(x)", "x.cumsum(axis=0)", "np.where(x, x, y)"]
-OTHERS = ["np.fft.ifft(x)", "np.angle(x)", "np.diagonal(x)", "np.imag(x)", "np.remainder(x, 2)", "x % -x"]
+OTHERS = ["np.fft.ifft(x)", "np.angle(x)", "np.diagonal(x)", "np.imag(x)", "np.remainder(x, 2)", "x % -x", "x ** y"]
 WARNINGS = ["np.std(x[:0])", "np.sum(x, dtype=np.float32)", "np.broadcast_arrays(x, 1)", "x.astype(np.float64)"]
 
 
 @pytest.mark.parametrize("text", [*OUT, *LAYOUT, *OTHERS, *WARNINGS])
 def test_kinds_that_differed(text: str) -> None:
     for dtype in ("bool", "int64", "uint32", "float16", "float32", "complex64"):
-        for layout in ("matrix", "transposed"):
+        for layout in ("matrix", "transposed", "square"):
             assert not numpy_sweep.check(text, dtype, layout), (dtype, layout)
 
 
