@@ -98,6 +98,67 @@ PyObject* unknown_keyword(std::string_view function, const Arguments& arguments)
   return nullptr;
 }
 
+// The array that a call writes its result to, by keyword; null if there is none.
+Ref out_twin(const Arguments& names, const std::vector<Ref>& twins) {
+  const size_t count = names.positional_count();
+  for (size_t i = count; i < twins.size(); ++i)
+    if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.keyword_names, static_cast<Py_ssize_t>(i - count)),
+                                          "out"))
+      return twins[i];
+  return nullptr;
+}
+
+// NumPy computes in the types of the operands and converts what is written to out=; the layer computes in that of out=.
+// torch's kernels do not make floating-point numbers of integers, nor round these, where there is an out=.
+bool converts_for_out(PyObject* callable, const Arguments& arguments, const std::vector<Ref>& twins,
+                      std::string_view name) {
+  const Ref out = out_twin(arguments, twins);
+  if (!out || out.is(Py_None)) return false;
+  const Ref result = compute_quietly([&] {
+    const Arguments given{twins, arguments.keyword_names};
+    const Ref positional = given.positional(), keywords = given.keywords();
+    if (PyDict_DelItemString(keywords.get(), "out") < 0) return Ref();
+    return Ref::steal(PyObject_Call(callable, positional.get(), keywords.get()));
+  });
+  const NativeScope native;
+  const Ref own = result ? attribute(result.get(), "dtype") : Ref(), wanted = attribute(out.get(), "dtype");
+  const bool is_same = own && wanted && PyObject_RichCompareBool(own.get(), wanted.get(), Py_EQ) > 0;
+  clear_error();
+  const Ref kind = own ? attribute(own.get(), "kind") : Ref();
+  const std::string_view text = kind && PyUnicode_Check(kind.get()) ? PyUnicode_AsUTF8(kind.get()) : "";
+  clear_error();
+  const bool is_rounding = name == "ceil" || name == "floor" || name == "trunc";
+  return !is_same || (is_integral(arguments.values[0].get()) && (is_rounding || text == "f" || text == "c"));
+}
+
+// NumPy warns about means of nothing, and torch in other words or not at all.
+bool is_mean_of_nothing(std::string_view name, const std::vector<Ref>& twins) {
+  static constexpr std::string_view kMeans[] = {"std", "var", "mean", "average", "median"};
+  if (twins.empty() || std::find(std::begin(kMeans), std::end(kMeans), name) == std::end(kMeans)) return false;
+  const NativeScope native;
+  const Ref size = attribute(twins[0].get(), "size");
+  clear_error();
+  return size && PyLong_Check(size.get()) && PyLong_AsLong(size.get()) == 0;
+}
+
+bool has_keyword(const Arguments& arguments, const char* wanted) {
+  for (Py_ssize_t i = 0; arguments.keyword_names && i < PyTuple_GET_SIZE(arguments.keyword_names); ++i)
+    if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.keyword_names, i), wanted)) return true;
+  return false;
+}
+
+// Copies and conversions, for which torch's kernels know every dtype.
+bool keeps_values(std::string_view name) noexcept { return name == "copy" || name == "astype"; }
+
+// NumPy gives a remainder of zero the sign of the divisor, and torch that of the dividend.
+Ref with_sign_of_divisor(Tracer& tracer, const Ref& remainder, const Ref& divisor) {
+  static constinit Imported copysign{"torch._numpy.copysign"};
+  const Ref elements = remainder && is_layer_array(remainder.get()) ? elements_of_layer_array(remainder.get()) : Ref();
+  const Ref dtype = elements ? attribute(elements.get(), "dtype") : Ref();
+  if (!dtype || !is_true(dtype.get(), "is_floating_point")) return remainder;
+  return call(tracer, copysign, {remainder, divisor});
+}
+
 bool has_dimensions(PyObject* array) {
   const NativeScope native;
   const Ref count = attribute(twin_of_array(array), "ndim");
@@ -112,6 +173,13 @@ Ref number_of_array(Tracer& tracer, PyObject* array) {
 }
 
 Ref array_of_fake(Tracer& tracer, PyObject* fake) {
+  for (const char* lazy : {"is_conj", "is_neg"}) {
+    const Ref answer = Ref::steal(PyObject_CallMethod(fake, lazy, nullptr));
+    clear_error();
+    if (!answer.is(Py_False))
+      return tracer.abort(BreakReason::ScalarRead,
+                          "a tensor with the conjugate or negative bit is turned into an array");
+  }
   if (tracer.transforms.inside())
     return tracer.abort(BreakReason::ScalarRead, "a tensor within a transform is turned into a numpy array");
   if (requires_gradient(fake) || !is_true(fake, "is_cpu") || is_true(fake, "is_sparse"))
@@ -188,7 +256,19 @@ Ref call_with_arrays(Tracer& tracer, PyObject* callable, const Arguments& argume
   const bool is_rounding = name == "round" || name == "around";
   if (is_rounding && arguments.values.size() > 1 && is_integral(arguments.values[0].get()))
     return refuse_numpy(tracer, "numpy." + name + "() of integers");
-  auto with_layer = [&] { return call_layer(tracer, counterpart.get(), operation.layers, arguments.keyword_names); };
+  if (is_mean_of_nothing(name, operation.twins)) return refuse_numpy(tracer, "numpy." + name + "() of no elements");
+  if (operation.has_complex() && has_keyword(arguments, "dtype"))
+    return refuse_numpy(tracer, "numpy." + name + "() of complex numbers with dtype=");
+  if (converts_for_out(callable, arguments, operation.twins, name))
+    return refuse_numpy(tracer, "numpy." + name + "() with out= of another dtype");
+  if (is_method && keeps_values(name)) operation.keep_values();
+  const bool is_remainder = name == "remainder" || name == "mod" || name == "__mod__";
+  if (is_remainder && arguments.values.size() > 2)
+    return refuse_numpy(tracer, "numpy." + name + "() with more than two operands");
+  auto with_layer = [&] {
+    Ref given = call_layer(tracer, counterpart.get(), operation.layers, arguments.keyword_names);
+    return is_remainder ? with_sign_of_divisor(tracer, given, operation.layers[1]) : given;
+  };
   if (is_method && reads_values(name)) {
     if (name.starts_with("__") && name != "__bool__" && is_traced_array(arguments.values[0].get()) &&
         !number_of_array(tracer, arguments.values[0].get()))
@@ -248,12 +328,18 @@ Ref array_binary(Tracer& tracer, const ArrayOperator& binary, PyObject* left, Py
   if (is_power_that_may_raise(binary.method, operands))
     return refuse_numpy(tracer, "a power of integers by exponents that may be negative");
   if (!operation.add(left) || !operation.add(right)) return nullptr;
+  if (is_another_in_layer(binary.plain_method, operation.has_complex()))
+    return refuse_numpy(tracer, "an operator that torch's layer for NumPy knows otherwise of complex numbers");
   // There is no operator in place for a scalar, nor for what is not an array.
   const bool is_new = !is_traced_array(left) || is_traced_scalar(left);
+  const bool is_remainder = std::string_view(binary.plain_method) == "__mod__";
+  if (is_remainder && !is_new && std::string_view(binary.method) != "__mod__" && !is_integral(left))
+    return refuse_numpy(tracer, "a remainder in place of floating-point numbers");
   return operation.run([&] { return Ref::steal(binary.apply(operation.twins[0].get(), operation.twins[1].get())); },
                        [&] {
-                         return call_layer_method(tracer, is_new ? binary.plain_method : binary.method,
-                                                  binary.reflected, operation.layers[0], operation.layers[1]);
+                         Ref given = call_layer_method(tracer, is_new ? binary.plain_method : binary.method,
+                                                       binary.reflected, operation.layers[0], operation.layers[1]);
+                         return is_remainder ? with_sign_of_divisor(tracer, given, operation.layers[1]) : given;
                        });
 }
 

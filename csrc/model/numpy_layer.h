@@ -9,8 +9,9 @@ namespace minidynamo {
 
 // What it has in place of a function or class of NumPy's; borrowed, null if it has nothing.
 PyObject* layer_of(PyObject* callable);
-// Functions of which it makes something else: the cube root of a negative number, the parts of one; what its kernels do
-// not know of complex numbers.
+// Functions of which it makes something else: the cube root of a negative number, the parts of one, the angle of a
+// negative zero, rounding towards zero, a condition number of a singular matrix; a result in memory that torch warns
+// about; powers of a complex zero, and what else its kernels do not know of complex numbers.
 bool is_another_in_layer(std::string_view name, bool of_complex) noexcept;
 
 // Its arrays, each over one tensor.

@@ -7,6 +7,7 @@
 #include "model/numpy_layer.h"
 #include "model/tensor_call.h"
 #include "python/error_text.h"
+#include "python/named_item.h"
 #include "python/nesting.h"
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
@@ -15,6 +16,7 @@
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"
+#include "world/numpy_errors.h"
 #include "world/traced_array.h"
 #include "world/types.h"
 
@@ -61,6 +63,27 @@ std::string dtype_name_of(PyObject* tensor) {
   return std::string(name.substr(std::min(name.size(), name.find('.') + 1)));
 }
 
+bool has_few_kernels_for(PyObject* elements) {
+  const std::string name = dtype_name_of(elements);
+  return name == "uint16" || name == "uint32" || name == "uint64";
+}
+
+// The numbers in a tuple of sizes or strides.
+std::vector<Py_ssize_t> numbers_in(PyObject* tuple) {
+  std::vector<Py_ssize_t> numbers;
+  for (Py_ssize_t i = 0; tuple && PyTuple_Check(tuple) && i < PyTuple_GET_SIZE(tuple); ++i)
+    numbers.push_back(PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, i)));
+  clear_error();
+  return numbers;
+}
+
+Ref tuple_of(const std::vector<Py_ssize_t>& numbers) {
+  Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Ref::made(PyLong_FromSsize_t(numbers[i])).release());
+  return tuple;
+}
+
 // A dtype or a class of scalars.
 Ref other_form(PyObject* operand) {
   static constinit ImportedType dtype_type{"numpy.dtype"};
@@ -89,6 +112,14 @@ std::string kind_of(PyObject* object) {
   return text ? PyUnicode_AsUTF8(text.get()) : Py_TYPE(object)->tp_name;
 }
 
+// Not by its flags: they warn about arrays of numpy.broadcast_arrays().
+bool cannot_be_written_to(PyObject* array) {
+  const Ref interface = attribute(array, "__array_interface__");
+  PyObject* const data = interface ? named_item(interface.get(), "data") : nullptr;
+  clear_error();
+  return !data || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2 || PyTuple_GET_ITEM(data, 1) != Py_False;
+}
+
 bool share_memory(PyObject* one, PyObject* other) {
   static constinit Imported ask{"numpy.may_share_memory"};
   const Ref answer = Ref::steal(PyObject_CallFunctionObjArgs(ask, one, other, nullptr));
@@ -114,27 +145,48 @@ bool NumpyOperation::add(PyObject* operand) {
   return true;
 }
 
+bool NumpyOperation::has_few_kernels() const {
+  return std::any_of(arrays_.begin(), arrays_.end(),
+                     [](const Array& array) { return has_few_kernels_for(elements_of_array(array.object)); });
+}
+
+bool NumpyOperation::is_view_of_operand(PyObject* given) const {
+  const Ref elements = is_layer_array(given) ? elements_of_layer_array(given) : Ref();
+  return elements && std::any_of(arrays_.begin(), arrays_.end(), [&](const Array& array) {
+           return !array.layer.is(given) &&
+                  storage_of_fake(elements.get()) == storage_of_fake(elements_of_array(array.object));
+         });
+}
+
+std::nullptr_t NumpyOperation::refuse_few_kernels() const {
+  return refuse_numpy(tracer_, what_ + " with uint16, uint32 or uint64, for which torch has few kernels");
+}
+
 bool NumpyOperation::has_complex() const {
   return std::any_of(arrays_.begin(), arrays_.end(), [](const Array& array) {
     return dtype_name_of(elements_of_array(array.object)).starts_with("complex");
   });
 }
 
+Ref compute_quietly(const std::function<Ref()>& with_numpy) {
+  static constinit Imported error_state{"numpy.errstate"};
+  const NativeScope native;  // some of it is Python code
+  const TensorTraceSuspended suspended;
+  const EnteredContext quiet(error_state, keywords_of_quiet().get());
+  return quiet ? with_numpy() : Ref();
+}
+
 Ref NumpyOperation::run(const std::function<Ref()>& with_numpy, const std::function<Ref()>& with_layer) {
-  Ref twin;
-  {
-    static constinit Imported error_state{"numpy.errstate"};
-    const NativeScope native;  // some of it is Python code
-    const TensorTraceSuspended suspended;
-    const EnteredContext quiet(error_state, keywords_of_quiet().get());
-    if (quiet) twin = with_numpy();
-  }
+  if (!numbers_are_indices_ && !guard_numpy_errors(tracer_))
+    return refuse_numpy(tracer_, what_ + " where numpy.errstate makes errors raise or tell of themselves");
+  const Ref twin = compute_quietly(with_numpy);
   if (!twin) return refuse_numpy_with_error(tracer_, what_ + " raised");
   Ref given = with_layer();
   if (!given) return refuse_numpy_with_error(tracer_, what_ + " in torch's layer for NumPy");
   for (const Array& array : arrays_)
     if (!elements_of_layer_array(array.layer.get()).is(elements_of_array(array.object)))
       return refuse_numpy(tracer_, what_ + " gives an array other elements");
+  if (has_few_kernels() && !keeps_values_ && !is_view_of_operand(given.get())) return refuse_few_kernels();
   return merge(twin.get(), given.get());
 }
 
@@ -262,6 +314,51 @@ Ref NumpyOperation::rounded(PyObject* twin, Ref elements) {
   return record_call(tracer_, NodeKind::CallMethod, to_name, Arguments{values});
 }
 
+// The elements in the order in memory that NumPy's result has; `can_move`: in other memory if need be.
+Ref NumpyOperation::laid_out(PyObject* twin, Ref elements, bool can_move) {
+  static PyObject* const permute_name = interned("permute");
+  static PyObject* const contiguous_name = interned("contiguous");
+  std::vector<Py_ssize_t> sizes, wanted, own, order;
+  {
+    const NativeScope native;
+    const Ref shape = attribute(twin, "shape"), strides = attribute(twin, "strides"),
+              size = attribute(twin, "itemsize"), own_strides = call_method(elements.get(), "stride");
+    sizes = numbers_in(shape.get()), wanted = numbers_in(strides.get()), own = numbers_in(own_strides.get());
+    const Py_ssize_t item = size ? PyLong_AsSsize_t(size.get()) : 1;
+    for (Py_ssize_t& stride : wanted) stride /= item;
+    clear_error();
+  }
+  if (wanted.size() != sizes.size() || own.size() != sizes.size())
+    return refuse_numpy(tracer_, what_ + " gives what has no strides");
+  bool is_same = true;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return elements;  // nothing lies anywhere
+    is_same &= sizes[i] == 1 || wanted[i] == own[i];
+    order.push_back(static_cast<Py_ssize_t>(i));
+  }
+  if (is_same) return elements;
+  std::stable_sort(order.begin(), order.end(), [&](Py_ssize_t one, Py_ssize_t other) {
+    return wanted[static_cast<size_t>(one)] > wanted[static_cast<size_t>(other)];
+  });
+  std::vector<Py_ssize_t> places(order.size());
+  Py_ssize_t next = 1;
+  bool is_dense = true;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto dimension = static_cast<size_t>(order[i]);
+    places[dimension] = static_cast<Py_ssize_t>(i);
+    is_dense &= sizes[dimension] == 1 || wanted[dimension] == next;
+    next *= sizes[dimension];
+  }
+  if (!is_dense || !can_move) return refuse_numpy(tracer_, what_ + " gives other strides in torch's layer for NumPy");
+  const Ref turn[] = {elements, tuple_of(order)};
+  const Ref turned = record_call(tracer_, NodeKind::CallMethod, permute_name, Arguments{turn});
+  const Ref laid =
+      turned ? record_call(tracer_, NodeKind::CallMethod, contiguous_name, Arguments{std::span<const Ref>(&turned, 1)})
+             : Ref();
+  const Ref turn_back[] = {laid, tuple_of(places)};
+  return laid ? record_call(tracer_, NodeKind::CallMethod, permute_name, Arguments{turn_back}) : Ref();
+}
+
 bool NumpyOperation::fits(PyObject* twin, PyObject* elements) const {
   const NativeScope native;  // some of it is Python code
   const Ref shape = attribute(twin, "shape"), dtype = attribute(twin, "dtype"),
@@ -295,9 +392,12 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
   if (!(is_scalar || is_numpy_array(twin)) || !fits(twin, elements.get()))
     return refuse_numpy(tracer_, what_ + " gives a " + kind_of(twin) + ", and a " + kind_of(elements.get()) +
                                      " in torch's layer for NumPy");
-  bool is_view = false, shares = false;
+  if (!is_scalar && has_few_kernels_for(elements.get()) && !keeps_values_ && !is_view_of_operand(given))
+    return refuse_few_kernels();
+  bool is_view = false, shares = false, is_read_only = false;
   {
     const NativeScope native;
+    is_read_only = !is_scalar && cannot_be_written_to(twin);
     for (const Ref& constant : constants_)
       if (!is_scalar && share_memory(twin, constant.get()))
         return refuse_numpy(tracer_, what_ + " gives a view of an array of constants");
@@ -313,9 +413,17 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
     for (const Array& array : arrays_) tracer_.assume(Assumption::Kind::Unwritten, elements_of_array(array.object));
   }
   if (shares && !is_view) {
+    shares = false;
     static PyObject* const clone_name = interned("clone");
     elements = record_call(tracer_, NodeKind::CallMethod, clone_name, Arguments{std::span<const Ref>(&elements, 1)});
     if (!elements) return nullptr;
+  }
+  // A copy in place of a view is private: nobody sees its strides, and the results of operations on it get NumPy's.
+  if (!is_scalar && is_view == shares) elements = laid_out(twin, std::move(elements), !is_view);
+  if (!elements) return nullptr;
+  if (is_read_only) {  // arrays that are made of the graph's outputs can be written to
+    if (!tracer_.may_assume()) return refuse_numpy(tracer_, what_ + " gives an array that cannot be written to");
+    tracer_.assume(Assumption::Kind::StaysInside, elements.get());
   }
   return make_traced_array(tracer_, elements.get(), Ref::borrow(twin));
 }

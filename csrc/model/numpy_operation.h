@@ -13,6 +13,9 @@ namespace minidynamo {
 std::nullptr_t refuse_numpy(Tracer& tracer, const std::string& what);
 std::nullptr_t refuse_numpy_with_error(Tracer& tracer, const std::string& what);
 
+// NumPy's own result for twins, about whose values it says nothing. Null: a Python error is set.
+Ref compute_quietly(const std::function<Ref()>& with_numpy);
+
 class NumpyOperation {
  public:
   // `what` names it in reports. `numbers_are_indices`: integers of NumPy's stand for Python's.
@@ -21,6 +24,8 @@ class NumpyOperation {
 
   bool add(PyObject* operand);  // false: the trace has ended
   bool has_complex() const;     // among the arrays
+  // The operation copies or converts elements, and computes nothing: torch's kernels for that know every dtype.
+  void keep_values() noexcept { keeps_values_ = true; }
 
   std::vector<Ref> twins, layers;  // of the operands
 
@@ -35,6 +40,7 @@ class NumpyOperation {
   Tracer& tracer_;
   const std::string what_;
   const bool numbers_are_indices_;
+  bool keeps_values_ = false;
   std::vector<Array> arrays_;
   std::vector<Ref> constants_;  // arrays, as NumPy gets them
 
@@ -46,6 +52,10 @@ class NumpyOperation {
   bool look_at_slice(PyObject* operand, Ref& twin, Ref& layer);
   Ref merge(PyObject* twin, PyObject* given);
   Ref merge_sequence(PyObject* twin, PyObject* given);
+  bool has_few_kernels() const;
+  bool is_view_of_operand(PyObject* given) const;
+  std::nullptr_t refuse_few_kernels() const;
+  Ref laid_out(PyObject* twin, Ref elements, bool can_move);
   Ref rounded(PyObject* twin, Ref elements);
   bool fits(PyObject* twin, PyObject* elements) const;
   Ref merge_array(PyObject* twin, PyObject* given);

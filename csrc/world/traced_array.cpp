@@ -65,7 +65,10 @@ PyObject* array_of_tensor(PyObject*, PyObject* arguments) {
   int is_scalar;
   if (!PyArg_ParseTuple(arguments, "Op", &tensor, &is_scalar)) return nullptr;
   static constinit Imported numpy{"torch._C.TensorBase.numpy"};
-  Ref array = Ref::steal(PyObject_CallOneArg(numpy, tensor));
+  // Some of torch's kernels return a tensor whose elements are conjugated when they are read.
+  const Ref plain = call_method(tensor, "resolve_conj"),
+            resolved = plain ? call_method(plain.get(), "resolve_neg") : Ref();
+  Ref array = resolved ? Ref::steal(PyObject_CallOneArg(numpy, resolved.get())) : Ref();
   if (!array || !is_scalar) return array.release();
   const Ref nothing = Ref::made(PyTuple_New(0));
   return PyObject_GetItem(array.get(), nothing.get());
