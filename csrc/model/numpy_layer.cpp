@@ -69,8 +69,8 @@ PyObject* layer_of(PyObject* callable) {
 bool is_another_in_layer(std::string_view name, bool of_complex) noexcept {
   static constexpr std::string_view kAll[] = {"cbrt", "modf", "fix", "angle", "cond", "ldexp", "nextafter"};
   static constexpr std::string_view kComplex[] = {
-      "rint", "round", "around", "sign",  "nan_to_num", "std",         "var",     "maximum",  "minimum",
-      "fmax", "fmin",  "astype", "power", "pow",        "float_power", "__pow__", "__rpow__", "__ipow__"};
+      "rint", "round", "around", "sign",  "nan_to_num", "std",         "var",     "maximum",  "minimum", "fmax",
+      "fmin", "pinv",  "astype", "power", "pow",        "float_power", "__pow__", "__rpow__", "__ipow__"};
   auto is_among = [name](const auto& names) {
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
   };

@@ -29,9 +29,42 @@ test_generators test_iter test_list test_dict test_set test_tuple test_class tes
 test_dataclasses test_enum test_functools test_itertools test_collections test_deque test_operator test_sort test_fstring
 test_format test_unpack test_unpack_ex test_extcall test_keywordonlyarg test_patma test_named_expressions test_scope test_super
 test_property test_slice test_range test_builtin test_augassign test_int test_float test_math test_heapq test_copy test_weakref
-test_coroutines test_asyncgen test_yield_from test_raise test_types test_userdict test_abc test_listcomps test_genexps test_global
-test_decorators test_compare test_statistics test_json test_re test_grammar test_funcattrs test_metaclass test_isinstance
-test_typing test_ordered_dict test_except_star test_call test_frame
+test_coroutines test_asyncgen test_yield_from test_raise test_types test_userdict test_abc test_listcomps test_genexps
+test_global test_decorators test_compare test_statistics test_json test_re test_grammar test_funcattrs test_metaclass
+test_isinstance test_typing test_ordered_dict test_except_star test_call test_frame test_descr test_code test_enumerate
+test_struct test_dynamic test_pickle test_inspect test_traceback test_xml_etree test_calendar test_difflib test_decimal
+test.test_asyncio.test_ssl test.test_asyncio.test_taskgroups test_opcache test_sax test_iterlen test_module test_genericclass
+test_platform test__xxsubinterpreters test_array test_cgitb test_dis test_finalization test_imp test_memoryio test_memoryview
+test_optparse test.test_asyncio.test_base_events test.test_asyncio.test_buffered_proto test.test_asyncio.test_context
+test.test_asyncio.test_futures test.test_asyncio.test_futures2 test.test_asyncio.test_locks test.test_asyncio.test_pep492
+test.test_asyncio.test_proactor_events test.test_asyncio.test_protocols test.test_asyncio.test_queues
+test.test_asyncio.test_selector_events test.test_asyncio.test_sendfile test.test_asyncio.test_server
+test.test_asyncio.test_sock_lowlevel test.test_asyncio.test_sslproto test.test_asyncio.test_streams
+test.test_asyncio.test_threads test.test_asyncio.test_timeouts test.test_asyncio.test_transports
+test.test_asyncio.test_unix_events test.test_asyncio.test_waitfor test.test_future_stmt.test_future
+test.test_future_stmt.test_future_flags test.test_future_stmt.test_future_multiple_features
+test.test_future_stmt.test_future_multiple_imports test.test_future_stmt.test_future_single_import test___all__ test__locale
+test__opcode test__osx_support test_abstract_numbers test_aifc test_argparse test_ast test_atexit test_audioop test_base64
+test_baseexception test_bigaddrspace test_binascii test_binop test_bisect test_bool test_bufio test_bytes test_cgi
+test_charmapcodec test_cmath test_cmd test_code_module test_codeccallbacks test_codecs test_codeop test_colorsys test_compile
+test_complex test_configparser test_contains test_context test_contextlib_async test_copyreg test_cppext test_crypt test_csv
+test_datetime test_dbm test_dbm_dumb test_defaultdict test_descrtut test_dict_version test_dictcomps test_dictviews test_doctest
+test_doctest2 test_dynamicclassattribute test_eof test_errno test_exception_group test_exception_hierarchy
+test_exception_variations test_file test_file_eintr test_filecmp test_fileinput test_fileutils test_flufl test_fnmatch
+test_fractions test_frozen test_generator_stop test_genericalias test_genericpath test_getopt test_getpass test_getpath
+test_gettext test_glob test_graphlib test_grp test_gzip test_hmac test_html test_htmlparser test_http_cookiejar
+test_http_cookies test_imghdr test_index test_int_literal test_interpreters test_ipaddress test_keyword test_linecache
+test_lltrace test_locale test_long test_longexp test_mailcap test_marshal test_mimetypes test_minidom test_modulefinder
+test_netrc test_ntpath test_numeric_tower test_opcodes test_osx_env test_peepholer test_pep646_syntax test_picklebuffer
+test_pickletools test_pipes test_pkg test_pkgutil test_plistlib test_popen test_positional_only_arg test_posixpath test_pow
+test_pprint test_print test_pstats test_pulldom test_pwd test_py_compile test_pyclbr test_pyexpat test_quopri test_random
+test_reprlib test_resource test_richcmp test_rlcompleter test_runpy test_sched test_script_helper test_secrets test_setcomps
+test_shelve test_shlex test_sndhdr test_spwd test_stable_abi_ctypes test_stat test_strftime test_string test_string_literals
+test_stringprep test_strptime test_strtod test_structseq test_subclassinit test_sunau test_sundry test_symtable test_syntax
+test_sysconfig test_syslog test_tabnanny test_tempfile test_textwrap test_threadedtempfile test_threading_local
+test_threadsignals test_time test_timeit test_tokenize test_tomllib test_type_annotations test_type_comments test_typechecks
+test_unary test_unicode_file test_unicode_file_functions test_unicode_identifiers test_univnewlines test_urllib
+test_urllib_response test_urlparse test_userlist test_userstring
 """.split()  # noqa: SIM905
 
 # What runs in seconds: a part for every day.
@@ -43,7 +76,10 @@ test_listcomps test_genexps test_global test_decorators test_compare test_funcat
 
 # Pattern of test ids -> why they cannot be the same.
 DEATH = "waits for the death of an object that a trace, or the frame that CPython made for the call, still holds"
-FRAMES = "looks at frames, which residual code has others of"
+FRAMES = "looks at frames, which residual code has others of, without the locals that it does not need"
+COUNTS = "counts references, to which a trace and what it keeps add theirs, or asks for an object's size in memory"
+CODE = "looks at what the interpreter makes of the bytecode of a function that it has run often, which captured ones are not"
+TORCH_INSPECT = "torch.package puts a function of its own in the place of inspect.getfile"
 EXEMPT: dict[str, str] = {
     "test.test_generators.SignalAndYieldFromTest.test_raise_and_yield_from": "a signal has to arrive between two C calls",
     "test.test_dict.DictTest.test_container_iterator": DEATH,
@@ -86,6 +122,41 @@ EXEMPT: dict[str, str] = {
     "test.test_frame.ClearTest.test_clear_refcycles": FRAMES,
     "test.test_frame.FrameAttrsTest.test_locals": FRAMES,
     "test.test_frame.ReprTest.test_repr": FRAMES,
+    "test.test_descr.ClassPropertiesAndMethods.test_mutable_bases_catch_mro_conflict": DEATH,
+    "test.test_descr.ClassPropertiesAndMethods.test_slots": COUNTS,
+    "test.test_code.CoExtra.test_free_called": "is told of the end of any code object that has data, which captured ones have",
+    "test.test_enumerate.TestReversed.test_bug1229429": COUNTS,
+    "test.test_struct.StructTest.test__struct_reference_cycle_cleaned_up": DEATH,
+    "test.test_dynamic.RebindBuiltinsTests.test_cannot_replace_builtins_dict_*": "resume functions take __builtins__ from globals",
+    "test.test_inspect.test_inspect.*.test__all__": TORCH_INSPECT,
+    "test.test_inspect.test_inspect.TestRetrievingSourceCode.test_getfile_class_without_module": TORCH_INSPECT,
+    "test.test_inspect.test_inspect.TestGetGeneratorState.test_getgeneratorlocals": FRAMES,
+    "test.test_traceback.MiscTracebackCases.test_clear": FRAMES,
+    "test.test_traceback.TestTracebackException.test_comparison_params_variations": FRAMES,
+    "test.test_traceback.TestTracebackException.test_no_refs_to_exception_and_traceback_objects": COUNTS,
+    "test.test_traceback.TestTracebackException.test_print": FRAMES,
+    "test.test_traceback.TracebackCases.test_print_traceback_at_exit": DEATH,
+    "test.test_xml_etree.BugsTest.test_bug_xmltoolkit63": COUNTS,
+    "test.test_asyncio.test_ssl.TestSSL.test_create_connection_memory_leak": DEATH,
+    "test.test_module.ModuleTests.test_module_finalization_at_shutdown": DEATH,
+    "test.test__xxsubinterpreters.ChannelReleaseTests.test_close_if_unassociated": "an object's end leaves an error set",
+    "test.test_array.*.test_bug_782369": COUNTS,
+    "test.test_cgitb.TestCgitb.test_html": FRAMES,
+    "test.test_cgitb.TestCgitb.test_text": FRAMES,
+    "test.test_dis.*.test_*_specialize": CODE,
+    "test.test_dis.*.test_loop_quicken": CODE,
+    "test.test_dis.*.test_show_caches": CODE,
+    "test.test_dis.*.test_super_instructions": CODE,
+    "test.test_dis.DisTests.test_disassemble_generator": FRAMES,
+    "test.test_dis.DisWithFileTests.test_dis_none": FRAMES,
+    "test.test_dis.TestDisTraceback*.test_distb_empty": FRAMES,
+    "test.test_finalization.SimpleFinalizationTest.test_non_gc_resurrect": DEATH,
+    "test.test_imp.ImportTests.test_create_builtin_subinterp": "a subinterpreter, in which torch cannot be imported, writes so",
+    "test.test_memoryio.CBytesIOTest.test_cow_*": COUNTS,
+    "test.test_memoryio.CBytesIOTest.test_sizeof": COUNTS,
+    "test.test_memoryview.*.test_get*": COUNTS,
+    "test.test_memoryview.*.test_setitem_*": COUNTS,
+    "test.test_optparse.TestOptionParser.test_refleak": COUNTS,
 }
 
 # The same for runs with breaks.
