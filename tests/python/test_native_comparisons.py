@@ -26,10 +26,10 @@ COMPARISONS: dict[str, Callable[[], Any]] = {
     "sort": lambda: [10.0, TEN].sort(),  # type: ignore[type-var]
     "max": lambda: max([10.0, TEN]),  # type: ignore[type-var]
     "min of made": lambda: min([10.0, decimal.Decimal("10.0")]),  # type: ignore[type-var]
-    "equal lists": lambda: [10.0] == [TEN],
-    "ordered tuples": lambda: (10.0,) < (TEN,),
-    "equal dicts": lambda: {1: 10.0} == {1: TEN},
-    "nested": lambda: [[1, (10.0,)]] == [[1, (TEN,)]],
+    "equal lists": lambda: [TEN] == [10.0],
+    "ordered tuples": lambda: (TEN,) > (10.0,),
+    "equal dicts": lambda: {1: TEN} == {1: 10.0},
+    "nested": lambda: [[1, (TEN,)]] == [[1, (10.0,)]],
     "index": lambda: [10.0].index(TEN),  # type: ignore[arg-type]
     "count": lambda: [10.0].count(decimal.Decimal("10.0")),  # type: ignore[arg-type]
     "remove": lambda: [10.0].remove(TEN),  # type: ignore[arg-type]
