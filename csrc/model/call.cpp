@@ -196,8 +196,12 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
     if (!self && !arguments.values.empty()) self = arguments.values[0].get();
     if (self && !enter_functions_of_property(tracer, self)) return nullptr;
     if (!can_call_text_method(tracer, callable, self, arguments)) return nullptr;
-    if (self && (PyDict_Check(self) || PyAnySet_Check(self)))
+    if (self && PyAnySet_Check(self))
       for (const Ref& value : arguments.values) guard_as_key(tracer, self, value.get());
+    // A dict's methods take a key first, and then a value, which is not looked at.
+    const size_t place_of_key = bound_self(callable) ? 0 : 1;
+    if (self && PyDict_Check(self) && place_of_key < arguments.values.size())
+      guard_as_key(tracer, self, arguments.values[place_of_key].get());
     if (self && takes_all_of(tracer, self, callable))
       return tracer.abort(BreakReason::Pickling, std::string("a ") + Py_TYPE(self)->tp_name +
                                                      " from before the call is copied with its attributes");

@@ -155,9 +155,11 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     if (type == &PyUnicode_Type && values.size() == 1 && !check_no_address_in_repr(tracer, values[0].get()))
       return nullptr;
     if (!can_make_text(tracer, type, arguments)) return nullptr;
-    if (type == &PySet_Type || type == &PyFrozenSet_Type || PyType_IsSubtype(type, &PyDict_Type) ||
-        !std::strcmp(type->tp_name, "itertools.groupby"))
-      for (const Ref& value : values) require_distinct(tracer, value.get());
+    // A dict that is made of a dict compares no keys anew, and of keywords none but names.
+    const bool is_dict = PyType_IsSubtype(type, &PyDict_Type);
+    if (is_dict || type == &PySet_Type || type == &PyFrozenSet_Type || !std::strcmp(type->tp_name, "itertools.groupby"))
+      for (size_t i = 0; i < arguments.positional_count(); ++i)
+        if (!is_dict || !PyDict_Check(values[i].get())) require_distinct(tracer, values[i].get());
     return call_natively(tracer, as_object(type), Arguments{values, arguments.keyword_names});
   }
   return tracer.abort(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");

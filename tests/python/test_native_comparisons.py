@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 import minidynamo
+from minidynamo import debug
 
 TEN = decimal.Decimal("10.0")
 
@@ -55,3 +57,25 @@ def test_flags_and_traps_of_the_context(name: str) -> None:
         return found
 
     assert outcomes(compiled) == outcomes(eager)
+
+
+def test_values_that_nobody_compares_stay_in_the_graph() -> None:
+    """A default, or what is put into a dict under a key, may change."""
+
+    def f(x: torch.Tensor, number: Any) -> tuple[torch.Tensor, Any, Any, dict[str, Any]]:
+        table: dict[str, Any] = {"one": 1}
+        return x + 1, table.get("two", number), table.setdefault("three", number), dict(table, four=number)
+
+    compiled = minidynamo.compile(f, backend="eager", fullgraph=True)
+    for number in (0.25, 0.5, 0.75, 0.125, 0.3):
+        assert compiled(torch.ones(2), number)[1:] == f(torch.ones(2), number)[1:]
+    assert len(debug.cache_entries(f)) <= 3
+
+
+@pytest.mark.parametrize(
+    "use", [lambda a: [a] == [0.5], lambda a: 0.5 in (a,), lambda a: max([0.25, a]), lambda a: {(a, 1): 2}.get((0.5, 1))]
+)
+def test_floats_that_change_are_compared_by_their_values(use: Callable[[float], Any]) -> None:
+    compiled = minidynamo.compile(use, backend="eager")
+    for number in (0.25, 0.5, 0.75, 0.5, 0.125, 0.25):
+        assert compiled(number) == use(number)
