@@ -158,7 +158,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     // A dict that is made of a dict compares no keys anew, and of keywords none but names.
     const bool is_dict = PyType_IsSubtype(type, &PyDict_Type);
     if (is_dict || type == &PySet_Type || type == &PyFrozenSet_Type || !std::strcmp(type->tp_name, "itertools.groupby"))
-      for (size_t i = 0; i < arguments.positional_count(); ++i)
+      for (size_t i = 0; i < (is_dict ? arguments.positional_count() : values.size()); ++i)
         if (!is_dict || !PyDict_Check(values[i].get())) require_distinct(tracer, values[i].get());
     return call_natively(tracer, as_object(type), Arguments{values, arguments.keyword_names});
   }

@@ -418,7 +418,8 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
     elements = record_call(tracer_, NodeKind::CallMethod, clone_name, Arguments{std::span<const Ref>(&elements, 1)});
     if (!elements) return nullptr;
   }
-  // A copy in place of a view is private: nobody sees its strides, and the results of operations on it get NumPy's.
+  // Elements that the layer copied where NumPy gives a view keep their strides: no program sees the copy itself, and
+  // each operation on it lays its own result out as NumPy does.
   if (!is_scalar && is_view == shares) elements = laid_out(twin, std::move(elements), !is_view);
   if (!elements) return nullptr;
   if (is_read_only) {  // arrays that are made of the graph's outputs can be written to
