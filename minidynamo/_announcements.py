@@ -4,14 +4,22 @@ import logging
 from typing import Any
 
 
-def listeners(logger: logging.Logger) -> list[Any]:
-    """The logger, its handlers and those of its parents that hear of its records, with their filters, formatters, streams."""
-    found: list[Any] = [logger, *logger.filters]
+def listeners(logger: logging.Logger) -> list[Any] | None:
+    """Who hears of a logger's records: itself, what makes them, its handlers and those of its parents, with their filters, formatters and
+    streams, and the methods that a handler has of its own. None: nobody, which the logging module says itself, once."""
+    found: list[Any] = [logger, logging.getLogRecordFactory(), *logger.filters]
+    handlers: list[logging.Handler] = []
     current: logging.Logger | None = logger
     while current:
-        for handler in current.handlers:
-            found += [handler, *handler.filters, handler.formatter, getattr(handler, "stream", None)]
+        handlers += current.handlers
         if not current.propagate:
             break
         current = current.parent
+    if not handlers:
+        if logging.lastResort is None:
+            return None
+        handlers.append(logging.lastResort)
+    for handler in handlers:
+        found += [handler, *handler.filters, handler.formatter, getattr(handler, "stream", None)]
+        found += [handler.emit, handler.handle, handler.filter, handler.format, handler.handleError]
     return found

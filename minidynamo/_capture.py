@@ -80,6 +80,7 @@ class CaptureConfig:
         "_backend",
         "_compiler",
         "_recompile_limit",
+        "_takes_operators_apart",
         "backend_name",
         "dynamic",
         "fullgraph",
@@ -111,6 +112,7 @@ class CaptureConfig:
         self._recompile_limit = recompile_limit
         self.backend_name = backend if isinstance(backend, str) else _name_of(backend)
         self._compiler = backends.resolve(backend, mode=mode, options=options)
+        self._takes_operators_apart = backends.takes_operators_apart(backend)
 
     @property
     def recompile_limit(self) -> int:
@@ -127,6 +129,10 @@ class CaptureConfig:
     @property
     def capture_dynamic_output_shape_ops(self) -> bool:
         return config.capture_dynamic_output_shape_ops
+
+    @property
+    def takes_operators_apart(self) -> bool:
+        return self._takes_operators_apart
 
     @property
     def error_on_recompile(self) -> bool:

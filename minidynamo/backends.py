@@ -33,6 +33,7 @@ from typing import Any, Protocol, TypeVar, cast, overload
 import torch
 from torch import _VF
 
+from minidynamo._autocast_regions import name_regions
 from minidynamo._tracing_context import InputSource, conditions_noted, tracing_context
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
 
@@ -168,6 +169,12 @@ def resolve(
     return cast(CompilerFunction, functools.partial(_compile, name, compiler, settings))
 
 
+def takes_operators_apart(backend: str | Callable[..., Any]) -> bool:
+    """Whether a backend may make many operators of one, as AOTAutograd does of an LSTM: one for each step in time and gate."""
+    compiler = _find(backend) if isinstance(backend, str) else backend
+    return compiler not in (eager, python, ts)
+
+
 def _compile(
     name: str,
     compiler: Callable[..., Any],
@@ -175,6 +182,8 @@ def _compile(
     graph_module: torch.fx.GraphModule,
     example_inputs: Sequence[torch.Tensor],
 ) -> CompiledFunction:
+    if compiler not in _OWN:
+        name_regions(graph_module)
     try:
         with (
             _trainable_recurrent_layers(graph_module, example_inputs),

@@ -231,6 +231,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   if (!open.never) request.open = &open;
   request.settled_before_backward = open.settled_before_backward;
   request.only_common_forms = open.only_common_forms;
+  request.keeps_recurrent_layers_out = !fullgraph && is_set(config, "takes_operators_apart");
   std::unique_ptr<TracedFrame> traced = trace(code, view, request, why);
   // Numbers that are left open may be what the trace could not deal with.
   if (request.open && !open.none() && (!traced || traced->exit.plan.end) &&

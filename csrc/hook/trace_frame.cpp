@@ -273,6 +273,7 @@ std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& vi
   limits.patience = request.patience;
   limits.look = request.look;
   limits.only_common_forms = request.only_common_forms;
+  limits.keeps_recurrent_layers_out = request.keeps_recurrent_layers_out;
   if (request.only_common_forms) request.may_go_below_autograd = false;
   limits.changing_numbers = std::move(request.changing_numbers);
   int fillings = 16;   // what is found in one cache may lead to the next

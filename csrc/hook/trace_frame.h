@@ -19,7 +19,8 @@ struct TraceRequest {
   const OpenNumbers* open = nullptr;               // numbers that may differ at the next call
   std::vector<std::string> changing_numbers = {};  // inputs of the graph, if that leads to one
   bool may_go_below_autograd = true;
-  bool only_common_forms = false;  // see TraceLimits
+  bool only_common_forms = false;           // see TraceLimits
+  bool keeps_recurrent_layers_out = false;  // the same
   std::optional<std::set<std::string>> settled_before_backward =
       std::nullopt;  // begin below autograd, as the last time
   UnknownNumberLimits unknown_numbers = {};

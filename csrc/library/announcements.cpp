@@ -8,6 +8,7 @@
 // collect.
 #include "library/announcements.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -20,15 +21,26 @@
 #include "world/code_origin.h"
 #include "world/frame.h"
 #include "world/known_types.h"
+#include "world/native_objects.h"
 #include "world/pin.h"
 #include "world/types.h"
 
 namespace minidynamo {
 
-bool may_be_handled(const Tracer& tracer) {
-  for (const Frame* frame = tracer.frame; frame; frame = frame->caller)
-    if (frame->prepared->bytecode.region_at(frame->instruction)) return true;
-  return false;
+Handler handler_around(const Tracer& tracer) {
+  Handler found = Handler::None;
+  for (const Frame* frame = tracer.frame; frame; frame = frame->caller) {
+    const Bytecode& bytecode = frame->prepared->bytecode;
+    const ExceptionRegion* region = bytecode.region_at(frame->instruction);
+    if (!region) continue;
+    // PUSH_EXC_INFO, and what the handler does with it.
+    const size_t second = static_cast<size_t>(region->target) + 1;
+    const bool is_with =
+        second < bytecode.instructions.size() && bytecode.instructions[second].op == Op::WITH_EXCEPT_START;
+    if (!is_with) return Handler::Clause;
+    found = Handler::With;
+  }
+  return found;
 }
 
 namespace {
@@ -143,12 +155,19 @@ bool is_ignored_within(const Tracer& tracer, PyObject* text, PyObject* category)
 }
 
 // True if code of the program's runs where a record or a warning comes to an object: a handler, a filter, a formatter,
-// a stream, or a function.
+// a stream, a function, or a method.
 bool is_listener_of_program(PyObject* object) {
+  if (PyMethod_Check(object)) object = PyMethod_GET_FUNCTION(object);
   const auto is_of_program = [](PyObject* found) {
     return found && PyFunction_Check(found) && is_program_code(as_code(as_function(found)->func_code));
   };
   if (is_of_program(object)) return true;
+  if (PyType_Check(object)) {  // what it makes
+    static PyObject* const makers[] = {interned("__new__"), interned("__init__")};
+    if (std::ranges::any_of(makers,
+                            [&](PyObject* name) { return is_of_program(class_attribute(as_type(object), name)); }))
+      return true;
+  }
   for (const char* name : {"emit", "handle", "filter", "format", "formatTime", "formatMessage", "formatException",
                            "makeRecord", "write", "flush", "__call__"}) {
     const Ref key = Ref::made(PyUnicode_InternFromString(name));
@@ -187,7 +206,7 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
                         PyType_IsSubtype(as_type(category), as_type(PyExc_Warning));
   if (level <= 0 || !is_class) return clear_error(), refuse_warning(tracer);
   if (is_ignored_within(tracer, values[0], category)) return Ref::none();
-  if (may_be_handled(tracer)) return refuse_warning(tracer);
+  if (handler_around(tracer) != Handler::None) return refuse_warning(tracer);
   PyObject* const own = warnings_namespace();
   for (const char* name : {"filters", "showwarning", "_showwarnmsg", "_showwarnmsg_impl"})
     if (is_replaced(tracer, own, name)) return refuse_warning(tracer);
@@ -237,7 +256,8 @@ Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const Ref listeners = listeners_of(tracer, values[0]);
   if (!listeners) return nullptr;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(listeners.get()); ++i)
-    if (PyObject* const one = PyList_GET_ITEM(listeners.get(), i); is_listener_of_program(one))
+    if (PyObject* const one = PyList_GET_ITEM(listeners.get(), i);
+        is_listener_of_program(one) || (!tracer.world.source_of(one) && is_own_native(one)))
       return tracer.abort(BreakReason::Listener, std::string("a ") + Py_TYPE(one)->tp_name + " listens to a logger");
   const Ref line = Ref::made(PyLong_FromLong(frame->line()));
   tracer.effects.defer_call({Ref::borrow(log_at_callable()),

@@ -6,8 +6,10 @@
 
 namespace minidynamo {
 
-// Whether a handler in the captured code may see what is raised at the current instruction.
-bool may_be_handled(const Tracer& tracer);
+// What in the captured code may see an error that is raised at the current instruction: nothing, `with` blocks alone,
+// or an `except` or `finally` clause.
+enum class Handler : uint8_t { None, With, Clause };
+Handler handler_around(const Tracer& tracer);
 
 }  // namespace minidynamo
 

@@ -58,6 +58,9 @@ Ref attribute_name(PyObject* given) {
 
 Ref load(Tracer& tracer, PyObject* object, PyObject* given_name) {
   Ref name = attribute_name(given_name);
+  // What has been written is found by the name's address.
+  if (name && !PyUnicode_CheckExact(name.get()) && tracer.effects.has_writes(object))
+    return tracer.abort(BreakReason::UnsupportedObject, "the name of an attribute is of a subclass of str");
   return name ? load_attribute(tracer, object, name.get()) : Ref();
 }
 
@@ -387,6 +390,24 @@ Ref mapping_proxy_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return get_item(tracer, get, arguments);
 }
 
+// Whether the trace has changed nothing that a logger's level depends on, so that the real logger gives the same
+// answer, and has not looked at all that the logger keeps, which is more afterwards.
+bool is_logger_as_before(Tracer& tracer, PyObject* logger) {
+  static PyObject* const manager_name = interned("manager");
+  static PyObject* const cache_name = interned("_cache");
+  static PyObject* const parent_name = interned("parent");
+  const auto is_as_before = [&](PyObject* object) {
+    return tracer.world.source_of(object) && !tracer.effects.has_writes(object);
+  };
+  const Ref manager = load_attribute(tracer, logger, manager_name);
+  const Ref cache = load_attribute(tracer, logger, cache_name);
+  if (!manager || !cache || !is_as_before(manager.get()) || !is_as_before(cache.get())) return false;
+  if (const ShadowContainer* shadow = tracer.world.shadow(cache.get()); shadow && shadow->filled) return false;
+  for (Ref one = Ref::borrow(logger); !one.is(Py_None); one = load_attribute(tracer, one.get(), parent_name))
+    if (!one || !is_as_before(one.get())) return false;
+  return true;
+}
+
 // As the method itself, without its lock. What it keeps is kept for real before the frame is traced again, so that a
 // function which logs only once (a cached one) changes nothing that it did not make.
 Ref logger_is_enabled_for(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
@@ -412,8 +433,7 @@ Ref logger_is_enabled_for(Tracer& tracer, PyObject* callable, const Arguments& a
     if (own_level) enabled = compare(tracer, Py_GE, level, own_level.get());
   }
   if (!enabled) return nullptr;
-  const bool is_outside = tracer.world.source_of(logger) && !tracer.effects.has_writes(logger);
-  if (is_outside && is_constant(level) && tracer.limits.may_fill_caches) {
+  if (is_constant(level) && tracer.limits.may_fill_caches && is_logger_as_before(tracer, logger)) {
     tracer.to_fill.push_back({Ref::borrow(callable), arguments.positional(), nullptr});
     return enabled;
   }

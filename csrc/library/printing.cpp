@@ -8,6 +8,8 @@
 #include "library/printing.h"
 
 #include <algorithm>
+#include <cctype>
+#include <string>
 #include <string_view>
 
 #include "library/announcements.h"
@@ -82,6 +84,17 @@ Ref standard_output(Tracer& tracer, Printed& printed) {
   return load_part(tracer, source, Access::DictItem, name, stream);
 }
 
+// What C code of a stream's class keeps, guarded; null Ref without a Python error: there is none, or reading it fails.
+Ref load_native_part(Tracer& tracer, PyObject* stream, const char* part) {
+  const Ref name = Ref::steal(interned(part));
+  PyObject* descriptor = class_attribute(Py_TYPE(stream), name.get());
+  if (!descriptor || !(Py_IS_TYPE(descriptor, &PyMemberDescr_Type) || Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)))
+    return nullptr;
+  const Ref value = native_attribute(stream, name.get());
+  if (!value) return clear_error(), Ref();
+  return load_part(tracer, tracer.world.source_of(stream), Access::Attribute, name.get(), value.get());
+}
+
 // A stream's buffer, and what that writes to, are files and memory of C code too, rather than objects of the program's,
 // which would see when they are written to.
 bool ends_in_native_code(Tracer& tracer, const Ref& stream) {
@@ -92,12 +105,8 @@ bool ends_in_native_code(Tracer& tracer, const Ref& stream) {
   const bool is_buffered = type == writer || type == random;
   if (!is_buffered && !PyType_IsSubtype(type, text))
     return type == memory || type == file || PyType_IsSubtype(type, texts);
-  const Ref name = Ref::steal(interned(is_buffered ? "raw" : "buffer"));
-  PyObject* member = class_attribute(type, name.get());
-  if (!member || !Py_IS_TYPE(member, &PyMemberDescr_Type)) return false;
-  const Ref raw = native_attribute(stream.get(), name.get());
-  if (!raw) return clear_error(), false;  // it is detached, which raises at its place
-  const Ref beneath = load_part(tracer, tracer.world.source_of(stream.get()), Access::Attribute, name.get(), raw.get());
+  // Null if it is detached, which raises at its place.
+  const Ref beneath = load_native_part(tracer, stream.get(), is_buffered ? "raw" : "buffer");
   if (!beneath || !tracer.world.source_of(beneath.get())) return false;
   const Ref own = load_from_instance(tracer, beneath.get(), write_name);
   return !own && !PyErr_Occurred() && ends_in_native_code(tracer, beneath);
@@ -188,9 +197,41 @@ bool make_printable(Tracer& tracer, std::span<const Ref> values, bool as_texts, 
   return true;
 }
 
-// Where the program may catch the error of a stream that cannot encode a text, it has to come there.
-bool may_be_written_later(Tracer& tracer, std::initializer_list<std::span<const Ref>> all) {
-  if (!may_be_handled(tracer)) return true;
+// Whether a stream of C code takes texts of ASCII characters now: it is open, and its encoding is one that has these.
+bool takes_text(Tracer& tracer, PyObject* stream) {
+  static constinit ImportedType wrapper{"_io.TextIOWrapper"}, texts{"_io.StringIO"};
+  const bool is_wrapper = PyType_IsSubtype(Py_TYPE(stream), wrapper);
+  if (!is_wrapper && !PyType_IsSubtype(Py_TYPE(stream), texts)) return false;
+  const Ref closed = load_native_part(tracer, stream, "closed");
+  if (!closed.is(Py_False)) return false;
+  if (!is_wrapper) return true;
+  const Ref encoding = load_native_part(tracer, stream, "encoding");
+  if (!encoding || !PyUnicode_CheckExact(encoding.get())) return false;
+  std::string name;
+  for (const char c : std::string_view(PyUnicode_AsUTF8(encoding.get())))
+    if (std::isalnum(static_cast<unsigned char>(c))) name += static_cast<char>(std::tolower(c));
+  static constexpr std::string_view kKnown[] = {"ascii", "ansix341968", "iso88591", "latin1",  "usascii",
+                                                "utf16", "utf32",       "utf8",     "utf8sig", "cp1252"};
+  return std::ranges::find(kKnown, name) != std::end(kKnown);
+}
+
+// Whether a stream writes to a file, which may be a pipe that nobody reads any more, or be on a full disk.
+bool writes_to_file(Tracer& tracer, PyObject* stream) {
+  static constinit ImportedType wrapper{"_io.TextIOWrapper"}, memory{"_io.BytesIO"};
+  if (!PyType_IsSubtype(Py_TYPE(stream), wrapper)) return false;
+  const Ref buffer = load_native_part(tracer, stream, "buffer");
+  return !buffer || buffer.type() != memory;
+}
+
+// Where the program may catch the error of a stream that cannot take a text, it has to come there. Of files, `with`
+// blocks are not thought to catch errors: most that a model enters are those of torch's modes.
+bool may_be_written_later(Tracer& tracer, PyObject* stream, std::initializer_list<std::span<const Ref>> all) {
+  const Handler handler = handler_around(tracer);
+  if (handler == Handler::None) return true;
+  if (!takes_text(tracer, stream) || (handler == Handler::Clause && writes_to_file(tracer, stream))) {
+    clear_error();
+    return refuse(tracer, "a stream may refuse what is printed inside of try or with") != nullptr;
+  }
   for (const std::span<const Ref> values : all)
     for (const Ref& value : values)
       if (value && PyUnicode_Check(value.get()) && !PyUnicode_IS_ASCII(value.get()))
@@ -253,7 +294,7 @@ Ref builtin_print(Tracer& tracer, PyObject* callable, const Arguments& arguments
     return adopt_result(tracer, Ref::steal(PyObject_Call(callable, positional.get(), keywords.get())));
   }
   const Ref marks[] = {Ref::borrow(printed.separator), Ref::borrow(printed.end)};
-  if (!may_be_written_later(tracer, {values, marks})) return nullptr;
+  if (!may_be_written_later(tracer, stream.get(), {values, marks})) return nullptr;
   tracer.effects.tell_later({Ref::borrow(callable), positional, keywords});
   return Ref::none();
 }
@@ -264,7 +305,7 @@ Ref stream_write(Tracer& tracer, PyObject*, const Arguments& arguments) {
                         tracer.world.source_of(values[0].get());
   if (!is_plain || kind_of_stream(tracer, values[0].get()) != Stream::Native)
     return tracer.is_over() ? Ref() : refuse(tracer, "something is written to a stream that is not known");
-  if (!may_be_written_later(tracer, {values.subspan(1)})) return nullptr;
+  if (!may_be_written_later(tracer, values[0].get(), {values.subspan(1)})) return nullptr;
   static constinit Imported write{"_io.TextIOWrapper.write"};
   write_later(tracer, write, values);
   return Ref::made(PyLong_FromSsize_t(PyUnicode_GET_LENGTH(values[1].get())));
@@ -272,7 +313,9 @@ Ref stream_write(Tracer& tracer, PyObject*, const Arguments& arguments) {
 
 Ref stream_flush(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const bool is_plain = arguments.values.size() == 1 && tracer.world.source_of(arguments.values[0].get());
-  if (!is_plain) return refuse(tracer, "a stream is flushed that is not known");
+  if (!is_plain || kind_of_stream(tracer, arguments.values[0].get()) != Stream::Native)
+    return tracer.is_over() ? Ref() : refuse(tracer, "a stream is flushed that is not known");
+  if (!may_be_written_later(tracer, arguments.values[0].get(), {})) return nullptr;
   static constinit Imported flush{"_io.TextIOWrapper.flush"};
   write_later(tracer, flush, arguments.values);
   return Ref::none();

@@ -80,7 +80,13 @@ Ref text_of_exception(Tracer& tracer, PyObject* exception, const char* method_na
     }
     return text;
   }
-  Ref copy = Py_IS_TYPE(method.get(), &PyWrapperDescr_Type) ? copy_with_entered_parts(tracer, exception) : Ref();
+  const bool is_wrapper = Py_IS_TYPE(method.get(), &PyWrapperDescr_Type);
+  static PyObject* const str_name = interned("__str__");
+  if (is_wrapper && method.is(class_attribute(&PyBaseObject_Type, str_name)))  // as any object's: what repr() gives
+    return text_of_exception(tracer, exception, "__repr__");
+  const bool is_of_exceptions =
+      is_wrapper && PyType_IsSubtype(PyDescr_TYPE(method.get()), as_type(PyExc_BaseException));
+  Ref copy = is_of_exceptions ? copy_with_entered_parts(tracer, exception) : Ref();
   if (tracer.is_over()) return nullptr;
   if (!copy) return clear_error(), use_opaque(tracer, exception), nullptr;
   return call_natively(tracer, method.get(), Arguments{std::span<const Ref>(&copy, 1)});

@@ -32,13 +32,14 @@ bool is_own_name_of_function(PyObject* function, PyObject* name) noexcept {
   return !is_dunder(name) && !class_attribute(Py_TYPE(function), name);
 }
 
-// A plain value in a class's namespace: nothing that C code keeps slots for, and no metaclass that has a say.
+// A plain value in a class's namespace: nothing that C code keeps slots for, and no metaclass that has a say, in Python
+// or in C.
 bool can_write_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   static PyObject* const setattr_name = interned("__setattr__");
   if (!is_python_class(type) || is_dunder(name)) return false;
   Ref setter = lookup_in_class(tracer, Py_TYPE(type), setattr_name);
   Ref descriptor = lookup_in_class(tracer, Py_TYPE(type), name);
-  return setter && Py_IS_TYPE(setter.get(), &PyWrapperDescr_Type) && !descriptor && !PyErr_Occurred();
+  return setter && setter.is(class_attribute(&PyType_Type, setattr_name)) && !descriptor && !PyErr_Occurred();
 }
 
 // A module's namespace, which its functions know as their globals.
@@ -68,6 +69,8 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
       return tracer.abort(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
     return PyObject_SetAttr(object, name, value) == 0 && !tracer.is_over();
   }
+  if (!PyUnicode_CheckExact(name))  // which a __dict__ keeps as it is
+    return tracer.abort(BreakReason::UnsupportedObject, "the name of an attribute is of a subclass of str") != nullptr;
   if (PyFunction_Check(object) && value && is_own_name_of_function(object, name)) {
     tracer.effects.write(object, name, value);
     return true;

@@ -367,6 +367,17 @@ Ref call_below_transforms(Tracer& tracer, NodeKind kind, PyObject* target, const
 
 }  // namespace
 
+namespace {
+
+// torch.lstm and the like: one operator to eager mode, but one for each step in time and gate to AOTAutograd.
+bool is_recurrent_layer(PyObject* target) {
+  if (!target || !PyCFunction_Check(target)) return false;
+  const std::string_view name = as_builtin(target)->m_ml->ml_name;
+  return name == "lstm" || name == "gru" || name == "rnn_tanh" || name == "rnn_relu";
+}
+
+}  // namespace
+
 bool is_step_of_fused_optimizer(PyObject* target) {
   return target && PyCFunction_Check(target) &&
          std::string_view(as_builtin(target)->m_ml->ml_name).starts_with("_fused_");
@@ -375,6 +386,8 @@ bool is_step_of_fused_optimizer(PyObject* target) {
 Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   if (tracer.limits.only_common_forms && is_step_of_fused_optimizer(target))
     return tracer.abort(BreakReason::BackendFailed, "the backend refuses " + target_text(target));
+  if (tracer.limits.keeps_recurrent_layers_out && is_recurrent_layer(target))
+    return tracer.abort(BreakReason::RecurrentLayer, "torch." + target_text(target) + " runs between two graphs");
   if (any_traced_numbers() && holds_traced_number(arguments))
     return record_call_with_numbers(tracer, kind, target, arguments);
   if (is_below_transforms(tracer, arguments)) {

@@ -488,7 +488,7 @@ ValueId ValuePlanner::dict_iterator(PyObject* object) {
   // The dict first, as it is now.
   if (is_written && written_.insert(shadow).second && !(write_now && write_now(*shadow))) return kNoValue;
   const ValueId view = call(view_method(Py_TYPE(object)).get(), {at.dict});
-  if (view == kNoValue) return kNoValue;
+  if (view == kNoValue || !fill_now(at.dict)) return kNoValue;
   std::vector<ValueId> operands = {view};
   for (const Py_ssize_t number : {at.passed, at.beyond, at.size, at.left})
     operands.push_back(constant(Ref::made(PyLong_FromSsize_t(number)).get()));
@@ -515,7 +515,7 @@ ValueId ValuePlanner::ordered_dict_iterator(PyObject* object) {
   }
   const ValueId view = call(view_method(at.view).get(), {at.dict});
   const Ref passed = Ref::made(PyLong_FromSsize_t(PyDict_GET_SIZE(at.dict) - PyList_GET_SIZE(items)));
-  if (view == kNoValue) return kNoValue;
+  if (view == kNoValue || !fill_now(at.dict)) return kNoValue;
   if (!at.is_forward) return walked_backwards(view, PyLong_AsSsize_t(passed.get()));
   const ValueId place = constant(passed.get());
   return add({PlanStep::Kind::Call, Ref::borrow(walked_iterator_callable()), 0, {view, place}});
@@ -548,7 +548,7 @@ ValueId ValuePlanner::dict_iterator_backwards(PyObject* object) {
   }
   if (!write_before_iterating(at.container)) return kNoValue;
   const ValueId view = call(view_method(Py_TYPE(object)).get(), {at.container});
-  return view == kNoValue ? kNoValue : walked_backwards(view, at.passed);
+  return view == kNoValue || !fill_now(at.container) ? kNoValue : walked_backwards(view, at.passed);
 }
 
 ValueId ValuePlanner::deque_iterator(PyObject* object) {
@@ -558,6 +558,7 @@ ValueId ValuePlanner::deque_iterator(PyObject* object) {
   if (!write_before_iterating(at.container)) return kNoValue;
   const Ref passed = Ref::made(PyLong_FromSsize_t(at.passed));
   keep_alive(passed);
+  if (value_of(at.container) == kNoValue || !fill_now(at.container)) return kNoValue;
   return call(as_object(Py_TYPE(object)), {at.container, passed.get()});
 }
 
@@ -592,7 +593,7 @@ ValueId ValuePlanner::set_iterator(PyObject* object) {
                                           : is_table_in_order(at.set) || is_template(at.set);
   if (!keeps_order) return reduced(object);
   const ValueId set = value_of(at.set);
-  if (set == kNoValue) return kNoValue;
+  if (set == kNoValue || !fill_now(at.set)) return kNoValue;
   const Ref passed = Ref::made(PyLong_FromSsize_t(at.passed));
   const ValueId place = constant(passed.get());
   return add({PlanStep::Kind::Call, Ref::borrow(walked_iterator_callable()), 0, {set, place}});

@@ -364,6 +364,13 @@ bool ValuePlanner::fill_cycles() {
   return true;
 }
 
+bool ValuePlanner::fill_now(PyObject* object) {
+  const auto waiting = std::ranges::find(to_fill_, object);
+  if (waiting == to_fill_.end()) return true;
+  to_fill_.erase(waiting);
+  return fill(object);
+}
+
 bool ValuePlanner::set_states() {
   for (size_t i = 0; i < states_.size(); ++i) {
     const auto [object, state] = states_[i];

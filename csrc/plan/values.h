@@ -58,6 +58,8 @@ class ValuePlanner {
   void finish_draws();
   // Fills what was made empty. To be called when no value is being made.
   bool fill_cycles();
+  // Fills one of these at once, for an iterator that is to stand somewhere in it.
+  bool fill_now(PyObject* object);
   // Sets iterators to where they stand, when what they walk over is as it has to be: after all effects.
   bool set_states();
 

@@ -4,6 +4,7 @@
 #include "python/out_of_memory.h"
 #include "world/container_reads.h"
 #include "world/enter.h"
+#include "world/known_types.h"
 #include "world/pin.h"
 #include "world/scope.h"
 
@@ -30,7 +31,7 @@ Ref imported_module(Tracer& tracer, const std::string& name) {
 // Whether what `from package import names` asks for is there: a submodule may have to be imported for it.
 bool has_submodules(Tracer& tracer, PyObject* module, const std::string& full, PyObject* names) {
   static PyObject* const path_name = interned("__path__");
-  if (!PyTuple_Check(names) || !PyModule_Check(module)) return true;
+  if (!PyTuple_Check(names)) return true;
   auto has = [&](PyObject* name) {
     const bool found = static_cast<bool>(load_attribute(tracer, module, name));
     if (!tracer.is_over()) clear_error();
@@ -62,9 +63,45 @@ std::string absolute_name(Tracer& tracer, Frame& frame, const std::string& name,
   return name.empty() ? base : base + "." + name;
 }
 
+// Whether an import statement asks Python itself, rather than a function that the program has put in its place;
+// guarded.
+bool is_plain_import(Tracer& tracer, Frame& frame) {
+  static constinit Imported plain{"builtins.__import__"};
+  static PyObject* const import_name = interned("__import__");
+  const Ref function = load_builtin(tracer, frame, import_name);
+  if (function.is(plain)) return true;
+  clear_error();
+  return tracer.abort(BreakReason::Import, "the program has its own builtins.__import__") != nullptr;
+}
+
+// An attribute that may be missing; null Ref without a Python error: it is, or the trace is over.
+Ref attribute_if_any(Tracer& tracer, PyObject* object, const char* name) {
+  Ref value = load_attribute(tracer, object, Ref::made(PyUnicode_InternFromString(name)).get());
+  if (!value && !tracer.is_over()) clear_error();
+  return value;
+}
+
+// Sets the error of `from module import name`, as CPython words it.
+std::nullptr_t cannot_import(Tracer& tracer, PyObject* module, PyObject* name, const Ref& module_name) {
+  const Ref path = PyModule_Check(module) ? attribute_if_any(tracer, module, "__file__") : Ref();
+  const bool has_path = path && PyUnicode_Check(path.get());
+  const Ref spec = has_path ? attribute_if_any(tracer, module, "__spec__") : Ref();
+  const Ref initializing = spec ? attribute_if_any(tracer, spec.get(), "_initializing") : Ref();
+  if (tracer.is_over()) return nullptr;
+  if (initializing && !initializing.is(Py_False))
+    return tracer.abort(BreakReason::Import, "a module is asked for a name while it is imported");
+  const Ref shown = module_name ? module_name : Ref::made(PyUnicode_FromString("<unknown module name>"));
+  const Ref message =
+      has_path ? Ref::made(PyUnicode_FromFormat("cannot import name %R from %R (%S)", name, shown.get(), path.get()))
+               : Ref::made(PyUnicode_FromFormat("cannot import name %R from %R (unknown location)", name, shown.get()));
+  PyErr_SetImportError(message.get(), module_name.get(), has_path ? path.get() : nullptr);
+  return nullptr;
+}
+
 }  // namespace
 
 Ref import_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* names, PyObject* level) {
+  if (!is_plain_import(tracer, frame)) return nullptr;
   std::string full = PyUnicode_AsUTF8(name);
   const long levels = PyLong_AsLong(level);
   if (levels > 0) full = absolute_name(tracer, frame, full, levels);
@@ -85,12 +122,14 @@ Ref import_from(Tracer& tracer, PyObject* module, PyObject* name) {
   Ref value = load_attribute(tracer, module, name);
   if (value || tracer.is_over() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
   clear_error();
-  const char* package = PyModule_GetName(module);
-  if (package) value = imported_module(tracer, std::string(package) + "." + PyUnicode_AsUTF8(name));
+  Ref package = attribute_if_any(tracer, module, "__name__");
+  if (tracer.is_over()) return nullptr;
+  if (package && !PyUnicode_Check(package.get())) package = Ref();
+  const char* text = package ? PyUnicode_AsUTF8(package.get()) : nullptr;
+  if (text) value = imported_module(tracer, std::string(text) + "." + PyUnicode_AsUTF8(name));
   if (value || tracer.is_over()) return value;
   clear_error();
-  PyErr_Format(PyExc_ImportError, "cannot import name %R from %R", name, module);
-  return nullptr;
+  return cannot_import(tracer, module, name, package);
 }
 
 }  // namespace minidynamo

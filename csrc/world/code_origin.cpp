@@ -35,6 +35,11 @@ const std::vector<Directory>& known_directories() {
   });
 }
 
+// Tests of the standard library lie among its modules.
+bool is_in_test_folder(std::string_view path) {
+  return path.find("/test/") != std::string_view::npos || path.find("/tests/") != std::string_view::npos;
+}
+
 }  // namespace
 
 CodeOrigin code_origin(PyObject* filename) {
@@ -50,8 +55,12 @@ CodeOrigin code_origin(PyObject* filename) {
   for (const Directory& directory : known_directories()) {
     // site-packages lies below the standard library's directory.
     if (path.starts_with(directory.path) &&
-        path.find("site-packages/", directory.path.size()) == std::string_view::npos)
-      return directory.origin;
+        path.find("site-packages/", directory.path.size()) == std::string_view::npos) {
+      // The slash before: of the folder itself.
+      const bool is_test =
+          directory.origin == CodeOrigin::StandardLibrary && is_in_test_folder(path.substr(directory.path.size() - 1));
+      return is_test ? CodeOrigin::User : directory.origin;
+    }
   }
   return CodeOrigin::User;
 }

@@ -7,7 +7,7 @@ namespace minidynamo {
 enum class CodeOrigin : uint8_t { User, StandardLibrary, Torch, TorchModules, Minidynamo };
 
 // TorchModules: files below torch/nn/. Code without a file (exec, a REPL) is the user's, frozen modules are the
-// standard library's, what torch.fx generates is torch's.
+// standard library's, what torch.fx generates is torch's. Tests of the standard library are programs.
 CodeOrigin code_origin(PyObject* filename);
 
 // Code that a user neither wrote nor thinks of as part of the model: the standard library, minidynamo, and torch

@@ -49,6 +49,8 @@ struct TraceLimits {
   // The backend has refused a graph of a form that other front ends do not make: operators of fused optimizers stay
   // out.
   bool only_common_forms = false;
+  // The backend would make many operators of a recurrent layer, where the trace may end before it.
+  bool keeps_recurrent_layers_out = false;
   bool may_fill_caches = true;                     // see Tracer::to_fill
   std::chrono::milliseconds patience{500};         // what interrupts the program waits so long for the end of the trace
   std::vector<std::string> changing_numbers = {};  // see changing_number.h

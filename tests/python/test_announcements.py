@@ -5,6 +5,7 @@ import io
 import logging
 import logging.handlers
 import queue
+import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -321,3 +322,79 @@ def test_streams_of_the_function_itself() -> None:
 
     captured = minidynamo.compile(function, backend="eager", fullgraph=True)
     torch.testing.assert_close(captured(torch.ones(2)), function(torch.ones(2)))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_handler_with_a_method_of_its_own_is_heard_at_its_place(handler: Handler, backend: str) -> None:
+    stream = logging.StreamHandler(io.StringIO())
+    heard: list[str] = []
+    stream.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
+    LOGGER.removeHandler(handler)
+    LOGGER.addHandler(stream)
+    try:
+
+        def logs_and_looks(x: torch.Tensor) -> Any:
+            heard.clear()
+            LOGGER.warning("here")
+            return x + 1, list(heard)
+
+        captured = minidynamo.compile(logs_and_looks, backend=backend)
+        assert [captured(torch.ones(2))[1] for _ in range(2)] == [["here"]] * 2
+    finally:
+        LOGGER.removeHandler(stream)
+
+
+def test_a_class_of_records_that_refuses_is_heard_at_its_place(quiet: Quiet) -> None:
+    class Record(logging.LogRecord):
+        def __init__(self, *arguments: Any, **keywords: Any) -> None:
+            raise TypeError("no record")
+
+    def logs_and_catches(x: torch.Tensor) -> Any:
+        try:
+            LOGGER.warning("here")
+        except TypeError as error:
+            return x + 1, str(error)
+        return x, "logged"
+
+    captured = minidynamo.compile(logs_and_catches, backend="eager")
+    assert captured(torch.ones(2))[1] == "logged"
+    factory = logging.getLogRecordFactory()
+    logging.setLogRecordFactory(Record)
+    try:
+        assert captured(torch.ones(2))[1] == "no record"
+    finally:
+        logging.setLogRecordFactory(factory)
+
+
+def test_what_nobody_handles_goes_to_the_stream_of_that_moment() -> None:
+    lonely = logging.Logger("test_announcements.lonely")
+
+    def logs_and_looks(x: torch.Tensor) -> Any:
+        kept, sys.stderr = sys.stderr, io.StringIO()
+        lonely.warning("last")
+        text, sys.stderr = sys.stderr.getvalue(), kept
+        return x + 1, text
+
+    captured = minidynamo.compile(logs_and_looks, backend="eager")
+    assert [captured(torch.ones(2))[1] for _ in range(2)] == ["last\n"] * 2
+
+
+def test_a_logger_whose_manager_changes_in_the_call_caches_what_is_true_then() -> None:
+    def asks(x: torch.Tensor, logger: logging.Logger) -> Any:
+        logger.manager.disable = 33
+        within = logger.isEnabledFor(32)
+        logger.manager.disable = 0
+        logger.manager._clear_cache()  # type: ignore[attr-defined]
+        empty = dict(logger._cache)  # type: ignore[attr-defined]
+        return x + 1, within, empty, logger.isEnabledFor(32), dict(logger._cache)  # type: ignore[attr-defined]
+
+    seen = []
+    for function in (asks, minidynamo.compile(asks, backend="eager")):
+        root = logging.RootLogger(30)
+        manager = logging.Manager(root)
+        root.manager = manager  # type: ignore[attr-defined]
+        logger = manager.getLogger("one")
+        for _ in range(2):
+            seen.append((function(torch.ones(2), logger)[1:], dict(logger._cache)))  # type: ignore[attr-defined]
+    assert seen[0] == ((False, {}, True, {32: True}), {32: True})
+    assert seen[:2] == seen[2:]

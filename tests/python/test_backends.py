@@ -481,3 +481,75 @@ def test_an_error_of_the_backend_that_no_other_form_mends_is_raised():
     captured = minidynamo.compile(step, backend=refuses)
     with pytest.raises(minidynamo.BackendCompilerFailed, match="not here"):
         captured(torch.ones(2, requires_grad=True), torch.ones(2))
+
+
+@pytest.mark.parametrize("layer", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
+def test_a_recurrent_layer_runs_between_two_graphs_where_a_backend_would_take_it_apart(layer):
+    torch.manual_seed(0)
+    model = torch.nn.ModuleList([torch.nn.Linear(3, 4), layer(4, 5), torch.nn.Linear(5, 2)])
+
+    def forward(x):
+        first, recurrent, last = model
+        return last(recurrent(first(x).relu())[0]).sum()
+
+    x = torch.randn(6, 2, 3)
+    expected = forward(x)
+    gradients = torch.autograd.grad(expected, list(model.parameters()))
+    operators = {}
+    for backend in ("eager", "aot_eager"):
+        minidynamo.reset()
+        function = minidynamo.compile(forward, backend=backend)
+        loss = function(x)
+        torch.testing.assert_close(loss, expected)
+        torch.testing.assert_close(torch.autograd.grad(loss, list(model.parameters())), gradients)
+        operators[backend] = [one.reason for one in minidynamo.debug.graph_breaks()]
+    assert operators == {"eager": [], "aot_eager": ["recurrent-layer"]}
+
+
+def test_autocast_is_known_to_a_backend_that_traces_the_graph_again():
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    seen = []
+
+    def backend(graph_module, example_inputs):
+        seen.append([node.target.__name__ for node in graph_module.graph.nodes if node.op == "call_function"])
+        return make_fx(graph_module, pre_dispatch=True)(*example_inputs)
+
+    def f(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = x @ x
+            with torch.autocast("cpu", enabled=False):
+                z = x @ x
+            w = y @ x
+        return y, z, w, x @ x
+
+    x = torch.randn(3, 3)
+    captured = minidynamo.compile(f, backend=backend, fullgraph=True)
+    for _ in range(2):
+        assert [one.dtype for one in captured(x)] == [one.dtype for one in f(x)]
+        torch.testing.assert_close(captured(x), f(x))
+    assert [name for name in seen[0] if "autocast" in name] == ["_enter_autocast"] * 2 + ["_exit_autocast"] * 2
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert [one.dtype for one in captured(x)] == [one.dtype for one in f(x)]
+
+
+def test_a_region_of_autocast_that_a_graph_does_not_leave_stays_as_it_is():
+    seen = []
+
+    def backend(graph_module, example_inputs):
+        seen.append([node.target.__name__ for node in graph_module.graph.nodes if node.op == "call_function"])
+        return graph_module.forward
+
+    def f(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            with torch.autocast("cpu", enabled=False):
+                y = x @ x
+            minidynamo.graph_break()
+            z = x @ x
+        return y, z, x @ x
+
+    x = torch.randn(3, 3)
+    captured = minidynamo.compile(f, backend=backend)
+    assert [one.dtype for one in captured(x)] == [one.dtype for one in f(x)]
+    assert seen[0].count("_enter_autocast") == seen[0].count("_exit_autocast") == 1
+    assert "set_autocast_enabled" in seen[0]

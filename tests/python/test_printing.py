@@ -1,7 +1,9 @@
 """What a captured function prints comes once a call, in the program's order, whatever stands in the place of sys.stdout."""
 
+import codecs
 import contextlib
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -279,3 +281,54 @@ def test_an_end_of_a_stream_that_is_the_programs_sees_writes_at_their_place(make
         assert given[1].pieces == expected[1].pieces
     for stream in (in_memory, expected[0], given[0]):
         stream.detach()
+
+
+def says_and_catches(x: torch.Tensor) -> Any:
+    try:
+        print("said")
+    except (ValueError, TypeError, OSError) as error:
+        return x + 1, type(error).__name__
+    return x + 1, "said"
+
+
+def closed() -> io.TextIOWrapper:
+    stream = io.TextIOWrapper(io.BytesIO())
+    stream.close()
+    return stream
+
+
+def unread_pipe() -> io.TextIOWrapper:
+    read, write = os.pipe()
+    os.close(read)
+    return open(write, "w", buffering=1)
+
+
+def of_no_text_encoding() -> io.TextIOWrapper:
+    codec = codecs.lookup("rot13")
+    codec._is_text_encoding = True
+    try:
+        return io.TextIOWrapper(io.BytesIO(), encoding="rot13")
+    finally:
+        codec._is_text_encoding = False
+
+
+@pytest.mark.parametrize("stream", [closed, unread_pipe, of_no_text_encoding, io.BytesIO, io.StringIO])
+def test_the_program_catches_what_a_stream_raises(stream: Callable[[], Any]) -> None:
+    captured = minidynamo.compile(says_and_catches, backend="eager")
+    with standing_for_stdout(io.StringIO()):
+        assert captured(X)[1] == "said"
+    results = []
+    for function in (says_and_catches, captured):
+        with standing_for_stdout(stream()):
+            results += [function(X)[1] for _ in range(2)]
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+    assert results[:2] == results[2:]
+
+
+def test_a_stream_that_is_closed_between_two_calls() -> None:
+    captured = minidynamo.compile(says_and_catches, backend="eager")
+    with standing_for_stdout(io.TextIOWrapper(io.BytesIO())):
+        assert captured(X)[1] == "said"
+        sys.stdout.close()
+        assert captured(X)[1] == "ValueError"
