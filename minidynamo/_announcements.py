@@ -1,12 +1,13 @@
-"""Who hears of what a program logs. Traced, so that guards hold for what it looks at (csrc/library/announcements.cpp)."""
+"""The objects that take part when a program logs. Traced, so that guards hold for what it looks at (csrc/library/announcements.cpp)."""
 
 import logging
 from typing import Any
 
 
 def listeners(logger: logging.Logger) -> list[Any] | None:
-    """Who hears of a logger's records: itself, what makes them, its handlers and those of its parents, with their filters, formatters and
-    streams, and the methods that a handler has of its own. None: nobody, which the logging module says itself, once."""
+    """The objects and functions that a record of this logger comes by: the logger, the record factory, the logger's handlers and those of
+    its parents with their filters, formatters and streams, and each handler's methods. None if there is no handler at all, of which the
+    logging module warns once."""
     found: list[Any] = [logger, logging.getLogRecordFactory(), *logger.filters]
     handlers: list[logging.Handler] = []
     current: logging.Logger | None = logger

@@ -20,28 +20,13 @@
 #include "python/type_version.h"
 #include "world/code_origin.h"
 #include "world/frame.h"
+#include "world/handler.h"
 #include "world/known_types.h"
 #include "world/native_objects.h"
 #include "world/pin.h"
 #include "world/types.h"
 
 namespace minidynamo {
-
-Handler handler_around(const Tracer& tracer) {
-  Handler found = Handler::None;
-  for (const Frame* frame = tracer.frame; frame; frame = frame->caller) {
-    const Bytecode& bytecode = frame->prepared->bytecode;
-    const ExceptionRegion* region = bytecode.region_at(frame->instruction);
-    if (!region) continue;
-    // PUSH_EXC_INFO, and what the handler does with it.
-    const size_t second = static_cast<size_t>(region->target) + 1;
-    const bool is_with =
-        second < bytecode.instructions.size() && bytecode.instructions[second].op == Op::WITH_EXCEPT_START;
-    if (!is_with) return Handler::Clause;
-    found = Handler::With;
-  }
-  return found;
-}
 
 namespace {
 
@@ -79,7 +64,7 @@ PyObject* warnings_module() {
 
 PyObject* warnings_namespace() { return PyModule_GetDict(warnings_module()); }
 
-// Whether the trace has put something else in place of what a module has under a name.
+// True if the trace has put something else in place of what a module has under a name.
 bool is_replaced(const Tracer& tracer, PyObject* names, const char* name) {
   Ref key = Ref::made(PyUnicode_InternFromString(name));
   const AttributeWrite* write = tracer.effects.pending(names, key.get());
@@ -206,7 +191,7 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
                         PyType_IsSubtype(as_type(category), as_type(PyExc_Warning));
   if (level <= 0 || !is_class) return clear_error(), refuse_warning(tracer);
   if (is_ignored_within(tracer, values[0], category)) return Ref::none();
-  if (handler_around(tracer) != Handler::None) return refuse_warning(tracer);
+  if (handler_around(*tracer.frame, tracer.frame->instruction) >= Handler::With) return refuse_warning(tracer);
   PyObject* const own = warnings_namespace();
   for (const char* name : {"filters", "showwarning", "_showwarnmsg", "_showwarnmsg_impl"})
     if (is_replaced(tracer, own, name)) return refuse_warning(tracer);

@@ -4,15 +4,6 @@
 #include "model/arguments.h"
 #include "world/tracer.h"
 
-namespace minidynamo {
-
-// What in the captured code may see an error that is raised at the current instruction: nothing, `with` blocks alone,
-// or an `except` or `finally` clause.
-enum class Handler : uint8_t { None, With, Clause };
-Handler handler_around(const Tracer& tracer);
-
-}  // namespace minidynamo
-
 namespace minidynamo::handlers {
 
 Ref give_warning(Tracer& tracer, PyObject* callable, const Arguments& arguments);             // warnings.warn

@@ -45,22 +45,25 @@ bool takes(const Arguments& arguments, size_t least, size_t most) {
 
 PyObject* argument(const Arguments& arguments, size_t index) { return arguments.values[index].get(); }
 
-// An attribute's name, interned, as the lookups by address want it.
-Ref attribute_name(PyObject* given) {
+// An attribute's name, interned, as the lookups by address want it. One of a subclass of str is taken for the text that
+// it is, unless it compares in its own way, or `is_kept`: an instance's namespace keeps the very object.
+Ref attribute_name(Tracer& tracer, PyObject* given, bool is_kept = false) {
   if (!PyUnicode_Check(given)) {
     PyErr_Format(PyExc_TypeError, "attribute name must be string, not '%.200s'", Py_TYPE(given)->tp_name);
     return nullptr;
   }
-  PyObject* name = Ref::borrow(given).release();
-  PyUnicode_InternInPlace(&name);
+  const PyTypeObject* type = Py_TYPE(given);
+  const bool compares_as_text =
+      type->tp_hash == PyUnicode_Type.tp_hash && type->tp_richcompare == PyUnicode_Type.tp_richcompare;
+  if (!PyUnicode_CheckExact(given) && (is_kept || !compares_as_text))
+    return tracer.abort(BreakReason::UnsupportedObject, "the name of an attribute is of a subclass of str");
+  PyObject* name = PyUnicode_FromObject(given);
+  if (name) PyUnicode_InternInPlace(&name);
   return Ref::steal(name);
 }
 
 Ref load(Tracer& tracer, PyObject* object, PyObject* given_name) {
-  Ref name = attribute_name(given_name);
-  // What has been written is found by the name's address.
-  if (name && !PyUnicode_CheckExact(name.get()) && tracer.effects.has_writes(object))
-    return tracer.abort(BreakReason::UnsupportedObject, "the name of an attribute is of a subclass of str");
+  const Ref name = attribute_name(tracer, given_name);
   return name ? load_attribute(tracer, object, name.get()) : Ref();
 }
 
@@ -205,13 +208,13 @@ Ref builtin_hasattr(Tracer& tracer, PyObject* callable, const Arguments& argumen
 
 Ref builtin_setattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 3, 3)) return call_natively(tracer, callable, arguments);
-  Ref name = attribute_name(argument(arguments, 1));
+  const Ref name = attribute_name(tracer, argument(arguments, 1), true);
   return done(name && store_attribute(tracer, argument(arguments, 0), name.get(), argument(arguments, 2)));
 }
 
 Ref builtin_delattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
-  Ref name = attribute_name(argument(arguments, 1));
+  const Ref name = attribute_name(tracer, argument(arguments, 1));
   return done(name && store_attribute(tracer, argument(arguments, 0), name.get(), nullptr));
 }
 
@@ -308,7 +311,7 @@ Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arg
   PyObject* property = argument(arguments, 0);
   PyObject* instance = argument(arguments, 1);
   Ref given_name = load_attribute(tracer, property, attribute_name_name);
-  Ref name = given_name ? attribute_name(given_name.get()) : Ref();
+  Ref name = given_name ? attribute_name(tracer, given_name.get()) : Ref();
   if (!name) return nullptr;
   Ref cached = load_from_instance(tracer, instance, name.get());
   if (cached || PyErr_Occurred()) return cached;
@@ -493,7 +496,7 @@ Ref object_setattr(Tracer& tracer, PyObject* callable, const Arguments& argument
   if (!takes(arguments, 3, 3) || is_fake(argument(arguments, 0)) || PyType_Check(argument(arguments, 0)))
     return tracer.abort(BreakReason::OutsideAttributeWrite, "object.__setattr__ on a tensor or a class");
   (void)callable;
-  Ref name = attribute_name(argument(arguments, 1));
+  const Ref name = attribute_name(tracer, argument(arguments, 1), true);
   return done(name && store_in_instance(tracer, argument(arguments, 0), name.get(), argument(arguments, 2)));
 }
 
@@ -501,20 +504,20 @@ Ref object_delattr(Tracer& tracer, PyObject* callable, const Arguments& argument
   if (!takes(arguments, 2, 2) || is_fake(argument(arguments, 0)) || PyType_Check(argument(arguments, 0)))
     return tracer.abort(BreakReason::OutsideAttributeWrite, "object.__delattr__ on a tensor or a class");
   (void)callable;
-  Ref name = attribute_name(argument(arguments, 1));
+  const Ref name = attribute_name(tracer, argument(arguments, 1));
   return done(name && store_in_instance(tracer, argument(arguments, 0), name.get(), nullptr));
 }
 
 Ref object_getattribute(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 2)) return call_natively(tracer, callable, arguments);
-  Ref name = attribute_name(argument(arguments, 1));
+  const Ref name = attribute_name(tracer, argument(arguments, 1));
   return name ? load_attribute_generically(tracer, argument(arguments, 0), name.get()) : Ref();
 }
 
 Ref module_getattribute(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 2, 2) || !PyModule_CheckExact(argument(arguments, 0)))
     return tracer.abort(BreakReason::UnknownFunction, callable_name(callable) + " of a class of modules");
-  Ref name = attribute_name(argument(arguments, 1));
+  const Ref name = attribute_name(tracer, argument(arguments, 1));
   return name ? load_attribute(tracer, argument(arguments, 0), name.get()) : Ref();
 }
 

@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include "library/announcements.h"
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/instance_dict.h"
@@ -26,6 +25,7 @@
 #include "world/class_lookup.h"
 #include "world/deferred_value.h"
 #include "world/enter.h"
+#include "world/handler.h"
 #include "world/identity.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
@@ -197,38 +197,39 @@ bool make_printable(Tracer& tracer, std::span<const Ref> values, bool as_texts, 
   return true;
 }
 
-// Whether a stream of C code takes texts of ASCII characters now: it is open, and its encoding is one that has these.
-bool takes_text(Tracer& tracer, PyObject* stream) {
-  static constinit ImportedType wrapper{"_io.TextIOWrapper"}, texts{"_io.StringIO"};
+// What becomes of a text of ASCII characters that is written to a stream of C code now.
+enum class Destination : uint8_t {
+  Unknown,  // the stream may refuse it: it is closed, or has an encoding that is not known here
+  File,     // which may be a pipe whose reader has gone, or be on a full disk
+  Memory
+};
+
+Destination destination_of(Tracer& tracer, PyObject* stream) {
+  static constinit ImportedType wrapper{"_io.TextIOWrapper"}, texts{"_io.StringIO"}, memory{"_io.BytesIO"};
   const bool is_wrapper = PyType_IsSubtype(Py_TYPE(stream), wrapper);
-  if (!is_wrapper && !PyType_IsSubtype(Py_TYPE(stream), texts)) return false;
+  if (!is_wrapper && !PyType_IsSubtype(Py_TYPE(stream), texts)) return Destination::Unknown;
   const Ref closed = load_native_part(tracer, stream, "closed");
-  if (!closed.is(Py_False)) return false;
-  if (!is_wrapper) return true;
+  if (!closed.is(Py_False)) return Destination::Unknown;
+  if (!is_wrapper) return Destination::Memory;
   const Ref encoding = load_native_part(tracer, stream, "encoding");
-  if (!encoding || !PyUnicode_CheckExact(encoding.get())) return false;
+  if (!encoding || !PyUnicode_CheckExact(encoding.get())) return Destination::Unknown;
   std::string name;
   for (const char c : std::string_view(PyUnicode_AsUTF8(encoding.get())))
     if (std::isalnum(static_cast<unsigned char>(c))) name += static_cast<char>(std::tolower(c));
   static constexpr std::string_view kKnown[] = {"ascii", "ansix341968", "iso88591", "latin1",  "usascii",
                                                 "utf16", "utf32",       "utf8",     "utf8sig", "cp1252"};
-  return std::ranges::find(kKnown, name) != std::end(kKnown);
-}
-
-// Whether a stream writes to a file, which may be a pipe that nobody reads any more, or be on a full disk.
-bool writes_to_file(Tracer& tracer, PyObject* stream) {
-  static constinit ImportedType wrapper{"_io.TextIOWrapper"}, memory{"_io.BytesIO"};
-  if (!PyType_IsSubtype(Py_TYPE(stream), wrapper)) return false;
+  if (std::ranges::find(kKnown, name) == std::end(kKnown)) return Destination::Unknown;
   const Ref buffer = load_native_part(tracer, stream, "buffer");
-  return !buffer || buffer.type() != memory;
+  return buffer && buffer.type() == memory ? Destination::Memory : Destination::File;
 }
 
-// Where the program may catch the error of a stream that cannot take a text, it has to come there. Of files, `with`
-// blocks are not thought to catch errors: most that a model enters are those of torch's modes.
+// Where the program may catch the error of a stream that cannot take a text, it has to come there. A `with` block is
+// not thought to catch the errors of files.
 bool may_be_written_later(Tracer& tracer, PyObject* stream, std::initializer_list<std::span<const Ref>> all) {
-  const Handler handler = handler_around(tracer);
-  if (handler == Handler::None) return true;
-  if (!takes_text(tracer, stream) || (handler == Handler::Clause && writes_to_file(tracer, stream))) {
+  const Handler handler = handler_around(*tracer.frame, tracer.frame->instruction);
+  if (handler < Handler::With) return true;
+  const Destination destination = destination_of(tracer, stream);
+  if (destination == Destination::Unknown || (destination == Destination::File && handler == Handler::Clause)) {
     clear_error();
     return refuse(tracer, "a stream may refuse what is printed inside of try or with") != nullptr;
   }

@@ -16,6 +16,7 @@
 #include "model/reported_type.h"
 #include "model/rule.h"
 #include "model/size_call.h"
+#include "model/size_operation.h"
 #include "model/text_conventions.h"
 #include "model/upward.h"
 #include "python/out_of_memory.h"
@@ -136,6 +137,10 @@ bool formats_arguments(PyObject* callable) noexcept {
 }  // namespace
 
 Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
+  if (is_size(tracer, given)) {
+    const Ref number = settled(tracer, given);
+    return number ? is_not_callable(number.get()) : Ref();
+  }
   Arguments arguments = given_arguments;
   std::vector<Ref> settled_arguments;
   bool settles = tracer.symbols.settles_what_is_read;

@@ -98,6 +98,10 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
 }
 
 Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
+  if (is_size(tracer, container)) {
+    const Ref number = settled(tracer, container);
+    return number ? Ref::steal(PyObject_GetItem(number.get(), given)) : Ref();
+  }
   const Ref held = is_fake(container) ? Ref::borrow(given) : settled(tracer, given);
   if (!held) return nullptr;
   PyObject* key = held.get();

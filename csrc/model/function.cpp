@@ -5,6 +5,7 @@
 
 #include "model/arguments.h"
 #include "model/native_call.h"
+#include "model/size_operation.h"
 #include "model/upward.h"
 #include "python/native_contents.h"
 #include "python/out_of_memory.h"
@@ -176,6 +177,7 @@ Ref call_function(Tracer& tracer, PyObject* callable, const Arguments& arguments
 }
 
 Ref run_called_from_c(Tracer& tracer, PyObject* callable, PyObject* const* slots) {
+  if (std::optional<Ref> answer = number_asked_by_native_code(tracer, callable, slots)) return std::move(*answer);
   if (const std::optional<SkipReason> rule = skip_reason(callable)) return tracer.abort(rule->reason, rule->detail);
   auto* function = as_function(callable);
   const CodeInfo* prepared = prepare(as_code(function->func_code));

@@ -13,6 +13,7 @@
 #include "model/size_operation.h"
 #include "model/upward.h"
 #include "python/out_of_memory.h"
+#include "python/type_version.h"
 #include "python/unstable.h"
 #include "tensor/fake.h"
 #include "world/enter.h"
@@ -181,15 +182,18 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
       clear_error();
       if (is_one_of(text, {"__setattr__"})) return true;  // what is stored is not looked at
     }
-    return is_one_of(builtin_name(callable, "builtins"),
-                     {"isinstance", "len", "iter", "next", "print", "setattr", "zip"});
+    const char* builtin = builtin_name(callable, "builtins");
+    if (is_one_of(builtin, {"len", "iter", "next"}))
+      return arguments.values.empty() || !is_size(tracer, arguments.values[0].get());
+    return is_one_of(builtin, {"isinstance", "print", "setattr", "zip"});
   }
   if (PyFunction_Check(callable)) return true;
   if (PyType_Check(callable)) {
     auto* type = as_type(callable);
-    return type == &PyTuple_Type || type == &PyList_Type || type == &PyZip_Type || type == &PyEnum_Type ||
-           type == &PyReversed_Type || type == &PySlice_Type || type == &PyMap_Type || type == &PyType_Type ||
-           (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyLong_Type));
+    if (type == &PyEnum_Type) return arguments.values.size() == 1;  // it counts from the second
+    return type == &PyTuple_Type || type == &PyList_Type || type == &PyZip_Type || type == &PyReversed_Type ||
+           type == &PySlice_Type || type == &PyMap_Type || type == &PyType_Type ||
+           (is_python_class(type) && !PyType_IsSubtype(type, &PyLong_Type));
   }
   if (only_moves(callable)) {
     // Keys are looked at.
@@ -198,8 +202,7 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
     return !PyDict_Check(self) || arguments.values.size() <= key || !holds_size(tracer, arguments.values[key].get()) ||
            PyDict_Check(arguments.values[key].get());
   }
-  return PyType_HasFeature(Py_TYPE(callable), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(callable) &&
-         !PyCFunction_Check(callable);
+  return is_python_class(Py_TYPE(callable));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "model/abstract.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
+#include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/enter.h"
 #include "world/held_values.h"
@@ -22,6 +23,10 @@ bool is_open_number(PyObject* object) noexcept {
 bool settle(Tracer& tracer, Ref& object) {
   object = settled(tracer, object.get());
   return static_cast<bool>(object);
+}
+
+bool is_text(PyObject* object) noexcept {
+  return PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object);
 }
 
 // In the order of CPython's NB_* numbers; those in place come after.
@@ -180,6 +185,22 @@ Ref settled(Tracer& tracer, PyObject* object) {
   return Ref::borrow(object);
 }
 
+std::optional<Ref> number_asked_by_native_code(Tracer& tracer, PyObject* function, PyObject* const* slots) {
+  const int32_t count = as_code(PyFunction_GET_CODE(function))->co_argcount;
+  if (!count || !slots[0] || !is_open_number(slots[0])) return std::nullopt;
+  PyObject* name = as_function(function)->func_name;
+  if (class_attribute(Py_TYPE(slots[0]), name) != function) return std::nullopt;
+  std::vector<Ref> numbers;
+  std::vector<PyObject*> operands;
+  for (int32_t i = 0; i < count; ++i) {
+    numbers.push_back(settled(tracer, slots[i]));
+    if (!numbers.back()) return Ref();
+    operands.push_back(numbers.back().get());
+  }
+  if (is_open_number(operands[0])) return std::nullopt;
+  return Ref::steal(PyObject_VectorcallMethod(name, operands.data(), operands.size(), nullptr));
+}
+
 bool settle_operands(Tracer& tracer, Frame& frame, const Instruction& now) {
   const bool holds = holds_sizes(now.op);
   tracer.symbols.settles_what_is_read = !takes_sizes(now.op) && !holds;
@@ -218,6 +239,10 @@ std::optional<Ref> size_unary(Tracer& tracer, Op op, Ref& operand) {
 }
 
 std::optional<Ref> size_binary(Tracer& tracer, int number, Ref& left, Ref& right) {
+  if (number % kOperators == kRemainder && is_text(left.get())) {  // formats what the right side holds
+    if (!materialize_if_shadow(tracer, right.get()) || !settle(tracer, right)) return Ref();
+    return std::nullopt;
+  }
   if (!is_size(tracer, left.get()) && !is_size(tracer, right.get())) return std::nullopt;
   if (is_fake(left.get()) || is_fake(right.get())) return std::nullopt;
   if (is_traced_number(left.get()) || is_traced_number(right.get())) return std::nullopt;

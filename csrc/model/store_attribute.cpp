@@ -69,8 +69,6 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
       return tracer.abort(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
     return PyObject_SetAttr(object, name, value) == 0 && !tracer.is_over();
   }
-  if (!PyUnicode_CheckExact(name))  // which a __dict__ keeps as it is
-    return tracer.abort(BreakReason::UnsupportedObject, "the name of an attribute is of a subclass of str") != nullptr;
   if (PyFunction_Check(object) && value && is_own_name_of_function(object, name)) {
     tracer.effects.write(object, name, value);
     return true;

@@ -273,12 +273,23 @@ Ref symbolic_bool(const std::shared_ptr<TraceSizes>& trace, SizeCondition condit
   }
 }
 
+// False too for one whose `__init__` has not run yet: it has no node.
+template <typename Work>
+bool is_over_own_node(const Work& node_of) noexcept {
+  bool is_own = false;
+  try_to([&] {
+    try {
+      is_own = node_of() != nullptr;
+    } catch (const pybind11::error_already_set&) {
+    }
+  });
+  return is_own;
+}
+
 bool is_symbolic_bool(PyObject* object) noexcept {
   static constinit CachedObject type{of_torch, "SymBool"};
   if (as_object(Py_TYPE(object)) != type.get()) return false;
-  bool is_own = false;
-  try_to([&] { is_own = condition_node(object) != nullptr; });
-  return is_own;
+  return is_over_own_node([&] { return condition_node(object); });
 }
 
 SizeCondition condition_of(PyObject* symbolic_bool) { return condition_node(symbolic_bool)->condition(); }
@@ -286,9 +297,7 @@ SizeCondition condition_of(PyObject* symbolic_bool) { return condition_node(symb
 bool is_symbolic_int(PyObject* object) noexcept {
   static constinit CachedObject type{of_torch, "SymInt"};
   if (as_object(Py_TYPE(object)) != type.get()) return false;
-  bool is_own = false;
-  try_to([&] { is_own = SizeNode::of(pybind11::cast<c10::SymInt>(pybind11::handle(object))) != nullptr; });
-  return is_own;
+  return is_over_own_node([&] { return SizeNode::of(pybind11::cast<c10::SymInt>(pybind11::handle(object))); });
 }
 
 Expression expression_of(PyObject* object) {

@@ -22,6 +22,7 @@
 #include "python/native_method.h"
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
+#include "world/handler.h"
 #include "world/known_types.h"
 
 namespace minidynamo {
@@ -61,29 +62,6 @@ WayToRaise way_to_raise(const Bytecode& bytecode, int32_t from) {
     ++at;
   }
   return way;
-}
-
-// Whether the handler of a region is the end of a `with` over a context manager of torch's: none swallows an exception.
-bool belongs_to_torch_context(const Frame& frame, const ExceptionRegion& region) {
-  const std::vector<Instruction>& code = frame.prepared->bytecode.instructions;
-  if (code[region.target].op != Op::PUSH_EXC_INFO || code[region.target + 1].op != Op::WITH_EXCEPT_START) return false;
-  PyObject* exit = frame.slots[frame.prepared->locals_count + region.depth - 1].get();
-  if (!exit || !PyMethod_Check(exit)) return false;
-  static PyObject* const module_name = interned("__module__");
-  Ref module = Ref::steal(PyObject_GetAttr(as_object(Py_TYPE(PyMethod_GET_SELF(exit))), module_name));
-  clear_error();
-  const char* name = module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
-  return name && (std::string_view(name) == "torch" || std::string_view(name).starts_with("torch."));
-}
-
-// Whether something in the trace may see the exception: a handler, or C code between two frames.
-bool may_be_handled(const Frame& frame, int32_t raise) {
-  for (const Frame* at = &frame; at; at = at->caller) {
-    const ExceptionRegion* region = at->prepared->bytecode.region_at(at == &frame ? raise : at->instruction);
-    if (region && !belongs_to_torch_context(*at, *region)) return true;
-    if (at->caller && !at->called_directly) return true;
-  }
-  return false;
 }
 
 int abort(Tracer& tracer) {
@@ -146,7 +124,7 @@ int truth_at_jump(Tracer& tracer, Frame& frame, PyObject* condition) {
   if ((at_target.raise < 0) == (next.raise < 0) || !is_condition(condition)) return abort(tracer);
   const bool jumps = next.raise >= 0;
   const WayToRaise& way = jumps ? next : at_target;
-  if (!way.is_assert || may_be_handled(frame, way.raise)) {
+  if (!way.is_assert || handler_around(frame, way.raise) >= Handler::NativeCode) {
     if (!tracer.may_assume()) return abort(tracer);
     tracer.assume(Assumption::Kind::PureGraph);
   }

@@ -28,7 +28,7 @@ Ref imported_module(Tracer& tracer, const std::string& name) {
   return load_part(tracer, source, Access::DictItem, key.get(), module);
 }
 
-// Whether what `from package import names` asks for is there: a submodule may have to be imported for it.
+// True if what `from package import names` asks for is there: a submodule may have to be imported for it.
 bool has_submodules(Tracer& tracer, PyObject* module, const std::string& full, PyObject* names) {
   static PyObject* const path_name = interned("__path__");
   if (!PyTuple_Check(names)) return true;
@@ -63,7 +63,7 @@ std::string absolute_name(Tracer& tracer, Frame& frame, const std::string& name,
   return name.empty() ? base : base + "." + name;
 }
 
-// Whether an import statement asks Python itself, rather than a function that the program has put in its place;
+// True if an import statement asks Python itself, rather than a function that the program has put in its place;
 // guarded.
 bool is_plain_import(Tracer& tracer, Frame& frame) {
   static constinit Imported plain{"builtins.__import__"};

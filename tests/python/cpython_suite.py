@@ -175,6 +175,7 @@ SERVER.set_forkserver_preload(["torch", "torch._meta_registrations", "torch._dec
 
 
 TIMED_OUT = -1
+LEAST_SECONDS = 60  # that a captured module has: short ones start processes, each of which imports torch
 
 
 @dataclasses.dataclass
@@ -308,14 +309,16 @@ def main() -> int:
     parser.add_argument("--breaks", type=int, default=0, metavar="N", help="a graph break before every N-th instruction")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--timeout", type=float, default=1200, help="seconds for each module")
+    parser.add_argument("--timeout", type=float, default=1200, help="seconds for each module without capture")
+    parser.add_argument("--slowdown", type=float, default=10, help="captured, a module may take this many times as long")
     parser.add_argument("--output", type=pathlib.Path, help="a folder for what the captured runs print")
     options = parser.parse_args()
     modules = options.modules or MODULES
 
     def compare(module: str) -> tuple[str, Outcome, Outcome]:
         plain = run_module(module, "plain", timeout=options.timeout)
-        captured = run_module(module, options.mode, options.breaks, options.seed, options.timeout)
+        allowed = max(plain.seconds * options.slowdown, LEAST_SECONDS)
+        captured = run_module(module, options.mode, options.breaks, options.seed, allowed)
         return module, plain, captured
 
     tests = wrong = 0
