@@ -24,6 +24,7 @@ import keyword
 import linecache
 import math
 import signal
+import sys
 import traceback
 import warnings
 import weakref
@@ -339,13 +340,34 @@ def inductor(
     graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], *, options: dict[str, Any] | None = None
 ) -> CompiledFunction:
     """TorchInductor, forward and backward. `options` are entries of `torch._inductor.config`."""
-    from torch._inductor.compile_fx import compile_fx
+    from torch._inductor.compile_fx import compile_fx, compile_fx_inner
 
     # A copy: the compiler's passes change the graph that they are given.
     graph_module = _with_described_inputs(graph_module, example_inputs)
+    compile_part = _keeping_recursion_limit(compile_fx_inner)  # it is called for a backward too, when that runs first
     with tracing_context(example_inputs, graph_module) as context:
-        compiled = compile_fx(graph_module, context.fakes(), config_patches=dict(options or {}))
+        compiled = compile_fx(graph_module, context.fakes(), compile_part, config_patches=dict(options or {}))
     return _innermost(cast(CompiledFunction, compiled), graph_module)
+
+
+_INDUCTORS_RECURSION_LIMIT = 2000
+
+
+def _keeping_recursion_limit(compile_part: Callable[..., Any]) -> Callable[..., Any]:
+    """Inductor raises Python's recursion limit for good. A program that has read the limit, as `inspect.unwrap` does, would be captured
+    and compiled once more. What another thread has set meanwhile stays."""
+
+    @functools.wraps(compile_part)
+    def compile_with_limit(*args: Any, **kwargs: Any) -> Any:
+        limit = sys.getrecursionlimit()
+        try:
+            return compile_part(*args, **kwargs)
+        finally:
+            if limit < _INDUCTORS_RECURSION_LIMIT == sys.getrecursionlimit():
+                with contextlib.suppress(RecursionError):  # the stack is deeper than the old limit
+                    sys.setrecursionlimit(limit)
+
+    return compile_with_limit
 
 
 @register_backend

@@ -441,6 +441,18 @@ bool number_fits(Tracer& tracer, PyObject* number, PyObject* dtype) {
   return constant && !(std::isfinite(value) && std::abs(value) > limit);
 }
 
+// A number, or one for each of the tensors.
+bool numbers_fit(Tracer& tracer, PyObject* numbers, PyObject* tensors) {
+  const bool is_list = PyList_CheckExact(numbers) || PyTuple_CheckExact(numbers);
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(tensors);
+  if (is_list && PySequence_Fast_GET_SIZE(numbers) != count) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const Ref dtype = dtype_of_result(PySequence_Fast_GET_ITEM(tensors, i), false);
+    if (!number_fits(tracer, is_list ? PySequence_Fast_GET_ITEM(numbers, i) : numbers, dtype.get())) return false;
+  }
+  return true;
+}
+
 bool holds_traced_number(const Arguments& arguments) {
   return std::ranges::any_of(arguments.values,
                              [](const Ref& value) { return any_held(value.get(), is_traced_number); });
@@ -500,7 +512,8 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
   }
   if (name == "_foreach_addcdiv_" && values.size() == 4 &&
       (!arguments.keyword_names || is_keyword(arguments, 3, "value")) && are_wide_floats(values[0].get()) &&
-      are_wide_floats(values[1].get()) && are_wide_floats(values[2].get()))
+      are_wide_floats(values[1].get()) && are_wide_floats(values[2].get()) &&
+      numbers_fit(tracer, values[3].get(), values[0].get()))
     return foreach_addcdiv(tracer, arguments);
   if (auto result = among_tensors(tracer, kind, target, name, arguments)) return std::move(*result);
   if (auto result = filled(tracer, kind, target, name, arguments)) return std::move(*result);

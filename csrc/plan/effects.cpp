@@ -249,6 +249,22 @@ class EffectPlanner {
                           {object, everything.get(), content.get()});
   }
 
+  // How many elements a deque has at its end that it did not have, where nothing else has changed but that as many as
+  // its `maxlen` asks for have left it at the other end. 0: something else has changed.
+  static size_t added_to_deque(PyObject* shown, const Elements& before, const Elements& now) {
+    const Ref maximum = Ref::made(PyObject_GetAttrString(shown, "maxlen"));
+    const bool is_full = !maximum.is(Py_None) && PyLong_AsSize_t(maximum.get()) == now.size();
+    for (size_t added = 1; added <= now.size(); ++added) {
+      const size_t kept = now.size() - added;
+      if (kept > before.size() || (kept < before.size() && !is_full)) continue;
+      const auto same = [](const Ref& old, const Ref& item) { return old.is(item.get()); };
+      if (std::equal(now.begin(), now.end() - static_cast<ptrdiff_t>(added),
+                     before.end() - static_cast<ptrdiff_t>(kept), same))
+        return added;
+    }
+    return 0;
+  }
+
   // `shown` is what holds now what the object is to hold. By the methods of the C class: a subclass's own have run in
   // the trace.
   bool plan_container_write(PyObject* object, const Elements& before, PyObject* shown) {
@@ -280,9 +296,12 @@ class EffectPlanner {
              values_.effect(method(base, "update"), {object, items.get()});
     }
     if (PyByteArray_Check(object)) return plan_new_content(object, plain_value(shown));
-    if (base == known_types()->deque)
+    if (base == known_types()->deque) {
+      if (const size_t added = added_to_deque(shown, before, now))
+        return values_.effect(method(base, "extend"), {object, list_of(std::span(now).last(added)).get()});
       return values_.effect(method(base, "clear"), {object}) &&
              values_.effect(method(base, "extend"), {object, list_of(now).get()});
+    }
     return refused(std::string("a ") + Py_TYPE(object)->tp_name + " from before the call is changed");
   }
 

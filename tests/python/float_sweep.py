@@ -12,7 +12,9 @@ from __future__ import annotations
 import argparse
 import collections
 import itertools
+import math
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -342,8 +344,14 @@ def function_of(text: str) -> Any:
     return eval(f"lambda x, v: {text}", names)
 
 
+# torch's polynomials end their loop at a NaN, and return a variable that has not been set then (ATen/native/Math.h).
+UNSET_AT_NAN = re.compile(r"torch\.special\.\w*_polynomial_\w\(")
+
+
 def check(text: str, dtype: torch.dtype, shape: tuple[int, ...], backend: str = "eager", values: tuple[float, ...] = VALUES) -> str:
     """How the captured call differs from the plain one; "" if it does not."""
+    if UNSET_AT_NAN.match(text):
+        values = tuple(v for v in values if not math.isnan(v))
     plain = function_of(text)
     x = sample(dtype, shape)
     with warnings.catch_warnings():
@@ -365,7 +373,7 @@ def check(text: str, dtype: torch.dtype, shape: tuple[int, ...], backend: str = 
     return ""
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", nargs="?", default="")
     parser.add_argument("--backend", default="eager")
@@ -388,7 +396,8 @@ def main() -> None:
                 different[text] += 1
                 print(f"{text}  {dtype} {list(shape)}  {how}", flush=True)
     print(f"{made} calls, {different.total()} differ, of {len(different)} texts")
+    return 1 if different else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -553,3 +553,28 @@ def test_a_region_of_autocast_that_a_graph_does_not_leave_stays_as_it_is():
     assert [one.dtype for one in captured(x)] == [one.dtype for one in f(x)]
     assert seen[0].count("_enter_autocast") == seen[0].count("_exit_autocast") == 1
     assert "set_autocast_enabled" in seen[0]
+
+
+def test_inductor_leaves_the_recursion_limit_as_it_is():
+    """It raises the limit, forward and backward, and a program that reads it would be captured and compiled again."""
+    graphs = []
+
+    def counting(graph_module, example_inputs):
+        graphs.append(graph_module)
+        return backends.inductor(graph_module, example_inputs)
+
+    def f(x):
+        return (x * 2).sum() if sys.getrecursionlimit() < 2000 else x.sum()
+
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1500)
+    try:
+        optimized = minidynamo.compile(f, backend=counting)
+        for _ in range(3):
+            x = torch.ones(4, requires_grad=True)
+            optimized(x).backward()
+            assert torch.equal(x.grad, torch.full((4,), 2.0))
+            assert sys.getrecursionlimit() == 1500
+    finally:
+        sys.setrecursionlimit(before)
+    assert len(graphs) == 1
