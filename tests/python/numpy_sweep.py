@@ -180,11 +180,18 @@ def read_only(x: Any) -> Any:
     return x
 
 
+def regular(dtype):
+    """A matrix that has an inverse: of others the last digits decide what comes out."""
+    x = values(dtype, (3, 3))
+    x[np.diag_indices(3)] += np.ones(3, dtype) if dtype == "bool" else np.asarray([9, 17, 30], dtype)
+    return x
+
+
 LAYOUTS = {
     "matrix": lambda d: values(d, (2, 3)),
     "vector": lambda d: values(d, (3,)),
     "transposed": lambda d: values(d, (3, 2)).T,
-    "square": lambda d: values(d, (3, 3)),
+    "square": lambda d: regular(d),
     "zero": lambda d: values(d, ()),
     "empty": lambda d: values(d, (0, 3)),
     "one": lambda d: values(d, (1,)),
