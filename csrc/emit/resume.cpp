@@ -1,7 +1,9 @@
 #include "emit/resume.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <span>
 #include <unordered_set>
 
 #include "bytecode/op_facts.h"
@@ -25,6 +27,7 @@ class ResumeCode {
     choose_parameters();
     lay_out_locals();
     emit_prologue();
+    emit_landing();
     append_original();
     bytecode_.consts = tuple_from(consts_);
     bytecode_.names = code_.names;
@@ -50,6 +53,9 @@ class ResumeCode {
   std::vector<SlotKind> stack_;  // to be restored
   Position position_;
   int32_t inner_jumps_ = -2;  // the first of the two that stay in the prologue
+  int32_t start_ = -1;        // the RESUME at which the function starts
+  int32_t landing_ = -1;      // where what is raised there goes on; -1: to the caller
+  int32_t raised_ = -1;       // two locals for it: the exception, and where it was raised
 
   bool is_generator() const noexcept {
     return place_.kind == PlaceKind::Suspended || place_.kind == PlaceKind::NotStarted;
@@ -97,6 +103,10 @@ class ResumeCode {
       add(Ref::made(PyUnicode_InternFromString(text.c_str())).get(), kFastLocal);
     }
     if (place_.is_callee && local_names_.empty()) add(interned(".arguments"), kFastLocal);
+    if (code_.region_at(place_.instruction) && !is_generator()) {
+      raised_ = add(interned(".raised"), kFastLocal);
+      add(interned(".raised_at"), kFastLocal);
+    }
     for (const bool cells : {false, true})
       for (int32_t local = 0; local < original_.locals_count; ++local) {
         const bool is_cell = (code_.localsplus_kinds[local] & (kFastLocal | kFastCell)) == kFastCell;
@@ -129,11 +139,13 @@ class ResumeCode {
       emit(Op::RETURN_GENERATOR);
       if (place_.kind == PlaceKind::Suspended) emit(Op::POP_TOP);
     }
-    if (place_.kind != PlaceKind::NotStarted) emit(Op::RESUME);
+    if (place_.kind != PlaceKind::NotStarted) {
+      start_ = here();
+      emit(Op::RESUME);
+    }
     if (place_.is_callee) empty_arguments();
-    for (size_t i = 0; i < made_.parameters.size(); ++i)
-      if (made_.parameters[i].kind == ParameterKind::Local) restore_cell(i, made_.parameters[i].index);
-    restore_stack();
+    restore_cells();
+    restore_stack(stack_.size());
     switch (place_.kind) {
       case PlaceKind::Before:
         emit(Op::JUMP, 0, place_.instruction);
@@ -199,11 +211,22 @@ class ResumeCode {
     }
   }
 
-  void restore_stack() {
-    size_t next = 0;
-    while (next < made_.parameters.size() && made_.parameters[next].kind == ParameterKind::Local) ++next;
+  void restore_cells() {
+    for (size_t i = 0; i < made_.parameters.size(); ++i)
+      if (made_.parameters[i].kind == ParameterKind::Local) restore_cell(i, made_.parameters[i].index);
+  }
+
+  size_t first_parameter(ParameterKind kind) const {
+    size_t i = 0;
+    while (i < made_.parameters.size() && made_.parameters[i].kind != kind) ++i;
+    return i;
+  }
+
+  // The lowest `depth` slots.
+  void restore_stack(size_t depth) {
+    size_t next = first_parameter(ParameterKind::Stack);
     bool saved = false;
-    for (const SlotKind slot : stack_) {
+    for (const SlotKind slot : std::span(stack_).first(depth)) {
       if (slot == SlotKind::Null || slot == SlotKind::Method) {
         emit(Op::PUSH_NULL);
       } else if (slot == SlotKind::PreviousException && !std::exchange(saved, true)) {
@@ -218,10 +241,35 @@ class ResumeCode {
       }
     }
     if (!saved) return;
-    take(next);
+    take(first_parameter(ParameterKind::Handled));
     emit(Op::PUSH_EXC_INFO);
     emit(Op::POP_TOP);
     emit(Op::POP_TOP);
+  }
+
+  // A signal's handler may raise when the function starts, before it has its stack. That is as if it did at the place:
+  // the handler there sees it.
+  void emit_landing() {
+    const ExceptionRegion* region = code_.region_at(place_.instruction);
+    if (raised_ < 0 || !region) return;
+    landing_ = here();
+    emit(Op::STORE_FAST, raised_);
+    if (region->push_lasti) emit(Op::STORE_FAST, raised_ + 1);
+    if (place_.is_callee) empty_arguments();
+    restore_cells();
+    restore_stack(region->depth);
+    const bool restores_handled =
+        std::ranges::count(std::span(stack_).first(region->depth), SlotKind::PreviousException) > 0;
+    for (size_t i = 0; i < made_.parameters.size(); ++i) {
+      const ResumeParameter& parameter = made_.parameters[i];
+      const bool is_taken = parameter.kind == ParameterKind::Local ||
+                            (parameter.kind == ParameterKind::Stack && parameter.index < region->depth) ||
+                            (parameter.kind == ParameterKind::Handled && restores_handled);
+      if (!is_taken) emit(Op::DELETE_FAST, static_cast<int32_t>(i));
+    }
+    if (region->push_lasti) take(raised_ + 1);
+    take(raised_);
+    emit(Op::JUMP, 0, region->target);
   }
 
   // The instruction of the prologue that stands for the original's at the place raises into the same handler.
@@ -236,6 +284,10 @@ class ResumeCode {
       if (bytecode_.instructions[i].target >= 0 && i != inner_jumps_ && i != inner_jumps_ + 1)
         bytecode_.instructions[i].target += made_.prologue;
     for (ExceptionRegion& region : bytecode_.regions) region.target += made_.prologue;
+    if (landing_ >= 0) {
+      const bool with_place = code_.region_at(place_.instruction)->push_lasti;
+      bytecode_.regions.insert(bytecode_.regions.begin(), {start_, start_ + 1, landing_, 0, with_place});
+    }
     for (Instruction instruction : code_.instructions) {
       if (operand(instruction.op) == Operand::Local) instruction.arg = made_.local_of[instruction.arg];
       if (instruction.target >= 0) instruction.target += made_.prologue;

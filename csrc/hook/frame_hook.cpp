@@ -59,6 +59,12 @@ bool is_step_of_program(const Tracer& tracer, const InterpreterFrame& frame) {
          tracer.world.source_of(frame.function);
 }
 
+// Runs the frame as it is, with the current Python error raised at its start.
+PyObject* pass_with_error(PyThreadState* thread, _PyInterpreterFrame* raw, const InterpreterFrame& frame) {
+  if (hand_error_down(frame)) return pass(thread, raw, 0);
+  return stand_at_resume(raw) ? pass(thread, raw, 1) : nullptr;
+}
+
 PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
   if (!is_hook_wanted()) {  // another hook, which is gone now, had kept ours
     hook_chain().leave_if_alone();
@@ -78,6 +84,9 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
     }
     return frame.is_call ? traced_callback(*tracer, frame) : pass(thread, raw, throw_flag);
   }
+  if (is_error_awaited() && !throw_flag) [[unlikely]]
+    if (const InterpreterFrame frame = inspect_frame(raw); raise_in_started(frame))
+      return pass_with_error(thread, raw, frame);
   PyObject* config = thread_mode().config;
   if (!config && runtime().global_config) config = runtime().global_config.get();
   if (!config || throw_flag || thread_mode().disabled || must_run_plainly(thread) || torch_compiles_here(thread))
@@ -112,6 +121,7 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
     }
   }
   if (answer == FrameAnswer::Entry || answer == FrameAnswer::Raise) return result.release();
+  if (answer == FrameAnswer::Throw) return pass_with_error(thread, raw, frame);
   if (answer == FrameAnswer::Apart) {
     ModeScope nothing(kCaptureNothing);
     return pass(thread, raw, throw_flag);

@@ -1,5 +1,6 @@
 #include "hook/run_entry.h"
 
+#include <algorithm>
 #include <string>
 
 #include "bytecode/instruction.h"
@@ -31,6 +32,13 @@ struct Run {
   std::vector<Ref> its_arguments;
 };
 thread_local Run* current_run = nullptr;
+
+// An error that is to be raised at the start of a resume function, which is about to be called.
+struct AwaitedError {
+  PyObject* function = nullptr;  // borrowed; only compared
+  Ref error;
+};
+thread_local AwaitedError awaited;
 
 class RunScope {
  public:
@@ -89,6 +97,7 @@ class LocalsToRelease {
     }
     each([](Ref& local) { local.reset(); });
   }
+  bool can_take_back() const noexcept { return !locals_ || entry_.compiled || entry_.frees_locals; }
   // Only where the residual code came no further than its graph.
   void take_back(PyObject* live) {
     if (!locals_ || !entry_.frees_locals) return;
@@ -112,6 +121,15 @@ class LocalsToRelease {
 int32_t graph_call_offset(PyCodeObject* residual) {
   for (const Instruction& now : decode(residual).instructions)
     if (now.op == Op::CALL_FUNCTION_EX) return now.offset;
+  return -1;
+}
+
+// Where residual code ends to be at its beginning: behind the call of the compiled function come the effects.
+int32_t last_offset_before_effects(const CacheEntry& entry) {
+  PyCodeObject* residual = entry.residual_function.code();
+  if (entry.compiled) return graph_call_offset(residual);
+  for (const Instruction& now : decode(residual).instructions)
+    if (now.op == Op::RESUME) return now.offset;
   return -1;
 }
 
@@ -201,16 +219,48 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optiona
   return false;
 }
 
-// Runs an entry whose guards have just gathered `slots`. `captured` false: run the frame as it was. Of `locals` those
-// are let go of that the program may have deleted. `function` is the one whose frame it is.
+// Whether the current Python error came from outside, as that of a signal's handler, before the entry had any effect:
+// it comes at the start of the frame then, if that goes on behind a graph break: a handler there may be for it. The
+// traceback loses the residual code.
+bool is_interruption_at_start(const CacheEntry& entry, PyObject* function) {
+  if (!find_resume_function(as_code(PyFunction_GET_CODE(function)))) return false;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  auto* const outermost = reinterpret_cast<PyTracebackObject*>(traceback);
+  const auto is_code = [&](PyObject* code) { return code == as_object(entry.residual_function.code()); };
+  const bool is_at_start = outermost && outermost->tb_lasti <= last_offset_before_effects(entry) &&
+                           is_code(Ref::steal(as_object(PyFrame_GetCode(outermost->tb_frame))).get());
+  // An error of the graph's that cannot be run again may be the program's own, of a line that the handler is not for.
+  const bool is_own =
+      entry.compiled && !entry.may_run_again && PyType_IsSubtype(as_type(type), as_type(PyExc_Exception));
+  if (is_at_start && !is_own) {
+    PyObject* const inner = as_object(outermost->tb_next);
+    PyException_SetTraceback(value, inner ? inner : Py_None);
+    Ref::drop(std::exchange(traceback, Ref::borrow(inner).release()));
+  }
+  PyErr_Restore(type, value, traceback);
+  return is_at_start && !is_own;
+}
+
+// The same for an error that came while the frame was captured. Others than Ctrl-C may be our own.
+bool is_for_frame(PyCodeObject* code) { return find_resume_function(code) && !PyErr_ExceptionMatches(PyExc_Exception); }
+
+enum class RunEnd : uint8_t {
+  Captured,  // the result is the frame's
+  Plain,     // the frame is to run as it was
+  Throw      // the same, with the current Python error raised at its start
+};
+
+// Runs an entry whose guards have just gathered `slots`. Of `locals` those are let go of that the program may have
+// deleted. `function` is the one whose frame it is.
 Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, PyObject* const* slots, Run& run,
-                 bool& captured, std::vector<Ref>* locals = nullptr) {
-  captured = true;
+                 RunEnd& end, std::vector<Ref>* locals = nullptr) {
+  end = RunEnd::Captured;
   const auto [inputs, live] = take_arguments(*entry, slots);
   if (!inputs) return nullptr;
   const LentFunction::Loan residual(entry->residual_function, function);
-  captured = static_cast<bool>(residual);
-  if (!captured) return nullptr;
+  if (!residual) return end = RunEnd::Plain, nullptr;
   entry->guards.release();
   LocalsToRelease to_release(*entry, locals);
   to_release.hand_to(live.get());
@@ -238,8 +288,59 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
     ModeScope nothing_else(kCaptureNothing);
     result = call();
   }
-  if (!result && is_error_of_program(*entry, inputs.get(), modes, random, saved)) captured = false;
-  if (!captured) to_release.take_back(live.get());
+  if (result) return result;
+  if (is_error_of_program(*entry, inputs.get(), modes, random, saved))
+    end = RunEnd::Plain;
+  else if (to_release.can_take_back() && is_interruption_at_start(*entry, function))
+    end = RunEnd::Throw;
+  if (end != RunEnd::Captured) to_release.take_back(live.get());
+  return nullptr;
+}
+
+// Takes the current Python error.
+Ref take_error() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value && traceback) PyException_SetTraceback(value, traceback);
+  Ref::drop(type), Ref::drop(traceback);
+  return Ref::steal(value);
+}
+
+void put_error_back(const Ref& error) {
+  PyErr_Restore(Ref::borrow(as_object(Py_TYPE(error.get()))).release(), Ref(error).release(),
+                PyException_GetTraceback(error.get()));
+}
+
+// What a resume function's frame calls first: the resume function of the frame that its original had called. Null: it
+// stands in no call.
+PyObject* called_at_start(const InterpreterFrame& frame) {
+  const ResumeFunction* resume = find_resume_function(frame.code);
+  if (!resume || resume->place.kind != ResumePlace::Kind::InCall) return nullptr;
+  const auto callee = std::ranges::find(resume->parameters, ResumeParameter::Kind::Callee, &ResumeParameter::kind);
+  const auto index = callee - resume->parameters.begin();
+  return resume->place.is_callee ? PyList_GET_ITEM(frame.locals[0], index) : frame.locals[index];
+}
+
+// Runs a resume function as it is. `raised`: at its start, if it is not null.
+Ref start_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject* config, bool is_apart, Ref raised,
+                          Run& run) {
+  auto* code = as_code(PyFunction_GET_CODE(function));
+  // The hook is to answer the same for this frame, and for what it calls.
+  HookInstalled hook;
+  ModeScope what_it_calls({config, is_apart ? code : nullptr});
+  std::vector<PyObject*> locals;
+  for (const Ref& argument : arguments) locals.push_back(argument.get());
+  run.starting = code;
+  run.its_arguments = std::move(arguments);
+  awaited = {function, std::move(raised)};
+  Ref result = Ref::steal(PyObject_Vectorcall(function, locals.data(), locals.size(), nullptr));
+  run.starting = nullptr;
+  run.its_arguments.clear();
+  if (awaited.error) {  // another hook has kept the frame from ours: it is not to be lost
+    result.reset();
+    put_error_back(std::exchange(awaited.error, nullptr));
+  }
   return result;
 }
 
@@ -254,38 +355,38 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
     ModeScope own_work(kCaptureNothing);
     answer = find_entry(code, FrameView{function, locals.data()}, config, found);
   }
-  if (answer == FrameAnswer::Raise) return nullptr;
-  if (answer == FrameAnswer::Entry) {
-    bool captured;
-    Ref result = run_residual(found.entry, function, found.slots, run, captured, &arguments);
-    if (captured) return result;
+  Ref raised;
+  if (answer == FrameAnswer::Raise) {
+    if (!is_for_frame(code)) return nullptr;
+    raised = take_error();
   }
-  // The hook is to answer the same for this frame, and for what it calls.
-  HookInstalled hook;
-  ModeScope what_it_calls({config, answer == FrameAnswer::Apart ? code : nullptr});
-  locals.resize(arguments.size());
-  run.starting = code;
-  run.its_arguments = std::move(arguments);
-  Ref result = Ref::steal(PyObject_Vectorcall(function, locals.data(), locals.size(), nullptr));
-  run.starting = nullptr;
-  run.its_arguments.clear();
-  return result;
+  if (answer == FrameAnswer::Entry) {
+    RunEnd end;
+    Ref result = run_residual(found.entry, function, found.slots, run, end, &arguments);
+    if (end == RunEnd::Captured) return result;
+    if (end == RunEnd::Throw) raised = take_error();
+  }
+  return start_resume_function(function, std::move(arguments), config, answer == FrameAnswer::Apart, std::move(raised),
+                               run);
 }
 
-Ref run_entry(const FoundEntry& found, PyObject* function, bool& captured) {
+Ref run_entry(const FoundEntry& found, PyObject* function, RunEnd& end) {
   if (!found.entry->is_broken) {
     Run none;
-    return run_residual(found.entry, function, found.slots, none, captured);
+    return run_residual(found.entry, function, found.slots, none, end);
   }
   Run run;
   RunScope scope(run);
   Ref code = Ref::borrow(PyFunction_GET_CODE(function));     // which owns the resume functions
   Ref config = Ref::borrow(config_of(found.entry->config));  // a reset lets go of it
-  Ref result = run_residual(found.entry, function, found.slots, run, captured);
-  // No result: a signal has come between the call that was put aside and the residual function's return.
-  while (captured && result && run.next_function) {
+  Ref result = run_residual(found.entry, function, found.slots, run, end);
+  while (end == RunEnd::Captured && run.next_function) {
     const Ref function = std::exchange(run.next_function, nullptr);
-    result = run_resume_function(function.get(), std::exchange(run.next_arguments, {}), config.get(), run);
+    std::vector<Ref> arguments = std::exchange(run.next_arguments, {});
+    // No result: a signal has come between the call that was put aside and the residual function's return.
+    result = result
+                 ? run_resume_function(function.get(), std::move(arguments), config.get(), run)
+                 : start_resume_function(function.get(), std::move(arguments), config.get(), false, take_error(), run);
   }
   return result;
 }
@@ -297,6 +398,21 @@ void note_start(const InterpreterFrame& frame) noexcept {
   if (!run || run->starting != frame.code || !frame.is_call) return;
   run->starting = nullptr;
   run->its_arguments.clear();
+}
+
+bool is_error_awaited() noexcept { return static_cast<bool>(awaited.error); }
+
+bool raise_in_started(const InterpreterFrame& frame) {
+  if (!frame.is_call || frame.function != awaited.function) return false;
+  note_start(frame);
+  put_error_back(std::exchange(awaited.error, nullptr));
+  return true;
+}
+
+bool hand_error_down(const InterpreterFrame& frame) {
+  PyObject* callee = called_at_start(frame);
+  if (callee) awaited = {callee, take_error()};
+  return callee != nullptr;
 }
 
 Ref defer_resume(const InterpreterFrame& frame) {
@@ -317,16 +433,22 @@ Ref defer_resume(const InterpreterFrame& frame) {
 Ref run_cached(CodeCache* cache, const FrameView& view, PyObject* config, bool& captured) {
   captured = false;
   FoundEntry found;
-  return find_cached(cache, view, config, found) ? run_entry(found, view.function, captured) : Ref();
+  if (!find_cached(cache, view, config, found)) return nullptr;
+  RunEnd end;
+  Ref result = run_entry(found, view.function, end);
+  captured = end != RunEnd::Plain;
+  return result;
 }
 
 Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, FrameAnswer& answer) {
   FoundEntry found;
   answer = find_entry(code, view, config, found);
+  if (answer == FrameAnswer::Raise && is_for_frame(code)) answer = FrameAnswer::Throw;
   if (answer != FrameAnswer::Entry) return nullptr;
-  bool captured;
-  Ref result = run_entry(found, view.function, captured);
-  if (!captured) answer = PyErr_Occurred() ? FrameAnswer::Raise : FrameAnswer::Plain;
+  RunEnd end;
+  Ref result = run_entry(found, view.function, end);
+  if (end == RunEnd::Throw) answer = FrameAnswer::Throw;
+  if (end == RunEnd::Plain) answer = PyErr_Occurred() ? FrameAnswer::Raise : FrameAnswer::Plain;
   return result;
 }
 

@@ -57,6 +57,13 @@ EvalFrame hook_of(PyThreadState* thread) noexcept { return thread->interp->eval_
 
 bool must_run_plainly(PyThreadState* thread) noexcept { return thread->cframe->use_tracing || _Py_IsFinalizing(); }
 
+bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {
+  _Py_CODEUNIT* const first = _PyCode_CODE(frame->f_code);
+  if (base_opcode(_Py_OPCODE(*first)) != RESUME) return false;
+  frame->prev_instr = first;
+  return true;
+}
+
 PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
   return _PyEval_EvalFrameDefault(thread, frame, throw_flag);
 }

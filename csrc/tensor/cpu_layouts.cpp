@@ -239,6 +239,13 @@ bool are_groups_computed_at_once(Arguments arguments, Tensors tensors) {
   return have_elements(arguments, tensors) && (groups == 1 || tensors[1]->scalar_type() != c10::kDouble);
 }
 
+// Where a size is 1, its stride depends on how the kernel came to it.
+bool are_sizes_above_one(Arguments, Tensors tensors) {
+  return std::ranges::all_of(tensors[0]->sizes(), [](int64_t size) { return size > 1; });
+}
+
+void as_meta_kernel(Arguments, Tensors, MetadataResult&) {}
+
 struct Correction {
   std::string_view name;
   void (*apply)(Arguments, Tensors, MetadataResult&);
@@ -259,8 +266,10 @@ constexpr std::array kCorrections{
     Correction{"aten::bernoulli.Tensor", &like_first},
     Correction{"aten::bernoulli.p", &contiguous},
     Correction{"aten::cauchy", &like_first},
+    Correction{"aten::col2im", &as_meta_kernel, &have_elements},
     Correction{"aten::convolution", &convolution, &have_elements},
     Correction{"aten::convolution_backward", &convolution_backward, &are_groups_computed_at_once},
+    Correction{"aten::diag_embed", &as_meta_kernel, &are_sizes_above_one},
     Correction{"aten::empty_like", &new_like},
     Correction{"aten::exponential", &like_first},
     Correction{"aten::full_like", &new_like},
@@ -294,6 +303,7 @@ constexpr std::array kCorrections{
     Correction{"aten::random.to", &like_first},
     Correction{"aten::replication_pad2d", &suggested_format},
     Correction{"aten::replication_pad3d", &suggested_format},
+    Correction{"aten::roll", &as_meta_kernel, &have_elements},
     Correction{"aten::rrelu_with_noise", &contiguous},
     Correction{"aten::rrelu_with_noise_functional", &like_first},
     Correction{"aten::uniform", &like_first},

@@ -15,6 +15,7 @@ import dataclasses
 import fnmatch
 import importlib
 import multiprocessing
+import multiprocessing.resource_tracker
 import os
 import pathlib
 import runpy
@@ -251,7 +252,11 @@ def run_suite(arguments: list[str], output: pathlib.Path, environment: dict[str,
     file = os.open(output, os.O_WRONLY | os.O_CREAT)
     for descriptor, opened in ((0, os.open(os.devnull, os.O_RDONLY)), (1, file), (2, file)):
         os.dup2(opened, descriptor)
-    sys.stdin = os.fdopen(0, closefd=False)  # multiprocessing put another one there
+    # As a process that multiprocessing has not started.
+    sys.stdin = os.fdopen(0, closefd=False)
+    multiprocessing.current_process().name = "MainProcess"
+    tracker = multiprocessing.resource_tracker._resource_tracker
+    tracker._fd = tracker._pid = None
     os.environ.update(environment)
     importlib.import_module("_minidynamo_startup").install()
     # The suite makes the paths of all modules absolute, which those of torch that are no plain modules do not bear.
