@@ -35,8 +35,8 @@ EvalFrame hook_of(PyThreadState* thread) noexcept;
 // Whether nothing is to be captured on the thread now: sys.settrace or sys.setprofile is at work (a debugger, a
 // coverage tool, a profiler), or the interpreter is going down.
 bool must_run_plainly(PyThreadState* thread) noexcept;
-// Sets a function's frame that has not begun to its RESUME, where CPython looks for signals, so that a throw flag raises
-// the current Python error there. False: its code does not begin with one.
+// Sets a function's frame that has not begun to its RESUME, where CPython looks for signals, so that a throw flag
+// raises the current Python error there. False: its code does not begin with one.
 bool stand_at_resume(_PyInterpreterFrame* frame) noexcept;
 // What CPython does without any hook.
 PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept;
