@@ -193,9 +193,11 @@ class EffectPlanner {
         (left.empty() && begins_anew(shown)) || !std::all_of(gone.begin(), gone.end(), ValuePlanner::hashes_natively);
     before = clears && !gone.empty() ? Elements() : std::move(left);
     if (clears) return gone.empty() || values_.effect(method(base, "clear"), {object});
-    PyObject* delete_item = method(base, "__delitem__");
+    // A key may be gone by then: a weak reference that a callback of the program's takes out when its object ends.
+    const bool is_dict = !PyType_IsSubtype(base, &PyODict_Type);
+    PyObject* delete_item = method(base, is_dict ? "pop" : "__delitem__");
     return std::all_of(gone.begin(), gone.end(), [&](PyObject* key) {
-      return values_.effect(delete_item, {object, key});
+      return is_dict ? values_.effect(delete_item, {object, key, Py_None}) : values_.effect(delete_item, {object, key});
     });
   }
 

@@ -11,12 +11,22 @@
 namespace minidynamo {
 namespace {
 
+// True while the module's code runs, maybe in another thread: an import statement waits for its end then.
+bool is_being_imported(PyObject* module) {
+  static PyObject* const spec_name = interned("__spec__");
+  static PyObject* const initializing_name = interned("_initializing");
+  PyObject* spec = PyModule_Check(module) ? PyDict_GetItemWithError(PyModule_GetDict(module), spec_name) : nullptr;
+  const Ref initializing = spec ? Ref::steal(PyObject_GenericGetAttr(spec, initializing_name)) : Ref();
+  clear_error();
+  return initializing.is(Py_True);
+}
+
 // The module of that full name, if it is imported.
 Ref imported_module(Tracer& tracer, const std::string& name) {
   PyObject* modules = PyImport_GetModuleDict();
   Ref key = Ref::made(PyUnicode_InternFromString(name.c_str()));
   PyObject* module = PyDict_GetItemWithError(modules, key.get());
-  if (!module || module == Py_None) return nullptr;
+  if (!module || module == Py_None || is_being_imported(module)) return nullptr;
   if (PyObject* shown = tracer.world.replacement_of(modules)) {  // the program has looked into it as a dict
     ShadowContainer* shadow = tracer.world.shadow(shown);
     bool found = false;

@@ -1,7 +1,9 @@
 """Import statements of captured functions: what the program has put in the place of builtins.__import__ is asked."""
 
 import builtins
+import pathlib
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -70,3 +72,32 @@ def test_a_module_that_is_no_module_is_asked_for_its_parts(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "json", Package())  # type: ignore[arg-type]
     captured = minidynamo.compile(reads, backend="eager", fullgraph=True)
     assert captured(torch.ones(2))[1] is expected
+
+
+def test_a_module_that_another_thread_is_importing_is_waited_for(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "minidynamo_slow_module.py").write_text(
+        "import sys\nstarted, go_on = sys.gates\nstarted.set()\ngo_on.wait(60)\nvalue = 3\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    started, go_on = threading.Event(), threading.Event()
+    monkeypatch.setattr(sys, "gates", (started, go_on), raising=False)
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        from minidynamo_slow_module import value
+
+        return x * value
+
+    results: list[Any] = []
+    captured = minidynamo.compile(f, backend="eager")
+    threads = [threading.Thread(target=lambda: __import__("minidynamo_slow_module"))]
+    threads.append(threading.Thread(target=lambda: results.append(captured(torch.ones(2)))))
+    threads[0].start()
+    assert started.wait(60)
+    threads[1].start()
+    threads[1].join(0.3)
+    assert not results
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert results[0].tolist() == [3, 3]
+    sys.modules.pop("minidynamo_slow_module")
