@@ -207,11 +207,16 @@ EXEMPT: dict[str, str] = {
     "test.test_threading.ThreadTests.test_main_thread_after_fork_from_nonmain_thread": "torch ends the process, without capture too",
     "test.test_threading.ThreadTests.test_main_thread_during_shutdown": DEATH,
     "test.test_type_cache.TypeCacheTests.test_tp_version_tag_unique": "skips itself where classes have used up their versions",
+    "test.test_warnings.*.test_default_filter_configuration": PROCESSES,
+    "test.test_warnings.*WarningsDisplayTests.test_tracemalloc": FRAMES,
     "unittest.test.test_case.Test_TestCase.testAssertRaisesRefcount": COUNTS,
     "test.test_xml_etree_c.BugsTest.test_bug_xmltoolkit63": COUNTS,
 }
 
-# The same for runs with breaks.
+# Module -> tests that wait without end for what is not the same by design: left out of both runs.
+WITHOUT_END = {"test_thread": ["test__count"]}  # waits for the death of an object that a trace still holds
+
+# The same as EXEMPT for runs with breaks.
 EXEMPT_WITH_BREAKS = {
     "test.test_exceptions.NameErrorTests.test_name_error_bad_suggestions_do_not_trigger_for_small_names": FRAMES,
     "test.test_exceptions.NameErrorTests.test_name_error_suggestions": FRAMES,
@@ -250,7 +255,8 @@ def run_module(module: str, mode: str, breaks: int = 0, seed: int = 0, timeout: 
     """
     with tempfile.TemporaryDirectory() as folder:
         report, output = pathlib.Path(folder, "report.xml"), pathlib.Path(folder, "output.txt")
-        arguments = ["--junit-xml", str(report), "--timeout", "0", module]
+        left_out = [argument for test in WITHOUT_END.get(module, []) for argument in ("--ignore", test)]
+        arguments = ["--junit-xml", str(report), "--timeout", "0", *left_out, module]
         began = time.perf_counter()
         if mode == "plain":
             status = run_plainly(arguments, output, timeout)
