@@ -2,6 +2,7 @@
 
 #include "hook/hook_chain.h"
 #include "hook/hook_installed.h"
+#include "hook/interrupted_part.h"
 #include "hook/policy.h"
 #include "hook/precompilation.h"
 #include "hook/run_entry.h"
@@ -85,8 +86,10 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
     return frame.is_call ? traced_callback(*tracer, frame) : pass(thread, raw, throw_flag);
   }
   if (is_error_awaited() && !throw_flag) [[unlikely]]
-    if (const InterpreterFrame frame = inspect_frame(raw); raise_in_started(frame))
+    if (const InterpreterFrame frame = inspect_frame(raw); raise_if_awaited(frame)) {
+      note_start(frame);
       return pass_with_error(thread, raw, frame);
+    }
   PyObject* config = thread_mode().config;
   if (!config && runtime().global_config) config = runtime().global_config.get();
   if (!config || throw_flag || thread_mode().disabled || must_run_plainly(thread) || torch_compiles_here(thread))

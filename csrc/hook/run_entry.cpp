@@ -1,12 +1,11 @@
 #include "hook/run_entry.h"
 
-#include <algorithm>
 #include <string>
 
-#include "bytecode/instruction.h"
 #include "emit/resume.h"
 #include "hook/capture.h"
 #include "hook/hook_installed.h"
+#include "hook/interrupted_part.h"
 #include "model/object_end.h"
 #include "python/cached.h"
 #include "python/error_text.h"
@@ -32,13 +31,6 @@ struct Run {
   std::vector<Ref> its_arguments;
 };
 thread_local Run* current_run = nullptr;
-
-// An error that is to be raised at the start of a resume function, which is about to be called.
-struct AwaitedError {
-  PyObject* function = nullptr;  // borrowed; only compared
-  Ref error;
-};
-thread_local AwaitedError awaited;
 
 class RunScope {
  public:
@@ -116,22 +108,6 @@ class LocalsToRelease {
   const CacheEntry& entry_;
   std::vector<Ref>* locals_;  // null: CPython's frame has them
 };
-
-// Where residual code calls the compiled function: the only call of its kind.
-int32_t graph_call_offset(PyCodeObject* residual) {
-  for (const Instruction& now : decode(residual).instructions)
-    if (now.op == Op::CALL_FUNCTION_EX) return now.offset;
-  return -1;
-}
-
-// Where residual code ends to be at its beginning: behind the call of the compiled function come the effects.
-int32_t last_offset_before_effects(const CacheEntry& entry) {
-  PyCodeObject* residual = entry.residual_function.code();
-  if (entry.compiled) return graph_call_offset(residual);
-  for (const Instruction& now : decode(residual).instructions)
-    if (now.op == Op::RESUME) return now.offset;
-  return -1;
-}
 
 // Whether the error whose traceback this is comes out of the compiled function.
 bool is_from_graph(const CacheEntry& entry, PyObject* traceback) {
@@ -219,33 +195,6 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optiona
   return false;
 }
 
-// Whether the current Python error came from outside, as that of a signal's handler, before the entry had any effect:
-// it comes at the start of the frame then, if that goes on behind a graph break: a handler there may be for it. The
-// traceback loses the residual code.
-bool is_interruption_at_start(const CacheEntry& entry, PyObject* function) {
-  if (!find_resume_function(as_code(PyFunction_GET_CODE(function)))) return false;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  auto* const outermost = reinterpret_cast<PyTracebackObject*>(traceback);
-  const auto is_code = [&](PyObject* code) { return code == as_object(entry.residual_function.code()); };
-  const bool is_at_start = outermost && outermost->tb_lasti <= last_offset_before_effects(entry) &&
-                           is_code(Ref::steal(as_object(PyFrame_GetCode(outermost->tb_frame))).get());
-  // An error of the graph's that cannot be run again may be the program's own, of a line that the handler is not for.
-  const bool is_own =
-      entry.compiled && !entry.may_run_again && PyType_IsSubtype(as_type(type), as_type(PyExc_Exception));
-  if (is_at_start && !is_own) {
-    PyObject* const inner = as_object(outermost->tb_next);
-    PyException_SetTraceback(value, inner ? inner : Py_None);
-    Ref::drop(std::exchange(traceback, Ref::borrow(inner).release()));
-  }
-  PyErr_Restore(type, value, traceback);
-  return is_at_start && !is_own;
-}
-
-// The same for an error that came while the frame was captured. Others than Ctrl-C may be our own.
-bool is_for_frame(PyCodeObject* code) { return find_resume_function(code) && !PyErr_ExceptionMatches(PyExc_Exception); }
-
 enum class RunEnd : uint8_t {
   Captured,  // the result is the frame's
   Plain,     // the frame is to run as it was
@@ -297,31 +246,6 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
   return nullptr;
 }
 
-// Takes the current Python error.
-Ref take_error() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value && traceback) PyException_SetTraceback(value, traceback);
-  Ref::drop(type), Ref::drop(traceback);
-  return Ref::steal(value);
-}
-
-void put_error_back(const Ref& error) {
-  PyErr_Restore(Ref::borrow(as_object(Py_TYPE(error.get()))).release(), Ref(error).release(),
-                PyException_GetTraceback(error.get()));
-}
-
-// What a resume function's frame calls first: the resume function of the frame that its original had called. Null: it
-// stands in no call.
-PyObject* called_at_start(const InterpreterFrame& frame) {
-  const ResumeFunction* resume = find_resume_function(frame.code);
-  if (!resume || resume->place.kind != ResumePlace::Kind::InCall) return nullptr;
-  const auto callee = std::ranges::find(resume->parameters, ResumeParameter::Kind::Callee, &ResumeParameter::kind);
-  const auto index = callee - resume->parameters.begin();
-  return resume->place.is_callee ? PyList_GET_ITEM(frame.locals[0], index) : frame.locals[index];
-}
-
 // Runs a resume function as it is. `raised`: at its start, if it is not null.
 Ref start_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject* config, bool is_apart, Ref raised,
                           Run& run) {
@@ -333,15 +257,11 @@ Ref start_resume_function(PyObject* function, std::vector<Ref> arguments, PyObje
   for (const Ref& argument : arguments) locals.push_back(argument.get());
   run.starting = code;
   run.its_arguments = std::move(arguments);
-  awaited = {function, std::move(raised)};
+  await_error(function, std::move(raised));
   Ref result = Ref::steal(PyObject_Vectorcall(function, locals.data(), locals.size(), nullptr));
   run.starting = nullptr;
   run.its_arguments.clear();
-  if (awaited.error) {  // another hook has kept the frame from ours: it is not to be lost
-    result.reset();
-    put_error_back(std::exchange(awaited.error, nullptr));
-  }
-  return result;
+  return end_await() ? std::move(result) : Ref();
 }
 
 // Runs the function that a residual function went on with: from an entry, or as it is.
@@ -357,7 +277,7 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
   }
   Ref raised;
   if (answer == FrameAnswer::Raise) {
-    if (!is_for_frame(code)) return nullptr;
+    if (!is_interruption_of_capture(code)) return nullptr;
     raised = take_error();
   }
   if (answer == FrameAnswer::Entry) {
@@ -400,21 +320,6 @@ void note_start(const InterpreterFrame& frame) noexcept {
   run->its_arguments.clear();
 }
 
-bool is_error_awaited() noexcept { return static_cast<bool>(awaited.error); }
-
-bool raise_in_started(const InterpreterFrame& frame) {
-  if (!frame.is_call || frame.function != awaited.function) return false;
-  note_start(frame);
-  put_error_back(std::exchange(awaited.error, nullptr));
-  return true;
-}
-
-bool hand_error_down(const InterpreterFrame& frame) {
-  PyObject* callee = called_at_start(frame);
-  if (callee) awaited = {callee, take_error()};
-  return callee != nullptr;
-}
-
 Ref defer_resume(const InterpreterFrame& frame) {
   Run* run = current_run;
   if (!run || !run->residual || frame.caller_code != run->residual || !frame.is_call || !frame.is_tail_call ||
@@ -443,7 +348,7 @@ Ref run_cached(CodeCache* cache, const FrameView& view, PyObject* config, bool& 
 Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, FrameAnswer& answer) {
   FoundEntry found;
   answer = find_entry(code, view, config, found);
-  if (answer == FrameAnswer::Raise && is_for_frame(code)) answer = FrameAnswer::Throw;
+  if (answer == FrameAnswer::Raise && is_interruption_of_capture(code)) answer = FrameAnswer::Throw;
   if (answer != FrameAnswer::Entry) return nullptr;
   RunEnd end;
   Ref result = run_entry(found, view.function, end);

@@ -22,13 +22,6 @@ Ref run_captured(PyCodeObject* code, const FrameView& view, PyObject* config, Fr
 // to keep them alive.
 void note_start(const InterpreterFrame& frame) noexcept;
 
-// For the frame hook: if an error is to be raised at the start of that frame, sets it. It is what came from outside
-// (a signal) while the entry that ran in the frame's place had not had any effect.
-bool raise_in_started(const InterpreterFrame& frame);
-bool is_error_awaited() noexcept;  // whether there is such a frame
-// If the frame is a resume function's that stands in a call, the current Python error is to be raised in what it calls.
-bool hand_error_down(const InterpreterFrame& frame);
-
 // For the frame hook: if the frame is the last call of residual code that runs on this thread, puts it aside and gives
 // what the residual function is to return. Null Ref without a Python error otherwise.
 Ref defer_resume(const InterpreterFrame& frame);

@@ -1,0 +1,106 @@
+#include "hook/interrupted_part.h"
+
+#include <algorithm>
+
+#include "bytecode/instruction.h"
+#include "emit/resume.h"
+
+namespace minidynamo {
+namespace {
+
+struct AwaitedError {
+  PyObject* function = nullptr;  // borrowed; only compared
+  Ref error;
+};
+thread_local AwaitedError awaited;
+
+void set_error(const Ref& error) {
+  PyErr_Restore(Ref::borrow(as_object(Py_TYPE(error.get()))).release(), Ref(error).release(),
+                PyException_GetTraceback(error.get()));
+}
+
+// Up to here residual code has done nothing: behind the call of the compiled function come the effects.
+int32_t last_offset_before_effects(const CacheEntry& entry) {
+  PyCodeObject* residual = entry.residual_function.code();
+  if (entry.compiled) return graph_call_offset(residual);
+  for (const Instruction& now : decode(residual).instructions)
+    if (now.op == Op::RESUME) return now.offset;
+  return -1;
+}
+
+// What a resume function's frame calls first: the resume function of the frame that its original had called. Null: it
+// stands in no call.
+PyObject* called_at_start(const InterpreterFrame& frame) {
+  const ResumeFunction* resume = find_resume_function(frame.code);
+  if (!resume || resume->place.kind != ResumePlace::Kind::InCall) return nullptr;
+  const auto callee = std::ranges::find(resume->parameters, ResumeParameter::Kind::Callee, &ResumeParameter::kind);
+  const auto index = callee - resume->parameters.begin();
+  return resume->place.is_callee ? PyList_GET_ITEM(frame.locals[0], index) : frame.locals[index];
+}
+
+}  // namespace
+
+int32_t graph_call_offset(PyCodeObject* residual) {
+  for (const Instruction& now : decode(residual).instructions)
+    if (now.op == Op::CALL_FUNCTION_EX) return now.offset;
+  return -1;
+}
+
+bool is_interruption_at_start(const CacheEntry& entry, PyObject* function) {
+  if (!find_resume_function(as_code(PyFunction_GET_CODE(function)))) return false;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  auto* const outermost = reinterpret_cast<PyTracebackObject*>(traceback);
+  const Ref code = outermost ? Ref::steal(as_object(PyFrame_GetCode(outermost->tb_frame))) : Ref();
+  const bool is_at_start =
+      code.is(as_object(entry.residual_function.code())) && outermost->tb_lasti <= last_offset_before_effects(entry);
+  // An error of a graph that cannot be run again may be the program's own, of a line that the handler is not for.
+  const bool may_be_own =
+      entry.compiled && !entry.may_run_again && PyType_IsSubtype(as_type(type), as_type(PyExc_Exception));
+  const bool is_for_start = is_at_start && !may_be_own;
+  if (is_for_start) {
+    PyObject* const inner = as_object(outermost->tb_next);
+    PyException_SetTraceback(value, inner ? inner : Py_None);
+    Ref::drop(std::exchange(traceback, Ref::borrow(inner).release()));
+  }
+  PyErr_Restore(type, value, traceback);
+  return is_for_start;
+}
+
+bool is_interruption_of_capture(PyCodeObject* code) {
+  return find_resume_function(code) && !PyErr_ExceptionMatches(PyExc_Exception);
+}
+
+Ref take_error() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value && traceback) PyException_SetTraceback(value, traceback);
+  Ref::drop(type), Ref::drop(traceback);
+  return Ref::steal(value);
+}
+
+void await_error(PyObject* function, Ref error) noexcept { awaited = {function, std::move(error)}; }
+
+bool end_await() noexcept {
+  if (!awaited.error) return true;
+  set_error(std::exchange(awaited.error, nullptr));
+  return false;
+}
+
+bool is_error_awaited() noexcept { return static_cast<bool>(awaited.error); }
+
+bool raise_if_awaited(const InterpreterFrame& frame) {
+  if (!frame.is_call || frame.function != awaited.function) return false;
+  set_error(std::exchange(awaited.error, nullptr));
+  return true;
+}
+
+bool hand_error_down(const InterpreterFrame& frame) {
+  PyObject* callee = called_at_start(frame);
+  if (callee) await_error(callee, take_error());
+  return callee != nullptr;
+}
+
+}  // namespace minidynamo
