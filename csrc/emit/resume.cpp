@@ -247,11 +247,11 @@ class ResumeCode {
     emit(Op::POP_TOP);
   }
 
-  // A signal's handler may raise when the function starts, before it has its stack. That is as if it did at the place:
-  // the handler there sees it.
+  // A signal's handler may raise when the function starts, before its stack is restored. The handler around the place
+  // sees the error, as if it was raised there.
   void emit_landing() {
+    if (raised_ < 0) return;
     const ExceptionRegion* region = code_.region_at(place_.instruction);
-    if (raised_ < 0 || !region) return;
     landing_ = here();
     emit(Op::STORE_FAST, raised_);
     if (region->push_lasti) emit(Op::STORE_FAST, raised_ + 1);

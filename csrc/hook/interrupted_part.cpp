@@ -4,6 +4,7 @@
 
 #include "bytecode/instruction.h"
 #include "emit/resume.h"
+#include "python/error_text.h"
 
 namespace minidynamo {
 namespace {
@@ -14,22 +15,20 @@ struct AwaitedError {
 };
 thread_local AwaitedError awaited;
 
-void set_error(const Ref& error) {
-  PyErr_Restore(Ref::borrow(as_object(Py_TYPE(error.get()))).release(), Ref(error).release(),
-                PyException_GetTraceback(error.get()));
-}
-
-// Up to here residual code has done nothing: behind the call of the compiled function come the effects.
-int32_t last_offset_before_effects(const CacheEntry& entry) {
-  PyCodeObject* residual = entry.residual_function.code();
-  if (entry.compiled) return graph_call_offset(residual);
-  for (const Instruction& now : decode(residual).instructions)
-    if (now.op == Op::RESUME) return now.offset;
+int32_t first_offset(PyCodeObject* code, Op op) {
+  for (const Instruction& now : decode(code).instructions)
+    if (now.op == op) return now.offset;
   return -1;
 }
 
-// What a resume function's frame calls first: the resume function of the frame that its original had called. Null: it
-// stands in no call.
+// Up to this offset residual code has done nothing: effects come behind the call of the compiled function.
+int32_t last_offset_before_effects(const CacheEntry& entry) {
+  PyCodeObject* residual = entry.residual_function.code();
+  return entry.compiled ? graph_call_offset(residual) : first_offset(residual, Op::RESUME);
+}
+
+// The function that a resume function calls first, where it stands in a call: the resume function of the frame that its
+// original had called. Null: it stands in no call.
 PyObject* called_at_start(const InterpreterFrame& frame) {
   const ResumeFunction* resume = find_resume_function(frame.code);
   if (!resume || resume->place.kind != ResumePlace::Kind::InCall) return nullptr;
@@ -40,11 +39,7 @@ PyObject* called_at_start(const InterpreterFrame& frame) {
 
 }  // namespace
 
-int32_t graph_call_offset(PyCodeObject* residual) {
-  for (const Instruction& now : decode(residual).instructions)
-    if (now.op == Op::CALL_FUNCTION_EX) return now.offset;
-  return -1;
-}
+int32_t graph_call_offset(PyCodeObject* residual) { return first_offset(residual, Op::CALL_FUNCTION_EX); }
 
 bool is_interruption_at_start(const CacheEntry& entry, PyObject* function) {
   if (!find_resume_function(as_code(PyFunction_GET_CODE(function)))) return false;
@@ -70,15 +65,6 @@ bool is_interruption_at_start(const CacheEntry& entry, PyObject* function) {
 
 bool is_interruption_of_capture(PyCodeObject* code) {
   return find_resume_function(code) && !PyErr_ExceptionMatches(PyExc_Exception);
-}
-
-Ref take_error() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value && traceback) PyException_SetTraceback(value, traceback);
-  Ref::drop(type), Ref::drop(traceback);
-  return Ref::steal(value);
 }
 
 void await_error(PyObject* function, Ref error) noexcept { awaited = {function, std::move(error)}; }

@@ -7,17 +7,15 @@
 
 namespace minidynamo {
 
-// Where residual code calls the compiled function, in bytes: the only call of its kind. -1: nowhere.
+// The offset, in bytes, of the call of the compiled function in residual code: the only call of its kind. -1: none.
 int32_t graph_call_offset(PyCodeObject* residual);
 
-// Whether the current Python error is to be raised at the start of the frame of `function`, in whose place the entry
-// ran: it came from outside, and the entry had no effect yet. Its traceback loses the residual code.
+// True if the current Python error came from outside before the entry, which ran in place of `function`'s frame, had an
+// effect. The error belongs to the start of that frame then, and its traceback loses the residual code.
 bool is_interruption_at_start(const CacheEntry& entry, PyObject* function);
-// The same for an error that came while the frame was captured. Others than Ctrl-C may be our own.
+// The same for an error that came while the frame was captured. Errors other than Ctrl-C may be our own.
 bool is_interruption_of_capture(PyCodeObject* code);
 
-// The current Python error, which is cleared.
-Ref take_error();
 // Raises the error at the start of the function, which is called next. `end_await` afterwards: false with the error
 // set, if its frame never came to the hook.
 void await_error(PyObject* function, Ref error) noexcept;

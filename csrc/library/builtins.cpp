@@ -393,8 +393,8 @@ Ref mapping_proxy_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return get_item(tracer, get, arguments);
 }
 
-// Whether the trace has changed nothing that a logger's level depends on, so that the real logger gives the same
-// answer, and has not looked at all that the logger keeps, which is more afterwards.
+// True if the real logger gives the answer that it gives in the trace: the trace has changed nothing that the logger's
+// level depends on. False where the trace has read the whole cache of the logger, which the answer adds to.
 bool is_logger_as_before(Tracer& tracer, PyObject* logger) {
   static PyObject* const manager_name = interned("manager");
   static PyObject* const cache_name = interned("_cache");

@@ -197,7 +197,7 @@ bool make_printable(Tracer& tracer, std::span<const Ref> values, bool as_texts, 
   return true;
 }
 
-// What becomes of a text of ASCII characters that is written to a stream of C code now.
+// The kinds of streams of C code, by whether a write of ASCII characters can fail.
 enum class Destination : uint8_t {
   Unknown,  // the stream may refuse it: it is closed, or has an encoding that is not known here
   File,     // which may be a pipe whose reader has gone, or be on a full disk
@@ -223,8 +223,8 @@ Destination destination_of(Tracer& tracer, PyObject* stream) {
   return buffer && buffer.type() == memory ? Destination::Memory : Destination::File;
 }
 
-// Where the program may catch the error of a stream that cannot take a text, it has to come there. A `with` block is
-// not thought to catch the errors of files.
+// A write may be left for the residual code unless the program can catch its error, which has to be raised at its place
+// then. A `with` block is assumed not to catch the errors of files.
 bool may_be_written_later(Tracer& tracer, PyObject* stream, std::initializer_list<std::span<const Ref>> all) {
   const Handler handler = handler_around(*tracer.frame, tracer.frame->instruction);
   if (handler < Handler::With) return true;

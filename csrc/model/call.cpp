@@ -88,8 +88,9 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
   return false;
 }
 
-Ref is_not_callable(PyObject* object) {
-  PyErr_Format(PyExc_TypeError, "'%.200s' object is not callable", Py_TYPE(object)->tp_name);
+Ref is_not_callable(Tracer& tracer, PyObject* object) {
+  const Ref shown = settled(tracer, object);  // a symbolic int is an int to the program
+  if (shown) PyErr_Format(PyExc_TypeError, "'%.200s' object is not callable", shown.type()->tp_name);
   return nullptr;
 }
 
@@ -137,10 +138,6 @@ bool formats_arguments(PyObject* callable) noexcept {
 }  // namespace
 
 Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
-  if (is_size(tracer, given)) {
-    const Ref number = settled(tracer, given);
-    return number ? is_not_callable(number.get()) : Ref();
-  }
   Arguments arguments = given_arguments;
   std::vector<Ref> settled_arguments;
   bool settles = tracer.symbols.settles_what_is_read;
@@ -236,7 +233,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
     }
     if (PyErr_Occurred()) return nullptr;
   }
-  if (!Py_TYPE(callable)->tp_call) return is_not_callable(callable);
+  if (!Py_TYPE(callable)->tp_call) return is_not_callable(tracer, callable);
   return tracer.abort(BreakReason::UnknownFunction, callable_name(callable) + " is not known to the tracer");
 }
 
@@ -254,7 +251,7 @@ Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwar
     PyObject *key, *value;
     while (PyDict_Next(kwargs, &position, &key, &value)) {
       if (!PyUnicode_Check(key)) {
-        if (!Py_TYPE(callable)->tp_call) return is_not_callable(callable);
+        if (!Py_TYPE(callable)->tp_call) return is_not_callable(tracer, callable);
         PyErr_SetString(PyExc_TypeError, "keywords must be strings");
         return nullptr;
       }

@@ -35,6 +35,21 @@ void add_name_context(PyObject* name) noexcept {
   });
 }
 
+Ref take_error() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback) PyException_SetTraceback(value, traceback);
+  Ref::drop(type), Ref::drop(traceback);
+  return Ref::steal(value);
+}
+
+void set_error(Ref exception) {
+  PyObject* traceback = PyException_GetTraceback(exception.get());
+  PyObject* type = PyExceptionInstance_Class(exception.get());
+  PyErr_Restore(Ref::borrow(type).release(), exception.release(), traceback);
+}
+
 TakenError take_error_parts() {
   look_at_error();
   PyObject *type, *value, *traceback;

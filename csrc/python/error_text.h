@@ -1,10 +1,15 @@
-// The Python error that is set, taken and put into words.
+// The Python error that is set: taken, set again, and put into words.
 #pragma once
 #include <string>
 
 #include "python/ref.h"
 
 namespace minidynamo {
+
+// The error as one object, with its traceback. It is cleared.
+Ref take_error();
+// The other way.
+void set_error(Ref exception);
 
 // Clears the error. The message is what str() of the exception says, if it can say anything.
 struct TakenError {

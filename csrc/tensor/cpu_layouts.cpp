@@ -239,7 +239,7 @@ bool are_groups_computed_at_once(Arguments arguments, Tensors tensors) {
   return have_elements(arguments, tensors) && (groups == 1 || tensors[1]->scalar_type() != c10::kDouble);
 }
 
-// Where a size is 1, its stride depends on how the kernel came to it.
+// The stride of a dimension of size 1 differs from kernel to kernel.
 bool are_sizes_above_one(Arguments, Tensors tensors) {
   return std::ranges::all_of(tensors[0]->sizes(), [](int64_t size) { return size > 1; });
 }

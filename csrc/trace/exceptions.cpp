@@ -6,6 +6,7 @@
 #include "model/arguments.h"
 #include "model/frame_object.h"
 #include "model/object_end.h"
+#include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
 #include "world/class_lookup.h"
@@ -40,16 +41,6 @@ bool is_outside_exception(Tracer& tracer, PyObject* exception) {
   return true;
 }
 
-// The exception being raised, as one object.
-Ref take_error() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (traceback) PyException_SetTraceback(value, traceback);
-  Ref::drop(type), Ref::drop(traceback);
-  return Ref::steal(value);
-}
-
 // Enters the handler that covers the current instruction. False: none, the error leaves the frame.
 bool enter_handler(Tracer& tracer, Frame& frame) {
   const ExceptionRegion* region = frame.prepared->bytecode.region_at(frame.instruction);
@@ -69,9 +60,7 @@ bool enter_handler(Tracer& tracer, Frame& frame) {
 
 void raise_again(Tracer& tracer, Ref exception) {
   if (is_outside_exception(tracer, exception.get())) return;
-  Ref traceback = Ref::steal(PyException_GetTraceback(exception.get()));
-  PyObject* type = PyExceptionInstance_Class(exception.get());
-  PyErr_Restore(Ref::borrow(type).release(), exception.release(), traceback.release());
+  set_error(std::move(exception));
 }
 
 void raise_exception(Tracer& tracer, Ref exception, Ref cause) {

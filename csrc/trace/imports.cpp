@@ -95,10 +95,8 @@ Ref attribute_if_any(Tracer& tracer, PyObject* object, const char* name) {
 std::nullptr_t cannot_import(Tracer& tracer, PyObject* module, PyObject* name, const Ref& module_name) {
   const Ref path = PyModule_Check(module) ? attribute_if_any(tracer, module, "__file__") : Ref();
   const bool has_path = path && PyUnicode_Check(path.get());
-  const Ref spec = has_path ? attribute_if_any(tracer, module, "__spec__") : Ref();
-  const Ref initializing = spec ? attribute_if_any(tracer, spec.get(), "_initializing") : Ref();
   if (tracer.is_over()) return nullptr;
-  if (initializing && !initializing.is(Py_False))
+  if (is_being_imported(module))
     return tracer.abort(BreakReason::Import, "a module is asked for a name while it is imported");
   const Ref shown = module_name ? module_name : Ref::made(PyUnicode_FromString("<unknown module name>"));
   const Ref message =

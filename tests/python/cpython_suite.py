@@ -98,6 +98,8 @@ FRAMES = "looks at frames, which residual code has others of, without the locals
 COUNTS = "counts references, to which a trace and what it keeps add theirs, or asks for an object's size in memory"
 COLLECTOR = "asks the garbage collector for all objects, or how many there are, and a trace makes and keeps some"
 PROCESSES = "starts an interpreter and looks at its state, in which torch has been imported"
+TORCH_THREAD = "torch has a thread of its own, which takes the signal"
+SET_EXCEPTION = "sets the exception that is handled by a function of C for tests"
 CODE = "looks at what the interpreter makes of the bytecode of a function that it has run often, which captured ones are not"
 TORCH_INSPECT = "torch.package puts a function of its own in the place of inspect.getfile"
 EXEMPT: dict[str, str] = {
@@ -179,8 +181,8 @@ EXEMPT: dict[str, str] = {
     "test.test_optparse.TestOptionParser.test_refleak": COUNTS,
     "test.test_asyncio.test_tasks.*.test_log_destroyed_pending_task": DEATH,
     "test.test_audit.AuditTest.test_not_in_gc": COLLECTOR,
-    "test.test_capi.test_misc.CAPITest.test_exc_info": "sets the exception that is handled by a function of C for tests",
-    "test.test_capi.test_misc.CAPITest.test_exception": "sets the exception that is handled by a function of C for tests",
+    "test.test_capi.test_misc.CAPITest.test_exc_info": SET_EXCEPTION,
+    "test.test_capi.test_misc.CAPITest.test_exception": SET_EXCEPTION,
     "test.test_capi.test_misc.CAPITest.test_subclass_of_heap_gc_ctype_with_del_modifying_*": COUNTS,
     "test.test_capi.test_misc.Test_Pep523API.test_inlined_binary_subscr": "has a frame hook of its own, which counts frames",
     "test.test_cmd_line.CmdLineTest.test_isolatedmode": PROCESSES,
@@ -216,9 +218,9 @@ EXEMPT: dict[str, str] = {
     "test.test_os.FileTests.test_rename": COUNTS,
     "test.test_queue.*SimpleQueueTest.test_many_threads*": "threads change a list and a deque without a lock (docs/effects.md)",
     "test.test_repl.TestInteractiveInterpreter.test_no_memory": "CPython aborts where a hook has no memory for an exception",
-    "test.test_signal.PendingSignalsTests.test_pthread_sigmask": "torch has a thread of its own, which takes the signal",
-    "test.test_signal.PendingSignalsTests.test_sigpending": "torch has a thread of its own, which takes the signal",
-    "test.test_signal.PendingSignalsTests.test_sigtimedwait_poll": "torch has a thread of its own, which takes the signal",
+    "test.test_signal.PendingSignalsTests.test_pthread_sigmask": TORCH_THREAD,
+    "test.test_signal.PendingSignalsTests.test_sigpending": TORCH_THREAD,
+    "test.test_signal.PendingSignalsTests.test_sigtimedwait_poll": TORCH_THREAD,
     "test.test_support.TestSupport.test_recursion": "wants as many frames as there are calls",
     "test.test_sys.SysModuleTest.test_current_exceptions": FRAMES,
     "test.test_sys.SysModuleTest.test_getallocatedblocks": COUNTS,
