@@ -67,6 +67,7 @@ bool tell_outside(Tracer& tracer, PyObject* tensor, const Source* source, bool w
     }
   }
   if (!tell(tensor, wanted)) return false;
+  if (wanted) note_gradient_required(tensor);
   tracer.effects.write(tensor, name, wanted ? Py_True : Py_False);
   return true;
 }

@@ -172,7 +172,10 @@ class Call {
     if (is_symbolic_) hints.emplace();
     refuse_writes_to_reals();
     refuse_partial_overlap();
-    if (observer_) tell_of_effects();
+    if (observer_) {
+      refuse_mixed_changes();
+      tell_of_effects();
+    }
     if (info_.composite || info_.rule == OperatorRule::RunOnFakes) hints.reset();
     if (info_.composite) return op_.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack_);
     if (info_.rule == OperatorRule::RunOnFakes) return run_for_real();
@@ -350,6 +353,25 @@ class Call {
     for_each_written([this](const at::Tensor& tensor) {
       if (RealStorages::of_thread().behind(tensor))
         refuse(FakeProblem::RealTensor, c10::str(info_.name, " gives a tensor from outside of the trace other sizes"));
+    });
+  }
+
+  // AOTAutograd loses the new strides of an input whose memory is written to where autograd does not look, and refuses
+  // some such writes elsewhere. And a view of a leaf may not be written to where autograd looks; the fakes of a view
+  // and of its base do not know each other.
+  void refuse_mixed_changes() {
+    for_each_written([this](const at::Tensor& tensor) {
+      RealStorages::Changes* changes = RealStorages::of_thread().changes(tensor);
+      if (!changes) return;
+      (info_.changes_layout ? changes->layout : changes->written) = true;
+      if (changes->requires_gradient && changes->written && c10::GradMode::is_enabled())
+        refuse(FakeProblem::RealTensor,
+               c10::str(info_.name,
+                        " writes to a tensor that shares memory with one that was told to require a gradient"));
+      if (changes->layout && changes->written)
+        refuse(FakeProblem::RealTensor, c10::str(info_.name,
+                                                 " changes a tensor from outside of the trace that is both "
+                                                 "written to and given other sizes or strides"));
     });
   }
 

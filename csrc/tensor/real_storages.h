@@ -1,5 +1,5 @@
 // Which fakes stand for tensors from before the trace that share a storage: each such fake has a storage of its own.
-// Internal to csrc/tensor/.
+// And what the trace has done to such storages that goes ill with what may come later. Internal to csrc/tensor/.
 #pragma once
 #include <unordered_map>
 #include <utility>
@@ -26,6 +26,18 @@ class RealStorages {
     const auto known = behind_.find(address(tensor));
     return known == behind_.end() ? address(tensor) : known->second.unsafeGetStorageImpl();
   }
+  // What has been done to the tensors that show a storage from before the trace.
+  struct Changes {
+    bool layout = false;             // one has other sizes or strides (t_)
+    bool written = false;            // its memory was written to
+    bool requires_gradient = false;  // one was told to require a gradient
+  };
+  // Null: the storage is the trace's own.
+  Changes* changes(const at::Tensor& tensor) {
+    if (!has_storage(tensor)) return nullptr;
+    const auto known = behind_.find(address(tensor));
+    return known == behind_.end() ? nullptr : &changes_[known->second.unsafeGetStorageImpl()];
+  }
   // Lets others begin with nothing.
   RealStorages take() noexcept { return std::exchange(*this, {}); }
 
@@ -40,6 +52,7 @@ class RealStorages {
 
   // Real ones are kept, so that no later one has the address of an earlier.
   std::unordered_map<const void*, c10::Storage> behind_;
+  std::unordered_map<const void*, Changes> changes_;
 };
 
 }  // namespace minidynamo

@@ -10,6 +10,7 @@
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/real_storages.h"
 
 namespace minidynamo {
 namespace {
@@ -125,6 +126,11 @@ Ref empty_tensor_like(PyObject* fake) {
 }
 
 bool requires_gradient(PyObject* tensor) noexcept { return THPVariable_Unpack(tensor).requires_grad(); }
+
+void note_gradient_required(PyObject* fake) {
+  if (RealStorages::Changes* changes = RealStorages::of_thread().changes(THPVariable_Unpack(fake)))
+    changes->requires_gradient = true;
+}
 
 bool is_leaf_with_gradient(PyObject* object) noexcept {
   const torch::autograd::AutogradMeta* meta = autograd_meta(THPVariable_Unpack(object));

@@ -34,6 +34,8 @@ const void* storage_of_fake(PyObject* fake) noexcept;
 // A tensor that is no fake, has no elements, and is of the same dtype, device and layout: for questions about kinds.
 Ref empty_tensor_like(PyObject* fake);
 bool requires_gradient(PyObject* tensor) noexcept;
+// To be told when a fake of a tensor from outside is told to require a gradient: its views may not be written to then.
+void note_gradient_required(PyObject* fake);
 // Whether a fake is one for which autograd collects a gradient: no result of an operator.
 bool is_leaf_with_gradient(PyObject* fake) noexcept;
 // Whether torch's dispatcher has an operator of this name ("add", "relu_").
