@@ -17,6 +17,8 @@ VARIABLES: Mapping[str, str] = {
     "MINIDYNAMO": "1 captures the whole program",
     "MINIDYNAMO_BACKEND": "the backend of a whole program's capture",
     "MINIDYNAMO_LOGS": "topics to log",
+    "MINIDYNAMO_ARTIFACTS": "0 keeps nothing that was compiled on disk",
+    "MINIDYNAMO_ARTIFACT_FOLDER": "where it is kept",
     "MINIDYNAMO_SKIP": "modules, files and patterns that are not captured",
     "MINIDYNAMO_STRESS": "for tests: 1 captures every frame",
     "MINIDYNAMO_STRESS_BREAKS": "for tests: a graph break before every n-th instruction",

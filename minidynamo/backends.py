@@ -34,6 +34,7 @@ from typing import Any, Protocol, TypeVar, cast, overload
 import torch
 from torch import _VF
 
+from minidynamo import _artifacts
 from minidynamo._autocast_regions import name_regions
 from minidynamo._tracing_context import InputSource, conditions_noted, tracing_context
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
@@ -332,7 +333,29 @@ def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Ten
             partition_fn=min_cut_rematerialization_partition,
             keep_inference_input_mutations=True,
         )
-    return _innermost(compiled, graph_module)
+    return _with_views_of_grad_mode(_innermost(compiled, graph_module))
+
+
+def _with_views_of_grad_mode(compiled: CompiledFunction) -> CompiledFunction:
+    """AOTAutograd runs a graph that needs no gradient without autograd, which marks views so that they cannot be written to later on.
+    Where autograd is on, results are the views that they would be eagerly."""
+
+    def call(*inputs: Any) -> Any:
+        results = compiled(*inputs)
+        if not torch.is_grad_enabled():
+            return results
+        return [_view_of_grad_mode(x) if isinstance(x, torch.Tensor) and x._is_view() else x for x in results]
+
+    return call
+
+
+def _view_of_grad_mode(view: torch.Tensor) -> torch.Tensor:
+    base = view._base
+    if view.grad_fn is not None or base is None or base.requires_grad or base.dtype != view.dtype or type(view) is not torch.Tensor:
+        return view
+    if view.is_inference() or view.is_conj() != base.is_conj() or view.is_neg() != base.is_neg():
+        return view
+    return base.as_strided(view.size(), view.stride(), view.storage_offset())
 
 
 @register_backend
@@ -340,14 +363,20 @@ def inductor(
     graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], *, options: dict[str, Any] | None = None
 ) -> CompiledFunction:
     """TorchInductor, forward and backward. `options` are entries of `torch._inductor.config`."""
-    from torch._inductor.compile_fx import compile_fx, compile_fx_inner
+    patches = dict(options or {})
 
-    # A copy: the compiler's passes change the graph that they are given.
-    graph_module = _with_described_inputs(graph_module, example_inputs)
-    compile_part = _keeping_recursion_limit(compile_fx_inner)  # it is called for a backward too, when that runs first
-    with tracing_context(example_inputs, graph_module) as context:
-        compiled = compile_fx(graph_module, context.fakes(), compile_part, config_patches=dict(options or {}))
-    return _innermost(cast(CompiledFunction, compiled), graph_module)
+    def compile_graph(around: Callable[..., Any], done: Callable[[Any], None]) -> CompiledFunction:
+        from torch._inductor.compile_fx import compile_fx, compile_fx_inner
+
+        # A copy: the compiler's passes change the graph that they are given.
+        described = _with_described_inputs(graph_module, example_inputs)
+        compile_part = around(_keeping_recursion_limit(compile_fx_inner))  # it is called for a backward too, when that runs first
+        with tracing_context(example_inputs, described) as context:
+            compiled = compile_fx(described, context.fakes(), compile_part, config_patches=patches)
+        done(context.fw_metadata)
+        return _innermost(cast(CompiledFunction, compiled), described)
+
+    return _artifacts.load_or_compile(graph_module, example_inputs, patches, compile_graph)
 
 
 _INDUCTORS_RECURSION_LIMIT = 2000

@@ -18,7 +18,7 @@ from typing import Any
 from minidynamo import _environment
 
 _MOST = 2**63 - 1  # of any number: the native part's integers
-LOG_TOPICS = ("graph", "guards", "breaks", "recompiles", "dynamic", "code")
+LOG_TOPICS = ("graph", "guards", "breaks", "recompiles", "dynamic", "code", "artifacts")
 
 
 def _topics(text: str) -> frozenset[str]:
@@ -94,6 +94,17 @@ differ. MINIDYNAMO_MIRROR=1 in the environment sets it at import, and a differen
 logs: frozenset[str] = frozenset()
 """What is logged: any of LOG_TOPICS. The environment variable MINIDYNAMO_LOGS (comma separated) sets it at import."""
 
+
+artifacts: bool = True
+"""Keep what Inductor compiles on disk, and load it in other processes without the compiler. The environment variable
+MINIDYNAMO_ARTIFACTS=0 switches it off at import."""
+
+artifact_folder: str = ""
+"""Where artifacts are kept; "" stands for `minidynamo` in the user's folder for caches (XDG_CACHE_HOME, else ~/.cache). The environment
+variable MINIDYNAMO_ARTIFACT_FOLDER sets it at import."""
+
+artifact_limit: int = 4 << 30
+"""Bytes that artifacts may take on the disk. Above it, those that were not used for longest are removed."""
 
 skip: tuple[str, ...] = ()
 """Modules, files and glob patterns whose functions are neither captured nor traced into (`minidynamo.skip`). The environment
@@ -185,6 +196,18 @@ def _count(value: object) -> int:
     return value
 
 
+def _folder(value: object) -> str:
+    if not isinstance(value, (str, os.PathLike)) or not isinstance(text := os.fspath(value), str):
+        raise TypeError("must be a path")
+    return os.path.abspath(os.path.expanduser(text)) if text else ""
+
+
+def _switch(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError("must be 0 or 1")
+    return text == "1"
+
+
 _CHECKS: dict[str, Callable[[object], Any]] = {
     "suppress_errors": _boolean,
     "disabled": _boolean,
@@ -206,6 +229,9 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "stress_seed": _count,
     "mirror": _boolean,
     "logs": _log_topics,
+    "artifacts": _boolean,
+    "artifact_folder": _folder,
+    "artifact_limit": _positive,
     "skip": _skip_list,
 }
 
@@ -317,6 +343,8 @@ _environment.warn_of_unknown()
 disabled = any(os.environ.get(name, "") == "1" for name in ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"))
 logs = _environment.read_list("MINIDYNAMO_LOGS", _log_topics)
 skip = _environment.read_list("MINIDYNAMO_SKIP", _skip_list)
+artifacts = _environment.read("MINIDYNAMO_ARTIFACTS", _switch, True)
+artifact_folder = _environment.read("MINIDYNAMO_ARTIFACT_FOLDER", _folder, "")
 stress_breaks = _environment.read("MINIDYNAMO_STRESS_BREAKS", _count_in, 0)
 stress_seed = _environment.read("MINIDYNAMO_STRESS_SEED", _count_in, 0)
 mirror = _environment.read("MINIDYNAMO_MIRROR", _count_in, 0) > 0

@@ -233,19 +233,9 @@ bool makes_subclass(PyObject* function) {
 
 }  // namespace
 
-// Kernels import it when they are first asked what they give; doing so it changes the process's filters of warnings,
-// which a trace does not.
-void load_what_kernels_import() {
-  static bool is_loaded = false;
-  if (std::exchange(is_loaded, true)) return;
-  Ref::drop(PyImport_ImportModule("sympy"));
-  clear_error();
-}
-
 void load_rules() {
   find_rule(Py_None);
   load_types();
-  load_what_kernels_import();
 }
 
 const Rule* find_rule(PyObject* callable) {

@@ -162,6 +162,24 @@ Ref tensor_detach_in_place(Tracer& tracer, PyObject*, const Arguments& arguments
   return record_node(tracer, NodeKind::CallMethod, method_name, arguments, detached.get(), true) ? tensor : Ref();
 }
 
+// torch fills a diagonal by as_strided(), which AOTAutograd refuses of a view. A matrix has a view for it.
+Ref tensor_fill_diagonal(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const own_name = interned("fill_diagonal_");
+  static PyObject* const diagonal_name = interned("diagonal");
+  static PyObject* const fill_name = interned("fill_");
+  const Ref& tensor = arguments.values[0];
+  if (is_transform_wrapper(tensor.get())) return call_one_by_one(tracer, NodeKind::CallMethod, own_name, arguments);
+  const bool is_plain = arguments.values.size() == 2 && !arguments.keyword_names && is_fake(tensor.get()) &&
+                        is_constant(arguments.values[1].get());
+  const Ref dimensions = is_plain ? call_native_method(tensor.get(), "dim") : Ref();
+  if (is_plain && !dimensions) return nullptr;
+  if (!is_plain || PyLong_AsLong(dimensions.get()) != 2)
+    return record_call_with_numbers(tracer, NodeKind::CallMethod, own_name, arguments);
+  const Ref diagonal = record_call(tracer, NodeKind::CallMethod, diagonal_name, Arguments{std::span(&tensor, 1)});
+  const Ref operands[] = {diagonal, arguments.values[1]};
+  return diagonal && record_call(tracer, NodeKind::CallMethod, fill_name, Arguments{operands}) ? tensor : Ref();
+}
+
 // The gradient that a tensor keeps is seen by who has the tensor. One that leaves a graph is another than the one
 // inside that the backward pass goes through.
 Ref tensor_retain_grad(Tracer& tracer, PyObject*, const Arguments& arguments) {

@@ -16,6 +16,7 @@ SPECIAL(tensor_new_tensor);
 SPECIAL(tensor_set_requires_grad);
 SPECIAL(tensor_detach_in_place);
 SPECIAL(tensor_retain_grad);
+SPECIAL(tensor_fill_diagonal);
 SPECIAL(tensor_new);
 SPECIAL(tensor_new_full);
 SPECIAL(full);

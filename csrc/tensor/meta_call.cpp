@@ -3,9 +3,12 @@
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <atomic>
 #include <cstring>
 #include <optional>
 
+#include "python/out_of_memory.h"
+#include "python/ref.h"
 #include "tensor/cpu_layouts.h"
 #include "tensor/fake.h"
 
@@ -260,9 +263,51 @@ bool call_structured(const c10::OperatorHandle& op, const OperatorInfo& info, to
   return true;
 }
 
+// torch's Python kernels import sympy when the first of them is asked, which changes the process's filters of warnings.
+// A trace changes nothing: they are put back.
+class KeepsWarningFilters {
+ public:
+  KeepsWarningFilters() {
+    if (is_imported_) return;
+    pybind11::gil_scoped_acquire gil;
+    is_imported_ = is_there();
+    if (is_imported_) return;
+    warnings_ = Ref::steal(PyImport_ImportModule("warnings"));
+    const Ref filters = warnings_ ? Ref::steal(PyObject_GetAttrString(warnings_.get(), "filters")) : Ref();
+    if (filters && PyList_CheckExact(filters.get()))
+      before_ = Ref::steal(PyList_GetSlice(filters.get(), 0, PY_SSIZE_T_MAX));
+    clear_error();
+  }
+  ~KeepsWarningFilters() {
+    if (!before_) return;
+    pybind11::gil_scoped_acquire gil;
+    if (is_there()) put_back();
+    before_ = nullptr;
+    warnings_ = nullptr;
+  }
+  KeepsWarningFilters(const KeepsWarningFilters&) = delete;
+
+ private:
+  static bool is_there() { return PyDict_GetItemString(PyImport_GetModuleDict(), "sympy") != nullptr; }
+
+  void put_back() {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    const Ref filters = Ref::steal(PyObject_GetAttrString(warnings_.get(), "filters"));
+    if (filters && PyList_CheckExact(filters.get()) &&
+        PyList_SetSlice(filters.get(), 0, PY_SSIZE_T_MAX, before_.get()) == 0)
+      Ref::drop(PyObject_CallMethod(warnings_.get(), "_filters_mutated", nullptr));
+    PyErr_Restore(type, value, traceback);
+  }
+
+  static inline std::atomic<bool> is_imported_ = false;
+  Ref warnings_, before_;
+};
+
 void call(const c10::OperatorHandle& op, const OperatorInfo& info, torch::jit::Stack& stack, Contents contents) {
   BelowEverything state;
   if (contents == Contents::None && call_structured(op, info, stack)) return;
+  const KeepsWarningFilters filters;
   try {
     op.callBoxed(&stack);
   } catch (const python_error& error) {

@@ -1,0 +1,108 @@
+"""Artifacts: what Inductor compiled, kept on disk, and loaded by another process without importing the compiler.
+
+A captured graph and its inputs' metadata give a key (`key`); under it lies an entry (`folder`) with the generated modules
+(`generated_module`) and the calling convention (`runtime`), written down while the graph was compiled (`record`). What is not known of
+a graph or of the compiler's output is not kept: the graph is then compiled in every process.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from minidynamo import _logging, config
+from minidynamo._artifacts import folder, generated_module, runtime
+from minidynamo._artifacts.generated_module import NotKept
+from minidynamo._artifacts.key import key
+
+CompilePart = Callable[..., Any]
+Compile = Callable[[Callable[[CompilePart], CompilePart], Callable[[Any], None]], Callable[..., Any]]
+"""Compiles a graph. It is given what goes around Inductor's function for one graph, and what wants AOTAutograd's metadata afterwards."""
+
+_counts = {"loaded": 0, "written": 0, "not_kept": 0, "damaged": 0}
+
+
+def counts() -> dict[str, int]:
+    """How many graphs of this process were loaded, written, could not be kept, and how many damaged files were met."""
+    return dict(_counts)
+
+
+def load_or_compile(
+    graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], options: dict[str, Any], compile_graph: Compile
+) -> Callable[..., Any]:
+    """The function of a graph: an artifact, or what the compiler makes, of which an artifact is written."""
+    try:
+        name = key(graph_module, example_inputs, options) if _may_be_used(options) else None
+    except NotKept as reason:
+        _not_kept(str(reason))
+        name = None
+    if name is None:
+        return compile_graph(lambda compile_part: compile_part, lambda metadata: None)
+    found = _load(name)
+    if found is not None:
+        _counts["loaded"] += 1
+        _logging.emit("artifacts", f"{name} is loaded")
+        return found
+    from minidynamo._artifacts.record import Recorder
+
+    storages = {x.untyped_storage()._cdata for x in example_inputs}
+    recorder = Recorder(len(storages) < len(example_inputs), lambda entry, libraries: _write(name, entry, libraries), _not_kept)
+    with _asking_inductor():
+        return compile_graph(recorder.around, recorder.forward_done)
+
+
+def _may_be_used(options: dict[str, Any]) -> bool:
+    if not config.artifacts or any(options.get(name) is False for name in ("fx_graph_cache", "artifacts")):
+        return False
+    import os
+    import sys
+
+    if os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1" or os.environ.get("TORCHINDUCTOR_FX_GRAPH_CACHE") == "0":
+        return False
+    settings = sys.modules.get("torch._inductor.config")
+    return settings is None or (settings.fx_graph_cache and not settings.force_disable_caches)
+
+
+@contextlib.contextmanager
+def _asking_inductor() -> Iterator[None]:
+    """Without AOTAutograd's cache on disk, which would answer for Inductor, whose output is to be recorded. Inductor's stays."""
+    from torch._functorch import config as functorch_config
+
+    with functorch_config.patch(enable_autograd_cache=False):
+        yield
+
+
+def _load(name: str) -> Callable[..., Any] | None:
+    try:
+        entry = folder.read(name)
+        if entry is None:
+            return None
+        modules = [generated_module.put_together(module, _library) for module in entry["modules"]]
+        return runtime.callable_of(entry["convention"], *modules, *[None] * (2 - len(modules)))
+    except (MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        _counts["damaged"] += 1
+        text = str(error) if isinstance(error, folder.Unreadable) else f"the artifact {name} cannot be used: {error!r}"
+        _logging.warn(text)
+        return None
+
+
+def _library(digest: str) -> Any:
+    return generated_module.load_library(digest, lambda: folder.library_path(digest))
+
+
+def _write(name: str, entry: dict[str, Any], libraries: dict[str, bytes]) -> None:
+    try:
+        folder.write(name, entry, libraries)
+    except (OSError, ValueError, folder.Unreadable) as error:
+        _not_kept(f"{type(error).__name__}: {error}")
+    else:
+        _counts["written"] += 1
+        _logging.emit("artifacts", f"{name} is written")
+
+
+def _not_kept(reason: str) -> None:
+    _counts["not_kept"] += 1
+    _logging.emit("artifacts", f"a compiled graph is not kept: {reason}")

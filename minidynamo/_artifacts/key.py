@@ -1,0 +1,203 @@
+"""What a compiled graph depends on, as one short text: equal keys, equal code.
+
+The graph counts by its structure: operations, constants, and which value goes where. Names of nodes, places in the program and names of
+modules do not count, so that another process, and another model with the same layers, finds the entry. What lies between follows from
+the inputs' metadata, which counts. Beside the graph count the versions, the processor, torch's modes and the compiler's settings.
+"""
+
+import enum
+import hashlib
+import math
+import operator
+import os
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+import torch
+
+from minidynamo._artifacts.generated_module import NotKept
+
+FORM = 1
+"""The number of the form of entries and keys. It grows with each change of what is written to, or read from, the disk."""
+
+# Namespaces of operators that are torch's own: what such an operator does is known by torch's version.
+_NAMESPACES = frozenset({"_quantized", "aten", "inductor", "mkl", "mkldnn", "prim", "prims", "quantized"})
+_MODULES = frozenset({"torch", "_operator", "math", "builtins"})
+_PLAIN = frozenset({bool, int, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device, torch.layout, torch.memory_format})
+_COMPILERS_SETTINGS = ("torch._inductor.config", "torch._functorch.config", "torch._dynamo.config", "torch.fx.experimental._config")
+_FOLDERS = ("_DIR", "_DIRS", "_PATH")
+
+
+def key(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], options: dict[str, Any]) -> str:
+    """The key of a graph for inputs like the examples, compiled by Inductor with these options: 64 hexadecimal digits.
+
+    Raises NotKept for a graph that means something only in this process (a function of the program's, a tensor that the graph holds).
+    """
+    lines = [f"form {FORM}", *_surroundings(options), *_inputs(graph_module, example_inputs), *_nodes(graph_module)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _nodes(graph_module: torch.fx.GraphModule) -> Iterator[str]:
+    numbers: dict[torch.fx.Node, str] = {}
+
+    def text(value: Any) -> str:
+        kind = type(value)
+        if kind is torch.fx.Node:
+            return numbers[value]
+        if kind in _PLAIN:
+            return repr(value)
+        if kind is float:
+            return value.hex() if math.isfinite(value) else repr(value)
+        if kind is complex:
+            return f"complex({text(value.real)},{text(value.imag)})"
+        if kind is tuple or kind is torch.Size:
+            return f"({','.join(map(text, value))})"
+        if kind is list or kind is torch.fx.immutable_collections.immutable_list:
+            return f"[{','.join(map(text, value))}]"
+        if kind is dict or kind is torch.fx.immutable_collections.immutable_dict:
+            return "{" + ",".join(f"{text(name)}:{text(item)}" for name, item in value.items()) + "}"
+        if kind is slice:
+            return f"slice({text(value.start)},{text(value.stop)},{text(value.step)})"
+        if isinstance(value, enum.Enum):
+            return _lasting_name(kind) + "." + value.name
+        return _lasting_name(value)
+
+    for number, node in enumerate(graph_module.graph.nodes):
+        numbers[node] = f"%{number}"
+        if node.op == "placeholder":
+            yield "input"
+        elif node.op == "get_attr":
+            held = operator.attrgetter(str(node.target))(graph_module)
+            if not isinstance(held, torch.fx.GraphModule):
+                raise NotKept("the graph holds a tensor")
+            yield "graph {"
+            yield from _nodes(held)
+            yield "}"
+        elif node.op == "call_method":
+            yield f".{node.target}{text(node.args)}{text(node.kwargs)}"
+        elif node.op in ("call_function", "output"):
+            called = "return " if node.op == "output" else _lasting_name(node.target)
+            yield f"{called}{text(node.args)}{text(node.kwargs)}"
+        else:
+            raise NotKept(f"the graph has a node of kind {node.op}")
+
+
+_names: dict[Any, str] = {}
+
+
+def _lasting_name(value: Any) -> str:
+    """The name of a function, a class or an operator that means the same in each process with this torch."""
+    try:
+        known = _names.get(value)
+    except TypeError:
+        raise NotKept(f"the graph holds an object of type {type(value).__qualname__}") from None
+    if known is None:
+        known = _found_name(value)
+        if len(_names) < 10_000:
+            _names[value] = known
+    return known
+
+
+def _found_name(value: Any) -> str:
+    if isinstance(value, (torch._ops.OpOverload, torch._ops.OpOverloadPacket, torch._ops.HigherOrderOperator)):
+        namespace = "aten" if isinstance(value, torch._ops.HigherOrderOperator) else str(value).partition(".")[0].partition("::")[0]
+        if namespace not in _NAMESPACES:
+            raise NotKept(f"the graph calls {value}, which is no operator of torch's own")
+        return f"{type(value).__name__} {value}"
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if not isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType)) or not name:
+        raise NotKept(f"the graph holds an object of type {type(value).__qualname__}")
+    module = getattr(value, "__module__", None)
+    if module is None:  # a function of C++: torch.add
+        owner = getattr(value, "__self__", None) or getattr(value, "__objclass__", None)
+        owner = owner if isinstance(owner, (type, types.ModuleType)) else type(owner)
+        module = getattr(owner, "__module__", None) or owner.__name__
+        name = f"{owner.__name__}:{name}"
+    elif "<" in name or not _is_at(value, module, name):
+        raise NotKept(f"the graph calls {module}.{name}, which other processes may not have")
+    if str(module).partition(".")[0] not in _MODULES:
+        raise NotKept(f"the graph calls {module}.{name}, which is not torch's")
+    return f"{module}.{name}"
+
+
+def _is_at(value: Any, module: str, name: str) -> bool:
+    try:
+        return operator.attrgetter(name)(sys.modules[module]) is value
+    except (AttributeError, KeyError):
+        return isinstance(value, types.BuiltinFunctionType)  # torch._C._nn.gelu says it is of torch._C
+
+
+def _inputs(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Iterator[str]:
+    if any(sizes is None or sizes for sizes in graph_module.meta.get("open_sizes", ())):
+        raise NotKept("the graph has sizes that may differ")
+    storages: dict[int, int] = {}
+    seen: dict[int, int] = {}
+    for number, x in enumerate(example_inputs):
+        if type(x) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+            raise NotKept(f"an input is of type {type(x).__qualname__}")
+        if x.layout != torch.strided or x.device.type != "cpu":
+            raise NotKept(f"an input is on {x.device}, with the layout {x.layout}")
+        if seen.setdefault(id(x), number) != number:
+            raise NotKept("one tensor is two inputs")
+        place = storages.setdefault(x.untyped_storage()._cdata, number)  # inputs that share memory have one
+        yield (
+            f"{x.dtype} {tuple(x.shape)} {x.stride()} {x.storage_offset()} {type(x).__name__} {x.requires_grad} {x.is_leaf} {place} "
+            f"{x.is_conj()} {x.is_neg()} {x.is_inference()} {x._is_view()} {_static_mark(x)}"
+        )
+    for node in graph_module.graph.find_nodes(op="placeholder"):
+        yield "buffer" if "._buffers[" in str(node.meta.get("source", "")) else "other"
+
+
+def _static_mark(x: torch.Tensor) -> Any:
+    return getattr(x, "_dynamo_static_input_type", None)
+
+
+def _surroundings(options: dict[str, Any]) -> Iterator[str]:
+    import minidynamo
+
+    yield f"torch {torch.__version__} {torch.version.git_version}, minidynamo {minidynamo.__version__}"
+    yield f"{sys.implementation.cache_tag} {os.uname().sysname} {os.uname().machine}"
+    yield f"{torch.backends.cpu.get_cpu_capability()} {sorted(torch.cpu.get_capabilities().items())} {torch.get_num_threads()}"
+    yield (
+        f"grad {torch.is_grad_enabled()} inference {torch.is_inference_mode_enabled()} autocast {torch.is_autocast_enabled('cpu')} "
+        f"{torch.get_autocast_dtype('cpu')} {torch.is_autocast_cache_enabled()} {torch._C._is_any_autocast_enabled()}"
+    )
+    yield (
+        f"default {torch.get_default_dtype()} deterministic {torch.are_deterministic_algorithms_enabled()} "
+        f"{torch.is_deterministic_algorithms_warn_only_enabled()} {cast(Any, torch.utils.deterministic).fill_uninitialized_memory} "
+        f"precision {torch.get_float32_matmul_precision()} mkldnn {torch.backends.mkldnn.enabled}"
+    )
+    variables = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(("TORCH", "AOT", "CXX", "CFLAGS", "CPPFLAGS")) and not name.endswith(_FOLDERS)
+    }
+    yield repr(sorted(variables.items()))
+    yield repr(sorted((name, _plain(value)) for name, value in options.items()))
+    for name in _COMPILERS_SETTINGS:
+        if name in sys.modules:
+            yield f"{name}: {_changed(sys.modules[name])}"
+        else:
+            yield f"{name}: {{}}"
+
+
+def _changed(settings: Any) -> dict[str, Any]:
+    """The entries of one of torch's modules of settings that are not as they are by default."""
+    is_default: Callable[[str], bool] = settings._is_default
+    skipped = {*getattr(settings, "_save_config_ignore", ())}
+    names = (name for name in settings._config if name not in skipped and not is_default(name))
+    return {name: _plain(getattr(settings, name)) for name in sorted(names)}
+
+
+def _plain(value: Any) -> Any:
+    """The value, if its text says all of it."""
+    if type(value) in _PLAIN or type(value) is float:
+        return value
+    if type(value) in (list, tuple, set, frozenset):
+        items = [_plain(item) for item in value]
+        return sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items
+    if type(value) is dict:
+        return sorted((repr(name), _plain(item)) for name, item in value.items())
+    raise NotKept(f"a setting of the compiler is an object of type {type(value).__qualname__}")
