@@ -12,7 +12,7 @@ import operator
 import os
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import torch
@@ -184,11 +184,17 @@ def _surroundings(options: dict[str, Any]) -> Iterator[str]:
 
 
 def _changed(settings: Any) -> dict[str, Any]:
-    """The entries of one of torch's modules of settings that are not as they are by default."""
-    is_default: Callable[[str], bool] = settings._is_default
+    """The entries of one of torch's modules of settings that somebody has changed. What the environment says counts by itself, also in
+    a process that has not imported the module."""
     skipped = {*getattr(settings, "_save_config_ignore", ())}
-    names = (name for name in settings._config if name not in skipped and not is_default(name))
-    return {name: _plain(getattr(settings, name)) for name in sorted(names)}
+    changed = {}
+    for name, entry in sorted(settings._config.items()):
+        if name in skipped or entry.alias is not None:
+            continue
+        value = getattr(settings, name)
+        if not any(value is usual or value == usual for usual in (entry.default, entry.env_value_default, entry.env_value_force)):
+            changed[name] = _plain(value)
+    return changed
 
 
 def _plain(value: Any) -> Any:
