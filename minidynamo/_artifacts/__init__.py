@@ -37,6 +37,9 @@ def load_or_compile(
     except NotKept as reason:
         _not_kept(str(reason))
         name = None
+    except Exception as error:  # torch is not as it is known here: without artifacts it goes on as it did
+        _not_kept(f"{type(error).__name__}: {error}")
+        name = None
     if name is None:
         return compile_graph(lambda compile_part: compile_part, lambda metadata: None)
     found = _load(name)

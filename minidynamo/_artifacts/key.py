@@ -189,7 +189,7 @@ def _changed(settings: Any) -> dict[str, Any]:
     skipped = {*getattr(settings, "_save_config_ignore", ())}
     changed = {}
     for name, entry in sorted(settings._config.items()):
-        if name in skipped or entry.alias is not None:
+        if name in skipped or entry.alias is not None or entry.deprecated:
             continue
         value = getattr(settings, name)
         if not any(value is usual or value == usual for usual in (entry.default, entry.env_value_default, entry.env_value_force)):
