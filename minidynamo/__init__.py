@@ -20,6 +20,7 @@ _requirements.check(torch.__version__)
 
 from minidynamo import _global_capture, config, debug  # noqa: E402, F401  # global capture follows config.stress
 from minidynamo._api import compile, compile_in_place, disable, is_compiling, optimize, reset, stats  # noqa: E402
+from minidynamo._artifacts import load_artifacts, save_artifacts  # noqa: E402
 from minidynamo._control import error_on_graph_break, run  # noqa: E402
 from minidynamo._explain import Explanation, explain  # noqa: E402
 from minidynamo._module import OptimizedModule  # noqa: E402
@@ -75,11 +76,13 @@ __all__ = [
     "graph_break",
     "is_compiling",
     "list_backends",
+    "load_artifacts",
     "optimize",
     "register_backend",
     "remove_rule",
     "reset",
     "run",
+    "save_artifacts",
     "skip",
     "stats",
     "substitute_in_graph",

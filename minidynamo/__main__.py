@@ -1,12 +1,18 @@
-"""`python -m minidynamo`: versions, whose frame hook is installed, settings, and what the environment says. For bug reports."""
+"""`python -m minidynamo`: versions, whose frame hook is installed, settings, and what the environment says. For bug reports.
 
+`python -m minidynamo cache` shows the artifacts on the disk, `python -m minidynamo cache --clear` removes them.
+"""
+
+import argparse
 import os
 import platform
 import sys
+import time
 
 import torch
 
 from minidynamo import _C, __version__, _environment, _global_capture, config, list_backends
+from minidynamo._artifacts import folder
 
 
 def report() -> str:
@@ -26,9 +32,9 @@ def report() -> str:
         lines.append(f"  {name} = {_plain(value)}" + ("" if value == default else f"  * default: {_plain(default)}"))
     lines.append("environment:")
     found = _environment.seen()
-    lines += [
-        f"  {name}={value}  ({_environment.VARIABLES.get(name, 'not read by the package')})" for name, value in found.items()
-    ] or ["  no variable of minidynamo's"]
+    lines += [f"  {name}={value}  ({_environment.VARIABLES.get(name, 'not read by the package')})" for name, value in found.items()] or [
+        "  no variable of minidynamo's"
+    ]
     return "\n".join(lines)
 
 
@@ -39,5 +45,24 @@ def _plain(value: object) -> str:
     return repr(value)
 
 
+def cache(clear: bool) -> str:
+    """What `python -m minidynamo cache` prints: the artifacts, those used last first."""
+    if clear:
+        return f"{folder.clear()} artifacts are removed from {folder.path()}"
+    entries = sorted(folder.contents(), key=lambda entry: -entry[2])
+    lines = [f"{len(entries)} artifacts, {folder.size() / 1e6:.1f} MB of at most {config.artifact_limit / 1e6:.0f}, in {folder.path()}"]
+    lines += [f"  {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(used))}  {key}" for key, _, used in entries]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("python -m minidynamo", description="versions and settings, for bug reports")
+    commands = parser.add_subparsers(dest="command")
+    of_cache = commands.add_parser("cache", help="show what was compiled and is kept on the disk")
+    of_cache.add_argument("--clear", action="store_true", help="remove it")
+    arguments = parser.parse_args()
+    print(cache(arguments.clear) if arguments.command == "cache" else report())
+
+
 if __name__ == "__main__":
-    print(report())
+    main()

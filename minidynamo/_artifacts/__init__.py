@@ -6,6 +6,8 @@ a graph or of the compiler's output is not kept: the graph is then compiled in e
 """
 
 import contextlib
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -20,6 +22,7 @@ CompilePart = Callable[..., Any]
 Compile = Callable[[Callable[[CompilePart], CompilePart], Callable[[Any], None]], Callable[..., Any]]
 """Compiles a graph. It is given what goes around Inductor's function for one graph, and what wants AOTAutograd's metadata afterwards."""
 
+_used: set[str] = set()  # the keys of what this process has loaded or written
 _counts = {"loaded": 0, "written": 0, "not_kept": 0, "damaged": 0}
 
 
@@ -44,6 +47,7 @@ def load_or_compile(
         return compile_graph(lambda compile_part: compile_part, lambda metadata: None)
     found = _load(name)
     if found is not None:
+        _used.add(name)
         _counts["loaded"] += 1
         _logging.emit("artifacts", f"{name} is loaded")
         return found
@@ -58,9 +62,6 @@ def load_or_compile(
 def _may_be_used(options: dict[str, Any]) -> bool:
     if not config.artifacts or any(options.get(name) is False for name in ("fx_graph_cache", "artifacts")):
         return False
-    import os
-    import sys
-
     if os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1" or os.environ.get("TORCHINDUCTOR_FX_GRAPH_CACHE") == "0":
         return False
     settings = sys.modules.get("torch._inductor.config")
@@ -83,13 +84,23 @@ def _load(name: str) -> Callable[..., Any] | None:
             return None
         modules = [generated_module.put_together(module, _library) for module in entry["modules"]]
         return runtime.callable_of(entry["convention"], *modules, *[None] * (2 - len(modules)))
-    except (MemoryError, KeyboardInterrupt):
+    except MemoryError:
         raise
+    except folder.Untrusted as error:
+        _warn_once(str(error))
     except Exception as error:
         _counts["damaged"] += 1
-        text = str(error) if isinstance(error, folder.Unreadable) else f"the artifact {name} cannot be used: {error!r}"
+        _warn_once(str(error) if isinstance(error, folder.Damaged) else f"the artifact {name} cannot be used: {error!r}")
+    return None
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(text: str) -> None:
+    if text not in _warned:
+        _warned.add(text)
         _logging.warn(text)
-        return None
 
 
 def _library(digest: str) -> Any:
@@ -99,11 +110,63 @@ def _library(digest: str) -> Any:
 def _write(name: str, entry: dict[str, Any], libraries: dict[str, bytes]) -> None:
     try:
         folder.write(name, entry, libraries)
-    except (OSError, ValueError, folder.Unreadable) as error:
+    except (OSError, ValueError, folder.Untrusted) as error:
         _not_kept(f"{type(error).__name__}: {error}")
     else:
+        _used.add(name)
         _counts["written"] += 1
         _logging.emit("artifacts", f"{name} is written")
+
+
+def save_artifacts(path: str | os.PathLike[str]) -> int:
+    """Writes what this process compiled with Inductor, or loaded, to one file: for the image of a server, or a machine of the same kind.
+
+    Args:
+        path: the file; one that is there is overwritten.
+
+    Returns:
+        How many compiled graphs it has. A graph that is differentiated counts when its backward has run once.
+
+    Raises:
+        OSError: the file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     count = save_artifacts(f"{folder}/model.artifacts")
+        ...     load_artifacts(f"{folder}/model.artifacts") == count
+        True
+    """
+    from minidynamo._artifacts import bundle
+
+    try:
+        return bundle.save(path, set(_used))
+    except folder.Untrusted as error:
+        raise PermissionError(str(error)) from error
+
+
+def load_artifacts(path: str | os.PathLike[str]) -> int:
+    """Takes the artifacts of a file that `save_artifacts` has written into the folder, where captures find them.
+
+    They are of use to processes with the same versions of torch, minidynamo and Python, processor, number of threads and settings.
+    Loading one runs code from the file: take none from people whom you would not let run a program.
+
+    Args:
+        path: the file.
+
+    Returns:
+        How many compiled graphs it has.
+
+    Raises:
+        ValueError: the file is none of `save_artifacts`, or damaged.
+        OSError: the file cannot be read, or `config.artifact_folder` not written to.
+    """
+    from minidynamo._artifacts import bundle
+
+    try:
+        return bundle.load(path)
+    except folder.Untrusted as error:
+        raise PermissionError(str(error)) from error
 
 
 def _not_kept(reason: str) -> None:

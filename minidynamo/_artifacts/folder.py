@@ -24,8 +24,12 @@ _DIGEST_LENGTH = 32
 _PART_LEFT = 0.75  # of the limit, after a removal
 
 
-class Unreadable(Exception):
-    """A file that is damaged, or a folder that cannot be trusted."""
+class Damaged(Exception):
+    """A file that is not as it was written."""
+
+
+class Untrusted(Exception):
+    """A folder that others may write to."""
 
 
 def path() -> str:
@@ -39,40 +43,66 @@ def path() -> str:
 def _check_owner(folder: str) -> None:
     owner = os.stat(folder)
     if owner.st_uid != os.getuid() or owner.st_mode & 0o022:
-        raise Unreadable(f"artifacts in {folder} are not used: the folder has to belong to this user, and be writable by nobody else")
+        raise Untrusted(f"artifacts in {folder} are not used: the folder has to belong to this user, and be writable by nobody else")
 
 
 def read(key: str) -> Any:
     """The entry of a key: what was written, or None if there is none.
 
-    Raises Unreadable for a damaged one.
+    Raises Damaged for a damaged one.
     """
-    folder = path()
-    name = os.path.join(folder, "entries", key)
+    name = os.path.join(path(), "entries", key)
     try:
-        _check_owner(folder)
-        with open(name, "rb") as file:
-            content = file.read()
+        content = _content(name)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    start = len(_MAGIC) + _DIGEST_LENGTH
-    if not content.startswith(_MAGIC) or hashlib.sha256(content[start:]).digest() != content[len(_MAGIC) : start]:
-        raise Unreadable(f"the artifact {name} is damaged, and made anew")
+    try:
+        entry = parsed(content)
+    except Damaged:
+        raise Damaged(f"the artifact {name} is damaged, and made anew") from None
     with contextlib.suppress(OSError):
         os.utime(name)  # the least recently used go first
+    return entry
+
+
+def _content(name: str) -> bytes:
+    _check_owner(path())
+    with open(name, "rb") as file:
+        return file.read()
+
+
+def parsed(content: bytes) -> Any:
+    """The entry that a file holds.
+
+    Raises Damaged if it is damaged.
+    """
+    start = len(_MAGIC) + _DIGEST_LENGTH
+    if not content.startswith(_MAGIC) or hashlib.sha256(content[start:]).digest() != content[len(_MAGIC) : start]:
+        raise Damaged("a damaged artifact")
     return marshal.loads(content[start:])
 
 
 def library_path(digest: str) -> str:
     """The path of a library whose content is what it was.
 
-    Raises Unreadable if it is not, FileNotFoundError if there is none.
+    Raises Damaged if it is not, FileNotFoundError if there is none.
     """
     name = os.path.join(path(), "libraries", f"{digest}.so")
-    with open(name, "rb") as file:
-        if hashlib.sha256(file.read()).hexdigest() != digest:
-            raise Unreadable(f"the library {name} is damaged, and made anew")
+    if hashlib.sha256(_content(name)).hexdigest() != digest:
+        raise Damaged(f"the library {name} is damaged, and made anew")
     return name
+
+
+def files_of(key: str) -> tuple[bytes, dict[str, bytes]]:
+    """The content of an entry's file, and of its libraries by their digests.
+
+    Raises Damaged if one is, FileNotFoundError if one is gone.
+    """
+    content = _content(os.path.join(path(), "entries", key))
+    libraries = {}
+    for digest in libraries_of(parsed(content)):
+        libraries[digest] = _content(library_path(digest))
+    return content, libraries
 
 
 def write(key: str, entry: Any, libraries: dict[str, bytes]) -> None:
@@ -160,10 +190,10 @@ def _remove_least_used(folder: str, keep: str) -> None:
     entries = sorted((f for f in files if os.path.basename(os.path.dirname(f[0])) == "entries"), key=lambda f: f[2])
     sizes = {name: size for name, size, _ in files}
     users: dict[str, int] = {}
-    libraries_of: dict[str, list[str]] = {}
+    libraries: dict[str, list[str]] = {}
     for name, _, _ in entries:
-        libraries_of[name] = [os.path.join(folder, "libraries", f"{digest}.so") for digest in _libraries_of(name)]
-        for library in libraries_of[name]:
+        libraries[name] = [os.path.join(folder, "libraries", f"{digest}.so") for digest in _libraries_in(name)]
+        for library in libraries[name]:
             users[library] = users.get(library, 0) + 1
     for name in [n for n in sizes if n.endswith(".so") and n not in users]:
         total -= sizes[name]
@@ -173,7 +203,7 @@ def _remove_least_used(folder: str, keep: str) -> None:
             break
         _remove(name)
         total -= size
-        for library in libraries_of[name]:
+        for library in libraries[name]:
             users[library] -= 1
             if not users[library]:
                 _remove(library)
@@ -181,10 +211,13 @@ def _remove_least_used(folder: str, keep: str) -> None:
     _logging.emit("artifacts", f"{folder} was over its limit; {total} bytes are left, after {time.time() - started:.2f} s")
 
 
-def _libraries_of(name: str) -> list[str]:
+def libraries_of(entry: Any) -> list[str]:
+    """The digests of the libraries that an entry needs."""
+    return sorted({digest for module in entry["modules"] for digest, _ in module["kernels"].values()})
+
+
+def _libraries_in(name: str) -> list[str]:
     try:
-        with open(name, "rb") as file:
-            entry = marshal.loads(file.read()[len(_MAGIC) + _DIGEST_LENGTH :])
-        return sorted({digest for module in entry["modules"] for digest, _ in module["kernels"].values()})
-    except (OSError, ValueError, EOFError, TypeError, KeyError):
-        return []  # damaged
+        return libraries_of(parsed(_content(name)))
+    except (OSError, Damaged, Untrusted):
+        return []

@@ -1,14 +1,20 @@
 """What all tests share: an empty cache before and after each, and the world as it was."""
 
+import atexit
 import os
 import random
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 
 # Tests compare with eager PyTorch on one thread, so that sums are taken in one order; nothing is ever fetched.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+# What Inductor compiles is kept for this run alone, here and in the processes that tests start.
+artifacts = os.environ["MINIDYNAMO_ARTIFACT_FOLDER"] = tempfile.mkdtemp(prefix="minidynamo-artifacts-")
+atexit.register(shutil.rmtree, artifacts, ignore_errors=True)
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What Inductor and AOTAutograd compiled in one process, a second one finds on disk."""
+"""Without artifacts: what Inductor and AOTAutograd compiled in one process, a second one finds in torch's own cache."""
 
 import importlib.util
 import json
@@ -55,7 +55,7 @@ print(json.dumps({**counters["inductor"], **counters["aot_autograd"]}))
 def run(folder: pathlib.Path, backend: str) -> dict[str, int]:
     program = folder / "program.py"
     program.write_text(PROGRAM)
-    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO")}
+    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO") or name == "MINIDYNAMO_ARTIFACT_FOLDER"}
     done = subprocess.run(
         [sys.executable, str(program), backend],
         capture_output=True,
@@ -65,6 +65,7 @@ def run(folder: pathlib.Path, backend: str) -> dict[str, int]:
             **cleaned,
             "PYTHONPATH": os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")]),
             "OMP_NUM_THREADS": "1",
+            "MINIDYNAMO_ARTIFACTS": "0",
             "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"),
         },
     )

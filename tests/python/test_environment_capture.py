@@ -43,7 +43,7 @@ def site(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def run(site: pathlib.Path, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     (site / "program.py").write_text(program)
-    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO")}
+    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO") or name == "MINIDYNAMO_ARTIFACT_FOLDER"}
     path = os.pathsep.join(filter(None, [str(site), str(PACKAGE), os.environ.get("PYTHONPATH", "")]))
     return subprocess.run(
         [sys.executable, str(site / "program.py")],

@@ -247,7 +247,7 @@ def test_frames_that_nobody_asked_for_are_the_logs(warnings: Callable[[], list[s
 
 
 def run_python(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO")}
+    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO") or name == "MINIDYNAMO_ARTIFACT_FOLDER"}
     return subprocess.run(
         [sys.executable, "-P", *options, "-c", code], capture_output=True, text=True, env={**cleaned, **environment}, timeout=300
     )
