@@ -36,6 +36,7 @@ from torch import _VF
 
 from minidynamo import _artifacts
 from minidynamo._autocast_regions import name_regions
+from minidynamo._cpp_builds import few_builds
 from minidynamo._tracing_context import InputSource, conditions_noted, tracing_context
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
 
@@ -370,7 +371,7 @@ def inductor(
 
         # A copy: the compiler's passes change the graph that they are given.
         described = _with_described_inputs(graph_module, example_inputs)
-        compile_part = around(_keeping_recursion_limit(compile_fx_inner))  # it is called for a backward too, when that runs first
+        compile_part = around(_in_our_way(compile_fx_inner))  # it is called for a backward too, when that runs first
         with tracing_context(example_inputs, described) as context:
             compiled = compile_fx(described, context.fakes(), compile_part, config_patches=patches)
         done(context.fw_metadata)
@@ -382,21 +383,25 @@ def inductor(
 _INDUCTORS_RECURSION_LIMIT = 2000
 
 
-def _keeping_recursion_limit(compile_part: Callable[..., Any]) -> Callable[..., Any]:
-    """Inductor raises Python's recursion limit for good. A program that has read the limit, as `inspect.unwrap` does, would be captured
-    and compiled once more. What another thread has set meanwhile stays."""
+def _in_our_way(compile_part: Callable[..., Any]) -> Callable[..., Any]:
+    """With few runs of the C++ compiler, and with Python's recursion limit as it was.
+
+    Inductor raises the limit for good. A program that has read it, as `inspect.unwrap` does, would be captured and compiled once more.
+    What another thread has set meanwhile stays.
+    """
 
     @functools.wraps(compile_part)
-    def compile_with_limit(*args: Any, **kwargs: Any) -> Any:
+    def compile_in_our_way(*args: Any, **kwargs: Any) -> Any:
         limit = sys.getrecursionlimit()
         try:
-            return compile_part(*args, **kwargs)
+            with few_builds():
+                return compile_part(*args, **kwargs)
         finally:
             if limit < _INDUCTORS_RECURSION_LIMIT == sys.getrecursionlimit():
                 with contextlib.suppress(RecursionError):  # the stack is deeper than the old limit
                     sys.setrecursionlimit(limit)
 
-    return compile_with_limit
+    return compile_in_our_way
 
 
 @register_backend

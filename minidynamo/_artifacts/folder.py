@@ -2,6 +2,7 @@
 
     <folder>/entries/<key>          one compiled graph
     <folder>/libraries/<digest>.so  kernels; the name is the SHA-256 of the content
+    <folder>/answers/<digest>       an empty file: what was asked of the compiler, its answer was yes
 
 Loading an entry runs code, as loading from torch's own cache folder does. So the folder has to belong to this user, and nobody else may
 write to it; else it is not read. Digests find damage, not malice. Files are written under another name and renamed, so that a reader
@@ -21,6 +22,7 @@ from minidynamo import _logging, config
 
 _MAGIC = b"minidynamo artifact\n"
 _DIGEST_LENGTH = 32
+_PARTS = ("entries", "libraries", "answers")
 _PART_LEFT = 0.75  # of the limit, after a removal
 
 
@@ -115,6 +117,18 @@ def write(key: str, entry: Any, libraries: dict[str, bytes]) -> None:
         _remove_least_used(folder, keep=key)
 
 
+def is_known(name: str) -> bool:
+    """Whether the answer to a question about this machine is known to be yes."""
+    _check_owner(path())
+    return os.path.exists(os.path.join(path(), "answers", name))
+
+
+def make_known(name: str) -> None:
+    """Keeps that the answer to a question is yes."""
+    with _locked() as folder:
+        _replace(os.path.join(folder, "answers", name), b"")
+
+
 def clear() -> int:
     """Removes all artifacts, and says how many entries there were."""
     if not os.path.isdir(path()):
@@ -144,7 +158,7 @@ def _locked() -> Iterator[str]:
 
     folder = path()
     os.makedirs(os.path.dirname(folder), exist_ok=True)
-    for part in (folder, os.path.join(folder, "entries"), os.path.join(folder, "libraries")):
+    for part in (folder, *(os.path.join(folder, part) for part in _PARTS)):
         os.makedirs(part, mode=0o700, exist_ok=True)
     _check_owner(folder)
     with open(os.path.join(folder, "lock"), "w") as lock:
@@ -171,7 +185,7 @@ def _remove(name: str) -> None:
 def _files(folder: str) -> list[tuple[str, int, float]]:
     """Path, size and time of the last use of each file."""
     found = []
-    for part in ("entries", "libraries"):
+    for part in _PARTS:
         with contextlib.suppress(FileNotFoundError), os.scandir(os.path.join(folder, part)) as items:
             for item in items:
                 with contextlib.suppress(FileNotFoundError):

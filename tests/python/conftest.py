@@ -13,14 +13,14 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 # What Inductor compiles is kept for this run alone, here and in the processes that tests start.
-artifacts = os.environ["MINIDYNAMO_ARTIFACT_FOLDER"] = tempfile.mkdtemp(prefix="minidynamo-artifacts-")
-atexit.register(shutil.rmtree, artifacts, ignore_errors=True)
+os.environ["MINIDYNAMO_ARTIFACT_FOLDER"] = tempfile.mkdtemp(prefix="minidynamo-artifacts-")
 
 import pytest
 import torch
 
 import minidynamo
 
+atexit.register(shutil.rmtree, os.environ["MINIDYNAMO_ARTIFACT_FOLDER"], ignore_errors=True)
 torch.set_num_threads(1)
 # Every check of guards is made twice, here and in the processes that tests start: the fast way and the plain slow one.
 minidynamo.config.mirror = True

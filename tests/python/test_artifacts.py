@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -535,7 +536,13 @@ def test_what_differs_has_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
     keys = [key(graph, inputs, {})]
     assert key(graph, inputs, {}) == keys[0]
     keys.append(key(graph, inputs, {"max_autotune": True}))
-    for other in (x.t().contiguous().t(), x.double().float()[:, :], torch.nn.Parameter(x), x.clone().requires_grad_(), torch.ones(8, 3)[4:]):
+    for other in (
+        x.t().contiguous().t(),
+        x.double().float()[:, :],
+        torch.nn.Parameter(x),
+        x.clone().requires_grad_(),
+        torch.ones(8, 3)[4:],
+    ):
         keys.append(key(graph, [other, w], {}))
     keys = list(dict.fromkeys(keys))
     same_storage = torch.ones(100)
@@ -621,6 +628,59 @@ def test_a_changed_function_of_torchs_has_no_key(monkeypatch: pytest.MonkeyPatch
     _artifacts.key.__globals__["_names"].clear()
     with pytest.raises(NotKept, match="softsign"):
         key(graph, [torch.ones(2)], {})
+
+
+def test_the_log_says_what_is_loaded_written_and_not_kept(caplog: pytest.LogCaptureFixture) -> None:
+    with config.patch(logs="artifacts"), caplog.at_level("DEBUG", "minidynamo"):
+        loaded(product, *made(plain))
+        minidynamo.compile(lambda x: of_this_program(x) * 2, backend="inductor")(torch.ones(2))
+    texts = [record.getMessage() for record in caplog.records if record.name == "minidynamo.artifacts"]
+    assert [text.partition(" is ")[2].partition(":")[0] for text in texts] == ["written", "loaded", "not kept"]
+    assert "of_this_program" in texts[-1]
+
+
+def test_a_file_of_artifacts(tmp_path: pathlib.Path) -> None:
+    optimized = loaded(product, *made(plain))
+    path = tmp_path / "product.artifacts"
+    count = minidynamo.save_artifacts(path)
+    assert count >= 1
+    with config.patch(artifact_folder=str(tmp_path / "elsewhere")):
+        assert minidynamo.load_artifacts(path) == count
+        minidynamo.reset()
+        with counted(loaded=1):
+            x, w = made(plain)
+            torch.testing.assert_close(optimized(x, w), product(x, w))
+    damage(path)
+    with pytest.raises(ValueError, match="damaged"), config.patch(artifact_folder=str(tmp_path / "damaged")):
+        minidynamo.load_artifacts(path)
+    for content in (b"", b"no archive"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="no file of artifacts"):
+            minidynamo.load_artifacts(path)
+    with zipfile.ZipFile(path, "w") as other:
+        other.writestr("../../outside", b"")
+    with pytest.raises(ValueError, match="no artifacts"):
+        minidynamo.load_artifacts(path)
+    with pytest.raises(FileNotFoundError):
+        minidynamo.load_artifacts(tmp_path / "missing")
+    pathlib.Path(folder.path()).chmod(0o777)
+    with pytest.raises(PermissionError, match="writable by nobody else"):
+        minidynamo.save_artifacts(tmp_path / "again")
+
+
+def test_the_command_shows_and_clears(own_folder: pathlib.Path) -> None:
+    def cache(*arguments: str) -> str:
+        environment = {**os.environ, "MINIDYNAMO_ARTIFACT_FOLDER": str(own_folder)}
+        command = [sys.executable, "-P", "-m", "minidynamo", "cache", *arguments]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert cache().startswith("0 artifacts")
+    loaded(product, *made(plain))
+    ((name, _, _),) = folder.contents()
+    assert cache().startswith("1 artifacts") and name in cache()
+    assert cache("--clear").startswith("1 artifacts are removed") and folder.contents() == []
 
 
 def test_switched_off() -> None:

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 import torch
+from environments import without_settings
 
 import minidynamo
 from minidynamo import backends
@@ -55,7 +56,7 @@ print(json.dumps({**counters["inductor"], **counters["aot_autograd"]}))
 def run(folder: pathlib.Path, backend: str) -> dict[str, int]:
     program = folder / "program.py"
     program.write_text(PROGRAM)
-    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO") or name == "MINIDYNAMO_ARTIFACT_FOLDER"}
+    cleaned = without_settings()
     done = subprocess.run(
         [sys.executable, str(program), backend],
         capture_output=True,

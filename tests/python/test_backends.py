@@ -409,6 +409,8 @@ def test_mode_and_options_reach_a_backend_that_takes_them():
 def test_inductor_modes_and_options(monkeypatch):
     import torch._inductor.compile_fx as compile_fx
 
+    monkeypatch.setattr(minidynamo.config, "artifacts", False)
+
     seen = []
     original = compile_fx.compile_fx
 

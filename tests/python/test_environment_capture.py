@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from environments import without_settings
 
 STARTUP = pathlib.Path(__file__).parents[2] / "startup"
 PACKAGE = pathlib.Path(str(importlib.util.find_spec("minidynamo").origin)).parents[1]  # type: ignore[union-attr]
@@ -43,7 +44,7 @@ def site(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def run(site: pathlib.Path, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     (site / "program.py").write_text(program)
-    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO") or name == "MINIDYNAMO_ARTIFACT_FOLDER"}
+    cleaned = without_settings()
     path = os.pathsep.join(filter(None, [str(site), str(PACKAGE), os.environ.get("PYTHONPATH", "")]))
     return subprocess.run(
         [sys.executable, str(site / "program.py")],

@@ -8,6 +8,7 @@ import sys
 import textwrap
 
 import pytest
+from environments import without_settings
 
 STARTUP = pathlib.Path(__file__).parents[2] / "startup"
 PACKAGE = pathlib.Path(str(importlib.util.find_spec("minidynamo").origin)).parents[1]  # type: ignore[union-attr]
@@ -178,7 +179,7 @@ for epoch in range(2):
 def said(folder: pathlib.Path, program: str, **environment: str) -> list[str]:
     (folder / "sitecustomize.py").write_text(f"import site\nsite.addsitedir({str(STARTUP)!r})\n{REPORT}")
     (folder / "program.py").write_text(textwrap.dedent(program))
-    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO") or name == "MINIDYNAMO_ARTIFACT_FOLDER"}
+    cleaned = without_settings()
     path = os.pathsep.join(filter(None, [str(folder), str(PACKAGE), os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(
         [sys.executable, str(folder / "program.py")],

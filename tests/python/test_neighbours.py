@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 import torch.fx
+from environments import without_settings
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -45,7 +46,7 @@ def run(tmp_path: pathlib.Path) -> Callable[..., subprocess.CompletedProcess[str
     def run_program(program: str, prelude: str = PRELUDE) -> subprocess.CompletedProcess[str]:
         file = tmp_path / "program.py"
         file.write_text(prelude + program)
-        cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO") or name == "MINIDYNAMO_ARTIFACT_FOLDER"}
+        cleaned = without_settings()
         path = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
         done = subprocess.run(
             [sys.executable, str(file)],

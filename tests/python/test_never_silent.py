@@ -1,7 +1,6 @@
 """What users are told without asking: recompile limits, functions that run uncaptured, wrong environment variables."""
 
 import logging
-import os
 import pathlib
 import re
 import subprocess
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from environments import without_settings
 
 import minidynamo
 from minidynamo import _environment, config
@@ -247,7 +247,7 @@ def test_frames_that_nobody_asked_for_are_the_logs(warnings: Callable[[], list[s
 
 
 def run_python(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO") or name == "MINIDYNAMO_ARTIFACT_FOLDER"}
+    cleaned = without_settings()
     return subprocess.run(
         [sys.executable, "-P", *options, "-c", code], capture_output=True, text=True, env={**cleaned, **environment}, timeout=300
     )

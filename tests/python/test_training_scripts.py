@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from environments import without_settings
 
 STARTUP = pathlib.Path(__file__).parents[2] / "startup"
 PACKAGE = pathlib.Path(str(importlib.util.find_spec("minidynamo").origin)).parents[1]  # type: ignore[union-attr]
@@ -153,7 +154,7 @@ print(repr(sum(p.double().sum().item() for p in model.parameters())))
 def run(folder: pathlib.Path, program: str, *arguments: str, **environment: str) -> list[str]:
     (folder / "sitecustomize.py").write_text(f"import site\nsite.addsitedir({str(STARTUP)!r})\n")
     (folder / "program.py").write_text(program)
-    cleaned = {name: value for name, value in os.environ.items() if not name.startswith("MINIDYNAMO") or name == "MINIDYNAMO_ARTIFACT_FOLDER"}
+    cleaned = without_settings()
     path = os.pathsep.join(filter(None, [str(folder), str(PACKAGE), os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(
         [sys.executable, str(folder / "program.py"), *arguments],

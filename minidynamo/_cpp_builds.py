@@ -1,0 +1,160 @@
+"""How often Inductor runs the C++ compiler for a graph of ours: once for all kernels of a graph, and for no question twice on a machine.
+
+Inductor runs the compiler once for each kernel, and nine tenths of such a run are the same for all (the header, starting, linking). For
+each new cache folder it also compiles small programs, to see whether the compiler and torch's library know the processor's vector
+instructions: eight seconds of CPU time, whose answers follow from the versions of the compiler and torch. Both are doors of torch's that
+are not public: where one is not as it is known here, Inductor goes on as it would.
+"""
+
+import contextlib
+import functools
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from minidynamo import _logging, config
+from minidynamo._artifacts import folder
+
+_compiles = threading.local()
+_MOST_IN_ONE_RUN = 8  # kernels, where other processors are free
+_KERNEL = re.compile(r'extern "C"\s+void\s+kernel\s*\(')
+_INCLUDE = re.compile(r"^#include .*$", re.MULTILINE)
+
+
+@contextlib.contextmanager
+def few_builds() -> Iterator[None]:
+    """While Inductor compiles a graph of ours on this thread."""
+    _install()
+    outer = getattr(_compiles, "is_ours", False)
+    _compiles.is_ours = True
+    try:
+        yield
+    finally:
+        _compiles.is_ours = outer
+
+
+@functools.cache
+def _install() -> None:
+    try:
+        from torch._inductor.async_compile import AsyncCompile
+        from torch._inductor.cpu_vec_isa import VecISA
+
+        for owner, name, around in (
+            (AsyncCompile, "cpp_pybinding", _put_aside),
+            (AsyncCompile, "wait", _build_before),
+            (VecISA, "check_build", _answer_from_disk),
+        ):
+            setattr(owner, name, _where_ours(getattr(owner, name), around))
+    except (ImportError, AttributeError) as error:
+        _logging.emit("artifacts", f"the C++ compiler is run as Inductor does: {error!r}")
+
+
+def _where_ours(original: Callable[..., Any], around: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(_compiles, "is_ours", False) and not kwargs:
+            return around(original, self, *args)
+        return original(self, *args, **kwargs)
+
+    return method
+
+
+# ---- one run for all kernels of a graph
+
+
+class _Kernel:
+    """Stands for a kernel among the names of a generated module until all are known."""
+
+    def __init__(self, build: Callable[[], Any], types: list[str], source: str) -> None:
+        self.build, self.types, self.source = build, types, source
+
+
+def _put_aside(original: Callable[..., Any], compiler: Any, types: list[str], source: str) -> Any:
+    return _Kernel(functools.partial(original, compiler, types, source), types, source)
+
+
+def _build_before(original: Callable[..., Any], compiler: Any, names: dict[str, Any]) -> Any:
+    kernels = {name: value for name, value in names.items() if type(value) is _Kernel}
+    if len(kernels) > 1 and all(_can_be_joined(kernel.source) for kernel in kernels.values()):
+        try:
+            names |= _built_together(compiler, kernels)
+            kernels = {}
+        except Exception as error:  # one by one, then, as Inductor does; an error in a kernel comes again
+            _logging.emit("artifacts", f"kernels are compiled one by one: {error!r}")
+    for name, kernel in kernels.items():
+        names[name] = kernel.build()
+    return original(compiler, names)
+
+
+def _can_be_joined(source: str) -> bool:
+    return len(_KERNEL.findall(source)) == 1 and "#define" not in source and "#undef" not in source
+
+
+def _built_together(compiler: Any, kernels: dict[str, _Kernel]) -> dict[str, Any]:
+    from torch._inductor.async_compile import get_compile_threads
+    from torch._inductor.codecache import CppPythonBindingsCodeCache
+
+    distinct = list(dict.fromkeys((tuple(kernel.types), kernel.source) for kernel in kernels.values()))
+    processes = get_compile_threads()
+    runs = max(1, min(processes, -(-len(distinct) // _MOST_IN_ONE_RUN)))
+    parts = [distinct[run::runs] for run in range(runs)]
+    submit = compiler.submit if processes > 1 and runs > 1 else None
+    libraries = [CppPythonBindingsCodeCache.load_async(_joined(part), "cpu", submit_fn=submit) for part in parts]
+    functions: dict[tuple[tuple[str, ...], str], Any] = {}
+    for part, library in zip(parts, libraries, strict=True):
+        module = library()
+        functions |= {kernel: getattr(module, f"kernel_{number}") for number, kernel in enumerate(part)}
+    return {name: functions[tuple(kernel.types), kernel.source] for name, kernel in kernels.items()}
+
+
+def _joined(kernels: list[tuple[tuple[str, ...], str]]) -> str:
+    """One source file with a Python function `kernel_<number>` for each kernel: each is in a namespace of its own, and bound by Inductor's
+    own template for one."""
+    from torch._inductor.codecache import CppPythonBindingsCodeCache as binding
+
+    head, opening, rest = binding.suffix_template.partition("static PyObject* {entry_func}_py")
+    function, table_opening, table = rest.partition("static PyMethodDef py_methods[]")
+    row = '{{"{entry_func}", {entry_func}_py, METH_VARARGS, ""}}'
+    if not opening or not table_opening or row not in table or binding.entry_function != "kernel":
+        raise NotImplementedError("Inductor binds kernels in a way that is not known")
+    includes = dict.fromkeys(line for _, source in kernels for line in _INCLUDE.findall(source))
+    parts = [*includes]
+    for number, (_, source) in enumerate(kernels):
+        renamed = _KERNEL.sub(f'extern "C" void kernel_{number}(', _INCLUDE.sub("", source))
+        parts.append(f"namespace of_kernel_{number} {{\n{renamed}\n}}\nusing of_kernel_{number}::kernel_{number};")
+    parts.append(head.format(entry_func="kernel", extra_parse_arg=""))
+    for number, (types, _) in enumerate(kernels):
+        name = f"kernel_{number}"
+        given = ", ".join(f"parse_arg<{type_.replace('const ', '')}>(args, {i})" for i, type_ in enumerate(types))
+        call = f"{name}({given}); Py_RETURN_NONE;"
+        parts.append((opening + function).format(entry_func=name, arg_len=len(types), call_entry_func=call))
+    rows = ",\n    ".join(row.format(entry_func=f"kernel_{number}") for number in range(len(kernels)))
+    before, _, after = (table_opening + table).partition(row)
+    parts.append(before.format(entry_func="kernel") + rows + after.format(entry_func="kernel"))
+    return "\n".join(parts)
+
+
+# ---- answers of the compiler
+
+
+def _answer_from_disk(original: Callable[..., Any], isa: Any, code: str) -> bool:
+    """Whether the compiler and the loader take a program with certain instructions. Only yes is kept: no may be a full disk."""
+    if not config.artifacts:
+        return bool(original(isa, code))
+    from torch._inductor.cpu_vec_isa import _get_isa_dry_compile_fingerprint
+
+    fingerprint, processor = _get_isa_dry_compile_fingerprint(isa.build_arch_flags()), sorted(torch.cpu.get_capabilities().items())
+    asked = [code, fingerprint, torch.__file__, repr(processor)]
+    name = hashlib.sha256("\n".join(asked).encode()).hexdigest()
+    with contextlib.suppress(OSError, folder.Untrusted):
+        if folder.is_known(name):
+            return True
+    answer = bool(original(isa, code))
+    if answer:
+        with contextlib.suppress(OSError, folder.Untrusted):
+            folder.make_known(name)
+    return answer

@@ -1,0 +1,102 @@
+"""The C++ compiler runs once for the kernels of a graph, and for no question that it has answered before."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import minidynamo
+from minidynamo import _cpp_builds, config
+from minidynamo._artifacts import folder
+
+PROGRAM = """
+import torch, minidynamo
+import torch._inductor.cpp_builder as builder
+
+runs = []
+original = builder.CppBuilder.build
+def build(self):
+    runs.append(self.get_target_file_path())
+    return original(self)
+builder.CppBuilder.build = build
+
+def f(x, w):
+    return (torch.softmax(x @ w, 1) @ w).relu() @ w + x.sum()
+
+x, w = torch.randn(64, 64, requires_grad=True), torch.randn(64, 64, requires_grad=True)
+optimized = minidynamo.compile(f)
+result = optimized(x, w)
+torch.testing.assert_close(result, f(x, w), atol=1e-3, rtol=1e-3)
+found = torch.autograd.grad(result.sum(), (x, w))
+torch.testing.assert_close(found, torch.autograd.grad(f(x, w).sum(), (x, w)), atol=1e-3, rtol=1e-3)
+print(len([path for path in runs if path.endswith(".so")]))
+"""
+
+
+def runs_of_the_compiler(place: pathlib.Path, torchs_folder: str) -> int:
+    environment = {
+        **os.environ,
+        "MINIDYNAMO_ARTIFACT_FOLDER": str(place / "artifacts"),
+        "TORCHINDUCTOR_CACHE_DIR": str(place / torchs_folder),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    }
+    done = subprocess.run([sys.executable, "-P", "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return int(done.stdout.splitlines()[-1])
+
+
+def test_one_run_for_a_graph_and_none_for_questions(tmp_path: pathlib.Path) -> None:
+    first = runs_of_the_compiler(tmp_path, "first")
+    for entry in (tmp_path / "artifacts/entries").iterdir():
+        entry.unlink()
+    assert runs_of_the_compiler(tmp_path, "second") == 2  # forward and backward, of several kernels each
+    assert first >= 2 and len(list((tmp_path / "artifacts/answers").iterdir())) == first - 2
+
+
+def several_kernels(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return (torch.softmax(x @ w, 1) @ w).relu() @ w + 1
+
+
+def libraries_of(tmp_path: pathlib.Path) -> int:
+    """How many libraries a graph with several kernels has."""
+    x, w = torch.randn(64, 64), torch.randn(64, 64)
+    with config.patch(artifact_folder=str(tmp_path)):
+        torch.testing.assert_close(
+            minidynamo.compile(several_kernels, backend="inductor")(x, w), several_kernels(x, w), atol=1e-4, rtol=1e-4
+        )
+        (entry,) = folder.contents()
+        return len(folder.libraries_of(folder.read(entry[0])))
+
+
+def test_kernels_share_a_library(tmp_path: pathlib.Path) -> None:
+    assert libraries_of(tmp_path) == 1
+
+
+def test_kernels_that_cannot_be_joined_are_compiled_one_by_one(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(kernels: object) -> str:
+        return '#error "no"'
+
+    monkeypatch.setattr(_cpp_builds, "_joined", fail)
+    assert libraries_of(tmp_path) > 1
+
+
+def test_sources_of_another_form_are_not_joined() -> None:
+    kernel = 'extern "C"  void  kernel(const float* in_ptr0, float* out_ptr0) {}'
+    assert _cpp_builds._can_be_joined(kernel)
+    for other in (kernel + kernel, "#define N 3\n" + kernel, "void other() {}"):
+        assert not _cpp_builds._can_be_joined(other)
+    text = _cpp_builds._joined([(("const float*", "float*"), kernel), (("int64_t",), 'extern "C" void kernel(int64_t n) {}')])
+    assert "kernel_1(parse_arg<int64_t>(args, 0))" in text and '{"kernel_1", kernel_1_py, METH_VARARGS, ""}' in text
+
+
+def test_what_others_compile_is_compiled_as_ever() -> None:
+    from torch._inductor.codecache import CppPythonBindingsCodeCache
+
+    x, w = torch.randn(64, 64), torch.randn(64, 64)
+    minidynamo.compile(several_kernels, backend="inductor")(x, w)
+    known = len(CppPythonBindingsCodeCache.cache)
+    torch.testing.assert_close(torch.compile(lambda a, b: several_kernels(a, b) * 3)(x, w), several_kernels(x, w) * 3, atol=1e-4, rtol=1e-4)
+    assert len(CppPythonBindingsCodeCache.cache) > known
