@@ -7,10 +7,12 @@
 #include <cstring>
 #include <optional>
 
+#include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/ref.h"
 #include "tensor/cpu_layouts.h"
 #include "tensor/fake.h"
+#include "tensor/native_metadata.h"
 
 namespace minidynamo {
 namespace {
@@ -288,7 +290,7 @@ class KeepsWarningFilters {
   KeepsWarningFilters(const KeepsWarningFilters&) = delete;
 
  private:
-  static bool is_there() { return PyDict_GetItemString(PyImport_GetModuleDict(), "sympy") != nullptr; }
+  static bool is_there() { return named_item(PyImport_GetModuleDict(), "sympy") != nullptr; }
 
   void put_back() {
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
@@ -488,11 +490,38 @@ void measure_layouts(const c10::OperatorHandle& op, const OperatorInfo& info, c1
       c10::str("the memory layout of what ", info.name, " gives is not known for arguments that are not contiguous")};
 }
 
+// The tensors of arguments that are tensors, null for others.
+c10::SmallVector<const at::Tensor*, 12> by_argument(c10::ArrayRef<c10::IValue> arguments,
+                                                    c10::ArrayRef<const at::Tensor*> tensors) {
+  c10::SmallVector<const at::Tensor*, 12> found;
+  size_t next = 0;
+  for (const c10::IValue& value : arguments) {
+    const at::Tensor* tensor = value.isTensor() ? tensors[next++] : nullptr;
+    found.push_back(tensor && tensor->defined() ? tensor : nullptr);
+    if (!value.isList()) continue;
+    for (const c10::IValue& item : value.toListRef()) next += item.isTensor();
+  }
+  return found;
+}
+
+// Gives the results the layouts of the real kernel's.
+void settle_layouts(const c10::OperatorHandle& op, const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
+                    c10::ArrayRef<const at::Tensor*> tensors, c10::Device device, MetadataResult& result) {
+  correct_layouts(info, arguments, tensors, result);
+  if (!knows_layouts(info, arguments, tensors, result)) measure_layouts(op, info, arguments, tensors, device, result);
+}
+
 }  // namespace
 
 MetaOutcome run_meta_kernel(const c10::OperatorHandle& op, const OperatorInfo& info,
                             c10::ArrayRef<c10::IValue> arguments, c10::ArrayRef<const at::Tensor*> tensors) {
   const c10::Device device = result_device(info, arguments, tensors);
+  MetaOutcome outcome;
+  const NativeMetadata rule = device.is_cpu() ? native_metadata(info.name) : nullptr;
+  if (rule && rule(arguments, by_argument(arguments, tensors), outcome.result)) {
+    settle_layouts(op, info, arguments, tensors, device, outcome.result);
+    return outcome;
+  }
   Twins twins(tensors);
   torch::jit::Stack stack;
   stack.reserve(arguments.size());
@@ -515,11 +544,8 @@ MetaOutcome run_meta_kernel(const c10::OperatorHandle& op, const OperatorInfo& i
     }
     stack.clear();
   }
-  MetaOutcome outcome;
   outcome.result = ResultReader(info, twins, device).read(stack);
-  correct_layouts(info, arguments, tensors, outcome.result);
-  if (!knows_layouts(info, arguments, tensors, outcome.result))
-    measure_layouts(op, info, arguments, tensors, device, outcome.result);
+  settle_layouts(op, info, arguments, tensors, device, outcome.result);
   outcome.changed_arguments = twins.apply_changes();
   return outcome;
 }
