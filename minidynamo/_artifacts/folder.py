@@ -56,7 +56,7 @@ def read(key: str) -> Any:
     name = os.path.join(path(), "entries", key)
     try:
         content = _content(name)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     try:
         entry = parsed(content)

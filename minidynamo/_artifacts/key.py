@@ -6,6 +6,7 @@ the inputs' metadata, which counts. Beside the graph count the versions, the pro
 """
 
 import enum
+import functools
 import hashlib
 import math
 import operator
@@ -106,6 +107,8 @@ def _found_name(value: Any) -> str:
         if namespace not in _NAMESPACES:
             raise NotKept(f"the graph calls {value}, which is no operator of torch's own")
         return f"{type(value).__name__} {value}"
+    if type(value) is functools.partial and not value.args and not value.keywords:  # 0 += tensor is recorded so
+        return f"partial {_lasting_name(value.func)}"
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if not isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType)) or not name:
         raise NotKept(f"the graph holds an object of type {type(value).__qualname__}")
@@ -168,6 +171,14 @@ def _surroundings(options: dict[str, Any]) -> Iterator[str]:
         f"default {torch.get_default_dtype()} deterministic {torch.are_deterministic_algorithms_enabled()} "
         f"{torch.is_deterministic_algorithms_warn_only_enabled()} {cast(Any, torch.utils.deterministic).fill_uninitialized_memory} "
         f"precision {torch.get_float32_matmul_precision()} mkldnn {torch.backends.mkldnn.enabled}"
+    )
+    # What decides which operators AOTAutograd sees.
+    attention, einsum = cast(Any, torch.backends.cuda), cast(Any, torch.backends.opt_einsum)
+    yield (
+        f"attention {attention.flash_sdp_enabled()} {attention.mem_efficient_sdp_enabled()} {attention.math_sdp_enabled()} "
+        f"{attention.cudnn_sdp_enabled()} {torch._C._get_sdp_priority_order()} einsum {einsum.enabled} {einsum.strategy} "
+        f"nnpack {torch._C._get_nnpack_enabled()} device {torch.get_default_device()} anomaly {torch.is_anomaly_enabled()} "
+        f"{torch.is_anomaly_check_nan_enabled()}"
     )
     variables = {
         name: value

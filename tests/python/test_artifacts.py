@@ -556,11 +556,16 @@ def test_what_differs_has_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
         keys.append(key(graph, inputs, {}))
     with torch.autocast("cpu"):
         keys.append(key(graph, inputs, {}))
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        keys.append(key(graph, inputs, {}))
+    with torch.autograd.set_detect_anomaly(True):
+        keys.append(key(graph, inputs, {}))
     threads = torch.get_num_threads()
     torch.set_num_threads(threads + 1)
     keys.append(key(graph, inputs, {}))
     torch.set_num_threads(threads)
     for change in (
+        lambda patch: patch.setattr(torch.backends.opt_einsum, "enabled", not torch.backends.opt_einsum.enabled),
         lambda patch: patch.setattr(torch, "__version__", "9.9"),
         lambda patch: patch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": False}),
         lambda patch: patch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT"),
@@ -597,6 +602,15 @@ def _(x: torch.Tensor) -> torch.Tensor:
 
 class Subclass(torch.Tensor):
     pass
+
+
+def test_a_number_that_a_tensor_is_added_to_in_place() -> None:
+    def f(x: torch.Tensor) -> Any:
+        total: Any = 0
+        total += x
+        return total
+
+    assert key_of(f, torch.ones(3)) != key_of(lambda x: 0 - x, torch.ones(3))
 
 
 def test_what_means_something_in_this_process_alone_has_no_key() -> None:
