@@ -113,12 +113,15 @@ def _found_name(value: Any) -> str:
     if not isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType)) or not name:
         raise NotKept(f"the graph holds an object of type {type(value).__qualname__}")
     module = getattr(value, "__module__", None)
-    if module is None:  # a function of C++: torch.add
+    says_where = module is not None
+    if not says_where:  # a function of C++: torch.add
         owner = getattr(value, "__self__", None) or getattr(value, "__objclass__", None)
         owner = owner if isinstance(owner, (type, types.ModuleType)) else type(owner)
         module = getattr(owner, "__module__", None) or owner.__name__
         name = f"{owner.__name__}:{name}"
-    elif "<" in name or not _is_at(value, module, name):
+    elif "<" in name:  # made by a function of torch's, under a name of the module: max_pool2d
+        name = value.__name__
+    if says_where and not _is_at(value, str(module), name):
         raise NotKept(f"the graph calls {module}.{name}, which other processes may not have")
     if str(module).partition(".")[0] not in _MODULES:
         raise NotKept(f"the graph calls {module}.{name}, which is not torch's")
@@ -129,7 +132,8 @@ def _is_at(value: Any, module: str, name: str) -> bool:
     try:
         return operator.attrgetter(name)(sys.modules[module]) is value
     except (AttributeError, KeyError):
-        return isinstance(value, types.BuiltinFunctionType)  # torch._C._nn.gelu says it is of torch._C
+        # A function of C++ may be elsewhere than it says.
+        return isinstance(value, types.BuiltinFunctionType)
 
 
 def _inputs(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Iterator[str]:

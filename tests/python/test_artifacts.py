@@ -604,6 +604,11 @@ class Subclass(torch.Tensor):
     pass
 
 
+def test_a_function_that_torch_makes_by_a_function() -> None:
+    x = torch.ones(1, 2, 4, 4)
+    assert key_of(lambda x: torch.nn.functional.max_pool2d(x, 2), x) != key_of(lambda x: torch.nn.functional.avg_pool2d(x, 2), x)
+
+
 def test_a_number_that_a_tensor_is_added_to_in_place() -> None:
     def f(x: torch.Tensor) -> Any:
         total: Any = 0
