@@ -9,6 +9,7 @@ are not public: where one is not as it is known here, Inductor goes on as it wou
 import contextlib
 import functools
 import hashlib
+import inspect
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -37,20 +38,34 @@ def few_builds() -> Iterator[None]:
         _compiles.is_ours = outer
 
 
-@functools.cache
+_installing = threading.Lock()
+
+
 def _install() -> None:
+    with _installing:
+        _install_once()
+
+
+@functools.cache
+def _install_once() -> None:
+    """All doors or none: what is put aside at one is built at another."""
     try:
         from torch._inductor.async_compile import AsyncCompile
-        from torch._inductor.cpu_vec_isa import VecISA
+        from torch._inductor.cpu_vec_isa import VecISA, _get_isa_dry_compile_fingerprint
 
-        for owner, name, around in (
-            (AsyncCompile, "cpp_pybinding", _put_aside),
-            (AsyncCompile, "wait", _build_before),
-            (VecISA, "check_build", _answer_from_disk),
-        ):
-            setattr(owner, name, _where_ours(getattr(owner, name), around))
+        doors = (
+            (AsyncCompile, AsyncCompile.cpp_pybinding, ["self", "argtypes", "source_code"], _put_aside),
+            (AsyncCompile, AsyncCompile.wait, ["self", "scope"], _build_before),
+            (VecISA, VecISA.check_build, ["self", "code"], functools.partial(_answer_from_disk, _get_isa_dry_compile_fingerprint)),
+        )
+        for _, method, parameters, _ in doors:
+            if list(inspect.signature(method).parameters) != parameters:
+                raise AttributeError(f"{method.__qualname__} takes other arguments")
     except (ImportError, AttributeError) as error:
         _logging.emit("artifacts", f"the C++ compiler is run as Inductor does: {error!r}")
+        return
+    for owner, method, _, around in doors:
+        setattr(owner, method.__name__, _where_ours(method, around))
 
 
 def _where_ours(original: Callable[..., Any], around: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,13 +156,11 @@ def _joined(kernels: list[tuple[tuple[str, ...], str]]) -> str:
 # ---- answers of the compiler
 
 
-def _answer_from_disk(original: Callable[..., Any], isa: Any, code: str) -> bool:
+def _answer_from_disk(fingerprint_of: Callable[[str], str], original: Callable[..., Any], isa: Any, code: str) -> bool:
     """Whether the compiler and the loader take a program with certain instructions. Only yes is kept: no may be a full disk."""
     if not config.artifacts:
         return bool(original(isa, code))
-    from torch._inductor.cpu_vec_isa import _get_isa_dry_compile_fingerprint
-
-    fingerprint, processor = _get_isa_dry_compile_fingerprint(isa.build_arch_flags()), sorted(torch.cpu.get_capabilities().items())
+    fingerprint, processor = fingerprint_of(isa.build_arch_flags()), sorted(torch.cpu.get_capabilities().items())
     asked = [code, fingerprint, torch.__file__, repr(processor)]
     name = hashlib.sha256("\n".join(asked).encode()).hexdigest()
     with contextlib.suppress(OSError, folder.Untrusted):

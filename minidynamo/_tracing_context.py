@@ -37,6 +37,15 @@ class InputSource(Source):
         return self.text
 
 
+def is_static(x: Any, source: str) -> bool:
+    """Whether an input stays at its address from call to call: a parameter, a buffer, or what the program has marked."""
+    return (
+        isinstance(x, (torch.nn.Parameter, torch.nn.Buffer))
+        or "._buffers[" in source
+        or getattr(x, "_dynamo_static_input_type", None) is not None
+    )
+
+
 def _no_view(x: torch.Tensor) -> torch.Tensor:
     """A tensor in the same place of the same storage that is no view of another, whose sizes would have to be symbols too."""
     if not x._is_view() or x.requires_grad or x.is_conj() or x.is_neg():

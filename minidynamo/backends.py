@@ -37,7 +37,7 @@ from torch import _VF
 from minidynamo import _artifacts
 from minidynamo._autocast_regions import name_regions
 from minidynamo._cpp_builds import few_builds
-from minidynamo._tracing_context import InputSource, conditions_noted, tracing_context
+from minidynamo._tracing_context import InputSource, conditions_noted, is_static, tracing_context
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
 
 __all__ = ["CompiledFunction", "CompilerFunction", "list_backends", "register_backend", "resolve"]
@@ -473,17 +473,9 @@ def _with_described_inputs(graph_module: torch.fx.GraphModule, example_inputs: S
         text = str(node.meta.get("source", node.target))
         number = seen[text] = seen.get(text, 0) + 1  # what objects as keys lead to reads alike
         node._dynamo_source = InputSource(text if number == 1 else f"{text} #{number}")
-        if _is_static(example, text):
+        if is_static(example, text):
             node.meta["tensor_dict"] = {"_dynamo_static_input_type": "unguarded"}
     return described
-
-
-def _is_static(example: Any, source: str) -> bool:
-    return (
-        isinstance(example, (torch.nn.Parameter, torch.nn.Buffer))
-        or "._buffers[" in source
-        or getattr(example, "_dynamo_static_input_type", None) is not None
-    )
 
 
 def _innermost(compiled: CompiledFunction, graph_module: torch.fx.GraphModule) -> CompiledFunction:

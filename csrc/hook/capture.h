@@ -29,7 +29,7 @@ enum class FrameAnswer : uint8_t {
   Plain,  // it runs as it was
   Apart,  // it runs as it was, and nothing that it calls is captured: a mode is active that a capture would disturb
   Raise,  // a Python error is set
-  Throw,  // a Python error is set: the frame runs as it was, and raises the error at its start
+  Throw,  // a Python error is set: the frame runs uncaptured and raises the error at its first instruction
 };
 // The entry that fits the frame, captured if there is none.
 FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* config, FoundEntry& found);

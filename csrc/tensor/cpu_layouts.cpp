@@ -10,6 +10,7 @@
 
 #include "tensor/cannot_fake.h"
 #include "tensor/convolution_layout.h"
+#include "tensor/sorted_rows.h"
 
 namespace minidynamo {
 namespace {
@@ -311,11 +312,6 @@ constexpr std::array kCorrections{
 };
 static_assert(std::ranges::is_sorted(kCorrections, {}, &Correction::name));
 
-const Correction* find_correction(std::string_view name) {
-  const auto row = std::ranges::lower_bound(kCorrections, name, {}, &Correction::name);
-  return row != kCorrections.end() && row->name == name ? &*row : nullptr;
-}
-
 // Operators whose meta kernels give the layouts of the real ones. Sorted by name.
 constexpr std::string_view kVerified[] = {
 #define VERIFIED_LAYOUT(name) name,
@@ -347,7 +343,7 @@ bool is_laid_out_as_usual(const at::Tensor& tensor) {
 
 void correct_layouts(const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
                      c10::ArrayRef<const at::Tensor*> tensors, MetadataResult& result) {
-  const Correction* row = find_correction(info.name);
+  const Correction* row = find_row(kCorrections, info.name);
   if (!row || (row->holds && !row->holds(arguments, tensors))) return;
   for (const TensorResult& output : result.tensors) {
     if (output.kind == TensorResult::Kind::Fresh && !output.device.is_cpu()) return;
@@ -358,7 +354,7 @@ void correct_layouts(const OperatorInfo& info, c10::ArrayRef<c10::IValue> argume
 bool knows_layouts(const OperatorInfo& info, Arguments arguments, Tensors tensors, const MetadataResult& result) {
   // The fake implementation of a custom operator is its author's word.
   if (!info.builtin) return true;
-  if (const Correction* row = find_correction(info.name)) return !row->holds || row->holds(arguments, tensors);
+  if (const Correction* row = find_row(kCorrections, info.name)) return !row->holds || row->holds(arguments, tensors);
   if (info.structured && !std::ranges::binary_search(kLaidOutByKernel, std::string_view(info.name))) return true;
   const auto is_new_on_cpu = [](const TensorResult& output) {
     return output.kind == TensorResult::Kind::Fresh && output.device.is_cpu() && !output.layout.sizes.empty();

@@ -1,9 +1,12 @@
 #include "tensor/native_metadata.h"
 
+#include <c10/util/strides.h>
+
 #include <algorithm>
 #include <array>
 
 #include "tensor/memo.h"
+#include "tensor/sorted_rows.h"
 
 namespace minidynamo {
 namespace {
@@ -12,7 +15,7 @@ using Arguments = c10::ArrayRef<c10::IValue>;
 using Tensors = c10::ArrayRef<const at::Tensor*>;  // by argument
 using Sizes = std::vector<int64_t>;
 
-// Whether the tensors that are there are on the CPU, and of the dtype of the first, which is a floating-point one.
+// True if the first tensor is of a floating-point dtype, and all that are given are of this dtype and on the CPU.
 bool are_alike(Tensors tensors, std::initializer_list<size_t> indices) {
   const at::Tensor* first = tensors[*indices.begin()];
   if (!first || !first->is_floating_point()) return false;
@@ -45,13 +48,9 @@ void add_nothing(MetadataResult& result) {
 void add(MetadataResult& result, c10::IntArrayRef sizes, const at::Tensor& of_dtype) {
   TensorResult entry;
   entry.layout.sizes.assign(sizes.begin(), sizes.end());
-  entry.layout.strides.resize(sizes.size());
+  const c10::DimVector strides = c10::contiguous_strides(sizes);
+  entry.layout.strides.assign(strides.begin(), strides.end());
   entry.layout.dtype = of_dtype.dtype();
-  int64_t stride = 1;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    entry.layout.strides[i] = stride;
-    stride *= std::max<int64_t>(sizes[i], 1);
-  }
   entry.bytes = storage_bytes(entry.layout);
   result.tensors.push_back(std::move(entry));
   result.returns.push_back({ReturnShape::Kind::Tensor, 1, {}});
@@ -271,8 +270,8 @@ static_assert(std::ranges::is_sorted(kRows, {}, &Row::name));
 }  // namespace
 
 NativeMetadata native_metadata(std::string_view operator_name) noexcept {
-  const auto row = std::ranges::lower_bound(kRows, operator_name, {}, &Row::name);
-  return row != kRows.end() && row->name == operator_name ? row->rule : nullptr;
+  const Row* row = find_row(kRows, operator_name);
+  return row ? row->rule : nullptr;
 }
 
 }  // namespace minidynamo

@@ -1,4 +1,4 @@
-// What the results of an operator look like, by rules of our own: for operators of which torch has Python kernels
+// Rules that compute the metadata of results natively, for operators of which torch has Python kernels
 // alone, and which models call often. Such a kernel takes a hundred times longer, and the first one of a process
 // imports sympy.
 //

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tensor/sorted_rows.h"
+
 namespace minidynamo {
 namespace {
 
@@ -39,8 +41,8 @@ static_assert(std::ranges::is_sorted(kRules, {}, &Row::name));
 }  // namespace
 
 OperatorRule rule_of(std::string_view operator_name) noexcept {
-  const auto row = std::ranges::lower_bound(kRules, operator_name, {}, &Row::name);
-  return row != kRules.end() && row->name == operator_name ? row->rule : OperatorRule::None;
+  const Row* row = find_row(kRules, operator_name);
+  return row ? row->rule : OperatorRule::None;
 }
 
 }  // namespace minidynamo

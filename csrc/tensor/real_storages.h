@@ -26,7 +26,7 @@ class RealStorages {
     const auto known = behind_.find(address(tensor));
     return known == behind_.end() ? address(tensor) : known->second.unsafeGetStorageImpl();
   }
-  // What has been done to the tensors that show a storage from before the trace.
+  // The trace has done this to tensors that share one storage from before it.
   struct Changes {
     bool layout = false;             // one has other sizes or strides (t_)
     bool written = false;            // its memory was written to

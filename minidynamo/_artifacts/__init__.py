@@ -17,6 +17,7 @@ from minidynamo import _logging, config
 from minidynamo._artifacts import folder, generated_module, runtime
 from minidynamo._artifacts.generated_module import NotKept
 from minidynamo._artifacts.key import key
+from minidynamo._artifacts.record import Recorder
 
 CompilePart = Callable[..., Any]
 Compile = Callable[[Callable[[CompilePart], CompilePart], Callable[[Any], None]], Callable[..., Any]]
@@ -37,11 +38,8 @@ def load_or_compile(
     """The function of a graph: an artifact, or what the compiler makes, of which an artifact is written."""
     try:
         name = key(graph_module, example_inputs, options) if _may_be_used(options) else None
-    except NotKept as reason:
-        _not_kept(str(reason))
-        name = None
-    except Exception as error:  # torch is not as it is known here: without artifacts it goes on as it did
-        _not_kept(f"{type(error).__name__}: {error}")
+    except Exception as error:  # one that is no NotKept: torch is not as it is known here, and goes on as it did
+        _not_kept(str(error) if isinstance(error, NotKept) else f"{type(error).__name__}: {error}")
         name = None
     if name is None:
         return compile_graph(lambda compile_part: compile_part, lambda metadata: None)
@@ -51,8 +49,6 @@ def load_or_compile(
         _counts["loaded"] += 1
         _logging.emit("artifacts", f"{name} is loaded")
         return found
-    from minidynamo._artifacts.record import Recorder
-
     storages = {x.untyped_storage()._cdata for x in example_inputs}
     recorder = Recorder(len(storages) < len(example_inputs), lambda entry, libraries: _write(name, entry, libraries), _not_kept)
     with _asking_inductor():
@@ -60,7 +56,7 @@ def load_or_compile(
 
 
 def _may_be_used(options: dict[str, Any]) -> bool:
-    if not config.artifacts or any(options.get(name) is False for name in ("fx_graph_cache", "artifacts")):
+    if not config.artifacts or options.get("fx_graph_cache") is False:
         return False
     if os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1" or os.environ.get("TORCHINDUCTOR_FX_GRAPH_CACHE") == "0":
         return False

@@ -4,8 +4,8 @@
     <folder>/libraries/<digest>.so  kernels; the name is the SHA-256 of the content
     <folder>/answers/<digest>       an empty file: what was asked of the compiler, its answer was yes
 
-Loading an entry runs code, as loading from torch's own cache folder does. So the folder has to belong to this user, and nobody else may
-write to it; else it is not read. Digests find damage, not malice. Files are written under another name and renamed, so that a reader
+An entry is code that is run when it is loaded, like an entry of torch's own cache. The folder is read only if it belongs to this user
+and nobody else may write to it. Digests find damage, not malice. Files are written under another name and renamed, so that a reader
 sees all of one or none; writers and whoever removes files wait for each other.
 """
 
@@ -89,10 +89,17 @@ def library_path(digest: str) -> str:
 
     Raises Damaged if it is not, FileNotFoundError if there is none.
     """
-    name = os.path.join(path(), "libraries", f"{digest}.so")
-    if hashlib.sha256(_content(name)).hexdigest() != digest:
-        raise Damaged(f"the library {name} is damaged, and made anew")
+    _check_library(name := _library(digest), _content(name), digest)
     return name
+
+
+def _library(digest: str) -> str:
+    return os.path.join(path(), "libraries", f"{digest}.so")
+
+
+def _check_library(name: str, content: bytes, digest: str) -> None:
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise Damaged(f"the library {name} is damaged, and made anew")
 
 
 def files_of(key: str) -> tuple[bytes, dict[str, bytes]]:
@@ -103,7 +110,8 @@ def files_of(key: str) -> tuple[bytes, dict[str, bytes]]:
     content = _content(os.path.join(path(), "entries", key))
     libraries = {}
     for digest in libraries_of(parsed(content)):
-        libraries[digest] = _content(library_path(digest))
+        libraries[digest] = _content(_library(digest))
+        _check_library(_library(digest), libraries[digest], digest)
     return content, libraries
 
 

@@ -111,7 +111,7 @@ def _loaded_from(compiled: Any) -> types.ModuleType:
     raise NotKept("the generated module is not found")
 
 
-# What the compiler's own names are for: kernels are taken from their libraries, the rest is for debugging or for other devices.
+# Names of the compiler. The first two define kernels, which are taken from their libraries; the others are for debugging or other devices.
 _COMPILERS = frozenset({"async_compile", "AsyncCompile", "run_intermediate_hooks", "maybe_profile", "align", "empty_strided_p2p"})
 
 
@@ -302,7 +302,7 @@ def load_library(digest: str, path: Callable[[], str]) -> types.ModuleType:
         loader = importlib.machinery.ExtensionFileLoader(name, path())
         spec = importlib.util.spec_from_loader(name, loader)
         assert spec is not None
-        # Where the library looks, as it is loaded, for the function that gives it a tensor's address.
+        # The library reads this variable as it is loaded: the address of a function that returns a tensor's data pointer.
         variable = "_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR"
         before = os.environ.get(variable)
         os.environ[variable] = str(cast(Any, torch._C._dynamo.guards)._torchinductor_pyobject_tensor_data_ptr)

@@ -19,6 +19,7 @@ from typing import Any, cast
 import torch
 
 from minidynamo._artifacts.generated_module import NotKept
+from minidynamo._tracing_context import is_static
 
 FORM = 1
 """The number of the form of entries and keys. It grows with each change of what is written to, or read from, the disk."""
@@ -151,14 +152,10 @@ def _inputs(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any]) -
         place = storages.setdefault(x.untyped_storage()._cdata, number)  # inputs that share memory have one
         yield (
             f"{x.dtype} {tuple(x.shape)} {x.stride()} {x.storage_offset()} {type(x).__name__} {x.requires_grad} {x.is_leaf} {place} "
-            f"{x.is_conj()} {x.is_neg()} {x.is_inference()} {x._is_view()} {_static_mark(x)}"
+            f"{x.is_conj()} {x.is_neg()} {x.is_inference()} {x._is_view()}"
         )
-    for node in graph_module.graph.find_nodes(op="placeholder"):
-        yield "buffer" if "._buffers[" in str(node.meta.get("source", "")) else "other"
-
-
-def _static_mark(x: torch.Tensor) -> Any:
-    return getattr(x, "_dynamo_static_input_type", None)
+    for node, x in zip(graph_module.graph.find_nodes(op="placeholder"), example_inputs, strict=True):
+        yield "static" if is_static(x, str(node.meta.get("source", node.target))) else "other"
 
 
 def _surroundings(options: dict[str, Any]) -> Iterator[str]:
@@ -176,7 +173,7 @@ def _surroundings(options: dict[str, Any]) -> Iterator[str]:
         f"{torch.is_deterministic_algorithms_warn_only_enabled()} {cast(Any, torch.utils.deterministic).fill_uninitialized_memory} "
         f"precision {torch.get_float32_matmul_precision()} mkldnn {torch.backends.mkldnn.enabled}"
     )
-    # What decides which operators AOTAutograd sees.
+    # AOTAutograd chooses operators by these settings.
     attention, einsum = cast(Any, torch.backends.cuda), cast(Any, torch.backends.opt_einsum)
     yield (
         f"attention {attention.flash_sdp_enabled()} {attention.mem_efficient_sdp_enabled()} {attention.math_sdp_enabled()} "

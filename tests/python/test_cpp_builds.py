@@ -100,3 +100,12 @@ def test_what_others_compile_is_compiled_as_ever() -> None:
     known = len(CppPythonBindingsCodeCache.cache)
     torch.testing.assert_close(torch.compile(lambda a, b: several_kernels(a, b) * 3)(x, w), several_kernels(x, w) * 3, atol=1e-4, rtol=1e-4)
     assert len(CppPythonBindingsCodeCache.cache) > known
+
+
+def test_a_door_of_another_form_leaves_all_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor.async_compile import AsyncCompile
+
+    monkeypatch.setattr(AsyncCompile, "wait", lambda self, scope, more: None)
+    before = AsyncCompile.cpp_pybinding
+    _cpp_builds._install_once.__wrapped__()
+    assert AsyncCompile.cpp_pybinding is before
