@@ -12,6 +12,7 @@
 #include "hook/hook_chain.h"
 #include "hook/hook_installed.h"
 #include "hook/optimized_function.h"
+#include "hook/piecewise_callable.h"
 #include "hook/report.h"
 #include "hook/stance.h"
 #include "hook/state_aside.h"
@@ -20,6 +21,7 @@
 #include "library/user_rules.h"
 #include "python/out_of_memory.h"
 #include "python/thread_exit.h"
+#include "tensor/differentiable_call.h"
 #include "tensor/random_watch.h"
 #include "tensor/tensor_bindings.h"
 #include "world/types.h"
@@ -32,6 +34,26 @@ namespace {
 py::object take(Ref ref) {
   if (!ref) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(ref.release());
+}
+
+// A compiled graph and its backward, by the calling convention in minidynamo/_artifacts/runtime.py.
+py::object differentiable(const py::object& forward, const py::object& backward, const py::object& backward_with_graph,
+                          const py::dict& plan) {
+  auto held = [](const py::object& object) { return Ref::borrow(object.ptr()); };
+  auto positions = [&](const char* name) { return plan[name].cast<std::vector<size_t>>(); };
+  DifferentiablePlan made;
+  made.forward = held(forward), made.backward = held(backward), made.backward_with_graph = held(backward_with_graph);
+  made.values = plan["values"].cast<size_t>(), made.saved = plan["saved"].cast<size_t>();
+  made.unchecked = plan["unchecked"].cast<size_t>();
+  made.detached = positions("detached"), made.counted = positions("counted"), made.hidden = positions("hidden");
+  made.not_differentiable = positions("not_differentiable"), made.unsafe_views = positions("unsafe_views");
+  made.donated = positions("donated"), made.is_deterministic = plan["is_deterministic"].cast<bool>();
+  for (const py::handle& row : plan["tangents"]) {
+    const auto [position, memory_format, size, stride] =
+        row.cast<std::tuple<size_t, py::object, std::vector<int64_t>, std::vector<int64_t>>>();
+    made.tangents.push_back({position, held(memory_format), size, stride});
+  }
+  return take(differentiable_callable(std::move(made)));
 }
 
 PyCodeObject* code_of(const py::handle& object) {
@@ -185,6 +207,10 @@ PYBIND11_MODULE(_C, module) {
   module.def("take_mirror_differences", &take_mirror_differences);
   module.def("is_tracing", [] { return Tracer::current() != nullptr; });
   module.def("call_disabled", &call_disabled);
+  module.def("piecewise_callable", [](const py::tuple& steps, const py::tuple& results, Py_ssize_t inputs) {
+    return take(piecewise_callable(steps.ptr(), results.ptr(), inputs));
+  });
+  module.def("differentiable_callable", &differentiable);
   module.def("watch_random", [] { return take(watch_random()); });
   module.def("end_random_watch", [](const py::handle& watch) { return take(end_random_watch(watch.ptr())); });
   module.def("call_cached_only", &call_cached_only);

@@ -79,6 +79,7 @@ class CaptureConfig:
         "__weakref__",
         "_backend",
         "_compiler",
+        "_compiles_by_pieces",
         "_recompile_limit",
         "_takes_operators_apart",
         "backend_name",
@@ -101,6 +102,7 @@ class CaptureConfig:
         name: str | None = None,
         recompile_limit: int | None = None,
         guard_filter_fn: _guard_filter.Filter | None = None,
+        looks_for_regions: bool = False,
     ) -> None:
         self._backend = backend
         self.fullgraph = fullgraph
@@ -113,6 +115,7 @@ class CaptureConfig:
         self.backend_name = backend if isinstance(backend, str) else _name_of(backend)
         self._compiler = backends.resolve(backend, mode=mode, options=options)
         self._takes_operators_apart = backends.takes_operators_apart(backend)
+        self._compiles_by_pieces = looks_for_regions or backends.compiles_by_pieces(backend, mode, options)
 
     @property
     def recompile_limit(self) -> int:
@@ -133,6 +136,10 @@ class CaptureConfig:
     @property
     def takes_operators_apart(self) -> bool:
         return self._takes_operators_apart
+
+    @property
+    def divides_graphs(self) -> bool:
+        return config.regions and self._compiles_by_pieces
 
     @property
     def error_on_recompile(self) -> bool:
@@ -210,6 +217,8 @@ class CaptureConfig:
         _torch_reset.join()
         if _logging.enabled("graph"):
             _logging.emit("graph", f"{name} for backend {self.backend_name}\n{_graph_source.graph_text(graph_module)}")
+        if _logging.enabled("regions") and "regions" in graph_module.meta:
+            _logging.emit("regions", f"{name}: {graph_module.meta['regions']}")
         try:
             with _undisturbed():
                 compiled: Callable[..., Any] = _C.call_disabled(self._compiler, (graph_module, example_inputs), {})

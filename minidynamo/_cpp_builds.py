@@ -38,6 +38,29 @@ def few_builds() -> Iterator[None]:
         _compiles.is_ours = outer
 
 
+@contextlib.contextmanager
+def built_together() -> Iterator[None]:
+    """Kernels of all graphs that this thread compiles meanwhile are compiled at the end."""
+    if getattr(_compiles, "pending", None) is not None:
+        yield
+        return
+    pending = _compiles.pending = _Pending()
+    try:
+        yield
+    finally:
+        _compiles.pending = None
+        pending.build()  # also after an error: the modules that use them are in Inductor's cache
+
+
+def when_built(function: Callable[[], None]) -> None:
+    """Calls a function when the kernels that this thread has compiled so far are there."""
+    pending = getattr(_compiles, "pending", None)
+    if pending is None:
+        function()
+    else:
+        pending.listeners.append(function)
+
+
 _installing = threading.Lock()
 
 
@@ -82,10 +105,31 @@ def _where_ours(original: Callable[..., Any], around: Callable[..., Any]) -> Cal
 
 
 class _Kernel:
-    """Stands for a kernel among the names of a generated module until all are known."""
+    """Stands for a kernel among the names of a generated module until all are known. Another thread may meet the module meanwhile: then
+    it is built by itself."""
 
     def __init__(self, build: Callable[[], Any], types: list[str], source: str) -> None:
         self.build, self.types, self.source = build, types, source
+
+    def __call__(self, *args: Any) -> Any:
+        kernel = self.build()
+        return (kernel.result() if hasattr(kernel, "result") else kernel)(*args)
+
+
+class _Pending:
+    """Generated modules whose kernels are to be compiled together, and who waits for them."""
+
+    def __init__(self) -> None:
+        self.modules: list[tuple[Callable[[], None], dict[str, Any]]] = []  # what waits for futures among its names
+        self.compiler: Any = None
+        self.listeners: list[Callable[[], None]] = []
+
+    def build(self) -> None:
+        _build([names for _, names in self.modules], self.compiler)
+        for wait, _ in self.modules:
+            wait()
+        for listener in self.listeners:
+            listener()
 
 
 def _put_aside(original: Callable[..., Any], compiler: Any, types: list[str], source: str) -> Any:
@@ -93,27 +137,38 @@ def _put_aside(original: Callable[..., Any], compiler: Any, types: list[str], so
 
 
 def _build_before(original: Callable[..., Any], compiler: Any, names: dict[str, Any]) -> Any:
-    kernels = {name: value for name, value in names.items() if type(value) is _Kernel}
-    if len(kernels) > 1 and all(_can_be_joined(kernel.source) for kernel in kernels.values()):
+    pending = getattr(_compiles, "pending", None)
+    if pending is None:
+        _build([names], compiler)
+        return original(compiler, names)
+    pending.modules.append((functools.partial(original, compiler, names), names))
+    pending.compiler = compiler
+    return None
+
+
+def _build(modules: list[dict[str, Any]], compiler: Any) -> None:
+    """Puts kernels, or futures for them, in place of what stands for them among the names of modules."""
+    places = [(names, name) for names in modules for name, value in names.items() if type(value) is _Kernel]
+    kernels = [names[name] for names, name in places]
+    built: list[Any] = []
+    if len(kernels) > 1 and all(_can_be_joined(kernel.source) for kernel in kernels):
         try:
-            names |= _built_together(compiler, kernels)
-            kernels = {}
+            built = _built_together(compiler, kernels)
         except Exception as error:  # one by one, then, as Inductor does; an error in a kernel comes again
             _logging.emit("artifacts", f"kernels are compiled one by one: {error!r}")
-    for name, kernel in kernels.items():
-        names[name] = kernel.build()
-    return original(compiler, names)
+    for (names, name), kernel in zip(places, built or [kernel.build() for kernel in kernels], strict=True):
+        names[name] = kernel
 
 
 def _can_be_joined(source: str) -> bool:
     return len(_KERNEL.findall(source)) == 1 and "#define" not in source and "#undef" not in source
 
 
-def _built_together(compiler: Any, kernels: dict[str, _Kernel]) -> dict[str, Any]:
+def _built_together(compiler: Any, kernels: list[_Kernel]) -> list[Any]:
     from torch._inductor.async_compile import get_compile_threads
     from torch._inductor.codecache import CppPythonBindingsCodeCache
 
-    distinct = list(dict.fromkeys((tuple(kernel.types), kernel.source) for kernel in kernels.values()))
+    distinct = list(dict.fromkeys((tuple(kernel.types), kernel.source) for kernel in kernels))
     processes = get_compile_threads()
     runs = max(1, min(processes, -(-len(distinct) // _MOST_IN_ONE_RUN)))
     parts = [distinct[run::runs] for run in range(runs)]
@@ -123,7 +178,7 @@ def _built_together(compiler: Any, kernels: dict[str, _Kernel]) -> dict[str, Any
     for part, library in zip(parts, libraries, strict=True):
         module = library()
         functions |= {kernel: getattr(module, f"kernel_{number}") for number, kernel in enumerate(part)}
-    return {name: functions[tuple(kernel.types), kernel.source] for name, kernel in kernels.items()}
+    return [functions[tuple(kernel.types), kernel.source] for kernel in kernels]
 
 
 def _joined(kernels: list[tuple[tuple[str, ...], str]]) -> str:

@@ -17,6 +17,7 @@ VARIABLES: Mapping[str, str] = {
     "MINIDYNAMO": "1 captures the whole program",
     "MINIDYNAMO_BACKEND": "the backend of a whole program's capture",
     "MINIDYNAMO_LOGS": "topics to log",
+    "MINIDYNAMO_REGIONS": "0 compiles graphs whole",
     "MINIDYNAMO_ARTIFACTS": "0 keeps nothing that was compiled on disk",
     "MINIDYNAMO_ARTIFACT_FOLDER": "where it is kept",
     "MINIDYNAMO_SKIP": "modules, files and patterns that are not captured",

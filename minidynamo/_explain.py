@@ -21,6 +21,7 @@ class Explanation:
         result: what the call returned.
         graphs: the captured graphs, in the order they were made.
         operators: for each graph the names of its operations, in execution order.
+        regions: for each graph which of its parts are equal, so that Inductor compiles them once, or why none is (docs/regions.md).
         breaks: where capture stopped, with reason and place: graph breaks and frames that ran as they were.
         guards: for each cache entry of the function its guards, as Python expressions.
         entries: for each cache entry the name of its function: the one explained, or one in which it goes on after a break.
@@ -30,6 +31,7 @@ class Explanation:
     result: Any
     graphs: tuple[torch.fx.GraphModule, ...]
     operators: tuple[tuple[str, ...], ...]
+    regions: tuple[str, ...]
     breaks: tuple[Uncaptured, ...]
     guards: tuple[tuple[str, ...], ...]
     entries: tuple[str, ...]
@@ -56,7 +58,7 @@ class Explanation:
             "graph_count": self.graph_count,
             "op_count": self.op_count,
             "graph_break_count": self.graph_break_count,
-            "graphs": [{"operators": list(names)} for names in self.operators],
+            "graphs": [{"operators": list(names), "regions": text} for names, text in zip(self.operators, self.regions)],
             "breaks": [record.to_dict() | {"count": count} for record, count in counted(self.breaks)],
             "entries": [{"function": name, "guards": list(guards)} for name, guards in zip(self.entries, self.guards)],
             "seconds": dict(self.seconds),
@@ -74,6 +76,8 @@ class Explanation:
             lines.append(f"graph {index}: {_counted(len(names), 'operation')}")
             for name, count in collections.Counter(names).most_common():
                 lines.append(f"  {count:4d} x {name}")
+            if self.regions[index]:
+                lines.append(f"  regions for Inductor: {self.regions[index]}")
         for index, (record, count) in enumerate(counted(self.breaks)):
             what = "graph break" if record.kind == "graph-break" else f"{record.frame} runs uncaptured"
             times = f" ({count} times)" if count > 1 else ""
@@ -107,10 +111,11 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
         graphs: list[torch.fx.GraphModule] = []
 
         def collect(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor]) -> Callable[..., Any]:
+            graph_module.meta.pop("pieces", None)
             graphs.append(graph_module)
             return graph_module.forward
 
-        settings = CaptureConfig(collect)
+        settings = CaptureConfig(collect, looks_for_regions=True)
         aside = _C.StateAside(settings)
         try:
             captured = _api.wrap(fn, settings)
@@ -129,6 +134,7 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
             result=result,
             graphs=tuple(graphs),
             operators=tuple(tuple(_operators(graph)) for graph in graphs),
+            regions=tuple(str(graph.meta.get("regions", "")) for graph in graphs),
             breaks=breaks,
             guards=tuple(guards for _, guards in entries),
             entries=tuple(name for name, _ in entries),

@@ -34,9 +34,9 @@ from typing import Any, Protocol, TypeVar, cast, overload
 import torch
 from torch import _VF
 
-from minidynamo import _artifacts
+from minidynamo import _artifacts, _pieces
 from minidynamo._autocast_regions import name_regions
-from minidynamo._cpp_builds import few_builds
+from minidynamo._cpp_builds import built_together, few_builds, when_built
 from minidynamo._tracing_context import InputSource, conditions_noted, is_static, tracing_context
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
 
@@ -172,6 +172,13 @@ def resolve(
     return cast(CompilerFunction, functools.partial(_compile, name, compiler, settings))
 
 
+def compiles_by_pieces(backend: str | Callable[..., Any], mode: str | None, options: dict[str, Any] | None) -> bool:
+    """Whether a backend asks for a graph's pieces. With CUDA graphs, and where kernels are tuned, a graph is compiled whole."""
+    compiler = _find(backend) if isinstance(backend, str) else backend
+    about_whole_graphs = [name for name in options or {} if name.startswith(("max_autotune", "triton.cudagraph"))]
+    return compiler is inductor and mode in (None, "default") and not about_whole_graphs
+
+
 def takes_operators_apart(backend: str | Callable[..., Any]) -> bool:
     """Whether a backend may make many operators of one, as AOTAutograd does of an LSTM: one for each step in time and gate."""
     compiler = _find(backend) if isinstance(backend, str) else backend
@@ -267,6 +274,7 @@ def _unboxed(boxed: Callable[[list[Any]], Any]) -> CompiledFunction:
     def call(*inputs: Any) -> Any:
         return boxed(list(inputs))
 
+    call.boxed = boxed  # type: ignore[attr-defined]
     return call
 
 
@@ -363,10 +371,23 @@ def _view_of_grad_mode(view: torch.Tensor) -> torch.Tensor:
 def inductor(
     graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], *, options: dict[str, Any] | None = None
 ) -> CompiledFunction:
-    """TorchInductor, forward and backward. `options` are entries of `torch._inductor.config`."""
-    patches = dict(options or {})
+    """TorchInductor, forward and backward. `options` are entries of `torch._inductor.config`.
 
-    def compile_graph(around: Callable[..., Any], done: Callable[[Any], None]) -> CompiledFunction:
+    A graph with layers that are equal is compiled by pieces (docs/regions.md).
+    """
+    patches = dict(options or {})
+    program = graph_module.meta.pop("pieces", None)
+    if program is None:
+        return _unboxed(_compile_with_inductor(graph_module, example_inputs, patches).function)
+    with built_together():
+        steps = _pieces.CompiledSteps(program, example_inputs, lambda module, inputs: _compile_with_inductor(module, inputs, patches, True))
+    return steps.callable(lambda compiled: compiled.shortest())
+
+
+def _compile_with_inductor(
+    graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], patches: dict[str, Any], with_backward: bool = False
+) -> _artifacts.Compiled:
+    def compile_graph(around: Callable[..., Any], done: Callable[[Any], None]) -> Callable[[list[Any]], Any]:
         from torch._inductor.compile_fx import compile_fx, compile_fx_inner
 
         # A copy: the compiler's passes change the graph that they are given.
@@ -375,9 +396,9 @@ def inductor(
         with tracing_context(example_inputs, described) as context:
             compiled = compile_fx(described, context.fakes(), compile_part, config_patches=patches)
         done(context.fw_metadata)
-        return _innermost(cast(CompiledFunction, compiled), described)
+        return _boxed(_innermost(cast(CompiledFunction, compiled), described))
 
-    return _artifacts.load_or_compile(graph_module, example_inputs, patches, compile_graph)
+    return _artifacts.load_or_compile(graph_module, example_inputs, patches, compile_graph, when_built, with_backward)
 
 
 _INDUCTORS_RECURSION_LIMIT = 2000
@@ -476,6 +497,14 @@ def _with_described_inputs(graph_module: torch.fx.GraphModule, example_inputs: S
         if is_static(example, text):
             node.meta["tensor_dict"] = {"_dynamo_static_input_type": "unguarded"}
     return described
+
+
+def _boxed(compiled: CompiledFunction) -> Callable[[list[Any]], Any]:
+    """A function of one list for one of positional arguments."""
+    boxed = getattr(compiled, "boxed", None)
+    if boxed is not None:
+        return cast(Callable[[list[Any]], Any], boxed)
+    return lambda inputs: compiled(*inputs)
 
 
 def _innermost(compiled: CompiledFunction, graph_module: torch.fx.GraphModule) -> CompiledFunction:

@@ -18,7 +18,7 @@ from typing import Any
 from minidynamo import _environment
 
 _MOST = 2**63 - 1  # of any number: the native part's integers
-LOG_TOPICS = ("graph", "guards", "breaks", "recompiles", "dynamic", "code", "artifacts")
+LOG_TOPICS = ("graph", "guards", "breaks", "recompiles", "dynamic", "code", "artifacts", "regions")
 
 
 def _topics(text: str) -> frozenset[str]:
@@ -94,6 +94,10 @@ differ. MINIDYNAMO_MIRROR=1 in the environment sets it at import, and a differen
 logs: frozenset[str] = frozenset()
 """What is logged: any of LOG_TOPICS. The environment variable MINIDYNAMO_LOGS (comma separated) sets it at import."""
 
+
+regions: bool = True
+"""Compile layers of a model that are equal once, where the backend is Inductor (docs/regions.md). The environment variable
+MINIDYNAMO_REGIONS=0 switches it off at import."""
 
 artifacts: bool = True
 """Keep what Inductor compiles on disk, and load it in other processes without the compiler. The environment variable
@@ -229,6 +233,7 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "stress_seed": _count,
     "mirror": _boolean,
     "logs": _log_topics,
+    "regions": _boolean,
     "artifacts": _boolean,
     "artifact_folder": _folder,
     "artifact_limit": _positive,
@@ -343,6 +348,7 @@ _environment.warn_of_unknown()
 disabled = any(os.environ.get(name, "") == "1" for name in ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"))
 logs = _environment.read_list("MINIDYNAMO_LOGS", _log_topics)
 skip = _environment.read_list("MINIDYNAMO_SKIP", _skip_list)
+regions = _environment.read("MINIDYNAMO_REGIONS", _switch, True)
 artifacts = _environment.read("MINIDYNAMO_ARTIFACTS", _switch, True)
 artifact_folder = _environment.read("MINIDYNAMO_ARTIFACT_FOLDER", _folder, "")
 stress_breaks = _environment.read("MINIDYNAMO_STRESS_BREAKS", _count_in, 0)

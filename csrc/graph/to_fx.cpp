@@ -11,6 +11,7 @@
 #include "graph/constant.h"
 #include "graph/graph.h"
 #include "graph/node_metadata.h"
+#include "graph/pieces.h"
 #include "graph/subgraph.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
@@ -63,6 +64,7 @@ class Exporter {
       : graph_(graph), before_(before), nodes_(graph.nodes().size()) {}
   Ref run(const std::vector<NodeId>& outputs, const std::string& name);
   Ref run(const Subgraph& subgraph, const std::string& name);
+  Ref run(const Piece& piece, const std::string& name);
 
  private:
   struct Target {
@@ -90,7 +92,7 @@ class Exporter {
   Ref add_attribute(PyObject* object);
   Ref add_attribute(PyObject* object, PyObject* key, Ref name);
   Ref add_subgraph(PyObject* object);
-  bool add_placeholder(NodeId id);
+  bool add_placeholder(NodeId id, const Ref& source);
   Ref call_node(const Node& node);
   bool set_meta(PyObject* fx_node, const Node& node);
   const Target* target_of(PyObject* callable);
@@ -100,6 +102,7 @@ class Exporter {
   Ref printable(const Node& node, const Target& target);
   bool add_nodes();
   bool finish(PyObject* results);
+  bool finish(const std::vector<NodeId>& outputs);
   Ref module_of(const std::string& name);
 };
 
@@ -282,15 +285,15 @@ Ref Exporter::printable(const Node& node, const Target& target) {
   return in_place ? wrap(target.callable.get(), target.candidate.get()) : target.callable;
 }
 
-bool Exporter::add_placeholder(NodeId id) {
+bool Exporter::add_placeholder(NodeId id, const Ref& source) {
   const Node& node = graph_.nodes()[id];
-  const char* source = PyUnicode_AsUTF8(node.target.get());
-  Ref op = source ? text("placeholder") : Ref();
-  Ref candidate = op ? text(identifier(source).c_str()) : Ref();
+  const char* characters = PyUnicode_AsUTF8(source.get());
+  Ref op = characters ? text("placeholder") : Ref();
+  Ref candidate = op ? text(identifier(characters).c_str()) : Ref();
   if (!candidate) return false;
   nodes_[id] = add_node(op.get(), nullptr, candidate.get(), empty_tuple_.get(), empty_dict_.get());
   Ref meta = nodes_[id] ? attribute(nodes_[id].get(), "meta") : Ref();
-  return meta && PyDict_SetItemString(meta.get(), "source", node.target.get()) == 0 && set_meta(nodes_[id].get(), node);
+  return meta && PyDict_SetItemString(meta.get(), "source", source.get()) == 0 && set_meta(nodes_[id].get(), node);
 }
 
 Ref Exporter::call_node(const Node& node) {
@@ -336,7 +339,8 @@ bool Exporter::set_meta(PyObject* fx_node, const Node& node) {
       clear_error();
     }
   }
-  if (node.kind == NodeKind::Placeholder) return true;
+  Ref op = attribute(fx_node, "op");
+  if (!op || PyUnicode_CompareWithASCIIString(op.get(), "placeholder") == 0) return static_cast<bool>(op);
   Ref name = attribute(fx_node, "name");
   Ref entry = name ? Ref::made(PyTuple_Pack(2, name.get(), node.target.get())) : Ref();
   Ref stack = entry ? Ref::made(PyList_New(1)) : Ref();
@@ -373,7 +377,8 @@ Ref Exporter::module_of(const std::string& name) {
 bool Exporter::add_nodes() {
   const auto& nodes = graph_.nodes();
   for (NodeId id = 0; id < nodes.size(); ++id) {
-    if (nodes[id].used && nodes[id].kind == NodeKind::Placeholder && !add_placeholder(id)) return false;
+    if (nodes[id].used && nodes[id].kind == NodeKind::Placeholder && !add_placeholder(id, nodes[id].target))
+      return false;
   }
   if (before_ && !call_node(*before_)) return false;
   for (NodeId id = 0; id < nodes.size(); ++id) {
@@ -392,17 +397,34 @@ bool Exporter::finish(PyObject* results) {
   return PyObject_SetAttrString(fx_graph_.get(), "_len", length.get()) == 0;
 }
 
-Ref Exporter::run(const std::vector<NodeId>& outputs, const std::string& name) {
-  if (!load() || !add_nodes()) return nullptr;
+bool Exporter::finish(const std::vector<NodeId>& outputs) {
   Ref results = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(outputs.size())));
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] >= nodes_.size() || !nodes_[outputs[i]]) {
       PyErr_SetString(PyExc_ValueError, "an output of the graph is not among its used nodes");
-      return nullptr;
+      return false;
     }
     PyTuple_SET_ITEM(results.get(), static_cast<Py_ssize_t>(i), Ref(nodes_[outputs[i]]).release());
   }
-  return finish(results.get()) ? module_of(name) : Ref();
+  return finish(results.get());
+}
+
+Ref Exporter::run(const std::vector<NodeId>& outputs, const std::string& name) {
+  if (!load() || !add_nodes()) return nullptr;
+  return finish(outputs) ? module_of(name) : Ref();
+}
+
+Ref Exporter::run(const Piece& piece, const std::string& name) {
+  if (!load()) return nullptr;
+  for (size_t i = 0; i < piece.inputs.size(); ++i) {
+    const Node& node = graph_.nodes()[piece.inputs[i]];
+    const bool is_input = node.kind == NodeKind::Placeholder;
+    if (!add_placeholder(piece.inputs[i], is_input ? node.target : text(("value_" + std::to_string(i)).c_str())))
+      return nullptr;
+  }
+  for (const NodeId id : piece.calls)
+    if (!(nodes_[id] = call_node(graph_.nodes()[id]))) return nullptr;
+  return finish(piece.outputs) ? module_of(name) : Ref();
 }
 
 Ref Exporter::run(const Subgraph& subgraph, const std::string& name) {
@@ -419,6 +441,10 @@ Ref Exporter::run(const Subgraph& subgraph, const std::string& name) {
 Ref to_graph_module(const Graph& graph, const std::vector<NodeId>& outputs, const std::string& name,
                     const Node* before) {
   return Exporter(graph, before).run(outputs, name);
+}
+
+Ref to_graph_module(const Graph& graph, const Piece& piece, const std::string& name) {
+  return Exporter(graph).run(piece, name);
 }
 
 }  // namespace minidynamo

@@ -13,6 +13,7 @@
 #include "hook/counting_callable.h"
 #include "hook/drawing_callable.h"
 #include "hook/fx_tracers.h"
+#include "hook/graph_pieces.h"
 #include "hook/policy.h"
 #include "hook/progress.h"
 #include "hook/report.h"
@@ -308,6 +309,8 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     statistics.graph_export += watch.lap();
     if (!graph_module) return refuse(BreakReason::GraphExport, take_error_text());
     if (!announce_open_sizes(graph_module.get(), exit, traced->tracer->symbols)) return nullptr;
+    if (is_set(config, "divides_graphs") && !announce_pieces(graph_module.get(), *traced->tracer, exit, name))
+      return nullptr;
     Ref inputs = example_inputs(exit);
     const bool below_autograd = traced->tracer->limits.below_autograd;
     if (inputs) {

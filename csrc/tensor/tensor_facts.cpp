@@ -112,6 +112,23 @@ const void* storage_of_fake(PyObject* object) noexcept {
   return THPVariable_Unpack(object).unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
 }
 
+bool append_metadata(PyObject* fake, std::string& bytes) {
+  if (!is_fake(fake)) return false;
+  const c10::TensorImpl& tensor = *THPVariable_Unpack(fake).unsafeGetTensorImpl();
+  if (tensor.layout() != c10::kStrided || tensor.has_symbolic_sizes_strides()) return false;
+  auto add = [&](const auto value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  add(Py_TYPE(fake));
+  add(tensor.key_set().raw_repr());
+  add(c10::typeMetaToScalarType(tensor.dtype()));
+  add(tensor.device().type());
+  add(tensor.device().index());
+  add(tensor.requires_grad());
+  add(tensor.dim());
+  for (const int64_t size : tensor.sizes()) add(size);
+  for (const int64_t stride : tensor.strides()) add(stride);
+  return true;
+}
+
 Ref empty_tensor_like(PyObject* fake) {
   try {
     const TensorTraceSuspended suspended;

@@ -2,6 +2,7 @@
 // questions about fakes that need LibTorch to answer.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,9 @@ Ref tensor_fact(PyObject* tensor, TensorFact fact) noexcept;
 
 // The storage that a fake shows, as an address that is true while the fake lives; null for what is no fake.
 const void* storage_of_fake(PyObject* fake) noexcept;
+// Adds all that there is to say of a fake but its place in memory, as bytes: for equal ones kernels are equal. False:
+// it is no fake, or its sizes are symbols.
+bool append_metadata(PyObject* fake, std::string& bytes);
 // A tensor that is no fake, has no elements, and is of the same dtype, device and layout: for questions about kinds.
 Ref empty_tensor_like(PyObject* fake);
 bool requires_gradient(PyObject* tensor) noexcept;

@@ -103,15 +103,17 @@ struct BackwardState {
 struct Storages {
   std::unordered_set<const void*> written;  // by operators so far
   std::vector<const void*> wrapped;         // of the tensors in wrappers from before (wrapper_tensors.h)
-  // In numbers of nodes that were there: where each was first written to, and the last operator that may raise because
-  // of values.
+  // In numbers of nodes that were there: where each was first written to, all writes, and the last operator that may
+  // raise because of values.
   std::unordered_map<const void*, size_t> first_written;
+  std::vector<std::pair<const void*, size_t>> writes;
   std::optional<size_t> last_may_fail;
   bool is_shared_with_processes = false;  // an operator communicates
   bool is_written(PyObject* fake) const noexcept { return written.count(storage_of_fake(fake)) > 0; }
   void note_written(const void* storage, size_t at) {
     written.insert(storage);
     first_written.try_emplace(storage, at);
+    writes.emplace_back(storage, at);
   }
 
   // What is written while this lives is known alone; after that, with what was written before.

@@ -9,7 +9,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -18,9 +18,10 @@ from minidynamo._artifacts import folder, generated_module, runtime
 from minidynamo._artifacts.generated_module import NotKept
 from minidynamo._artifacts.key import key
 from minidynamo._artifacts.record import Recorder
+from minidynamo._artifacts.runtime import Boxed
 
 CompilePart = Callable[..., Any]
-Compile = Callable[[Callable[[CompilePart], CompilePart], Callable[[Any], None]], Callable[..., Any]]
+Compile = Callable[[Callable[[CompilePart], CompilePart], Callable[[Any], None]], Boxed]
 """Compiles a graph. It is given what goes around Inductor's function for one graph, and what wants AOTAutograd's metadata afterwards."""
 
 _used: set[str] = set()  # the keys of what this process has loaded or written
@@ -32,27 +33,48 @@ def counts() -> dict[str, int]:
     return dict(_counts)
 
 
+class Compiled(NamedTuple):
+    """A graph's function, and what has recorded how it was made."""
+
+    function: Boxed
+    recorder: Recorder | None = None
+
+    def shortest(self) -> Boxed:
+        """The function with as little around it as one that is loaded."""
+        return self.function if self.recorder is None else self.recorder.function(self.function)
+
+
 def load_or_compile(
-    graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], options: dict[str, Any], compile_graph: Compile
-) -> Callable[..., Any]:
-    """The function of a graph: an artifact, or what the compiler makes, of which an artifact is written."""
+    graph_module: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    options: dict[str, Any],
+    compile_graph: Compile,
+    when_built: Callable[[Callable[[], None]], None],
+    with_backward: bool = False,
+) -> Compiled:
+    """The function of a graph: an artifact, or what the compiler makes, of which an artifact is written.
+
+    Args:
+        when_built: calls a function when the kernels that have been compiled so far are there.
+        with_backward: the backward graph is compiled with the forward graph, instead of at the first backward pass.
+    """
     try:
         name = key(graph_module, example_inputs, options) if _may_be_used(options) else None
     except Exception as error:  # one that is no NotKept: torch is not as it is known here, and goes on as it did
         _not_kept(str(error) if isinstance(error, NotKept) else f"{type(error).__name__}: {error}")
         name = None
     if name is None:
-        return compile_graph(lambda compile_part: compile_part, lambda metadata: None)
+        return Compiled(compile_graph(lambda compile_part: compile_part, lambda metadata: None))
     found = _load(name)
     if found is not None:
         _used.add(name)
         _counts["loaded"] += 1
         _logging.emit("artifacts", f"{name} is loaded")
-        return found
+        return Compiled(found)
     storages = {x.untyped_storage()._cdata for x in example_inputs}
-    recorder = Recorder(len(storages) < len(example_inputs), lambda entry, libraries: _write(name, entry, libraries), _not_kept)
-    with _asking_inductor():
-        return compile_graph(recorder.around, recorder.forward_done)
+    recorder = Recorder(len(storages) < len(example_inputs), lambda entry, libraries: _write(name, entry, libraries), _not_kept, when_built)
+    with _asking_inductor(with_backward):
+        return Compiled(compile_graph(recorder.around, recorder.forward_done), recorder)
 
 
 def _may_be_used(options: dict[str, Any]) -> bool:
@@ -65,21 +87,24 @@ def _may_be_used(options: dict[str, Any]) -> bool:
 
 
 @contextlib.contextmanager
-def _asking_inductor() -> Iterator[None]:
+def _asking_inductor(with_backward: bool) -> Iterator[None]:
     """Without AOTAutograd's cache on disk, which would answer for Inductor, whose output is to be recorded. Inductor's stays."""
     from torch._functorch import config as functorch_config
 
-    with functorch_config.patch(enable_autograd_cache=False):
+    changes = {"enable_autograd_cache": False}
+    if with_backward and hasattr(functorch_config, "force_non_lazy_backward_lowering"):
+        changes["force_non_lazy_backward_lowering"] = True
+    with functorch_config.patch(changes):
         yield
 
 
-def _load(name: str) -> Callable[..., Any] | None:
+def _load(name: str) -> Boxed | None:
     try:
         entry = folder.read(name)
         if entry is None:
             return None
         modules = [generated_module.put_together(module, _library) for module in entry["modules"]]
-        return runtime.callable_of(entry["convention"], *modules, *[None] * (2 - len(modules)))
+        return runtime.boxed_callable_of(entry["convention"], *modules, *[None] * (2 - len(modules)))
     except MemoryError:
         raise
     except folder.Untrusted as error:

@@ -4,15 +4,16 @@ A graph that nobody differentiates is complete when it is compiled. One that som
 has been compiled too, which happens at the first backward pass.
 """
 
+import functools
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from minidynamo._artifacts import generated_module
 from minidynamo._artifacts.generated_module import NotKept
-from minidynamo._artifacts.runtime import Backward, Convention, Mutation, Output, Tangent
+from minidynamo._artifacts.runtime import Backward, Boxed, Convention, Mutation, Output, Tangent, boxed_callable_of
 
 _KINDS = {
     "non_alias": "value",
@@ -33,6 +34,7 @@ class Recorder:
         shares_memory: whether inputs share memory, for which AOTAutograd has wrappers of its own where one is written to.
         complete: gets the entry and its libraries.
         refuse: gets the reason if there is nothing to keep.
+        when_built: calls a function when the kernels that have been compiled so far are there.
     """
 
     def __init__(
@@ -40,23 +42,42 @@ class Recorder:
         shares_memory: bool,
         complete: Callable[[dict[str, Any], dict[str, bytes]], None],
         refuse: Callable[[str], None],
+        when_built: Callable[[Callable[[], None]], None],
     ) -> None:
         self._shares_memory = shares_memory
         self._complete, self._refuse = complete, refuse
         self._forward: Any = None
         self._is_inference = False
         self._metadata: Any = None
+        self._backward: tuple[Any, Sequence[Any]] | None = None  # the compiled graph, if any, and its results
         self._without_autocast = torch._C._is_any_autocast_enabled()
         self._is_over = False
+        self._built = when_built
+        self._runnable: Boxed | None = None
+
+    def function(self, compiled: Boxed) -> Boxed:
+        """What AOTAutograd made of the graph, or, as soon as its backward graph is there, the same with less around it."""
+        current = compiled
+
+        def call(inputs: list[Any]) -> Any:
+            nonlocal current
+            if current is compiled and self._runnable is not None:
+                current = self._runnable
+            return current(inputs)
+
+        if self._runnable is not None:
+            return self._runnable
+        return compiled if self._is_over else call
 
     def around(self, compile_part: Callable[..., Any]) -> Callable[..., Any]:
         """Inductor's function that compiles a forward or a backward graph, with a record of what it makes."""
 
         def compile_and_record(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], *args: Any, **settings: Any) -> Any:
-            results = graph_module.graph.output_node().args[0]
+            results = cast(Sequence[Any], graph_module.graph.output_node().args[0])
             compiled = compile_part(graph_module, example_inputs, *args, **settings)
             if settings.get("is_backward"):
-                self._end(compiled, results)
+                self._backward = compiled, results
+                self._end_if_complete()
             elif self._forward is not None:
                 self._give_up("the graph was compiled in several parts")
             else:
@@ -69,7 +90,12 @@ class Recorder:
         """AOTAutograd has returned; `metadata` is what it knows of the graph (its ViewAndMutationMeta)."""
         self._metadata = metadata
         if self._is_inference:
-            self._end(None, ())
+            self._backward = None, ()
+        self._end_if_complete()
+
+    def _end_if_complete(self) -> None:
+        if self._metadata is not None and self._backward is not None:
+            self._built(functools.partial(self._end, *self._backward))
 
     def _give_up(self, reason: str) -> None:
         if not self._is_over:
@@ -88,12 +114,15 @@ class Recorder:
         else:
             self._is_over = True
             self._complete(entry, libraries)
-        self._forward = None
+        self._forward = self._backward = None
 
     def _entry(self, backward: Any, gradients: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         if self._forward is None or self._metadata is None:
             raise NotKept("AOTAutograd compiled no forward graph")
         convention = _convention(self._metadata, self._without_autocast, self._shares_memory)
+        if backward is not None:
+            convention["backward"] = _backward(self._metadata, gradients)
+        self._runnable = boxed_callable_of(convention, _generated(self._forward), None if backward is None else _generated(backward))
         modules: list[Any] = []
         libraries: dict[str, bytes] = {}
         for compiled in (self._forward, backward):
@@ -101,9 +130,13 @@ class Recorder:
                 module, its_libraries = generated_module.taken_apart(compiled)
                 modules.append(module)
                 libraries |= its_libraries
-        if backward is not None:
-            convention["backward"] = _backward(self._metadata, gradients)
         return {"convention": convention, "modules": modules}, libraries
+
+
+def _generated(compiled: Any) -> Boxed:
+    """The function that Inductor has generated, without what its object does around each call."""
+    function: Boxed = getattr(compiled, "current_callable", None) or compiled
+    return function
 
 
 def _convention(metadata: Any, without_autocast: bool, shares_memory: bool) -> Convention:

@@ -1,7 +1,7 @@
 """Runs a compiled graph that was loaded from disk: what AOTAutograd's wrappers do at run time, without AOTAutograd.
 
 A compiled graph has a calling convention of AOTAutograd's: beside the results it returns the new values of inputs that are written to,
-the bases of results that are views, and what the backward graph needs. `Convention` says in numbers what is what; `callable_of` makes
+the bases of results that are views, and what the backward graph needs. `Convention` says in numbers what is what; `boxed_callable_of` makes
 of it, and of the two compiled functions, what residual code calls.
 """
 
@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
 import torch
+
+from minidynamo import _C
 
 Boxed = Callable[[list[Any]], Sequence[Any]]
 """A compiled graph: takes its inputs as one list, which it empties."""
@@ -107,21 +109,8 @@ class Convention(TypedDict):
     backward: Backward | None
 
 
-class _Hidden:
-    """Carries a tensor through an autograd.Function, which is to take it for no result of its own."""
-
-    __slots__ = ("tensor",)
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self.tensor = tensor
-
-
-def _shown(value: Any) -> Any:
-    return value.tensor if type(value) is _Hidden else value
-
-
-def callable_of(convention: Convention, forward: Boxed, backward: Boxed | None) -> Callable[..., Any]:
-    """The function that a captured graph is called by: takes its inputs as positional arguments, returns its results."""
+def boxed_callable_of(convention: Convention, forward: Boxed, backward: Boxed | None) -> Boxed:
+    """The function that a captured graph is called by: takes its inputs as one list, which it empties, and returns its results."""
     if convention["without_autocast"]:
         forward = _without_autocast(forward)
         backward = None if backward is None else _without_autocast(backward)
@@ -139,110 +128,62 @@ def _without_autocast(compiled: Boxed) -> Boxed:
     return call
 
 
-def _inference(convention: Convention, forward: Boxed, finish: Callable[..., Any] | None) -> Callable[..., Any]:
+def _inference(convention: Convention, forward: Boxed, finish: Callable[..., Any] | None) -> Boxed:
     counted = convention["counted"]
 
-    def call(*inputs: Any) -> Any:
+    def call(inputs: list[Any]) -> Any:
         if counted:
             torch.autograd.graph.increment_version([inputs[i] for i in counted])
+        given = () if finish is None else tuple(inputs)
         if torch.is_grad_enabled():
             torch._C._set_grad_enabled(False)
             try:
-                returned = forward(list(inputs))
+                returned = forward(inputs)
             finally:
                 torch._C._set_grad_enabled(True)
         else:
-            returned = forward(list(inputs))
-        return returned if finish is None else finish(inputs, returned)
+            returned = forward(inputs)
+        return returned if finish is None else finish(given, returned)
 
     return call
 
 
 def _training(
     convention: Convention, plan: Backward, forward: Boxed, backward: Boxed, finish: Callable[..., Any] | None
-) -> Callable[..., Any]:
-    apply = _function(convention, plan, forward, backward).apply
-    counted, detached = convention["counted"], plan["detached"]
+) -> Boxed:
+    apply = _node(convention, plan, forward, backward)
+    if finish is None:
+        return apply
 
-    def call(*inputs: Any) -> Any:
-        given: Sequence[Any] = inputs
-        if detached:
-            given = [x.detach() if i in detached and isinstance(x, torch.Tensor) else x for i, x in enumerate(inputs)]
-        if counted:
-            torch.autograd.graph.increment_version([inputs[i] for i in counted])
-        replays = torch._C._is_view_replay_enabled()
-        if not replays:
-            torch._C._set_view_replay_enabled(True)
-        try:
-            # Results may require gradients although the call is made where autograd is off: the graph may switch it on inside.
-            with torch.enable_grad():
-                returned = apply(*given)  # type: ignore[no-untyped-call]
-        finally:
-            if not replays:
-                torch._C._set_view_replay_enabled(False)
-        return returned if finish is None else finish(inputs, returned)
+    def call(inputs: list[Any]) -> Any:
+        given = tuple(inputs)
+        return finish(given, apply(inputs))
 
     return call
 
 
-def _function(convention: Convention, plan: Backward, forward: Boxed, backward: Boxed) -> type[torch.autograd.Function]:
+def _node(convention: Convention, plan: Backward, forward: Boxed, backward: Boxed) -> Boxed:
     first_output = len(convention["mutations"])
-    count = first_output + len(convention["outputs"]) + convention["bases"]
     hidden = (
         *(i for i, mutation in enumerate(convention["mutations"]) if mutation["how"] in ("layout", "storage")),
         *(first_output + i for i, output in enumerate(convention["outputs"]) if output["kind"] != "value"),
     )
-    saved, unchecked = plan["saved"], plan["unchecked"]
-    unsafe_views, not_differentiable = plan["unsafe_views"], plan["not_differentiable"]
-    layouts = [(tangent["position"], _layout_of(tangent)) for tangent in plan["tangents"]]
-    donated, is_deterministic = plan["donated"], plan["is_deterministic"]
-    boxed = backward
+    native_plan = {
+        "values": first_output + len(convention["outputs"]) + convention["bases"],
+        "hidden": hidden,
+        "counted": convention["counted"],
+        "tangents": [_native_tangent(tangent) for tangent in plan["tangents"]],
+    }
+    return _C.differentiable_callable(forward, backward, _backward_with_graph, {**plan, **native_plan})
 
-    class Compiled(torch.autograd.Function):
-        boxed_grads_call = True  # the gradients come as one list, so that they can be freed on the way
 
-        @staticmethod
-        def forward(ctx: Any, *inputs: Any) -> Any:
-            returned = forward(list(inputs))
-            # A view would hold on to its base, and autograd to its history.
-            kept = [x.detach() if x._is_view() else x for x in returned[saved:]]
-            ctx.save_for_backward(*kept[: len(kept) - unchecked])
-            ctx.unchecked = kept[len(kept) - unchecked :]
-            values = list(returned[:count])
-            for i in unsafe_views:
-                values[i] = torch.ops.aten._unsafe_view(values[i], values[i].shape)
-            for i in hidden:
-                values[i] = _Hidden(values[i])
-            ctx.mark_non_differentiable(*(values[i] for i in not_differentiable if isinstance(values[i], torch.Tensor)))
-            ctx._materialize_non_diff_grads = False
-            return tuple(values)
+def _native_tangent(tangent: Tangent) -> tuple[int, Any, tuple[int, ...], tuple[int, ...]]:
+    memory_format = getattr(torch, tangent["memory_format"]) if tangent["memory_format"] else None
+    return tangent["position"], memory_format, tangent["size"] or (), tangent["stride"] or ()
 
-        @staticmethod
-        def backward(ctx: Any, *gradients: Any) -> Any:
-            if torch._C._functorch.peek_interpreter_stack() is not None:
-                raise RuntimeError(
-                    "a compiled backward cannot run under vmap, grad or vjp; apply the transform inside the compiled function"
-                )
-            if not is_deterministic and torch.are_deterministic_algorithms_enabled():
-                raise RuntimeError(
-                    "the backward of a graph that was compiled without torch.use_deterministic_algorithms(True) runs under it"
-                )
-            if len(gradients) == 1 and isinstance(gradients[0], list):
-                given = gradients[0]
-                wanted = [layout(given[position]) for position, layout in layouts]
-                given.clear()
-            else:
-                wanted = [layout(gradients[position]) for position, layout in layouts]
-            arguments = [*ctx.saved_tensors, *ctx.unchecked, *wanted]
-            if donated and torch._C._autograd._get_current_graph_task_keep_graph():
-                for i in donated:  # they are needed once more
-                    arguments[i] = _copy(arguments[i])
-            ctx.maybe_clear_saved_tensors()
-            if torch.is_grad_enabled():
-                return _Once.apply(boxed, arguments, torch.empty(0, requires_grad=True))  # type: ignore[no-untyped-call]
-            return tuple(boxed(arguments))
 
-    return Compiled
+def _backward_with_graph(backward: Boxed, arguments: list[Any]) -> Any:
+    return _Once.apply(backward, arguments, torch.empty(0, requires_grad=True))  # type: ignore[no-untyped-call]
 
 
 class _Once(torch.autograd.Function):
@@ -257,30 +198,6 @@ class _Once(torch.autograd.Function):
         raise RuntimeError("a compiled backward cannot be differentiated: AOTAutograd does not support double backward")
 
 
-def _copy(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device).copy_(tensor)
-
-
-def _layout_of(tangent: Tangent) -> Callable[[Any], Any]:
-    """Gives a gradient the layout that the backward graph was compiled for."""
-    if tangent["memory_format"]:
-        memory_format = getattr(torch, tangent["memory_format"])
-
-        def contiguous(x: Any) -> Any:
-            return x.contiguous(memory_format=memory_format) if isinstance(x, torch.Tensor) else x
-
-        return contiguous
-    size, stride = tangent["size"], tangent["stride"]
-    assert size is not None and stride is not None
-
-    def strided(x: Any) -> Any:
-        if not isinstance(x, torch.Tensor) or (x.stride() == stride and x.shape == size):
-            return x
-        return torch.empty_strided(size, stride, dtype=x.dtype, device=x.device).copy_(x)
-
-    return strided
-
-
 def _finisher(convention: Convention) -> Callable[[Sequence[Any], Sequence[Any]], Any] | None:
     """What is done with the inputs and the returned values after the compiled graph has run; None: nothing."""
     mutations, outputs, grad_mode = convention["mutations"], convention["outputs"], convention["grad_mode"]
@@ -291,7 +208,7 @@ def _finisher(convention: Convention) -> Callable[[Sequence[Any], Sequence[Any]]
 
     def finish(inputs: Sequence[Any], returned: Sequence[Any]) -> Any:
         for mutation, value in zip(mutations, returned, strict=False):
-            _write(inputs[mutation["input"]], _shown(value), mutation)
+            _write(inputs[mutation["input"]], value, mutation)
         values = returned[first:]
         results = [make(inputs, values, value) for make, value in zip(makers, values, strict=False)] if makers else values[: len(outputs)]
         if grad_mode is not None:
@@ -324,8 +241,8 @@ def _maker(output: Output) -> Callable[[Sequence[Any], Sequence[Any], Any], Any]
     view, requires_grad = _view(output["views"]), output["requires_grad"]
 
     def make(inputs: Sequence[Any], values: Sequence[Any], value: Any) -> Any:
-        source = inputs[base] if kind == "view_of_input" else _shown(values[base])
-        result = view(source, _shown(value))
+        source = inputs[base] if kind == "view_of_input" else values[base]
+        result = view(source, value)
         if source.requires_grad and not requires_grad:
             return result.detach()
         if requires_grad and not source.requires_grad:

@@ -1,0 +1,46 @@
+// Finds the stretches of a graph that repeat, such as the layers of a model: one of them has to be compiled, not all.
+//
+// A graph lists its calls in the order of the program, so N equal layers are N equal strings of labels at equal
+// distances. A label is all that can be said of a call without its place: what it calls, its constants, the metadata of
+// its arguments and of its result. Labels say nothing of names, modules or places in the program, so nobody has to mark
+// a region. Whether the flow of data is the same too is compared then, instance by instance.
+//
+// This file knows calls as labels and edges; `pieces.h` makes them of a graph.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace minidynamo {
+
+struct RegionLimits {
+  size_t least_length = 6;  // calls in a region
+  size_t longest = 1000;
+  size_t least_times = 3;  // instances
+};
+
+// A call of a graph, by its position among them.
+struct LabelledCall {
+  uint32_t label = 0;            // equal for calls that differ in their place alone
+  std::vector<int32_t> edges;    // its arguments in order: positions of calls, or -1 - i for the graph's i-th input
+  bool is_library_call = false;  // a compiler fuses nothing with it: a matrix product, a convolution
+  bool escapes = false;          // its result is one of the graph's
+};
+
+// Equal stretches [start, start + length), disjoint, in order.
+struct Region {
+  size_t length = 0;
+  std::vector<size_t> starts;
+};
+
+// Regions that share no call, the one that saves most calls first. `may_cut`: for each position, and the end, whether
+// the graph may be cut before it.
+std::vector<Region> find_regions(const std::vector<LabelledCall>& calls, const std::vector<bool>& may_cut,
+                                 const RegionLimits& limits = {});
+
+// The calls in [begin, end) whose results are used behind it, in order.
+std::vector<size_t> escaping_calls(const std::vector<LabelledCall>& calls, size_t begin, size_t end);
+// What the calls in [begin, end) use from before it (edges, as in LabelledCall), each once, in the order of first use.
+std::vector<int32_t> outer_edges(const std::vector<LabelledCall>& calls, size_t begin, size_t end);
+
+}  // namespace minidynamo
