@@ -178,6 +178,7 @@ struct Calls {
   std::vector<NodeId> nodes;
   std::vector<LabelledCall> calls;
   std::vector<bool> may_cut;
+  std::vector<bool> is_in_mode;                        // by call: a mode is not what it is where the graph begins
   std::vector<std::pair<size_t, const void*>> writes;  // calls, and the storages that they write to
   bool records_histories = false;
   std::string refusal;
@@ -191,6 +192,7 @@ struct Calls {
   void keep_together(size_t first, size_t last) {
     for (size_t cut = first + 1; cut <= last; ++cut) may_cut[cut] = false;
   }
+  void refuse_changed_layouts(const Graph& graph);
   void keep_other_values_inside(const Graph& graph);
   void keep_writes_with_their_tensors(const Graph& graph, const DivisionRequest& request);
   void keep_modes_inside(const Graph& graph, bool gradients_are_on);
@@ -218,6 +220,23 @@ void Calls::add_calls(const Graph& graph, const DivisionRequest& request) {
   }
   for (const NodeId output : request.outputs)
     if (positions_[output] >= 0) calls[static_cast<size_t>(positions_[output])].escapes = true;
+}
+
+// Examples are as the trace leaves them: of a tensor whose metadata an operator changes, what it was before is not
+// known.
+void Calls::refuse_changed_layouts(const Graph& graph) {
+  constexpr std::string_view kNames[] = {"t_",          "transpose_", "swapaxes_",     "swapdims_", "squeeze_",
+                                         "unsqueeze_",  "resize_",    "resize_as_",    "set_",      "set_data",
+                                         "as_strided_", "detach_",    "requires_grad_"};
+  for (const NodeId id : nodes) {
+    const Node& node = graph.nodes()[id];
+    const std::string name = name_of(node);
+    const std::string_view plain = std::string_view(name).substr(0, name.find('.'));
+    const bool has_out = std::ranges::any_of(node.kwargs, [](const auto& keyword) {
+      return PyUnicode_CompareWithASCIIString(keyword.first.get(), "out") == 0;
+    });
+    if (has_out || std::ranges::find(kNames, plain) != std::end(kNames)) refusal = "it calls " + name;
+  }
 }
 
 void Calls::keep_other_values_inside(const Graph& graph) {
@@ -298,13 +317,16 @@ void Calls::keep_modes_inside(const Graph& graph, bool gradients_are_on) {
           changed.insert(what);
       }
     }
-    if (!changed.empty() || autocasts != 0) may_cut[i + 1] = false;
+    is_in_mode[i] = !changed.empty() || autocasts != 0;
+    if (is_in_mode[i]) may_cut[i + 1] = false;
   }
 }
 
 Calls::Calls(const Graph& graph, const DivisionRequest& request) : records_histories(request.records_histories) {
   add_calls(graph, request);
   may_cut.assign(calls.size() + 1, true);
+  is_in_mode.assign(calls.size(), false);
+  refuse_changed_layouts(graph);
   keep_other_values_inside(graph);
   keep_writes_with_their_tensors(graph, request);
   keep_modes_inside(graph, request.gradients_are_on);
@@ -366,6 +388,7 @@ std::optional<int32_t> Cutter::viewed_by(int32_t edge) const {
   const auto call = static_cast<size_t>(edge);
   const Node& node = graph_.nodes()[calls_.nodes[call]];
   if (node.impure || node.sets_mode || node.checks || calls_.calls[call].edges.size() != 1) return std::nullopt;
+  if (calls_.is_in_mode[call]) return std::nullopt;  // it has no history, though it would have one elsewhere
   const bool is_operator = std::ranges::none_of(
       node.args, [](const Argument& argument) { return argument.kind == Argument::Kind::Subgraph; });
   if (!is_operator || (node.kind == NodeKind::CallFunction && PyFunction_Check(node.target.get()))) return std::nullopt;

@@ -284,6 +284,52 @@ def test_a_write_within_a_layer(compiled_pieces: list[torch.fx.GraphModule]) -> 
         assert re.match("[78] x ", text)
 
 
+def test_a_view_without_history_is_not_made_again(compiled_pieces: list[torch.fx.GraphModule]) -> None:
+    class Transposed(Block):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            with torch.no_grad():
+                weight = self.down.weight.t()
+            x = super().forward(x)
+            for _ in range(3):
+                x = x.sin().cos().tanh()
+            return x + (x @ self.up.weight.t() @ weight)
+
+    (text,) = check(Stack([Transposed() for _ in range(8)]), torch.randn(4, 8))
+    assert " x " in text
+
+    def across(x: torch.Tensor, blocks: list[Block]) -> torch.Tensor:
+        with torch.no_grad():
+            weights = [block.up.weight.t() for block in blocks]
+        for block, weight in zip(blocks, weights):
+            x = block(x) + (x @ weight).sum(-1, keepdim=True)
+        return x
+
+    minidynamo.reset()
+    blocks = [Block() for _ in range(8)]
+    captured = minidynamo.compile(across, backend="inductor", fullgraph=True, dynamic=False)
+    x = torch.randn(4, 8)
+    weights = [block.up.weight for block in blocks]
+    found = torch.autograd.grad(captured(x, blocks).sum(), weights)
+    torch.testing.assert_close(found, torch.autograd.grad(across(x, blocks).sum(), weights))
+    assert "x 17 calls" in regions_of(captured)[0]
+
+
+@pytest.mark.parametrize("kind", ["t_", "unsqueeze_", "out"])
+def test_a_layout_that_changes(compiled_pieces: list[torch.fx.GraphModule], kind: str) -> None:
+    class Changing(Block):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = super().forward(x)
+            if kind == "t_":
+                return y.t_().contiguous().t()
+            if kind == "unsqueeze_":
+                return y.unsqueeze_(0).squeeze(0)
+            return torch.add(y, 1, out=torch.empty_like(y))
+
+    with torch.no_grad():
+        (text,) = check(Stack([Changing() for _ in range(8)]), torch.randn(4, 8))
+    assert text.startswith("it calls ")
+
+
 def test_inputs_that_share_memory_that_is_written(compiled_pieces: list[torch.fx.GraphModule]) -> None:
     model = stack()
     memory = torch.zeros(16)
