@@ -43,7 +43,7 @@ bool is_library_call(std::string_view name) {
   return std::ranges::any_of(kNames, [&](std::string_view known) { return name.starts_with(known); });
 }
 
-// What can be said of a call without its place, as bytes.
+// Numbers calls: two calls have the same label if they differ only in where they stand in the graph.
 class Labels {
  public:
   explicit Labels(const Graph& graph) : graph_(graph) {}
@@ -91,7 +91,7 @@ void Labels::append_value(std::string& text, PyObject* example) {
   }
 }
 
-// What entering a mode gives is an object that leaving it takes.
+// A call that enters a mode returns an object for the call that leaves it, and no metadata.
 void Labels::append_result(std::string& text, const Node& node) {
   if (node.sets_mode)
     append_pointer(text, Py_TYPE(node.example.get()));
@@ -249,7 +249,8 @@ void Calls::keep_other_values_inside(const Graph& graph) {
   }
 }
 
-// Where histories are recorded, a write to what another piece has made would be an input's, with a history of its own.
+// If autograd records, the compiler would see a write to a value of another piece as a write to an input, which gets
+// another history. So the cut must not lie between the value and the write.
 void Calls::keep_writes_with_their_tensors(const Graph& graph, const DivisionRequest& request) {
   std::unordered_map<const void*, size_t> made;  // by storage: the call that makes the first tensor in it
   std::unordered_set<const void*> inputs;
@@ -271,7 +272,7 @@ void Calls::keep_writes_with_their_tensors(const Graph& graph, const DivisionReq
   }
 }
 
-// What one of torch's functions sets, as it is on this thread, where graphs begin: null if that is not known.
+// The value that this thread has now, when the graph begins, of the mode that `setter` sets; null if it is not known.
 Ref present_mode(const Node& setter, const std::string& name, bool gradients_are_on) {
   if (name == "_set_grad_enabled") return Ref::boolean(gradients_are_on);
   constexpr std::pair<const char*, const char*> kGetters[] = {
@@ -341,8 +342,8 @@ std::string times_text(const std::vector<Region>& regions, size_t all, size_t co
   return text + "; " + std::to_string(compiled) + " of " + std::to_string(all) + " calls are compiled";
 }
 
-// What a stretch of calls is given: values from before it, and calls that make views of such again. In edges, as
-// LabelledCall has them.
+// The inputs of a stretch of calls: values from before the stretch, and the calls that make views of these once more.
+// Values are edges, as in LabelledCall.
 struct Inputs {
   std::vector<int32_t> values;
   std::vector<size_t> remade;  // in order
@@ -381,8 +382,8 @@ class Cutter {
                                               const std::vector<NodeId>& outputs) const;
 };
 
-// What a call of an operator makes a view of, if it does nothing else. (A function with a backward of its own, which is
-// a graph in the graph, would be given parts of its gradient.)
+// The tensor that a call makes a view of; nullopt if the call does anything else. A function with its own backward (a
+// subgraph) does not count: called again in each piece, its backward would get the gradient in parts.
 std::optional<int32_t> Cutter::viewed_by(int32_t edge) const {
   if (edge < 0) return std::nullopt;
   const auto call = static_cast<size_t>(edge);
@@ -413,7 +414,7 @@ Inputs Cutter::inputs_of(size_t begin, size_t end, bool makes_views) const {
   return inputs;
 }
 
-// Whether two instances of a region are still equal with the views that they make again.
+// Two instances of a region stay equal only if they also make the same views from the same inputs.
 bool Cutter::have_equal_inputs(const Stretch& first, const Stretch& second) const {
   if (first.inputs.remade.size() != second.inputs.remade.size() ||
       first.inputs.values.size() != second.inputs.values.size())

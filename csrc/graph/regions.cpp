@@ -95,8 +95,8 @@ Comb Search::best_comb() const {
   return best;
 }
 
-// Whether two equal strings use, at each place, the same place within themselves, or the same one of the values from
-// before them.
+// Two strings with equal labels have equal flow if each argument of a call comes from the same position in both
+// strings, or from the same one of the values before them.
 bool Search::have_equal_flow(size_t first, size_t second, size_t length) const {
   std::unordered_map<int32_t, int32_t> outer, back;
   for (size_t i = 0; i < length; ++i) {

@@ -1,9 +1,9 @@
 // Finds the stretches of a graph that repeat, such as the layers of a model: one of them has to be compiled, not all.
 //
 // A graph lists its calls in the order of the program, so N equal layers are N equal strings of labels at equal
-// distances. A label is all that can be said of a call without its place: what it calls, its constants, the metadata of
-// its arguments and of its result. Labels say nothing of names, modules or places in the program, so nobody has to mark
-// a region. Whether the flow of data is the same too is compared then, instance by instance.
+// distances. A call's label is its function, its constants, and the metadata of its arguments and its result. Labels
+// leave out names, modules and places in the program, so nobody has to mark a region. The flow of data is compared
+// after that, instance by instance.
 //
 // This file knows calls as labels and edges; `pieces.h` makes them of a graph.
 #pragma once
@@ -40,7 +40,7 @@ std::vector<Region> find_regions(const std::vector<LabelledCall>& calls, const s
 
 // The calls in [begin, end) whose results are used behind it, in order.
 std::vector<size_t> escaping_calls(const std::vector<LabelledCall>& calls, size_t begin, size_t end);
-// What the calls in [begin, end) use from before it (edges, as in LabelledCall), each once, in the order of first use.
+// The values from before `begin` that the calls in [begin, end) use, as edges, each once, in the order of first use.
 std::vector<int32_t> outer_edges(const std::vector<LabelledCall>& calls, size_t begin, size_t end);
 
 }  // namespace minidynamo
