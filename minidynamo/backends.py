@@ -36,7 +36,9 @@ from torch import _VF
 
 from minidynamo import _artifacts, _pieces
 from minidynamo._autocast_regions import name_regions
+from minidynamo._collector import few_collections
 from minidynamo._cpp_builds import built_together, few_builds, when_built
+from minidynamo._inductor_import import compile_fx_module
 from minidynamo._tracing_context import InputSource, conditions_noted, is_static, tracing_context
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
 
@@ -332,7 +334,7 @@ def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Ten
         return make_boxed_func(gm.forward)
 
     graph_module = _with_described_inputs(graph_module, example_inputs)
-    with tracing_context(example_inputs, graph_module) as context:
+    with few_collections(), tracing_context(example_inputs, graph_module) as context:
         compiled = aot_module_simplified(
             graph_module,
             context.fakes(),
@@ -375,7 +377,11 @@ def inductor(
 
     A graph with layers that are equal is compiled by pieces (docs/regions.md).
     """
-    patches = dict(options or {})
+    with few_collections():
+        return _with_inductor(graph_module, example_inputs, dict(options or {}))
+
+
+def _with_inductor(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], patches: dict[str, Any]) -> CompiledFunction:
     program = graph_module.meta.pop("pieces", None)
     if program is None:
         return _unboxed(_compile_with_inductor(graph_module, example_inputs, patches).function)
@@ -388,13 +394,12 @@ def _compile_with_inductor(
     graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], patches: dict[str, Any], with_backward: bool = False
 ) -> _artifacts.Compiled:
     def compile_graph(around: Callable[..., Any], done: Callable[[Any], None]) -> Callable[[list[Any]], Any]:
-        from torch._inductor.compile_fx import compile_fx, compile_fx_inner
-
+        compiler = compile_fx_module()
         # A copy: the compiler's passes change the graph that they are given.
         described = _with_described_inputs(graph_module, example_inputs)
-        compile_part = around(_in_our_way(compile_fx_inner))  # it is called for a backward too, when that runs first
+        compile_part = around(_in_our_way(compiler.compile_fx_inner))  # it is called for a backward too, when that runs first
         with tracing_context(example_inputs, described) as context:
-            compiled = compile_fx(described, context.fakes(), compile_part, config_patches=patches)
+            compiled = compiler.compile_fx(described, context.fakes(), compile_part, config_patches=patches)
         done(context.fw_metadata)
         return _boxed(_innermost(cast(CompiledFunction, compiled), described))
 
@@ -405,7 +410,7 @@ _INDUCTORS_RECURSION_LIMIT = 2000
 
 
 def _in_our_way(compile_part: Callable[..., Any]) -> Callable[..., Any]:
-    """With few runs of the C++ compiler, and with Python's recursion limit as it was.
+    """With few runs of the C++ compiler and of the garbage collector, and with Python's recursion limit as it was.
 
     Inductor raises the limit for good. A program that has read it, as `inspect.unwrap` does, would be captured and compiled once more.
     What another thread has set meanwhile stays.
@@ -415,7 +420,7 @@ def _in_our_way(compile_part: Callable[..., Any]) -> Callable[..., Any]:
     def compile_in_our_way(*args: Any, **kwargs: Any) -> Any:
         limit = sys.getrecursionlimit()
         try:
-            with few_builds():
+            with few_builds(), few_collections():
                 return compile_part(*args, **kwargs)
         finally:
             if limit < _INDUCTORS_RECURSION_LIMIT == sys.getrecursionlimit():

@@ -214,21 +214,6 @@ std::vector<Region> Search::regions() {
 
 }  // namespace
 
-std::vector<size_t> escaping_calls(const std::vector<LabelledCall>& calls, size_t begin, size_t end) {
-  std::vector<bool> escapes(end - begin, false);
-  for (size_t i = begin; i < end; ++i) escapes[i - begin] = calls[i].escapes;
-  for (size_t i = end; i < calls.size(); ++i) {
-    for (const int32_t edge : calls[i].edges) {
-      const auto from = static_cast<size_t>(edge);
-      if (edge >= 0 && from >= begin && from < end) escapes[from - begin] = true;
-    }
-  }
-  std::vector<size_t> positions;
-  for (size_t i = begin; i < end; ++i)
-    if (escapes[i - begin]) positions.push_back(i);
-  return positions;
-}
-
 std::vector<int32_t> outer_edges(const std::vector<LabelledCall>& calls, size_t begin, size_t end) {
   std::vector<int32_t> outer;
   std::unordered_set<int32_t> seen;

@@ -38,8 +38,6 @@ struct Region {
 std::vector<Region> find_regions(const std::vector<LabelledCall>& calls, const std::vector<bool>& may_cut,
                                  const RegionLimits& limits = {});
 
-// The calls in [begin, end) whose results are used behind it, in order.
-std::vector<size_t> escaping_calls(const std::vector<LabelledCall>& calls, size_t begin, size_t end);
 // The values from before `begin` that the calls in [begin, end) use, as edges, each once, in the order of first use.
 std::vector<int32_t> outer_edges(const std::vector<LabelledCall>& calls, size_t begin, size_t end);
 

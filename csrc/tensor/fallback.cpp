@@ -11,6 +11,7 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/known_storages.h"
 #include "tensor/memo.h"
+#include "tensor/memory_overlap.h"
 #include "tensor/meta_call.h"
 #include "tensor/operator_info.h"
 #include "tensor/operator_report.h"
@@ -40,23 +41,6 @@ void collect(const c10::IValue& value, Tensors& tensors) {
       if (item.isTensor()) tensors.push_back(&item.toTensor());
     }
   }
-}
-
-enum class Overlap : uint8_t { None, Part, Whole };
-
-// How two tensors of one storage share its memory. Memory with gaps is taken for apart, as operators take it, unless
-// both show the same.
-Overlap overlap(const at::Tensor& one, const at::Tensor& other) {
-  const c10::TensorImpl *a = one.unsafeGetTensorImpl(), *b = other.unsafeGetTensorImpl();
-  if (a->numel() == 0 || b->numel() == 0) return Overlap::None;
-  if (a == b || (a->storage_offset() == b->storage_offset() && a->sizes() == b->sizes() &&
-                 a->strides() == b->strides() && a->itemsize() == b->itemsize()))
-    return Overlap::Whole;
-  if (!a->is_non_overlapping_and_dense() || !b->is_non_overlapping_and_dense()) return Overlap::None;
-  auto begin = [](const c10::TensorImpl* impl) { return impl->storage_offset() * int64_t(impl->itemsize()); };
-  auto end = [&](const c10::TensorImpl* impl) { return begin(impl) + impl->numel() * int64_t(impl->itemsize()); };
-  if (begin(a) == begin(b) && end(a) == end(b)) return a->strides() == b->strides() ? Overlap::Whole : Overlap::Part;
-  return begin(a) < end(b) && begin(b) < end(a) ? Overlap::Part : Overlap::None;
 }
 
 // A tensor among an operator's arguments.
@@ -345,6 +329,8 @@ class Call {
         refuse(FakeProblem::RealTensor, c10::str(info_.name, " writes to a real tensor"));
       // The kernel would raise when it runs; meta kernels do not look.
       at::assert_no_internal_overlap(tensor);
+      if (overlaps_itself(tensor))
+        refuse(FakeProblem::Overlap, c10::str(info_.name, " writes to a tensor whose elements overlap"));
     });
   }
 
@@ -375,8 +361,9 @@ class Call {
     });
   }
 
-  // Most kernels raise when they run, and meta kernels do not look; a compiled graph may do neither, and writes all
-  // tensors of a list at once, where a kernel takes one after the other.
+  // Most kernels raise when they run, and meta kernels do not look; where kernels do not look either, the result hangs
+  // on the order of their work. A compiled graph may do neither, and writes all tensors of a list at once, where a
+  // kernel takes one after the other.
   void refuse_partial_overlap() {
     if (info_.changes_layout || info_.written_arguments.empty() || tensors_.size() < 2) return;
     std::unordered_map<const void*, std::vector<Place>> storages;
@@ -423,8 +410,8 @@ class Call {
 
   // Whether what is read from, or written to, `other` depends on when `written` is written to.
   bool is_disturbed(const Place& written, const Place& other) const {
-    const Overlap how = overlap(*written.tensor, *other.tensor);
-    if (how != Overlap::Whole) return how == Overlap::Part;
+    const MemoryOverlap how = memory_overlap(*written.tensor, *other.tensor);
+    if (how != MemoryOverlap::Full) return how == MemoryOverlap::Partial;
     if (written.is_in_list()) return written.item != other.item;
     return is_out(written.argument) && (other.is_in_list() || is_written(other.argument));
   }

@@ -53,7 +53,35 @@ def by_out_of_a_list(x: torch.Tensor) -> Any:
     return x * 2
 
 
-OVERLAPPING = [in_place, by_out, by_copy, across_lists, within_a_list, twice_in_a_list, one_of_another_list, by_out_of_a_list]
+def with_gaps(x: torch.Tensor) -> Any:
+    square = x.view(2, 2)
+    square[:, 1].sub_(square[1])
+    return x * 2
+
+
+def of_other_element_sizes(x: torch.Tensor) -> Any:
+    x.view(torch.int16)[::4].copy_(x[::2])
+    return x * 2
+
+
+def overlapping_itself(x: torch.Tensor) -> Any:
+    x.as_strided((2, 2), (1, 1)).add_(1)
+    return x * 2
+
+
+OVERLAPPING = [
+    in_place,
+    by_out,
+    by_copy,
+    across_lists,
+    within_a_list,
+    twice_in_a_list,
+    one_of_another_list,
+    by_out_of_a_list,
+    with_gaps,
+    of_other_element_sizes,
+    overlapping_itself,
+]
 
 
 def outcome(function: Function) -> Any:
@@ -85,6 +113,9 @@ def element_by_element(x: torch.Tensor) -> Any:
     x[:2].add_(x[2:])
     torch._foreach_mul_([x[:2], x[2:]], [x[:2], x[2:]])
     x[::2].add_(x[1::2])
+    x.view(2, 2)[:, 0].add_(x.view(2, 2)[:, 1])
+    x[::2].add_(x.view(torch.int16)[2:4])
+    x.as_strided((2, 1), (3, 1)).add_(1)
     return x * 2
 
 
