@@ -465,6 +465,36 @@ uint8_t step_form(Access access, PyObject* key, Reached parent) noexcept {
   return Plain;
 }
 
+PyObject* const* place_of(Access access, const AccessStep& step, Reached parent) noexcept {
+  if (parent.inline_attributes) return nullptr;
+  if (access == Access::CellContents && PyCell_Check(parent.object))
+    return &reinterpret_cast<PyCellObject*>(parent.object)->ob_ref;
+  if (access != Access::Attribute) return nullptr;
+  if (PyFunction_Check(parent.object)) {
+    auto* function = as_function(parent.object);
+    switch (step.form) {
+      case FunctionClosure:
+        return &function->func_closure;
+      case FunctionDefaults:
+        return &function->func_defaults;
+      case FunctionKeywordDefaults:
+        return &function->func_kwdefaults;
+      case FunctionCode:
+        return &function->func_code;
+      case FunctionGlobals:
+        return &function->func_globals;
+      default:
+        return nullptr;
+    }
+  }
+  if (PyMethod_Check(parent.object)) {
+    auto* method = reinterpret_cast<PyMethodObject*>(parent.object);
+    if (step.form == MethodFunction) return &method->im_func;
+    if (step.form == MethodSelf) return &method->im_self;
+  }
+  return nullptr;
+}
+
 bool is_stable(Access access, uint8_t form) noexcept { return access == Access::Index && form == TupleElement; }
 
 Py_hash_t key_hash(PyObject* key) noexcept {

@@ -41,6 +41,9 @@ Lookup fetch_slowly(Access access, const AccessStep& step, Reached parent, Reach
 // Fetches of one form refuse parents that are of another: what is proven of a tuple must not be believed of a list.
 uint8_t step_form(Access access, PyObject* key, Reached parent) noexcept;
 
+// Where a live parent of the same class keeps the child, as a pointer; null where nobody can tell.
+PyObject* const* place_of(Access access, const AccessStep& step, Reached parent) noexcept;
+
 // Whether the child of an unchanged parent object is always the same object.
 bool is_stable(Access access, uint8_t form) noexcept;
 

@@ -655,6 +655,11 @@ bool prepare_check(Check& check, Reached seen) {
   check.stability = kind.stability(check);
   return true;
 }
+bool holds_by_address(const Check& check) noexcept {
+  const bool by_identity =
+      check.kind == GuardKind::Identity || (check.kind == GuardKind::Constant && check.form < kByValue);
+  return by_identity && check.form != kDescriptor;
+}
 void each_held_weakly(const Check& check, const std::function<void(PyObject*)>& use) {
   const bool wants_identity = check.kind == GuardKind::Identity || check.kind == GuardKind::ExactType ||
                               (check.kind == GuardKind::Constant && check.form < kByValue);

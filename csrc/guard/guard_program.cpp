@@ -288,6 +288,7 @@ void GuardProgram::compile(GuardBuilder& builder) {
     for (uint32_t slot : sharing_slots_) sharing_scratch_.push_back(builder.gathered()[slot]->value.get());
     sharing_.emplace(StorageSharing::of(sharing_scratch_, builder.storage_written));
   }
+  steady_roots_.resize(roots_.size());
   for (const OpenNumber& number : builder.numbers)
     numbers_.push_back({number.source ? compiler.layout(number.source->id).node : kNoNumber, number.dimension});
   numbers_scratch_.resize(numbers_.size());

@@ -5,7 +5,7 @@
 // values that passed are its values still (the dict keeps them alive): nothing is fetched, and of these values only
 // those are looked at that have mutable state of their own or are gathered; they stand first among the children.
 // Whatever else was remembered (Node::last) is used only after such a proof in the same walk, so a stale address is
-// never followed.
+// never followed. Where walks go the same way call after call, even the nodes are left out (steady_walk.h).
 //
 // Soundness rests on this: while a walk runs no Python code does, and a stamp is written only after every fetch and
 // every stable check it stands for has passed, if the version is still what it was before them. What could run Python
@@ -14,6 +14,7 @@
 // over. Should a walk be interrupted all the same (a getter of a C extension that lets go of the GIL), a second walk of
 // the same program meanwhile leaves its state alone (GuardProgram::check_apart).
 #pragma once
+#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 
 #include "guard/guard_builder.h"
 #include "guard/guard_kinds.h"
+#include "guard/steady_walk.h"
 #include "python/weak_hold.h"
 #include "tensor/tensor_facts.h"
 
@@ -42,6 +44,11 @@ struct alignas(64) Node {
   bool of_class = false;     // the version is that of a class, not of a dict
   uint64_t stamp = 0;        // version of the value when all versioned children and checks had passed
   PyObject* last = nullptr;  // what it led to in the walk that passed last; see above
+
+  bool is_versioned() const noexcept { return versioned_children || versioned_checks; }
+  // The version of what the versioned children are read from; 0 if it proves nothing. Classes and dicts count
+  // separately, so a node asks for the one kind that its children need.
+  uint64_t version_of(Reached value) const noexcept;
 };
 static_assert(sizeof(Node) == 64);
 
@@ -117,16 +124,21 @@ class GuardProgram {
            (sharing_ ? 1 : 0) + size_checks_.size();
   }
   uint32_t gathered() const noexcept { return static_cast<uint32_t>(slots_.size()); }
+  bool has_steady_walk() const noexcept {
+    return std::ranges::any_of(steady_roots_, [](const SteadyRoot& root) { return root.walk != nullptr; });
+  }
   int traverse(visitproc visit, void* arg) const;
 
  private:
   friend class Walk;
+  friend class SteadyWalk;
   std::vector<Node> nodes_;            // parents before children
   std::vector<AccessStep> steps_;      // by node
   std::vector<uint32_t> parents_;      // by node; kNoParent for roots
   std::vector<Cause> absence_causes_;  // by node
   std::vector<Check> checks_;
   std::vector<uint32_t> roots_;  // cheap first
+  std::vector<SteadyRoot> steady_roots_;
   std::vector<Relation> relations_;
   std::vector<std::vector<uint32_t>> distinct_;
   std::vector<ApartGroup> groups_apart_;

@@ -59,6 +59,8 @@ void GuardTree::add_relation(Source* source, GuardKind kind, Source* other, Guar
 
 uint32_t GuardTree::gather(Source* source) { return state_->builder->gather(source); }
 
+bool GuardTree::has_steady_walk() const noexcept { return state_->program && state_->program->has_steady_walk(); }
+
 uint32_t GuardTree::gathered() const noexcept {
   if (state_->program) return state_->program->gathered();
   return state_->builder ? static_cast<uint32_t>(state_->builder->gathered().size()) : 0;
@@ -101,7 +103,7 @@ bool GuardTree::check(const FrameView& frame, PyObject** slots) noexcept {
   if (mirror_mode != Mirror::Off && !memory.failed()) [[unlikely]] {
     // Tensors that the slow check makes die in it, which lets other threads check, and change what was gathered.
     std::vector<Ref> gathered;
-    if (holds)
+    if (holds && slots)
       try_to([&] {
         for (uint32_t i = 0; i < state_->program->gathered(); ++i) gathered.push_back(Ref::borrow(slots[i]));
       });

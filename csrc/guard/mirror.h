@@ -5,19 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "guard/mirror_mode.h"
+
 namespace minidynamo {
 
 class GuardProgram;
 struct FrameView;
-
-enum class Mirror : uint8_t {
-  Off,
-  Record,  // differences are kept for mirror_differences()
-  Abort,   // the process ends at the first difference: for processes that a test starts
-};
-
-// Changed under the GIL. Read at every check: a byte, so that a program without mirror pays for a comparison only.
-inline Mirror mirror_mode = Mirror::Off;
 
 // Compares what the fast check said of a frame with what the slow one says.
 void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds) noexcept;

@@ -151,6 +151,8 @@ class GuardTree {
   // asked twice.
   uint32_t gather(Source* source);
   uint32_t gathered() const noexcept;
+  // Whether checks of a root have gone the same way for long enough to be shortened (steady_walk.h).
+  bool has_steady_walk() const noexcept;
   // Each of `written` must be an object of its own: none of the other written ones, and none of `others`, of which two
   // may well be one.
   void require_disjoint(std::vector<Source*> written, std::vector<Source*> others);
