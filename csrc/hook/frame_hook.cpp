@@ -91,7 +91,7 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
       return pass_with_error(thread, raw, frame);
     }
   PyObject* config = thread_mode().config;
-  if (!config && runtime().global_config) config = runtime().global_config.get();
+  if (!config && captures_globally) config = runtime().global_config.get();
   if (!config || throw_flag || thread_mode().disabled || must_run_plainly(thread) || torch_compiles_here(thread))
     return pass(thread, raw, throw_flag);
   const Stance stance = current_stance();
@@ -141,11 +141,18 @@ PyObject* answer_without_stack(PyThreadState* thread, _PyInterpreterFrame* raw, 
   return Tracer::current() ? answer_frame(thread, raw, throw_flag) : pass(thread, raw, throw_flag);
 }
 
+// Whether nobody on this thread asks for frames: no capture is at work, and none is to begin.
+bool lets_all_pass() noexcept {
+  return !captures_globally && !thread_mode().config && !Tracer::current() && !is_error_awaited() && is_hook_wanted();
+}
+
 // The one function that CPython calls for a frame. Its level of the C stack stays until the frame has run.
 PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
   PyObject* result = nullptr;
   auto work = [&]() noexcept { result = entry<answer_frame>(thread, raw, throw_flag); };
-  if (native_stack_left() >= kStackForCapture) [[likely]]
+  if (lets_all_pass())
+    result = pass(thread, raw, throw_flag);
+  else if (native_stack_left() >= kStackForCapture) [[likely]]
     result = answer_frame(thread, raw, throw_flag);
   else if (!run_on_another_stack(work))
     result = answer_without_stack(thread, raw, throw_flag);

@@ -53,7 +53,7 @@ const char* hook_owner() noexcept {
 
 void set_global_capture(PyObject* config) {
   static HookInstalled* installed = nullptr;
-  runtime().global_config = Ref::borrow(config);
+  set_global_config(config);
   if (config && !installed) {
     installed = new HookInstalled;
   } else if (!config && installed) {

@@ -15,6 +15,11 @@ struct AwaitedError {
 };
 thread_local AwaitedError awaited;
 
+void raise_awaited() noexcept {
+  interrupted_part_details::is_awaited = false;
+  set_error(std::exchange(awaited.error, nullptr));
+}
+
 int32_t first_offset(PyCodeObject* code, Op op) {
   for (const Instruction& now : decode(code).instructions)
     if (now.op == op) return now.offset;
@@ -67,20 +72,19 @@ bool is_interruption_of_capture(PyCodeObject* code) {
   return find_resume_function(code) && !PyErr_ExceptionMatches(PyExc_Exception);
 }
 
-void await_error(PyObject* function, Ref error) noexcept { awaited = {function, std::move(error)}; }
+void await_error(PyObject* function, Ref error) noexcept {
+  awaited = {function, std::move(error)};
+  interrupted_part_details::is_awaited = static_cast<bool>(awaited.error);
+}
 
 bool end_await() noexcept {
   if (!awaited.error) return true;
-  set_error(std::exchange(awaited.error, nullptr));
-  return false;
+  return raise_awaited(), false;
 }
-
-bool is_error_awaited() noexcept { return static_cast<bool>(awaited.error); }
 
 bool raise_if_awaited(const InterpreterFrame& frame) {
   if (!frame.is_call || frame.function != awaited.function) return false;
-  set_error(std::exchange(awaited.error, nullptr));
-  return true;
+  return raise_awaited(), true;
 }
 
 bool hand_error_down(const InterpreterFrame& frame) {

@@ -7,6 +7,10 @@
 
 namespace minidynamo {
 
+namespace interrupted_part_details {
+inline constinit thread_local bool is_awaited = false;
+}
+
 // The offset, in bytes, of the call of the compiled function in residual code: the only call of its kind. -1: none.
 int32_t graph_call_offset(PyCodeObject* residual);
 
@@ -22,7 +26,7 @@ void await_error(PyObject* function, Ref error) noexcept;
 bool end_await() noexcept;
 
 // For the frame hook. Whether an error waits for a frame to start; if it is this one's, sets it.
-bool is_error_awaited() noexcept;
+inline bool is_error_awaited() noexcept { return interrupted_part_details::is_awaited; }
 bool raise_if_awaited(const InterpreterFrame& frame);
 // If the frame is a resume function's that stands in a call, the current Python error waits for what it calls.
 bool hand_error_down(const InterpreterFrame& frame);

@@ -231,7 +231,7 @@ bool any_is_last_of_finalized(std::span<PyObject* const> objects, bool generator
 bool should_capture(const InterpreterFrame& frame, PyObject* config) {
   if (!frame.is_call || (frame.code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))) return false;
   if (runtime().stress.on) return code_origin(frame.code->co_filename) != CodeOrigin::Minidynamo;
-  const bool is_global = runtime().global_config.is(config);
+  const bool is_global = captures_globally && runtime().global_config.is(config);
   const CodeKind kind = is_global ? kind_of(frame) : CodeKind::User;
   if (kind == CodeKind::Never || kind == CodeKind::Constructor) return false;
   known_types();  // or there is no memory to look for them
@@ -242,7 +242,7 @@ bool should_capture(const InterpreterFrame& frame, PyObject* config) {
 }
 
 bool makes_module(const InterpreterFrame& frame, PyObject* config) {
-  if (!runtime().global_config.is(config) || kind_of(frame) != CodeKind::Constructor || runtime().stress.on)
+  if (!captures_globally || !runtime().global_config.is(config) || kind_of(frame) != CodeKind::Constructor || runtime().stress.on)
     return false;
   PyObject* self = known_types() && frame.code->co_argcount ? frame.locals[0] : nullptr;
   return self && PyType_IsSubtype(Py_TYPE(self), known_types()->module);

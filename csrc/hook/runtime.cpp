@@ -2,14 +2,14 @@
 
 namespace minidynamo {
 
-ThreadMode& thread_mode() noexcept {
-  thread_local ThreadMode mode;
-  return mode;
-}
-
 Runtime& runtime() noexcept {
   static Runtime* const instance = new Runtime;  // holds references: not destroyed after the interpreter
   return *instance;
+}
+
+void set_global_config(PyObject* config) noexcept {
+  runtime().global_config = Ref::borrow(config);
+  captures_globally = config != nullptr;
 }
 
 }  // namespace minidynamo

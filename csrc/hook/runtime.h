@@ -18,7 +18,10 @@ struct ThreadMode {
   bool disabled = false;           // minidynamo.disable: capture nothing, not even in global mode
 };
 inline constexpr ThreadMode kCaptureNothing{nullptr, nullptr, true};
-ThreadMode& thread_mode() noexcept;
+inline ThreadMode& thread_mode() noexcept {
+  static constinit thread_local ThreadMode mode;
+  return mode;
+}
 
 // Sets the thread's mode for a scope.
 class ModeScope {
@@ -65,12 +68,16 @@ struct Runtime {
   std::map<std::string, long> break_counts;  // of all, by reason
   // Their addresses name cache entries, which go when one dies: weak references that say so.
   std::unordered_map<PyObject*, Ref> configs;
-  Ref global_config;  // of MINIDYNAMO=1; null otherwise
+  Ref global_config;  // of MINIDYNAMO=1; null otherwise. See set_global_config.
   long compiled_functions = 0;
   TraceLimits limits;
   Stress stress;
 };
 inline constexpr size_t kMostRecords = 1000;
 Runtime& runtime() noexcept;
+
+// Whether `global_config` is there, for those who ask at every call of the program.
+inline constinit bool captures_globally = false;
+void set_global_config(PyObject* config) noexcept;
 
 }  // namespace minidynamo

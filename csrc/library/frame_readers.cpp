@@ -128,7 +128,11 @@ bool code_names_reader(const Frame& frame) {
     if (value && PyModule_Check(value)) module = value;
     if (is_reader(value, arguments, seen)) return true;
   }
-  // Parameters and closures: what they hold now.
+  return false;
+}
+
+// Parameters and closures: what they hold now.
+bool holds_reader(const Frame& frame) {
   for (int32_t i = 0; i < frame.prepared->locals_count; ++i) {
     PyObject* held = frame.has_lazy_local(i) ? frame.lazy_locals[i].raw : frame.slots[i].get();
     if (held && PyCell_Check(held)) held = PyCell_GET(held);
@@ -187,6 +191,13 @@ void keep_whole(Tracer& tracer, FrameUse use) {
   }
 }
 
-bool must_stay_whole(const Frame& frame) { return frame.is_looked_at || code_names_reader(frame); }
+bool must_stay_whole(const Frame& frame, KnownReaders& known) {
+  if (frame.is_looked_at || holds_reader(frame)) return true;
+  const std::pair<PyCodeObject*, PyObject*> place{frame.code(), frame.globals.get()};
+  if (const auto found = known.find(place); found != known.end()) return found->second.answer;
+  const bool answer = code_names_reader(frame);
+  known.emplace(place, KnownReader{Ref::borrow(as_object(frame.code())), frame.globals, answer});
+  return answer;
+}
 
 }  // namespace minidynamo

@@ -5,11 +5,14 @@
 
 namespace minidynamo {
 
+// As _PyCode_GetExtra, which is asked at every call in global mode. CPython keeps the structure to itself.
 void* CodeSlot::get(PyCodeObject* code) const noexcept {
-  void* data = nullptr;
-  if (index_ < 0) return nullptr;
-  if (_PyCode_GetExtra(as_object(code), index_, &data) < 0) clear_error();
-  return data;
+  struct Extra {
+    Py_ssize_t count;
+    void* data[1];
+  };
+  const auto* extra = static_cast<const Extra*>(code->co_extra);
+  return index_ >= 0 && extra && index_ < extra->count ? extra->data[index_] : nullptr;
 }
 
 bool CodeSlot::set(PyCodeObject* code, void* data) noexcept {

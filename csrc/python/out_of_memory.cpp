@@ -41,6 +41,7 @@ void look_at_error() noexcept {
 }
 
 void clear_error() noexcept {
+  if (!PyErr_Occurred()) return;
   look_at_error();
   PyErr_Clear();
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "python/collector.h"
+#include "python/held_gil.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 
@@ -68,9 +69,8 @@ Ref owner_of(PyObject* array) noexcept {
 }
 
 void release_array(void* array) {
-  const PyGILState_STATE state = PyGILState_Ensure();
+  const HeldGil gil;
   Ref::drop(static_cast<PyObject*>(array));
-  PyGILState_Release(state);
 }
 
 c10::Storage storage_of(PyObject* owner) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "python/held_gil.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "world/held_number.h"
@@ -30,6 +31,7 @@ void Symbols::begin() {
   sizes_ = std::make_shared<TraceSizes>();
   TraceSizesScope::begin(sizes_);
   sizes_->note_cause = [this] {
+    const HeldGil gil;
     const GuardOrigin now = where_();
     causes_.push_back({Ref::borrow(as_object(now.code)), now.line});
     return static_cast<uint32_t>(causes_.size() - 1);

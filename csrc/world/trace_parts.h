@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -41,6 +42,13 @@ struct Break {
 };
 
 // Where the trace may end before the program does.
+// Whether what a code object names in these globals can look at frames, of those that the trace has asked about.
+struct KnownReader {
+  Ref code, globals;
+  bool answer;
+};
+using KnownReaders = std::map<std::pair<PyCodeObject*, PyObject*>, KnownReader>;
+
 struct Breaks {
   BreakPoint point;                      // end the trace there
   std::function<void(Frame&)> on_break;  // called at `point`, while all frames are alive
@@ -49,6 +57,7 @@ struct Breaks {
   // The instruction that raised the exception that is propagating now, as `executed` and as places to end instead.
   long raised_at = -1;
   Break raised;
+  KnownReaders readers;
 
   // Whether nothing has begun yet that could be cut in two at `at`; then the next instruction is asked.
   bool delay_forced(const Frame& at) noexcept;

@@ -16,7 +16,6 @@
 
 namespace minidynamo {
 namespace {
-thread_local Tracer* current_tracer = nullptr;
 int running_tracers = 0;  // changed under the GIL
 
 // The user's stack as a traceback prints it, outermost first.
@@ -60,21 +59,21 @@ bool may_go_below_autograd(BreakReason reason) noexcept {
 constexpr long kLookEvery = 4096;  // instructions
 
 // Whether the trace can end inside this frame: a break in it must not be moved out to the call that led here.
-bool can_end_in(const Frame& frame, const TraceLimits& limits) {
+bool can_end_in(const Frame& frame, const TraceLimits& limits, KnownReaders& readers) {
   return frame.instruction >= frame.prepared->first_instruction() &&
-         (limits.may_end_in_libraries || !is_library_code(frame.code())) && !must_stay_whole(frame);
+         (limits.may_end_in_libraries || !is_library_code(frame.code())) && !must_stay_whole(frame, readers);
 }
 
 // The places to end a trace instead of giving it up in `innermost`.
 std::vector<BreakPoint> break_points_from(const Frame* innermost, const TraceLimits& limits,
-                                          const Transforms& transforms, bool& is_innermost) {
+                                          const Transforms& transforms, KnownReaders& readers, bool& is_innermost) {
   std::vector<BreakPoint> points;
   const Frame* outermost = innermost;
   while (outermost && outermost->caller) outermost = outermost->caller;
   if (!outermost || !outermost->is_root) return points;  // a generator that is closed after the frame has ended
   const Frame* blocked = nullptr;                        // the outermost frame that the trace cannot end in or below
   for (const Frame* frame = innermost; frame; frame = frame->caller)
-    if (!can_end_in(*frame, limits) || (frame->caller && !frame->called_directly) ||
+    if (!can_end_in(*frame, limits, readers) || (frame->caller && !frame->called_directly) ||
         transforms.was_inside(frame->started_at))
       blocked = frame;
   is_innermost = !blocked;
@@ -99,12 +98,12 @@ std::string full_name(const Frame& frame) {
 }
 
 Break make_break(BreakReason why, std::string detail, const Frame* frame, const TraceLimits& limits,
-                 const Transforms& transforms) {
+                 const Transforms& transforms, KnownReaders& readers) {
   const Frame* place = place_of_user(frame);
   if (transforms.inside()) detail += " (within " + transforms.text(frame) + ")";
   if (place != frame) detail += ", in " + full_name(*frame);
   Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), {}};
-  reason.points = break_points_from(frame, limits, transforms, reason.is_innermost);
+  reason.points = break_points_from(frame, limits, transforms, readers, reason.is_innermost);
   if (place) {
     const Position& at = place->current().position;
     reason.code_object = place->code_object;
@@ -134,10 +133,8 @@ Tracer::~Tracer() {
 
 bool Tracer::any_running() noexcept { return running_tracers > 0; }
 
-Tracer* Tracer::current() noexcept { return current_tracer; }
-
-TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exchange(current_tracer, &tracer)) {}
-TracerActivation::~TracerActivation() { current_tracer = previous_; }
+TracerActivation::TracerActivation(Tracer& tracer) noexcept : previous_(std::exchange(Tracer::current_, &tracer)) {}
+TracerActivation::~TracerActivation() { Tracer::current_ = previous_; }
 
 bool Tracer::keeps_going() noexcept {
   const auto abort = [this](BreakReason reason, const char* detail) noexcept {
@@ -172,7 +169,7 @@ void Tracer::note_raise(Frame& at) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   breaks.raised_at = at.started_at;
-  breaks.raised = make_break(BreakReason::Exception, "", &at, limits, transforms);
+  breaks.raised = make_break(BreakReason::Exception, "", &at, limits, transforms, breaks.readers);
   PyErr_Restore(type, value, traceback);
 }
 
@@ -186,7 +183,7 @@ void Tracer::abort_with_exception(std::string text) {
 std::nullptr_t Tracer::abort(BreakReason why, std::string detail) {
   if (!is_over()) {  // the first reason is the one that matters
     clear_error();
-    aborted_ = make_break(why, std::move(detail), frame, limits, transforms);
+    aborted_ = make_break(why, std::move(detail), frame, limits, transforms, breaks.readers);
     backward.needs_below_autograd |= !limits.below_autograd && may_go_below_autograd(why);
   }
   // Whatever C code lies between sees an error and returns; nothing looks at what it is.

@@ -64,7 +64,7 @@ class Tracer final : public OperatorObserver {
   ~Tracer() override;
   Tracer(const Tracer&) = delete;
 
-  static Tracer* current() noexcept;   // the one tracing on this thread, or null
+  static Tracer* current() noexcept { return current_; }  // the one tracing on this thread, or null
   static bool any_running() noexcept;  // on any thread
 
   Graph graph;
@@ -152,6 +152,7 @@ class Tracer final : public OperatorObserver {
  private:
   friend class TracerActivation;
   std::optional<Break> aborted_;
+  static inline constinit thread_local Tracer* current_ = nullptr;
   Ref own_memory_error_;
   bool stopped_ = false;
   bool has_side_effect_ = false;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "python/error_text.h"
+#include "python/held_gil.h"
 #include "python/out_of_memory.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
@@ -12,17 +13,6 @@ namespace {
 
 // Small, so that they agree with most bounds, and such as sizes seldom are.
 constexpr int64_t kExamples[] = {5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47};
-
-// Operators ask without it.
-class WithPython {
- public:
-  WithPython() : state_(PyGILState_Ensure()) {}
-  ~WithPython() { PyGILState_Release(state_); }
-  WithPython(const WithPython&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
 
 }  // namespace
 
@@ -89,7 +79,7 @@ Ref UnknownNumbers::read(PyObject* fake) {
 
 void UnknownNumbers::refuse(SizeCondition condition) {
   if (Tracer::current() != &tracer_) throw TraceAborted();  // a backend asks
-  const WithPython python;
+  const HeldGil gil;
   const std::vector<int32_t> symbols = symbols_of(condition.expression);
   bool is_float = false;
   // A number that was read for this question alone: the trace may as well end where it is read.
@@ -136,7 +126,7 @@ bool UnknownNumbers::agree_on_example(SizeCondition condition) {
 
 bool UnknownNumbers::check(SizeCondition condition) {
   if (Tracer::current() != &tracer_) return false;
-  const WithPython python;
+  const HeldGil gil;
   if (!limits.checks || !tracer_.may_assume() || tracer_.is_over()) return false;
   return agree_on_example(condition) && check_in_graph(condition, nullptr, true);
 }

@@ -1,12 +1,13 @@
 // What the state of a trace needs of the rooms above it: declared here, defined there.
 #pragma once
+#include "world/trace_parts.h"
 
 namespace minidynamo {
 
 struct Frame;
 
 // Whether the frame must run as it is: something has looked at it, or its code can name a reader.
-bool must_stay_whole(const Frame& frame);  // library/frame_readers.cpp
+bool must_stay_whole(const Frame& frame, KnownReaders& known);  // library/frame_readers.cpp
 
 // --- model/numpy_call.cpp
 
