@@ -242,7 +242,8 @@ bool should_capture(const InterpreterFrame& frame, PyObject* config) {
 }
 
 bool makes_module(const InterpreterFrame& frame, PyObject* config) {
-  if (!captures_globally || !runtime().global_config.is(config) || kind_of(frame) != CodeKind::Constructor || runtime().stress.on)
+  if (!captures_globally || !runtime().global_config.is(config) || kind_of(frame) != CodeKind::Constructor ||
+      runtime().stress.on)
     return false;
   PyObject* self = known_types() && frame.code->co_argcount ? frame.locals[0] : nullptr;
   return self && PyType_IsSubtype(Py_TYPE(self), known_types()->module);

@@ -65,7 +65,7 @@ class Tracer final : public OperatorObserver {
   Tracer(const Tracer&) = delete;
 
   static Tracer* current() noexcept { return current_; }  // the one tracing on this thread, or null
-  static bool any_running() noexcept;  // on any thread
+  static bool any_running() noexcept;                     // on any thread
 
   Graph graph;
   GuardTree& guards;  // of the cache entry to be
