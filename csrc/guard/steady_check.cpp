@@ -13,7 +13,7 @@ namespace minidynamo {
 // Goes the way of the walk, without changing anything.
 class SteadyWalk::Recorder {
  public:
-  Recorder(Walk& walk, SteadyWalk& steady) noexcept
+  Recorder(Walk& walk, SteadyWalk& steady)
       : program_(walk.program_),
         nodes_(walk.nodes_),
         changed_(walk.changed_.begin(), walk.changed_.end()),
@@ -109,7 +109,7 @@ class SteadyWalk::Recorder {
     const size_t words = steady_.words_.size(), steps = steady_.steps_.size(), gathered = steady_.gathered_.size();
     const uint32_t words_end = words_end_;
     if (visit(index, value, is_proven)) return;
-    // What it has added so far is dropped; classes that it has compared are not compared again.
+    // What it has added so far is dropped. Later steps cannot count on classes that it has compared.
     shorten(steady_.words_, words);
     shorten(steady_.steps_, steps);
     shorten(steady_.gathered_, gathered);
