@@ -144,7 +144,8 @@ bool log_containers(Tracer& tracer) {
     if (!shadow.filled || !differs_from_snapshot(shadow)) continue;
     Ref content = copy_of(shadow.object.get());
     if (!content || !are_settled(tracer, elements_of(shadow.object.get()))) return clear_error(), false;
-    tracer.effects.change_content({&shadow, std::move(shadow.snapshot), std::move(content)});
+    const bool in_place = keeps_places(shadow);
+    tracer.effects.change_content({&shadow, std::move(shadow.snapshot), std::move(content), in_place});
     accept_changes(shadow);
   }
   return true;

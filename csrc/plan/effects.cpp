@@ -41,7 +41,7 @@ class EffectPlanner {
     if (!differs_from_snapshot(shadow)) return true;
     PyObject* object = shadow.object.get();
     values_.is_written_to(object);
-    return plan_container_write(object, shadow.snapshot, object);
+    return plan_container_write(object, shadow.snapshot, object, keeps_places(shadow));
   }
 
   // A dict is written to before its time: what walks over it has to have moved by then.
@@ -138,7 +138,7 @@ class EffectPlanner {
   bool plan_effect(const ContentChange& change) {
     PyObject* object = change.container->object.get();
     values_.is_written_to(object);
-    return plan_container_write(object, change.before, change.content.get());
+    return plan_container_write(object, change.before, change.content.get(), change.keeps_places);
   }
 
   bool plan_effect(const IteratorAdvance& advance) {
@@ -267,9 +267,20 @@ class EffectPlanner {
     return 0;
   }
 
+  // object[i] = item for each that is another than before.
+  bool plan_set_items(PyObject* object, const Elements& before, const Elements& now, PyTypeObject* base) {
+    for (size_t i = 0; i < now.size(); ++i) {
+      if (before[i].is(now[i].get())) continue;
+      Ref index = Ref::made(PyLong_FromSize_t(i));
+      values_.keep_alive(index);
+      if (!values_.effect(method(base, "__setitem__"), {object, index.get(), now[i].get()})) return false;
+    }
+    return true;
+  }
+
   // `shown` is what holds now what the object is to hold. By the methods of the C class: a subclass's own have run in
   // the trace.
-  bool plan_container_write(PyObject* object, const Elements& before, PyObject* shown) {
+  bool plan_container_write(PyObject* object, const Elements& before, PyObject* shown, bool keeps_places) {
     PyTypeObject* base = native_base(Py_TYPE(object));
     const Elements now = elements_of(shown);
     if (PyList_Check(object)) {
@@ -299,6 +310,7 @@ class EffectPlanner {
     }
     if (PyByteArray_Check(object)) return plan_new_content(object, plain_value(shown));
     if (base == known_types()->deque) {
+      if (keeps_places) return plan_set_items(object, before, now, base);
       if (const size_t added = added_to_deque(shown, before, now))
         return values_.effect(method(base, "extend"), {object, list_of(std::span(now).last(added)).get()});
       return values_.effect(method(base, "clear"), {object}) &&

@@ -47,6 +47,7 @@ struct ContentChange {
   ShadowContainer* container;
   std::vector<Ref> before;  // its elements until then, as ShadowContainer::snapshot
   Ref content;
+  bool keeps_places;  // of a deque
 };
 
 // An iterator from before the call that moves on (external_iterator.h says how far).

@@ -522,6 +522,7 @@ bool fill(Tracer& tracer, ShadowContainer& shadow) {
       }
       shadow.snapshot.push_back(std::move(item));
     }
+    begin_snapshot(shadow);
     return true;
   }
   if (base == &PyByteArray_Type) {

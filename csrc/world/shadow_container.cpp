@@ -1,7 +1,10 @@
 #include "world/shadow_container.h"
 
 #include "python/dict_version.h"
+#include "python/iterators.h"
 #include "python/native_contents.h"
+#include "python/type_version.h"
+#include "world/known_types.h"
 
 namespace minidynamo {
 std::vector<Ref> elements_of(PyObject* container) {
@@ -31,9 +34,20 @@ bool differs_from_snapshot(const ShadowContainer& shadow) {
   return differs;
 }
 
+void begin_snapshot(ShadowContainer& shadow) {
+  PyObject* object = shadow.object.get();
+  if (native_base(Py_TYPE(object)) != known_types()->deque) return;
+  shadow.deque_iterator = Ref::made(known_types()->deque->tp_iter(object));
+}
+
+bool keeps_places(const ShadowContainer& shadow) noexcept {
+  return shadow.deque_iterator && !look_at_deque_iterator(shadow.deque_iterator.get()).is_stale;
+}
+
 void accept_changes(ShadowContainer& shadow) {
   PyObject* object = shadow.object.get();
   shadow.snapshot = elements_of(object);
+  begin_snapshot(shadow);
   shadow.version = PyDict_CheckExact(object) ? dict_version(object) : 0;
   shadow.changed_before = true;
 }

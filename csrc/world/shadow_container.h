@@ -15,12 +15,18 @@ struct ShadowContainer {
   // After filling, or as the effect log has it: its elements (dict: key, value, ...), to see what the trace changed.
   std::vector<Ref> snapshot;
   uint64_t version = 0;  // of a dict that holds what the snapshot says; 0: unknown
+  Ref deque_iterator;    // over a deque, since the snapshot: stale as soon as elements come or go
 };
 
 // What a container holds now, in the order of a snapshot.
 std::vector<Ref> elements_of(PyObject* container);
 // Whether a filled one holds anything else than its snapshot.
 bool differs_from_snapshot(const ShadowContainer& shadow);
+
+// Called when the snapshot has been made.
+void begin_snapshot(ShadowContainer& shadow);
+// Of a deque: whether since the snapshot items were set, at most. Iterators over it go on then, as they do eagerly.
+bool keeps_places(const ShadowContainer& shadow) noexcept;
 
 // The effect log has what a filled one holds now.
 void accept_changes(ShadowContainer& shadow);
