@@ -100,26 +100,7 @@ PyObject* or_none(PyObject* object) noexcept { return object ? object : Py_None;
 
 Lookup fetch_attribute(AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   // The commonest getters, without the audit event that CPython raises in them.
-  if (PyFunction_Check(parent.object)) {
-    auto* function = as_function(parent.object);
-    switch (step.form) {
-      case FunctionClosure:
-        return found(result, or_none(function->func_closure));
-      case FunctionDefaults:
-        return found(result, or_none(function->func_defaults));
-      case FunctionKeywordDefaults:
-        return found(result, or_none(function->func_kwdefaults));
-      case FunctionCode:
-        return found(result, function->func_code);
-      case FunctionGlobals:
-        return found(result, function->func_globals);
-      default:
-        break;
-    }
-  } else if (PyMethod_Check(parent.object)) {
-    if (step.form == MethodFunction) return found(result, PyMethod_GET_FUNCTION(parent.object));
-    if (step.form == MethodSelf) return found(result, PyMethod_GET_SELF(parent.object));
-  }
+  if (PyObject* const* place = place_of(Access::Attribute, step, parent)) return found(result, or_none(*place));
   Lookup lookup = fetch_attribute_slowly(step, parent, result, owned);
   // What somebody else owns too outlives the check, in which nothing runs that could let go of it.
   if (owned && is_shared(owned.get())) owned.reset();

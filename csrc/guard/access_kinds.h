@@ -41,7 +41,8 @@ Lookup fetch_slowly(Access access, const AccessStep& step, Reached parent, Reach
 // Fetches of one form refuse parents that are of another: what is proven of a tuple must not be believed of a list.
 uint8_t step_form(Access access, PyObject* key, Reached parent) noexcept;
 
-// Where a live parent of the same class keeps the child, as a pointer; null where nobody can tell.
+// The field of the parent that points to the child (a function's code, what a cell holds); null where no field is
+// known. An empty field of a function stands for None.
 PyObject* const* place_of(Access access, const AccessStep& step, Reached parent) noexcept;
 
 // Whether the child of an unchanged parent object is always the same object.

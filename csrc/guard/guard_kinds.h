@@ -45,7 +45,8 @@ static_assert(sizeof(Check) == 64);
 bool prepare_check(Check& check, Reached seen);
 // Whether it holds of an object. No user code, no Python error left.
 inline bool holds(const Check& check, Reached object) noexcept { return check.holds(check, object); }
-// Whether what holds of an object holds of whatever lies at the same address, until an object dies that is held weakly.
+// Whether the check compares addresses only. The object that it has passed stays alive, or its death ends the program
+// of guards: another object at that address cannot be met.
 bool holds_by_address(const Check& check) noexcept;
 // Calls with each object that the check holds weakly: when one is gone, the check fails for ever.
 void each_held_weakly(const Check& check, const std::function<void(PyObject*)>& use);

@@ -151,7 +151,7 @@ class GuardTree {
   // asked twice.
   uint32_t gather(Source* source);
   uint32_t gathered() const noexcept;
-  // Whether checks of a root have gone the same way for long enough to be shortened (steady_walk.h).
+  // True if the next check of some root reads a list instead of walking over nodes (steady_walk.h). For tests.
   bool has_steady_walk() const noexcept;
   // Each of `written` must be an object of its own: none of the other written ones, and none of `others`, of which two
   // may well be one.

@@ -1,4 +1,4 @@
-// Writes steady walks down, and runs them.
+// Makes the lists of steady walks, and checks them.
 #include "guard/steady_walk.h"
 
 #include <algorithm>
@@ -109,7 +109,7 @@ class SteadyWalk::Recorder {
     const size_t words = steady_.words_.size(), steps = steady_.steps_.size(), gathered = steady_.gathered_.size();
     const uint32_t words_end = words_end_;
     if (visit(index, value, is_proven)) return;
-    // What it has added so far is dropped. Later steps cannot count on classes that it has compared.
+    // The steps that it has added are dropped, among them comparisons of classes, which have to be made again later.
     shorten(steady_.words_, words);
     shorten(steady_.steps_, steps);
     shorten(steady_.gathered_, gathered);
@@ -162,40 +162,41 @@ void SteadyRoot::forget() noexcept {
   wanted = mirror_mode == Mirror::Off ? std::min(2 * wanted, kMostWanted) : 1;  // tests have no patience
 }
 
-bool SteadyWalk::passes(Walk& walk) const {
-  GuardProgram& program = walk.program_;
-  uint32_t word = 0;
-  for (const Step& step : steps_) {
-    switch (step.kind) {
-      case Step::Kind::Words:
-        for (; word < step.words.end; ++word)
-          if (!words_[word].is_unchanged()) return false;
-        break;
-      case Step::Kind::ClassVersion:
-        if (type_version(step.class_version.type) != step.class_version.version) return false;
-        break;
-      case Step::Kind::Fetched: {
-        const auto& [node, parent, expected] = step.fetched;
-        Reached result;
-        Ref owned;
-        const Lookup lookup = fetch(program.nodes_[node].access, program.steps_[node], parent, result, owned);
-        if (owned) program.fresh_.push_back(std::move(owned));
-        if (lookup != (expected.object ? Lookup::Found : Lookup::Absent) || result.object != expected.object ||
-            result.inline_attributes != expected.inline_attributes)
-          return false;
-        break;
-      }
-      case Step::Kind::Checked:
-        if (!holds(*step.checked.check, step.checked.object)) return false;
-        break;
-      case Step::Kind::Backed:
-        if (!walk.backs_version(*step.backed.node, step.backed.dict)) return false;
-        break;
-      case Step::Kind::Walked:
-        if (!walk.visit_child(step.walked.node, step.walked.parent)) return false;
-        break;
-    }
+// Checks one step after the other.
+class SteadyWalk::Checker {
+ public:
+  Checker(const SteadyWalk& steady, Walk& walk) noexcept : steady_(steady), walk_(walk), program_(walk.program_) {}
+
+  bool operator()(const Words& step) {
+    for (; word_ < step.end; ++word_)
+      if (!steady_.words_[word_].is_unchanged()) return false;
+    return true;
   }
+  bool operator()(const ClassVersion& step) { return type_version(step.type) == step.version; }
+  bool operator()(const Fetched& step) {
+    Reached result;
+    Ref owned;
+    const Lookup lookup =
+        fetch(program_.nodes_[step.node].access, program_.steps_[step.node], step.parent, result, owned);
+    if (owned) program_.fresh_.push_back(std::move(owned));
+    return lookup == (step.result.object ? Lookup::Found : Lookup::Absent) && result.object == step.result.object &&
+           result.inline_attributes == step.result.inline_attributes;
+  }
+  bool operator()(const Checked& step) { return holds(*step.check, step.object); }
+  bool operator()(const Backed& step) { return walk_.backs_version(*step.node, step.dict); }
+  bool operator()(const Walked& step) { return walk_.visit_child(step.node, step.parent); }
+
+ private:
+  const SteadyWalk& steady_;
+  Walk& walk_;
+  GuardProgram& program_;
+  uint32_t word_ = 0;
+};
+
+bool SteadyWalk::passes(Walk& walk) const {
+  Checker checker(*this, walk);
+  for (const Step& step : steps_)
+    if (!std::visit(checker, step)) return false;
   for (const auto& [slot, object] : gathered_) walk.slots_[slot] = object;
   return true;
 }

@@ -12,6 +12,7 @@
 #pragma once
 #include <memory>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "guard/guard_kinds.h"
@@ -32,6 +33,7 @@ class SteadyWalk {
 
  private:
   class Recorder;
+  class Checker;
 
   struct Words {
     uint32_t end;  // those before it, from the last such step's on
@@ -56,23 +58,7 @@ class SteadyWalk {
     uint32_t node;
     Reached parent;
   };
-  struct Step {
-    enum class Kind : uint8_t { Words, ClassVersion, Fetched, Checked, Backed, Walked } kind;
-    union {
-      Words words;
-      ClassVersion class_version;
-      Fetched fetched;
-      Checked checked;
-      Backed backed;
-      Walked walked;
-    };
-    explicit Step(Words step) noexcept : kind(Kind::Words), words(step) {}
-    explicit Step(ClassVersion step) noexcept : kind(Kind::ClassVersion), class_version(step) {}
-    explicit Step(Fetched step) noexcept : kind(Kind::Fetched), fetched(step) {}
-    explicit Step(Checked step) noexcept : kind(Kind::Checked), checked(step) {}
-    explicit Step(Backed step) noexcept : kind(Kind::Backed), backed(step) {}
-    explicit Step(Walked step) noexcept : kind(Kind::Walked), walked(step) {}
-  };
+  using Step = std::variant<Words, ClassVersion, Fetched, Checked, Backed, Walked>;
 
   std::vector<MemoryWord> words_;
   std::vector<Step> steps_;
@@ -85,7 +71,7 @@ struct SteadyRoot {
   uint32_t passed = 0;  // walks in a row over a value at the same address
   uint32_t wanted = 2;  // such walks before one is written down; a capture itself makes one
 
-  // What was written down did not last, or nothing could be: the next one has to wait longer.
+  // Drops the list, which no longer fits, or could not be made. The next one is made after twice as many walks.
   void forget() noexcept;
 };
 

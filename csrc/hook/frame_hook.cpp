@@ -141,7 +141,7 @@ PyObject* answer_without_stack(PyThreadState* thread, _PyInterpreterFrame* raw, 
   return Tracer::current() ? answer_frame(thread, raw, throw_flag) : pass(thread, raw, throw_flag);
 }
 
-// Whether nobody on this thread asks for frames: no capture is at work, and none is to begin.
+// True if no capture is at work on this thread, and none may begin at this frame.
 bool lets_all_pass() noexcept {
   return !captures_globally && !thread_mode().config && !Tracer::current() && !is_error_awaited() && is_hook_wanted();
 }

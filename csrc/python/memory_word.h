@@ -1,7 +1,6 @@
-// Places in memory that tell, as long as they are as they were, that an object has not changed: a version, or a
-// pointer.
+// A word in memory and what it contained: a version or a pointer, by which a check sees that an object is unchanged.
 //
-// A word may be read only while the object that it lies in is alive.
+// A word may be read only while the object in which it lies is alive.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -31,7 +30,8 @@ inline MemoryWord version_word(PyObject* dict) noexcept {
   return MemoryWord::at(&reinterpret_cast<PyDictObject*>(dict)->ma_version_tag);
 }
 inline MemoryWord type_word(PyObject* object) noexcept { return MemoryWord::at(&object->ob_type); }
-// Where an object of the same class keeps its __dict__, which exists: equal words prove that it is at the same address.
+// The fields of an object that point to its __dict__, which exists. If they are unchanged, and the object's class is
+// the same, the __dict__ lies at the same address.
 void append_dict_words(PyObject* object, std::vector<MemoryWord>& words);
 
 }  // namespace minidynamo

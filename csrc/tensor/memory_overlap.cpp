@@ -104,7 +104,8 @@ bool overlaps_itself(const at::TensorBase& tensor) {
   int64_t elements = 1;
   for (const Term& each : dimensions) elements *= each.highest + 1;
   if (elements != impl.numel()) return true;  // a stride of 0
-  // Two indices differ first, by strides that fall, in one dimension: there by a positive number.
+  // The difference of two indices is 0 in the dimensions of the largest strides, and in the next one it can be taken to
+  // be positive. For each choice of that dimension:
   for (size_t i = 0; i < dimensions.size(); ++i) {
     std::vector<Term> terms(dimensions.begin(), dimensions.begin() + int64_t(i) + 1);
     for (Term& term : terms) term.lowest = -term.highest;

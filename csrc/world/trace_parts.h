@@ -42,7 +42,7 @@ struct Break {
 };
 
 // Where the trace may end before the program does.
-// Whether what a code object names in these globals can look at frames, of those that the trace has asked about.
+// A code object with its globals, and the answer to whether it names a function that looks at frames.
 struct KnownReader {
   Ref code, globals;
   bool answer;
