@@ -37,6 +37,7 @@ from minidynamo._collector import few_collections
 from minidynamo._cpp_builds import built_together, few_builds, when_built
 from minidynamo._function_writer import FunctionWriter, target_name
 from minidynamo._inductor_import import compile_fx_module
+from minidynamo._merged_calls import separate_merged_calls
 from minidynamo._tracing_context import InputSource, conditions_noted, is_static, tracing_context
 from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
 
@@ -329,6 +330,7 @@ def aot_eager(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Ten
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
     def run_as_it_is(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
+        separate_merged_calls(gm)
         return make_boxed_func(gm.forward)
 
     graph_module = _with_described_inputs(graph_module, example_inputs)
@@ -408,18 +410,19 @@ _INDUCTORS_RECURSION_LIMIT = 2000
 
 
 def _in_our_way(compile_part: Callable[..., Any]) -> Callable[..., Any]:
-    """With few runs of the C++ compiler and of the garbage collector, and with Python's recursion limit as it was.
+    """With results that are apart, few runs of the C++ compiler and of the garbage collector, and Python's recursion limit as it was.
 
     Inductor raises the limit for good. A program that has read it, as `inspect.unwrap` does, would be captured and compiled once more.
     What another thread has set meanwhile stays.
     """
 
     @functools.wraps(compile_part)
-    def compile_in_our_way(*args: Any, **kwargs: Any) -> Any:
+    def compile_in_our_way(part: torch.fx.GraphModule, *args: Any, **kwargs: Any) -> Any:
+        separate_merged_calls(part)
         limit = sys.getrecursionlimit()
         try:
             with few_builds(), few_collections():
-                return compile_part(*args, **kwargs)
+                return compile_part(part, *args, **kwargs)
         finally:
             if limit < _INDUCTORS_RECURSION_LIMIT == sys.getrecursionlimit():
                 with contextlib.suppress(RecursionError):  # the stack is deeper than the old limit

@@ -236,3 +236,32 @@ def test_leaves_made_inside(factory, backend):
         if made.requires_grad:
             made.sum().backward()
             assert made.is_leaf == (made.grad is not None)
+
+
+CALLS = [
+    lambda x: x.sin().max(0).values,
+    lambda x: x.sin().max(0).values.view(-1),
+    lambda x: torch.nn.functional.layer_norm(x, (4,)),
+    lambda x: torch.nn.functional.max_pool1d(x, 2),
+    lambda x: x.topk(2).values,
+    lambda x: torch.var_mean(x, 1)[1],
+    lambda x: (x + 1).unbind(0)[1],
+    lambda x: x.sin(),
+]
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("call", CALLS)
+def test_results_of_equal_calls_are_tensors_of_their_own(call, backend):
+    """AOTAutograd merges equal calls of a graph with gradients."""
+    captured = minidynamo.compile(lambda x: (call(x), call(x), call(x)), backend=backend)
+    x, eager_x = (torch.arange(16.0).reshape(4, 4).cos().requires_grad_() for _ in range(2))
+    results, expected = captured(x), call(eager_x)
+    with torch.no_grad():
+        results[0].detach().add_(1)
+        results[1].detach().add_(2)
+    assert len({result.untyped_storage().data_ptr() for result in results}) == 3
+    torch.testing.assert_close(results[2], expected)
+    (results[0] + results[1] * 2 + results[2] * 3).sum().backward()
+    (expected * 6).sum().backward()
+    torch.testing.assert_close(x.grad, eager_x.grad)
