@@ -50,7 +50,7 @@ def with_numbers(type_name: str) -> str:
 
 
 def rows(include: pathlib.Path) -> list[str]:
-    """A line for each structured operator that makes new tensors."""
+    """A line for each structured operator that makes new tensors or works in place. (`out=` may be given other sizes.)"""
     found = {}
     for header in sorted((include / "ATen" / "ops").glob("*_meta_dispatch.h")):
         operators = header.with_name(header.name.replace("_meta_dispatch.h", "_ops.h")).read_text()
@@ -61,12 +61,13 @@ def rows(include: pathlib.Path) -> list[str]:
         for operator in STRUCT.finditer(operators):
             types = tuple(with_numbers(t) for t in split(operator["types"]))
             result = functions.get((operator["name"], types))
-            if result is None or "&" in result:  # written to an argument
+            if result is None or ("&" in result and types[0] != "at::Tensor &"):
                 continue
             overload = operator["overload"] or ""
             name = f"aten::{operator['name']}" + (f".{overload}" if overload else "")
             found[name] = f'STRUCTURED_KERNEL("{name}", ({result}({", ".join(types)})), at::meta::{operator["name"]})'
-    return [found[name] for name in sorted(found)]
+    # The header of one that works in place may declare what no library has, unless the one that makes a new tensor is structured.
+    return [found[name] for name in sorted(found) if (new := re.sub(r"_(\.|$)", r"\1", name)) == name or new in found]
 
 
 def main() -> None:

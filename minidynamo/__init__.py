@@ -21,6 +21,7 @@ _requirements.check(torch.__version__)
 from minidynamo import _global_capture, config, debug  # noqa: E402, F401  # global capture follows config.stress
 from minidynamo._api import compile, compile_in_place, disable, is_compiling, optimize, reset, stats  # noqa: E402
 from minidynamo._artifacts import load_artifacts, save_artifacts  # noqa: E402
+from minidynamo._background import wait_for_compiled  # noqa: E402
 from minidynamo._control import error_on_graph_break, run  # noqa: E402
 from minidynamo._explain import Explanation, explain  # noqa: E402
 from minidynamo._module import OptimizedModule  # noqa: E402
@@ -87,4 +88,5 @@ __all__ = [
     "stats",
     "substitute_in_graph",
     "unskip",
+    "wait_for_compiled",
 ]

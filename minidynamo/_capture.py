@@ -6,15 +6,14 @@ tell configurations apart by identity and two wrappers with equal settings share
 """
 
 import collections
-import contextlib
-import random
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from minidynamo import _C, _graph_source, _guard_filter, _logging, _torch_reset, backends, config
+from minidynamo._undisturbed import undisturbed
 from minidynamo.exceptions import BackendCompilerFailed
 
 Compiler = Callable[..., Any]
@@ -24,43 +23,6 @@ _known: weakref.WeakValueDictionary[tuple[object, ...], "CaptureConfig"] = weakr
 # made are kept: few of those with a backend of the program's own, which may hold anything.
 _kept_with_name: "collections.deque[CaptureConfig]" = collections.deque(maxlen=16)
 _kept_with_callable: "collections.deque[CaptureConfig]" = collections.deque(maxlen=4)
-
-
-def _cuda_in_use() -> bool:
-    return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Keeps a backend's work out of the program's sight: random generators, grad mode and determinism are put back.
-
-    Generators belong to the whole process. What another thread of the program has drawn from one, or how it has seeded it, stays: put
-    back, the generator would give the same numbers twice.
-    """
-    python_random = random.getstate()
-    cpu_random = torch.get_rng_state()
-    cuda_random = torch.cuda.get_rng_state() if _cuda_in_use() else None
-    grad = torch.is_grad_enabled()
-    deterministic = torch.are_deterministic_algorithms_enabled()
-    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
-    watch = _C.watch_random()
-    try:
-        yield
-    finally:
-        was_alone, others_ran, others_drew, drew = _C.end_random_watch(watch)
-        is_own = was_alone or not others_ran
-        if is_own:
-            random.setstate(python_random)
-        if is_own or (drew and not others_drew):
-            torch.set_rng_state(cpu_random)
-            if cuda_random is not None:
-                torch.cuda.set_rng_state(cuda_random)
-        torch.set_grad_enabled(grad)
-        if (deterministic, warn_only) != (
-            torch.are_deterministic_algorithms_enabled(),
-            torch.is_deterministic_algorithms_warn_only_enabled(),
-        ):
-            torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
 
 
 class CaptureConfig:
@@ -220,7 +182,7 @@ class CaptureConfig:
         if _logging.enabled("regions") and "regions" in graph_module.meta:
             _logging.emit("regions", f"{name}: {graph_module.meta['regions']}")
         try:
-            with _undisturbed():
+            with undisturbed():
                 compiled: Callable[..., Any] = _C.call_disabled(self._compiler, (graph_module, example_inputs), {})
         except BackendCompilerFailed as failure:
             if not config.suppress_errors:

@@ -20,6 +20,7 @@ VARIABLES: Mapping[str, str] = {
     "MINIDYNAMO_REGIONS": "0 compiles graphs whole",
     "MINIDYNAMO_ARTIFACTS": "0 keeps nothing that was compiled on disk",
     "MINIDYNAMO_ARTIFACT_FOLDER": "where it is kept",
+    "MINIDYNAMO_COMPILE_IN_BACKGROUND": "1 compiles in other processes, while graphs run uncompiled",
     "MINIDYNAMO_SKIP": "modules, files and patterns that are not captured",
     "MINIDYNAMO_STRESS": "for tests: 1 captures every frame",
     "MINIDYNAMO_STRESS_BREAKS": "for tests: a graph break before every n-th instruction",

@@ -65,13 +65,16 @@ def _stand_in(placeholder: torch.fx.Node) -> torch.Tensor:
     fake = placeholder.meta["example_value"]
     made = torch.empty_strided(fake.shape, fake.stride(), dtype=fake.dtype, device=fake.device)
     if fake.requires_grad and torch.is_grad_enabled():
-        return cast(torch.Tensor, _Computed.apply(made, torch.empty(0, requires_grad=True)))  # type: ignore[no-untyped-call]
+        return with_history(made)
     return made
 
 
-class _Computed(torch.autograd.Function):
-    """Gives a tensor a history, as what it stands for has one. (A clone would have other strides.)"""
+def with_history(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor as one that was computed. (A clone would have other strides.)"""
+    return cast(torch.Tensor, _Computed.apply(tensor, torch.empty(0, requires_grad=True)))  # type: ignore[no-untyped-call]
 
+
+class _Computed(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tensor: torch.Tensor, leaf: torch.Tensor) -> torch.Tensor:
         ctx.mark_dirty(tensor)

@@ -31,7 +31,7 @@ from typing import Any, Protocol, TypeVar, cast, overload
 import torch
 from torch import _VF
 
-from minidynamo import _artifacts, _pieces
+from minidynamo import _artifacts, _pieces, config
 from minidynamo._autocast_regions import name_regions
 from minidynamo._collector import few_collections
 from minidynamo._cpp_builds import built_together, few_builds, when_built
@@ -377,22 +377,43 @@ def inductor(
 
     A graph with layers that are equal is compiled by pieces (docs/regions.md).
     """
-    with few_collections():
-        return _with_inductor(graph_module, example_inputs, dict(options or {}))
-
-
-def _with_inductor(graph_module: torch.fx.GraphModule, example_inputs: list[torch.Tensor], patches: dict[str, Any]) -> CompiledFunction:
+    patches = dict(options or {})
     program = graph_module.meta.pop("pieces", None)
+
+    def compile_here(inputs: Sequence[Any]) -> CompiledFunction:
+        with few_collections():
+            return _compiled_here(graph_module, program, inputs, patches)
+
+    if config.compile_in_background:
+        from minidynamo._background import compiled_later  # it compiles by this module
+
+        uncompiled = eager(graph_module, example_inputs)
+        switching = compiled_later(graph_module, program, example_inputs, patches, uncompiled, compile_here)
+        if switching is not None:
+            return switching
+    return compile_here(example_inputs)
+
+
+def _compiled_here(
+    graph_module: torch.fx.GraphModule, program: _pieces.Program | None, example_inputs: Sequence[Any], patches: dict[str, Any]
+) -> CompiledFunction:
     if program is None:
-        return _unboxed(_compile_with_inductor(graph_module, example_inputs, patches).function)
+        return _unboxed(compile_with_inductor(graph_module, example_inputs, patches).function)
     with built_together():
-        steps = _pieces.CompiledSteps(program, example_inputs, lambda module, inputs: _compile_with_inductor(module, inputs, patches, True))
+        steps = _pieces.CompiledSteps(program, example_inputs, lambda module, inputs: compile_with_inductor(module, inputs, patches, True))
     return steps.callable(lambda compiled: compiled.shortest())
 
 
-def _compile_with_inductor(
+def compile_with_inductor(
     graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], patches: dict[str, Any], with_backward: bool = False
 ) -> _artifacts.Compiled:
+    """One graph, compiled by Inductor in this process, or loaded.
+
+    Args:
+        patches: entries of Inductor's configuration.
+        with_backward: the backward graph is compiled at once, instead of at the first backward pass.
+    """
+
     def compile_graph(around: Callable[..., Any], done: Callable[[Any], None]) -> Callable[[list[Any]], Any]:
         compiler = compile_fx_module()
         # A copy: the compiler's passes change the graph that they are given.

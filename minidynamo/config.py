@@ -107,6 +107,10 @@ artifact_folder: str = ""
 """Where artifacts are kept; "" stands for `minidynamo` in the user's folder for caches (XDG_CACHE_HOME, else ~/.cache). The environment
 variable MINIDYNAMO_ARTIFACT_FOLDER sets it at import."""
 
+compile_in_background: bool = False
+"""A graph runs uncompiled until another process has compiled it, where the backend is Inductor (docs/artifacts.md). The environment
+variable MINIDYNAMO_COMPILE_IN_BACKGROUND=1 switches it on at import."""
+
 artifact_limit: int = 4 << 30
 """Bytes that artifacts may take on the disk. Above it, those that were not used for longest are removed."""
 
@@ -237,6 +241,7 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "artifacts": _boolean,
     "artifact_folder": _folder,
     "artifact_limit": _positive,
+    "compile_in_background": _boolean,
     "skip": _skip_list,
 }
 
@@ -351,6 +356,7 @@ skip = _environment.read_list("MINIDYNAMO_SKIP", _skip_list)
 regions = _environment.read("MINIDYNAMO_REGIONS", _switch, True)
 artifacts = _environment.read("MINIDYNAMO_ARTIFACTS", _switch, True)
 artifact_folder = _environment.read("MINIDYNAMO_ARTIFACT_FOLDER", _folder, "")
+compile_in_background = _environment.read("MINIDYNAMO_COMPILE_IN_BACKGROUND", _switch, False)
 stress_breaks = _environment.read("MINIDYNAMO_STRESS_BREAKS", _count_in, 0)
 stress_seed = _environment.read("MINIDYNAMO_STRESS_SEED", _count_in, 0)
 mirror = _environment.read("MINIDYNAMO_MIRROR", _count_in, 0) > 0

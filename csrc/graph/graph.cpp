@@ -385,6 +385,13 @@ bool Graph::calls(PyObject* function, PyObject* constant) const noexcept {
   });
 }
 
+PyObject* Graph::last_given_to(PyObject* function) const noexcept {
+  const auto last = std::find_if(nodes_.rbegin(), nodes_.rend(), [function](const Node& node) {
+    return node.used && node.kind == NodeKind::CallFunction && node.target.is(function) && node.args.size() == 1;
+  });
+  return last == nodes_.rend() ? nullptr : last->args[0].constant.get();
+}
+
 bool Graph::begins_with(PyObject* function) const noexcept {
   const auto first = std::ranges::find_if(
       nodes_, [](const Node& node) { return node.used && node.kind != NodeKind::Placeholder && !node.element; });

@@ -115,6 +115,8 @@ class Graph {
   bool sets_modes() const noexcept;
   // Whether a used node calls `function` with that constant alone; and whether the first call is one of `function`.
   bool calls(PyObject* function, PyObject* constant) const noexcept;
+  // The constant that the last call of a function of one argument gets; null: there is no such call.
+  PyObject* last_given_to(PyObject* function) const noexcept;
   bool begins_with(PyObject* function) const noexcept;
 
   // Keeps what the outputs or impure nodes need; sets Node::used and numbers the used placeholders in order.

@@ -354,7 +354,10 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     for (const SizeCondition& condition : *conditions) traced->tracer->symbols.sizes()->ask(condition);
     if (compiled.is(Py_None)) return refuse(BreakReason::BackendFailed, "the backend failed and errors are suppressed");
     // What the backend made is not captured, though the hook is there for what the residual code calls.
-    compiled = compiled_function(compiled.get(), {exit.plan.end.has_value(), below_autograd, begins_with_gradients});
+    CompiledFunctionState state{exit.plan.end.has_value(), below_autograd, begins_with_gradients, {}};
+    if (PyObject* const left = traced->tracer->graph.last_given_to(grad_mode_setter); left && PyBool_Check(left))
+      state.ends_with_gradients = left == Py_True;
+    compiled = compiled_function(compiled.get(), state);
     if (!compiled) return nullptr;
     compiled = counting_callable(std::move(compiled), *traced->tracer, exit);
     compiled = drawing_callable(std::move(compiled), *traced->tracer, exit);

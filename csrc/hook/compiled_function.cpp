@@ -2,8 +2,6 @@
 
 #include <structmember.h>
 
-#include <optional>
-
 #include "hook/runtime.h"
 #include "python/cached.h"
 #include "python/out_of_memory.h"
@@ -28,7 +26,9 @@ PyObject* call_compiled(PyObject* self, PyObject* const* arguments, size_t flags
   if (compiled->state.captures_nothing) nothing.emplace(kCaptureNothing);
   if (compiled->state.below_autograd) below_autograd.emplace();
   if (compiled->state.begins_with_gradients) set_gradients(true);
-  return PyObject_Vectorcall(compiled->wrapped, arguments, flags, keyword_names);
+  PyObject* results = PyObject_Vectorcall(compiled->wrapped, arguments, flags, keyword_names);
+  if (results && compiled->state.ends_with_gradients) set_gradients(*compiled->state.ends_with_gradients);
+  return results;
 }
 
 PyObject* compiled_getattr(PyObject* self, PyObject* name) {
@@ -78,7 +78,8 @@ constexpr PyTypeObject make_compiled_type() {
 
 Ref compiled_function(PyObject* callable, CompiledFunctionState state) {
   if (PyCFunction_Check(callable)) state.captures_nothing = false;  // it runs no Python code
-  if (!state.captures_nothing && !state.below_autograd && !state.begins_with_gradients) return Ref::borrow(callable);
+  if (!state.captures_nothing && !state.below_autograd && !state.begins_with_gradients && !state.ends_with_gradients)
+    return Ref::borrow(callable);
   static constinit PyTypeObject type = make_compiled_type();
   make_ready(type);
   Ref object = Ref::made(as_object(PyObject_GC_New(CompiledFunction, &type)));

@@ -1,5 +1,7 @@
 // What a backend made, in a native callable that sets the state in which it is to run.
 #pragma once
+#include <optional>
+
 #include "python/ref.h"
 
 namespace minidynamo {
@@ -7,7 +9,9 @@ namespace minidynamo {
 struct CompiledFunctionState {
   bool captures_nothing = false;       // frames that it calls run as they are
   bool below_autograd = false;         // nothing is recorded for a backward pass, nothing cast
-  bool begins_with_gradients = false;  // switched on first, and left as it leaves them
+  bool begins_with_gradients = false;  // switched on first
+  // Whether they are on in the end, where the graph switches them. AOTAutograd forgets it where inputs share memory.
+  std::optional<bool> ends_with_gradients;
 };
 
 // `callable` itself if no state makes a difference. Null with a Python error set.

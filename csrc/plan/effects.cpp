@@ -178,26 +178,52 @@ class EffectPlanner {
     return PyDict_Next(shown, &position, &key, &value) ? position == 1 : places_in_dict(shown) == 0;
   }
 
-  // Deletes the keys that are gone, or stand behind others now: an iterator of the program's may stand at one that
-  // stays. What is left of `before` is what `now` begins with.
+  // The places of a dict's keys in its table, in their order. A dict that is filled key by key has 0, 1, 2...
+  static std::vector<Py_ssize_t> places_of_keys(PyObject* dict) {
+    std::vector<Py_ssize_t> places;
+    Py_ssize_t position = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(dict, &position, &key, &value)) places.push_back(position - 1);
+    return places;
+  }
+
+  // Deletes the keys that are gone, or stand behind others or at another place now: an iterator of the program's may
+  // stand at one that stays. What is left of `before` is what `now` begins with.
   bool plan_deletions(PyObject* object, PyObject* shown, Elements& before, const Elements& now, PyTypeObject* base) {
+    const bool is_dict = !PyType_IsSubtype(base, &PyODict_Type);
+    const std::vector<Py_ssize_t> places = is_dict ? places_of_keys(shown) : std::vector<Py_ssize_t>();
+    const auto count = static_cast<Py_ssize_t>(before.size() / 2);
     Elements left;
     std::vector<PyObject*> gone;
+    Py_ssize_t end = 0;  // behind the last that stays
     for (size_t i = 0; i < before.size(); i += 2) {
-      if (left.size() < now.size() && before[i].is(now[left.size()].get()))
+      const size_t next = left.size();
+      if (next < now.size() && before[i].is(now[next].get()) &&
+          (!is_dict || places[next / 2] <= static_cast<Py_ssize_t>(i / 2))) {
         left.insert(left.end(), {before[i], before[i + 1]});
-      else
+        end = static_cast<Py_ssize_t>(i / 2) + 1;
+      } else {
         gone.push_back(before[i].get());
+      }
     }
     const bool clears =
         (left.empty() && begins_anew(shown)) || !std::all_of(gone.begin(), gone.end(), ValuePlanner::hashes_natively);
     before = clears && !gone.empty() ? Elements() : std::move(left);
     if (clears) return gone.empty() || values_.effect(method(base, "clear"), {object});
     // A key may be gone by then: a weak reference that a callback of the program's takes out when its object ends.
-    const bool is_dict = !PyType_IsSubtype(base, &PyODict_Type);
-    PyObject* delete_item = method(base, is_dict ? "pop" : "__delitem__");
-    return std::all_of(gone.begin(), gone.end(), [&](PyObject* key) {
-      return is_dict ? values_.effect(delete_item, {object, key, Py_None}) : values_.effect(delete_item, {object, key});
+    if (!is_dict)
+      return std::ranges::all_of(gone, [&, delete_item = method(base, "__delitem__")](PyObject* key) {
+        return values_.effect(delete_item, {object, key});
+      });
+    // A place is free again that popitem() has left.
+    const size_t kept = before.size() / 2;
+    const Py_ssize_t free = kept < places.size() ? places[kept] : places_in_dict(shown);
+    for (Py_ssize_t place = count; place > std::max(free, end); --place) {
+      if (!values_.effect(method(base, "popitem"), {object})) return false;
+      gone.pop_back();
+    }
+    return std::ranges::all_of(gone, [&, pop = method(base, "pop")](PyObject* key) {
+      return values_.effect(pop, {object, key, Py_None});
     });
   }
 

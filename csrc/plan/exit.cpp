@@ -204,7 +204,8 @@ class BreakPlanner {
       const ValueId value = end.operands[i];
       if (value == kNoValue || needed.count(value)) continue;
       PyObject* object = frame.slots[frame.stack_top - count + i].get();
-      if (raises || (object && end_may_be_seen(object))) end.moved.push_back(value);
+      if (raises || (object && (PyExceptionInstance_Check(object) || end_may_be_seen(object))))
+        end.moved.push_back(value);
     }
   }
 

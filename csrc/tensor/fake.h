@@ -52,8 +52,9 @@ class OperatorObserver {
   virtual bool runs_below_autograd() const noexcept { return false; }
   // Told of every operator: it writes to an argument, or draws random numbers (its node must not be removed if unused).
   virtual void operator_has_side_effect() noexcept = 0;
-  // Told of every operator that writes to a tensor that somebody else can see: the storage (tensor_facts.h).
-  virtual void operator_writes(const void*) noexcept {}
+  // Told of every operator that writes to a tensor that somebody else can see: the storage (tensor_facts.h), and
+  // whether autograd has the write in its graph. False with a Python error set aborts what runs.
+  virtual bool operator_writes(const void*, bool /*is_differentiated*/) noexcept { return true; }
   // Told of every operator that may raise because of values, before its writes are told of, and of every one that
   // communicates with other processes, which cannot be run again.
   virtual void operator_may_fail() noexcept {}

@@ -65,6 +65,14 @@ std::string why_not(const at::Tensor& tensor) {
   }
   if (tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) return "its sizes are symbolic";
   if (tensor._fw_grad(0).defined()) return "it carries a forward-mode tangent";
+  const auto* view = torch::autograd::impl::get_view_autograd_meta(tensor);
+  if (view && view->has_bw_view() && !tensor.is_inference() && view->get_attr_version() != tensor._version()) {
+    try {
+      (void)tensor.grad_fn();  // is made anew, as by whatever looks at the tensor
+    } catch (const c10::Error&) {
+      return "it is a view that autograd refuses since its base has changed";
+    }
+  }
   return "";
 }
 

@@ -444,7 +444,7 @@ class Call {
       const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
       if (!impl->pyobj_slot()->load_pyobj() && impl->unsafe_storage().use_count() <= 1) return;
       impure = true;
-      observer_->operator_writes(impl->unsafe_storage().unsafeGetStorageImpl());
+      tell_of_write(*impl, is_differentiated());
     });
     count_writes_in_lists();
     if (info_.rule == OperatorRule::WritesRunningStatistics && arguments()[5].toBool()) {
@@ -454,10 +454,23 @@ class Call {
         if (!value.isTensor() || !value.toTensor().defined()) continue;
         impure = true;
         KnownStorages::of_thread().forget(value.toTensor());
-        observer_->operator_writes(value.toTensor().unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
+        tell_of_write(*value.toTensor().unsafeGetTensorImpl(), false);
       }
     }
     if (impure) observer_->operator_has_side_effect();
+  }
+
+  void tell_of_write(const c10::TensorImpl& tensor, bool is_differentiated) {
+    std::optional<pybind11::gil_scoped_acquire> gil;
+    if (is_differentiated) gil.emplace();  // a trace may end here
+    if (!observer_->operator_writes(tensor.unsafe_storage().unsafeGetStorageImpl(), is_differentiated))
+      throw_python_error();
+  }
+
+  bool is_differentiated() const {
+    return c10::GradMode::is_enabled() && std::ranges::any_of(tensors_, [](const at::Tensor* tensor) {
+             return tensor->defined() && tensor->requires_grad();
+           });
   }
 
   // Whether one of the tensors first..last-1 is a mask, as an index.

@@ -10,7 +10,7 @@
 
 namespace minidynamo {
 
-// For a qualified name with its overload ("aten::add.Tensor"); null: the operator has none, or writes to its arguments.
+// For a qualified name with its overload ("aten::add.Tensor"); null: the operator has none, or writes to `out`.
 const c10::KernelFunction* structured_kernel(std::string_view name);
 
 }  // namespace minidynamo

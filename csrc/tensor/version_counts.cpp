@@ -2,6 +2,8 @@
 
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <cstring>
+
 #include "tensor/fake.h"
 
 namespace minidynamo {
@@ -16,6 +18,20 @@ std::optional<uint32_t> version_count(PyObject* tensor) noexcept {
 void set_version_count(PyObject* tensor, uint32_t count) noexcept {
   c10::VariableVersion shared = THPVariable_Unpack(tensor).unsafeGetTensorImpl()->version_counter();
   shared.set_version(count);
+}
+
+const void* version_counter(PyObject* tensor) noexcept {
+  if (!version_count(tensor)) return nullptr;
+  const c10::VariableVersion& holder = THPVariable_Unpack(tensor).unsafeGetTensorImpl()->version_counter();
+  const void* counter;  // all that the holder has, and tells nobody
+  static_assert(sizeof holder == sizeof counter);
+  std::memcpy(&counter, &holder, sizeof counter);
+  return counter;
+}
+
+void share_version_counter(PyObject* tensor, PyObject* other) noexcept {
+  THPVariable_Unpack(tensor).unsafeGetTensorImpl()->set_version_counter(
+      THPVariable_Unpack(other).unsafeGetTensorImpl()->version_counter());
 }
 
 }  // namespace minidynamo

@@ -108,6 +108,8 @@ Ref enter_tensor(Tracer& tracer, Source* source) {
   tracer.graph.add_placeholder(source->to_text(), fake);
   for (const Expression size : sizes) tracer.symbols.read_from(size, fake);
   tracer.world.add_fake(fake.get());
+  if (!tracer.views_from_before.take_in(raw, fake.get()))
+    return tracer.abort(BreakReason::HistoryOfViews, "another view of an input's memory has been written to");
   return stands_for(tracer, source, std::move(fake));
 }
 

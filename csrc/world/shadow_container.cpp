@@ -16,6 +16,18 @@ std::vector<Ref> elements_of(PyObject* container) {
 }
 
 // Asked for every item of a loop over an iterator from before the call: without making a copy.
+namespace {
+
+// Whether a dict that was filled in order has lost a key and got it again: iterators see another place.
+bool has_moved_keys(PyObject* dict) noexcept {
+  Py_ssize_t position = 0, count = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(dict, &position, &key, &value)) ++count;
+  return position > count;
+}
+
+}  // namespace
+
 bool differs_from_snapshot(const ShadowContainer& shadow) {
   PyObject* object = shadow.object.get();
   const std::vector<Ref>& before = shadow.snapshot;
@@ -31,7 +43,7 @@ bool differs_from_snapshot(const ShadowContainer& shadow) {
   const std::vector<Ref> now = elements_of(object);
   bool differs = now.size() != before.size();
   for (size_t i = 0; !differs && i < now.size(); ++i) differs = !before[i].is(now[i].get());
-  return differs;
+  return differs || (is_dict && has_moved_keys(object));
 }
 
 void begin_snapshot(ShadowContainer& shadow) {

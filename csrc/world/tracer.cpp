@@ -278,6 +278,17 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
   return had_memory && node != kNoNode;
 }
 
+bool Tracer::operator_writes(const void* storage, bool is_differentiated) noexcept {
+  bool goes_on = true;
+  const bool had_memory = try_to([&] {
+    storages.note_written(storage, graph.nodes().size());
+    goes_on = !is_differentiated || views_from_before.note_differentiated(storage);
+    if (!goes_on) abort(BreakReason::HistoryOfViews, "autograd records a write to a view of an input's memory");
+  });
+  if (!had_memory) run_out_of_memory();
+  return goes_on && had_memory;
+}
+
 std::optional<Expression> Tracer::unknown_size(SizeRange range, PyObject* elements_of, uint32_t version) noexcept {
   std::optional<Expression> size;
   if (!try_to([&] { size = unknown_numbers.make_size(range, elements_of, version); })) run_out_of_memory();

@@ -31,6 +31,7 @@
 #include "world/trace_parts.h"
 #include "world/transforms.h"
 #include "world/unknown_numbers.h"
+#include "world/views_from_before.h"
 #include "world/world.h"
 
 namespace minidynamo {
@@ -97,6 +98,7 @@ class Tracer final : public OperatorObserver {
   Transforms transforms;
   BackwardState backward;
   Storages storages;
+  ViewsFromBefore views_from_before;
   // While an opaque call is executed: fakes for tensors that it made or found itself, by tensor. It will do so again
   // when the graph runs.
   std::unordered_map<Ref, Ref>* tensors_of_opaque_call = nullptr;
@@ -142,7 +144,7 @@ class Tracer final : public OperatorObserver {
   bool runs_below_autograd() const noexcept override { return limits.below_autograd; }
   void operator_ran_in_grad_mode(bool on) noexcept override { operators_grad_mode_ = on; }
   void operator_has_side_effect() noexcept override { has_side_effect_ = true; }
-  void operator_writes(const void* storage) noexcept override { storages.note_written(storage, graph.nodes().size()); }
+  bool operator_writes(const void* storage, bool is_differentiated) noexcept override;
   void operator_may_fail() noexcept override { storages.last_may_fail = graph.nodes().size(); }
   void operator_communicates() noexcept override { storages.is_shared_with_processes = true; }
   PyObject* fake_for_real(PyObject* real) noexcept override;

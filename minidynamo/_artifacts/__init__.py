@@ -58,11 +58,7 @@ def load_or_compile(
         when_built: calls a function when the kernels that have been compiled so far are there.
         with_backward: the backward graph is compiled with the forward graph, instead of at the first backward pass.
     """
-    try:
-        name = key(graph_module, example_inputs, options) if _may_be_used(options) else None
-    except Exception as error:  # one that is no NotKept: torch is not as it is known here, and goes on as it did
-        _not_kept(str(error) if isinstance(error, NotKept) else f"{type(error).__name__}: {error}")
-        name = None
+    name = name_of(graph_module, example_inputs, options)
     if name is None:
         return Compiled(compile_graph(lambda compile_part: compile_part, lambda metadata: None))
     found = _load(name)
@@ -75,6 +71,20 @@ def load_or_compile(
     recorder = Recorder(len(storages) < len(example_inputs), lambda entry, libraries: _write(name, entry, libraries), _not_kept, when_built)
     with _asking_inductor(with_backward):
         return Compiled(compile_graph(recorder.around, recorder.forward_done), recorder)
+
+
+def name_of(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], options: dict[str, Any]) -> str | None:
+    """The key of a graph, or None for one that is not kept; the log says why."""
+    try:
+        return key(graph_module, example_inputs, options) if _may_be_used(options) else None
+    except Exception as error:  # one that is no NotKept: torch is not as it is known here, and goes on as it did
+        _not_kept(str(error) if isinstance(error, NotKept) else f"{type(error).__name__}: {error}")
+        return None
+
+
+def is_stored(name: str) -> bool:
+    """Whether there is an artifact with this key."""
+    return os.path.exists(os.path.join(folder.path(), "entries", name))
 
 
 def _may_be_used(options: dict[str, Any]) -> bool:

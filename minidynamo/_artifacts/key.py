@@ -28,7 +28,7 @@ FORM = 1
 _NAMESPACES = frozenset({"_quantized", "aten", "inductor", "mkl", "mkldnn", "prim", "prims", "quantized"})
 _MODULES = frozenset({"torch", "_operator", "math", "builtins"})
 _PLAIN = frozenset({bool, int, str, bytes, type(None), type(Ellipsis), torch.dtype, torch.device, torch.layout, torch.memory_format})
-_COMPILERS_SETTINGS = ("torch._inductor.config", "torch._functorch.config", "torch._dynamo.config", "torch.fx.experimental._config")
+COMPILERS_SETTINGS = ("torch._inductor.config", "torch._functorch.config", "torch._dynamo.config", "torch.fx.experimental._config")
 _FOLDERS = ("_DIR", "_DIRS", "_PATH")
 
 
@@ -188,25 +188,25 @@ def _surroundings(options: dict[str, Any]) -> Iterator[str]:
     }
     yield repr(sorted(variables.items()))
     yield repr(sorted((name, _plain(value)) for name, value in options.items()))
-    for name in _COMPILERS_SETTINGS:
+    for name in COMPILERS_SETTINGS:
         if name in sys.modules:
-            yield f"{name}: {_changed(sys.modules[name])}"
+            yield f"{name}: { {setting: _plain(value) for setting, value in changed_settings(sys.modules[name]).items()} }"
         else:
             yield f"{name}: {{}}"
 
 
-def _changed(settings: Any) -> dict[str, Any]:
+def changed_settings(settings: Any) -> dict[str, Any]:
     """The entries of one of torch's modules of settings that somebody has changed. What the environment says counts by itself, also in
     a process that has not imported the module."""
     skipped = {*getattr(settings, "_save_config_ignore", ())}
-    changed = {}
+    found = {}
     for name, entry in sorted(settings._config.items()):
         if name in skipped or entry.alias is not None or entry.deprecated:
             continue
         value = getattr(settings, name)
         if not any(value is usual or value == usual for usual in (entry.default, entry.env_value_default, entry.env_value_force)):
-            changed[name] = _plain(value)
-    return changed
+            found[name] = value
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -634,3 +634,31 @@ def test_a_special_method_that_is_no_function_is_seen_when_it_changes(special: o
     Box.__contains__ = lambda self, item: True
     assert torch.equal(captured(torch.ones(2), box), torch.full((2,), 2.0))
     assert torch.equal(minidynamo.compile(f, backend="eager")(torch.ones(2), box), torch.full((2,), 5.0))
+
+
+def test_an_exception_that_is_thrown_keeps_no_frame_alive() -> None:
+    """What raises it holds it on the stack alone: a variable would close a circle with the frame in its traceback."""
+    ended = []
+
+    def talks() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            ended.append(1)
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        suspended = talks()
+        next(suspended)
+        fresh = talks()
+        fresh.throw(ValueError(x.shape))
+        return x + 1
+
+    for called in (f, minidynamo.compile(f, backend="eager")):
+        ended.clear()
+        gc.disable()
+        try:
+            with contextlib.suppress(ValueError):
+                called(torch.ones(2))
+            assert ended == [1]
+        finally:
+            gc.enable()

@@ -170,3 +170,103 @@ def test_a_written_input_whose_elements_overlap(backend):
         assert torch.equal(captured(actual), f(expected)) and torch.equal(actual, expected)
     (entry,) = minidynamo.debug.cache_entries(captured)
     assert entry.hits == 1
+
+
+def view_gets_history(x, view, leaf):
+    view -= leaf
+    return x.requires_grad, (x * 2).requires_grad, x._version
+
+
+def base_gets_history(x, view, leaf):
+    read = view.sum()
+    x *= leaf.sum()
+    return read.requires_grad, view.requires_grad, (view * 2).requires_grad, view._version
+
+
+def base_is_seen_late(x, view, leaf):
+    view *= leaf
+    minidynamo.graph_break()
+    view.mul_(leaf)
+    return (x * 3).sum()
+
+
+def both_count(x, view, leaf):
+    view += 1
+    before = x._version
+    x += 1
+    view.detach().add_(1)
+    return before, x._version, view._version
+
+
+def counts_apart(x, view, leaf):
+    data = view.data
+    data += 1
+    x += 1
+    return data._version, view._version
+
+
+def written_to_where_it_is_saved(x, view, leaf):
+    y = (view * leaf).exp()
+    view += 1
+    x[:1] = 2
+    return y.sum()
+
+
+FOR_ALL_BACKENDS = [view_gets_history, base_gets_history, both_count]
+# AOTAutograd refuses to write to what it saves, and to a tensor beside its `data`.
+FOR_EAGER_ALONE = [base_is_seen_late, counts_apart, written_to_where_it_is_saved]
+
+
+@pytest.mark.parametrize(
+    ("function", "backend"),
+    [(f, backend) for f in FOR_ALL_BACKENDS for backend in BACKENDS] + [(f, "eager") for f in FOR_EAGER_ALONE],
+)
+def test_histories_and_counts_of_views(function, backend):
+    """Both views are inputs of the graph."""
+
+    def observed(called):
+        x, leaf = torch.arange(4.0), torch.full((2,), 3.0, requires_grad=True)
+        view = x[1:3]
+        result = called(x, view, leaf)
+        after = (x._version, view._version, x.requires_grad, view.requires_grad, x.tolist())
+        if isinstance(result, tuple):
+            return result, after
+        try:
+            result.backward()
+        except RuntimeError as error:
+            return result.item(), after, "modified by an inplace operation" in str(error)
+        return result.item(), after, leaf.grad.tolist()
+
+    captured = minidynamo.compile(function, backend=backend)
+    assert [observed(captured), observed(captured)] == [observed(function)] * 2
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_grad_mode_behind_a_graph_that_switches_it_and_writes_to_one_of_two_views(backend):
+    def f(y):
+        row = y[0]
+        with torch.no_grad():
+            minidynamo.graph_break()
+            torch._C._set_grad_enabled(True)
+            row.add_(1)
+            y.t()
+            torch._C._set_grad_enabled(False)
+            minidynamo.graph_break()
+            return torch.is_grad_enabled()
+
+    assert minidynamo.compile(f, backend=backend)(torch.ones(2, 2)) is f(torch.ones(2, 2)) is False
+
+
+def test_a_view_that_autograd_refuses_since_its_base_has_changed():
+    def f(y):
+        row = y.unbind()[0]
+        row.detach().add_(1)
+        try:
+            row[0].add_(1)
+        finally:
+            torch.cat([row])
+
+    for called in (f, minidynamo.compile(f, backend="eager")):
+        with pytest.raises(RuntimeError, match="has been modified inplace") as caught:
+            called(torch.ones(2, 2, requires_grad=True))
+        assert isinstance(caught.value.__context__, RuntimeError)

@@ -1,0 +1,102 @@
+"""Compiling in the background: a graph runs uncompiled until another process has compiled it (`config.compile_in_background`).
+
+The other process (`worker`, one of a few in `pool`) gets the graph and a description of its inputs (`parcel`) and writes what it compiles
+into the folder of artifacts. The first call after that loads it from there, as a process does that is started again. So the program
+neither waits for the compiler nor shares Python's lock with it, and what the compiler changes in its process is not seen.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from minidynamo import _C, _artifacts, _logging
+from minidynamo._background import parcel
+from minidynamo._background.pool import Job, Pool
+from minidynamo._pieces import CompiledSteps, Program
+from minidynamo._undisturbed import undisturbed
+
+CompileHere = Callable[[Sequence[Any]], Callable[..., Any]]
+
+
+def compiled_later(
+    graph_module: torch.fx.GraphModule,
+    program: Program | None,
+    example_inputs: Sequence[Any],
+    options: dict[str, Any],
+    run_uncompiled: Callable[..., Any],
+    compile_here: CompileHere,
+) -> Callable[..., Any] | None:
+    """A function that runs the graph uncompiled until it is compiled, or None if it has to be compiled in this process, or is already.
+
+    Args:
+        program: the graph's pieces, if it is compiled by pieces.
+        options: entries of Inductor's configuration.
+        run_uncompiled: the graph.
+        compile_here: what compiles the graph in this process for given inputs. It is called when the artifacts are there.
+    """
+    jobs: list[Job] = []
+
+    def send(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> None:
+        name = _artifacts.name_of(module, inputs, options)
+        if name is None:
+            raise parcel.CannotBeSent("it is none that is kept on disk")
+        if not _artifacts.is_stored(name):
+            jobs.append(Pool.current.submit(name, parcel.packed(module, inputs, options, name)))
+
+    try:
+        if program is None:
+            send(graph_module, example_inputs)
+        else:
+            CompiledSteps(program, example_inputs, send)
+    except parcel.CannotBeSent as reason:
+        _logging.emit("artifacts", f"a graph is compiled before its first call, not in the background: {reason}")
+        return None
+    return _switching(jobs, run_uncompiled, compile_here) if jobs else None
+
+
+def _switching(jobs: list[Job], run_uncompiled: Callable[..., Any], compile_here: CompileHere) -> Callable[..., Any]:
+    run = run_uncompiled
+    waits = True
+    one_switches = threading.Lock()
+
+    def switch(inputs: Sequence[Any]) -> None:
+        nonlocal run, waits
+        if not one_switches.acquire(blocking=False):
+            return  # another thread is at it
+        try:
+            errors = [job.error for job in jobs if job.error]
+            for job in jobs:
+                if job.hindrance:
+                    _logging.emit("artifacts", f"a graph is compiled by its next call, not in the background: {job.hindrance}")
+            if not errors and waits:
+                with undisturbed():
+                    run = _C.call_disabled(compile_here, (inputs,), {})
+            waits = False
+        except Exception as error:
+            waits = False
+            errors = [f"{type(error).__name__}: {error}"]
+        finally:
+            one_switches.release()
+        if errors:
+            _logging.warn(f"a graph could not be compiled in the background, and runs uncompiled: {errors[0]}")
+
+    def call(*inputs: Any) -> Any:
+        if waits and all(job.is_done for job in jobs):
+            switch(inputs)
+        return run(*inputs)
+
+    return call
+
+
+def wait_for_compiled(timeout: float | None = None) -> bool:
+    """Waits until no graph is being compiled in the background (`config.compile_in_background`). The next call of each runs compiled.
+
+    Args:
+        timeout: seconds; None waits for as long as it takes.
+
+    Returns:
+        Whether all are done.
+    """
+    return Pool.current.wait(timeout)
