@@ -56,6 +56,10 @@ def compiled_later(
     return _switching(jobs, run_uncompiled, compile_here) if jobs else None
 
 
+class _CannotBeCompiled(Exception):
+    pass
+
+
 def _switching(jobs: list[Job], run_uncompiled: Callable[..., Any], compile_here: CompileHere) -> Callable[..., Any]:
     run = run_uncompiled
     waits = True
@@ -66,21 +70,22 @@ def _switching(jobs: list[Job], run_uncompiled: Callable[..., Any], compile_here
         if not one_switches.acquire(blocking=False):
             return  # another thread is at it
         try:
-            errors = [job.error for job in jobs if job.error]
+            if not waits:
+                return
             for job in jobs:
+                if job.error:
+                    raise _CannotBeCompiled(job.error)
                 if job.hindrance:
-                    _logging.emit("artifacts", f"a graph is compiled by its next call, not in the background: {job.hindrance}")
-            if not errors and waits:
-                with undisturbed():
-                    run = _C.call_disabled(compile_here, (inputs,), {})
+                    _logging.emit("artifacts", f"a graph is compiled by this call, not in the background: {job.hindrance}")
+            with undisturbed():
+                run = _C.call_disabled(compile_here, (inputs,), {})
             waits = False
         except Exception as error:
             waits = False
-            errors = [f"{type(error).__name__}: {error}"]
+            text = str(error) if isinstance(error, _CannotBeCompiled) else f"{type(error).__name__}: {error}"
+            _logging.warn(f"a graph could not be compiled in the background, and runs uncompiled: {text}")
         finally:
             one_switches.release()
-        if errors:
-            _logging.warn(f"a graph could not be compiled in the background, and runs uncompiled: {errors[0]}")
 
     def call(*inputs: Any) -> Any:
         if waits and all(job.is_done for job in jobs):
