@@ -27,6 +27,10 @@ class CannotBeSent(Exception):
     """A graph that means something in its own process only; says why."""
 
 
+# Attributes by which torch tells buffers, and inputs that stay at their addresses.
+_MARKS = ("_is_buffer", "_dynamo_static_input_type")
+
+
 class _Input(NamedTuple):
     """An input: what a tensor of its kind is made of, without its values."""
 
@@ -36,12 +40,12 @@ class _Input(NamedTuple):
     size: tuple[int, ...]
     stride: tuple[int, ...]
     offset: int
-    kind: str
+    is_parameter: bool
     requires_grad: bool
     is_leaf: bool
     is_view: bool
     is_inference: bool
-    marked: Any
+    marks: dict[str, Any]
 
 
 class _Node(NamedTuple):
@@ -120,12 +124,12 @@ def _inputs(tensors: Sequence[Any]) -> list[_Input]:
             tuple(x.size()),
             x.stride(),
             x.storage_offset(),
-            type(x).__name__,
+            type(x) is torch.nn.Parameter,
             x.requires_grad,
             x.is_leaf,
             x._is_view(),
             x.is_inference(),
-            getattr(x, "_dynamo_static_input_type", None),
+            {name: getattr(x, name) for name in _MARKS if hasattr(x, name)},
         )
         for x in tensors
     ]
@@ -213,14 +217,12 @@ def _tensor(given: _Input, storage: torch.UntypedStorage) -> torch.Tensor:
             tensor = tensor.set_(storage).as_strided(given.size, given.stride, given.offset)
         else:
             tensor = tensor.set_(storage, given.offset, given.size, given.stride)
-        if given.kind == "Parameter":
+        if given.is_parameter:
             tensor = torch.nn.Parameter(tensor, requires_grad=given.requires_grad)
-        elif given.kind == "Buffer":
-            tensor = cast(torch.Tensor, torch.nn.Buffer(tensor))
     if given.requires_grad:
         tensor = tensor.requires_grad_() if given.is_leaf else with_history(tensor)
-    if given.marked is not None:
-        tensor._dynamo_static_input_type = given.marked  # type: ignore[attr-defined]
+    for name, value in given.marks.items():
+        setattr(tensor, name, value)
     return tensor
 
 

@@ -69,12 +69,13 @@ def test_inference_and_training_switch() -> None:
 class Layered(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
+        self.scale = torch.nn.Buffer(torch.full((64,), 2.0))
         self.layers = torch.nn.ModuleList(torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh()) for _ in range(8))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for layer in self.layers:
             x = x + torch.nn.functional.layer_norm(layer(x), (64,))
-        return x
+        return x * self.scale
 
 
 def test_pieces() -> None:
@@ -84,7 +85,9 @@ def test_pieces() -> None:
         expected = model(x)
         torch.testing.assert_close(captured(x), expected)
         assert minidynamo.wait_for_compiled(SECONDS)
+        before = _artifacts.counts()
         torch.testing.assert_close(captured(x), expected)
+    assert _artifacts.counts()["loaded"] > before["loaded"] and _artifacts.counts()["written"] == before["written"]
 
 
 @pytest.mark.parametrize(
