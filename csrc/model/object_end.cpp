@@ -217,6 +217,15 @@ void note_return(Tracer& tracer, const Frame& root) {
   for (const Frame::LazySlot& waiting : root.lazy_stack) is_bound(waiting.source);
 }
 
+void note_inlined_return(Tracer& tracer, Frame& frame) {
+  for (int32_t local = 0; local < frame.prepared->locals_count; ++local) {
+    PyObject* object = frame.has_lazy_local(local) ? frame.lazy_locals[local].raw : frame.slots[local].get();
+    const Source* source = object ? tracer.world.source_of(object) : nullptr;
+    if (object && PyGen_CheckExact(source ? source->value.get() : object))
+      break_if_finalizer_observable(tracer, frame, local, true);
+  }
+}
+
 void note_exception_leaves(Tracer& tracer, Frame& frame) {
   break_if_end_on_stack_is_observable(tracer, frame, 0);
   PyObject *type, *value, *traceback;

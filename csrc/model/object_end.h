@@ -31,6 +31,10 @@ void note_handled_ends(Tracer& tracer, Frame& frame);
 // The root frame, a resume function's, is about to return.
 void note_return(Tracer& tracer, const Frame& root);
 
+// An inlined frame of a resume function is about to return: a generator from before the trace, which only its variables
+// hold, ends there.
+void note_inlined_return(Tracer& tracer, Frame& frame);
+
 // An exception leaves an inlined frame, whose variables its traceback keeps alive. The trace ends if that may be seen.
 void note_exception_leaves(Tracer& tracer, Frame& frame);
 

@@ -74,14 +74,23 @@ class EffectPlanner {
 
   bool plan() {
     if (!plan_log(tracer_.effects.end())) return false;
-    for (const ShadowContainer& shadow : tracer_.world.shadows())
-      if (!values_.is_written(shadow) && !plan_container(shadow)) return false;
+    for (const bool of_emptied : {false, true})
+      for (const ShadowContainer& shadow : tracer_.world.shadows())
+        if (is_emptied(shadow) == of_emptied && !values_.is_written(shadow) && !plan_container(shadow)) return false;
     return true;
   }
 
  private:
   Tracer& tracer_;
   ValuePlanner& values_;
+
+  // A list in a parameter: as a resume function is given its variables, which it takes out at once. In the program,
+  // what nothing else holds would live on in a variable: it ends after all other effects.
+  static bool is_emptied(const ShadowContainer& shadow) {
+    PyObject* const list = shadow.object.get();
+    return shadow.source && shadow.source->access == Access::Local && shadow.filled && PyList_Check(list) &&
+           PyList_GET_SIZE(list) == 0 && !shadow.snapshot.empty();
+  }
 
   static bool plan_effect(std::monostate) { return true; }
 

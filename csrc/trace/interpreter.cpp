@@ -488,6 +488,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         break;
 
       case Op::RETURN_VALUE:
+        if (!frame.is_root && frame.is_of_resume_function()) note_inlined_return(tracer, frame);
         value = frame.pop();
         if (frame.is_root && frame.is_of_resume_function()) note_return(tracer, frame);
         return Outcome::Returned;
