@@ -1,4 +1,5 @@
 # graphs: 1
+# whole: no
 """A generator that is suspended in try, in the variable of an inlined call that goes on behind a break, ends when that call returns."""
 
 import minidynamo
