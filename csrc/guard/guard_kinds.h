@@ -45,8 +45,8 @@ static_assert(sizeof(Check) == 64);
 bool prepare_check(Check& check, Reached seen);
 // Whether it holds of an object. No user code, no Python error left.
 inline bool holds(const Check& check, Reached object) noexcept { return check.holds(check, object); }
-// Whether the check compares addresses only. The object that it has passed stays alive, or its death ends the program
-// of guards: another object at that address cannot be met.
+// True if the check compares addresses only. The object that passed it stays alive, or its death invalidates the
+// program of guards, so that no other object can appear at that address.
 bool holds_by_address(const Check& check) noexcept;
 // Calls with each object that the check holds weakly: when one is gone, the check fails for ever.
 void each_held_weakly(const Check& check, const std::function<void(PyObject*)>& use);

@@ -10,7 +10,7 @@ struct CompiledFunctionState {
   bool captures_nothing = false;       // frames that it calls run as they are
   bool below_autograd = false;         // nothing is recorded for a backward pass, nothing cast
   bool begins_with_gradients = false;  // switched on first
-  // Whether they are on in the end, where the graph switches them. AOTAutograd forgets it where inputs share memory.
+  // The grad mode after the call, where the graph changes it: AOTAutograd does not set it where inputs share memory.
   std::optional<bool> ends_with_gradients;
 };
 

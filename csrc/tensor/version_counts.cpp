@@ -23,7 +23,7 @@ void set_version_count(PyObject* tensor, uint32_t count) noexcept {
 const void* version_counter(PyObject* tensor) noexcept {
   if (!version_count(tensor)) return nullptr;
   const c10::VariableVersion& holder = THPVariable_Unpack(tensor).unsafeGetTensorImpl()->version_counter();
-  const void* counter;  // all that the holder has, and tells nobody
+  const void* counter;  // a VariableVersion is this pointer, and has no accessor for it
   static_assert(sizeof holder == sizeof counter);
   std::memcpy(&counter, &holder, sizeof counter);
   return counter;

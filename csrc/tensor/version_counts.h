@@ -11,9 +11,9 @@ namespace minidynamo {
 std::optional<uint32_t> version_count(PyObject* tensor) noexcept;
 void set_version_count(PyObject* tensor, uint32_t count) noexcept;
 
-// What the tensor counts with: a view has its base's. Null where version_count() is nothing.
+// The address of the tensor's version counter; a view shares its base's. Null where version_count() has no value.
 const void* version_counter(PyObject* tensor) noexcept;
-// From now on `tensor` counts with what `other` counts with.
+// Gives `tensor` the version counter of `other`.
 void share_version_counter(PyObject* tensor, PyObject* other) noexcept;
 
 }  // namespace minidynamo

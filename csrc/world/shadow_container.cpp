@@ -18,7 +18,7 @@ std::vector<Ref> elements_of(PyObject* container) {
 // Asked for every item of a loop over an iterator from before the call: without making a copy.
 namespace {
 
-// Whether a dict that was filled in order has lost a key and got it again: iterators see another place.
+// True if a dict that was filled in order has lost a key and got it again, at another position, which iterators see.
 bool has_moved_keys(PyObject* dict) noexcept {
   Py_ssize_t position = 0, count = 0;
   PyObject *key, *value;

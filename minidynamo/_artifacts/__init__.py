@@ -58,7 +58,12 @@ def load_or_compile(
         when_built: calls a function when the kernels that have been compiled so far are there.
         with_backward: the backward graph is compiled with the forward graph, instead of at the first backward pass.
     """
-    name = name_of(graph_module, example_inputs, options)
+    name = None
+    if may_be_used(options):
+        try:
+            name = name_of(graph_module, example_inputs, options)
+        except NotKept as reason:
+            _not_kept(str(reason))
     if name is None:
         return Compiled(compile_graph(lambda compile_part: compile_part, lambda metadata: None))
     found = _load(name)
@@ -73,21 +78,21 @@ def load_or_compile(
         return Compiled(compile_graph(recorder.around, recorder.forward_done), recorder)
 
 
-def name_of(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], options: dict[str, Any]) -> str | None:
-    """The key of a graph, or None for one that is not kept; the log says why."""
+def name_of(graph_module: torch.fx.GraphModule, example_inputs: Sequence[Any], options: dict[str, Any]) -> str:
+    """The key of a graph.
+
+    Raises NotKept for one that is not kept.
+    """
     try:
-        return key(graph_module, example_inputs, options) if _may_be_used(options) else None
-    except Exception as error:  # one that is no NotKept: torch is not as it is known here, and goes on as it did
-        _not_kept(str(error) if isinstance(error, NotKept) else f"{type(error).__name__}: {error}")
-        return None
+        return key(graph_module, example_inputs, options)
+    except NotKept:
+        raise
+    except Exception as error:  # torch is not as it is known here, and goes on as it did
+        raise NotKept(f"{type(error).__name__}: {error}") from error
 
 
-def is_stored(name: str) -> bool:
-    """Whether there is an artifact with this key."""
-    return os.path.exists(os.path.join(folder.path(), "entries", name))
-
-
-def _may_be_used(options: dict[str, Any]) -> bool:
+def may_be_used(options: dict[str, Any]) -> bool:
+    """Whether artifacts are on, for a graph that is compiled with these options."""
     if not config.artifacts or options.get("fx_graph_cache") is False:
         return False
     if os.environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") == "1" or os.environ.get("TORCHINDUCTOR_FX_GRAPH_CACHE") == "0":

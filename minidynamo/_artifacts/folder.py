@@ -53,7 +53,7 @@ def read(key: str) -> Any:
 
     Raises Damaged for a damaged one.
     """
-    name = os.path.join(path(), "entries", key)
+    name = _entry(key)
     try:
         content = _content(name)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -65,6 +65,15 @@ def read(key: str) -> Any:
     with contextlib.suppress(OSError):
         os.utime(name)  # the least recently used go first
     return entry
+
+
+def has(key: str) -> bool:
+    """Whether there is an entry of a key, damaged or not."""
+    return os.path.exists(_entry(key))
+
+
+def _entry(key: str) -> str:
+    return os.path.join(path(), "entries", key)
 
 
 def _content(name: str) -> bytes:
@@ -107,7 +116,7 @@ def files_of(key: str) -> tuple[bytes, dict[str, bytes]]:
 
     Raises Damaged if one is, FileNotFoundError if one is gone.
     """
-    content = _content(os.path.join(path(), "entries", key))
+    content = _content(_entry(key))
     libraries = {}
     for digest in libraries_of(parsed(content)):
         libraries[digest] = _content(_library(digest))

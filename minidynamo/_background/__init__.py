@@ -12,6 +12,8 @@ from typing import Any
 import torch
 
 from minidynamo import _C, _artifacts, _logging
+from minidynamo._artifacts import folder
+from minidynamo._artifacts.generated_module import NotKept
 from minidynamo._background import parcel
 from minidynamo._background.pool import Job, Pool
 from minidynamo._pieces import CompiledSteps, Program
@@ -40,17 +42,17 @@ def compiled_later(
 
     def send(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> None:
         name = _artifacts.name_of(module, inputs, options)
-        if name is None:
-            raise parcel.CannotBeSent("it is none that is kept on disk")
-        if not _artifacts.is_stored(name):
+        if not folder.has(name):
             jobs.append(Pool.current.submit(name, parcel.packed(module, inputs, options, name)))
 
+    if not _artifacts.may_be_used(options):
+        return None
     try:
         if program is None:
             send(graph_module, example_inputs)
         else:
             CompiledSteps(program, example_inputs, send)
-    except parcel.CannotBeSent as reason:
+    except (NotKept, parcel.CannotBeSent) as reason:
         _logging.emit("artifacts", f"a graph is compiled before its first call, not in the background: {reason}")
         return None
     return _switching(jobs, run_uncompiled, compile_here) if jobs else None

@@ -155,7 +155,7 @@ def _surroundings() -> dict[str, Any]:
 
 
 class Unpacked(NamedTuple):
-    """What `packed` was given, made anew. The inputs have memory of their own, which nobody has written to."""
+    """The arguments of `packed`, rebuilt in this process. The inputs' memory is not initialised."""
 
     graph_module: torch.fx.GraphModule
     example_inputs: list[torch.Tensor]

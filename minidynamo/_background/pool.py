@@ -79,7 +79,7 @@ class Pool:
             return self._changed.wait_for(lambda: not self._jobs, timeout)
 
     def end(self) -> None:
-        """Nothing compiles longer than the program runs: nobody would see what comes of it."""
+        """Ends all processes and jobs. Called when the program ends."""
         with self._changed:
             self._is_over = True
             threads = list(self._threads)
