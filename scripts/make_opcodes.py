@@ -14,13 +14,37 @@ import opcode
 import pathlib
 import re
 import sys
+from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).parents[1]
 VERSION = f"{sys.version_info.major}{sys.version_info.minor}"
 OPCODES = ROOT / "csrc" / "bytecode" / f"opcodes_{VERSION}.def"
 SPECIALIZED = ROOT / "csrc" / "python" / f"specialized_{VERSION}.def"
 
-IGNORED = {"CACHE": "", "PRECALL": ", always before CALL"}
+IGNORED = {
+    "CACHE": "",
+    "PRECALL": ", always before CALL",
+    "END_FOR": ", where FOR_ITER leads",
+    "END_SEND": ", where SEND leads",
+    "INTERPRETER_EXIT": ", never in a code object",
+    "RESERVED": "",
+}
+# Read as another instruction.
+SYNONYMS = {"LOAD_FAST_CHECK": "LOAD_FAST"}
+# What the assembler writes by number; 0 where this CPython has none.
+NUMBERS = ("EXTENDED_ARG", "PRECALL", "END_FOR", "END_SEND", "LOAD_FAST_CHECK")
+# Instructions whose argument has more in it, or that stand for two of the neutral set.
+FORMS = {
+    "LOAD_GLOBAL": "Name",
+    "LOAD_SUPER_ATTR": "Super",
+    "RETURN_CONST": "ReturnConst",
+    "BINARY_SLICE": "Slice",
+    "STORE_SLICE": "Slice",
+}
+FORMS |= {"LOAD_ATTR": "Attribute", "COMPARE_OP": "Comparison"} if sys.version_info >= (3, 12) else {}
+ROWS = {"RETURN_CONST": "RETURN_VALUE", "BINARY_SLICE": "BINARY_SUBSCR", "STORE_SLICE": "STORE_SUBSCR"}
+# Intrinsics that are an instruction of their own in 3.11, with the same effect on the stack.
+INTRINSICS = ("ASYNC_GEN_WRAP", "UNARY_POSITIVE", "LIST_TO_TUPLE", "PREP_RERAISE_STAR")
 DIRECTIONS = {"_FORWARD": "Forward", "_BACKWARD_NO_INTERRUPT": "NoInterrupt", "_BACKWARD": "Backward"}
 
 OPCODES_HEAD = f"""\
@@ -28,6 +52,14 @@ OPCODES_HEAD = f"""\
 // MINIDYNAMO_OPCODE(number, inline cache units, form, neutral op).
 // Forms: Plain; Name (an index into co_names, shifted, with "push a null first" in its lowest bit); Forward, Backward,
 // NoInterrupt (jumps, by direction); Prefix (EXTENDED_ARG); Ignored (no instruction of the neutral set).
+// MINIDYNAMO_NUMBER(name, number): what the assembler writes by number, 0 where this CPython has none.
+"""
+if sys.version_info >= (3, 12):
+    OPCODES_HEAD += """\
+// Attribute (as Name, the bit is "for a call": LOAD_METHOD); Super (shifted by two: for a call, written with
+// arguments); Comparison (the operator above four bits that only specialization looks at); ReturnConst (LOAD_CONST and
+// RETURN_VALUE); Slice (BUILD_SLICE and the named one); Synonym (of the named one, which the assembler writes).
+// MINIDYNAMO_INTRINSIC(number, argument, neutral op): arguments of CALL_INTRINSIC_1 and _2 that have an op of their own.
 """
 SPECIALIZED_HEAD = f"""\
 // CPython {VERSION[0]}.{VERSION[1:]}'s specialized forms of instructions, made by scripts/make_opcodes.py:
@@ -44,8 +76,10 @@ def neutral(name: str) -> tuple[str, str]:
     for direction, form in DIRECTIONS.items():
         if "JUMP" in name and direction in name:
             return form, name.replace(direction, "")
-    if name == "LOAD_GLOBAL":
-        return "Name", name
+    if name in FORMS:
+        return FORMS[name], ROWS.get(name, name)
+    if name in SYNONYMS:
+        return "Synonym", SYNONYMS[name]
     return "Forward" if opcode.opmap[name] in opcode.hasjrel else "Plain", name
 
 
@@ -54,18 +88,37 @@ def opcodes() -> str:
     known = set(re.findall(r"^MINIDYNAMO_OP\((\w+),", (ROOT / "csrc/bytecode/ops.def").read_text(), re.MULTILINE))
     lines = []
     for name, number in sorted(opcode.opmap.items(), key=lambda item: item[1]):
+        if name.startswith("INSTRUMENTED_") or number > 255:  # never in what the decoder reads; the compiler's own
+            continue
         form, op = neutral(name)
         if op not in known:
             raise SystemExit(f"{name}: ops.def has no row {op}")
         comment = "" if form not in ("Ignored", "Prefix") else f"  // {name}{IGNORED.get(name, '')}"
         lines.append(f"MINIDYNAMO_OPCODE({number}, {opcode._inline_cache_entries[number]}, {form}, {op}){comment}\n")
-    return OPCODES_HEAD + "".join(lines)
+    numbers = [f"MINIDYNAMO_NUMBER({name}, {opcode.opmap.get(name, 0)})\n" for name in NUMBERS]
+    return OPCODES_HEAD + "".join(lines) + "".join(intrinsics()) + "".join(numbers)
+
+
+def intrinsics() -> Iterator[str]:
+    """The rows of arguments that stand for an instruction."""
+    for call in ("CALL_INTRINSIC_1", "CALL_INTRINSIC_2"):
+        for argument, name in enumerate(getattr(opcode, f"_intrinsic_{call[-1]}_descs", ())):
+            op = name.removeprefix("INTRINSIC_")
+            if op in INTRINSICS:
+                yield f"MINIDYNAMO_INTRINSIC({opcode.opmap[call]}, {argument}, {op})\n"
 
 
 def specialized() -> str:
     """The text of specialized_3xx.def."""
-    forms = sorted(dis.deoptmap.items())
+    forms = sorted(deoptimized().items())
     return SPECIALIZED_HEAD + "".join(f"MINIDYNAMO_SPECIALIZED({name}, {base})\n" for name, base in forms)
+
+
+def deoptimized() -> dict[str, str]:
+    """By specialized form the instruction that it stands for."""
+    if sys.version_info < (3, 12):
+        return dict(dis.deoptmap)
+    return {form: base for base, forms in opcode._specializations.items() for form in forms}
 
 
 if __name__ == "__main__":

@@ -4,7 +4,13 @@
 // ends. A backward jump to SEND is the loop of `yield from` and `await`: it becomes the form that no signal handler may
 // interrupt, as the compiler has it (an interrupt there would be raised in the outer generator instead of the inner
 // one).
+//
+// From 3.12 on FOR_ITER and SEND leave what they iterate over on the stack where they jump, and END_FOR or END_SEND
+// takes it off, which a specialized FOR_ITER or SEND of a generator relies on. These landings stand before the
+// instruction that the neutral jump leads to; whatever else leads there passes them by.
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
 
 #include "bytecode/exception_table.h"
 #include "bytecode/instruction.h"
@@ -29,6 +35,7 @@ class Assembler {
   Ref run() {
     StackDepths depths;
     if (!compute_stack_depths(bytecode_, depths) || !encode()) return nullptr;
+    find_landings();
     lay_out();
     LocationWriter locations(bytecode_.first_line);
     write_instructions(locations);
@@ -58,8 +65,18 @@ class Assembler {
   struct Encoded {
     uint8_t opcode;
     uint8_t caches;
-    uint32_t argument;  // of a jump: the distance, grown as the layout is found
+    uint32_t argument;   // of a jump: the distance, grown as the layout is found
+    uint8_t around = 0;  // a conditional jump past it, with which it makes one back; 0: none
   };
+
+  // What stands before an instruction for FOR_ITER and SEND to lead to: a unit each, and jumps past them. In units from
+  // where the first of them begins; -1: none.
+  struct Landings {
+    int32_t skip = 0;  // whether there is a jump for what comes from the instruction before
+    int32_t end_for = -1, end_send = -1;
+    int32_t size = 0;
+  };
+  static constexpr bool kHasLandings = raw::kNumberOf_END_FOR != 0;
 
   // Opcodes and arguments; jumps get their direction, and no distance yet.
   bool encode() {
@@ -67,23 +84,78 @@ class Assembler {
     for (int32_t index = 0; index < count_; ++index) {
       const Instruction& instruction = bytecode_.instructions[index];
       const raw::Encoding& encoding = raw::encoding_of(instruction.op);
-      Encoded encoded{encoding.plain, encoding.caches, static_cast<uint32_t>(instruction.arg)};
+      Encoded encoded{encoding.plain, encoding.caches, 0};
       if (is_jump(instruction.op)) {
-        encoded.argument = 0;
         if (instruction.target <= index) {
           const bool sends = bytecode_.instructions[instruction.target].op == Op::SEND;
           encoded.opcode = sends && encoding.no_interrupt ? encoding.no_interrupt : encoding.backward;
+          if (const std::optional<Op> opposite = opposite_of(instruction.op); opposite && !encoding.backward) {
+            encoded.opcode = raw::encoding_of(Op::JUMP).backward;
+            encoded.around = raw::encoding_of(*opposite).plain;
+          }
         }
         jumps_.push_back(index);
       } else if (!argument_is_valid(instruction)) {
         return fail(index, "its argument is out of range");
-      } else if (instruction.op == Op::LOAD_GLOBAL) {
-        encoded.argument = encoded.argument << 1 | (instruction.push_null ? 1 : 0);
+      } else {
+        encoded.argument = raw_argument(instruction, encoding);
+        if (kNeedsCheck && instruction.op == Op::LOAD_FAST && !is_always_bound(instruction.arg))
+          encoded.opcode = raw::kNumberOf_LOAD_FAST_CHECK;
       }
       if (encoded.opcode == 0 && instruction.op != Op::NOP) return fail(index, "it has no such form in this CPython");
       encoded_.push_back(encoded);
     }
     return true;
+  }
+
+  // From 3.12 on conditional jumps lead forward.
+  static std::optional<Op> opposite_of(Op op) noexcept {
+    switch (op) {
+      case Op::POP_JUMP_IF_FALSE:
+        return Op::POP_JUMP_IF_TRUE;
+      case Op::POP_JUMP_IF_TRUE:
+        return Op::POP_JUMP_IF_FALSE;
+      case Op::POP_JUMP_IF_NONE:
+        return Op::POP_JUMP_IF_NOT_NONE;
+      case Op::POP_JUMP_IF_NOT_NONE:
+        return Op::POP_JUMP_IF_NONE;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  // LOAD_FAST of 3.12 and later takes the local for bound.
+  static constexpr bool kNeedsCheck = raw::kNumberOf_LOAD_FAST_CHECK != 0;
+
+  // A parameter that nothing unbinds.
+  bool is_always_bound(int32_t local) const noexcept {
+    if (!unbound_found_) {
+      unbound_found_ = true;
+      for (const Instruction& instruction : bytecode_.instructions)
+        if (instruction.op == Op::DELETE_FAST || instruction.op == Op::LOAD_FAST_AND_CLEAR)
+          unbound_.push_back(instruction.arg);
+    }
+    const int32_t parameters = bytecode_.argcount + bytecode_.kwonlyargcount + ((bytecode_.flags & CO_VARARGS) != 0) +
+                               ((bytecode_.flags & CO_VARKEYWORDS) != 0);
+    return local < parameters && std::ranges::find(unbound_, local) == unbound_.end();
+  }
+
+  static uint32_t raw_argument(const Instruction& instruction, const raw::Encoding& encoding) noexcept {
+    // By operator; which results of a comparison make it true, for the interpreter's specialization.
+    static constexpr uint32_t kComparisonMasks[] = {2, 2 | 8, 8, 1 | 2 | 4, 4, 4 | 8};
+    const auto argument = static_cast<uint32_t>(instruction.arg);
+    switch (encoding.form) {
+      case raw::Form::Name:
+        return argument << 1 | (instruction.push_null ? 1 : 0);
+      case raw::Form::Attribute:
+        return argument << 1 | (instruction.op == Op::LOAD_METHOD ? 1 : 0);
+      case raw::Form::Super:
+        return argument << 2 | (instruction.has_arguments ? 2 : 0) | (instruction.op == Op::LOAD_SUPER_METHOD ? 1 : 0);
+      case raw::Form::Comparison:
+        return argument << 4 | kComparisonMasks[argument];
+      default:
+        return encoding.intrinsic ? encoding.intrinsic : argument;
+    }
   }
 
   bool argument_is_valid(const Instruction& instruction) const noexcept {
@@ -98,6 +170,9 @@ class Assembler {
       case Operand::Local:
         limit = static_cast<Py_ssize_t>(bytecode_.localsplus_kinds.size());
         break;
+      case Operand::Comparison:
+        limit = 6;
+        break;
       default:
         break;
     }
@@ -107,22 +182,66 @@ class Assembler {
   int32_t size_of(int32_t index) const noexcept {
     const Encoded& encoded = encoded_[index];
     const int32_t prefix = prefix_units(encoded.argument);
-    const int32_t size = prefix + 1 + encoded.caches;
-    return is_call(index) ? size + prefix + 1 + raw::kPrecallCaches : size;
+    int32_t size = prefix + 1 + encoded.caches;
+    if (has_precall(index)) size += prefix + 1 + raw::kPrecallCaches;
+    if (has_end_send(index)) ++size;
+    if (encoded.around) ++size;
+    return size;
   }
 
-  bool is_call(int32_t index) const noexcept { return bytecode_.instructions[index].op == Op::CALL; }
+  Op op_of(int32_t index) const noexcept { return bytecode_.instructions[index].op; }
+  bool has_precall(int32_t index) const noexcept { return raw::kNumberOf_PRECALL != 0 && op_of(index) == Op::CALL; }
+  // What it leaves is a null below the value, as SEND leaves the receiver.
+  bool has_end_send(int32_t index) const noexcept { return op_of(index) == Op::CLEANUP_THROW; }
+
+  void find_landings() {
+    if (!kHasLandings) return;
+    for (const int32_t index : jumps_) {
+      const Op op = op_of(index);
+      if (op != Op::FOR_ITER && op != Op::SEND) continue;
+      const int32_t target = bytecode_.instructions[index].target;
+      Landings& landings = landings_[target];
+      int32_t& mine = op == Op::FOR_ITER ? landings.end_for : landings.end_send;
+      if (mine >= 0) continue;
+      if (landings.size == 0)
+        landings.size = landings.skip = target > 0 && !ends_flow(op_of(target - 1)) ? 1 : 0;
+      else
+        ++landings.size;  // past the second one
+      mine = landings.size++;
+    }
+  }
+
+  int32_t landings_before(int32_t index) const noexcept {
+    const auto found = landings_.find(index);
+    return found == landings_.end() ? 0 : found->second.size;
+  }
+
+  // Where a jump leads, in code units.
+  int32_t destination(int32_t index) const noexcept {
+    const int32_t target = bytecode_.instructions[index].target;
+    if (const auto found = landings_.find(target); found != landings_.end()) {
+      const int32_t begin = starts_[target] - found->second.size;
+      if (op_of(index) == Op::FOR_ITER) return begin + found->second.end_for;
+      if (op_of(index) == Op::SEND) return begin + found->second.end_send;
+    }
+    return starts_[target];
+  }
 
   // Where every instruction starts, in code units; distances of all jumps.
   void lay_out() {
     starts_.assign(count_ + 1, 0);
     for (bool grown = true; grown;) {
       grown = false;
-      for (int32_t index = 0; index < count_; ++index) starts_[index + 1] = starts_[index] + size_of(index);
+      int32_t unit = 0;
+      for (int32_t index = 0; index < count_; ++index) {
+        starts_[index] = unit + landings_before(index);
+        unit = starts_[index] + size_of(index);
+      }
+      starts_[count_] = unit;
       for (const int32_t index : jumps_) {
-        const int32_t target = bytecode_.instructions[index].target;
-        const int32_t after = starts_[index + 1] - encoded_[index].caches;
-        const int32_t distance = target > index ? starts_[target] - after : after - starts_[target];
+        const int32_t after = starts_[index] + size_of(index);  // its caches too
+        const int32_t to = destination(index);
+        const int32_t distance = to >= after ? to - after : after - to;
         const auto needed = static_cast<uint32_t>(distance);
         grown |= prefix_units(needed) > prefix_units(encoded_[index].argument);
         encoded_[index].argument = needed;
@@ -137,10 +256,22 @@ class Assembler {
 
   void instruction(uint8_t opcode, uint32_t argument, int caches) {
     for (int prefixes = prefix_units(argument); prefixes > 0; --prefixes) {
-      unit(raw::kExtendedArg, static_cast<uint8_t>(argument >> (8 * prefixes)));
+      unit(raw::kNumberOf_EXTENDED_ARG, static_cast<uint8_t>(argument >> (8 * prefixes)));
     }
     unit(opcode, static_cast<uint8_t>(argument));
     for (; caches > 0; --caches) unit(0, 0);
+  }
+
+  void write_landings(const Landings& landings, const Position& position, LocationWriter& locations) {
+    for (int32_t at = 0; at < landings.size; ++at) {
+      if (at == landings.end_for)
+        unit(raw::kNumberOf_END_FOR, 0);
+      else if (at == landings.end_send)
+        unit(raw::kNumberOf_END_SEND, 0);
+      else
+        unit(raw::encoding_of(Op::JUMP).plain, static_cast<uint8_t>(landings.size - at - 1));
+    }
+    locations.add(position, landings.size);
   }
 
   void write_instructions(LocationWriter& locations) {
@@ -148,14 +279,18 @@ class Assembler {
     for (int32_t index = 0; index < count_; ++index) {
       const Encoded& encoded = encoded_[index];
       const Position& position = bytecode_.instructions[index].position;
+      if (const auto found = landings_.find(index); found != landings_.end())
+        write_landings(found->second, position, locations);
       int32_t units = size_of(index);
-      if (is_call(index)) {
-        instruction(raw::kPrecall, encoded.argument, raw::kPrecallCaches);
+      if (has_precall(index)) {
+        instruction(raw::kNumberOf_PRECALL, encoded.argument, raw::kPrecallCaches);
         const int32_t precall_units = prefix_units(encoded.argument) + 1 + raw::kPrecallCaches;
         locations.add(position, precall_units);
         units -= precall_units;
       }
+      if (encoded.around) unit(encoded.around, static_cast<uint8_t>(prefix_units(encoded.argument) + 1));
       instruction(encoded.opcode, encoded.argument, encoded.caches);
+      if (has_end_send(index)) unit(raw::kNumberOf_END_SEND, 0);
       locations.add(position, units);
     }
   }
@@ -178,6 +313,9 @@ class Assembler {
   const Bytecode& bytecode_;
   int32_t count_;
   std::vector<Encoded> encoded_;
+  std::unordered_map<int32_t, Landings> landings_;  // by the instruction that they stand before
+  mutable std::vector<int32_t> unbound_;            // locals that an instruction unbinds
+  mutable bool unbound_found_ = false;
   std::vector<int32_t> jumps_, starts_;
   std::vector<uint8_t> code_, exceptions_;
 };

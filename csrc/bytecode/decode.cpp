@@ -18,8 +18,12 @@ const std::array<Opcode, 256>& opcodes() noexcept {
     std::array<Opcode, 256> numbered{};
 #define MINIDYNAMO_OPCODE(number, cache_units, form_name, op_name) \
   numbered[number] = {Op::op_name, Form::form_name, cache_units};
+#define MINIDYNAMO_INTRINSIC(...)
+#define MINIDYNAMO_NUMBER(...)
 #include MINIDYNAMO_OPCODE_TABLE
 #undef MINIDYNAMO_OPCODE
+#undef MINIDYNAMO_INTRINSIC
+#undef MINIDYNAMO_NUMBER
     for (int number = 0; number < 256; ++number) {
       const uint8_t base = base_opcode(static_cast<uint8_t>(number));
       if (numbered[number].form == Form::Unknown) numbered[number] = numbered[base];
@@ -29,14 +33,29 @@ const std::array<Opcode, 256>& opcodes() noexcept {
   return table;
 }
 
+const Op* op_of_intrinsic([[maybe_unused]] uint8_t number, [[maybe_unused]] uint32_t argument) noexcept {
+#define MINIDYNAMO_OPCODE(...)
+#define MINIDYNAMO_INTRINSIC(call_number, its_argument, op_name) \
+  if (number == call_number && argument == its_argument) {       \
+    static constexpr Op kOp = Op::op_name;                       \
+    return &kOp;                                                 \
+  }
+#define MINIDYNAMO_NUMBER(...)
+#include MINIDYNAMO_OPCODE_TABLE
+#undef MINIDYNAMO_OPCODE
+#undef MINIDYNAMO_INTRINSIC
+#undef MINIDYNAMO_NUMBER
+  return nullptr;
+}
+
 }  // namespace raw
 
 namespace {
 
 using raw::Form;
 
-// Which instruction each code unit belongs to: prefixes (EXTENDED_ARG, PRECALL) to the one that they introduce; inline
-// caches to none. One more entry for the end of the code.
+// Which instruction each code unit belongs to: prefixes (EXTENDED_ARG, PRECALL) and the landings of loops (END_FOR,
+// END_SEND) to the one that they introduce; inline caches to none. One more entry for the end of the code.
 class UnitMap {
  public:
   UnitMap(std::span<const uint8_t> code, const std::array<raw::Opcode, 256>& opcodes)
@@ -45,7 +64,7 @@ class UnitMap {
       const raw::Opcode& opcode = opcodes[code[2 * unit]];
       index_[unit++] = count_;
       for (int cache = opcode.caches; cache > 0 && unit < units_; --cache) index_[unit++] = -1;
-      if (opcode.form != Form::Prefix && opcode.form != Form::Ignored) ++count_;
+      count_ += raw::instructions_of(opcode.form);
     }
     index_[units_] = count_;
   }
@@ -67,9 +86,9 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
   for (int32_t unit = 0; unit < map.units();) {
     const raw::Opcode& opcode = opcodes[view.instructions[2 * unit]];
     const uint32_t argument = high << 8 | view.instructions[2 * unit + 1];
-    const int32_t after = unit + 1;
     const int32_t at = unit;
-    unit = after + opcode.caches;
+    unit += 1 + opcode.caches;
+    const int32_t after = unit;
     high = 0;
     if (opcode.form == Form::Prefix) {
       high = argument;
@@ -83,11 +102,41 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
     const auto distance = static_cast<int32_t>(argument);
     switch (opcode.form) {
       case Form::Plain:
+      case Form::Synonym:
         instruction.arg = static_cast<int32_t>(argument);
+        if (instruction.op == Op::CALL_INTRINSIC_1 || instruction.op == Op::CALL_INTRINSIC_2)
+          if (const Op* own = raw::op_of_intrinsic(view.instructions[2 * at], argument)) {
+            instruction.op = *own;
+            instruction.arg = 0;
+          }
         break;
       case Form::Name:
         instruction.arg = static_cast<int32_t>(argument >> 1);
         instruction.push_null = argument & 1;
+        break;
+      case Form::Attribute:
+        instruction.arg = static_cast<int32_t>(argument >> 1);
+        if (argument & 1) instruction.op = Op::LOAD_METHOD;
+        break;
+      case Form::Super:
+        instruction.arg = static_cast<int32_t>(argument >> 2);
+        instruction.has_arguments = argument & 2;
+        if (argument & 1) instruction.op = Op::LOAD_SUPER_METHOD;
+        break;
+      case Form::Comparison:
+        instruction.arg = static_cast<int32_t>(argument >> 4);
+        break;
+      case Form::ReturnConst:
+        *next = instruction;
+        ++next;
+        instruction.op = Op::LOAD_CONST;
+        instruction.arg = static_cast<int32_t>(argument);
+        break;
+      case Form::Slice:
+        *next = instruction;
+        ++next;
+        instruction.op = Op::BUILD_SLICE;
+        instruction.arg = 2;
         break;
       case Form::Forward:
         instruction.target = map[after + distance];
@@ -154,7 +203,9 @@ int32_t Bytecode::index_of_offset(int32_t offset) const noexcept {
   if (offset < 0 || offset % 2 != 0) return -1;
   if (index == 0) return index;  // a prefix of the first instruction
   const Instruction& before = *(found - 1);
-  return offset < before.offset + 2 * (1 + raw::encoding_of(before.op).caches) ? -1 : index;
+  const bool is_second_of_one = index > 1 && instructions[index - 2].offset == before.offset;  // and has no caches
+  const int32_t caches = is_second_of_one ? 0 : raw::encoding_of(before.op).caches;
+  return offset < before.offset + 2 * (1 + caches) ? -1 : index;
 }
 
 }  // namespace minidynamo

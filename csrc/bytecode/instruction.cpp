@@ -21,4 +21,14 @@ const ExceptionRegion* Bytecode::region_at(int32_t index) const noexcept {
   return index < region.end ? &region : nullptr;
 }
 
+const ExceptionRegion* Bytecode::block_at(int32_t index) const noexcept {
+  const ExceptionRegion* region = region_at(index);
+  while (region) {
+    const Op handler = instructions[region->target].op;
+    if (handler != Op::SWAP && handler != Op::CLEANUP_THROW && handler != Op::CALL_INTRINSIC_1) break;
+    region = region_at(region->target);
+  }
+  return region;
+}
+
 }  // namespace minidynamo

@@ -5,6 +5,9 @@
 // are read back to their base form; forward, backward and no-interrupt jumps are one opcode each; a jump's target is
 // the index of an instruction; LOAD_GLOBAL's "push a null first" is a flag; local, cell and free variables are indices
 // into one array ("fast locals" or localsplus: parameters, other locals, cells, free variables).
+// Of later versions: FOR_ITER and SEND take the iterator from the stack where they jump, as in 3.11, and there is no
+// END_FOR or END_SEND; what 3.12 does in one instruction (RETURN_CONST, BINARY_SLICE, STORE_SLICE) is two; intrinsics
+// that were instructions still are; LOAD_FAST asks whether the local is bound.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,6 +25,18 @@ enum class Op : uint8_t {
 
 const char* op_name(Op op) noexcept;
 
+// The argument of CALL_INTRINSIC_1, where it is no instruction of its own.
+enum class Intrinsic : uint8_t {
+  Print = 1,
+  ImportStar = 2,
+  StopIterationError = 3,
+  TypeVar = 7,
+  ParamSpec = 8,
+  TypeVarTuple = 9,
+  SubscriptGeneric = 10,
+  TypeAlias = 11
+};
+
 struct Position {  // as co_positions() gives it; -1 stands for None
   int32_t line = -1, end_line = -1, column = -1, end_column = -1;
 };
@@ -33,6 +48,7 @@ struct Instruction {
   int32_t target = -1;     // jumps only: index into Bytecode::instructions
   int32_t offset = -1;     // byte offset in the code object that it was decoded from; -1 if synthesized
   Position position;
+  bool has_arguments = false;  // LOAD_SUPER_*: super was called with a class and an object
 };
 
 // One row of the exception table: an error raised in [start, end) pops the stack to `depth`, pushes the offset of the
@@ -55,6 +71,9 @@ struct Bytecode {
 
   // Index of the region that covers an instruction, or null.
   const ExceptionRegion* region_at(int32_t index) const noexcept;
+  // The innermost region that comes from a try or with. From CPython 3.12 on there are others too: around
+  // comprehensions, the wait of `yield from`, and all of a generator's code.
+  const ExceptionRegion* block_at(int32_t index) const noexcept;
   // Instruction that stands at a byte offset of the code object that was decoded, or that EXTENDED_ARG and PRECALL
   // there belong to; -1 if none does. Only for bytecode as decode() made it.
   int32_t index_of_offset(int32_t offset) const noexcept;

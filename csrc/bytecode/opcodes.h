@@ -1,6 +1,6 @@
 // The running CPython's raw opcodes, as the decoder and the assembler need them. Private to csrc/bytecode/.
 //
-// The only place that chooses a version's table (opcodes_311.def; later versions stand beside it).
+// The only place that chooses a version's table.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,10 +9,36 @@
 
 namespace minidynamo::raw {
 
-static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000, "no opcode table for this CPython");
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000, "no opcode table for this CPython");
+#if PY_VERSION_HEX < 0x030C0000
 #define MINIDYNAMO_OPCODE_TABLE "bytecode/opcodes_311.def"
+#else
+#define MINIDYNAMO_OPCODE_TABLE "bytecode/opcodes_312.def"
+#endif
 
-enum class Form : uint8_t { Unknown, Plain, Name, Forward, Backward, NoInterrupt, Prefix, Ignored };
+// How the argument is read; see the head of a table.
+enum class Form : uint8_t {
+  Unknown,
+  Plain,
+  Name,
+  Attribute,
+  Super,
+  Comparison,
+  Forward,
+  Backward,
+  NoInterrupt,
+  ReturnConst,
+  Slice,
+  Synonym,
+  Prefix,
+  Ignored
+};
+
+// How many neutral instructions there are for one.
+constexpr int instructions_of(Form form) noexcept {
+  if (form == Form::Prefix || form == Form::Ignored) return 0;
+  return form == Form::ReturnConst || form == Form::Slice ? 2 : 1;
+}
 
 struct Opcode {
   Op op = Op::NOP;
@@ -26,11 +52,22 @@ inline constexpr size_t kOpCount = 0
 #undef MINIDYNAMO_OP
     ;
 
-inline constexpr uint8_t kExtendedArg = 144, kPrecall = 166;
+enum Number : uint8_t {
+#define MINIDYNAMO_OPCODE(...)
+#define MINIDYNAMO_INTRINSIC(...)
+#define MINIDYNAMO_NUMBER(name, number) kNumberOf_##name = number,
+#include MINIDYNAMO_OPCODE_TABLE
+#undef MINIDYNAMO_OPCODE
+#undef MINIDYNAMO_INTRINSIC
+#undef MINIDYNAMO_NUMBER
+};
 inline constexpr int kPrecallCaches = 1;
 
 // By raw number; specialized opcodes stand as their base form. Built once.
 const std::array<Opcode, 256>& opcodes() noexcept;
+
+// The op of its own that an intrinsic has, by the call's number and its argument; null if it has none.
+const Op* op_of_intrinsic(uint8_t number, uint32_t argument) noexcept;
 
 // The way back: the number of a neutral op, by direction for jumps. 0 where there is none.
 struct Encoding {
@@ -38,20 +75,32 @@ struct Encoding {
   uint8_t backward = 0;
   uint8_t no_interrupt = 0;
   uint8_t caches = 0;
+  uint8_t intrinsic = 0;  // the argument, of an intrinsic
+  Form form = Form::Unknown;
 };
 
 consteval std::array<Encoding, kOpCount> make_encodings() {
   std::array<Encoding, kOpCount> table{};
-#define MINIDYNAMO_OPCODE(number, cache_units, form_name, op_name)           \
-  if (Form::form_name != Form::Ignored && Form::form_name != Form::Prefix) { \
-    Encoding& encoding = table[static_cast<size_t>(Op::op_name)];            \
-    encoding.caches = cache_units;                                           \
-    (Form::form_name == Form::Backward      ? encoding.backward              \
-     : Form::form_name == Form::NoInterrupt ? encoding.no_interrupt          \
-                                            : encoding.plain) = number;      \
-  }
+  auto add = [&table](uint8_t number, uint8_t caches, Form form, Op op) {
+    if (instructions_of(form) != 1 || form == Form::Synonym) return;
+    Encoding& encoding = table[static_cast<size_t>(op)];
+    encoding.caches = caches;
+    encoding.form = form;
+    (form == Form::Backward      ? encoding.backward
+     : form == Form::NoInterrupt ? encoding.no_interrupt
+                                 : encoding.plain) = number;
+  };
+#define MINIDYNAMO_OPCODE(number, caches, form, op)                                    \
+  add(number, caches, Form::form, Op::op);                                             \
+  if (Form::form == Form::Attribute) add(number, caches, Form::form, Op::LOAD_METHOD); \
+  if (Form::form == Form::Super) add(number, caches, Form::form, Op::LOAD_SUPER_METHOD);
+#define MINIDYNAMO_INTRINSIC(number, argument, op) \
+  table[static_cast<size_t>(Op::op)] = {.plain = number, .intrinsic = argument, .form = Form::Plain};
+#define MINIDYNAMO_NUMBER(...)
 #include MINIDYNAMO_OPCODE_TABLE
 #undef MINIDYNAMO_OPCODE
+#undef MINIDYNAMO_INTRINSIC
+#undef MINIDYNAMO_NUMBER
   return table;
 }
 inline constexpr std::array<Encoding, kOpCount> kEncodings = make_encodings();

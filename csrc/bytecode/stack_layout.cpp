@@ -40,6 +40,12 @@ std::vector<SlotKind> StackLayout::after(int32_t instruction, bool jump) const {
       if (now.push_null) layout.push_back(SlotKind::Null);
       layout.push_back(SlotKind::Value);
       return layout;
+    case Op::LOAD_FAST_AND_CLEAR:
+      layout.push_back(SlotKind::Saved);
+      return layout;
+    case Op::LOAD_SUPER_METHOD:
+      layout.resize(depth - 2);
+      [[fallthrough]];
     case Op::LOAD_METHOD:
       layout.back() = SlotKind::Method;
       layout.push_back(SlotKind::MethodSelf);

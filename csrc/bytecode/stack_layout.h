@@ -10,6 +10,7 @@ namespace minidynamo {
 
 enum class SlotKind : uint8_t {
   Value,
+  Saved,              // LOAD_FAST_AND_CLEAR's: a value, or a null
   Null,               // PUSH_NULL
   Method,             // the lower one of LOAD_METHOD's two: a function, or null
   MethodSelf,         // the upper one: the object that is the function's first argument, or the callable itself

@@ -74,7 +74,8 @@ std::string argument_text(const Bytecode& bytecode, const Instruction& instructi
     case Operand::Const:
       return item_text(bytecode.consts, arg, const_text);
     case Operand::Name:
-      return item_text(bytecode.names, arg, text_of) + (instruction.push_null ? " + null" : "");
+      return item_text(bytecode.names, arg, text_of) + (instruction.push_null ? " + null" : "") +
+             (instruction.has_arguments ? " + arguments" : "");
     case Operand::Local:
       return item_text(bytecode.localsplus_names, arg, text_of);
     case Operand::Target:

@@ -104,9 +104,11 @@ class BreakWriter {
     if (end_.keyword_names) code_.emit(Op::KW_NAMES, code_.constant(end_.keyword_names.get()));
     Instruction now = end_.instruction;
     if (now.op == Op::LOAD_METHOD) now.op = Op::LOAD_ATTR;  // one callable, whatever it is
+    if (now.op == Op::LOAD_SUPER_METHOD) now.op = Op::LOAD_SUPER_ATTR;
     if (now.op == Op::RERAISE) now.arg = 0;
     if (is_jump(now.op)) return code_.emit_jump(now.op, jump);
     code_.emit(now.op, end_.argument ? code_.name(end_.argument.get()) : now.arg);
+    code_.instructions().back().has_arguments = now.has_arguments;
   }
 
   void make_results(uint32_t count) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "python/out_of_memory.h"
+#include "python/type_version.h"
 #include "python/unstable.h"
 
 namespace minidynamo {
@@ -45,7 +46,7 @@ std::optional<std::string> dotted(PyObject* module, PyObject* qualname) {
 }
 
 std::optional<std::string> type_text(PyTypeObject* type) {
-  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {  // "module.name", or a plain name for builtins
+  if (is_static_class(type)) {  // "module.name", or a plain name for builtins
     const char* name = type->tp_name;
     constexpr const char* kBuiltins = "builtins.";
     return std::strncmp(name, kBuiltins, std::strlen(kBuiltins)) == 0 ? name + std::strlen(kBuiltins) : name;

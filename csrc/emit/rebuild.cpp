@@ -354,13 +354,18 @@ PyObject* placed_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t coun
 }
 
 PyObject* placed_list_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  if (count != 2 || !PyList_Check(arguments[0])) {
-    PyErr_SetString(PyExc_TypeError, "placed_list_iterator(list, index)");
+  if ((count != 2 && count != 3) || !PyList_Check(arguments[0])) {
+    PyErr_SetString(PyExc_TypeError, "placed_list_iterator(list, index[, backwards])");
     return nullptr;
   }
   const Py_ssize_t index = PyLong_AsSsize_t(arguments[1]);
-  if (index < 0) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_ValueError, "index %zd", index);
-  Ref made = Ref::steal(PyList_Type.tp_iter(arguments[0]));  // a subclass may have an __iter__ of its own
+  if (index < -1) return PyErr_Format(PyExc_ValueError, "index %zd", index);
+  if (index < 0 && PyErr_Occurred()) return nullptr;
+  static PyObject* const reversed = interned("__reversed__");
+  // Those of list itself: a subclass may have methods of its own.
+  Ref made = count == 3 && arguments[2] == Py_True
+                 ? Ref::steal(PyObject_CallOneArg(class_attribute(&PyList_Type, reversed), arguments[0]))
+                 : Ref::steal(PyList_Type.tp_iter(arguments[0]));
   if (made) place_list_iterator(made.get(), index);
   return made.release();
 }

@@ -46,7 +46,7 @@ class ResumeCode {
   const CodeInfo& original_;
   const Bytecode& code_;
   const ResumePlace place_;
-  const std::vector<bool>& passed_;  // by local of the original
+  const std::vector<bool>& passed_;  // by local of the original, then by slot of the stack if one is Saved
   ResumeFunction& made_;
   Bytecode bytecode_;
   std::vector<Ref> consts_, local_names_;
@@ -70,7 +70,7 @@ class ResumeCode {
     bool saved = false;
     for (size_t slot = 0; slot < stack_.size(); ++slot) {
       const bool is_first_saved = stack_[slot] == SlotKind::PreviousException && !std::exchange(saved, true);
-      if (!is_first_saved && stack_[slot] != SlotKind::Null && stack_[slot] != SlotKind::Method)
+      if (!is_first_saved && !is_null(slot))
         made_.parameters.push_back({ParameterKind::Stack, static_cast<int32_t>(slot)});
     }
     if (saved) made_.parameters.push_back({ParameterKind::Handled});
@@ -78,6 +78,12 @@ class ResumeCode {
       made_.parameters.push_back({ParameterKind::Callee});
       made_.parameters.push_back({ParameterKind::Arguments});
     }
+  }
+
+  bool is_null(size_t slot) const {
+    const SlotKind kind = stack_[slot];
+    return kind == SlotKind::Null || kind == SlotKind::Method ||
+           (kind == SlotKind::Saved && !passed_[static_cast<size_t>(original_.locals_count) + slot]);
   }
 
   // Parameters, then the original's other locals and cells, then its free variables, as CPython wants them.
@@ -118,7 +124,7 @@ class ResumeCode {
   }
 
   void emit(Op op, int32_t arg = 0, int32_t target = -1) {
-    bytecode_.instructions.push_back({op, false, arg, target, -1, position_});
+    bytecode_.instructions.push_back({.op = op, .arg = arg, .target = target, .position = position_});
   }
   int32_t here() const noexcept { return static_cast<int32_t>(bytecode_.instructions.size()); }
   void take(size_t parameter) {  // moves it to the stack: nothing else holds it then
@@ -191,7 +197,7 @@ class ResumeCode {
       emit(Op::JUMP, 0, here() + 2);
       emit(Op::SEND, 0, here() + 4);  // near: throw() knows the last byte of its argument only
     }
-    emit(Op::YIELD_VALUE);
+    emit(Op::YIELD_VALUE, yield->arg);
     cover(here() - 1);
     emit(Op::RESUME, yield[1].arg);
     emit(Op::JUMP, 0, place_.instruction + 2);
@@ -226,10 +232,10 @@ class ResumeCode {
   void restore_stack(size_t depth) {
     size_t next = first_parameter(ParameterKind::Stack);
     bool saved = false;
-    for (const SlotKind slot : std::span(stack_).first(depth)) {
-      if (slot == SlotKind::Null || slot == SlotKind::Method) {
+    for (size_t slot = 0; slot < depth; ++slot) {
+      if (is_null(slot)) {
         emit(Op::PUSH_NULL);
-      } else if (slot == SlotKind::PreviousException && !std::exchange(saved, true)) {
+      } else if (stack_[slot] == SlotKind::PreviousException && !std::exchange(saved, true)) {
         // What the caller handles now.
         emit(Op::LOAD_CONST, none());
         emit(Op::PUSH_EXC_INFO);

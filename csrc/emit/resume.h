@@ -76,7 +76,8 @@ OriginalPosition original_position(const Frame& frame);
 bool is_read_after(const CodeInfo& original, ResumePlace place, int32_t local);
 
 // The resume function of `original` at a place, made if there is none: a code object, of which residual code makes a
-// function with the globals of the frame that goes on. `passed` tells of each local of the original whether it is to be
+// function with the globals of the frame that goes on. `passed` tells of each local of the original, and where one is
+// saved on the stack, of each slot behind them, whether it is to be
 // a parameter; `callee` is what one in a call calls first. Null with a Python error set on failure.
 const ResumeFunction* resume_function(const CodeInfo& original, ResumePlace place, const std::vector<bool>& passed,
                                       const ResumeFunction* callee = nullptr);

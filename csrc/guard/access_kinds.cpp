@@ -394,7 +394,7 @@ bool is_module_registry(std::span<const PathStep> path, size_t n) {
 }  // namespace
 
 PyTypeObject* deque_base(PyTypeObject* type) noexcept {
-  while (type && type->tp_flags & Py_TPFLAGS_HEAPTYPE) type = type->tp_base;
+  while (type && !is_static_class(type)) type = type->tp_base;
   return type && std::strcmp(type->tp_name, "collections.deque") == 0 ? type : nullptr;
 }
 

@@ -8,6 +8,7 @@
 
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
+#include "python/type_version.h"
 #include "python/unstable.h"
 
 namespace minidynamo {
@@ -244,8 +245,7 @@ std::string object_text(PyObject* object) {
   }
   if (PyType_Check(object)) {
     auto* type = as_type(object);
-    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
-      return string_text(reinterpret_cast<PyHeapTypeObject*>(object)->ht_qualname);
+    if (!is_static_class(type)) return string_text(reinterpret_cast<PyHeapTypeObject*>(object)->ht_qualname);
     return type->tp_name;
   }
   if (PyFunction_Check(object)) return string_text(as_function(object)->func_qualname);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "guard/constants.h"
+#include "python/type_version.h"
 #include "python/unstable.h"
 
 namespace minidynamo {
@@ -28,7 +29,7 @@ bool hashes_natively(PyObject* object) noexcept {
       if (!hashes_natively(PyTuple_GET_ITEM(object, i))) return false;
     return true;
   }
-  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_hash == PyBaseObject_Type.tp_hash;
+  return is_static_class(type) || type->tp_hash == PyBaseObject_Type.tp_hash;
 }
 
 }  // namespace

@@ -299,7 +299,7 @@ Py_ssize_t length_as(uint8_t form, Reached object) noexcept {
       return deque ? deque->tp_as_sequence->sq_length(o) : -1;
     }
     default: {
-      if (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE) return -1;
+      if (!is_static_class(Py_TYPE(o))) return -1;
       CollectorPaused nothing_else_runs;
       Py_ssize_t size = PyObject_Size(o);
       if (size < 0) clear_error();

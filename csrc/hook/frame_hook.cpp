@@ -10,6 +10,7 @@
 #include "library/user_rules.h"
 #include "model/function.h"
 #include "model/plain_classes.h"
+#include "python/audit_hooks.h"
 #include "python/code_object.h"
 #include "python/eval_frame.h"
 #include "python/native_stack.h"
@@ -20,9 +21,23 @@
 namespace minidynamo {
 namespace {
 
-PyObject* pass(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
-  return hook_chain().pass(thread, frame, throw_flag);
-}
+// A frame that CPython has given to the hook, to be run or to be answered for.
+struct GivenFrame {
+  PyThreadState* thread;
+  _PyInterpreterFrame* raw;
+  int throw_flag;
+  bool has_run = false;
+
+  PyObject* pass() noexcept { return pass_with(throw_flag); }
+  // Runs it with the current Python error raised at its start.
+  PyObject* pass_with_error() noexcept { return stand_at_resume(raw) ? pass_with(1) : nullptr; }
+
+ private:
+  PyObject* pass_with(int flag) noexcept {
+    has_run = true;
+    return hook_chain().pass(thread, raw, flag);
+  }
+};
 
 // That wrapper imports all of TorchDynamo to keep it out of the kernel. There is nothing to keep out here: the kernel
 // is called directly. Null Ref without a Python error: the frame is something else.
@@ -60,20 +75,20 @@ bool is_step_of_program(const Tracer& tracer, const InterpreterFrame& frame) {
          tracer.world.source_of(frame.function);
 }
 
-// Runs the frame as it is, with the current Python error raised at its start.
-PyObject* pass_with_error(PyThreadState* thread, _PyInterpreterFrame* raw, const InterpreterFrame& frame) {
-  if (hand_error_down(frame)) return pass(thread, raw, 0);
-  return stand_at_resume(raw) ? pass(thread, raw, 1) : nullptr;
+// The same, or in what the frame goes on with.
+PyObject* pass_with_error(GivenFrame& given, const InterpreterFrame& frame) {
+  return hand_error_down(frame) ? given.pass() : given.pass_with_error();
 }
 
-PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
+// Runs the frame, or returns what it is to return.
+PyObject* answer_frame(GivenFrame& given) {
   if (!is_hook_wanted()) {  // another hook, which is gone now, had kept ours
     hook_chain().leave_if_alone();
-    return pass(thread, raw, throw_flag);
+    return given.pass();
   }
   if (Tracer* tracer = Tracer::current()) {
-    if (throw_flag) return pass(thread, raw, throw_flag);
-    const InterpreterFrame frame = inspect_frame(raw);
+    if (given.throw_flag) return given.pass();
+    const InterpreterFrame frame = inspect_frame(given.raw);
     if (is_native() || fake_kernel_running()) {
       if (is_method_of_program(frame)) return refuse_method(*tracer, frame);
       if (is_step_of_program(*tracer, frame)) {
@@ -81,31 +96,38 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
         return traced_callback(*tracer, frame);
       }
       if (Ref result = run_unwrapped_meta_kernel(frame)) return result.release();
-      return PyErr_Occurred() ? nullptr : pass(thread, raw, throw_flag);
+      return PyErr_Occurred() ? nullptr : given.pass();
     }
-    return frame.is_call ? traced_callback(*tracer, frame) : pass(thread, raw, throw_flag);
+    if (!frame.is_call) return given.pass();
+    if (is_audit_hook(frame.function))
+        [[unlikely]] {  // it listens to the interpreter, and is none of the program's code
+      const NativeScope nothing_of_it_is_traced;
+      return given.pass();
+    }
+    return traced_callback(*tracer, frame);
   }
-  if (is_error_awaited() && !throw_flag) [[unlikely]]
-    if (const InterpreterFrame frame = inspect_frame(raw); raise_if_awaited(frame)) {
+  if (is_error_awaited() && !given.throw_flag) [[unlikely]]
+    if (const InterpreterFrame frame = inspect_frame(given.raw); raise_if_awaited(frame)) {
       note_start(frame);
-      return pass_with_error(thread, raw, frame);
+      return pass_with_error(given, frame);
     }
   PyObject* config = thread_mode().config;
   if (!config && captures_globally) config = runtime().global_config.get();
-  if (!config || throw_flag || thread_mode().disabled || must_run_plainly(thread) || torch_compiles_here(thread))
-    return pass(thread, raw, throw_flag);
+  if (!config || given.throw_flag || thread_mode().disabled || must_run_plainly(given.thread) ||
+      torch_compiles_here(given.thread))
+    return given.pass();
   const Stance stance = current_stance();
   if (stance == Stance::ForceEager || stance == Stance::Unknown) [[unlikely]]
-    return pass(thread, raw, throw_flag);
-  const InterpreterFrame frame = inspect_frame(raw);
+    return given.pass();
+  const InterpreterFrame frame = inspect_frame(given.raw);
   note_start(frame);
-  if (frame.code->co_flags & kGeneratedCode) return pass(thread, raw, throw_flag);
+  if (frame.code->co_flags & kGeneratedCode) return given.pass();
   if (Ref aside = defer_resume(frame)) return aside.release();
   const bool is_only_compiled = frame.is_call && Precompilation::awaits(frame.code);
   if (frame.is_call && (runs_disabled(frame.function) || makes_module(frame, config))) {
     if (is_only_compiled) return Precompilation::decline().release();
     ModeScope nothing(kCaptureNothing);
-    return pass(thread, raw, throw_flag);
+    return given.pass();
   }
   FrameAnswer answer = FrameAnswer::Plain;
   Ref result;
@@ -124,21 +146,21 @@ PyObject* answer_frame(PyThreadState* thread, _PyInterpreterFrame* raw, int thro
     }
   }
   if (answer == FrameAnswer::Entry || answer == FrameAnswer::Raise) return result.release();
-  if (answer == FrameAnswer::Throw) return pass_with_error(thread, raw, frame);
+  if (answer == FrameAnswer::Throw) return pass_with_error(given, frame);
   if (answer == FrameAnswer::Apart) {
     ModeScope nothing(kCaptureNothing);
-    return pass(thread, raw, throw_flag);
+    return given.pass();
   }
   if (frame.code == thread_mode().target)
     thread_mode().target = nullptr;  // a recursive call of it is an ordinary frame
-  return pass(thread, raw, throw_flag);
+  return given.pass();
 }
 
 // Where there is no memory for another stack either. Too little for a capture may be enough for the frame.
-PyObject* answer_without_stack(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
+PyObject* answer_without_stack(GivenFrame& given) {
   constexpr size_t kStackForFrame = 64 * 1024;
   if (native_stack_left() < kStackForFrame) return PyErr_NoMemory();
-  return Tracer::current() ? answer_frame(thread, raw, throw_flag) : pass(thread, raw, throw_flag);
+  return Tracer::current() ? answer_frame(given) : given.pass();
 }
 
 // True if no capture is at work on this thread, and none may begin at this frame.
@@ -147,23 +169,24 @@ bool lets_all_pass() noexcept {
 }
 
 // The one function that CPython calls for a frame. Its level of the C stack stays until the frame has run.
-PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) {
+PyObject* frame_hook(PyThreadState* thread, _PyInterpreterFrame* raw, int throw_flag) noexcept {
+  GivenFrame given{thread, raw, throw_flag};
   PyObject* result = nullptr;
-  auto work = [&]() noexcept { result = entry<answer_frame>(thread, raw, throw_flag); };
+  auto work = [&]() noexcept { result = entry<answer_frame>(given); };
   if (lets_all_pass())
-    result = pass(thread, raw, throw_flag);
+    result = given.pass();
   else if (native_stack_left() >= kStackForCapture) [[likely]]
-    result = answer_frame(thread, raw, throw_flag);
+    work();
   else if (!run_on_another_stack(work))
-    result = answer_without_stack(thread, raw, throw_flag);
+    result = entry<answer_without_stack>(given);
   // An exception that is raised without memory may be lost on its way to a handler: CPython 3.11 then says SystemError.
   if (!result && !PyErr_Occurred()) [[unlikely]]
     PyErr_NoMemory();
-  return result;
+  return given.has_run ? result : end_frame(thread, raw, Ref::steal(result));
 }
 
 }  // namespace
 
-EvalFrame our_frame_hook() noexcept { return entry<frame_hook>; }
+EvalFrame our_frame_hook() noexcept { return frame_hook; }
 
 }  // namespace minidynamo

@@ -38,7 +38,7 @@ class Search {
       return false;
     }
     if (PyDict_Check(object)) return reaches_in_dict(object, depth);
-    if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) || !has_instance_dict(Py_TYPE(object))) return false;
+    if (is_static_class(Py_TYPE(object)) || !has_instance_dict(Py_TYPE(object))) return false;
     if (PyObject* dict = instance_dict(object)) return reaches_in_dict(dict, depth);
     Visit state{this, depth, false};
     visit_inline_attributes(object, visit, &state);
@@ -193,8 +193,8 @@ bool is_of_optimizer(const InterpreterFrame& frame) noexcept {
 }
 
 bool has_finalizer_of_class(PyObject* object) noexcept {
-  const PyTypeObject* type = Py_TYPE(object);
-  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_finalize && !PyIter_Check(object);
+  PyTypeObject* type = Py_TYPE(object);
+  return !is_static_class(type) && type->tp_finalize && !PyIter_Check(object);
 }
 
 // A generator that is suspended inside of try or with runs the rest of that.
@@ -204,7 +204,7 @@ bool has_left_block_open(PyObject* object) noexcept {
   if (!at.code) return false;
   try_to([&] {
     const CodeInfo* prepared = prepare(at.code);
-    is_inside = prepared && prepared->bytecode.region_at(prepared->bytecode.index_of_offset(at.offset));
+    is_inside = prepared && prepared->bytecode.block_at(prepared->bytecode.index_of_offset(at.offset));
   });
   return is_inside;
 }

@@ -13,6 +13,7 @@
 #include "model/function.h"
 #include "model/instance_dict.h"
 #include "model/instantiate.h"
+#include "model/make_class.h"
 #include "model/native_call.h"
 #include "model/reported_type.h"
 #include "model/store_attribute.h"
@@ -300,8 +301,8 @@ Ref operator_is_not(Tracer& tracer, PyObject* callable, const Arguments& argumen
   return same ? Ref::boolean(same.is(Py_False)) : Ref();
 }
 
-// functools.cached_property: the value in the instance, or a new one that is put there. Its lock is for threads, which
-// a trace has not.
+// functools.cached_property: the value in the instance, or a new one that is put there. Its lock, which CPython 3.12
+// has done away with, is for threads, which a trace has not.
 Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const attribute_name_name = interned("attrname");
   static PyObject* const function_name = interned("func");
@@ -315,9 +316,9 @@ Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arg
   if (!name) return nullptr;
   Ref cached = load_from_instance(tracer, instance, name.get());
   if (cached || PyErr_Occurred()) return cached;
-  Ref lock = load_attribute(tracer, property, lock_name);
-  if (!lock) return nullptr;
-  if (!Py_IS_TYPE(lock.get(), lock_type)) return call_function(tracer, callable, arguments);
+  Ref lock = load_optional(tracer, property, lock_name);
+  if (PyErr_Occurred()) return nullptr;
+  if (lock && !Py_IS_TYPE(lock.get(), lock_type)) return call_function(tracer, callable, arguments);
   Ref function = load_attribute(tracer, property, function_name);
   Ref value = function ? call(tracer, function.get(), {Ref::borrow(instance)}) : Ref();
   return value && store_in_instance(tracer, instance, name.get(), value.get()) ? value : Ref();
@@ -530,7 +531,7 @@ Ref generic_alias_call(Tracer& tracer, PyObject* alias, const Arguments& argumen
     return clear_error(), tracer.abort(BreakReason::UnknownFunction, "a generic alias of no class is called");
   source_or_pin(tracer, origin.get());
   Ref made = call(tracer, origin.get(), Arguments{arguments.values, arguments.keyword_names});
-  if (!made || !PyType_HasFeature(made.type(), Py_TPFLAGS_HEAPTYPE)) return made;
+  if (!made || is_static_class(made.type())) return made;
   if (store_attribute(tracer, made.get(), class_name, alias)) return made;
   if (tracer.is_over() || (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)))
     return nullptr;

@@ -1,6 +1,7 @@
 // What programs ask of frame objects, which stand for frames of the trace.
 #include "library/frame_objects.h"
 
+#include "model/abstract.h"
 #include "model/frame_object.h"
 #include "model/native_call.h"
 #include "python/traceback.h"
@@ -17,16 +18,38 @@ Ref frame_clear(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return nullptr;
 }
 
-Ref get_frame(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  const size_t count = arguments.values.size();
-  if (arguments.keyword_names || count > 1 || (count == 1 && !PyLong_CheckExact(arguments.values[0].get())))
-    return call_natively(tracer, callable, arguments);
-  long depth = count ? PyLong_AsLong(arguments.values[0].get()) : 0;
+namespace {
+
+// The frame that a function of sys is asked for by its depth; null: none of the trace's.
+Frame* frame_at(const Tracer& tracer, const Arguments& arguments) {
+  long depth = arguments.values.empty() ? 0 : PyLong_AsLong(arguments.values[0].get());
   Frame* frame = tracer.frame;
   for (; frame && depth > 0; --depth) frame = frame->caller;
-  Ref object = frame && !PyErr_Occurred() ? frame_object_of(*frame) : Ref();
-  if (object) return object;
+  if (!PyErr_Occurred()) return frame;
   clear_error();
+  return nullptr;
+}
+
+bool is_depth(const Arguments& arguments) noexcept {
+  const size_t count = arguments.values.size();
+  const bool is_by_name = arguments.keyword_names && PyTuple_GET_SIZE(arguments.keyword_names) > 0;
+  return !is_by_name && count <= 1 && (count == 0 || PyLong_CheckExact(arguments.values[0].get()));
+}
+
+}  // namespace
+
+Ref get_frame(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (!is_depth(arguments)) return call_natively(tracer, callable, arguments);
+  Frame* frame = frame_at(tracer, arguments);
+  if (Ref object = frame ? frame_object_of(*frame) : Ref()) return object;
+  clear_error();
+  return tracer.abort(BreakReason::FrameIntrospection, "the frame stack is read");
+}
+
+Ref get_frame_module_name(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  static PyObject* const module_name = interned("__module__");
+  if (Frame* frame = is_depth(arguments) ? frame_at(tracer, arguments) : nullptr)
+    return load_attribute(tracer, frame->function.get(), module_name);
   return tracer.abort(BreakReason::FrameIntrospection, "the frame stack is read");
 }
 

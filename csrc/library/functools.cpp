@@ -10,6 +10,7 @@
 #include "python/lru_cache.h"
 #include "python/out_of_memory.h"
 #include "python/set_table.h"
+#include "python/type_version.h"
 #include "world/enter.h"
 #include "world/identity.h"
 #include "world/pin.h"
@@ -37,7 +38,7 @@ bool holds_made_class(const Tracer& tracer, PyObject* object) {
 // Whether an object was there before the trace, or is a constant.
 bool existed_before_trace(Tracer& tracer, PyObject* object) {
   if (is_constant(object) || tracer.world.source_of(object)) return true;
-  if (PyType_Check(object)) return !PyType_HasFeature(as_type(object), Py_TPFLAGS_HEAPTYPE);
+  if (PyType_Check(object)) return is_static_class(as_type(object));
   if (!PyTuple_CheckExact(object)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
     if (!existed_before_trace(tracer, PyTuple_GET_ITEM(object, i))) return false;

@@ -229,8 +229,7 @@ Ref builtin_compile(Tracer& tracer, PyObject* callable, const Arguments& argumen
 
 Ref class_subclasses(Tracer& tracer, PyObject*, const Arguments& arguments) {
   PyObject* type = arguments.values.size() == 1 ? arguments.values[0].get() : nullptr;
-  if (!type || !PyType_Check(type) || arguments.keyword_names || tracer.classes.any() ||
-      !PyType_HasFeature(as_type(type), Py_TPFLAGS_HEAPTYPE))
+  if (!type || !PyType_Check(type) || arguments.keyword_names || tracer.classes.any() || is_static_class(as_type(type)))
     return tracer.abort(BreakReason::UnknownFunction, "the subclasses of a class are asked for");
   source_or_pin(tracer, type);
   Ref list = Ref::steal(PyObject_CallMethod(type, "__subclasses__", nullptr));

@@ -4,6 +4,7 @@
 #include "model/tensor_call.h"
 #include "python/cached.h"
 #include "python/out_of_memory.h"
+#include "python/type_version.h"
 #include "world/enter.h"
 #include "world/known_types.h"
 #include "world/pin.h"
@@ -57,7 +58,7 @@ const Rule* rule_of_script(PyTypeObject* type) {
   static constinit ImportedType script_function{"torch.jit.ScriptFunction"};
   static constinit ImportedType script_module{"torch.jit.ScriptModule"};
   if (type == script_function) return &function;
-  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  if (is_static_class(type)) return nullptr;
   PyTypeObject* const module_type = script_module;
   clear_error();
   return module_type && PyType_IsSubtype(type, module_type) ? &module : nullptr;

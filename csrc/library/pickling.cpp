@@ -269,7 +269,7 @@ Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& argume
   PyObject* object = arguments.values[0].get();
   const ShadowContainer* shadow = tracer.world.shadow(object);
   const bool may_have_attributes = shadow && has_attributes(tracer, *shadow);
-  if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) || may_have_attributes)
+  if (!is_static_class(Py_TYPE(object)) || may_have_attributes)
     return tracer.abort(BreakReason::Pickling, std::string("a ") + Py_TYPE(object)->tp_name + " is copied or pickled");
   if (!prepare_for_native(tracer, object)) return nullptr;
   static PyObject* const name = interned("__reduce__");

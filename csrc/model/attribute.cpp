@@ -38,7 +38,7 @@ namespace {
 
 // Whether a type's attribute access is the generic one, possibly with a Python __getattr__ or __getattribute__.
 bool is_generic_getattr(PyTypeObject* type) noexcept {
-  return type->tp_getattro == PyObject_GenericGetAttr || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  return type->tp_getattro == PyObject_GenericGetAttr || !is_static_class(type);
 }
 
 // What this thread has in a threading.local.
@@ -257,7 +257,7 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
     return tracer.is_over() ? Ref() : value;
   }
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !tracer.world.source_of(object)) {
+  if (is_static_class(type) && !tracer.world.source_of(object)) {
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
     if (value && value.is(instance_dict(object))) tracer.made.instance_dicts.emplace(value.get(), Ref::borrow(object));
     return tracer.is_over() ? Ref() : checked_context(tracer, object, name, std::move(value));

@@ -220,7 +220,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
     }
     return call_natively(tracer, callable, arguments);
   }
-  if (PyType_HasFeature(Py_TYPE(callable), Py_TPFLAGS_HEAPTYPE)) {
+  if (!is_static_class(Py_TYPE(callable))) {
     static PyObject* const call_name = interned("__call__");
     Ref method = lookup_in_class(tracer, Py_TYPE(callable), call_name);
     if (method && PyFunction_Check(method.get())) {

@@ -1,5 +1,7 @@
 #include "model/class_dict.h"
 
+#include "python/type_version.h"
+
 #include "python/unstable.h"
 #include "world/enter.h"
 #include "world/mapping_proxy.h"
@@ -28,8 +30,7 @@ bool show_write(Tracer& tracer, PyObject* dict, const AttributeWrite& write) {
 Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
   PyObject* name = annotations_name();
   auto* object = as_object(type);
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || tracer.classes.has(object) ||
-      PyDict_GetItemWithError(namespace_of(type), name))
+  if (is_static_class(type) || tracer.classes.has(object) || PyDict_GetItemWithError(namespace_of(type), name))
     return nullptr;
   if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
   Source* own =

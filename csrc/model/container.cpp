@@ -1,5 +1,6 @@
 // What containers are asked: items, membership, length.
 #include "model/abstract.h"
+#include "model/descriptor.h"
 #include "model/numpy_call.h"
 #include "model/object_end.h"
 #include "model/overridden_call.h"
@@ -24,12 +25,15 @@
 namespace minidynamo {
 namespace {
 
-// __class_getitem__ of a class, if that is Python code; null Ref without error otherwise.
-Ref python_class_getitem(Tracer& tracer, PyObject* container) {
+// What __class_getitem__ of a class makes of a key, if that is Python code; null Ref without error otherwise.
+Ref python_class_getitem(Tracer& tracer, PyObject* container, PyObject* key) {
   static PyObject* const name = interned("__class_getitem__");
   if (!PyType_Check(container)) return nullptr;
   Ref found = lookup_in_class(tracer, as_type(container), name);
-  return found && Py_IS_TYPE(found.get(), &PyClassMethod_Type) ? load_attribute(tracer, container, name) : Ref();
+  if (!found) return nullptr;
+  const bool is_python = Py_IS_TYPE(found.get(), &PyClassMethod_Type) || function_of_generic(tracer, found.get());
+  Ref method = is_python ? load_attribute(tracer, container, name) : Ref();
+  return method ? call(tracer, method.get(), {Ref::borrow(key)}) : Ref();
 }
 
 // What len() makes of what a __len__ gave.
@@ -142,8 +146,8 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
   if (Ref method = python_method(tracer, container, "__getitem__"))
     return call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(key)});
   if (tracer.is_over()) return nullptr;
-  if (Ref method = python_class_getitem(tracer, container)) return call(tracer, method.get(), {Ref::borrow(key)});
-  if (tracer.is_over()) return nullptr;
+  if (Ref made = python_class_getitem(tracer, container, key)) return made;
+  if (tracer.is_over() || PyErr_Occurred()) return nullptr;
   if (!prepare_for_native(tracer, container) || !prepare_for_native(tracer, key)) return nullptr;
   return adopt_result(tracer, Ref::steal(PyObject_GetItem(container, key)));
 }

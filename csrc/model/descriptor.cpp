@@ -44,7 +44,7 @@ bool is_static_method(PyTypeObject* type) noexcept { return type->tp_descr_get =
 Ref call_python_get(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* owner) {
   static PyObject* const get_name = interned("__get__");
   PyTypeObject* kind = Py_TYPE(descriptor);
-  if (!PyType_HasFeature(kind, Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  if (is_static_class(kind)) return nullptr;
   const Ref get = lookup_in_class(tracer, kind, get_name);
   if (!get || !PyFunction_Check(get.get())) return nullptr;
   return call(tracer, get.get(), {Ref::borrow(descriptor), Ref::borrow(object), Ref::borrow(owner)});
@@ -56,6 +56,21 @@ Ref bind_to_class(Tracer& tracer, PyObject* descriptor, PyObject* owner) {
   Ref got = call_python_get(tracer, descriptor, owner, owner);
   return got || PyErr_Occurred() ? got : bind_descriptor(tracer, descriptor, owner, get_name);
 }
+
+}  // namespace
+
+Ref function_of_generic(Tracer& tracer, PyObject* method) {
+  static constinit Imported brackets{"typing._generic_class_getitem"}, subclass{"typing._generic_init_subclass"};
+  if (!Py_IS_TYPE(method, &PyClassMethodDescr_Type) ||
+      std::string_view(PyDescr_TYPE(method)->tp_name) != "typing.Generic")
+    return nullptr;
+  const bool is_subclass = PyUnicode_CompareWithASCIIString(PyDescr_NAME(method), "__init_subclass__") == 0;
+  PyObject* function = is_subclass ? subclass : brackets;
+  source_or_pin(tracer, function);
+  return Ref::borrow(function);
+}
+
+namespace {
 
 bool is_getter(PyTypeObject* kind) noexcept { return kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type; }
 
@@ -136,6 +151,8 @@ Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyOb
     return load_native_attribute(tracer, object, name, descriptor);
   }
   if (!kind->tp_descr_get) return Ref::borrow(descriptor);
+  if (const Ref function = function_of_generic(tracer, descriptor))
+    return Ref::made(PyMethod_New(function.get(), PyType_Check(object) ? object : as_object(Py_TYPE(object))));
   PyObject* owner = as_object(Py_TYPE(object));
   if (Ref got = call_python_get(tracer, descriptor, object, owner); got || PyErr_Occurred()) return got;
   // What a descriptor of unknown C code gives (a field of a ctypes structure) may be another value at the next call.
@@ -156,6 +173,8 @@ Ref bind_without_instance(Tracer& tracer, const Ref& attribute, PyTypeObject* ty
     return bind_descriptor(tracer, attribute.get(), as_object(type), name);
   if (kind == &PyProperty_Type) return attribute;
   PyObject* owner = as_object(type);
+  if (const Ref function = function_of_generic(tracer, attribute.get()))
+    return Ref::made(PyMethod_New(function.get(), owner));
   if (Ref got = call_python_get(tracer, attribute.get(), Py_None, owner); got || PyErr_Occurred()) return got;
   if (!binds_only(kind) && !is_getter(kind) && kind->tp_descr_get != PyProperty_Type.tp_descr_get)
     return tracer.abort(BreakReason::OpaqueObject, std::string("an attribute of class ") + type->tp_name +

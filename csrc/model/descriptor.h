@@ -11,6 +11,9 @@ bool is_slot(PyObject* member_descriptor) noexcept;
 
 // What a descriptor gives for an object, by the name that it was found under (needed for getters of C code only).
 Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* name);
+// The function of typing that a method of Generic calls, which is C code in CPython 3.12 and later; null: another
+// method.
+Ref function_of_generic(Tracer& tracer, PyObject* method);
 // What an attribute found in a class gives when the class is asked for it, not an instance.
 Ref bind_without_instance(Tracer& tracer, const Ref& attribute, PyTypeObject* type, PyObject* name);
 // Reads a C-implemented attribute (slot or getset) of an object.

@@ -78,6 +78,7 @@ Ref advance(GeneratorObject* generator, Ref sent, bool throwing, Ref& returned) 
     const Running running(*tracer, *generator);
     if (throwing) {
       chain_to_handled();
+      frame.push(Ref::none());  // in the place of what would be sent: a handler's depth counts it
       outcome = run_throwing(*tracer, frame, value);
     } else {
       frame.push(std::move(sent));
@@ -171,7 +172,7 @@ PyObject* generator_close(PyObject* self, PyObject*) {
 
 bool stands_in_region(const GeneratorObject* generator) {
   return generator->frame && generator->started && !generator->running &&
-         generator->frame->prepared->bytecode.region_at(generator->frame->instruction);
+         generator->frame->prepared->bytecode.block_at(generator->frame->instruction);
 }
 
 // A generator that is dropped inside try or with runs the rest of that block, as CPython's does.

@@ -112,7 +112,7 @@ class EffectPlanner {
       set = "builtins.setattr", remove = "builtins.delattr";
     } else if (PyType_Check(object)) {
       set = "builtins.type.__setattr__", remove = "builtins.type.__delattr__";
-    } else if (tracer_.world.shadow(object) && !PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE)) {
+    } else if (tracer_.world.shadow(object) && is_static_class(Py_TYPE(object))) {
       return refused("an attribute of a builtin container is set");
     }
     if (is_fake(object) && write.value && is_of_torch(write.name.get()))

@@ -227,6 +227,9 @@ class BreakPlanner {
     if (operand(now.op) == Operand::Name)
       end.argument = Ref::borrow(PyTuple_GET_ITEM(frame.prepared->bytecode.names.get(), now.arg));
     end.keyword_names = frame.keyword_names;
+    // super() asks the frame where it is called for what is given here, where the interpreter has not seen it before.
+    if ((now.op == Op::LOAD_SUPER_ATTR || now.op == Op::LOAD_SUPER_METHOD) && frame.top(3).is(as_object(&PySuper_Type)))
+      end.instruction.has_arguments = true;
     const std::vector<SlotKind>& stack = layout(place).before(place.instruction);
     const auto depth = static_cast<int32_t>(frame.stack_depth());
     for (int32_t index = depth - stack_inputs(now); index < depth; ++index) {

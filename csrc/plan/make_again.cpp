@@ -470,11 +470,13 @@ ValueId ValuePlanner::traced_array(PyObject* object) {
   return call(array_of_tensor_callable(), {elements_of_array(object), is_scalar});
 }
 
-// Put where it stood: it may be behind the end of a list that has become shorter.
+// Put where it stood: it may be behind the end of a list that has become shorter, which may grow again.
 ValueId ValuePlanner::list_iterator(PyObject* object) {
   const Ref index = Ref::made(PyLong_FromSsize_t(list_iterator_index(object)));
   keep_alive(index);
-  return call(placed_list_iterator_callable(), {iterated_container(object), index.get()});
+  if (!Py_IS_TYPE(object, &PyListRevIter_Type))
+    return call(placed_list_iterator_callable(), {iterated_container(object), index.get()});
+  return call(placed_list_iterator_callable(), {iterated_container(object), index.get(), Py_True});
 }
 
 // Made over the dict again, so that it notices changes of its size.

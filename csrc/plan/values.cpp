@@ -138,6 +138,10 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
     const bool is_iterator = PyIter_Check(held);  // knows no weak references; the loop has it on the stack
     if (can_be_needed && !is_iterator && !passed.back()) left_out_.push_back(held);
   }
+  const std::vector<SlotKind>& stack = at.prepared->stack_layout().before(place.instruction);
+  if (std::ranges::find(stack, SlotKind::Saved) != stack.end())
+    for (size_t i = 0; i < stack.size(); ++i)
+      passed.push_back(stack[i] != SlotKind::Saved || frame.slots[frame.prepared->locals_count + i]);
   return passed;
 }
 

@@ -37,6 +37,7 @@ class ValuePlanner {
   // those that keep alive what was there before the trace, or what else the program may see the end of.
   bool holds_identity(PyObject* object) const;
   bool is_planned(PyObject* object) const;  // made already, or what a cell holds is
+  // By local, and where locals are saved on the stack, by slot of it: whether it has a value to pass.
   std::vector<bool> passed_locals(const Frame& frame, const OriginalPosition& at, ResumePlace place);
   // Whether the plan makes what a local holds that a resume function is not given: the local keeps it alive, and what
   // else is made may lead to it by a weak reference alone. It is expected then, and planning has to start again.

@@ -2,6 +2,7 @@
 
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 
@@ -24,7 +25,7 @@ PyObject* descriptor_behind(PyObject* method) noexcept {
     PyMethodDef* definition = as_builtin(method)->m_ml;
     PyObject* mro = Py_TYPE(PyCFunction_GET_SELF(method))->tp_mro;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
-      PyObject* found = named_item(as_type(PyTuple_GET_ITEM(mro, i))->tp_dict, definition->ml_name);
+      PyObject* found = named_item(namespace_of(as_type(PyTuple_GET_ITEM(mro, i))), definition->ml_name);
       if (found && Py_IS_TYPE(found, &PyMethodDescr_Type) &&
           reinterpret_cast<PyMethodDescrObject*>(found)->d_method == definition)
         return found;
@@ -36,7 +37,7 @@ PyObject* descriptor_behind(PyObject* method) noexcept {
   Ref name = Ref::steal(PyObject_GetAttrString(method, "__name__"));
   clear_error();
   PyObject* found = owner && name && PyType_Check(owner.get())
-                        ? PyDict_GetItemWithError(as_type(owner.get())->tp_dict, name.get())
+                        ? PyDict_GetItemWithError(namespace_of(as_type(owner.get())), name.get())
                         : nullptr;
   clear_error();
   return found;

@@ -26,17 +26,34 @@ constexpr std::array<uint8_t, 256> kBaseOpcodes = [] {
   std::array<uint8_t, 256> table{};
   for (int opcode = 0; opcode < 256; ++opcode) table[opcode] = static_cast<uint8_t>(opcode);
 #define MINIDYNAMO_SPECIALIZED(specialized, base) table[specialized] = base;
+#if PY_VERSION_HEX < 0x030C0000
 #include "python/specialized_311.def"
+#else
+#include "python/specialized_312.def"
+#endif
 #undef MINIDYNAMO_SPECIALIZED
   return table;
 }();
 
 }  // namespace
 
+namespace {
+
+std::span<const uint8_t> instructions_of(PyCodeObject* code) noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+  // A tool of sys.monitoring or a trace function has put instructions of its own into the code. The code object keeps
+  // what it gives out without them.
+  if (code->_co_monitoring)
+    if (const Ref plain = Ref::steal(PyCode_GetCode(code))) return bytes_view(plain.get());
+#endif
+  return {reinterpret_cast<const uint8_t*>(code->co_code_adaptive), static_cast<size_t>(_PyCode_NBYTES(code))};
+}
+
+}  // namespace
+
 CodeView view_code(PyCodeObject* code) noexcept {
   CodeView view;
-  view.instructions = {reinterpret_cast<const uint8_t*>(code->co_code_adaptive),
-                       static_cast<size_t>(_PyCode_NBYTES(code))};
+  view.instructions = instructions_of(code);
   view.location_table = bytes_view(code->co_linetable);
   view.exception_table = bytes_view(code->co_exceptiontable);
   view.localsplus_kinds = bytes_view(code->co_localspluskinds);

@@ -1,17 +1,15 @@
-// CPython 3.11's dict and inline-values layout.
+// The layout of CPython's dicts, and of attributes that instances keep inline.
 //
 // The probe sequence repeats the interpreter's own, since its lookup function may call __eq__ of foreign keys: a guard
 // check must not run user code, so a foreign key of equal hash makes the answer "undecided" here.
 #define Py_BUILD_CORE 1
 #include "python/dict_version.h"
 
-#undef HAVE_STD_ATOMIC
-#include <internal/pycore_dict.h>
-#include <internal/pycore_object.h>
-
 #include <cstring>
 
+#include "python/managed_attributes.h"
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -79,7 +77,7 @@ Py_ssize_t find_entry(PyDictKeysObject* keys, PyObject* key, Py_hash_t hash, uin
 
 PyDictValues* inline_values(PyObject* object) noexcept {
   if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT)) return nullptr;
-  return *_PyObject_ValuesPointer(object);
+  return managed_values(object);
 }
 
 PyDictKeysObject* shared_keys(PyObject* object) noexcept {
@@ -129,9 +127,9 @@ PyObject* dict_value_at(PyObject* dict, uint32_t hint) noexcept {
 
 PyObject* instance_dict(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
-  if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT)
-    return *_PyObject_ValuesPointer(object) ? nullptr : *_PyObject_ManagedDictPointer(object);
+  if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) return managed_dict(object);
   if (type->tp_dictoffset == 0) return nullptr;
+  if (PyType_Check(object)) return namespace_of(as_type(object));
   PyObject** location = _PyObject_GetDictPtr(object);  // creates nothing where the dict is not managed
   return location ? *location : nullptr;
 }

@@ -10,9 +10,17 @@
 
 namespace minidynamo {
 
+// The field that has it. Deprecated: CPython 3.14 uses it for something else.
+inline const uint64_t& version_field(PyObject* dict) noexcept {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#pragma GCC diagnostic pop
+}
+
 // A number that no other dict and no other state of this dict ever had or will have (PEP 509): equal to an earlier one
 // only if it is the same dict, alive since, with the same keys and the very same value objects.
-inline uint64_t dict_version(PyObject* dict) noexcept { return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag; }
+inline uint64_t dict_version(PyObject* dict) noexcept { return version_field(dict); }
 
 // CPython's specialized attribute store (STORE_ATTR_WITH_HINT) writes a new value into an instance's dict, lets the old
 // value die, which may run code, and only then gives the dict its new version. Where this is so, an equal version has

@@ -38,6 +38,9 @@ bool must_run_plainly(PyThreadState* thread) noexcept;
 // Sets a function's frame that has not begun to its RESUME, where CPython looks for signals, so that a throw flag
 // raises the current Python error there. False: its code does not begin with one.
 bool stand_at_resume(_PyInterpreterFrame* frame) noexcept;
+// Ends a frame that was given to the hook and has not run, with a result, or with the Python error that is set where it
+// is null. Returns what the hook is to return.
+PyObject* end_frame(PyThreadState* thread, _PyInterpreterFrame* frame, Ref result) noexcept;
 // What CPython does without any hook.
 PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept;
 

@@ -64,6 +64,9 @@ bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {
   return true;
 }
 
+// The caller of the hook ends the frame.
+PyObject* end_frame(PyThreadState*, _PyInterpreterFrame*, Ref result) noexcept { return result.release(); }
+
 PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
   return _PyEval_EvalFrameDefault(thread, frame, throw_flag);
 }

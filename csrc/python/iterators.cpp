@@ -5,6 +5,7 @@
 #include <cstring>
 
 // CPython's internal headers, after Python.h.
+#undef HAVE_STD_ATOMIC
 #include <internal/pycore_dict.h>
 
 #include "python/out_of_memory.h"
@@ -14,13 +15,18 @@ namespace minidynamo {
 namespace {
 
 // CPython keeps these to itself (Objects/listobject.c, tupleobject.c, rangeobject.c, odictobject.c).
-static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000, "check the layout of iterators");
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000, "check the layout of iterators");
 struct SequenceIterator {
   PyObject_HEAD Py_ssize_t index;
   PyObject* sequence;  // null when exhausted
 };
 struct RangeIterator {
+#if PY_VERSION_HEX < 0x030C0000
   PyObject_HEAD long index, start, step, length;
+#else
+  PyObject_HEAD long start, step, length;  // of what is left
+  static constexpr long index = 0;
+#endif
 };
 
 struct DictIterator {

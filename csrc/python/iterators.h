@@ -68,8 +68,8 @@ struct OrderedDictIteration {
 };
 OrderedDictIteration look_at_ordered_dict_iterator(PyObject* iterator) noexcept;
 
-// Where a forward iterator over a list stands, which may be behind the list's end; a new one put there. (__setstate__
-// does not go behind the end, though the list may grow.)
+// Where an iterator over a list stands, forwards or backwards, which may be behind the list's end; a new one put there.
+// (__setstate__ does not go behind the end, though the list may grow.)
 Py_ssize_t list_iterator_index(PyObject* iterator) noexcept;
 void place_list_iterator(PyObject* iterator, Py_ssize_t index) noexcept;
 

@@ -26,9 +26,7 @@ struct MemoryWord {
 };
 
 // An equal one proves that it is the same dict, unchanged (dict_version).
-inline MemoryWord version_word(PyObject* dict) noexcept {
-  return MemoryWord::at(&reinterpret_cast<PyDictObject*>(dict)->ma_version_tag);
-}
+inline MemoryWord version_word(PyObject* dict) noexcept { return MemoryWord::at(&version_field(dict)); }
 inline MemoryWord type_word(PyObject* object) noexcept { return MemoryWord::at(&object->ob_type); }
 // The fields of an object that point to its __dict__, which exists. If they are unchanged, and the object's class is
 // the same, the __dict__ lies at the same address.

@@ -4,6 +4,7 @@
 
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
@@ -59,7 +60,7 @@ PyObject* native_descriptor(PyTypeObject* type, PyObject* name) noexcept {
   if (!found || is_native_descriptor(found)) return found;
   for (Py_ssize_t i = 0; type->tp_mro && i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
     auto* base = as_type(PyTuple_GET_ITEM(type->tp_mro, i));
-    PyObject* own = PyDict_GetItemWithError(base->tp_dict, name);
+    PyObject* own = PyDict_GetItemWithError(namespace_of(base), name);
     if (own && is_native_descriptor(own)) return own;
   }
   clear_error();

@@ -5,13 +5,14 @@
 
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 
 bool is_struct_sequence_type(PyTypeObject* type) noexcept { return struct_sequence_size(type) >= 0; }
 
 Py_ssize_t struct_sequence_size(PyTypeObject* type) noexcept {
-  PyObject* names = type->tp_base == &PyTuple_Type ? type->tp_dict : nullptr;
+  PyObject* names = type->tp_base == &PyTuple_Type ? namespace_of(type) : nullptr;
   if (!names || !named_item(names, "n_sequence_fields")) return -1;
   PyObject* size = named_item(names, "n_fields");
   return size && PyLong_CheckExact(size) ? PyLong_AsSsize_t(size) : -1;

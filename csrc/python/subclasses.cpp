@@ -1,12 +1,33 @@
-// CPython 3.11: a dict from addresses to weak references, in the order in which the classes were made, or null.
+// A dict from addresses to weak references, in the order in which the classes were made, or null.
+#define Py_BUILD_CORE 1
 #include "python/subclasses.h"
+
+#undef HAVE_STD_ATOMIC
+#include <internal/pycore_interp.h>
 
 #include "python/out_of_memory.h"
 
 namespace minidynamo {
+namespace {
+
+// Where a class keeps it.
+PyObject*& subclasses_of(PyTypeObject* type) noexcept {
+#if PY_VERSION_HEX < 0x030C0000
+  return type->tp_subclasses;
+#else
+  // A builtin class has a number in its place, from one on, of what the interpreter keeps for it.
+  if (type->tp_flags & _Py_TPFLAGS_STATIC_BUILTIN) {
+    const auto number = reinterpret_cast<uintptr_t>(type->tp_subclasses);
+    return PyInterpreterState_Get()->types.builtins[number - 1].tp_subclasses;
+  }
+  return reinterpret_cast<PyObject*&>(type->tp_subclasses);
+#endif
+}
+
+}  // namespace
 
 Ref newest_subclass(PyTypeObject* base) {
-  PyObject* known = base->tp_subclasses;
+  PyObject* known = subclasses_of(base);
   if (!known || PyDict_GET_SIZE(known) == 0) return nullptr;
   Ref backwards = Ref::steal(PyObject_CallMethod(known, "__reversed__", nullptr));
   Ref key = backwards ? Ref::steal(PyIter_Next(backwards.get())) : Ref();
@@ -36,12 +57,12 @@ void forget_subclass(PyTypeObject* type) noexcept {
   for (Py_ssize_t i = 0; type->tp_bases && i < PyTuple_GET_SIZE(type->tp_bases); ++i) {
     auto* base = as_type(PyTuple_GET_ITEM(type->tp_bases, i));
     // An error that is raised here may run the collector, and with it whatever ends the last class of this base.
-    const Ref known = Ref::borrow(base->tp_subclasses);
+    PyObject*& place = subclasses_of(base);
+    const Ref known = Ref::borrow(place);
     const Ref key = known ? key_of(type, known.get()) : Ref();
     if (key && PyDict_Contains(known.get(), key.get()) == 1 && PyDict_DelItem(known.get(), key.get()) < 0)
       clear_error();
-    if (known && known.is(base->tp_subclasses) && PyDict_GET_SIZE(known.get()) == 0)
-      Ref::drop(std::exchange(base->tp_subclasses, nullptr));
+    if (known && known.is(place) && PyDict_GET_SIZE(known.get()) == 0) Ref::drop(std::exchange(place, nullptr));
   }
   PyErr_Restore(error, value, traceback);
 }

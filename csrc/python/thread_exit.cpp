@@ -1,3 +1,4 @@
+#define Py_BUILD_CORE 1
 #include "python/thread_exit.h"
 
 #include <unistd.h>
@@ -7,10 +8,8 @@
 
 #include "python/ref.h"
 
-#define Py_BUILD_CORE
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_runtime.h>
-#undef Py_BUILD_CORE
 
 namespace minidynamo {
 namespace {

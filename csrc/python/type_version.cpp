@@ -1,5 +1,6 @@
-// CPython 3.11's type attribute lookup.
 #include "python/type_version.h"
+
+#include <string_view>
 
 #include "python/cached.h"
 #include "python/out_of_memory.h"
@@ -12,12 +13,26 @@ bool is_python_class(PyTypeObject* type) noexcept {
                                           return Ref::steal(PyObject_CallFunction(maker, "s(){}", name));
                                         },
                                         "Example"};
+  // Python code before CPython 3.12. It gives its instances nothing of C's.
+  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && std::string_view(type->tp_name) == "typing.Generic") return true;
   PyTypeObject* of_statement = nullptr;
   try_to([&] { of_statement = example.type(); });
   if (!of_statement || type->tp_dealloc != of_statement->tp_dealloc) return false;
   // C code that makes a class from a spec without a tp_dealloc of its own is given this one. A spec's class keeps its
   // name in a string of its own, which a class statement's does not.
   return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || !reinterpret_cast<PyHeapTypeObject*>(type)->_ht_tpname;
+}
+
+bool is_static_class(PyTypeObject* type) noexcept {
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;
+#if PY_VERSION_HEX >= 0x030C0000
+  if (!(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)) return false;
+  const std::string_view name = type->tp_name;
+  for (const std::string_view module :
+       {"collections.", "itertools.", "_io.", "_collections.", "_pickle.", "_asyncio.", "_socket."})
+    if (name.starts_with(module)) return true;
+#endif
+  return false;
 }
 
 PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept {

@@ -15,7 +15,13 @@ inline bool is_dying(PyObject* object) noexcept { return Py_REFCNT(object) <= 0;
 // --- classes
 
 // The dict of a class's own names (borrowed).
-inline PyObject* namespace_of(PyTypeObject* type) noexcept { return type->tp_dict; }
+inline PyObject* namespace_of(PyTypeObject* type) noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+  // Of a builtin class, the interpreter keeps it.
+  if (!type->tp_dict) return Ref::steal(PyType_GetDict(type)).get();
+#endif
+  return type->tp_dict;
+}
 // Which of a metaclass and those of the bases makes a class; null with a TypeError if they are at odds.
 inline PyTypeObject* winning_metaclass(PyTypeObject* metaclass, PyObject* bases) noexcept {
   return _PyType_CalculateMetaclass(metaclass, bases);

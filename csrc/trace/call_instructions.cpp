@@ -43,6 +43,31 @@ Ref call_unpacked(Tracer& tracer, Frame& frame, bool has_keywords) {
   return call_with(tracer, callable.get(), positional.get(), keywords.get(), true);
 }
 
+Ref call_super(Tracer& tracer, Frame& frame, bool has_arguments) {
+  Ref object = frame.pop(), type = frame.pop(), callable = frame.pop();
+  const bool is_builtin = callable.is(as_object(&PySuper_Type));
+  const bool fits = PyType_Check(type.get()) &&
+                    (PyType_IsSubtype(object.type(), as_type(type.get())) ||
+                     (PyType_Check(object.get()) && PyType_IsSubtype(as_type(object.get()), as_type(type.get()))));
+  if (is_builtin && fits)  // asks nothing of the program's
+    return Ref::steal(PyObject_CallFunctionObjArgs(callable.get(), type.get(), object.get(), nullptr));
+  if (has_arguments || is_builtin) return call(tracer, callable.get(), {std::move(type), std::move(object)});
+  return call(tracer, callable.get(), Arguments{});
+}
+
+bool push_method(Tracer& tracer, Frame& frame, PyObject* object, PyObject* name) {
+  Ref callable, self;
+  if (!load_method(tracer, object, name, callable, self)) return false;
+  if (self) {
+    frame.push(std::move(callable));
+    frame.push(std::move(self));
+  } else {
+    frame.push(nullptr);
+    frame.push(std::move(callable));
+  }
+  return true;
+}
+
 Ref make_function(Tracer& tracer, Frame& frame, int32_t flags) {
   Ref code = frame.pop();
   Ref made = Ref::made(PyFunction_New(code.get(), frame.globals.get()));

@@ -36,8 +36,12 @@ Ref load_build_class(Tracer& tracer, Frame& frame) {
 }
 
 Ref load_name(Tracer& tracer, Frame& frame, PyObject* name) {
-  if (frame.locals_mapping.is(frame.globals.get())) return load_global(tracer, frame, name);
-  Ref found = find_name(tracer, frame.locals_mapping.get(), name);
+  return load_global_behind(tracer, frame, frame.locals_mapping.get(), name);
+}
+
+Ref load_global_behind(Tracer& tracer, Frame& frame, PyObject* mapping, PyObject* name) {
+  if (mapping == frame.globals.get()) return load_global(tracer, frame, name);
+  Ref found = find_name(tracer, mapping, name);
   return found || PyErr_Occurred() ? found : load_global(tracer, frame, name);
 }
 
@@ -59,8 +63,8 @@ bool delete_name(Tracer& tracer, Frame& frame, PyObject* name) {
   return false;
 }
 
-Ref load_class_deref(Tracer& tracer, Frame& frame, int32_t index) {
-  Ref found = find_name(tracer, frame.locals_mapping.get(), local_name(frame, index));
+Ref load_deref_behind(Tracer& tracer, Frame& frame, PyObject* mapping, int32_t index) {
+  Ref found = find_name(tracer, mapping, local_name(frame, index));
   if (found || PyErr_Occurred()) return found;
   found = load_cell(tracer, cell_in(tracer, frame, index).get());
   if (!found && !PyErr_Occurred()) unbound_cell(frame, index);

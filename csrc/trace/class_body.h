@@ -11,8 +11,9 @@ Ref load_build_class(Tracer& tracer, Frame& frame);
 Ref load_name(Tracer& tracer, Frame& frame, PyObject* name);
 bool store_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* value);
 bool delete_name(Tracer& tracer, Frame& frame, PyObject* name);
-// A free variable of a class body that the namespace may hide.
-Ref load_class_deref(Tracer& tracer, Frame& frame, int32_t index);
+// A free variable of a class body that the namespace may hide; a global that a mapping may hide.
+Ref load_deref_behind(Tracer& tracer, Frame& frame, PyObject* mapping, int32_t index);
+Ref load_global_behind(Tracer& tracer, Frame& frame, PyObject* mapping, PyObject* name);
 bool setup_annotations(Tracer& tracer, Frame& frame);
 
 }  // namespace minidynamo

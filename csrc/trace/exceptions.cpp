@@ -174,4 +174,47 @@ bool call_exit(Tracer& tracer, Frame& frame) {
   return true;
 }
 
+bool end_wait(Tracer& tracer, Frame& frame) {
+  static PyObject* const value_name = interned("value");
+  Ref exception = frame.pop();
+  frame.drop();
+  frame.drop();
+  if (!PyErr_GivenExceptionMatches(exception.get(), PyExc_StopIteration))
+    return raise_again(tracer, std::move(exception)), false;
+  Ref value = load_attribute(tracer, exception.get(), value_name);
+  if (!value) return false;
+  frame.push(std::move(value));
+  return true;
+}
+
+namespace {
+
+// A StopIteration that leaves a generator's code becomes an error of it.
+Ref as_generator_error(Ref exception) {
+  if (!PyErr_GivenExceptionMatches(exception.get(), PyExc_StopIteration)) return exception;
+  Ref error = Ref::made(PyObject_CallFunction(PyExc_RuntimeError, "s", "generator raised StopIteration"));
+  PyException_SetCause(error.get(), Ref(exception).release());
+  PyException_SetContext(error.get(), exception.release());
+  return error;
+}
+
+}  // namespace
+
+Ref call_intrinsic(Tracer& tracer, int32_t number, Ref operand) {
+  switch (static_cast<Intrinsic>(number)) {
+    case Intrinsic::Print:
+    case Intrinsic::ImportStar:
+      return tracer.abort(BreakReason::ModuleCode, "an instruction of module code");
+    case Intrinsic::StopIterationError:
+      return as_generator_error(std::move(operand));
+    case Intrinsic::TypeVar:
+    case Intrinsic::ParamSpec:
+    case Intrinsic::TypeVarTuple:
+    case Intrinsic::SubscriptGeneric:
+    case Intrinsic::TypeAlias:
+      return tracer.abort(BreakReason::TypeParameters, "type parameters are bound");
+  }
+  return tracer.abort(BreakReason::Internal, "an intrinsic that is not known");
+}
+
 }  // namespace minidynamo

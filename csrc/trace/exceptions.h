@@ -22,4 +22,9 @@ bool before_with(Tracer& tracer, Frame& frame);
 // A with block ended with the exception on the stack: calls __exit__.
 bool call_exit(Tracer& tracer, Frame& frame);
 
+// Of what CLEANUP_THROW has on the stack: StopIteration ends a `yield from` with its value.
+bool end_wait(Tracer& tracer, Frame& frame);
+// CALL_INTRINSIC_1.
+Ref call_intrinsic(Tracer& tracer, int32_t number, Ref operand);
+
 }  // namespace minidynamo

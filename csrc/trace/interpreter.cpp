@@ -122,6 +122,9 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         note_overwritten(tracer, frame, arg);
         store_fast(frame, arg);
         break;
+      case Op::LOAD_FAST_AND_CLEAR:
+        take_fast(tracer, frame, arg);
+        break;
       case Op::DELETE_FAST:
         if (!frame.local(arg) && !frame.has_lazy_local(arg)) {
           result(load_fast(tracer, frame, arg));
@@ -154,8 +157,24 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         ok = delete_name(tracer, frame, name_at(frame, arg));
         break;
       case Op::LOAD_CLASSDEREF:
-        result(load_class_deref(tracer, frame, arg));
+        result(load_deref_behind(tracer, frame, frame.locals_mapping.get(), arg));
         break;
+      case Op::LOAD_LOCALS:
+        if (frame.locals_mapping)
+          frame.push(frame.locals_mapping);
+        else
+          ok = false, PyErr_SetString(PyExc_SystemError, "no locals");
+        break;
+      case Op::LOAD_FROM_DICT_OR_GLOBALS: {
+        Ref mapping = frame.pop();
+        result(load_global_behind(tracer, frame, mapping.get(), name_at(frame, arg)));
+        break;
+      }
+      case Op::LOAD_FROM_DICT_OR_DEREF: {
+        Ref mapping = frame.pop();
+        result(load_deref_behind(tracer, frame, mapping.get(), arg));
+        break;
+      }
       case Op::SETUP_ANNOTATIONS:
         ok = setup_annotations(tracer, frame);
         break;
@@ -209,16 +228,18 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         break;
       }
       case Op::LOAD_METHOD: {
-        Ref object = frame.pop(), callable, self;
-        ok = load_method(tracer, object.get(), name_at(frame, arg), callable, self);
-        if (!ok) break;
-        if (self) {
-          frame.push(std::move(callable));
-          frame.push(std::move(self));
-        } else {
-          frame.push(nullptr);
-          frame.push(std::move(callable));
-        }
+        Ref object = frame.pop();
+        ok = push_method(tracer, frame, object.get(), name_at(frame, arg));
+        break;
+      }
+      case Op::LOAD_SUPER_ATTR: {
+        Ref object = call_super(tracer, frame, now.has_arguments);
+        result(object ? load_attribute(tracer, object.get(), name_at(frame, arg)) : Ref());
+        break;
+      }
+      case Op::LOAD_SUPER_METHOD: {
+        Ref object = call_super(tracer, frame, now.has_arguments);
+        ok = object && push_method(tracer, frame, object.get(), name_at(frame, arg));
         break;
       }
       case Op::STORE_ATTR: {
@@ -518,6 +539,9 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         }
         break;
       }
+      case Op::CLEANUP_THROW:
+        ok = end_wait(tracer, frame);
+        break;
       case Op::ASYNC_GEN_WRAP:
       case Op::GET_AWAITABLE:
       case Op::GET_AITER:
@@ -575,6 +599,15 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::IMPORT_FROM:
         result(import_from(tracer, frame.top().get(), name_at(frame, arg)));
+        break;
+      case Op::CALL_INTRINSIC_1: {
+        Ref operand = frame.pop();
+        result(call_intrinsic(tracer, arg, std::move(operand)));
+        break;
+      }
+      case Op::CALL_INTRINSIC_2:
+        tracer.abort(BreakReason::TypeParameters, "type parameters are bound");
+        ok = false;
         break;
       case Op::IMPORT_STAR:
       case Op::PRINT_EXPR:

@@ -23,6 +23,13 @@ void delete_fast(Tracer& tracer, Frame& frame, int32_t index) {
   frame.local(index).reset();
 }
 
+void take_fast(Tracer& tracer, Frame& frame, int32_t index) {
+  if (!frame.has_lazy_local(index)) return frame.push(std::move(frame.local(index)));
+  frame.lazy_stack.push_back({frame.stack_top, -1, source_of_untouched(tracer, frame, index)});
+  frame.push(Ref::borrow(frame.lazy_locals[index].raw));
+  frame.forget_lazy_local(index);
+}
+
 Ref load_fast(Tracer& tracer, Frame& frame, int32_t index) {
   if (frame.has_lazy_local(index)) {
     Source* source = source_of_untouched(tracer, frame, index);

@@ -21,6 +21,8 @@ inline void store_fast(Frame& frame, int32_t index) {
   frame.local(index) = std::move(stored);
 }
 
+// Moves a local's value to the stack, or a null where it has none.
+void take_fast(Tracer& tracer, Frame& frame, int32_t index);
 // Deletes a local that has a value.
 void delete_fast(Tracer& tracer, Frame& frame, int32_t index);
 

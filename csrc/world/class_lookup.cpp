@@ -83,7 +83,7 @@ Ref lookup_in_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
     }
   }
   PyObject* found = class_attribute(type, name);
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return Ref::borrow(found);  // immutable
+  if (is_static_class(type)) return Ref::borrow(found);  // immutable
   Source* source = source_or_pin(tracer, as_object(type));
   return load_part(tracer, source, Access::ClassAttribute, name, found);
 }

@@ -33,7 +33,7 @@ Handler handler_around(const Frame& innermost, int32_t instruction) {
   Handler likeliest = Handler::None;
   for (const Frame* frame = &innermost; frame; frame = frame->caller) {
     const int32_t at = frame == &innermost ? instruction : frame->instruction;
-    if (const ExceptionRegion* region = frame->prepared->bytecode.region_at(at))
+    if (const ExceptionRegion* region = frame->prepared->bytecode.block_at(at))
       likeliest = std::max(likeliest, handler_of_region(*frame, *region));
     if (frame->caller && !frame->called_directly) likeliest = std::max(likeliest, Handler::NativeCode);
   }

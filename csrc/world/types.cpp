@@ -138,7 +138,7 @@ const TypeRow& row_of(PyTypeObject* type) noexcept {
   try_to([&] { row = type_table().find_late(type); });
   if (row) return *row;
   const bool is_iterator = type->tp_iternext && type->tp_iternext != _PyObject_NextNotImplemented;
-  if (is_iterator && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return kIterator;
+  if (is_iterator && is_static_class(type)) return kIterator;
   return type->tp_call || type->tp_descr_get ? kUnknown : kOpaque;
 }
 
@@ -150,7 +150,7 @@ Enters way_in(PyTypeObject* type) noexcept {
   switch (row_of(native).base) {
     case Base::Unknown:
     case Base::Native:
-      return PyType_HasFeature(native, Py_TPFLAGS_HEAPTYPE) ? Enters::Instance : Enters::Identity;
+      return is_static_class(native) ? Enters::Identity : Enters::Instance;
     case Base::Opaque:
     case Base::FrozenSet:
       return Enters::Opaque;

@@ -881,3 +881,33 @@ def test_a_module_is_made_after_one_was_compiled_by_torch() -> None:
         return torch.nn.ReLU()(x) + torch.nn.Sequential(torch.nn.Tanh(), torch.nn.ReLU())[1:](x) + outside[:1](x)
 
     assert torch.equal(minidynamo.compile(program, fullgraph=True, backend="eager")(torch.ones(2)), program(torch.ones(2)))
+
+
+def test_audit_hooks_run_as_they_are(run: Run) -> None:
+    run(
+        """
+import sys
+
+seen = []
+
+
+class Listener:
+    def heard(self, event, args):
+        seen.append(event)
+
+
+sys.addaudithook(lambda event, args: seen.append(event))
+sys.addaudithook(Listener().heard)
+
+
+def f(x):
+    return x + eval("1 + 1") + len(f.__code__.co_varnames)
+
+
+x = torch.ones(2)
+captured = minidynamo.compile(f, backend="eager", fullgraph=True)
+assert all(torch.equal(captured(x), f(x)) for _ in range(2))
+assert "compile" in seen
+print("ok")
+"""
+    )

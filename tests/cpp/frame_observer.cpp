@@ -1,11 +1,10 @@
+#define Py_BUILD_CORE 1
 #include "frame_observer.h"
 
 #include <frameobject.h>
 
-#define Py_BUILD_CORE
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_frame.h>
-#undef Py_BUILD_CORE
 
 namespace minidynamo::code_test {
 namespace {
@@ -18,13 +17,24 @@ Observer* observer = nullptr;
 
 bool is_watched(PyCodeObject* code) { return PyUnicode_CompareWithASCIIString(code->co_filename, observer->file) == 0; }
 
+#if PY_VERSION_HEX < 0x030C0000
+PyObject* function_of(const _PyInterpreterFrame* frame) { return reinterpret_cast<PyObject*>(frame->f_func); }
+bool is_called_from_c(const _PyInterpreterFrame* frame) { return frame->is_entry; }
+_PyInterpreterFrame* caller_of(const _PyInterpreterFrame* frame) { return frame->previous; }
+#else
+PyObject* function_of(const _PyInterpreterFrame* frame) { return frame->f_funcobj; }
+// A frame of no code stands between.
+bool is_called_from_c(const _PyInterpreterFrame* frame) {
+  return !frame->previous || frame->previous->owner == FRAME_OWNED_BY_CSTACK;
+}
+_PyInterpreterFrame* caller_of(const _PyInterpreterFrame* frame) {
+  return frame->previous && is_called_from_c(frame) ? frame->previous->previous : frame->previous;
+}
+#endif
+
 ObservedFrame look_at(_PyInterpreterFrame* frame) {
-  ObservedFrame seen{frame->f_code,
-                     reinterpret_cast<PyObject*>(frame->f_func),
-                     _PyInterpreterFrame_LASTI(frame) * 2,
-                     frame->is_entry,
-                     {},
-                     {}};
+  ObservedFrame seen{
+      frame->f_code, function_of(frame), _PyInterpreterFrame_LASTI(frame) * 2, is_called_from_c(frame), {}, {}};
   const int locals = frame->f_code->co_nlocalsplus;
   seen.locals.assign(frame->localsplus, frame->localsplus + locals);
   if (frame->stacktop > locals) seen.stack.assign(frame->localsplus + locals, frame->localsplus + frame->stacktop);
@@ -37,7 +47,7 @@ int trace(PyObject*, PyFrameObject* frame, int what, PyObject*) {
     return PyObject_SetAttrString(reinterpret_cast<PyObject*>(frame), "f_trace_opcodes", Py_True);
   if (what != PyTrace_OPCODE) return 0;
   std::vector<ObservedFrame> frames;
-  for (_PyInterpreterFrame* now = frame->f_frame; now && is_watched(now->f_code); now = now->previous)
+  for (_PyInterpreterFrame* now = frame->f_frame; now && is_watched(now->f_code); now = caller_of(now))
     frames.push_back(look_at(now));
   observer->before(frames);
   return 0;
@@ -49,6 +59,10 @@ Ref call_observed(PyObject* callable, PyObject* arguments, const char* file,
                   const std::function<void(const std::vector<ObservedFrame>&)>& before) {
   Observer now{file, before};
   observer = &now;
+  // CPython 3.12 sends no events of instructions unless some frame wanted them before.
+  const Ref names = Ref::steal(PyDict_New());
+  const Ref wanted = Ref::steal(
+      PyRun_String("import sys; sys._getframe().f_trace_opcodes = True", Py_file_input, names.get(), names.get()));
   PyEval_SetTrace(trace, nullptr);
   Ref result = Ref::steal(PyObject_CallObject(callable, arguments));
   PyObject *type, *value, *traceback;

@@ -1,0 +1,114 @@
+// CPython 3.12 delivers signals and pending calls to the thread that is the runtime's main thread, and an exception
+// from another thread to the first thread state of the list that has the thread's number. While they are held, there is
+// no main thread, and a thread state that runs nothing stands first in the list with the same number.
+#define Py_BUILD_CORE 1
+#include "python/interruptions.h"
+
+#include <utility>
+
+#include "python/ref.h"
+
+#undef HAVE_STD_ATOMIC
+#include <internal/pycore_ceval.h>
+#include <internal/pycore_interp.h>
+#include <internal/pycore_pystate.h>
+#include <internal/pycore_runtime.h>
+
+namespace minidynamo {
+namespace {
+
+constexpr unsigned long kNoThread = 0;
+
+// Of this thread, while its interruptions are held.
+struct Hold {
+  int scopes = 0;
+  bool is_main = false;
+  PyThreadState* shadow = nullptr;  // receives exceptions; null: there was no memory for one
+  uint64_t shadow_id = 0;
+};
+thread_local Hold hold;
+
+int load(const _Py_atomic_int& value) noexcept { return __atomic_load_n(&value._value, __ATOMIC_RELAXED); }
+
+// The child of a fork has freed the thread states of the parent.
+bool shadow_lives(PyInterpreterState* interpreter) noexcept {
+  for (PyThreadState* state = PyInterpreterState_ThreadHead(interpreter); state; state = PyThreadState_Next(state))
+    if (state == hold.shadow) return state->id == hold.shadow_id;
+  return false;
+}
+
+// Makes the evaluation loop look for what is there to be delivered, as CPython does.
+void call_attention(_ceval_state& state) noexcept {
+  const bool is_main = PyThread_get_thread_ident() == _PyRuntime.main_thread;
+  const auto& runtime = _PyRuntime.ceval;
+  const int wanted = load(state.gil_drop_request) | (load(runtime.signals_pending) && is_main) |
+                     (load(runtime.pending_mainthread.calls_to_do) && is_main) | load(state.pending.calls_to_do) |
+                     state.pending.async_exc | load(state.gc_scheduled);
+  __atomic_store_n(&state.eval_breaker._value, wanted, __ATOMIC_RELAXED);
+}
+
+void begin() noexcept {
+  PyThreadState* thread = PyThreadState_Get();
+  hold.is_main = _PyRuntime.main_thread == PyThread_get_thread_ident();
+  if (hold.is_main) _PyRuntime.main_thread = kNoThread;
+  hold.shadow = _PyThreadState_New(thread->interp);
+  if (!hold.shadow) return;
+  hold.shadow->thread_id = thread->thread_id;
+  hold.shadow_id = hold.shadow->id;
+  hold.shadow->async_exc = std::exchange(thread->async_exc, nullptr);
+}
+
+void end() noexcept {
+  PyThreadState* thread = PyThreadState_Get();
+  _ceval_state& state = thread->interp->ceval;
+  if (hold.is_main && _PyRuntime.main_thread == kNoThread) _PyRuntime.main_thread = PyThread_get_thread_ident();
+  if (hold.shadow && shadow_lives(thread->interp)) {
+    // The later of two replaces the earlier one, as in PyThreadState_SetAsyncExc.
+    if (PyObject* sent = std::exchange(hold.shadow->async_exc, nullptr)) {
+      Ref earlier = Ref::steal(std::exchange(thread->async_exc, sent));
+      state.pending.async_exc = 1;
+    }
+    PyThreadState_Clear(hold.shadow);
+    PyThreadState_Delete(hold.shadow);
+  }
+  hold.shadow = nullptr;
+  call_attention(state);
+}
+
+}  // namespace
+
+InterruptionsHeld::InterruptionsHeld() noexcept {
+  if (hold.scopes++ == 0) begin();
+}
+
+InterruptionsHeld::~InterruptionsHeld() {
+  if (--hold.scopes == 0) end();
+}
+
+InterruptionsLetIn::InterruptionsLetIn() noexcept : scopes_(std::exchange(hold.scopes, 0)) {
+  if (scopes_) end();
+}
+
+InterruptionsLetIn::~InterruptionsLetIn() {
+  if (scopes_) begin();
+  hold.scopes = scopes_;
+}
+
+bool interruption_waits() noexcept {
+  if (!hold.scopes) return false;
+  return (hold.is_main && load(_PyRuntime.ceval.signals_pending)) || (hold.shadow && hold.shadow->async_exc);
+}
+
+bool deliver_interruptions() noexcept {
+  InterruptionsLetIn all;
+  if (Py_MakePendingCalls() < 0) return false;
+  PyThreadState* thread = PyThreadState_Get();
+  Ref sent = Ref::steal(std::exchange(thread->async_exc, nullptr));
+  if (!sent) return true;
+  thread->interp->ceval.pending.async_exc = 0;
+  call_attention(thread->interp->ceval);
+  PyErr_SetNone(sent.get());
+  return false;
+}
+
+}  // namespace minidynamo
