@@ -191,8 +191,13 @@ class Assembler {
 
   Op op_of(int32_t index) const noexcept { return bytecode_.instructions[index].op; }
   bool has_precall(int32_t index) const noexcept { return raw::kNumberOf_PRECALL != 0 && op_of(index) == Op::CALL; }
-  // What it leaves is a null below the value, as SEND leaves the receiver.
-  bool has_end_send(int32_t index) const noexcept { return op_of(index) == Op::CLEANUP_THROW; }
+  // What it leaves is a null below the value, as SEND leaves the receiver: it goes on at the landing behind it, or has
+  // an END_SEND of its own.
+  bool has_end_send(int32_t index) const noexcept {
+    if (op_of(index) != Op::CLEANUP_THROW) return false;
+    const auto behind = landings_.find(index + 1);
+    return behind == landings_.end() || behind->second.skip != 0;
+  }
 
   void find_landings() {
     if (!kHasLandings) return;
@@ -203,8 +208,10 @@ class Assembler {
       Landings& landings = landings_[target];
       int32_t& mine = op == Op::FOR_ITER ? landings.end_for : landings.end_send;
       if (mine >= 0) continue;
+      const bool is_passed = target > 0 && !ends_flow(op_of(target - 1)) &&
+                             !(op == Op::SEND && op_of(target - 1) == Op::CLEANUP_THROW && landings.size == 0);
       if (landings.size == 0)
-        landings.size = landings.skip = target > 0 && !ends_flow(op_of(target - 1)) ? 1 : 0;
+        landings.size = landings.skip = is_passed ? 1 : 0;
       else
         ++landings.size;  // past the second one
       mine = landings.size++;

@@ -164,6 +164,7 @@ bool decode_regions(const CodeView& view, const UnitMap& map, std::vector<Except
     if (region.start < 0 || region.end < region.start || region.target < 0 || region.target >= map.count())
       return false;
   }
+  std::erase_if(regions, [](const ExceptionRegion& region) { return region.start == region.end; });  // of a landing
   return true;
 }
 

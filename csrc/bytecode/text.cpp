@@ -43,7 +43,11 @@ std::string const_text(PyObject* object) {
     return std::string("<") + Py_TYPE(object)->tp_name + ">";
   }
   std::string text = text_of(repr.get());
-  if (text.size() > kLimit) text = text.substr(0, kLimit) + "...";
+  if (text.size() > kLimit) {
+    size_t end = kLimit;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // within a character
+    text = text.substr(0, end) + "...";
+  }
   return text;
 }
 

@@ -13,13 +13,13 @@
 #include "model/function.h"
 #include "model/instance_dict.h"
 #include "model/instantiate.h"
-#include "model/make_class.h"
 #include "model/native_call.h"
 #include "model/reported_type.h"
 #include "model/store_attribute.h"
 #include "model/store_tensor_attribute.h"
 #include "model/tensor_call.h"
 #include "model/text_conventions.h"
+#include "python/dict_version.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
@@ -308,6 +308,11 @@ Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arg
   static PyObject* const function_name = interned("func");
   static PyObject* const lock_name = interned("lock");
   static constinit ImportedType lock_type{"_thread.RLock"};
+  static constinit CachedObject example{[](const char* function) {
+                                          const Ref type = import_loaded("functools.cached_property");
+                                          return Ref::steal(PyObject_CallFunction(type.get(), "s", function));
+                                        },
+                                        "function"};
   if (arguments.values.size() < 2 || arguments.values[1].is(Py_None)) return call_function(tracer, callable, arguments);
   PyObject* property = argument(arguments, 0);
   PyObject* instance = argument(arguments, 1);
@@ -316,9 +321,11 @@ Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arg
   if (!name) return nullptr;
   Ref cached = load_from_instance(tracer, instance, name.get());
   if (cached || PyErr_Occurred()) return cached;
-  Ref lock = load_optional(tracer, property, lock_name);
-  if (PyErr_Occurred()) return nullptr;
-  if (lock && !Py_IS_TYPE(lock.get(), lock_type)) return call_function(tracer, callable, arguments);
+  if (instance_attribute(example, lock_name)) {
+    Ref lock = load_attribute(tracer, property, lock_name);
+    if (!lock) return nullptr;
+    if (!Py_IS_TYPE(lock.get(), lock_type)) return call_function(tracer, callable, arguments);
+  }
   Ref function = load_attribute(tracer, property, function_name);
   Ref value = function ? call(tracer, function.get(), {Ref::borrow(instance)}) : Ref();
   return value && store_in_instance(tracer, instance, name.get(), value.get()) ? value : Ref();

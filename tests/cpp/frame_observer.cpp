@@ -6,6 +6,9 @@
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_frame.h>
 
+#include "bytecode/location_table.h"
+#include "bytecode/opcodes.h"
+
 namespace minidynamo::code_test {
 namespace {
 
@@ -41,11 +44,14 @@ ObservedFrame look_at(_PyInterpreterFrame* frame) {
   return seen;
 }
 
+// What CPython sends before each instruction.
+constexpr int kBefore = PY_VERSION_HEX < 0x030C0000 ? PyTrace_OPCODE : PyTrace_LINE;
+
 int trace(PyObject*, PyFrameObject* frame, int what, PyObject*) {
   if (!is_watched(frame->f_frame->f_code)) return 0;
-  if (what == PyTrace_CALL)
+  if (what == PyTrace_CALL && kBefore == PyTrace_OPCODE)
     return PyObject_SetAttrString(reinterpret_cast<PyObject*>(frame), "f_trace_opcodes", Py_True);
-  if (what != PyTrace_OPCODE) return 0;
+  if (what != kBefore) return 0;
   std::vector<ObservedFrame> frames;
   for (_PyInterpreterFrame* now = frame->f_frame; now && is_watched(now->f_code); now = caller_of(now))
     frames.push_back(look_at(now));
@@ -55,14 +61,29 @@ int trace(PyObject*, PyFrameObject* frame, int what, PyObject*) {
 
 }  // namespace
 
+void make_observable(PyObject* compiled) {
+  if (kBefore == PyTrace_OPCODE) return;
+  auto* code = reinterpret_cast<PyCodeObject*>(compiled);
+  const Ref bytes = Ref::steal(PyCode_GetCode(code));
+  const char* units = PyBytes_AS_STRING(bytes.get());
+  LocationWriter locations(code->co_firstlineno);
+  constexpr int32_t kFirst = 10'000;
+  for (int32_t at = 0, count = static_cast<int32_t>(PyBytes_GET_SIZE(bytes.get()) / 2); at < count;) {
+    const int32_t line = kFirst + at, size = 1 + raw::opcodes()[static_cast<uint8_t>(units[2 * at])].caches;
+    locations.add({line, line, -1, -1}, size);
+    at += size;
+  }
+  PyObject* table = PyBytes_FromStringAndSize(reinterpret_cast<const char*>(locations.bytes().data()),
+                                              static_cast<Py_ssize_t>(locations.bytes().size()));
+  Py_SETREF(code->co_linetable, table);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); ++i)
+    if (PyCode_Check(PyTuple_GET_ITEM(code->co_consts, i))) make_observable(PyTuple_GET_ITEM(code->co_consts, i));
+}
+
 Ref call_observed(PyObject* callable, PyObject* arguments, const char* file,
                   const std::function<void(const std::vector<ObservedFrame>&)>& before) {
   Observer now{file, before};
   observer = &now;
-  // CPython 3.12 sends no events of instructions unless some frame wanted them before.
-  const Ref names = Ref::steal(PyDict_New());
-  const Ref wanted = Ref::steal(
-      PyRun_String("import sys; sys._getframe().f_trace_opcodes = True", Py_file_input, names.get(), names.get()));
   PyEval_SetTrace(trace, nullptr);
   Ref result = Ref::steal(PyObject_CallObject(callable, arguments));
   PyObject *type, *value, *traceback;

