@@ -103,7 +103,8 @@ class TypeTable {
 
   bool find_type(const TypeRow& row) {
     Ref imported = row.path ? import_loaded(row.path) : Ref();
-    const bool is_type = imported && PyType_Check(imported.get());
+    // Some are Python code in one CPython, and C code in a later one.
+    const bool is_type = imported && PyType_Check(imported.get()) && !is_python_class(as_type(imported.get()));
     PyTypeObject* type = is_type ? as_type(imported.release()) : row.symbol;
     types_[&row - kRows] = type;
     if (!type)
