@@ -69,8 +69,8 @@ class Assembler {
     uint8_t around = 0;  // a conditional jump past it, with which it makes one back; 0: none
   };
 
-  // What stands before an instruction for FOR_ITER and SEND to lead to: a unit each, and jumps past them. In units from
-  // where the first of them begins; -1: none.
+  // The END_FOR and END_SEND before an instruction that FOR_ITER or SEND leads to, with jumps past them for other
+  // control flow. All in code units; the places count from where the first begins, -1 stands for none.
   struct Landings {
     int32_t skip = 0;  // whether there is a jump for what comes from the instruction before
     int32_t end_for = -1, end_send = -1;
@@ -191,8 +191,8 @@ class Assembler {
 
   Op op_of(int32_t index) const noexcept { return bytecode_.instructions[index].op; }
   bool has_precall(int32_t index) const noexcept { return raw::kNumberOf_PRECALL != 0 && op_of(index) == Op::CALL; }
-  // What it leaves is a null below the value, as SEND leaves the receiver: it goes on at the landing behind it, or has
-  // an END_SEND of its own.
+  // CLEANUP_THROW leaves a null below its value. The END_SEND of the next instruction's landing takes that off, or else
+  // one of its own.
   bool has_end_send(int32_t index) const noexcept {
     if (op_of(index) != Op::CLEANUP_THROW) return false;
     const auto behind = landings_.find(index + 1);
@@ -223,7 +223,7 @@ class Assembler {
     return found == landings_.end() ? 0 : found->second.size;
   }
 
-  // Where a jump leads, in code units.
+  // The code unit that a jump leads to: a landing of its kind, or the instruction itself.
   int32_t destination(int32_t index) const noexcept {
     const int32_t target = bytecode_.instructions[index].target;
     if (const auto found = landings_.find(target); found != landings_.end()) {

@@ -32,8 +32,7 @@ Frame* frame_at(const Tracer& tracer, const Arguments& arguments) {
 
 bool is_depth(const Arguments& arguments) noexcept {
   const size_t count = arguments.values.size();
-  const bool is_by_name = arguments.keyword_names && PyTuple_GET_SIZE(arguments.keyword_names) > 0;
-  return !is_by_name && count <= 1 && (count == 0 || PyLong_CheckExact(arguments.values[0].get()));
+  return arguments.keyword_count() == 0 && count <= 1 && (count == 0 || PyLong_CheckExact(arguments.values[0].get()));
 }
 
 }  // namespace

@@ -45,16 +45,6 @@ SuspendedAt suspended_at(PyObject* generator) noexcept {
   return {frame->f_code, static_cast<int32_t>(units * static_cast<ptrdiff_t>(sizeof(_Py_CODEUNIT)))};
 }
 
-EvalFrame installed_eval_frame() noexcept { return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()); }
-
-void install_eval_frame(EvalFrame eval_frame) noexcept {
-  _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame ? eval_frame : _PyEval_EvalFrameDefault);
-}
-
-EvalFrame evaluate_frame_of_cpython() noexcept { return _PyEval_EvalFrameDefault; }
-
-EvalFrame hook_of(PyThreadState* thread) noexcept { return thread->interp->eval_frame; }
-
 bool must_run_plainly(PyThreadState* thread) noexcept { return thread->cframe->use_tracing || _Py_IsFinalizing(); }
 
 bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {

@@ -25,7 +25,7 @@ bool returns_next(const _PyInterpreterFrame* frame) noexcept {
   return base_opcode(call->op.code) == CALL && base_opcode(call[1 + kCallCaches].op.code) == RETURN_VALUE;
 }
 
-// Whether a tool of sys.monitoring listens. One that listens to single code objects is known by its name alone.
+// A tool of sys.monitoring wants events of all code, or is registered: it may want those of single code objects.
 bool is_monitored(const PyInterpreterState* interpreter) noexcept {
   static constinit uint64_t version = ~uint64_t{0};
   static constinit bool answer = false;
@@ -62,17 +62,6 @@ SuspendedAt suspended_at(PyObject* generator) noexcept {
   const auto units = frame->prev_instr - _PyCode_CODE(frame->f_code);
   return {frame->f_code, static_cast<int32_t>(units * static_cast<ptrdiff_t>(sizeof(_Py_CODEUNIT)))};
 }
-
-EvalFrame installed_eval_frame() noexcept { return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()); }
-
-void install_eval_frame(EvalFrame eval_frame) noexcept {
-  _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), eval_frame ? eval_frame : _PyEval_EvalFrameDefault);
-}
-
-EvalFrame evaluate_frame_of_cpython() noexcept { return _PyEval_EvalFrameDefault; }
-
-// CPython 3.12 keeps a null where nobody has set a function.
-EvalFrame hook_of(PyThreadState* thread) noexcept { return thread->interp->eval_frame; }
 
 bool must_run_plainly(PyThreadState* thread) noexcept {
   return thread->c_tracefunc || thread->c_profilefunc || is_monitored(thread->interp) || _Py_IsFinalizing();

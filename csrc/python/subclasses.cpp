@@ -10,7 +10,7 @@
 namespace minidynamo {
 namespace {
 
-// Where a class keeps it.
+// The field in which a class, or the interpreter for it, keeps its subclasses.
 PyObject*& subclasses_of(PyTypeObject* type) noexcept {
 #if PY_VERSION_HEX < 0x030C0000
   return type->tp_subclasses;

@@ -21,8 +21,8 @@ PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept;
 // Whether a class statement (or a call of type) made the class: heap types that C code made are not meant.
 bool is_python_class(PyTypeObject* type) noexcept;
 
-// Whether the class is a static object of C code, which can neither change nor end; or was one in CPython 3.11: later
-// versions make many classes of the standard library anew, immutable, in each interpreter.
+// A static class of C code, which can neither change nor end, or one that was static in CPython 3.11: later versions
+// make many classes of the standard library anew in each interpreter, immutable.
 bool is_static_class(PyTypeObject* type) noexcept;
 
 // The names of all special methods that C code may look up in a class to decide what an operation on an instance does,

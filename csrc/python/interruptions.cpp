@@ -1,18 +1,18 @@
-// CPython 3.11 delivers signals and pending calls to the thread that is the runtime's main thread, and an exception
+// CPython delivers signals and pending calls to the thread that is the runtime's main thread, and an exception
 // from another thread to the first thread state of the list that has the thread's number. While they are held, there is
 // no main thread, and a thread state that runs nothing stands first in the list with the same number.
+#define Py_BUILD_CORE 1
 #include "python/interruptions.h"
 
 #include <utility>
 
 #include "python/ref.h"
 
-#define Py_BUILD_CORE
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_ceval.h>
 #include <internal/pycore_interp.h>
+#include <internal/pycore_pystate.h>
 #include <internal/pycore_runtime.h>
-#undef Py_BUILD_CORE
 
 namespace minidynamo {
 namespace {
@@ -40,16 +40,33 @@ bool shadow_lives(PyInterpreterState* interpreter) noexcept {
 // Makes the evaluation loop look for what is there to be delivered, as CPython does.
 void call_attention(_ceval_state& state) noexcept {
   const bool is_main = PyThread_get_thread_ident() == _PyRuntime.main_thread;
-  const int wanted = load(state.gil_drop_request) | (load(_PyRuntime.ceval.signals_pending) && is_main) |
-                     (load(state.pending.calls_to_do) && is_main) | state.pending.async_exc;
+  int wanted =
+      load(state.gil_drop_request) | (load(_PyRuntime.ceval.signals_pending) && is_main) | state.pending.async_exc;
+#if PY_VERSION_HEX < 0x030C0000
+  wanted |= load(state.pending.calls_to_do) && is_main;
+#else
+  wanted |= (load(_PyRuntime.ceval.pending_mainthread.calls_to_do) && is_main) | load(state.pending.calls_to_do) |
+            load(state.gc_scheduled);
+#endif
   __atomic_store_n(&state.eval_breaker._value, wanted, __ATOMIC_RELAXED);
+}
+
+// Another one with the thread's number; null without memory, where PyThreadState_New crashes.
+PyThreadState* new_thread_state(const PyThreadState* thread) noexcept {
+#if PY_VERSION_HEX < 0x030C0000
+  return _PyThreadState_Prealloc(thread->interp);
+#else
+  PyThreadState* made = _PyThreadState_New(thread->interp);
+  if (made) made->thread_id = thread->thread_id;
+  return made;
+#endif
 }
 
 void begin() noexcept {
   PyThreadState* thread = PyThreadState_Get();
   hold.is_main = _PyRuntime.main_thread == PyThread_get_thread_ident();
   if (hold.is_main) _PyRuntime.main_thread = kNoThread;
-  hold.shadow = _PyThreadState_Prealloc(thread->interp);  // PyThreadState_New crashes without memory
+  hold.shadow = new_thread_state(thread);
   if (!hold.shadow) return;
   hold.shadow_id = hold.shadow->id;
   hold.shadow->async_exc = std::exchange(thread->async_exc, nullptr);
