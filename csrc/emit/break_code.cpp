@@ -2,6 +2,7 @@
 
 #include "bytecode/op_facts.h"
 #include "emit/rebuild.h"
+#include "python/unstable.h"
 #include "python/weak_hold.h"
 
 namespace minidynamo {
@@ -182,10 +183,16 @@ class BreakWriter {
 
   // A function of the code, with the globals of its own module: those of the code being written, mostly.
   void push_function(const PlanBreak::NewFunction& made) {
-    const bool is_own = made.globals.is(globals_);
-    if (!is_own) begin_foreign_function();
-    code_.load_variable(PyUnicode_AsUTF8(made.name.get()), made.code.get(), true);
-    is_own ? code_.emit(Op::MAKE_FUNCTION) : end_foreign_function(made.globals.get());
+    push_function(made.globals.get(),
+                  [&] { code_.load_variable(PyUnicode_AsUTF8(made.name.get()), made.code.get(), true); });
+  }
+
+  template <class LoadCode>
+  void push_function(PyObject* globals, LoadCode load_code) {
+    const bool is_plain = globals == globals_ && kMakeFunctionIsSafe;
+    if (!is_plain) begin_foreign_function();
+    load_code();
+    is_plain ? code_.emit(Op::MAKE_FUNCTION) : end_foreign_function(globals);
   }
 
   void begin_foreign_function() {
@@ -267,10 +274,8 @@ class BreakWriter {
       }
       const Ref assembled = code.assemble(as_code(look.code.get()), count);
       const auto push_it = [&] {
-        const bool is_own = look.globals.is(globals_);
-        if (!is_own) begin_foreign_function();
-        code_.load_own(assembled.get());  // null: noticed by the assembler of the residual function
-        is_own ? code_.emit(Op::MAKE_FUNCTION) : end_foreign_function(look.globals.get());
+        // Null: noticed by the assembler of the residual function.
+        push_function(look.globals.get(), [&] { code_.load_own(assembled.get()); });
       };
       i == 1 ? code_.begin_call(push_it) : push_it();
     }

@@ -7,6 +7,7 @@
 
 #include "guard/constants.h"
 #include "python/iterators.h"
+#include "python/itertools_fields.h"
 #include "python/native_contents.h"
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
@@ -370,6 +371,26 @@ PyObject* placed_list_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t
   return made.release();
 }
 
+PyObject* rebuild_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  const bool has_fields = count == 2 && PyTuple_Check(arguments[1]);
+  if ((count != 1 && !has_fields) || !PyType_Check(arguments[0]) || !is_of_itertools(as_type(arguments[0]))) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_iterator(type of itertools[, fields])");
+    return nullptr;
+  }
+  Ref made = make_empty_iterator(as_type(arguments[0]));
+  if (made && has_fields) set_fields(made.get(), arguments[1]);
+  return made.release();
+}
+
+PyObject* fill_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2 || !is_of_itertools(Py_TYPE(arguments[0])) || !PyTuple_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "fill_iterator(iterator of itertools, fields)");
+    return nullptr;
+  }
+  set_fields(arguments[0], arguments[1]);
+  Py_RETURN_NONE;
+}
+
 PyObject* tensor_size(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2 || !is_tensor(arguments[0]) || !PyLong_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "size_of_tensor(tensor, dimension)");
@@ -472,6 +493,8 @@ PyObject* placed_iterator_callable() { return native_function<METH_FASTCALL, pla
 PyObject* placed_list_iterator_callable() {
   return native_function<METH_FASTCALL, placed_list_iterator>("placed_list_iterator");
 }
+PyObject* rebuild_iterator_callable() { return native_function<METH_FASTCALL, rebuild_iterator>("rebuild_iterator"); }
+PyObject* fill_iterator_callable() { return native_function<METH_FASTCALL, fill_iterator>("fill_iterator"); }
 PyObject* size_of_tensor_callable() { return native_function<METH_FASTCALL, tensor_size>("size_of_tensor"); }
 PyObject* compute_size_callable() { return native_function<METH_FASTCALL, compute_size>("compute_size"); }
 PyObject* drop_traceback_callable() { return native_function<METH_FASTCALL, drop_traceback>("drop_traceback"); }

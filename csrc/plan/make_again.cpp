@@ -10,6 +10,7 @@
 #include "model/reported_type.h"
 #include "python/bound_method.h"
 #include "python/iterators.h"
+#include "python/itertools_fields.h"
 #include "python/lru_cache.h"
 #include "python/mapping_proxy.h"
 #include "python/out_of_memory.h"
@@ -96,8 +97,8 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
       return dict_iterator_backwards(object);
     case Leaves::DequeIterator:
       return deque_iterator(object);
-    case Leaves::Pairwise:
-      return pairwise(object);
+    case Leaves::Fields:
+      return iterator_of_itertools(object);
     case Leaves::Proxy:
       return call(callable, {proxied_mapping(object)});
     case Leaves::Cell:
@@ -564,19 +565,11 @@ ValueId ValuePlanner::deque_iterator(PyObject* object) {
   return call(as_object(Py_TYPE(object)), {at.container, passed.get()});
 }
 
-// The item that it gave last is the first that another one takes.
-ValueId ValuePlanner::pairwise(PyObject* object) {
-  static constinit Imported chain{"itertools.chain"};
-  PyObject* const type = as_object(Py_TYPE(object));
-  const auto [iterator, last] = parts_of_pairwise(object);
-  const ValueId rest = iterator ? value_of(iterator) : add({PlanStep::Kind::Tuple});
-  if (rest == kNoValue) return kNoValue;
-  auto over = [&](ValueId iterable) { return add({PlanStep::Kind::Call, Ref::borrow(type), 0, {iterable}}); };
-  if (!last) return over(rest);
-  const ValueId item = value_of(last);
-  if (item == kNoValue) return kNoValue;
-  const ValueId first = add({PlanStep::Kind::Tuple, nullptr, 0, {item}});
-  return over(add({PlanStep::Kind::Call, Ref::borrow(chain), 0, {first, rest}}));
+ValueId ValuePlanner::iterator_of_itertools(PyObject* object) {
+  const Ref fields = fields_of(object);
+  if (!fields) return refuse(std::string("a ") + Py_TYPE(object)->tp_name + " leaves the trace");
+  keep_alive(fields);
+  return call(rebuild_iterator_callable(), {as_object(Py_TYPE(object)), fields.get()});
 }
 
 // Walked to where it stands, over a set that iterates in the same order: one from before the call, or one that is made

@@ -7,6 +7,7 @@
 #include "model/object_end.h"
 #include "model/tensor_attribute.h"
 #include "plan/new_leaves.h"
+#include "python/itertools_fields.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
@@ -43,7 +44,7 @@ bool has_own_gradient(PyObject* fake) { return !tensor_fact(fake, TensorFact::Gr
 bool can_be_filled(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   return type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type || type == &PyCell_Type ||
-         can_be_made_empty(type);
+         way_out(type) == Leaves::Fields || can_be_made_empty(type);
 }
 
 }  // namespace
@@ -331,6 +332,7 @@ ValueId ValuePlanner::make_empty(PyObject* object) {
   if (type == &PyDict_Type) return add({PlanStep::Kind::Dict});
   if (type == &PySet_Type) return add({PlanStep::Kind::Set});
   if (type == &PyCell_Type) return call(as_object(&PyCell_Type), {});
+  if (way_out(type) == Leaves::Fields) return call(rebuild_iterator_callable(), {as_object(type)});
   const ValueId own_type = value_of(as_object(type));
   if (own_type == kNoValue) return kNoValue;
   const ValueId none = constant(Py_None), attributes = add({PlanStep::Kind::Dict});
@@ -398,6 +400,12 @@ bool ValuePlanner::fill(PyObject* object) {
     static PyObject* const contents_name = interned("cell_contents");
     PyObject* contents = PyCell_GET(object);
     return !contents || effect("builtins.setattr", {object, contents_name, contents});
+  }
+  if (way_out(type) == Leaves::Fields) {
+    const Ref fields = fields_of(object);
+    keep_alive(fields);
+    if (fields) return effect(fill_iterator_callable(), {object, fields.get()});
+    return refuse(std::string("a ") + type->tp_name + " leaves the trace") != kNoValue;
   }
   Ref parts = instance_parts(object);
   if (!parts) {

@@ -168,7 +168,7 @@ class ValuePlanner {
   ValueId list_iterator(PyObject* object);
   ValueId dict_iterator_backwards(PyObject* object);
   ValueId deque_iterator(PyObject* object);
-  ValueId pairwise(PyObject* object);
+  ValueId iterator_of_itertools(PyObject* object);
   bool write_before_iterating(PyObject* container);
   ValueId walked_backwards(ValueId view, Py_ssize_t passed);
   ValueId ordered_dict_iterator(PyObject* object);

@@ -41,7 +41,7 @@ struct SetIterator {
   Py_ssize_t used, position, left;
 };
 
-// Modules/_collectionsmodule.c, itertoolsmodule.c
+// Modules/_collectionsmodule.c
 struct Deque {
   PyVarObject ob_base;
   void *left_block, *right_block;
@@ -54,9 +54,6 @@ struct DequeIterator {
   Deque* deque;
   size_t state;
   Py_ssize_t left;
-};
-struct Pairwise {
-  PyObject_HEAD PyObject *iterator, *last;
 };
 
 struct OrderedDictIterator {
@@ -79,11 +76,6 @@ WalkedIteration look_at_deque_iterator(PyObject* iterator) noexcept {
   const auto* over = reinterpret_cast<DequeIterator*>(iterator);
   PyObject* deque = as_object(over->deque);
   return {deque, Py_SIZE(deque) - over->left, over->state != over->deque->state};
-}
-
-PairwiseParts parts_of_pairwise(PyObject* pairwise) noexcept {
-  const auto* parts = reinterpret_cast<Pairwise*>(pairwise);
-  return {parts->iterator, parts->last};
 }
 
 OrderedDictIteration look_at_ordered_dict_iterator(PyObject* iterator) noexcept {

@@ -54,12 +54,6 @@ struct WalkedIteration {
 WalkedIteration look_at_dict_iterator_backwards(PyObject* iterator) noexcept;
 WalkedIteration look_at_deque_iterator(PyObject* iterator) noexcept;
 
-// What an itertools.pairwise takes from, null if it is exhausted, and the item that it gave last, null if none.
-struct PairwiseParts {
-  PyObject *iterator, *last;
-};
-PairwiseParts parts_of_pairwise(PyObject* pairwise) noexcept;
-
 // What an iterator over an OrderedDict walks over, and by which of its views.
 struct OrderedDictIteration {
   PyObject* dict = nullptr;  // null if it is exhausted

@@ -58,6 +58,12 @@ inline Ref join_strings(PyObject* separator, PyObject* const* parts, Py_ssize_t 
   return Ref::steal(_PyUnicode_JoinArray(separator, parts, count));
 }
 
+// --- functions
+
+// From 3.12 on MAKE_FUNCTION lets go twice of the code where there is no memory for the function: the code is freed
+// while what surrounds it still holds it (seen in 3.12.1 and 3.13.0). Code of ours makes its functions by a call there.
+constexpr bool kMakeFunctionIsSafe = PY_VERSION_HEX < 0x030C0000;
+
 // --- errors
 
 // StopIteration(value), also where the value is a tuple or an exception; and what one that is set holds (a new

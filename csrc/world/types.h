@@ -62,7 +62,7 @@ namespace minidynamo {
   X(DictIterator, "of its dict, put where it stood")                                            \
   X(DictIteratorBackwards, "of its dict, walked to where it stood, while that has not changed") \
   X(DequeIterator, "of its deque, walked to where it stood, while that has not changed")        \
-  X(Pairwise, "of its iterator and the item before it")                                         \
+  X(Fields, "of what its struct holds")                                                         \
   X(OrderedDictIterator, "of its dict, walked to where it stood, while that has not changed")   \
   X(SetIterator, "of its set, walked to where it stood, while that has not changed")            \
   X(Function, "of its code, cells and attributes")                                              \

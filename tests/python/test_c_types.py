@@ -5,6 +5,7 @@ import contextvars
 import importlib
 import itertools
 import re
+import sys
 import types
 import weakref
 from collections.abc import Callable
@@ -32,6 +33,7 @@ MODULES = [
     "threading",
     "torch",
     "types",
+    "typing",
     "weakref",
 ]
 
@@ -138,8 +140,9 @@ itertools.product([1, 2], [3])
 itertools.repeat(1, 2)
 itertools.starmap(max, [(1, 2)])
 itertools.takewhile(operator.not_, [0, 1])
+next(itertools.groupby([1, 1, 2]))[1]
 itertools.tee([1, 2])[0]
-itertools.tee([1, 2])[0].__reduce__()[2][0]
+itertools._tee_dataobject(iter([1, 2]), [], None)
 itertools.zip_longest([1], [2, 3])
 lambda: 3
 Kept.method.__get__(KEPT)
@@ -197,6 +200,14 @@ vars(collections.namedtuple("Pair", "a b"))["a"]
 torch._C._VariableFunctions
 threading.local()
 """
+if sys.version_info >= (3, 12):
+    EXAMPLES += """
+itertools.batched([1, 2, 3], 2)
+typing.TypeVar("T")
+typing.ParamSpec("P")
+typing.TypeVarTuple("Ts")
+typing.TypeAliasType("Alias", int)
+""".lstrip()
 
 
 NAMES = {name: importlib.import_module(name) for name in MODULES}

@@ -246,7 +246,7 @@ def process_state() -> dict[str, object]:
         "warning filters": [str(entry) for entry in warnings.filters],
         "warning registries": registries,
         "showwarning": id(warnings.showwarning),
-        "modules": sorted(sys.modules),
+        "modules": sorted(name for name in sys.modules if not name.startswith("minidynamo.")),  # ours come when first needed
         "context variables": [(variable.name, id(value)) for variable, value in context.items()],
         "stdout": sys.stdout.getvalue() if isinstance(sys.stdout, io.StringIO) else None,
         "stderr": sys.stderr.getvalue() if isinstance(sys.stderr, io.StringIO) else None,
