@@ -15,6 +15,7 @@ from minidynamo._capture import CaptureConfig, capture_config
 _active: CaptureConfig | None = None
 _started_by_stress = False
 _has_frozen = False
+_FROZEN_BY_CPYTHON = 1000  # objects at most: 3.12 freezes some 400 when it starts; a program that freezes, tens of thousands
 _stops_at_shutdown = False
 
 
@@ -69,7 +70,7 @@ def _freeze() -> None:
     """A program that collects often, as tests do, need not walk over all of torch. What the program froze itself stays as it is.
     At exit all is as it was, so that what a module holds ends with the module."""
     global _has_frozen
-    if gc.get_freeze_count():
+    if gc.get_freeze_count() > _FROZEN_BY_CPYTHON:
         return
     gc.collect()
     gc.freeze()

@@ -8,7 +8,6 @@ import importlib
 import platform
 import sys
 
-# The sources build for 3.12 too, and most tests pass there. pip does not install on it yet (pyproject.toml).
 PYTHONS = ((3, 11), (3, 12))
 TORCH = "2.13"
 

@@ -1,8 +1,8 @@
 # Sourced by the other scripts: makes .venv with torch and what a build needs, and defines the steps that they share.
 #
-# Needs Python 3.11, a C++ compiler and the package registries that pip is configured for. A system package is installed only
-# where a tool is missing, as root or through sudo. MINIDYNAMO_VENV names another environment to make or use, MINIDYNAMO_WERROR=ON
-# takes the compiler's warnings for errors.
+# Needs a supported Python, a C++ compiler and the package registries that pip is configured for. A system package is installed only
+# where a tool is missing, as root or through sudo. PYTHON names the interpreter to make the environment with, MINIDYNAMO_VENV another
+# environment to make or use, MINIDYNAMO_WERROR=ON takes the compiler's warnings for errors.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -26,31 +26,55 @@ system_package() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
 }
 
+pythons=(3.12 3.11) # that are supported, the newest first
+
+# is_python <command> <version>...: whether it is an interpreter of one of these versions.
+is_python() {
+  command -v "$1" >/dev/null &&
+    "$1" -c 'import sys; raise SystemExit("%d.%d" % sys.version_info[:2] not in sys.argv[1:])' "${@:2}" 2>/dev/null
+}
+
+# find_python [version]...: the interpreter that PYTHON names, or the newest that is there of these versions (of all that are
+# supported unless one is given).
 find_python() {
-  local candidate
-  for candidate in "${PYTHON:-}" python3.11 python3 python; do
-    if [ -n "$candidate" ] && command -v "$candidate" >/dev/null &&
-      "$candidate" -c 'import sys; raise SystemExit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then
-      echo "$candidate"
+  local version candidate
+  local -a wanted=("$@")
+  if [ $# = 0 ]; then wanted=("${pythons[@]}"); fi
+  if [ -n "${PYTHON:-}" ]; then
+    if is_python "$PYTHON" "${wanted[@]}"; then
+      echo "$PYTHON"
       return
     fi
+    echo "minidynamo needs Python ${wanted[*]}, and PYTHON=$PYTHON is none of these" >&2
+    return 1
+  fi
+  for version in "${wanted[@]}"; do
+    for candidate in "python$version" python3 python; do
+      if is_python "$candidate" "$version"; then
+        echo "$candidate"
+        return
+      fi
+    done
   done
-  echo "minidynamo needs Python 3.11, and none was found (PYTHON names one)" >&2
+  echo "minidynamo needs Python ${wanted[*]}, and none was found (PYTHON names one)" >&2
   return 1
 }
+
+# As Debian names it: python3.12.
+debian_name() { "$1" -c 'import sys; print("python%d.%d" % sys.version_info[:2])'; }
 
 # make_environment [extra]...: .venv with torch first, then what the named extras of pyproject.toml list.
 make_environment() {
   local base
   if [ ! -x "$venv/bin/python" ]; then
     base=$(find_python)
-    "$base" -c 'import ensurepip, venv' 2>/dev/null || system_package python3.11-venv
-    say "making $venv"
+    "$base" -c 'import ensurepip, venv' 2>/dev/null || system_package "$(debian_name "$base")-venv"
+    say "making $venv with $("$base" --version)"
     "$base" -m venv "$venv"
   fi
   python=$venv/bin/python
   "$python" -c 'import os, sysconfig; raise SystemExit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ||
-    system_package python3.11-dev
+    system_package "$(debian_name "$python")-dev"
   command -v "${CXX:-c++}" >/dev/null || system_package g++
   # Not asked for again where it is: pip would then want all that it depends on, which scripts/cuda_environment leaves out.
   "$python" -c 'from importlib.metadata import version; raise SystemExit(version("torch").split("+")[0] != "2.13.0")' 2>/dev/null || {
@@ -69,10 +93,12 @@ for extra in sys.argv[1:]:
 PYTHON
 }
 
-# install_project [cmake definition]...: builds in build/wheel, which later builds reuse.
+build_folder() { echo "build/$(debian_name "$python")"; }
+
+# install_project [cmake definition]...: builds in a folder for this version of Python, which later builds reuse.
 install_project() {
   local definition
-  local -a settings=(-C build-dir=build/wheel -C "cmake.define.MINIDYNAMO_WERROR=${MINIDYNAMO_WERROR:-OFF}")
+  local -a settings=(-C "build-dir=$(build_folder)" -C "cmake.define.MINIDYNAMO_WERROR=${MINIDYNAMO_WERROR:-OFF}")
   for definition in "$@"; do settings+=(-C "cmake.define.$definition"); done
   say "building and installing minidynamo (${CMAKE_BUILD_PARALLEL_LEVEL} jobs, $(command -v ccache >/dev/null && echo with || echo without) ccache)"
   # -v: what the compiler is at, since it takes minutes.

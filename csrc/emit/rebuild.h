@@ -35,9 +35,9 @@ PyObject* advance_iterator_callable();  // (iterator, count): drops that many it
 // that stands there.
 PyObject* placed_iterator_callable();
 PyObject* placed_list_iterator_callable();
-PyObject*
-rebuild_iterator_callable();  // (type of itertools[, fields]): one that holds them (python/itertools_fields.h), or nothing
-PyObject* fill_iterator_callable();  // (iterator of itertools that holds nothing, fields)
+PyObject* rebuild_iterator_callable();  // (type of itertools[, fields]): one that holds them
+                                        // (python/itertools_fields.h), or nothing
+PyObject* fill_iterator_callable();     // (iterator of itertools that holds nothing, fields)
 // size_of_tensor(tensor, dimension) -> int
 PyObject* size_of_tensor_callable();
 // compute_size((kind, operand, ...), *numbers) -> int: the steps of an expression (SizeStep)

@@ -12,6 +12,7 @@ import collections
 import dataclasses
 import functools
 import string
+import sys
 import types
 from typing import Any
 
@@ -5210,3 +5211,12 @@ torch.autograd.Function below a backward pass
     weight.grad + x[0]
 """,
 }
+
+if sys.version_info >= (3, 12):
+    import coverage_cases_312 as later
+
+    NOT_APPLICABLE |= later.NOT_APPLICABLE
+    OPCODES += later.OPCODES
+    for table, added in ((METHODS, later.METHODS), (LIBRARY, later.LIBRARY)):
+        for name, cases in added.items():
+            table[name] = f"{table.get(name, '')}\n{cases}"

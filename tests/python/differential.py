@@ -39,8 +39,17 @@ from typing import Any
 import torch
 from torch.utils.hooks import RemovableHandle
 
-PROGRAMS = sorted((pathlib.Path(__file__).parent.parent / "programs").rglob("*.py"), key=lambda path: path.name)
-"""In folders by the room of `csrc/` whose work they show; no name comes twice."""
+RUNNING = sys.version_info.major * 100 + sys.version_info.minor
+
+
+def _programs() -> list[pathlib.Path]:
+    found = sorted((pathlib.Path(__file__).parent.parent / "programs").rglob("*.py"), key=lambda path: path.name)
+    # The folder python312 is for what is there from 3.12 on.
+    return [path for path in found if int(re.sub(r"\D", "", path.parent.name) or 0) <= RUNNING]
+
+
+PROGRAMS = _programs()
+"""In folders by the room of `csrc/` whose work they show, or by the Python that they need; no name comes twice."""
 SEED = 20240229
 
 _PLAIN = (
@@ -82,9 +91,8 @@ class Header:
         backends = declared.get("backends")
         graphs = int(declared["graphs"])
         # Another CPython compiles some programs otherwise: "# graphs_312: N" holds from 3.12 on.
-        running = sys.version_info.major * 100 + sys.version_info.minor
         later = {int(name[7:]): int(count) for name, count in declared.items() if name.startswith("graphs_")}
-        graphs = later.get(max((since for since in later if since <= running), default=0), graphs)
+        graphs = later.get(max((since for since in later if since <= RUNNING), default=0), graphs)
         whole = graphs == 1 and declared.get("whole") != "no"
         return cls(graphs, None if backends is None else tuple(re.split(r"[,\s]+", backends.strip())), whole)
 

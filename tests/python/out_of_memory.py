@@ -18,6 +18,7 @@ import dataclasses
 import gc
 import json
 import os
+import pathlib
 import signal
 import sys
 import time
@@ -30,6 +31,9 @@ import torch.fx.graph_module
 
 import minidynamo
 from minidynamo import _C
+
+sys.path.append(str(pathlib.Path(__file__).parent))
+import kept_code
 
 MANY = 100_000  # allocations: more than any step makes
 State = dict[str, str]
@@ -66,6 +70,7 @@ def fresh(function: Any) -> Any:
         code.replace(co_consts=nested), function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     copy.__kwdefaults__ = function.__kwdefaults__
+    kept_code.keep(copy.__code__)
     return copy
 
 
@@ -559,6 +564,7 @@ def main() -> int:
     memory = NativeMemory() if options.native else PythonMemory()
     if not options.cold:
         warm_up(CASES)
+    kept_code.keep_all()
     failing = MANY if options.all_from_there else 1
     found = 0
     if options.calls:

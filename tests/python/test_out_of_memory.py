@@ -68,12 +68,15 @@ def test_all_allocations_of_the_native_part_fail_from_there(case: str, failing_n
 def test_eager_itself() -> None:
     """CPython and torch say SystemError and OutOfMemoryError for a lack of memory without any help: so both are let pass."""
     program = """
-import _testcapi, torch
+import _testcapi, sys, torch
+sys.path.append(sys.argv[1])
+import kept_code
 seen = set()
 number = torch.ones(2)
 lacks = lambda: hasattr(torch.nn.Linear(2, 2), "zzz")
 make = lambda: (number.sum().to(torch.float64), lacks(), torch.fx.GraphModule(torch.nn.Module(), torch.fx.Graph()))
 make()
+kept_code.keep_all()
 for k in range(800):
     try:
         _testcapi.set_nomemory(k, k + 1)
@@ -86,7 +89,7 @@ for k in range(800):
             seen.add("result and error")
 print(sorted(seen))
 """
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    run = subprocess.run([sys.executable, "-c", program, str(_HERE)], capture_output=True, text=True, timeout=120)
     assert {"MemoryError", "OutOfMemoryError", "SystemError", "result and error"} <= set(eval(run.stdout)), run.stdout + run.stderr
 
 

@@ -48,16 +48,16 @@ def test_frames_without_tensors_are_captured() -> None:
 
 
 def test_the_collector_is_left_as_it_was() -> None:
-    assert not gc.get_freeze_count()
+    at_start = gc.get_freeze_count()  # 3.12 freezes some objects when it starts
     with minidynamo.config.patch(stress=True):
-        assert gc.get_freeze_count()
-    assert not gc.get_freeze_count()
+        assert gc.get_freeze_count() > at_start + 10_000
+    assert gc.get_freeze_count() <= at_start
 
     gc.freeze()  # the program's own
     try:
         with minidynamo.config.patch(stress=True):
             pass
-        assert gc.get_freeze_count()
+        assert gc.get_freeze_count() > at_start + 10_000
     finally:
         gc.unfreeze()
 

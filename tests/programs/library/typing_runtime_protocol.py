@@ -1,4 +1,6 @@
 # graphs: 2
+# graphs_312: 1
+# whole: no
 """isinstance with runtime protocols, and inspect.signature of a class and a function."""
 
 import inspect
