@@ -189,18 +189,12 @@ class BreakWriter {
 
   template <class LoadCode>
   void push_function(PyObject* globals, LoadCode load_code) {
-    const bool is_plain = globals == globals_ && kMakeFunctionIsSafe;
-    if (!is_plain) begin_foreign_function();
+    const bool is_own = globals == globals_, is_plain = is_own && kMakeFunctionIsSafe;
+    if (!is_plain) code_.begin_call([&] { code_.load_constant(make_function_callable()); });
     load_code();
-    is_plain ? code_.emit(Op::MAKE_FUNCTION) : end_foreign_function(globals);
-  }
-
-  void begin_foreign_function() {
-    code_.begin_call([&] { code_.load_constant(make_function_callable()); });
-  }
-  void end_foreign_function(PyObject* globals) {
-    code_.load_constant(owner_of_names(globals));
-    code_.end_call(2);
+    if (is_plain) return (void)code_.emit(Op::MAKE_FUNCTION);
+    if (!is_own) code_.load_constant(owner_of_names(globals));
+    code_.end_call(is_own ? 1 : 2);
   }
 
   // --- inlined calls

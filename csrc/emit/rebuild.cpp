@@ -128,9 +128,10 @@ PyObject* rebuild_tuple(PyObject*, PyObject* const* arguments, Py_ssize_t count)
 }
 
 PyObject* make_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  PyObject* globals = count == 2 && PyModule_Check(arguments[1]) ? PyModule_GetDict(arguments[1]) : arguments[1];
-  if (count != 2 || !PyCode_Check(arguments[0]) || !PyDict_Check(globals)) {
-    PyErr_SetString(PyExc_TypeError, "make_function(code, globals)");
+  PyObject* globals = count == 1 ? PyEval_GetGlobals() : count == 2 ? arguments[1] : nullptr;
+  if (globals && PyModule_Check(globals)) globals = PyModule_GetDict(globals);
+  if (!globals || !PyCode_Check(arguments[0]) || !PyDict_Check(globals)) {
+    PyErr_SetString(PyExc_TypeError, "make_function(code[, globals])");
     return nullptr;
   }
   return PyFunction_New(arguments[0], globals);
