@@ -3,6 +3,7 @@
 #include "guard/guard_program.h"
 #include "guard/mirror.h"
 #include "python/out_of_memory.h"
+#include "python/thread_switches.h"
 
 namespace minidynamo {
 
@@ -98,6 +99,7 @@ void GuardTree::when_object_dies(std::function<void()> told) {
 bool GuardTree::check(const FrameView& frame, PyObject** slots) noexcept {
   if (!state_->program) return false;
   const MemoryWatch memory;
+  const unsigned long switches = mirror_mode == Mirror::Off ? 0 : thread_switches();
   bool holds = false;
   try_to([&] { holds = state_->program->check(frame, slots); });
   if (mirror_mode != Mirror::Off && !memory.failed()) [[unlikely]] {
@@ -107,7 +109,7 @@ bool GuardTree::check(const FrameView& frame, PyObject** slots) noexcept {
       try_to([&] {
         for (uint32_t i = 0; i < state_->program->gathered(); ++i) gathered.push_back(Ref::borrow(slots[i]));
       });
-    mirror_check(*state_->program, frame, holds);
+    mirror_check(*state_->program, frame, holds, switches);
     try_to([&] { state_->program->keep(std::move(gathered)); });
   }
   return holds;

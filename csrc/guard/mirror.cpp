@@ -6,6 +6,7 @@
 #include "guard/guard_program.h"
 #include "python/interruptions.h"
 #include "python/out_of_memory.h"
+#include "python/thread_switches.h"
 
 namespace minidynamo {
 namespace {
@@ -17,12 +18,12 @@ std::vector<std::string>& recorded() {
 
 }  // namespace
 
-void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds) noexcept {
+void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds, unsigned long switches) noexcept {
   const InterruptionsHeld meanwhile;  // the slow check may run what the fast one does not
   const MemoryWatch memory;
   std::optional<Failure> failure;
   try_to([&] { failure = program.first_failure(frame); });
-  if (memory.failed() || !failure == holds) return;
+  if (memory.failed() || !failure == holds || thread_switches() != switches) return;
   std::string text = holds
                          ? "the fast check passes, and the slow one says: " + program.failure_text(*failure)
                          : "the fast check fails, and by the slow one all guards hold: " +

@@ -12,8 +12,9 @@ namespace minidynamo {
 class GuardProgram;
 struct FrameView;
 
-// Compares what the fast check said of a frame with what the slow one says.
-void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds) noexcept;
+// Compares what the fast check said of a frame with what the slow one says. Both see the same world only if no other
+// thread has run since the fast one began, when there had been so many `switches` (python/thread_switches.h).
+void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds, unsigned long switches) noexcept;
 
 // What was recorded since it was last asked.
 std::vector<std::string> take_mirror_differences();

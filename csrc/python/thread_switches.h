@@ -1,10 +1,9 @@
-// Whether another thread may have run.
+// Whether other threads have run Python code meanwhile.
 #pragma once
 
 namespace minidynamo {
 
-// How often the GIL has gone from one thread to another: the same number twice means that no other thread has run
-// Python code between. Needs the GIL.
+// How often the GIL has gone from one thread to another since the process began.
 unsigned long thread_switches() noexcept;
 
 }  // namespace minidynamo
