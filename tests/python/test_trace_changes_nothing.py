@@ -70,10 +70,7 @@ class Snapshot:
     def differences(self, later: "Snapshot") -> list[str]:
         names = dict.fromkeys([*self.lines, *later.lines])
         different = [name for name in names if self.lines.get(name, "(absent)") != later.lines.get(name, "(absent)")]
-        return [
-            f"{name}: before {self.lines.get(name, '(absent)')!r:.300}, now {later.lines.get(name, '(absent)')!r:.300}"
-            for name in different[:10]
-        ]
+        return [f"{name}: {_change(self.lines.get(name, '(absent)'), later.lines.get(name, '(absent)'))}" for name in different[:10]]
 
     def _look_at(self, path: str, value: Any) -> None:
         if isinstance(value, differential._PLAIN) or id(value) in self._seen:
@@ -223,6 +220,14 @@ def _values(value: Any, seen: set[int]) -> Iterator[Any]:
                 yield from _values(item, seen)
         elif not isinstance(item, str):
             yield item
+
+
+def _change(before: object, now: object) -> str:
+    """In words; of two long lists or dicts, what only one of them has."""
+    if type(before) is type(now) and isinstance(before, (list, dict)) and len(before) > 10:
+        own = [list(value.items()) if isinstance(value, dict) else value for value in (before, now)]
+        before, now = ([item for item in one if item not in other] for one, other in (own, own[::-1]))
+    return f"before {before!r:.300}, now {now!r:.300}"
 
 
 def process_state() -> dict[str, object]:
