@@ -8,6 +8,8 @@
 namespace minidynamo {
 namespace {
 
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000, "check the structs of itertools");
+
 // A letter a field, in the order of the struct (Modules/itertoolsmodule.c). They are aligned as C aligns them.
 //   O  an object, or null: also a result that was given up half made, as by a product with nothing
 //   T  a tuple, null where an iterator of it has ended
