@@ -1,5 +1,6 @@
 #include "python/itertools_fields.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -112,25 +113,20 @@ int number_of_cells(const std::vector<Field>& fields) noexcept {
 
 // None is no iterator, so it stands for one that has ended.
 Ref with_none_for_ended(PyObject* iterators) {
-  std::vector<Ref> copy;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(iterators); ++i) {
-    PyObject* const iterator = PyTuple_GET_ITEM(iterators, i);
-    copy.push_back(Ref::borrow(iterator ? iterator : Py_None));
-  }
+  std::vector<Ref> copy = items_of(iterators);
+  for (Ref& iterator : copy)
+    if (!iterator) iterator = Ref::none();
   return tuple_of(copy);
 }
 
 Ref with_null_for_ended(PyObject* iterators) {
-  const Py_ssize_t count = PyTuple_GET_SIZE(iterators);
-  Ref copy = Ref::made(PyTuple_New(count));
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* const iterator = PyTuple_GET_ITEM(iterators, i);
-    if (iterator != Py_None) PyTuple_SET_ITEM(copy.get(), i, Py_NewRef(iterator));
-  }
-  return copy;
+  std::vector<Ref> copy = items_of(iterators);
+  for (Ref& iterator : copy)
+    if (iterator.is(Py_None)) iterator.reset();
+  return tuple_of(copy);
 }
 
-// Where a groupby has the group that it is at, whom it does not own.
+// The pointer to a groupby's current group, which is no owned reference. Null for another type of object.
 void** current_group_of(PyObject* groupby) {
   for (const Field& field : fields_in(groupby))
     if (field.letter == 'x') return &field.pointer();
@@ -157,11 +153,10 @@ Py_ssize_t* array_of(PyObject* numbers) {
   return array;
 }
 
-bool is_half_made(PyObject* object) noexcept {
+bool is_half_made(PyObject* object) {
   if (!object || !PyTuple_CheckExact(object)) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-    if (!PyTuple_GET_ITEM(object, i)) return true;
-  return false;
+  const std::vector<Ref> items = items_of(object);
+  return std::ranges::find(items, Ref()) != items.end();
 }
 
 // An object's place in the tuple that holds the fields: itself in a tuple of one, or an empty tuple for null.

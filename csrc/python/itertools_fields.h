@@ -6,11 +6,12 @@
 namespace minidynamo {
 
 bool is_of_itertools(PyTypeObject* type) noexcept;
-// What it holds, as a tuple that `set_fields` takes. Null Ref without a Python error where the struct is not as
-// expected.
+// The values of an iterator's fields, as a tuple for `set_fields`. A null Ref without a Python error if the running
+// CPython's struct is another one than that which is known here.
 Ref fields_of(PyObject* iterator);
-// One without anything in it: no use to anybody before `set_fields`. Null with a Python error set.
+// An iterator whose fields are null, which must not be used before `set_fields`. A null Ref with a Python error set if
+// it cannot be made.
 Ref make_empty_iterator(PyTypeObject* type) noexcept;
-void set_fields(PyObject* empty_iterator, PyObject* fields);
+void set_fields(PyObject* empty_iterator, PyObject* values);
 
 }  // namespace minidynamo

@@ -1,9 +1,10 @@
-// Whether other threads have run Python code meanwhile.
+// Whether another thread may have run.
 #pragma once
 
 namespace minidynamo {
 
-// How often the GIL has gone from one thread to another since the process began.
+// How often the GIL has gone from one thread to another: the same number twice means that no other thread has run
+// Python code between. Needs the GIL.
 unsigned long thread_switches() noexcept;
 
 }  // namespace minidynamo

@@ -11,6 +11,7 @@ before a line `---` is at the level of the module. A block that defines `f` is a
 import collections
 import dataclasses
 import functools
+import re
 import string
 import sys
 import types
@@ -5216,6 +5217,8 @@ if sys.version_info >= (3, 12):
     import coverage_cases_312 as later
 
     NOT_APPLICABLE |= later.NOT_APPLICABLE
+    for former, name in later.NOW_CALLED.items():
+        OPCODES = re.sub(rf"^{former}\b", name, OPCODES, flags=re.MULTILINE)
     OPCODES += later.OPCODES
     for table, added in ((METHODS, later.METHODS), (LIBRARY, later.LIBRARY)):
         for name, cases in added.items():

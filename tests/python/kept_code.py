@@ -11,13 +11,12 @@ import types
 MUCH = 1_000_000
 
 
-def keep(code: types.CodeType) -> types.CodeType:
+def keep(code: types.CodeType) -> None:
     """Holds the code of the functions that this code makes, and that of theirs, for good."""
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             ctypes.c_ssize_t.from_address(id(constant)).value += MUCH  # the reference count
             keep(constant)
-    return code
 
 
 def keep_all() -> None:
