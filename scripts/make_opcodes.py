@@ -24,15 +24,21 @@ SPECIALIZED = ROOT / "csrc" / "python" / f"specialized_{VERSION}.def"
 IGNORED = {
     "CACHE": "",
     "PRECALL": ", always before CALL",
-    "END_FOR": ", where FOR_ITER leads",
+    "END_FOR": ", where FOR_ITER leads" + (", with the POP_TOP behind it" if sys.version_info >= (3, 13) else ""),
     "END_SEND": ", where SEND leads",
     "INTERPRETER_EXIT": ", never in a code object",
+    "EXIT_INIT_CHECK": ", never in a code object",
+    "ENTER_EXECUTOR": ", never in what the decoder reads",
     "RESERVED": "",
+    "TO_BOOL": ", before what asks for a truth: the neutral instructions ask themselves",
 }
 # Read as another instruction.
 SYNONYMS = {"LOAD_FAST_CHECK": "LOAD_FAST"}
 # What the assembler writes by number; 0 where this CPython has none.
-NUMBERS = ("EXTENDED_ARG", "PRECALL", "END_FOR", "END_SEND", "LOAD_FAST_CHECK")
+NUMBERS = (
+    *("EXTENDED_ARG", "PRECALL", "END_FOR", "END_SEND", "LOAD_FAST_CHECK", "CALL_KW", "TO_BOOL", "SET_FUNCTION_ATTRIBUTE"),
+    *("FORMAT_SIMPLE", "FORMAT_WITH_SPEC"),
+)
 # Instructions whose argument has more in it, or that stand for two of the neutral set.
 FORMS = {
     "LOAD_GLOBAL": "Name",
@@ -43,6 +49,29 @@ FORMS = {
 }
 FORMS |= {"LOAD_ATTR": "Attribute", "COMPARE_OP": "Comparison"} if sys.version_info >= (3, 12) else {}
 ROWS = {"RETURN_CONST": "RETURN_VALUE", "BINARY_SLICE": "BINARY_SUBSCR", "STORE_SLICE": "STORE_SUBSCR"}
+if sys.version_info >= (3, 13):
+    FORMS |= {
+        "LOAD_FAST": "Local",
+        "LOAD_FAST_LOAD_FAST": "LoadPair",
+        "STORE_FAST_LOAD_FAST": "StorePair",
+        "STORE_FAST_STORE_FAST": "StorePair",
+        "COMPARE_OP": "ComparisonToBool",
+        "CALL_KW": "Keywords",
+        "SET_FUNCTION_ATTRIBUTE": "FunctionAttribute",
+        "FORMAT_SIMPLE": "Format",
+        "FORMAT_WITH_SPEC": "Format",
+        "RESUME": "Resume",
+    }
+    ROWS |= {
+        "LOAD_FAST_LOAD_FAST": "LOAD_FAST",
+        "STORE_FAST_LOAD_FAST": "LOAD_FAST",
+        "STORE_FAST_STORE_FAST": "STORE_FAST",
+        "CALL_KW": "CALL",
+        "SET_FUNCTION_ATTRIBUTE": "MAKE_FUNCTION",
+        "FORMAT_SIMPLE": "FORMAT_VALUE",
+        "FORMAT_WITH_SPEC": "FORMAT_VALUE",
+        "PUSH_NULL": "PUSH_NULL_BELOW",
+    }
 # Intrinsics that are an instruction of their own in 3.11, with the same effect on the stack.
 INTRINSICS = ("ASYNC_GEN_WRAP", "UNARY_POSITIVE", "LIST_TO_TUPLE", "PREP_RERAISE_STAR")
 DIRECTIONS = {"_FORWARD": "Forward", "_BACKWARD_NO_INTERRUPT": "NoInterrupt", "_BACKWARD": "Backward"}
@@ -61,6 +90,14 @@ if sys.version_info >= (3, 12):
 // RETURN_VALUE); Slice (BUILD_SLICE and the named one); Synonym (of the named one, which the assembler writes).
 // MINIDYNAMO_INTRINSIC(number, argument, neutral op): arguments of CALL_INTRINSIC_1 and _2 that have an op of their own.
 """
+if sys.version_info >= (3, 13):
+    OPCODES_HEAD += """\
+// Local (LOAD_CLOSURE where the local is a cell); LoadPair and StorePair (a LOAD_FAST or a STORE_FAST of the local in the
+// argument's upper four bits, and the named one of that in the lower four); ComparisonToBool (as Comparison, with one bit
+// more: makes a bool); Keywords (KW_NAMES in the place of the LOAD_CONST before it, and CALL); FunctionAttribute (a bit of
+// the argument of the MAKE_FUNCTION before it); Format (FORMAT_VALUE, without and with a format); Resume (with bits that
+// only generators look at).
+"""
 SPECIALIZED_HEAD = f"""\
 // CPython {VERSION[0]}.{VERSION[1:]}'s specialized forms of instructions, made by scripts/make_opcodes.py:
 // MINIDYNAMO_SPECIALIZED(form, the instruction that it stands for), both macros of <opcode.h>.
@@ -76,11 +113,9 @@ def neutral(name: str) -> tuple[str, str]:
     for direction, form in DIRECTIONS.items():
         if "JUMP" in name and direction in name:
             return form, name.replace(direction, "")
-    if name in FORMS:
-        return FORMS[name], ROWS.get(name, name)
     if name in SYNONYMS:
         return "Synonym", SYNONYMS[name]
-    return "Forward" if opcode.opmap[name] in opcode.hasjrel else "Plain", name
+    return "Forward" if opcode.opmap[name] in opcode.hasjrel else FORMS.get(name, "Plain"), ROWS.get(name, name)
 
 
 def opcodes() -> str:
@@ -94,9 +129,16 @@ def opcodes() -> str:
         if op not in known:
             raise SystemExit(f"{name}: ops.def has no row {op}")
         comment = "" if form not in ("Ignored", "Prefix") else f"  // {name}{IGNORED.get(name, '')}"
-        lines.append(f"MINIDYNAMO_OPCODE({number}, {opcode._inline_cache_entries[number]}, {form}, {op}){comment}\n")
+        lines.append(f"MINIDYNAMO_OPCODE({number}, {units_behind(name)}, {form}, {op}){comment}\n")
     numbers = [f"MINIDYNAMO_NUMBER({name}, {opcode.opmap.get(name, 0)})\n" for name in NUMBERS]
     return OPCODES_HEAD + "".join(lines) + "".join(intrinsics()) + "".join(numbers)
+
+
+def units_behind(name: str) -> int:
+    """The inline cache units of an instruction, and what else belongs to it."""
+    if sys.version_info < (3, 13):
+        return opcode._inline_cache_entries[opcode.opmap[name]]
+    return 1 if name == "END_FOR" else opcode._inline_cache_entries.get(name, 0)
 
 
 def intrinsics() -> Iterator[str]:

@@ -7,8 +7,10 @@
 //
 // From 3.12 on FOR_ITER and SEND leave what they iterate over on the stack where they jump, and END_FOR or END_SEND
 // takes it off, which a specialized FOR_ITER or SEND of a generator relies on. These landings stand before the
-// instruction that the neutral jump leads to; whatever else leads there passes them by.
+// instruction that the neutral jump leads to; whatever else leads there passes them by. From 3.13 on END_FOR takes off
+// one value of two, and a POP_TOP behind it the other.
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <unordered_map>
 
@@ -57,7 +59,7 @@ class Assembler {
     parts.kwonlyargcount = bytecode_.kwonlyargcount;
     parts.flags = bytecode_.flags;
     parts.first_line = bytecode_.first_line;
-    parts.stack_size = depths.maximum;
+    parts.stack_size = depths.maximum + (raw::kNumberOf_CALL_KW ? 1 : 0);  // the names of keywords
     return make_code(parts);
   }
 
@@ -77,6 +79,7 @@ class Assembler {
     int32_t size = 0;
   };
   static constexpr bool kHasLandings = raw::kNumberOf_END_FOR != 0;
+  static constexpr int32_t kEndForUnits = 1 + raw::kCaches[raw::kNumberOf_END_FOR];
 
   // Opcodes and arguments; jumps get their direction, and no distance yet.
   bool encode() {
@@ -84,7 +87,7 @@ class Assembler {
     for (int32_t index = 0; index < count_; ++index) {
       const Instruction& instruction = bytecode_.instructions[index];
       const raw::Encoding& encoding = raw::encoding_of(instruction.op);
-      Encoded encoded{encoding.plain, encoding.caches, 0};
+      Encoded encoded{encoding.plain, 0, 0};
       if (is_jump(instruction.op)) {
         if (instruction.target <= index) {
           const bool sends = bytecode_.instructions[instruction.target].op == Op::SEND;
@@ -101,11 +104,25 @@ class Assembler {
         encoded.argument = raw_argument(instruction, encoding);
         if (kNeedsCheck && instruction.op == Op::LOAD_FAST && !is_always_bound(instruction.arg))
           encoded.opcode = raw::kNumberOf_LOAD_FAST_CHECK;
+        if (has_names_on_stack(index)) encoded.opcode = raw::kNumberOf_CALL_KW;
+        if (encoding.form == raw::Form::Format) encoded.opcode = number_of_format(instruction.arg);
       }
       if (encoded.opcode == 0 && instruction.op != Op::NOP) return fail(index, "it has no such form in this CPython");
+      encoded.caches = raw::kCaches[encoded.opcode];
       encoded_.push_back(encoded);
     }
     return true;
+  }
+
+  // From 3.13 on the names of keywords are a constant on the stack.
+  bool has_names_on_stack(int32_t index) const noexcept {
+    return raw::kNumberOf_CALL_KW != 0 && op_of(index) == Op::CALL && index > 0 && op_of(index - 1) == Op::KW_NAMES;
+  }
+
+  // From 3.13 on a conversion is an instruction of its own.
+  static uint8_t number_of_format(int32_t argument) noexcept {
+    if (argument == 0) return raw::kNumberOf_FORMAT_SIMPLE;
+    return argument == 4 ? raw::kNumberOf_FORMAT_WITH_SPEC : 0;
   }
 
   // From 3.12 on conditional jumps lead forward.
@@ -153,7 +170,12 @@ class Assembler {
         return argument << 2 | (instruction.has_arguments ? 2 : 0) | (instruction.op == Op::LOAD_SUPER_METHOD ? 1 : 0);
       case raw::Form::Comparison:
         return argument << 4 | kComparisonMasks[argument];
+      case raw::Form::ComparisonToBool:
+        return argument << 5 | kComparisonMasks[argument];
+      case raw::Form::Format:
+        return 0;
       default:
+        if (kHasFunctionAttributes && instruction.op == Op::MAKE_FUNCTION) return 0;
         return encoding.intrinsic ? encoding.intrinsic : argument;
     }
   }
@@ -185,12 +207,28 @@ class Assembler {
     int32_t size = prefix + 1 + encoded.caches;
     if (has_precall(index)) size += prefix + 1 + raw::kPrecallCaches;
     if (has_end_send(index)) ++size;
-    if (encoded.around) ++size;
+    if (has_to_bool(index)) size += kToBoolUnits;
+    size += std::popcount(function_attributes(index));
+    if (encoded.around) size += 1 + raw::kCaches[encoded.around];
     return size;
   }
 
   Op op_of(int32_t index) const noexcept { return bytecode_.instructions[index].op; }
   bool has_precall(int32_t index) const noexcept { return raw::kNumberOf_PRECALL != 0 && op_of(index) == Op::CALL; }
+  // From 3.13 on what jumps on a truth takes a bool.
+  static constexpr int32_t kToBoolUnits = 1 + raw::kCaches[raw::kNumberOf_TO_BOOL];
+  bool has_to_bool(int32_t index) const noexcept {
+    const Op op = op_of(index);
+    return raw::kNumberOf_TO_BOOL != 0 &&
+           (op == Op::POP_JUMP_IF_FALSE || op == Op::POP_JUMP_IF_TRUE || op == Op::UNARY_NOT);
+  }
+  // From 3.13 on a function gets its defaults, its closure and so on one by one, the topmost on the stack first.
+  static constexpr bool kHasFunctionAttributes = raw::kNumberOf_SET_FUNCTION_ATTRIBUTE != 0;
+  uint32_t function_attributes(int32_t index) const noexcept {
+    const Instruction& instruction = bytecode_.instructions[index];
+    const bool sets = kHasFunctionAttributes && instruction.op == Op::MAKE_FUNCTION;
+    return sets ? static_cast<uint32_t>(instruction.arg) : 0;
+  }
   // CLEANUP_THROW leaves a null below its value. The END_SEND of the next instruction's landing takes that off, or else
   // one of its own.
   bool has_end_send(int32_t index) const noexcept {
@@ -214,7 +252,8 @@ class Assembler {
         landings.size = landings.skip = is_passed ? 1 : 0;
       else
         ++landings.size;  // past the second one
-      mine = landings.size++;
+      mine = landings.size;
+      landings.size += op == Op::FOR_ITER ? kEndForUnits : 1;
     }
   }
 
@@ -271,12 +310,14 @@ class Assembler {
 
   void write_landings(const Landings& landings, const Position& position, LocationWriter& locations) {
     for (int32_t at = 0; at < landings.size; ++at) {
-      if (at == landings.end_for)
+      if (at == landings.end_for) {
         unit(raw::kNumberOf_END_FOR, 0);
-      else if (at == landings.end_send)
+        for (; at + 1 < landings.end_for + kEndForUnits; ++at) unit(raw::encoding_of(Op::POP_TOP).plain, 0);
+      } else if (at == landings.end_send) {
         unit(raw::kNumberOf_END_SEND, 0);
-      else
+      } else {
         unit(raw::encoding_of(Op::JUMP).plain, static_cast<uint8_t>(landings.size - at - 1));
+      }
     }
     locations.add(position, landings.size);
   }
@@ -295,8 +336,14 @@ class Assembler {
         locations.add(position, precall_units);
         units -= precall_units;
       }
-      if (encoded.around) unit(encoded.around, static_cast<uint8_t>(prefix_units(encoded.argument) + 1));
+      if (has_to_bool(index)) instruction(raw::kNumberOf_TO_BOOL, 0, kToBoolUnits - 1);
+      if (encoded.around) {
+        const int32_t past = prefix_units(encoded.argument) + 1 + encoded.caches;
+        instruction(encoded.around, static_cast<uint32_t>(past), raw::kCaches[encoded.around]);
+      }
       instruction(encoded.opcode, encoded.argument, encoded.caches);
+      for (uint32_t flag = 8; flag; flag >>= 1)
+        if (function_attributes(index) & flag) unit(raw::kNumberOf_SET_FUNCTION_ATTRIBUTE, static_cast<uint8_t>(flag));
       if (has_end_send(index)) unit(raw::kNumberOf_END_SEND, 0);
       locations.add(position, units);
     }

@@ -54,8 +54,8 @@ namespace {
 
 using raw::Form;
 
-// Which instruction each code unit belongs to: prefixes (EXTENDED_ARG, PRECALL) and the landings of loops (END_FOR,
-// END_SEND) to the one that they introduce; inline caches to none. One more entry for the end of the code.
+// Which instruction each code unit belongs to: prefixes (EXTENDED_ARG, PRECALL, TO_BOOL) and the landings of loops
+// (END_FOR, END_SEND) to the one that they introduce; inline caches to none. One more entry for the end of the code.
 class UnitMap {
  public:
   UnitMap(std::span<const uint8_t> code, const std::array<raw::Opcode, 256>& opcodes)
@@ -77,12 +77,35 @@ class UnitMap {
   std::unique_ptr<int32_t[]> index_;
 };
 
+// What 3.13 writes LOAD_FAST for: a local's value, or a cell that is in its place by now.
+class LocalLoads {
+ public:
+  explicit LocalLoads(std::span<const uint8_t> kinds) noexcept : kinds_(kinds) {}
+  void note_cell(int32_t local) { cells_.push_back(local); }
+  Op op_for(int32_t local) const noexcept {
+    const uint8_t kind = static_cast<size_t>(local) < kinds_.size() ? kinds_[local] : 0;
+    const bool is_cell = kind & kFastFree || (kind & kFastCell && std::ranges::find(cells_, local) != cells_.end());
+    return is_cell ? Op::LOAD_CLOSURE : Op::LOAD_FAST;
+  }
+
+ private:
+  std::span<const uint8_t> kinds_;
+  std::vector<int32_t> cells_;
+};
+
+// What TO_BOOL stands before, for which the neutral set needs none.
+bool asks_for_truth(Op op) noexcept {
+  return op == Op::POP_JUMP_IF_FALSE || op == Op::POP_JUMP_IF_TRUE || op == Op::UNARY_NOT;
+}
+
 bool decode_instructions(const CodeView& view, const UnitMap& map, const std::array<raw::Opcode, 256>& opcodes,
                          std::vector<Instruction>& instructions) {
   instructions.resize(map.count());
   Instruction* next = instructions.data();
   LocationReader locations(view.location_table, view.first_line);
-  uint32_t high = 0;  // from EXTENDED_ARG
+  LocalLoads loads(view.localsplus_kinds);
+  bool is_tested = false;  // TO_BOOL has been read
+  uint32_t high = 0;       // from EXTENDED_ARG
   for (int32_t unit = 0; unit < map.units();) {
     const raw::Opcode& opcode = opcodes[view.instructions[2 * unit]];
     const uint32_t argument = high << 8 | view.instructions[2 * unit + 1];
@@ -94,16 +117,34 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
       high = argument;
       continue;
     }
-    if (opcode.form == Form::Ignored) continue;
+    if (opcode.form == Form::Ignored) {
+      is_tested = raw::kNumberOf_TO_BOOL != 0 && view.instructions[2 * at] == raw::kNumberOf_TO_BOOL;
+      continue;
+    }
+    if (std::exchange(is_tested, false) && !asks_for_truth(opcode.op)) return false;
+    if (opcode.form == Form::FunctionAttribute) {
+      if (next == instructions.data() || next[-1].op != Op::MAKE_FUNCTION) return false;
+      next[-1].arg |= static_cast<int32_t>(argument);
+      continue;
+    }
     Instruction& instruction = *next++;
     instruction.op = opcode.op;
     instruction.offset = at * 2;
     instruction.position = locations.at(at);
     const auto distance = static_cast<int32_t>(argument);
+    const auto two_locals = [&](auto first) {
+      *next = instruction;
+      next->arg = distance & 15;
+      if (next->op == Op::LOAD_FAST) next->op = loads.op_for(next->arg);
+      ++next;
+      instruction.arg = distance >> 4;
+      instruction.op = first(instruction.arg);
+    };
     switch (opcode.form) {
       case Form::Plain:
       case Form::Synonym:
         instruction.arg = static_cast<int32_t>(argument);
+        if (instruction.op == Op::MAKE_CELL) loads.note_cell(instruction.arg);
         if (instruction.op == Op::CALL_INTRINSIC_1 || instruction.op == Op::CALL_INTRINSIC_2)
           if (const Op* own = raw::op_of_intrinsic(view.instructions[2 * at], argument)) {
             instruction.op = *own;
@@ -126,6 +167,33 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
       case Form::Comparison:
         instruction.arg = static_cast<int32_t>(argument >> 4);
         break;
+      case Form::ComparisonToBool:
+        instruction.arg = static_cast<int32_t>(argument >> 5);
+        break;
+      case Form::Local:
+        instruction.arg = distance;
+        instruction.op = loads.op_for(distance);
+        break;
+      case Form::Resume:
+        instruction.arg = distance & 3;
+        break;
+      case Form::Format:
+        instruction.arg = view.instructions[2 * at] == raw::kNumberOf_FORMAT_WITH_SPEC ? 4 : 0;
+        break;
+      case Form::LoadPair:
+        two_locals([&](int32_t local) { return loads.op_for(local); });
+        break;
+      case Form::StorePair:
+        two_locals([](int32_t) { return Op::STORE_FAST; });
+        break;
+      case Form::Keywords: {
+        if (&instruction == instructions.data()) return false;
+        Instruction& names = *(&instruction - 1);
+        if (names.op != Op::LOAD_CONST) return false;
+        names.op = Op::KW_NAMES;
+        instruction.arg = distance;
+        break;
+      }
       case Form::ReturnConst:
         *next = instruction;
         ++next;
@@ -205,7 +273,8 @@ int32_t Bytecode::index_of_offset(int32_t offset) const noexcept {
   if (index == 0) return index;  // a prefix of the first instruction
   const Instruction& before = *(found - 1);
   const bool is_second_of_one = index > 1 && instructions[index - 2].offset == before.offset;  // and has no caches
-  const int32_t caches = is_second_of_one ? 0 : raw::encoding_of(before.op).caches;
+  const bool has_names = index > 1 && instructions[index - 2].op == Op::KW_NAMES && raw::kNumberOf_CALL_KW != 0;
+  const int32_t caches = is_second_of_one || has_names ? 0 : raw::kCaches[raw::encoding_of(before.op).plain];
   return offset < before.offset + 2 * (1 + caches) ? -1 : index;
 }
 

@@ -7,7 +7,10 @@
 // into one array ("fast locals" or localsplus: parameters, other locals, cells, free variables).
 // Of later versions: FOR_ITER and SEND take the iterator from the stack where they jump, as in 3.11, and there is no
 // END_FOR or END_SEND; what 3.12 does in one instruction (RETURN_CONST, BINARY_SLICE, STORE_SLICE) is two; intrinsics
-// that were instructions still are; LOAD_FAST asks whether the local is bound.
+// that were instructions still are; LOAD_FAST asks whether the local is bound. Of 3.13: the null of a call lies below
+// the callable, as in 3.11, and is pushed by PUSH_NULL_BELOW; what is one instruction for two locals is two; names of
+// keywords are KW_NAMES's; a function gets all its attributes by MAKE_FUNCTION; jumps and UNARY_NOT ask for a truth
+// themselves, without TO_BOOL; LOAD_CLOSURE loads a cell.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -36,6 +39,9 @@ enum class Intrinsic : uint8_t {
   SubscriptGeneric = 10,
   TypeAlias = 11
 };
+
+// How code calls: from CPython 3.13 on with PUSH_NULL_BELOW behind the callable, in earlier ones with PUSH_NULL before.
+constexpr bool kNullFollowsCallable = PY_VERSION_HEX >= 0x030D0000;
 
 struct Position {  // as co_positions() gives it; -1 stands for None
   int32_t line = -1, end_line = -1, column = -1, end_column = -1;

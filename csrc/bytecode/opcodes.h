@@ -9,11 +9,13 @@
 
 namespace minidynamo::raw {
 
-static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000, "no opcode table for this CPython");
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000, "no opcode table for this CPython");
 #if PY_VERSION_HEX < 0x030C0000
 #define MINIDYNAMO_OPCODE_TABLE "bytecode/opcodes_311.def"
-#else
+#elif PY_VERSION_HEX < 0x030D0000
 #define MINIDYNAMO_OPCODE_TABLE "bytecode/opcodes_312.def"
+#else
+#define MINIDYNAMO_OPCODE_TABLE "bytecode/opcodes_313.def"
 #endif
 
 // How the argument is read; see the head of a table.
@@ -24,11 +26,19 @@ enum class Form : uint8_t {
   Attribute,
   Super,
   Comparison,
+  ComparisonToBool,
+  Local,
+  Resume,
+  Format,
   Forward,
   Backward,
   NoInterrupt,
   ReturnConst,
   Slice,
+  LoadPair,
+  StorePair,
+  Keywords,
+  FunctionAttribute,
   Synonym,
   Prefix,
   Ignored
@@ -36,8 +46,19 @@ enum class Form : uint8_t {
 
 // How many neutral instructions there are for one.
 constexpr int instructions_of(Form form) noexcept {
-  if (form == Form::Prefix || form == Form::Ignored) return 0;
-  return form == Form::ReturnConst || form == Form::Slice ? 2 : 1;
+  switch (form) {
+    case Form::Prefix:
+    case Form::Ignored:
+    case Form::FunctionAttribute:
+      return 0;
+    case Form::ReturnConst:
+    case Form::Slice:
+    case Form::LoadPair:
+    case Form::StorePair:
+      return 2;
+    default:
+      return 1;
+  }
 }
 
 struct Opcode {
@@ -63,6 +84,19 @@ enum Number : uint8_t {
 };
 inline constexpr int kPrecallCaches = 1;
 
+// By raw number of an instruction that is not specialized.
+inline constexpr std::array<uint8_t, 256> kCaches = [] {
+  std::array<uint8_t, 256> table{};
+#define MINIDYNAMO_OPCODE(number, caches, ...) table[number] = caches;
+#define MINIDYNAMO_INTRINSIC(...)
+#define MINIDYNAMO_NUMBER(...)
+#include MINIDYNAMO_OPCODE_TABLE
+#undef MINIDYNAMO_OPCODE
+#undef MINIDYNAMO_INTRINSIC
+#undef MINIDYNAMO_NUMBER
+  return table;
+}();
+
 // By raw number; specialized opcodes stand as their base form. Built once.
 const std::array<Opcode, 256>& opcodes() noexcept;
 
@@ -74,26 +108,24 @@ struct Encoding {
   uint8_t plain = 0;  // or the forward jump
   uint8_t backward = 0;
   uint8_t no_interrupt = 0;
-  uint8_t caches = 0;
   uint8_t intrinsic = 0;  // the argument, of an intrinsic
   Form form = Form::Unknown;
 };
 
 consteval std::array<Encoding, kOpCount> make_encodings() {
   std::array<Encoding, kOpCount> table{};
-  auto add = [&table](uint8_t number, uint8_t caches, Form form, Op op) {
-    if (instructions_of(form) != 1 || form == Form::Synonym) return;
+  auto add = [&table](uint8_t number, Form form, Op op) {
+    if (instructions_of(form) != 1 || form == Form::Synonym || form == Form::Keywords) return;
     Encoding& encoding = table[static_cast<size_t>(op)];
-    encoding.caches = caches;
     encoding.form = form;
     (form == Form::Backward      ? encoding.backward
      : form == Form::NoInterrupt ? encoding.no_interrupt
                                  : encoding.plain) = number;
   };
-#define MINIDYNAMO_OPCODE(number, caches, form, op)                                    \
-  add(number, caches, Form::form, Op::op);                                             \
-  if (Form::form == Form::Attribute) add(number, caches, Form::form, Op::LOAD_METHOD); \
-  if (Form::form == Form::Super) add(number, caches, Form::form, Op::LOAD_SUPER_METHOD);
+#define MINIDYNAMO_OPCODE(number, caches, form, op)                            \
+  add(number, Form::form, Op::op);                                             \
+  if (Form::form == Form::Attribute) add(number, Form::form, Op::LOAD_METHOD); \
+  if (Form::form == Form::Super) add(number, Form::form, Op::LOAD_SUPER_METHOD);
 #define MINIDYNAMO_INTRINSIC(number, argument, op) \
   table[static_cast<size_t>(Op::op)] = {.plain = number, .intrinsic = argument, .form = Form::Plain};
 #define MINIDYNAMO_NUMBER(...)
@@ -101,6 +133,13 @@ consteval std::array<Encoding, kOpCount> make_encodings() {
 #undef MINIDYNAMO_OPCODE
 #undef MINIDYNAMO_INTRINSIC
 #undef MINIDYNAMO_NUMBER
+  // Where the neutral set tells apart what this CPython does not.
+  auto write_as = [&table](Op op, Op other) {
+    Encoding& encoding = table[static_cast<size_t>(op)];
+    if (encoding.form == Form::Unknown) encoding = table[static_cast<size_t>(other)];
+  };
+  write_as(Op::LOAD_CLOSURE, Op::LOAD_FAST);
+  write_as(Op::KW_NAMES, Op::LOAD_CONST);
   return table;
 }
 inline constexpr std::array<Encoding, kOpCount> kEncodings = make_encodings();

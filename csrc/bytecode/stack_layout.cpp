@@ -36,6 +36,9 @@ std::vector<SlotKind> StackLayout::after(int32_t instruction, bool jump) const {
     case Op::PUSH_NULL:
       layout.push_back(SlotKind::Null);
       return layout;
+    case Op::PUSH_NULL_BELOW:
+      layout.insert(layout.end() - 1, SlotKind::Null);
+      return layout;
     case Op::LOAD_GLOBAL:
       if (now.push_null) layout.push_back(SlotKind::Null);
       layout.push_back(SlotKind::Value);

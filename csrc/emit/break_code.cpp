@@ -50,8 +50,8 @@ class BreakWriter {
       code_.emit(Op::PUSH_EXC_INFO);
       code_.emit(Op::POP_TOP);
     }
-    for (size_t i = 0; i < end_.operands.size(); ++i)
-      end_.operands[i] == kNoValue ? code_.emit(Op::PUSH_NULL) : push_operand(i);
+    push_slots([this](Op op, int32_t arg) { code_.emit(op, arg); }, end_.operands.size(),
+               [this](size_t i) { return end_.operands[i] == kNoValue; }, push_operand);
     if (end_.frames.size() == 1) forget_moved();
     code_.bind(start);
     emit_instruction(jump);

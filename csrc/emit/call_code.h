@@ -10,8 +10,23 @@ namespace minidynamo {
 // `push_callable` leaves one object on the stack; the arguments follow, and then one of the ends below.
 template <typename Emit, typename Push>
 void begin_call(Emit&& emit, Push&& push_callable) {
-  emit(Op::PUSH_NULL, 0);
+  if (!kNullFollowsCallable) emit(Op::PUSH_NULL, 0);
   push_callable();
+  if (kNullFollowsCallable) emit(Op::PUSH_NULL_BELOW, 0);
+}
+
+// Pushes `count` slots of a stack, in some of which there is the null of a call. From 3.13 on its callable lies in the
+// next: nothing comes between the two; before, the callable may still be missing.
+template <typename Emit, typename IsNull, typename Push>
+void push_slots(Emit&& emit, size_t count, IsNull&& is_null, Push&& push) {
+  for (size_t slot = 0; slot < count; ++slot) {
+    const bool has_null = is_null(slot), goes_below = has_null && kNullFollowsCallable && slot + 1 < count;
+    if (has_null && !goes_below)
+      emit(Op::PUSH_NULL, 0);
+    else
+      push(goes_below ? ++slot : slot);
+    if (goes_below) emit(Op::PUSH_NULL_BELOW, 0);
+  }
 }
 
 template <typename Emit>

@@ -167,6 +167,7 @@ class ResidualCode {
   static bool is_invisible(Op op) noexcept {
     switch (op) {
       case Op::PUSH_NULL:
+      case Op::PUSH_NULL_BELOW:
       case Op::LOAD_CONST:
       case Op::LOAD_DEREF:
       case Op::LOAD_FAST:

@@ -53,6 +53,7 @@ class ResumeCode {
   std::vector<SlotKind> stack_;  // to be restored
   Position position_;
   int32_t inner_jumps_ = -2;  // the first of the two that stay in the prologue
+  int32_t unbound_ = -1;      // a local that never has a value; -1: none is needed
   int32_t start_ = -1;        // the RESUME at which the function starts
   int32_t landing_ = -1;      // where what is raised there goes on; -1: to the caller
   int32_t raised_ = -1;       // two locals for it: the exception, and where it was raised
@@ -81,9 +82,11 @@ class ResumeCode {
   }
 
   bool is_null(size_t slot) const {
-    const SlotKind kind = stack_[slot];
-    return kind == SlotKind::Null || kind == SlotKind::Method ||
-           (kind == SlotKind::Saved && !passed_[static_cast<size_t>(original_.locals_count) + slot]);
+    return stack_[slot] == SlotKind::Null || stack_[slot] == SlotKind::Method || is_unbound(slot);
+  }
+  // What LOAD_FAST_AND_CLEAR saved of a local without a value.
+  bool is_unbound(size_t slot) const {
+    return stack_[slot] == SlotKind::Saved && !passed_[static_cast<size_t>(original_.locals_count) + slot];
   }
 
   // Parameters, then the original's other locals and cells, then its free variables, as CPython wants them.
@@ -113,6 +116,8 @@ class ResumeCode {
       raised_ = add(interned(".raised"), kFastLocal);
       add(interned(".raised_at"), kFastLocal);
     }
+    for (size_t slot = 0; slot < stack_.size() && unbound_ < 0; ++slot)
+      if (is_unbound(slot)) unbound_ = add(interned(".unbound"), kFastLocal);
     for (const bool cells : {false, true})
       for (int32_t local = 0; local < original_.locals_count; ++local) {
         const bool is_cell = (code_.localsplus_kinds[local] & (kFastLocal | kFastCell)) == kFastCell;
@@ -232,9 +237,9 @@ class ResumeCode {
   void restore_stack(size_t depth) {
     size_t next = first_parameter(ParameterKind::Stack);
     bool saved = false;
-    for (size_t slot = 0; slot < depth; ++slot) {
-      if (is_null(slot)) {
-        emit(Op::PUSH_NULL);
+    const auto restore = [&](size_t slot) {
+      if (is_unbound(slot)) {
+        emit(Op::LOAD_FAST_AND_CLEAR, unbound_);
       } else if (stack_[slot] == SlotKind::PreviousException && !std::exchange(saved, true)) {
         // What the caller handles now.
         emit(Op::LOAD_CONST, none());
@@ -245,7 +250,9 @@ class ResumeCode {
       } else {
         take(next++);
       }
-    }
+    };
+    push_slots([this](Op op, int32_t arg) { emit(op, arg); }, depth,
+               [this](size_t slot) { return is_null(slot) && !is_unbound(slot); }, restore);
     if (!saved) return;
     take(first_parameter(ParameterKind::Handled));
     emit(Op::PUSH_EXC_INFO);

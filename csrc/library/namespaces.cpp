@@ -15,6 +15,7 @@
 #include "python/type_version.h"
 #include "world/enter.h"
 #include "world/known_types.h"
+#include "world/native_code.h"
 #include "world/pin.h"
 #include "world/scope.h"
 #include "world/types.h"
@@ -62,9 +63,10 @@ class CodeFromText {
         while (*text == ' ' || *text == '\t') ++text;
       PyCompilerFlags flags{caller->co_flags & PyCF_MASK, PY_MINOR_VERSION};
       flags.cf_flags |= PyCF_SOURCE_IS_UTF8;
+      const WarningTrap trap;
       code_ = Ref::steal(
           Py_CompileStringExFlags(text, "<string>", is_expression_ ? Py_eval_input : Py_file_input, &flags, -1));
-      if (!code_) return false;
+      if (!gave_no_warning(tracer_, trap, "code from text") || !code_) return false;
     } else {
       return refuse(tracer_, "code is run that is no constant text") != nullptr;
     }
@@ -223,7 +225,9 @@ Ref builtin_compile(Tracer& tracer, PyObject* callable, const Arguments& argumen
     if (!is_constant(value.get())) return refuse(tracer, "compile() is given what is no constant");
   if (!tracer.frame || (tracer.frame->code()->co_flags & PyCF_MASK))
     return refuse(tracer, "compile() is called by code with __future__ statements");
+  const WarningTrap trap;
   Ref code = call_natively(tracer, callable, arguments);
+  if (!gave_no_warning(tracer, trap, "code from text")) return nullptr;
   return !code || PyCode_Check(code.get()) ? code : refuse(tracer, "compile() makes a syntax tree");
 }
 

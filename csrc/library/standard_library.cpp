@@ -117,7 +117,9 @@ Ref compile_pattern(Tracer& tracer, PyObject* callable, const Arguments& argumen
   if (!is_plain) return clear_error(), call_function(tracer, callable, arguments);
   NativeScope native;
   Ref positional = arguments.positional();
+  const WarningTrap trap;
   Ref pattern = Ref::steal(PyObject_CallObject(callable, positional.get()));
+  if (!gave_no_warning(tracer, trap, "a pattern")) return nullptr;
   if (pattern && !tracer.world.source_of(pattern.get()))
     tracer.effects.cached_by(pattern.get(), {Ref::borrow(callable), positional, nullptr});
   if (pattern) tracer.identities.kept.push_back(pattern);

@@ -201,6 +201,13 @@ Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
 
 namespace {
 
+// Whether an attribute says where in memory the elements of NumPy's arrays and scalars lie: what a trace makes is made
+// again behind it, and lies elsewhere.
+bool shows_address(PyTypeObject* type, PyObject* name) {
+  static PyObject* const names[] = {interned("__array_interface__"), interned("__array_struct__"), interned("ctypes")};
+  return std::ranges::find(names, name) != std::end(names) && class_attribute(type, names[0]);
+}
+
 Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
@@ -258,6 +265,8 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     return tracer.is_over() ? Ref() : value;
   }
   if (is_static_class(type) && !tracer.world.source_of(object)) {
+    if (shows_address(type, name))
+      return tracer.abort(BreakReason::StorageAccess, "the address of an array's elements is used");
     Ref value = Ref::steal(PyObject_GetAttr(object, name));
     if (value && value.is(instance_dict(object))) tracer.made.instance_dicts.emplace(value.get(), Ref::borrow(object));
     return tracer.is_over() ? Ref() : checked_context(tracer, object, name, std::move(value));

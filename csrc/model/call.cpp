@@ -19,6 +19,7 @@
 #include "model/size_operation.h"
 #include "model/text_conventions.h"
 #include "model/upward.h"
+#include "python/bound_method.h"
 #include "python/out_of_memory.h"
 #include "python/scoped_value.h"
 #include "python/type_version.h"
@@ -157,7 +158,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
     Ref function = Ref::borrow(PyMethod_GET_FUNCTION(callable));
     return call(tracer, function.get(), with_self.arguments);
   }
-  if (Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {  // a bound slot: called as its descriptor, which rules know
+  if (is_bound_slot(callable)) {  // a bound slot: called as its descriptor, which rules know
     Ref self, descriptor;
     if (!unbind_slot(callable, self, descriptor)) return nullptr;
     Prepended with_self(self, arguments);

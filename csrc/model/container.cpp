@@ -91,7 +91,7 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
       if (element == item) break;
       if (!check_comparable(tracer, element)) return -1;
     }
-  } else if (holds_objects(container) || PyAnySet_Check(container)) {
+  } else if (holds_objects(container) && !PyDict_Check(container) && !PyAnySet_Check(container)) {
     require_distinct(tracer, container);
     require_distinct(tracer, item);
   }

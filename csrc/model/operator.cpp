@@ -204,6 +204,11 @@ int truth(Tracer& tracer, PyObject* object) {
                               !(type->tp_as_mapping && type->tp_as_mapping->mp_length) &&
                               !(type->tp_as_sequence && type->tp_as_sequence->sq_length);
   if (is_always_true) return 1;
+  if (object == Py_NotImplemented) {
+    const WarningTrap trap;
+    const int is_true = PyObject_IsTrue(object);
+    return gave_no_warning(tracer, trap, "the truth of NotImplemented") ? is_true : -1;
+  }
   if (!prepare_for_native(tracer, object)) return -1;
   const int is_true = PyObject_IsTrue(object);
   return tracer.is_over() ? -1 : is_true;
@@ -237,6 +242,11 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
   if (tracer.is_over()) return nullptr;
   if (op == Op::UNARY_NEGATIVE) return adopt_result(tracer, Ref::steal(PyNumber_Negative(operand)));
   if (op == Op::UNARY_POSITIVE) return adopt_result(tracer, Ref::steal(PyNumber_Positive(operand)));
+  if (PyBool_Check(operand)) {
+    const WarningTrap trap;
+    Ref inverted = Ref::steal(PyNumber_Invert(operand));
+    return gave_no_warning(tracer, trap, "the inversion of a bool") ? std::move(inverted) : Ref();
+  }
   return adopt_result(tracer, Ref::steal(PyNumber_Invert(operand)));
 }
 

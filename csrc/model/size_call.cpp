@@ -12,6 +12,7 @@
 #include "model/rule.h"
 #include "model/size_operation.h"
 #include "model/upward.h"
+#include "python/bound_method.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
@@ -155,8 +156,7 @@ bool asks_about_numbers(PyObject* function) {
 
 // Whether what is called deals with symbolic ints itself.
 bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (Py_IS_TYPE(callable, &PyMethod_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type) ||
-      Py_IS_TYPE(callable, known_types()->partial))
+  if (Py_IS_TYPE(callable, &PyMethod_Type) || is_bound_slot(callable) || Py_IS_TYPE(callable, known_types()->partial))
     return true;
   if (const Rule* rule = find_rule(callable)) {
     switch (rule->kind) {
@@ -176,7 +176,7 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
                                                                        : nullptr;
     if (rule->kind == Rule::Kind::Handler && PyFunction_Check(callable) && asks_about_numbers(callable)) return true;
     if (is_one_of(own_name, {"full", "full_like", "new_full"})) return !tracer.transforms.one_by_one();
-    if (Py_IS_TYPE(callable, &PyWrapperDescr_Type) || Py_IS_TYPE(callable, &_PyMethodWrapper_Type)) {
+    if (Py_IS_TYPE(callable, &PyWrapperDescr_Type) || is_bound_slot(callable)) {
       const Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
       const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
       clear_error();

@@ -6,8 +6,18 @@
 
 namespace minidynamo {
 
+bool is_bound_slot(PyObject* object) noexcept {
+  static constinit PyTypeObject* type = nullptr;  // has no name in CPython's API
+  if (!type) {
+    const Ref example = Ref::steal(PyObject_GetAttrString(Py_None, "__str__"));
+    if (!example) return clear_error(), false;
+    type = example.type();
+  }
+  return Py_IS_TYPE(object, type);
+}
+
 bool is_bound_native_method(PyObject* object) noexcept {
-  if (Py_IS_TYPE(object, &_PyMethodWrapper_Type)) return true;
+  if (is_bound_slot(object)) return true;
   if (!PyCFunction_Check(object)) return false;
   PyObject* self = PyCFunction_GET_SELF(object);
   return self && !PyModule_Check(self) && !PyType_Check(self) && descriptor_behind(object);

@@ -4,6 +4,8 @@
 
 namespace minidynamo {
 
+// Whether an object is a slot that is bound to one.
+bool is_bound_slot(PyObject* object) noexcept;
 // Whether an object is one whose `self` is an instance (not a module, a class, or a library's own record).
 bool is_bound_native_method(PyObject* object) noexcept;
 // Its self, and the class's descriptor that it was made from (borrowed; null if the class has none such).

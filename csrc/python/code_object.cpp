@@ -28,8 +28,10 @@ constexpr std::array<uint8_t, 256> kBaseOpcodes = [] {
 #define MINIDYNAMO_SPECIALIZED(specialized, base) table[specialized] = base;
 #if PY_VERSION_HEX < 0x030C0000
 #include "python/specialized_311.def"
-#else
+#elif PY_VERSION_HEX < 0x030D0000
 #include "python/specialized_312.def"
+#else
+#include "python/specialized_313.def"
 #endif
 #undef MINIDYNAMO_SPECIALIZED
   return table;

@@ -4,6 +4,7 @@
 #include "python/collector.h"
 
 #undef HAVE_STD_ATOMIC
+#include <internal/pycore_ceval.h>
 #include <internal/pycore_gc.h>
 #include <internal/pycore_interp.h>
 
@@ -20,17 +21,25 @@ Pause pause;  // under the GIL
 
 _gc_runtime_state& collector() noexcept { return PyThreadState_Get()->interp->gc; }
 
+#if PY_VERSION_HEX >= 0x030D0000
+constexpr uintptr_t kIsDue = _PY_GC_SCHEDULED_BIT;
+#endif
+
 // Takes back that a collection was to run at the next instruction of whatever Python code; true if one was.
 bool put_off() noexcept {
 #if PY_VERSION_HEX < 0x030C0000
   return false;
+#elif PY_VERSION_HEX >= 0x030D0000
+  return __atomic_fetch_and(&PyThreadState_Get()->eval_breaker, ~kIsDue, __ATOMIC_RELAXED) & kIsDue;
 #else
   return __atomic_exchange_n(&PyInterpreterState_Get()->ceval.gc_scheduled._value, 0, __ATOMIC_RELAXED) != 0;
 #endif
 }
 
 void let_run_soon() noexcept {
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX >= 0x030D0000
+  __atomic_fetch_or(&PyThreadState_Get()->eval_breaker, kIsDue, __ATOMIC_RELAXED);
+#elif PY_VERSION_HEX >= 0x030C0000
   _ceval_state& state = PyInterpreterState_Get()->ceval;
   __atomic_store_n(&state.gc_scheduled._value, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&state.eval_breaker._value, 1, __ATOMIC_RELAXED);

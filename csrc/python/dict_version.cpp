@@ -101,6 +101,13 @@ bool compares_natively(PyObject* object) noexcept {
   return type->tp_richcompare == nullptr || type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
+bool next_with_hash(PyObject* dict, Py_ssize_t& position, PyObject*& key, PyObject*& value, Py_hash_t& hash) noexcept {
+  if (!PyDict_Next(dict, &position, &key, &value)) return false;
+  PyDictKeysObject* keys = reinterpret_cast<PyDictObject*>(dict)->ma_keys;
+  hash = DK_IS_UNICODE(keys) ? string_hash(key) : DK_ENTRIES(keys)[position - 1].me_hash;  // behind the item's
+  return true;
+}
+
 Lookup dict_item(PyObject* dict, PyObject* key, Py_hash_t hash, uint32_t& hint, PyObject*& value) noexcept {
   auto* self = reinterpret_cast<PyDictObject*>(dict);
   PyDictKeysObject* keys = self->ma_keys;
@@ -164,17 +171,15 @@ PyObject* instance_attribute(PyObject* object, PyObject* name) noexcept {
 
 Py_ssize_t inline_attribute_count(PyObject* object) noexcept {
   PyDictValues* values = inline_values(object);
-  return values ? reinterpret_cast<uint8_t*>(values)[-2] : 0;
+  return values ? count_of(values) : 0;
 }
 
 bool visit_inline_attributes(PyObject* object, AttributeVisitor visit, void* state) noexcept {
   PyDictValues* values = inline_values(object);
   if (!values) return true;
-  // Below the values lie, backwards: the size of the prefix, the count, then the key indices in order of insertion.
-  auto* order = reinterpret_cast<uint8_t*>(values) - 2;
   PyDictKeysObject* keys = shared_keys(object);
-  for (int i = 1; i <= *order; ++i) {
-    uint8_t index = order[-i];
+  for (int i = 0; i < count_of(values); ++i) {
+    const uint8_t index = index_of(values, i);
     if (!visit(state, DK_UNICODE_ENTRIES(keys)[index].me_key, values->values[index])) return false;
   }
   return true;

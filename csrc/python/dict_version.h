@@ -22,6 +22,15 @@ inline const uint64_t& version_field(PyObject* dict) noexcept {
 // only if it is the same dict, alive since, with the same keys and the very same value objects.
 inline uint64_t dict_version(PyObject* dict) noexcept { return version_field(dict); }
 
+// Whether that holds for a dict: not for one whose values lie in an instance, which CPython 3.13 writes there.
+inline bool has_version([[maybe_unused]] PyObject* dict) noexcept {
+#if PY_VERSION_HEX < 0x030D0000
+  return true;
+#else
+  return !reinterpret_cast<PyDictObject*>(dict)->ma_values;
+#endif
+}
+
 // CPython's specialized attribute store (STORE_ATTR_WITH_HINT) writes a new value into an instance's dict, lets the old
 // value die, which may run code, and only then gives the dict its new version. Where this is so, an equal version has
 // to be backed by the values that can run code when they die. It does not write to dicts that share their keys.

@@ -1,10 +1,5 @@
 #include "python/handled_exception.h"
 
-#define Py_BUILD_CORE
-#undef HAVE_STD_ATOMIC
-#include <internal/pycore_pyerrors.h>
-#undef Py_BUILD_CORE
-
 namespace minidynamo {
 
 Ref innermost_handled() noexcept {
@@ -14,7 +9,16 @@ Ref innermost_handled() noexcept {
 
 void set_innermost_handled(PyObject* exception) noexcept { PyErr_SetHandledException(exception); }
 
-void chain_to_handled() noexcept { _PyErr_ChainStackItem(nullptr); }
+void chain_to_handled() noexcept {
+  PyObject* handled = PyThreadState_Get()->exc_info->exc_value;
+  if (!handled || handled == Py_None) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value && traceback) PyException_SetTraceback(value, traceback);
+  const Ref owned[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
+  PyErr_SetObject(type, value);  // gives it the context
+}
 
 void HandledEntry::push() noexcept {
   PyThreadState* thread = PyThreadState_Get();

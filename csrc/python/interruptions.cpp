@@ -28,8 +28,6 @@ struct Hold {
 };
 thread_local Hold hold;
 
-int load(const _Py_atomic_int& value) noexcept { return __atomic_load_n(&value._value, __ATOMIC_RELAXED); }
-
 // The child of a fork has freed the thread states of the parent.
 bool shadow_lives(PyInterpreterState* interpreter) noexcept {
   for (PyThreadState* state = PyInterpreterState_ThreadHead(interpreter); state; state = PyThreadState_Next(state))
@@ -37,8 +35,16 @@ bool shadow_lives(PyInterpreterState* interpreter) noexcept {
   return false;
 }
 
+#if PY_VERSION_HEX < 0x030D0000
+int load(const _Py_atomic_int& value) noexcept { return __atomic_load_n(&value._value, __ATOMIC_RELAXED); }
+
+bool signals_wait() noexcept { return load(_PyRuntime.ceval.signals_pending); }
+
+void note_exception(PyThreadState* thread, bool waits) noexcept { thread->interp->ceval.pending.async_exc = waits; }
+
 // Makes the evaluation loop look for what is there to be delivered, as CPython does.
-void call_attention(_ceval_state& state) noexcept {
+void call_attention(PyThreadState* thread) noexcept {
+  _ceval_state& state = thread->interp->ceval;
   const bool is_main = PyThread_get_thread_ident() == _PyRuntime.main_thread;
   int wanted =
       load(state.gil_drop_request) | (load(_PyRuntime.ceval.signals_pending) && is_main) | state.pending.async_exc;
@@ -50,13 +56,39 @@ void call_attention(_ceval_state& state) noexcept {
 #endif
   __atomic_store_n(&state.eval_breaker._value, wanted, __ATOMIC_RELAXED);
 }
+#else
+bool signals_wait() noexcept { return __atomic_load_n(&_PyRuntime.signals.is_tripped, __ATOMIC_RELAXED); }
+
+void note_exception(PyThreadState* thread, bool waits) noexcept {
+  if (waits)
+    __atomic_fetch_or(&thread->eval_breaker, uintptr_t{_PY_ASYNC_EXCEPTION_BIT}, __ATOMIC_RELAXED);
+  else
+    __atomic_fetch_and(&thread->eval_breaker, ~uintptr_t{_PY_ASYNC_EXCEPTION_BIT}, __ATOMIC_RELAXED);
+}
+
+// Makes the evaluation loop look for what is there to be delivered: CPython may have looked in the meantime, found that
+// this is not the main thread, and taken the bits for the thread away.
+void call_attention(PyThreadState* thread) noexcept {
+  const auto any = [](const _pending_calls& calls) { return __atomic_load_n(&calls.npending, __ATOMIC_RELAXED) > 0; };
+  const bool is_main = PyThread_get_thread_ident() == _PyRuntime.main_thread;
+  uintptr_t wanted = 0;
+  if (is_main && signals_wait()) wanted |= _PY_SIGNALS_PENDING_BIT;
+  if (any(thread->interp->ceval.pending) || (is_main && any(_PyRuntime.ceval.pending_mainthread)))
+    wanted |= _PY_CALLS_TO_DO_BIT;
+  __atomic_fetch_or(&thread->eval_breaker, wanted, __ATOMIC_RELAXED);
+}
+#endif
 
 // Another one with the thread's number; null without memory, where PyThreadState_New crashes.
 PyThreadState* new_thread_state(const PyThreadState* thread) noexcept {
 #if PY_VERSION_HEX < 0x030C0000
   return _PyThreadState_Prealloc(thread->interp);
 #else
+#if PY_VERSION_HEX < 0x030D0000
   PyThreadState* made = _PyThreadState_New(thread->interp);
+#else
+  PyThreadState* made = _PyThreadState_New(thread->interp, _PyThreadState_WHENCE_UNKNOWN);
+#endif
   if (made) made->thread_id = thread->thread_id;
   return made;
 #endif
@@ -74,19 +106,18 @@ void begin() noexcept {
 
 void end() noexcept {
   PyThreadState* thread = PyThreadState_Get();
-  _ceval_state& state = thread->interp->ceval;
   if (hold.is_main && _PyRuntime.main_thread == kNoThread) _PyRuntime.main_thread = PyThread_get_thread_ident();
   if (hold.shadow && shadow_lives(thread->interp)) {
     // The later of two replaces the earlier one, as in PyThreadState_SetAsyncExc.
     if (PyObject* sent = std::exchange(hold.shadow->async_exc, nullptr)) {
       Ref earlier = Ref::steal(std::exchange(thread->async_exc, sent));
-      state.pending.async_exc = 1;
+      note_exception(thread, true);
     }
     PyThreadState_Clear(hold.shadow);
     PyThreadState_Delete(hold.shadow);
   }
   hold.shadow = nullptr;
-  call_attention(state);
+  call_attention(thread);
 }
 
 }  // namespace
@@ -110,7 +141,7 @@ InterruptionsLetIn::~InterruptionsLetIn() {
 
 bool interruption_waits() noexcept {
   if (!hold.scopes) return false;
-  return (hold.is_main && load(_PyRuntime.ceval.signals_pending)) || (hold.shadow && hold.shadow->async_exc);
+  return (hold.is_main && signals_wait()) || (hold.shadow && hold.shadow->async_exc);
 }
 
 bool deliver_interruptions() noexcept {
@@ -119,8 +150,8 @@ bool deliver_interruptions() noexcept {
   PyThreadState* thread = PyThreadState_Get();
   Ref sent = Ref::steal(std::exchange(thread->async_exc, nullptr));
   if (!sent) return true;
-  thread->interp->ceval.pending.async_exc = 0;
-  call_attention(thread->interp->ceval);
+  note_exception(thread, false);
+  call_attention(thread);
   PyErr_SetNone(sent.get());
   return false;
 }

@@ -9,7 +9,7 @@
 namespace minidynamo {
 namespace {
 
-static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000, "check the structs of itertools");
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000, "check the structs of itertools");
 
 // A letter a field, in the order of the struct (Modules/itertoolsmodule.c). They are aligned as C aligns them.
 //   O  an object, or null: also a result that was given up half made, as by a product with nothing
@@ -17,17 +17,19 @@ static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000, "chec
 //   V  room for 57 objects, of which as many are there as the first int says
 //   n  a Py_ssize_t, or a long
 //   i  an int
+//   b  a bool
 //   P  a pointer to as many Py_ssize_t as the first object has items
 //   R  a pointer to as many Py_ssize_t as the only number of type Py_ssize_t says
 //   G  the groupby that a group belongs to; which group is the one that it is at is in that one's pointer
 //   x  a pointer that a new one does not have: weak references to it, the group that a groupby is at
-// From 3.12 on some end with a pointer to the module's state.
+// From 3.12 on some end with a pointer to the module's state. Two have a field more from 3.13 on.
 struct Struct {
   const char *type, *fields;
 };
+constexpr bool kIs313 = PY_VERSION_HEX >= 0x030D0000;
 constexpr Struct structs[] = {
     {"itertools.accumulate", "OOOO"},
-    {"itertools.batched", "On"},
+    {"itertools.batched", kIs313 ? "Onb" : "On"},
     {"itertools.chain", "OO"},
     {"itertools.combinations", "OROni"},
     {"itertools.combinations_with_replacement", "OROni"},
@@ -38,7 +40,7 @@ constexpr Struct structs[] = {
     {"itertools.filterfalse", "OO"},
     {"itertools.groupby", "OOOOOx"},
     {"itertools.islice", "Onnnn"},
-    {"itertools.pairwise", "OO"},
+    {"itertools.pairwise", kIs313 ? "OOO" : "OO"},
     {"itertools.permutations", "OPROni"},
     {"itertools.product", "OPOi"},
     {"itertools.repeat", "On"},
@@ -69,6 +71,7 @@ struct Field {
   PyObject*& object() const noexcept { return *reinterpret_cast<PyObject**>(place); }
   PyObject** cells() const noexcept { return reinterpret_cast<PyObject**>(place); }
   Py_ssize_t& size() const noexcept { return *reinterpret_cast<Py_ssize_t*>(place); }
+  bool& truth() const noexcept { return *reinterpret_cast<bool*>(place); }
   int& number() const noexcept { return *reinterpret_cast<int*>(place); }
   Py_ssize_t*& array() const noexcept { return *reinterpret_cast<Py_ssize_t**>(place); }
   void*& pointer() const noexcept { return *reinterpret_cast<void**>(place); }
@@ -85,7 +88,10 @@ std::vector<Field> fields_in(PyObject* iterator) {
   for (const char* letter = letters_of(type); letter && *letter; ++letter) {
     if (*letter != 'i') align();
     fields.push_back({*letter, start + offset});
-    offset += *letter == 'i' ? sizeof(int) : *letter == 'V' ? kCells * sizeof(void*) : sizeof(void*);
+    offset += *letter == 'b'   ? sizeof(bool)
+              : *letter == 'i' ? sizeof(int)
+              : *letter == 'V' ? kCells * sizeof(void*)
+                               : sizeof(void*);
   }
   align();
   const size_t size = static_cast<size_t>(type->tp_basicsize);
@@ -194,6 +200,9 @@ Ref fields_of(PyObject* iterator) {
       case 'i':
         values.push_back(Ref::made(PyLong_FromLong(field.number())));
         break;
+      case 'b':
+        values.push_back(Ref::boolean(field.truth()));
+        break;
       case 'P':
       case 'R':
         values.push_back(numbers_in(field.array(), length_of_array(fields, field.letter)));
@@ -244,6 +253,9 @@ void set_fields(PyObject* empty_iterator, PyObject* values) {
         break;
       case 'i':
         field.number() = static_cast<int>(PyLong_AsLong(value));
+        break;
+      case 'b':
+        field.truth() = value == Py_True;
         break;
       default:
         field.array() = array_of(value);

@@ -13,7 +13,7 @@ void add_pairs(PyObject* dict, NativeContents& contents) {
   Py_ssize_t position = 0;
   PyObject *key, *value;
   Py_hash_t hash;
-  while (_PyDict_Next(dict, &position, &key, &value, &hash)) {
+  while (next_with_hash(dict, position, key, value, hash)) {
     contents.items.insert(contents.items.end(), {key, value});
     contents.hashes.push_back(hash);
   }
@@ -81,7 +81,7 @@ NativeContents native_contents(PyObject* container) {
     Py_ssize_t position = 0;
     PyObject* item;
     Py_hash_t hash;
-    while (_PySet_NextEntry(container, &position, &item, &hash)) contents.items.push_back(item);
+    while (next_in_set(container, position, item, hash)) contents.items.push_back(item);
   } else {
     contents.items = iterated(container);
   }

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "python/out_of_memory.h"
+#include "python/unstable.h"
 
 namespace minidynamo {
 namespace {
 
 // CPython keeps the use of the fields to itself (Objects/setobject.c): a table of `mask` + 1 entries, the small one in
 // the object or one of PyMem_Malloc's; entries that were removed hold a dummy.
-static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000, "check the layout of sets");
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000, "check the layout of sets");
 
 PySetObject* as_set(PyObject* object) noexcept { return reinterpret_cast<PySetObject*>(object); }
 
@@ -53,9 +54,9 @@ bool is_table_in_order(PyObject* set) {
   Py_ssize_t position = 0;
   PyObject* item;
   Py_hash_t hash;
-  while (_PySet_NextEntry(set, &position, &item, &hash))
+  while (next_in_set(set, position, item, hash))
     if (PyList_Append(items.get(), item) < 0) return clear_error(), false;
-  if (_PySet_Update(filled.get(), items.get()) < 0) return clear_error(), false;
+  if (update_set(filled.get(), items.get()) < 0) return clear_error(), false;
   if (PyFrozenSet_Check(set)) filled = Ref::steal(PyFrozenSet_New(filled.get()));
   return filled && have_same_table(filled.get(), set);
 }

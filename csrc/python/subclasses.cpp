@@ -18,7 +18,14 @@ PyObject*& subclasses_of(PyTypeObject* type) noexcept {
   // A builtin class has a number in its place, from one on, of what the interpreter keeps for it.
   if (type->tp_flags & _Py_TPFLAGS_STATIC_BUILTIN) {
     const auto number = reinterpret_cast<uintptr_t>(type->tp_subclasses);
-    return PyInterpreterState_Get()->types.builtins[number - 1].tp_subclasses;
+    auto& types = PyInterpreterState_Get()->types;
+#if PY_VERSION_HEX < 0x030D0000
+    return types.builtins[number - 1].tp_subclasses;
+#else
+    constexpr uintptr_t kBuiltins = _Py_MAX_MANAGED_STATIC_BUILTIN_TYPES;  // then those of extension modules
+    return number <= kBuiltins ? types.builtins.initialized[number - 1].tp_subclasses
+                               : types.for_extensions.initialized[number - 1 - kBuiltins].tp_subclasses;
+#endif
   }
   return reinterpret_cast<PyObject*&>(type->tp_subclasses);
 #endif

@@ -15,8 +15,12 @@ namespace minidynamo {
 namespace {
 
 // Whether CPython is ending this thread: the main thread's unwinding is never its doing.
+#if PY_VERSION_HEX < 0x030D0000
+constexpr auto Py_IsFinalizing = _Py_IsFinalizing;
+#endif
+
 bool is_ended_by_interpreter() noexcept {
-  return (_Py_IsFinalizing() || !Py_IsInitialized()) && PyThread_get_thread_ident() != _PyRuntime.main_thread;
+  return (Py_IsFinalizing() || !Py_IsInitialized()) && PyThread_get_thread_ident() != _PyRuntime.main_thread;
 }
 
 [[noreturn]] void stop_for_good() noexcept {

@@ -31,7 +31,11 @@ bool is_empty_frame(PyObject* frame) noexcept {
 
 void move_traceback_frame(PyObject* frame, int32_t offset) noexcept {
   _PyInterpreterFrame* inner = reinterpret_cast<PyFrameObject*>(frame)->f_frame;
+#if PY_VERSION_HEX < 0x030D0000
   inner->prev_instr = _PyCode_CODE(inner->f_code) + std::max(offset, 0) / 2;
+#else
+  inner->instr_ptr = _PyCode_CODE(_PyFrame_GetCode(inner)) + std::max(offset, 0) / 2;
+#endif
 }
 
 bool any_kept_by_traceback(PyObject* exception, bool (*test)(PyObject*)) {

@@ -12,7 +12,10 @@ namespace minidynamo {
 // A number that no other class and no other state of this class (its own and its bases' attributes, its MRO) ever had
 // or will have; 0 if it has none at the moment, which says nothing. A lookup in the class gives it one.
 inline uint32_t type_version(PyTypeObject* type) noexcept {
-  return type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG ? type->tp_version_tag : 0;
+#if PY_VERSION_HEX < 0x030D0000
+  if (!(type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG)) return 0;
+#endif
+  return type->tp_version_tag;
 }
 
 // What the class or one of its bases has under this name (an interned str), unbound; null if nothing.

@@ -3,6 +3,22 @@
 #pragma once
 #include "python/ref.h"
 
+#if PY_VERSION_HEX >= 0x030D0000
+// CPython 3.13 exports them, and declares them in headers that only CPython itself may include.
+extern "C" {
+PyAPI_FUNC(int) _PyDict_SetItem_KnownHash(PyObject*, PyObject*, PyObject*, Py_hash_t);
+PyAPI_FUNC(int) _PyDict_MergeEx(PyObject*, PyObject*, int);
+PyAPI_FUNC(int) _PySet_NextEntry(PyObject*, Py_ssize_t*, PyObject**, Py_hash_t*);
+PyAPI_FUNC(int) _PySet_Update(PyObject*, PyObject*);
+PyAPI_DATA(PyObject*) _PySet_Dummy;
+PyAPI_FUNC(PyObject*) _PyList_Extend(PyListObject*, PyObject*);
+PyAPI_FUNC(PyObject*) _PyUnicode_JoinArray(PyObject*, PyObject* const*, Py_ssize_t);
+PyAPI_FUNC(int) _PyGen_SetStopIterationValue(PyObject*);
+PyAPI_FUNC(int) _PyGen_FetchStopIterationValue(PyObject**);
+PyAPI_FUNC(PyObject*) _PyErr_FormatFromCause(PyObject*, const char*, ...);
+}
+#endif
+
 namespace minidynamo {
 
 // --- reference counts: which of several owners an object has is for CPython to know, how many there are is not
@@ -23,17 +39,18 @@ inline PyObject* namespace_of(PyTypeObject* type) noexcept {
   return type->tp_dict;
 }
 // Which of a metaclass and those of the bases makes a class; null with a TypeError if they are at odds.
-inline PyTypeObject* winning_metaclass(PyTypeObject* metaclass, PyObject* bases) noexcept {
-  return _PyType_CalculateMetaclass(metaclass, bases);
+PyTypeObject* winning_metaclass(PyTypeObject* metaclass, PyObject* bases) noexcept;
+// Whether instances are iterators.
+inline bool makes_iterators(PyTypeObject* type) noexcept {
+  PyObject header{};  // all that PyIter_Check looks at
+  Py_SET_TYPE(&header, type);
+  return PyIter_Check(&header);
 }
 
 // --- containers
 
 // As PyDict_Next, with the hash by which the dict knows a key.
-inline bool next_with_hash(PyObject* dict, Py_ssize_t& position, PyObject*& key, PyObject*& value,
-                           Py_hash_t& hash) noexcept {
-  return _PyDict_Next(dict, &position, &key, &value, &hash) != 0;
-}
+bool next_with_hash(PyObject* dict, Py_ssize_t& position, PyObject*& key, PyObject*& value, Py_hash_t& hash) noexcept;
 inline int set_item_with_hash(PyObject* dict, PyObject* key, PyObject* value, Py_hash_t hash) noexcept {
   return _PyDict_SetItem_KnownHash(dict, key, value, hash);
 }

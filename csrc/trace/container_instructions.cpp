@@ -79,6 +79,18 @@ Ref build_string(Tracer& tracer, Frame& frame, int32_t count) {
   return joined;
 }
 
+Ref convert_value(Tracer& tracer, PyObject* value, int32_t conversion) {
+  if (is_deferred_value(value) && conversion == 1) return deferred_format(tracer, value, nullptr, true);
+  if (is_fake(value)) return tracer.abort(BreakReason::TensorToText, "a tensor is formatted into a string");
+  if (is_exception_from_outside(tracer, value) && conversion != 3)
+    return text_of_exception(tracer, value, conversion == 2 ? "__repr__" : "__str__");
+  if (!prepare_for_native(tracer, value) || !check_no_address_in_repr(tracer, value)) return nullptr;
+  Ref converted = Ref::steal(conversion == 1   ? PyObject_Str(value)
+                             : conversion == 2 ? PyObject_Repr(value)
+                                               : PyObject_ASCII(value));
+  return tracer.is_over() ? Ref() : converted;
+}
+
 Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conversion) {
   if (is_fake(value) && conversion == 0) {
     Ref nothing = Ref::made(PyUnicode_New(0, 0));
@@ -87,15 +99,15 @@ Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conver
       return std::move(*answer);
   }
   if (is_deferred_value(value) && conversion <= 1) return deferred_format(tracer, value, spec, conversion == 1);
-  if (is_fake(value)) return tracer.abort(BreakReason::TensorToText, "a tensor is formatted into a string");
-  if (is_exception_from_outside(tracer, value) && !spec && conversion != 3)
-    return text_of_exception(tracer, value, conversion == 2 ? "__repr__" : "__str__");
-  if (!prepare_for_native(tracer, value) || !check_no_address_in_repr(tracer, value)) return nullptr;
   Ref converted = Ref::borrow(value);
-  if (conversion == 1) converted = Ref::steal(PyObject_Str(value));
-  if (conversion == 2) converted = Ref::steal(PyObject_Repr(value));
-  if (conversion == 3) converted = Ref::steal(PyObject_ASCII(value));
-  if (!converted || tracer.is_over()) return nullptr;
+  if (conversion) {
+    converted = convert_value(tracer, value, conversion);
+    if (!converted) return nullptr;
+  } else {
+    if (is_fake(value)) return tracer.abort(BreakReason::TensorToText, "a tensor is formatted into a string");
+    if (is_exception_from_outside(tracer, value) && !spec) return text_of_exception(tracer, value, "__str__");
+    if (!prepare_for_native(tracer, value) || !check_no_address_in_repr(tracer, value)) return nullptr;
+  }
   if (PyUnicode_CheckExact(converted.get()) && !spec) return converted;
   if (!can_format(tracer, converted.get(), spec)) return nullptr;
   Ref formatted = Ref::steal(PyObject_Format(converted.get(), spec));

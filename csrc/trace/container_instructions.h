@@ -10,6 +10,8 @@ Ref build_set(Tracer& tracer, Frame& frame, int32_t count);
 Ref build_map(Tracer& tracer, Frame& frame, int32_t count);
 Ref build_const_key_map(Tracer& tracer, Frame& frame, int32_t count);
 Ref build_string(Tracer& tracer, Frame& frame, int32_t count);
+// str(), repr() or ascii(), by number from 1 on; of a `spec` the value's format in it (0: of the value as it is).
+Ref convert_value(Tracer& tracer, PyObject* value, int32_t conversion);
 Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conversion);
 
 // Pushes the items of an iterable so that the first is on top; `after` < 0: exactly `before` items, otherwise a starred

@@ -100,6 +100,10 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::PUSH_NULL:
         frame.push(nullptr);
         break;
+      case Op::PUSH_NULL_BELOW:
+        frame.push(nullptr);
+        frame.top(1).swap(frame.top(2));
+        break;
       case Op::COPY:
         frame.push(frame.top(arg));
         break;
@@ -327,6 +331,11 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::BUILD_SLICE: {
         Ref step = arg == 3 ? frame.pop() : Ref(), stop = frame.pop(), start = frame.pop();
         result(Ref::made(PySlice_New(start.get(), stop.get(), step.get())));
+        break;
+      }
+      case Op::CONVERT_VALUE: {
+        Ref converted = frame.pop();
+        result(convert_value(tracer, converted.get(), arg));
         break;
       }
       case Op::FORMAT_VALUE: {

@@ -1,5 +1,6 @@
 #include "world/identity.h"
 
+#include "python/bound_method.h"
 #include "python/dict_version.h"
 #include "python/native_contents.h"
 #include "python/nesting.h"
@@ -97,7 +98,7 @@ void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
   }
   const bool goes_by_identity = type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) ||
                                 type == &PyMethod_Type || PyCFunction_Check(key) || PyWeakref_CheckRefExact(key) ||
-                                type == &_PyMethodWrapper_Type || is_fake(key);
+                                is_bound_slot(key) || is_fake(key);
   Source* source;
   if (!goes_by_identity || !is_outside_instance(tracer, key, source)) return;
   if (tracer.world.source_of(container))

@@ -56,6 +56,12 @@ bool prepare_for_native(Tracer& tracer, PyObject* object) {
                                                      " from before the call (" + source->to_text() + ")") != nullptr;
 }
 
+bool gave_no_warning(Tracer& tracer, const WarningTrap& trap, const char* what) {
+  if (trap.is_set() && !trap.has_caught()) return true;
+  clear_error();
+  return tracer.abort(BreakReason::Warning, std::string(what) + " warns") != nullptr;
+}
+
 Ref adopt_result(Tracer& tracer, Ref result) {
   flush_operator_reports();
   if (tracer.is_over()) return nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 
+#include "python/warning_trap.h"
 #include "world/tracer.h"
 
 namespace minidynamo {
@@ -18,6 +19,10 @@ inline bool expose_all(Tracer& tracer, std::span<const Ref> objects) {
 // What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays
 // null.
 Ref adopt_result(Tracer& tracer, Ref result);
+
+// What C code gave that ran under a trap: good, if it gave no warning. Else the trace ends before that code, which will
+// warn at its place, under the filters that the program has by then; false.
+bool gave_no_warning(Tracer& tracer, const WarningTrap& trap, const char* what);
 
 // What a weak reference leads to, or None. From before the trace: that is guarded.
 Ref referent_of(Tracer& tracer, PyObject* reference);

@@ -138,8 +138,7 @@ const TypeRow& row_of(PyTypeObject* type) noexcept {
   const TypeRow* row = nullptr;
   try_to([&] { row = type_table().find_late(type); });
   if (row) return *row;
-  const bool is_iterator = type->tp_iternext && type->tp_iternext != _PyObject_NextNotImplemented;
-  if (is_iterator && is_static_class(type)) return kIterator;
+  if (makes_iterators(type) && is_static_class(type)) return kIterator;
   return type->tp_call || type->tp_descr_get ? kUnknown : kOpaque;
 }
 

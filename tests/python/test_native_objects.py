@@ -178,6 +178,34 @@ def test_state_outside_the_trace(name: str, cut: bool) -> None:
         assert first[1] is not second[1]
 
 
+WITH_ADDRESS: dict[str, tuple[Callable[[], Any], Callable[[Any], int]]] = {
+    "array": (lambda: array.array("d", [1, 2]), lambda made: made.buffer_info()[0]),
+    "interface": (lambda: numpy.arange(2.0), lambda made: made.__array_interface__["data"][0]),
+    "ctypes": (lambda: numpy.arange(2.0), lambda made: made.ctypes.data),
+    "computed": (lambda: numpy.arange(2.0) + 1, lambda made: made.ctypes.data),
+}
+
+
+@pytest.mark.parametrize("name", WITH_ADDRESS)
+def test_address_of_what_leaves(name: str) -> None:
+    """Where the elements lie is asked of the object that the program has, not of the trace's own."""
+    make, address = WITH_ADDRESS[name]
+
+    def function(x: torch.Tensor) -> Any:
+        made = make()
+        y = x + 1
+        found = address(made)
+        made[0] = 3
+        return y * 2, made, found
+
+    captured = minidynamo.compile(function, backend="eager")
+    held = []  # so that no memory is used twice
+    for _ in range(3):
+        held.append(captured(torch.ones(2)))
+        assert held[-1][1].tolist()[0] == 3
+        assert address(held[-1][1]) == held[-1][2]
+
+
 def test_what_was_there_before_is_left_alone() -> None:
     outside = {"random": random.Random(1), "text": io.StringIO(), "lock": threading.Lock(), "array": array.array("i", [1])}
 

@@ -44,6 +44,27 @@ def test_many_written_objects() -> None:
     assert len(entry.source.splitlines()) <= 4 * n + 50
 
 
+def test_lookups_in_a_dict_that_grows() -> None:
+    """As a pickler's memo does: a lookup looks at one key, not at all that the dict holds."""
+
+    def capture(n: int) -> float:
+        def f(x: torch.Tensor) -> torch.Tensor:
+            memo: dict[int, Any] = {}
+            for k in range(n):
+                if k not in memo:
+                    memo[k] = (k, [k], {"k": k})
+            return x + len(memo)
+
+        minidynamo.reset()  # so that n is no number that changes
+        began = time.process_time()
+        minidynamo.optimize("eager", fullgraph=True)(f)(torch.ones(2))
+        return time.process_time() - began
+
+    capture(10)
+    few, many = capture(1000), capture(8000)
+    assert many < 20 * few
+
+
 class Box:
     v: Any = 0
 

@@ -1,0 +1,104 @@
+#define Py_BUILD_CORE 1
+#include "python/eval_frame.h"
+
+#include <opcode.h>
+
+#undef HAVE_STD_ATOMIC
+#include <internal/pycore_ceval.h>
+#include <internal/pycore_frame.h>
+#include <internal/pycore_interp.h>
+#include <internal/pycore_pystate.h>
+
+#include <algorithm>
+
+#include "python/code_object.h"
+
+namespace minidynamo {
+
+static_assert(PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000);
+
+namespace {
+
+// Its code; null of a frame that C code has, as the outermost.
+PyCodeObject* code_of(const _PyInterpreterFrame* frame) noexcept {
+  return frame && PyCode_Check(frame->f_executable) ? as_code(frame->f_executable) : nullptr;
+}
+
+// Whether the call that the frame is making is followed by the return of its result.
+bool returns_next(const _PyInterpreterFrame* frame) noexcept {
+  const _Py_CODEUNIT* call = frame->instr_ptr;
+  const uint8_t made_by = base_opcode(call->op.code);
+  constexpr int kCallCaches = 3;
+  if (made_by != CALL && made_by != CALL_KW) return false;
+  return base_opcode(call[made_by == CALL ? 1 + kCallCaches : 1].op.code) == RETURN_VALUE;
+}
+
+// A tool of sys.monitoring wants events of all code, or is registered: it may want those of single code objects.
+bool is_monitored(const PyInterpreterState* interpreter) noexcept {
+  static constinit uint64_t version = ~uint64_t{0};
+  static constinit bool answer = false;
+  const uint64_t now = interpreter->ceval.instrumentation_version;
+  if (version != now) {
+    const auto is_set = [](const auto& value) { return value != 0; };
+    answer = std::ranges::any_of(interpreter->monitors.tools, is_set) ||
+             std::ranges::any_of(interpreter->monitoring_tool_names, is_set);
+    version = now;
+  }
+  return answer;
+}
+
+}  // namespace
+
+InterpreterFrame inspect_frame(_PyInterpreterFrame* frame) noexcept {
+  PyCodeObject* code = code_of(frame);
+  const _PyInterpreterFrame* caller = PyThreadState_GetUnchecked()->current_frame;  // frame->previous is set later
+  PyCodeObject* caller_code = code_of(caller);
+  const bool at_start = frame->instr_ptr == _PyCode_CODE(code);
+  const bool is_function = (code->co_flags & (CO_OPTIMIZED | CO_NEWLOCALS)) == (CO_OPTIMIZED | CO_NEWLOCALS);
+  return {frame->f_funcobj,
+          code,
+          frame->localsplus,
+          caller_code,
+          caller_code && returns_next(caller),
+          at_start && is_function && frame->owner == FRAME_OWNED_BY_THREAD && frame->f_funcobj &&
+              PyFunction_Check(frame->f_funcobj)};
+}
+
+// The next instruction is what a suspended frame has.
+SuspendedAt suspended_at(PyObject* generator) noexcept {
+  auto* const object = reinterpret_cast<PyGenObject*>(generator);
+  if (!FRAME_STATE_SUSPENDED(object->gi_frame_state)) return {};
+  const auto* frame = reinterpret_cast<const _PyInterpreterFrame*>(object->gi_iframe);
+  PyCodeObject* code = code_of(frame);
+  const auto units = frame->instr_ptr - 1 - _PyCode_CODE(code);
+  return {code, static_cast<int32_t>(units * static_cast<ptrdiff_t>(sizeof(_Py_CODEUNIT)))};
+}
+
+bool must_run_plainly(PyThreadState* thread) noexcept {
+  return thread->c_tracefunc || thread->c_profilefunc || is_monitored(thread->interp) || Py_IsFinalizing();
+}
+
+bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {
+  return base_opcode(_PyCode_CODE(code_of(frame))->op.code) == RESUME;  // where it stands
+}
+
+// CPython counts how often the evaluator is entered from C, against a limit of its own: 10,000 whatever
+// sys.setrecursionlimit() says. Without a hook, a call of a Python function does not enter it again, so what enters it
+// for the hook is not counted.
+PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
+  constexpr int kUnits = 2;  // PY_EVAL_C_STACK_UNITS in Python/ceval.c
+  thread->c_recursion_remaining += kUnits;
+  PyObject* result = _PyEval_EvalFrameDefault(thread, frame, throw_flag);
+  thread->c_recursion_remaining -= kUnits;
+  return result;
+}
+
+PyObject* end_frame(PyThreadState* thread, _PyInterpreterFrame* frame, Ref result) noexcept {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  _PyEval_FrameClearAndPop(thread, frame);
+  PyErr_Restore(type, value, traceback);
+  return result.release();
+}
+
+}  // namespace minidynamo
