@@ -215,12 +215,9 @@ class Assembler {
 
   Op op_of(int32_t index) const noexcept { return bytecode_.instructions[index].op; }
   bool has_precall(int32_t index) const noexcept { return raw::kNumberOf_PRECALL != 0 && op_of(index) == Op::CALL; }
-  // From 3.13 on what jumps on a truth takes a bool.
   static constexpr int32_t kToBoolUnits = 1 + raw::kCaches[raw::kNumberOf_TO_BOOL];
   bool has_to_bool(int32_t index) const noexcept {
-    const Op op = op_of(index);
-    return raw::kNumberOf_TO_BOOL != 0 &&
-           (op == Op::POP_JUMP_IF_FALSE || op == Op::POP_JUMP_IF_TRUE || op == Op::UNARY_NOT);
+    return raw::kNumberOf_TO_BOOL != 0 && raw::asks_for_truth(op_of(index));
   }
   // From 3.13 on a function gets its defaults, its closure and so on one by one, the topmost on the stack first.
   static constexpr bool kHasFunctionAttributes = raw::kNumberOf_SET_FUNCTION_ATTRIBUTE != 0;

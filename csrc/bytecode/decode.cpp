@@ -93,11 +93,6 @@ class LocalLoads {
   std::vector<int32_t> cells_;
 };
 
-// What TO_BOOL stands before, for which the neutral set needs none.
-bool asks_for_truth(Op op) noexcept {
-  return op == Op::POP_JUMP_IF_FALSE || op == Op::POP_JUMP_IF_TRUE || op == Op::UNARY_NOT;
-}
-
 bool decode_instructions(const CodeView& view, const UnitMap& map, const std::array<raw::Opcode, 256>& opcodes,
                          std::vector<Instruction>& instructions) {
   instructions.resize(map.count());
@@ -121,7 +116,7 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
       is_tested = raw::kNumberOf_TO_BOOL != 0 && view.instructions[2 * at] == raw::kNumberOf_TO_BOOL;
       continue;
     }
-    if (std::exchange(is_tested, false) && !asks_for_truth(opcode.op)) return false;
+    if (std::exchange(is_tested, false) && !raw::asks_for_truth(opcode.op)) return false;
     if (opcode.form == Form::FunctionAttribute) {
       if (next == instructions.data() || next[-1].op != Op::MAKE_FUNCTION) return false;
       next[-1].arg |= static_cast<int32_t>(argument);

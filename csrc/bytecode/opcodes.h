@@ -133,7 +133,7 @@ consteval std::array<Encoding, kOpCount> make_encodings() {
 #undef MINIDYNAMO_OPCODE
 #undef MINIDYNAMO_INTRINSIC
 #undef MINIDYNAMO_NUMBER
-  // Where the neutral set tells apart what this CPython does not.
+  // From 3.13 on these two are no instructions of their own: LOAD_FAST loads cells too, LOAD_CONST names of keywords.
   auto write_as = [&table](Op op, Op other) {
     Encoding& encoding = table[static_cast<size_t>(op)];
     if (encoding.form == Form::Unknown) encoding = table[static_cast<size_t>(other)];
@@ -143,6 +143,11 @@ consteval std::array<Encoding, kOpCount> make_encodings() {
   return table;
 }
 inline constexpr std::array<Encoding, kOpCount> kEncodings = make_encodings();
+
+// From 3.13 on these take a bool, and TO_BOOL stands before them. In the neutral set they ask for the truth themselves.
+constexpr bool asks_for_truth(Op op) noexcept {
+  return op == Op::POP_JUMP_IF_FALSE || op == Op::POP_JUMP_IF_TRUE || op == Op::UNARY_NOT;
+}
 
 constexpr const Encoding& encoding_of(Op op) noexcept { return kEncodings[static_cast<size_t>(op)]; }
 

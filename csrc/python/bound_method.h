@@ -4,7 +4,7 @@
 
 namespace minidynamo {
 
-// Whether an object is a slot that is bound to one.
+// Whether an object is a slot of C code bound to an instance: CPython's method-wrapper, as `items.__len__`.
 bool is_bound_slot(PyObject* object) noexcept;
 // Whether an object is one whose `self` is an instance (not a module, a class, or a library's own record).
 bool is_bound_native_method(PyObject* object) noexcept;

@@ -101,13 +101,6 @@ bool compares_natively(PyObject* object) noexcept {
   return type->tp_richcompare == nullptr || type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
-bool next_with_hash(PyObject* dict, Py_ssize_t& position, PyObject*& key, PyObject*& value, Py_hash_t& hash) noexcept {
-  if (!PyDict_Next(dict, &position, &key, &value)) return false;
-  PyDictKeysObject* keys = reinterpret_cast<PyDictObject*>(dict)->ma_keys;
-  hash = DK_IS_UNICODE(keys) ? string_hash(key) : DK_ENTRIES(keys)[position - 1].me_hash;  // behind the item's
-  return true;
-}
-
 Lookup dict_item(PyObject* dict, PyObject* key, Py_hash_t hash, uint32_t& hint, PyObject*& value) noexcept {
   auto* self = reinterpret_cast<PyDictObject*>(dict);
   PyDictKeysObject* keys = self->ma_keys;

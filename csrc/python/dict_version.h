@@ -22,7 +22,8 @@ inline const uint64_t& version_field(PyObject* dict) noexcept {
 // only if it is the same dict, alive since, with the same keys and the very same value objects.
 inline uint64_t dict_version(PyObject* dict) noexcept { return version_field(dict); }
 
-// Whether that holds for a dict: not for one whose values lie in an instance, which CPython 3.13 writes there.
+// Whether a dict's version moves with each change. In CPython 3.13 the values of an instance's __dict__ may lie in the
+// instance, and `instance.x = value` writes them there without giving the dict a new version.
 inline bool has_version([[maybe_unused]] PyObject* dict) noexcept {
 #if PY_VERSION_HEX < 0x030D0000
   return true;

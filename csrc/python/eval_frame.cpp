@@ -17,4 +17,19 @@ EvalFrame evaluate_frame_of_cpython() noexcept { return _PyEval_EvalFrameDefault
 
 EvalFrame hook_of(PyThreadState* thread) noexcept { return thread->interp->eval_frame; }
 
+// From CPython 3.12 on it counts how often the evaluator is entered from C, against a limit of its own (1,500 in 3.12,
+// 10,000 in 3.13), whatever sys.setrecursionlimit() says. Without a hook, a call of a Python function does not enter it
+// again, so what enters it for the hook is not counted.
+PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
+#if PY_VERSION_HEX < 0x030C0000
+  return _PyEval_EvalFrameDefault(thread, frame, throw_flag);
+#else
+  constexpr int kUnits = 2;  // PY_EVAL_C_STACK_UNITS in Python/ceval.c
+  thread->c_recursion_remaining += kUnits;
+  PyObject* result = _PyEval_EvalFrameDefault(thread, frame, throw_flag);
+  thread->c_recursion_remaining -= kUnits;
+  return result;
+#endif
+}
+
 }  // namespace minidynamo

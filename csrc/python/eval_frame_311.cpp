@@ -15,7 +15,7 @@ namespace minidynamo {
 
 namespace {
 
-// Whether the call that the frame is making is followed by the return of its result.
+// Whether the frame returns the result of the call that it is making at once.
 bool returns_next(const _PyInterpreterFrame* frame) noexcept {
   constexpr int kCallCaches = 4;
   const _Py_CODEUNIT* call = frame->prev_instr;
@@ -56,9 +56,5 @@ bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {
 
 // The caller of the hook ends the frame.
 PyObject* end_frame(PyThreadState*, _PyInterpreterFrame*, Ref result) noexcept { return result.release(); }
-
-PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
-  return _PyEval_EvalFrameDefault(thread, frame, throw_flag);
-}
 
 }  // namespace minidynamo

@@ -18,7 +18,7 @@ static_assert(PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000);
 
 namespace {
 
-// Whether the call that the frame is making is followed by the return of its result.
+// Whether the frame returns the result of the call that it is making at once.
 bool returns_next(const _PyInterpreterFrame* frame) noexcept {
   constexpr int kCallCaches = 3;
   const _Py_CODEUNIT* call = frame->prev_instr;
@@ -72,17 +72,6 @@ bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {
   if (base_opcode(first->op.code) != RESUME) return false;
   frame->prev_instr = first;
   return true;
-}
-
-// CPython 3.12 counts how often the evaluator is entered from C, against a limit of its own: 1,500 whatever
-// sys.setrecursionlimit() says. Without a hook, a call of a Python function does not enter it again, so what enters it
-// for the hook is not counted.
-PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
-  constexpr int kUnits = 2;  // PY_EVAL_C_STACK_UNITS in Python/ceval.c
-  thread->c_recursion_remaining += kUnits;
-  PyObject* result = _PyEval_EvalFrameDefault(thread, frame, throw_flag);
-  thread->c_recursion_remaining -= kUnits;
-  return result;
 }
 
 // CPython 3.12 exports none of what ends a frame. The evaluator does it when the frame returns: so it is made to run a

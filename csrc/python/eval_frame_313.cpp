@@ -19,12 +19,12 @@ static_assert(PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000);
 
 namespace {
 
-// Its code; null of a frame that C code has, as the outermost.
+// The code that a frame runs. Null: there is no frame, or it is one of C code, which has None in that place.
 PyCodeObject* code_of(const _PyInterpreterFrame* frame) noexcept {
   return frame && PyCode_Check(frame->f_executable) ? as_code(frame->f_executable) : nullptr;
 }
 
-// Whether the call that the frame is making is followed by the return of its result.
+// Whether the frame returns the result of the call that it is making at once.
 bool returns_next(const _PyInterpreterFrame* frame) noexcept {
   const _Py_CODEUNIT* call = frame->instr_ptr;
   const uint8_t made_by = base_opcode(call->op.code);
@@ -64,7 +64,7 @@ InterpreterFrame inspect_frame(_PyInterpreterFrame* frame) noexcept {
               PyFunction_Check(frame->f_funcobj)};
 }
 
-// The next instruction is what a suspended frame has.
+// A suspended frame points behind the instruction that gave the last item.
 SuspendedAt suspended_at(PyObject* generator) noexcept {
   auto* const object = reinterpret_cast<PyGenObject*>(generator);
   if (!FRAME_STATE_SUSPENDED(object->gi_frame_state)) return {};
@@ -80,17 +80,6 @@ bool must_run_plainly(PyThreadState* thread) noexcept {
 
 bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {
   return base_opcode(_PyCode_CODE(code_of(frame))->op.code) == RESUME;  // where it stands
-}
-
-// CPython counts how often the evaluator is entered from C, against a limit of its own: 10,000 whatever
-// sys.setrecursionlimit() says. Without a hook, a call of a Python function does not enter it again, so what enters it
-// for the hook is not counted.
-PyObject* evaluate_by_default(PyThreadState* thread, _PyInterpreterFrame* frame, int throw_flag) noexcept {
-  constexpr int kUnits = 2;  // PY_EVAL_C_STACK_UNITS in Python/ceval.c
-  thread->c_recursion_remaining += kUnits;
-  PyObject* result = _PyEval_EvalFrameDefault(thread, frame, throw_flag);
-  thread->c_recursion_remaining -= kUnits;
-  return result;
 }
 
 PyObject* end_frame(PyThreadState* thread, _PyInterpreterFrame* frame, Ref result) noexcept {

@@ -1,5 +1,7 @@
 #include "python/handled_exception.h"
 
+#include "python/error_text.h"
+
 namespace minidynamo {
 
 Ref innermost_handled() noexcept {
@@ -9,15 +11,11 @@ Ref innermost_handled() noexcept {
 
 void set_innermost_handled(PyObject* exception) noexcept { PyErr_SetHandledException(exception); }
 
-void chain_to_handled() noexcept {
+void chain_to_handled() {
   PyObject* handled = PyThreadState_Get()->exc_info->exc_value;
   if (!handled || handled == Py_None) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value && traceback) PyException_SetTraceback(value, traceback);
-  const Ref owned[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
-  PyErr_SetObject(type, value);  // gives it the context
+  const Ref raised = take_error();
+  PyErr_SetObject(as_object(raised.type()), raised.get());  // gives it the context
 }
 
 void HandledEntry::push() noexcept {

@@ -9,7 +9,7 @@ Ref innermost_handled() noexcept;
 void set_innermost_handled(PyObject* exception) noexcept;
 
 // Gives the current Python error the exception being handled as its context, as raising it here would.
-void chain_to_handled() noexcept;
+void chain_to_handled();
 
 // A generator's entry: the exception in whose except clause it is suspended.
 class HandledEntry {

@@ -1,6 +1,18 @@
+#define Py_BUILD_CORE 1
 #include "python/unstable.h"
 
+#undef HAVE_STD_ATOMIC
+#include <internal/pycore_dict.h>
+
 namespace minidynamo {
+
+bool next_with_hash(PyObject* dict, Py_ssize_t& position, PyObject*& key, PyObject*& value, Py_hash_t& hash) noexcept {
+  if (!PyDict_Next(dict, &position, &key, &value)) return false;
+  PyDictKeysObject* keys = reinterpret_cast<PyDictObject*>(dict)->ma_keys;
+  // A string knows its own. The position is behind the item's by now.
+  hash = DK_IS_UNICODE(keys) ? PyObject_Hash(key) : DK_ENTRIES(keys)[position - 1].me_hash;
+  return true;
+}
 
 PyTypeObject* winning_metaclass(PyTypeObject* metaclass, PyObject* bases) noexcept {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
