@@ -59,7 +59,7 @@ class Assembler {
     parts.kwonlyargcount = bytecode_.kwonlyargcount;
     parts.flags = bytecode_.flags;
     parts.first_line = bytecode_.first_line;
-    parts.stack_size = depths.maximum + (raw::kNumberOf_CALL_KW ? 1 : 0);  // the names of keywords
+    parts.stack_size = depths.maximum + (raw::kNumberOf_CALL_KW != 0);  // the names of keywords
     return make_code(parts);
   }
 

@@ -134,9 +134,9 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
       return value;
     }
     if (PyList_CheckExact(container) && PyLong_CheckExact(key)) {
+      Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+      if (index == -1 && PyErr_Occurred()) return nullptr;
       const Py_ssize_t length = length_of_shadow(tracer, *shadow);
-      Py_ssize_t index = PyLong_AsSsize_t(key);
-      if (index == -1 && PyErr_Occurred()) clear_error(), index = length;
       if (index < 0) index += length;
       if (index >= 0 && index < length) return element_of_shadow(tracer, *shadow, index);
       PyErr_SetString(PyExc_IndexError, "list index out of range");

@@ -154,6 +154,9 @@ bool asks_about_numbers(PyObject* function) {
                     "guard_size_oblivious", "statically_known_true"});
 }
 
+// A function that is traced gets its arguments as they are.
+bool is_traced_into(PyObject* callable) { return PyFunction_Check(callable) && !find_rule(callable); }
+
 // Whether what is called deals with symbolic ints itself.
 bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (Py_IS_TYPE(callable, &PyMethod_Type) || is_bound_slot(callable) || Py_IS_TYPE(callable, known_types()->partial))
@@ -187,7 +190,6 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
       return arguments.values.empty() || !is_size(tracer, arguments.values[0].get());
     return is_one_of(builtin, {"isinstance", "print", "setattr", "zip"});
   }
-  if (PyFunction_Check(callable)) return true;
   if (PyType_Check(callable)) {
     auto* type = as_type(callable);
     if (type == &PyEnum_Type) return arguments.values.size() == 1;  // it counts from the second
@@ -209,8 +211,13 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
 
 std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room,
                                    bool& settles) {
+  if (is_traced_into(callable)) return std::nullopt;
+  // A method that moves its arguments does not look at what its container holds, which may be much at each of many
+  // calls.
+  const size_t container = only_moves(callable) && !PyCFunction_Check(callable) ? 1 : 0;
   const auto any = [&](const auto& is) {
-    return std::ranges::any_of(arguments.values, [&](const Ref& value) { return is(tracer, value.get()); });
+    return std::ranges::any_of(std::span(arguments.values).subspan(std::min(container, arguments.values.size())),
+                               [&](const Ref& value) { return is(tracer, value.get()); });
   };
   if (!any(may_hold_size)) return std::nullopt;
   const bool takes_them = takes_symbolic_ints(tracer, callable, arguments);

@@ -209,6 +209,7 @@ bool settle_operands(Tracer& tracer, Frame& frame, const Instruction& now) {
   for (int i = 1; i <= inputs; ++i) {
     Ref& slot = frame.top(i);
     if (!slot || (holds && !is_open_number(slot.get()))) continue;
+    if (now.op == Op::CONTAINS_OP && i == 1 && PyDict_Check(slot.get())) continue;  // its keys are looked at alone
     if (!settle(tracer, slot)) return false;
   }
   return true;

@@ -72,12 +72,15 @@ void raise_exception(Tracer& tracer, Ref exception, Ref cause) {
     }
     return raise_again(tracer, std::move(handled));
   }
-  auto instance_of = [&](Ref& given) -> bool {
+  constexpr bool any_cause_is_taken = PY_VERSION_HEX < 0x030D0000;  // that the class of an exception makes
+  auto instance_of = [&](Ref& given, bool is_cause) -> bool {
     if (!PyExceptionClass_Check(given.get())) return true;
     PyObject* type = given.get();
     Ref made = call(tracer, type, Arguments{});
     if (!made) return false;
     if (!PyExceptionInstance_Check(made.get())) {
+      if (is_cause && any_cause_is_taken)
+        return tracer.abort(BreakReason::Exception, "the cause of an exception is none") != nullptr;
       PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R", type,
                    Py_TYPE(made.get()));
       return false;
@@ -85,13 +88,13 @@ void raise_exception(Tracer& tracer, Ref exception, Ref cause) {
     given = std::move(made);
     return true;
   };
-  if (!instance_of(exception) || is_outside_exception(tracer, exception.get())) return;
+  if (!instance_of(exception, false) || is_outside_exception(tracer, exception.get())) return;
   if (!PyExceptionInstance_Check(exception.get())) {
     PyErr_SetString(PyExc_TypeError, "exceptions must derive from BaseException");
     return;
   }
   if (cause) {
-    if (!instance_of(cause)) return;
+    if (!instance_of(cause, true)) return;
     if (cause.is(Py_None)) cause.reset();
     if (cause && !PyExceptionInstance_Check(cause.get())) {
       PyErr_SetString(PyExc_TypeError, "exception causes must derive from BaseException");

@@ -36,7 +36,8 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
   static PyObject* const match_args_name = interned("__match_args__");
   static constinit Imported isinstance{"builtins.isinstance"};
   if (!PyType_Check(type)) {
-    PyErr_Format(PyExc_TypeError, "called match pattern must be a class");
+    constexpr bool calls_it_a_class = PY_VERSION_HEX >= 0x030C0000;
+    PyErr_Format(PyExc_TypeError, "called match pattern must be a %s", calls_it_a_class ? "class" : "type");
     return nullptr;
   }
   const Ref operands[] = {Ref::borrow(subject), Ref::borrow(type)};

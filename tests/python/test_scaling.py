@@ -65,6 +65,41 @@ def test_lookups_in_a_dict_that_grows() -> None:
     assert many < 20 * few
 
 
+def put(held: dict[int, Any], key: int) -> None:
+    held[key] = key
+
+
+CONTAINERS = {
+    "in": ("{}", "if k not in held: held[k] = (k, [k])"),
+    "get": ("{}", "if held.get(k) is None: held[k] = (k, [k])"),
+    "an argument": ("{}", "put(held, k)"),
+    "append": ("[]", "held.append(k)\n        held[k]"),
+}
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_containers_that_grow_where_sizes_change(name: str) -> None:
+    """What a call or a lookup only hands on, or finds by its key, is not searched for sizes at each of them."""
+    made, use = CONTAINERS[name]
+    namespace: dict[str, Any] = {"put": put}
+    exec(f"def f(x, n):\n    held = {made}\n    for k in range(n):\n        {use}\n    return x + len(held) + x.shape[0]", namespace)
+    uses = namespace["f"]
+
+    def capture(n: int) -> float:
+        def f(x: torch.Tensor) -> torch.Tensor:
+            return uses(x, n)
+
+        minidynamo.reset()
+        captured = minidynamo.compile(f, backend="eager", fullgraph=True, dynamic=True)
+        began = time.process_time()
+        assert captured(torch.ones(3))[0] == n + 4
+        return time.process_time() - began
+
+    capture(10)
+    few, many = capture(1000), capture(8000)
+    assert many < 20 * few
+
+
 class Box:
     v: Any = 0
 
