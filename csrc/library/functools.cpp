@@ -77,19 +77,17 @@ size_t size_of(PyObject* container) noexcept {
   return PyList_Check(container) ? static_cast<size_t>(PyList_GET_SIZE(container)) : 0;
 }
 
-// What the filled shadows hold at a time. Of many elements no copy is made, at each call: then whatever looks into a
+// What the shadows hold at a time. Of many elements no copy is made, at each call: then whatever looks into a
 // container counts as a change.
 class ContainerStates {
  public:
   explicit ContainerStates(World& world) : world_(world), uses_(world.shadow_uses()) {
     constexpr size_t kMostElements = 1000;
     size_t count = 0;
-    for (const ShadowContainer& shadow : world.shadows())
-      if (shadow.filled) count += 1 + size_of(shadow.object.get());
+    for (const ShadowContainer& shadow : world.shadows()) count += shadow.filled + size_of(shadow.object.get());
     is_copied_ = count <= kMostElements;
     for (const ShadowContainer& shadow : world.shadows())
-      if (is_copied_ && shadow.filled && differs_from_snapshot(shadow))
-        changed_.emplace(&shadow, elements_of(shadow.object.get()));
+      if (is_copied_ && differs_from_snapshot(shadow)) changed_.emplace(&shadow, HeldElements(shadow));
   }
 
   bool any_changed() const noexcept { return !changed_.empty(); }
@@ -102,10 +100,8 @@ class ContainerStates {
     if (!is_copied_) return true;
     return std::any_of(world_.shadows().begin(), world_.shadows().end(), [&](const ShadowContainer& shadow) {
       const auto earlier = changed_.find(&shadow);
-      if (earlier == changed_.end()) return shadow.filled && differs_from_snapshot(shadow);
-      const std::vector<Ref> now = elements_of(shadow.object.get());
-      return !std::equal(now.begin(), now.end(), earlier->second.begin(), earlier->second.end(),
-                         [](const Ref& a, const Ref& b) { return a.is(b.get()); });
+      if (earlier == changed_.end()) return differs_from_snapshot(shadow);
+      return !holds_still(shadow, earlier->second);
     });
   }
 
@@ -113,7 +109,7 @@ class ContainerStates {
   World& world_;
   const size_t uses_;
   bool is_copied_;
-  std::unordered_map<const ShadowContainer*, std::vector<Ref>> changed_;
+  std::unordered_map<const ShadowContainer*, HeldElements> changed_;
 };
 
 // Whether an object will be the same whenever the residual code gets to it: what the trace made may change until its
@@ -142,7 +138,7 @@ Ref copy_of(PyObject* container) {
 // Puts what containers have become into the log, for a call that may look at them. False: that cannot be had.
 bool log_containers(Tracer& tracer) {
   for (ShadowContainer& shadow : tracer.world.shadows()) {
-    if (!shadow.filled || !differs_from_snapshot(shadow)) continue;
+    if (!differs_from_snapshot(shadow)) continue;
     Ref content = copy_of(shadow.object.get());
     if (!content || !are_settled(tracer, elements_of(shadow.object.get()))) return clear_error(), false;
     const bool in_place = keeps_places(shadow);

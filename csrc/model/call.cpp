@@ -120,14 +120,20 @@ bool takes_all_of(Tracer& tracer, PyObject* self, PyObject* callable) noexcept {
   return takes_all && has_attributes(tracer, *shadow);
 }
 
-// What list.append puts into its list; null: it is another method.
-const Ref* appended_item(PyObject* callable, const Arguments& arguments) noexcept {
+// list.append, and list.extend by a list or tuple: nobody looks at what is put into the list. nullopt: another call.
+std::optional<Ref> add_to_list(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const size_t own = PyCFunction_Check(callable) ? 0 : 1;
   PyObject* list =
       own ? arguments.values.empty() ? nullptr : arguments.values[0].get() : PyCFunction_GET_SELF(callable);
   const char* name = method_name(callable);
-  const bool appends = list && PyList_Check(list) && name && std::string_view(name) == "append";
-  return appends && !arguments.keyword_names && arguments.values.size() == own + 1 ? &arguments.values[own] : nullptr;
+  if (!list || !PyList_Check(list) || !name || arguments.keyword_names || arguments.values.size() != own + 1)
+    return std::nullopt;
+  PyObject* given = arguments.values[own].get();
+  const auto nothing = [](bool done) { return done ? Ref::none() : Ref(); };
+  if (std::string_view(name) == "append") return nothing(append_to(tracer, list, given));
+  const bool is_native = PyList_CheckExact(given) || PyTuple_CheckExact(given);
+  if (std::string_view(name) == "extend" && is_native && given != list) return nothing(extend_by(tracer, list, given));
+  return std::nullopt;
 }
 
 // str.format and str.format_map.
@@ -194,6 +200,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
     return compute_with_scalars(tracer, [&] { return call_natively(tracer, callable, arguments); });
   }
   if (is_method_of_plain_type(callable)) {
+    if (std::optional<Ref> added = add_to_list(tracer, callable, arguments)) return std::move(*added);
     PyObject* self = bound_self(callable);
     if (self && !prepare_for_native(tracer, self)) return nullptr;
     if (!self && !arguments.values.empty()) self = arguments.values[0].get();
@@ -214,10 +221,6 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
     if (compares_elements(callable) || (self && PyAnySet_Check(self))) {
       if (self) require_distinct(tracer, self);
       for (const Ref& value : arguments.values) require_distinct(tracer, value.get());
-    }
-    if (const Ref* item = appended_item(callable, arguments)) {  // which nobody looks at
-      if (!prepare_for_native(tracer, self) || !materialize_if_shadow(tracer, item->get())) return nullptr;
-      return PyList_Append(self, item->get()) == 0 ? Ref::none() : Ref();
     }
     return call_natively(tracer, callable, arguments);
   }

@@ -24,6 +24,7 @@
 #include "python/out_of_memory.h"
 #include "python/scoped_value.h"
 #include "python/type_version.h"
+#include "tensor/history.h"
 #include "tensor/known_values.h"
 #include "tensor/operator_warnings.h"
 #include "tensor/override_probe.h"
@@ -547,6 +548,9 @@ Ref load_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   const TensorName* row = find_tensor_name(name);
   if (!row) return unknown();
   switch (row->how) {
+    case TensorName::How::Leaf:
+      if (has_unmade_history(tensor)) return unknown();
+      [[fallthrough]];
     case TensorName::How::Metadata:
     case TensorName::How::Values:
     case TensorName::How::Operators:

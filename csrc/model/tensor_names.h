@@ -9,6 +9,7 @@ struct TensorName {
   enum class How : uint8_t {
     Metadata,          // the fake has it, and the guard of every tensor compares what it depends on
     Fact,              // asked of the real tensor, and guarded by itself
+    Leaf,              // is_leaf: as Metadata, unless asking makes a history
     GradientFunction,  // grad_fn: only that there is none
     Base,              // _base: only that there is none, or one that the graph knows
     Values,            // told by values, where the trace knows them; where not, the dispatcher refuses

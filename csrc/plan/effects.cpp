@@ -36,7 +36,7 @@ class EffectPlanner {
 
   // A container of which the log says nothing, or nothing more.
   bool plan_container(const ShadowContainer& shadow) {
-    if (!shadow.filled) return true;
+    if (!shadow.filled && !differs_from_snapshot(shadow)) return true;
     if (!plan_own_attributes(shadow)) return false;
     if (!differs_from_snapshot(shadow)) return true;
     PyObject* object = shadow.object.get();

@@ -484,7 +484,7 @@ ValueId ValuePlanner::list_iterator(PyObject* object) {
 ValueId ValuePlanner::dict_iterator(PyObject* object) {
   const DictIteration at = look_at_dict_iterator(object);
   ShadowContainer* shadow = at.dict ? tracer_.world.shadow(at.dict) : nullptr;
-  const bool is_written = shadow && shadow->filled && tracer_.world.is_changed(*shadow);
+  const bool is_written = shadow && tracer_.world.is_changed(*shadow);
   if (is_written && tracer_.effects.has_calls())
     return refuse("an iterator over a dict that changed outlives a call of a cached function");
   if (!at.dict) return reduced(object);
@@ -503,7 +503,7 @@ ValueId ValuePlanner::ordered_dict_iterator(PyObject* object) {
   const OrderedDictIteration at = look_at_ordered_dict_iterator(object);
   if (!at.dict) return reduced(object);  // it has ended
   ShadowContainer* shadow = tracer_.world.shadow(at.dict);
-  if (shadow && shadow->filled && tracer_.world.is_changed(*shadow))
+  if (shadow && tracer_.world.is_changed(*shadow))
     return refuse("an iterator over an OrderedDict that changed leaves the trace");
   Ref rest = Ref::steal(PyObject_CallMethod(object, "__reduce__", nullptr));
   PyObject* arguments = rest && PyTuple_Check(rest.get()) && PyTuple_GET_SIZE(rest.get()) == 2
@@ -535,7 +535,7 @@ ValueId ValuePlanner::walked_backwards(ValueId view, Py_ssize_t passed) {
 // An iterator notices what is done to its container: that is written before, if the trace has changed it.
 bool ValuePlanner::write_before_iterating(PyObject* container) {
   ShadowContainer* shadow = tracer_.world.shadow(container);
-  if (!shadow || !shadow->filled || !tracer_.world.is_changed(*shadow)) return true;
+  if (!shadow || !tracer_.world.is_changed(*shadow)) return true;
   if (tracer_.effects.has_calls())
     return refuse("an iterator over a container that changed outlives a call of a cached function") != kNoValue;
   return !written_.insert(shadow).second || (write_now && write_now(*shadow));
@@ -584,8 +584,8 @@ ValueId ValuePlanner::set_iterator(PyObject* object) {
   }
   const ShadowContainer* shadow = tracer_.world.shadow(at.set);
   const bool is_from_before = shadow || tracer_.world.source_of(at.set);
-  const bool keeps_order = is_from_before ? !shadow || !shadow->filled || !tracer_.world.is_changed(*shadow)
-                                          : is_table_in_order(at.set) || is_template(at.set);
+  const bool keeps_order =
+      is_from_before ? !shadow || !tracer_.world.is_changed(*shadow) : is_table_in_order(at.set) || is_template(at.set);
   if (!keeps_order) return reduced(object);
   const ValueId set = value_of(at.set);
   if (set == kNoValue || !fill_now(at.set)) return kNoValue;

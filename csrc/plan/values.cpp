@@ -529,7 +529,8 @@ void ValuePlanner::keep_written_apart() {
   };
   // What was changed and changed back looks as it was at the end, but not to what read it in between.
   for (const ShadowContainer& shadow : tracer_.world.shadows())
-    if (shadow.filled && may_have_been_changed(shadow)) is_written_to(shadow.object.get());
+    if (shadow.filled ? may_have_been_changed(shadow) : tracer_.world.is_changed(shadow))
+      is_written_to(shadow.object.get());
   std::unordered_map<PyTypeObject*, Group> groups;
   for (PyObject* object : written_objects_) groups[Py_TYPE(object)].written.push_back(tracer_.world.source_of(object));
   if (groups.empty()) return;

@@ -10,6 +10,7 @@
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
+#include "tensor/history.h"
 #include "tensor/real_storages.h"
 #include "tensor/stride_recipe.h"
 #include "tensor/symbolic_fake.h"
@@ -228,7 +229,8 @@ Ref fake_in_place_of(PyObject* real, const std::function<FakeLayout(const at::Te
   try {
     install_fake_fallback();
     const at::Tensor& tensor = THPVariable_Unpack(real);
-    const std::string reason = why_not(tensor);
+    const std::string reason =
+        has_unmade_history(real) ? "it is a view whose history is not made yet" : why_not(tensor);
     if (!reason.empty()) {
       PyErr_Format(PyExc_NotImplementedError, "This tensor cannot be faked: %s", reason.c_str());
       return nullptr;

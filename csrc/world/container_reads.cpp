@@ -1,11 +1,20 @@
-// Reads of an external container that leave its shadow unfilled.
+// Reads of an external container, and additions to its end, that leave its shadow unfilled.
 #include "world/container_reads.h"
 
 #include "python/dict_version.h"
 #include "python/native_contents.h"
 #include "world/enter.h"
+#include "world/native_code.h"
 
 namespace minidynamo {
+namespace {
+
+bool prepare_for_addition(Tracer& tracer, PyObject* list) {
+  const ShadowContainer* shadow = tracer.world.shadow(list);
+  return (shadow && !shadow->filled && PyList_CheckExact(list)) || prepare_for_native(tracer, list);
+}
+
+}  // namespace
 
 bool has_attributes(Tracer& tracer, const ShadowContainer& shadow) {
   PyObject* original = shadow.original.get();
@@ -30,13 +39,25 @@ Ref item_of_shadow(Tracer& tracer, ShadowContainer& shadow, PyObject* key, bool&
 }
 
 Ref element_of_shadow(Tracer& tracer, ShadowContainer& shadow, Py_ssize_t index) {
+  const Py_ssize_t before = PyList_GET_SIZE(shadow.original.get());
+  if (index >= before) return Ref::borrow(PyList_GET_ITEM(shadow.object.get(), index - before));
   PyObject* raw = PyList_GET_ITEM(shadow.original.get(), index);
   return load_part(tracer, shadow.source, Access::Index, nullptr, raw, static_cast<int32_t>(index));
 }
 
 Py_ssize_t length_of_shadow(Tracer& tracer, ShadowContainer& shadow) {
   tracer.guards.add(shadow.source, GuardKind::Length, tracer.origin());
-  return native_size(shadow.original.get());
+  return native_size(shadow.original.get()) + native_size(shadow.object.get());
+}
+
+bool append_to(Tracer& tracer, PyObject* list, PyObject* item) {
+  return prepare_for_addition(tracer, list) && materialize_if_shadow(tracer, item) && PyList_Append(list, item) == 0;
+}
+
+bool extend_by(Tracer& tracer, PyObject* list, PyObject* items) {
+  if (!prepare_for_native(tracer, items) || !prepare_for_addition(tracer, list)) return false;
+  const Py_ssize_t end = PyList_GET_SIZE(list);
+  return PyList_SetSlice(list, end, end, items) == 0;
 }
 
 }  // namespace minidynamo

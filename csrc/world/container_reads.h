@@ -1,4 +1,4 @@
-// Reads of an external container that leave its shadow unfilled.
+// Reads of an external container, and additions to its end, that leave its shadow unfilled.
 #pragma once
 #include "world/tracer.h"
 
@@ -10,5 +10,10 @@ Ref element_of_shadow(Tracer& tracer, ShadowContainer& shadow, Py_ssize_t index)
 Py_ssize_t length_of_shadow(Tracer& tracer, ShadowContainer& shadow);
 // Whether the original has attributes of its own, which the shadow has not; guarded.
 bool has_attributes(Tracer& tracer, const ShadowContainer& shadow);
+
+// list.append and list.extend (by a list or tuple). Of an external list nothing is guarded for them: neither how long
+// it is nor what it holds. False: the trace ends, or a Python error is set.
+bool append_to(Tracer& tracer, PyObject* list, PyObject* item);
+bool extend_by(Tracer& tracer, PyObject* list, PyObject* items);
 
 }  // namespace minidynamo

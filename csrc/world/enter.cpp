@@ -491,6 +491,19 @@ Ref enter(Tracer& tracer, Source* source) {
   return nullptr;
 }
 
+namespace {
+
+// What a list that is not filled holds: the trace has put it to the end.
+std::vector<Ref> take_additions(ShadowContainer& shadow) {
+  PyObject* list = shadow.object.get();
+  if (!PyList_Check(list) || !PyList_GET_SIZE(list)) return {};
+  std::vector<Ref> added = elements_of(list);
+  PyList_SetSlice(list, 0, PyList_GET_SIZE(list), nullptr);
+  return added;
+}
+
+}  // namespace
+
 bool fill(Tracer& tracer, ShadowContainer& shadow) {
   shadow.filled = true;  // first: a container may hold itself
   NestingLevel level;
@@ -512,6 +525,8 @@ bool fill(Tracer& tracer, ShadowContainer& shadow) {
   if (base == &PyList_Type || base == known_types()->deque) {
     tracer.guards.add(shadow.source, GuardKind::Length, tracer.origin());
     const std::vector<PyObject*> items = native_contents(original).items;
+    const std::vector<Ref> added = take_additions(shadow);
+    const std::vector<Ref> logged_additions = std::exchange(shadow.snapshot, {});
     for (size_t i = 0; i < items.size(); ++i) {
       Ref item = entered(Access::Index, nullptr, static_cast<Py_ssize_t>(i), items[i]);
       if (!item) return false;
@@ -524,6 +539,9 @@ bool fill(Tracer& tracer, ShadowContainer& shadow) {
       }
       shadow.snapshot.push_back(std::move(item));
     }
+    for (const Ref& item : added)
+      if (PyList_Append(object, item.get()) < 0) return false;
+    shadow.snapshot.insert(shadow.snapshot.end(), logged_additions.begin(), logged_additions.end());
     begin_snapshot(shadow);
     return true;
   }

@@ -222,7 +222,7 @@ Source* take_next_source(Tracer& tracer, PyObject* object, bool& call_next) {
     // What the trace has done to the container would show in what comes next.
     PyObject* replacement = tracer.world.replacement_of(container);
     ShadowContainer* shadow = replacement ? tracer.world.shadow(replacement) : nullptr;
-    if (shadow && shadow->filled && tracer.world.is_changed(*shadow)) {
+    if (shadow && tracer.world.is_changed(*shadow)) {
       tracer.abort(BreakReason::OutsideWrite,
                    "a container was changed while an iterator from before the call walks over it");
       return nullptr;

@@ -83,7 +83,7 @@ HeldState::HeldState(Tracer& tracer, const std::vector<PyObject*>& roots)
     if (const auto* set = std::get_if<ContextSet>(&effect)) add(set->value);
   }
   for (ShadowContainer& shadow : tracer.world.shadows()) {
-    if (!shadow.filled) {
+    if (!shadow.filled && !tracer.world.is_changed(shadow)) {
       unfilled_.push_back(&shadow);
       continue;
     }
@@ -93,7 +93,7 @@ HeldState::HeldState(Tracer& tracer, const std::vector<PyObject*>& roots)
     if (PyDict_Check(object) && !PyODict_Check(object))
       dicts_.push_back({&shadow, dict_version(object)});
     else
-      holders_.push_back({shadow.object, held});
+      containers_.push_back({&shadow, HeldElements(shadow)});
   }
   Walk(tracer).run(std::move(from), [&](PyObject* object, const std::vector<PyObject*>& held) {
     if (unknown_.empty() && (PyIter_Check(object) || PyByteArray_Check(object)) && !is_outside_iterator(object))
@@ -125,20 +125,16 @@ std::string HeldState::change_but_for_effects() const {
   for (const FilledDict& dict : dicts_)
     if (dict.version != dict_version(dict.shadow->object.get())) return text(dict.shadow->object.get());
   for (const ShadowContainer* shadow : unfilled_)
-    if (shadow->filled && differs_from_snapshot(*shadow)) return text(shadow->object.get());
+    if (differs_from_snapshot(*shadow)) return text(shadow->object.get());
   auto& all = tracer_.world.shadows();
   for (size_t i = shadows_; i < all.size(); ++i)
-    if (all[i].filled && differs_from_snapshot(all[i])) return text(all[i].object.get());
+    if (differs_from_snapshot(all[i])) return text(all[i].object.get());
+  for (const Container& container : containers_)
+    if (!holds_still(*container.shadow, container.held)) return text(container.shadow->object.get());
   for (const Holder& holder : holders_) {
     PyObject* object = holder.object.get();
-    const bool is_container = tracer_.world.shadow(object) != nullptr;
-    bool same;
-    if (is_container) {
-      same = elements_of(object) == holder.held;
-    } else {
-      const std::vector<PyObject*> now = held_by(object);
-      same = std::ranges::equal(now, holder.held, [](PyObject* a, const Ref& b) { return b.is(a); });
-    }
+    const std::vector<PyObject*> now = held_by(object);
+    const bool same = std::ranges::equal(now, holder.held, [](PyObject* a, const Ref& b) { return b.is(a); });
     if (!same) return PyCell_Check(object) ? "it sets a variable of the function around it" : text(object);
   }
   return "";

@@ -24,12 +24,17 @@ class HeldState {
     Ref object;
     std::vector<Ref> held;
   };
+  struct Container {
+    ShadowContainer* shadow;
+    HeldElements held;
+  };
   struct FilledDict {
     ShadowContainer* shadow;
     uint64_t version;
   };
   Tracer& tracer_;
   std::vector<Holder> holders_;
+  std::vector<Container> containers_;
   std::vector<FilledDict> dicts_;
   std::vector<ShadowContainer*> unfilled_;
   size_t shadows_, logged_, changes_;

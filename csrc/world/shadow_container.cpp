@@ -1,5 +1,7 @@
 #include "world/shadow_container.h"
 
+#include <algorithm>
+
 #include "python/dict_version.h"
 #include "python/iterators.h"
 #include "python/native_contents.h"
@@ -44,6 +46,19 @@ bool differs_from_snapshot(const ShadowContainer& shadow) {
   bool differs = now.size() != before.size();
   for (size_t i = 0; !differs && i < now.size(); ++i) differs = !before[i].is(now[i].get());
   return differs || (is_dict && has_moved_keys(object));
+}
+
+HeldElements::HeldElements(const ShadowContainer& shadow)
+    : elements(elements_of(shadow.object.get())), were_all(shadow.filled) {}
+
+bool holds_still(const ShadowContainer& shadow, const HeldElements& earlier) {
+  const std::vector<Ref> now = elements_of(shadow.object.get());
+  if (earlier.were_all || !shadow.filled) return now == earlier.elements;
+  if (!PyList_Check(shadow.object.get())) return !differs_from_snapshot(shadow);
+  const auto entered = static_cast<size_t>(native_size(shadow.original.get()));
+  return now.size() == entered + earlier.elements.size() && shadow.snapshot.size() >= entered &&
+         std::equal(now.begin(), now.begin() + static_cast<ptrdiff_t>(entered), shadow.snapshot.begin()) &&
+         std::equal(earlier.elements.begin(), earlier.elements.end(), now.begin() + static_cast<ptrdiff_t>(entered));
 }
 
 void begin_snapshot(ShadowContainer& shadow) {

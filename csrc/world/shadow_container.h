@@ -10,7 +10,7 @@ namespace minidynamo {
 struct ShadowContainer {
   Ref original, object;
   Source* source;
-  bool filled = false;
+  bool filled = false;          // before, it holds nothing but what the trace has put to the end of a list
   bool changed_before = false;  // an earlier change is in the effect log
   // After filling, or as the effect log has it: its elements (dict: key, value, ...), to see what the trace changed.
   std::vector<Ref> snapshot;
@@ -20,8 +20,16 @@ struct ShadowContainer {
 
 // What a container holds now, in the order of a snapshot.
 std::vector<Ref> elements_of(PyObject* container);
-// Whether a filled one holds anything else than its snapshot.
+// Whether it holds anything else than its snapshot.
 bool differs_from_snapshot(const ShadowContainer& shadow);
+// What it held at a time.
+struct HeldElements {
+  explicit HeldElements(const ShadowContainer& shadow);
+  std::vector<Ref> elements;
+  bool were_all;  // it was filled
+};
+// Whether it holds that still. What has come in by filling it since is no change.
+bool holds_still(const ShadowContainer& shadow, const HeldElements& earlier);
 
 // Called when the snapshot has been made.
 void begin_snapshot(ShadowContainer& shadow);

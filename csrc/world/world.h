@@ -3,9 +3,9 @@
 //
 // Most external objects stand for themselves (functions, classes, modules, instances of Python classes). Tensors are
 // replaced by fakes. Builtin containers are replaced by *shadows*: containers of the same type, filled with in-trace
-// objects the first time anything but a plain read by the evaluator touches them. Mutations happen on the shadow and
-// are found by comparing at the end. So nothing outside is ever
-// written (docs/architecture.md, rule 1); attribute writes are in the effect log (effect_log.h).
+// objects the first time anything but a plain read by the evaluator, or an addition to a list's end, touches them.
+// Mutations happen on the shadow and are found by comparing at the end. So nothing outside is ever written
+// (docs/architecture.md, rule 1); attribute writes are in the effect log (effect_log.h).
 #pragma once
 #include <deque>
 #include <unordered_map>
@@ -41,7 +41,7 @@ class World {
   // Another object that shows what a shadow holds.
   void is_shadowed_by(PyObject* object, ShadowContainer* shadow) { shadow_of_.emplace(object, shadow); }
   std::deque<ShadowContainer>& shadows() noexcept { return shadows_; }
-  // Whether the trace changed what the container holds. For filled ones.
+  // Whether the trace changed what the container holds.
   bool is_changed(const ShadowContainer& shadow) const {
     return shadow.changed_before || differs_from_snapshot(shadow);
   }
