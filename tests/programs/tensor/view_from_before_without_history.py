@@ -1,5 +1,5 @@
 # graphs: 6
-"""A view from before the call of what comes to require gradients in it: a write to the view raises where nothing has looked at its history."""
+"""A view from before of what comes to require gradients in the call: a write to it raises where nothing has looked at its history."""
 
 import torch
 
