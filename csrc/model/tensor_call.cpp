@@ -24,7 +24,7 @@
 #include "python/out_of_memory.h"
 #include "python/scoped_value.h"
 #include "python/type_version.h"
-#include "tensor/history.h"
+#include "tensor/fake.h"
 #include "tensor/known_values.h"
 #include "tensor/operator_warnings.h"
 #include "tensor/override_probe.h"

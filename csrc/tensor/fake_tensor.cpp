@@ -10,7 +10,6 @@
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
-#include "tensor/history.h"
 #include "tensor/real_storages.h"
 #include "tensor/stride_recipe.h"
 #include "tensor/symbolic_fake.h"
@@ -245,6 +244,13 @@ Ref fake_in_place_of(PyObject* real, const std::function<FakeLayout(const at::Te
 }
 
 }  // namespace
+
+bool has_unmade_history(PyObject* tensor) noexcept {
+  const at::Tensor& view = THPVariable_Unpack(tensor);
+  const auto* meta = torch::autograd::impl::get_view_autograd_meta(view);
+  return meta && meta->has_bw_view() && !view.is_inference() && !meta->grad_fn_ &&
+         meta->get_backward_view().base_.requires_grad() && meta->get_attr_version() != view._version();
+}
 
 Ref make_fake(PyObject* real) { return fake_in_place_of(real, &FakeLayout::of); }
 

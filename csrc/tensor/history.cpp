@@ -179,13 +179,6 @@ HistoryEnds ends_of_histories(const std::vector<PyObject*>& tensors) {
 
 bool has_history(PyObject* tensor) noexcept { return THPVariable_Unpack(tensor).grad_fn() != nullptr; }
 
-bool has_unmade_history(PyObject* tensor) noexcept {
-  const at::Tensor& view = THPVariable_Unpack(tensor);
-  const auto* meta = torch::autograd::impl::get_view_autograd_meta(view);
-  return meta && meta->has_bw_view() && !view.is_inference() && !meta->grad_fn_ &&
-         meta->get_backward_view().base_.requires_grad() && meta->get_attr_version() != view._version();
-}
-
 Ref name_of_history(PyObject* tensor) {
   const NodeHold node = THPVariable_Unpack(tensor).grad_fn();
   return Ref::made(PyUnicode_FromString(node ? node->name().c_str() : ""));

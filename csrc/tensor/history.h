@@ -17,9 +17,6 @@ HistoryEnds ends_of_histories(const std::vector<PyObject*>& tensors);
 
 // Whether the history of a tensor is not its own alone: a leaf has none.
 bool has_history(PyObject* tensor) noexcept;
-// Whether it is a view whose base has come to require gradients since it was made, and autograd makes its history when
-// somebody asks for it. A write to the view raises where nobody has.
-bool has_unmade_history(PyObject* tensor) noexcept;
 // How torch calls what computed a tensor with a history: "MulBackward0".
 Ref name_of_history(PyObject* tensor);
 
