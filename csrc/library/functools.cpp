@@ -77,8 +77,8 @@ size_t size_of(PyObject* container) noexcept {
   return PyList_Check(container) ? static_cast<size_t>(PyList_GET_SIZE(container)) : 0;
 }
 
-// What the shadows hold at a time. Of many elements no copy is made, at each call: then whatever looks into a
-// container counts as a change.
+// The contents of all shadows at one time, to see whether a call has changed any. With too many elements to copy at
+// each call, a look into any container counts as a change.
 class ContainerStates {
  public:
   explicit ContainerStates(World& world) : world_(world), uses_(world.shadow_uses()) {

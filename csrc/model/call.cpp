@@ -120,7 +120,7 @@ bool takes_all_of(Tracer& tracer, PyObject* self, PyObject* callable) noexcept {
   return takes_all && has_attributes(tracer, *shadow);
 }
 
-// list.append, and list.extend by a list or tuple: nobody looks at what is put into the list. nullopt: another call.
+// Evaluates list.append, and list.extend by a list or tuple. Neither looks into the items. nullopt: it is another call.
 std::optional<Ref> add_to_list(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const size_t own = PyCFunction_Check(callable) ? 0 : 1;
   PyObject* list =
@@ -129,11 +129,11 @@ std::optional<Ref> add_to_list(Tracer& tracer, PyObject* callable, const Argumen
   if (!list || !PyList_Check(list) || !name || arguments.keyword_names || arguments.values.size() != own + 1)
     return std::nullopt;
   PyObject* given = arguments.values[own].get();
-  const auto nothing = [](bool done) { return done ? Ref::none() : Ref(); };
-  if (std::string_view(name) == "append") return nothing(append_to(tracer, list, given));
-  const bool is_native = PyList_CheckExact(given) || PyTuple_CheckExact(given);
-  if (std::string_view(name) == "extend" && is_native && given != list) return nothing(extend_by(tracer, list, given));
-  return std::nullopt;
+  std::optional<bool> done;
+  if (std::string_view(name) == "append") done = append_to(tracer, list, given);
+  if (std::string_view(name) == "extend") done = extend_by(tracer, list, given);
+  if (!done) return std::nullopt;
+  return *done ? Ref::none() : Ref();
 }
 
 // str.format and str.format_map.

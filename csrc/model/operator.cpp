@@ -293,9 +293,8 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
                                                              Py_TYPE(left)->tp_name + " and " +
                                                              Py_TYPE(right)->tp_name);
   }
-  const bool is_list_of_items = PyList_CheckExact(right) || PyTuple_CheckExact(right);
-  if (binary.apply == PyNumber_InPlaceAdd && PyList_CheckExact(left) && is_list_of_items && left != right)
-    return extend_by(tracer, left, right) ? Ref::borrow(left) : Ref();
+  if (binary.apply == PyNumber_InPlaceAdd && PyList_CheckExact(left))
+    if (const std::optional<bool> done = extend_by(tracer, left, right)) return *done ? Ref::borrow(left) : Ref();
   if (!prepare_for_native(tracer, left) || !prepare_for_native(tracer, right)) return nullptr;
   constexpr int kRemainder = 6;
   if (number == kRemainder && PyUnicode_Check(left) && PyTuple_Check(right))  // their text is taken

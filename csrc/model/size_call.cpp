@@ -214,7 +214,7 @@ std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments
   if (is_traced_into(callable)) return std::nullopt;
   // A method that moves its arguments does not look at what its container holds, which may be much at each of many
   // calls.
-  const size_t container = only_moves(callable) && !PyCFunction_Check(callable) ? 1 : 0;
+  const size_t container = !PyCFunction_Check(callable) && only_moves(callable) ? 1 : 0;
   const auto any = [&](const auto& is) {
     return std::ranges::any_of(std::span(arguments.values).subspan(std::min(container, arguments.values.size())),
                                [&](const Ref& value) { return is(tracer, value.get()); });

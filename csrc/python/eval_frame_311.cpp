@@ -15,7 +15,7 @@ namespace minidynamo {
 
 namespace {
 
-// Whether the frame returns the result of the call that it is making at once.
+// The frame is making a call, and its next instruction returns the result.
 bool returns_next(const _PyInterpreterFrame* frame) noexcept {
   constexpr int kCallCaches = 4;
   const _Py_CODEUNIT* call = frame->prev_instr;

@@ -18,7 +18,7 @@ static_assert(PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030D0000);
 
 namespace {
 
-// Whether the frame returns the result of the call that it is making at once.
+// The frame is making a call, and its next instruction returns the result.
 bool returns_next(const _PyInterpreterFrame* frame) noexcept {
   constexpr int kCallCaches = 3;
   const _Py_CODEUNIT* call = frame->prev_instr;

@@ -24,7 +24,7 @@ PyCodeObject* code_of(const _PyInterpreterFrame* frame) noexcept {
   return frame && PyCode_Check(frame->f_executable) ? as_code(frame->f_executable) : nullptr;
 }
 
-// Whether the frame returns the result of the call that it is making at once.
+// The frame is making a call, and its next instruction returns the result.
 bool returns_next(const _PyInterpreterFrame* frame) noexcept {
   const _Py_CODEUNIT* call = frame->instr_ptr;
   const uint8_t made_by = base_opcode(call->op.code);

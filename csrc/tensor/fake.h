@@ -19,8 +19,9 @@ bool is_fake(PyObject* object) noexcept;
 // leaf of its own in autograd. Null with a Python error (NotImplementedError, saying why) for what cannot be faked:
 // sparse, quantized or nested layouts, tensor subclasses with __torch_dispatch__, functorch wrappers.
 Ref make_fake(PyObject* real);
-// Whether it is a view whose base has come to require gradients since it was made, and autograd makes its history when
-// somebody asks for it. A write to the view raises where nobody has.
+// The tensor is a view, its base has come to require gradients since the view was made, and autograd has not made the
+// view's history yet: it does so at the first look at the history. A write to the view in place raises before that
+// look, not after.
 bool has_unmade_history(PyObject* tensor) noexcept;
 
 // Whether an exception says that C code wanted the data of a fake (numpy(), data_ptr(), a composite operator that reads

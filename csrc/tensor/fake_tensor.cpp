@@ -49,6 +49,21 @@ at::Tensor made(const FakeLayout& layout, c10::Storage storage, c10::DispatchKey
 
 FakeLayout with_constant_sizes(FakeLayout layout);
 
+using ViewMeta = torch::autograd::DifferentiableViewMeta;
+
+// Autograd's record of a view whose base has changed since autograd last brought the view's history up to date. Null:
+// the tensor is no such view.
+const ViewMeta* outdated_view(const at::Tensor& tensor) {
+  const ViewMeta* view = torch::autograd::impl::get_view_autograd_meta(tensor);
+  const bool is_outdated =
+      view && view->has_bw_view() && !tensor.is_inference() && view->get_attr_version() != tensor._version();
+  return is_outdated ? view : nullptr;
+}
+
+bool is_history_unmade(const ViewMeta& view) {
+  return !view.grad_fn_ && view.get_backward_view().base_.requires_grad();
+}
+
 // Why a real tensor cannot be stood for by a fake; empty if it can.
 std::string why_not(const at::Tensor& tensor) {
   const c10::DispatchKeySet keys = tensor.key_set();
@@ -65,8 +80,8 @@ std::string why_not(const at::Tensor& tensor) {
   }
   if (tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides()) return "its sizes are symbolic";
   if (tensor._fw_grad(0).defined()) return "it carries a forward-mode tangent";
-  const auto* view = torch::autograd::impl::get_view_autograd_meta(tensor);
-  if (view && view->has_bw_view() && !tensor.is_inference() && view->get_attr_version() != tensor._version()) {
+  if (const ViewMeta* view = outdated_view(tensor)) {
+    if (is_history_unmade(*view)) return "it is a view whose history is not made yet";
     try {
       (void)tensor.grad_fn();  // is made anew, as by whatever looks at the tensor
     } catch (const c10::Error&) {
@@ -228,8 +243,7 @@ Ref fake_in_place_of(PyObject* real, const std::function<FakeLayout(const at::Te
   try {
     install_fake_fallback();
     const at::Tensor& tensor = THPVariable_Unpack(real);
-    const std::string reason =
-        has_unmade_history(real) ? "it is a view whose history is not made yet" : why_not(tensor);
+    const std::string reason = why_not(tensor);
     if (!reason.empty()) {
       PyErr_Format(PyExc_NotImplementedError, "This tensor cannot be faked: %s", reason.c_str());
       return nullptr;
@@ -246,10 +260,8 @@ Ref fake_in_place_of(PyObject* real, const std::function<FakeLayout(const at::Te
 }  // namespace
 
 bool has_unmade_history(PyObject* tensor) noexcept {
-  const at::Tensor& view = THPVariable_Unpack(tensor);
-  const auto* meta = torch::autograd::impl::get_view_autograd_meta(view);
-  return meta && meta->has_bw_view() && !view.is_inference() && !meta->grad_fn_ &&
-         meta->get_backward_view().base_.requires_grad() && meta->get_attr_version() != view._version();
+  const ViewMeta* view = outdated_view(THPVariable_Unpack(tensor));
+  return view && is_history_unmade(*view);
 }
 
 Ref make_fake(PyObject* real) { return fake_in_place_of(real, &FakeLayout::of); }

@@ -72,7 +72,8 @@ void raise_exception(Tracer& tracer, Ref exception, Ref cause) {
     }
     return raise_again(tracer, std::move(handled));
   }
-  constexpr bool any_cause_is_taken = PY_VERSION_HEX < 0x030D0000;  // that the class of an exception makes
+  // Before 3.13, CPython takes whatever a class of exceptions makes as the cause, without a check.
+  constexpr bool any_cause_is_taken = PY_VERSION_HEX < 0x030D0000;
   auto instance_of = [&](Ref& given, bool is_cause) -> bool {
     if (!PyExceptionClass_Check(given.get())) return true;
     PyObject* type = given.get();
@@ -80,7 +81,8 @@ void raise_exception(Tracer& tracer, Ref exception, Ref cause) {
     if (!made) return false;
     if (!PyExceptionInstance_Check(made.get())) {
       if (is_cause && any_cause_is_taken)
-        return tracer.abort(BreakReason::Exception, "the cause of an exception is none") != nullptr;
+        return tracer.abort(BreakReason::Exception, "a class of exceptions makes a cause that is no exception") !=
+               nullptr;
       PyErr_Format(PyExc_TypeError, "calling %R should have returned an instance of BaseException, not %R", type,
                    Py_TYPE(made.get()));
       return false;

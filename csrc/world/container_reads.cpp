@@ -54,7 +54,8 @@ bool append_to(Tracer& tracer, PyObject* list, PyObject* item) {
   return prepare_for_addition(tracer, list) && materialize_if_shadow(tracer, item) && PyList_Append(list, item) == 0;
 }
 
-bool extend_by(Tracer& tracer, PyObject* list, PyObject* items) {
+std::optional<bool> extend_by(Tracer& tracer, PyObject* list, PyObject* items) {
+  if (items == list || !(PyList_CheckExact(items) || PyTuple_CheckExact(items))) return std::nullopt;
   if (!prepare_for_native(tracer, items) || !prepare_for_addition(tracer, list)) return false;
   const Py_ssize_t end = PyList_GET_SIZE(list);
   return PyList_SetSlice(list, end, end, items) == 0;

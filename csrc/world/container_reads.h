@@ -1,5 +1,7 @@
 // Reads of an external container, and additions to its end, that leave its shadow unfilled.
 #pragma once
+#include <optional>
+
 #include "world/tracer.h"
 
 namespace minidynamo {
@@ -11,9 +13,9 @@ Py_ssize_t length_of_shadow(Tracer& tracer, ShadowContainer& shadow);
 // Whether the original has attributes of its own, which the shadow has not; guarded.
 bool has_attributes(Tracer& tracer, const ShadowContainer& shadow);
 
-// list.append and list.extend (by a list or tuple). Of an external list nothing is guarded for them: neither how long
-// it is nor what it holds. False: the trace ends, or a Python error is set.
+// list.append and list.extend. For an external list they add no guard, neither on its length nor on its items. False:
+// the trace ends, or a Python error is set. nullopt: `items` is no plain list or tuple, or the list itself.
 bool append_to(Tracer& tracer, PyObject* list, PyObject* item);
-bool extend_by(Tracer& tracer, PyObject* list, PyObject* items);
+std::optional<bool> extend_by(Tracer& tracer, PyObject* list, PyObject* items);
 
 }  // namespace minidynamo

@@ -88,12 +88,12 @@ HeldState::HeldState(Tracer& tracer, const std::vector<PyObject*>& roots)
       continue;
     }
     PyObject* object = shadow.object.get();
-    const std::vector<Ref> held = elements_of(object);
-    for (const Ref& one : held) add(one);
+    HeldElements held(shadow);
+    for (const Ref& one : held.elements) add(one);
     if (PyDict_Check(object) && !PyODict_Check(object))
       dicts_.push_back({&shadow, dict_version(object)});
     else
-      containers_.push_back({&shadow, HeldElements(shadow)});
+      containers_.push_back({&shadow, std::move(held)});
   }
   Walk(tracer).run(std::move(from), [&](PyObject* object, const std::vector<PyObject*>& held) {
     if (unknown_.empty() && (PyIter_Check(object) || PyByteArray_Check(object)) && !is_outside_iterator(object))

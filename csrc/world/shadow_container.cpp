@@ -33,6 +33,7 @@ bool has_moved_keys(PyObject* dict) noexcept {
 bool differs_from_snapshot(const ShadowContainer& shadow) {
   PyObject* object = shadow.object.get();
   const std::vector<Ref>& before = shadow.snapshot;
+  if (!shadow.filled && !PyList_Check(object)) return false;  // nothing has been put into it
   if (PyList_Check(object)) {
     if (static_cast<size_t>(PyList_GET_SIZE(object)) != before.size()) return true;
     for (size_t i = 0; i < before.size(); ++i)
