@@ -675,7 +675,7 @@ def test_the_corpus_in_eight_threads() -> None:
         cwd=pathlib.Path(__file__).parent,
         env=os.environ | {"PYTHONPATH": str(pathlib.Path(__file__).parent), "OMP_NUM_THREADS": "1"},
     )
-    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout[-8000:]}\n{done.stderr[-8000:]}"
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stderr[-2000:]}\n{done.stdout[-8000:]}"
     runs, programs = (int(number) for number in re.findall(r"^(\d+) runs of (\d+) programs", done.stdout, re.MULTILINE)[0])
     assert runs >= 200 and programs >= 200
 

@@ -8,7 +8,9 @@ Modules are loaded and inputs made before the threads start, since random genera
 process. For the same reason nothing is told of printed text, warnings and generators.
 """
 
+import contextlib
 import importlib.util
+import io
 import pathlib
 import sys
 import threading
@@ -30,6 +32,7 @@ LEFT_OUT = {
     "recompile_context_and_reference": "context variables that its inputs set for the thread that makes them",
     "mode_autocast_module": "another thread's end of autocast empties the process's cache of casts: gradients round otherwise, eagerly too",
     "warnings_ignored_inside": "filters of warnings, which all threads share: another thread's may be in force, eagerly too",
+    "context_attention_kernel": "chooses attention kernels, a setting of the process: another thread's attention rounds otherwise, eagerly too",
     "typing_cache_cleared": "clears the caches of typing, which all threads share",
 }
 
@@ -106,10 +109,11 @@ def main() -> int:
 
     sys.setswitchinterval(1e-4)
     workers = [threading.Thread(target=work, args=(thread,)) for thread in range(threads)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with contextlib.redirect_stdout(io.StringIO()):  # what the programs print would hide what differs
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
     print("\n".join(found))
     print(f"{sum(map(len, runs))} runs of {len(expected)} programs, {len(found)} differences")
     return 1 if found else 0
