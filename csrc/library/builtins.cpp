@@ -22,6 +22,7 @@
 #include "python/dict_version.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
+#include "python/sequence.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "tensor/tensor_facts.h"
@@ -174,7 +175,7 @@ Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments)
     return text_of_exception(tracer, argument(arguments, 0), "__repr__");
   for (const Ref& value : arguments.values) {
     if (has_fake(value.get())) return tracer.abort(BreakReason::TensorToText, "a tensor is turned into text");
-    if (!prepare_for_native(tracer, value.get()) || !check_no_address_in_repr(tracer, value.get())) return nullptr;
+    if (!prepare_for_native(tracer, value.get()) || !can_show(tracer, value.get())) return nullptr;
   }
   static constinit Imported format{"builtins.format"};
   if (callable == format && takes(arguments, 2, 2) &&
@@ -356,10 +357,17 @@ Ref method_caller_call(Tracer& tracer, PyObject* caller, const Arguments& argume
       PyObject_CallMethod(caller, "__reduce__", nullptr));  // (methodcaller, (name, *args)), or with a partial
   if (!reduced) return nullptr;
   PyObject* parts = PyTuple_GET_ITEM(reduced.get(), 1);
+  const bool is_from_before = tracer.world.source_of(caller);
+  const auto refuse = [&] {
+    return tracer.abort(BreakReason::OpaqueObject, "a methodcaller from before the call has an object for its method");
+  };
+  if (is_from_before && !is_constant(parts)) return refuse();
   if (PyObject* made_by = PyTuple_GET_ITEM(reduced.get(), 0); Py_IS_TYPE(made_by, known_types()->partial)) {
     Ref name = Ref::steal(PyObject_GetAttrString(made_by, "args")),
         keywords = Ref::steal(PyObject_GetAttrString(made_by, "keywords"));
     if (!name || !keywords) return nullptr;
+    const Ref values = tuple_of(items_of(Ref::made(PyDict_Values(keywords.get())).get()));
+    if (is_from_before && !is_constant(values.get())) return refuse();
     Ref method = load(tracer, argument(arguments, 0), PyTuple_GET_ITEM(name.get(), 0));
     return method ? call_with(tracer, method.get(), parts, keywords.get()) : Ref();
   }

@@ -217,7 +217,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
                                                      " from before the call is copied with its attributes");
     if (self && PyUnicode_Check(self) && formats_arguments(callable))
       for (const Ref& value : arguments.values)
-        if (!check_no_address_in_repr(tracer, value.get())) return nullptr;
+        if (!can_show(tracer, value.get())) return nullptr;
     if (compares_elements(callable) || (self && PyAnySet_Check(self))) {
       if (self) require_distinct(tracer, self);
       for (const Ref& value : arguments.values) require_distinct(tracer, value.get());

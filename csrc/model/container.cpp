@@ -16,6 +16,7 @@
 #include "world/container_reads.h"
 #include "world/enter.h"
 #include "world/identity.h"
+#include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"
 #include "world/scope.h"
@@ -152,6 +153,16 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
   return adopt_result(tracer, Ref::steal(PyObject_GetItem(container, key)));
 }
 
+namespace {
+
+// A value set at this key is kept as it is: of a slice, or in an array of numbers, it is read.
+bool only_keeps(PyObject* container, PyObject* key) noexcept {
+  if (PyDict_Check(container)) return true;
+  return !PySlice_Check(key) && (PyList_Check(container) || Py_IS_TYPE(container, known_types()->deque));
+}
+
+}  // namespace
+
 bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObject* value) {
   const Ref held = is_fake(container) ? Ref::borrow(given) : settled(tracer, given);
   if (!held) return false;
@@ -177,6 +188,7 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObj
     return static_cast<bool>(done);
   }
   if (tracer.is_over() || !prepare_for_native(tracer, container)) return false;
+  if (value && !only_keeps(container, key) && !prepare_for_native(tracer, value)) return false;
   if (tracer.world.source_of(container) && !tracer.world.shadow(container))
     return tracer.abort(BreakReason::OutsideWrite, std::string("an item of a ") + Py_TYPE(container)->tp_name +
                                                        " from before the call is set") != nullptr;

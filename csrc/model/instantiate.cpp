@@ -152,8 +152,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     if (type == &PyUnicode_Type && values.size() == 1 && !arguments.keyword_names &&
         is_exception_from_outside(tracer, values[0].get()))
       return text_of_exception(tracer, values[0].get(), "__str__");
-    if (type == &PyUnicode_Type && values.size() == 1 && !check_no_address_in_repr(tracer, values[0].get()))
-      return nullptr;
+    if (type == &PyUnicode_Type && values.size() == 1 && !can_show(tracer, values[0].get())) return nullptr;
     if (!can_make_text(tracer, type, arguments)) return nullptr;
     // A dict that is made of a dict compares no keys anew, and of keywords none but names.
     const bool is_dict = PyType_IsSubtype(type, &PyDict_Type);

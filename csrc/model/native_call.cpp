@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "model/arguments.h"
+#include "model/items_read.h"
 #include "model/native_callback.h"
 #include "python/out_of_memory.h"
 #include "world/class_lookup.h"
@@ -61,8 +62,8 @@ std::vector<PyObject*> vectorcall_values(const Arguments& arguments) {
 
 Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
   std::vector<Ref> room;
-  const Arguments arguments = wrap_python_callbacks(callable, given, room);
-  if (PyErr_Occurred()) return nullptr;
+  Arguments arguments = wrap_python_callbacks(callable, given, room);
+  if (PyErr_Occurred() || !prepare_items_read(tracer, callable, arguments, room)) return nullptr;
   // A class method may make an instance itself: dict.fromkeys.
   if (PyObject* self = bound_self(callable); self && (PyCFunction_GET_FLAGS(callable) & METH_CLASS)) {
     if (refuses_finalizer(tracer, as_type(self))) return nullptr;

@@ -11,6 +11,7 @@
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/deferred_call.h"
+#include "model/items_read.h"
 #include "model/number_call.h"
 #include "model/numpy_call.h"
 #include "model/numpy_scalars.h"
@@ -295,13 +296,18 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
   }
   if (binary.apply == PyNumber_InPlaceAdd && PyList_CheckExact(left))
     if (const std::optional<bool> done = extend_by(tracer, left, right)) return *done ? Ref::borrow(left) : Ref();
+  Ref pairs;
+  if (binary.apply == PyNumber_InPlaceOr && PyDict_Check(left)) {
+    pairs = prepare_pairs(tracer, right);
+    if (!pairs) return nullptr;
+    right = pairs.get();
+  }
   if (!prepare_for_native(tracer, left) || !prepare_for_native(tracer, right)) return nullptr;
   constexpr int kRemainder = 6;
   if (number == kRemainder && PyUnicode_Check(left) && PyTuple_Check(right))  // their text is taken
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(right); ++i)
       if (!prepare_for_native(tracer, PyTuple_GET_ITEM(right, i))) return nullptr;
-  if (number == kRemainder && (PyUnicode_Check(left) || PyBytes_Check(left)) &&
-      !check_no_address_in_repr(tracer, right))
+  if (number == kRemainder && (PyUnicode_Check(left) || PyBytes_Check(left)) && !can_show(tracer, right))
     return nullptr;
   guard_special_methods(tracer, left);
   guard_special_methods(tracer, right);

@@ -3,6 +3,7 @@
 #include "emit/rebuild.h"
 #include "library/contextvars.h"
 #include "model/generator.h"
+#include "model/items_read.h"
 #include "model/native_callback.h"
 #include "model/object_end.h"
 #include "model/tensor_attribute.h"
@@ -223,6 +224,7 @@ ValueId ValuePlanner::make_value(PyObject* object) {
     return tracer_.limits.below_autograd ? without_history(object) : tensor(object);
   }
   if (is_native_callback(object)) return value_of(behind_callback(object));
+  if (is_item_preparer(object)) return value_of(behind_preparer(object));
   if (is_traced_generator(object)) return generator(object);
   if (is_context_token(object)) return context_token(object);
   return made_as_its_type(object);

@@ -84,7 +84,7 @@ Ref convert_value(Tracer& tracer, PyObject* value, int32_t conversion) {
   if (is_fake(value)) return tracer.abort(BreakReason::TensorToText, "a tensor is formatted into a string");
   if (is_exception_from_outside(tracer, value) && conversion != 3)
     return text_of_exception(tracer, value, conversion == 2 ? "__repr__" : "__str__");
-  if (!prepare_for_native(tracer, value) || !check_no_address_in_repr(tracer, value)) return nullptr;
+  if (!prepare_for_native(tracer, value) || !can_show(tracer, value)) return nullptr;
   Ref converted = Ref::steal(conversion == 1   ? PyObject_Str(value)
                              : conversion == 2 ? PyObject_Repr(value)
                                                : PyObject_ASCII(value));
@@ -106,7 +106,7 @@ Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conver
   } else {
     if (is_fake(value)) return tracer.abort(BreakReason::TensorToText, "a tensor is formatted into a string");
     if (is_exception_from_outside(tracer, value) && !spec) return text_of_exception(tracer, value, "__str__");
-    if (!prepare_for_native(tracer, value) || !check_no_address_in_repr(tracer, value)) return nullptr;
+    if (!prepare_for_native(tracer, value) || !can_show(tracer, value)) return nullptr;
   }
   if (PyUnicode_CheckExact(converted.get()) && !spec) return converted;
   if (!can_format(tracer, converted.get(), spec)) return nullptr;

@@ -9,6 +9,7 @@
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "world/known_types.h"
+#include "world/native_code.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -60,28 +61,34 @@ bool add_shown_parts(PyObject* object, std::vector<Ref>& parts) {
   return false;
 }
 
-bool shows_address(PyObject* object, Visited& visited) {
+// Whether an object whose text becomes part of this one's is as `wanted(part, may_show_address)` asks.
+template <typename Wanted>
+bool any_shown(PyObject* object, Visited& visited, const Wanted& wanted) {
   NestingLevel level;
-  if (level.is_too_deep()) return true;
+  if (level.is_too_deep()) return wanted(object, true);
   // A Python class's own __repr__ is traced, and says what it says.
   PyTypeObject *type = Py_TYPE(object), *base = native_base(type);
-  if (type->tp_repr != base->tp_repr || type->tp_str != base->tp_str || is_shown_by_value(base)) return false;
+  if (type->tp_repr != base->tp_repr || type->tp_str != base->tp_str) return false;
+  if (is_shown_by_value(base)) return wanted(object, false);
   std::vector<Ref> parts;
-  if (!add_shown_parts(object, parts)) return true;
-  return visited.add(object) &&
-         std::any_of(parts.begin(), parts.end(), [&](const Ref& part) { return shows_address(part.get(), visited); });
+  if (!add_shown_parts(object, parts)) return wanted(object, true);
+  return visited.add(object) && std::any_of(parts.begin(), parts.end(),
+                                            [&](const Ref& part) { return any_shown(part.get(), visited, wanted); });
 }
 
 }  // namespace
 
 bool shows_address(PyObject* object) {
   Visited visited;
-  return shows_address(object, visited);
+  return any_shown(object, visited, [](PyObject*, bool may_show_address) { return may_show_address; });
 }
 
-bool check_no_address_in_repr(Tracer& tracer, PyObject* object) {
-  return !shows_address(object) ||
-         tracer.abort(BreakReason::ObjectIdentity, "an object's address is put into a string") != nullptr;
+bool can_show(Tracer& tracer, PyObject* object) {
+  if (shows_address(object))
+    return tracer.abort(BreakReason::ObjectIdentity, "an object's address is put into a string") != nullptr;
+  Visited visited;
+  return !any_shown(object, visited,
+                    [&](PyObject* part, bool) { return tracer.world.is_opaque(part) && !use_opaque(tracer, part); });
 }
 
 }  // namespace minidynamo

@@ -5,7 +5,8 @@
 namespace minidynamo {
 
 bool shows_address(PyObject* object);
-// Whether native code may turn an object into text; false ends the trace.
-bool check_no_address_in_repr(Tracer& tracer, PyObject* object);
+// Whether native code may turn an object into text: no address comes into it, and nothing of what it shows can only be
+// passed on. False ends the trace.
+bool can_show(Tracer& tracer, PyObject* object);
 
 }  // namespace minidynamo

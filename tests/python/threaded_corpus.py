@@ -32,7 +32,7 @@ LEFT_OUT = {
     "recompile_context_and_reference": "context variables that its inputs set for the thread that makes them",
     "mode_autocast_module": "another thread's end of autocast empties the process's cache of casts: gradients round otherwise, eagerly too",
     "warnings_ignored_inside": "filters of warnings, which all threads share: another thread's may be in force, eagerly too",
-    "context_attention_kernel": "chooses attention kernels, a setting of the process: another thread's attention rounds otherwise, eagerly too",
+    "context_attention_kernel": "chooses attention kernels for the process: another thread's attention rounds otherwise",
     "typing_cache_cleared": "clears the caches of typing, which all threads share",
 }
 

@@ -1,0 +1,117 @@
+#include "model/items_read.h"
+
+#include <unordered_map>
+
+#include "model/abstract.h"
+#include "model/native_call.h"
+#include "python/bound_method.h"
+#include "python/out_of_memory.h"
+#include "tensor/fake.h"
+#include "world/class_lookup.h"
+#include "world/known_types.h"
+#include "world/native_code.h"
+#include "world/native_scope.h"
+
+namespace minidynamo {
+namespace {
+
+struct PreparerObject {
+  PyObject_HEAD PyObject* iterator;
+};
+
+PreparerObject* as_preparer(PyObject* object) noexcept { return reinterpret_cast<PreparerObject*>(object); }
+
+PyObject* preparer_next(PyObject* self) {
+  Tracer* tracer = Tracer::current();
+  if (!tracer) {
+    PyErr_SetString(PyExc_RuntimeError, "minidynamo: an iterator of a trace was asked after it");
+    return nullptr;
+  }
+  const NativeScopeApart traced;
+  Ref item = next_or_stop(*tracer, as_preparer(self)->iterator);
+  return item && prepare_for_native(*tracer, item.get()) ? item.release() : nullptr;
+}
+
+void preparer_dealloc(PyObject* self) {
+  Py_CLEAR(as_preparer(self)->iterator);
+  PyObject_Free(self);
+}
+
+PyTypeObject* preparer_type() {
+  static constinit PyTypeObject type = [] {
+    PyTypeObject made = {PyVarObject_HEAD_INIT(nullptr, 0)};
+    made.tp_name = "minidynamo.item_preparer";
+    made.tp_basicsize = sizeof(PreparerObject);
+    made.tp_dealloc = preparer_dealloc;
+    made.tp_iter = PyObject_SelfIter;
+    made.tp_iternext = entry<preparer_next>;
+    made.tp_flags = Py_TPFLAGS_DEFAULT;
+    return made;
+  }();
+  make_ready(type);
+  return &type;
+}
+
+// Where a callable takes an iterable whose items it reads. A bound method takes it one place before.
+const size_t* place_in(PyObject* callable) {
+  static constinit Cached<std::unordered_map<const void*, size_t>> cached;
+  const auto& places = *cached.get([] {
+    const std::pair<const char*, size_t> known[] = {
+        {"itertools.chain.from_iterable", 0},  {"itertools.starmap", 1},       {"builtins.dict", 0},
+        {"builtins.dict.update", 1},           {"builtins.dict.__init__", 1},  {"collections.OrderedDict", 0},
+        {"collections.OrderedDict.update", 1}, {"collections.defaultdict", 1}, {"builtins.bytes.join", 1},
+        {"builtins.bytearray.join", 1},
+    };
+    auto found = std::make_unique<std::unordered_map<const void*, size_t>>();
+    for (const auto& [path, place] : known) {
+      if (Ref object = import_object(path)) found->emplace(definition_of(object.release()), place);
+      clear_error();
+    }
+    return found;
+  });
+  const auto known = places.find(definition_of(callable));
+  return known == places.end() ? nullptr : &known->second;
+}
+
+// The iterable, or what stands in its place. Null: the trace is over, or a Python error is set.
+Ref prepared(Tracer& tracer, PyObject* iterable) {
+  static PyObject* const keys = interned("keys");
+  if (PyTuple_CheckExact(iterable) || PyList_CheckExact(iterable)) {
+    if (!prepare_for_native(tracer, iterable)) return nullptr;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(iterable); ++i)
+      if (!prepare_for_native(tracer, PySequence_Fast_GET_ITEM(iterable, i))) return nullptr;
+    return Ref::borrow(iterable);
+  }
+  // Of a mapping, its keys are iterated.
+  if (PyDict_Check(iterable) || is_fake(iterable) || !Py_TYPE(iterable)->tp_iter) return Ref::borrow(iterable);
+  if (lookup_in_class(tracer, Py_TYPE(iterable), keys)) return Ref::borrow(iterable);
+  Ref iterator = PyErr_Occurred() ? Ref() : iterator_of(tracer, iterable);
+  if (!iterator) return nullptr;
+  Ref made = Ref::made(as_object(PyObject_New(PreparerObject, preparer_type())));
+  as_preparer(made.get())->iterator = iterator.release();
+  return made;
+}
+
+}  // namespace
+
+bool prepare_items_read(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room) {
+  const size_t* known = place_in(callable);
+  if (!known) return true;
+  const size_t place = *known - (*known > 0 && bound_self(callable) ? 1 : 0);
+  if (place >= arguments.positional_count()) return true;
+  Ref iterable = prepared(tracer, arguments.values[place].get());
+  if (!iterable) return false;
+  if (iterable.is(arguments.values[place].get())) return true;
+  std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
+  values[place] = std::move(iterable);
+  room = std::move(values);
+  arguments = Arguments{room, arguments.keyword_names, arguments.is_direct};
+  return true;
+}
+
+Ref prepare_pairs(Tracer& tracer, PyObject* pairs) { return prepared(tracer, pairs); }
+
+bool is_item_preparer(PyObject* object) noexcept { return Py_IS_TYPE(object, preparer_type()); }
+PyObject* behind_preparer(PyObject* preparer) noexcept { return as_preparer(preparer)->iterator; }
+
+}  // namespace minidynamo
