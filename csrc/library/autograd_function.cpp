@@ -15,6 +15,7 @@
 #include "model/object_end.h"
 #include "model/tensor_call.h"
 #include "model/transform_call.h"
+#include "python/bound_method.h"
 #include "python/error_text.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"

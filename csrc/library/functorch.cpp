@@ -7,6 +7,7 @@
 #include "model/function.h"
 #include "model/native_call.h"
 #include "model/tensor_call.h"
+#include "python/bound_method.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "tensor/tensor_facts.h"

@@ -3,7 +3,6 @@
 #include <unordered_map>
 
 #include "model/abstract.h"
-#include "model/native_call.h"
 #include "python/bound_method.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"

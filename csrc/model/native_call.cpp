@@ -7,6 +7,7 @@
 #include "model/arguments.h"
 #include "model/items_read.h"
 #include "model/native_callback.h"
+#include "python/bound_method.h"
 #include "python/out_of_memory.h"
 #include "world/class_lookup.h"
 #include "world/native_code.h"
@@ -47,10 +48,6 @@ std::string callable_name(PyObject* callable) {
     clear_error();
   }
   return Py_TYPE(callable)->tp_name;
-}
-
-PyObject* bound_self(PyObject* callable) noexcept {
-  return PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
 }
 
 std::vector<PyObject*> vectorcall_values(const Arguments& arguments) {

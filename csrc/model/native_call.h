@@ -11,8 +11,6 @@ namespace minidynamo {
 Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 // Values as PyObject_Vectorcall takes them with PY_VECTORCALL_ARGUMENTS_OFFSET: behind a free place (borrowed).
 std::vector<PyObject*> vectorcall_values(const Arguments& arguments);
-// The object that a bound C method works on; null if it is not one.
-PyObject* bound_self(PyObject* callable) noexcept;
 // How reports name a callable: "module.qualified.name", or its type's name.
 std::string callable_name(PyObject* callable);
 

@@ -8,6 +8,7 @@
 #include "model/function.h"
 #include "model/native_call.h"
 #include "model/special_method.h"
+#include "python/bound_method.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/override_probe.h"

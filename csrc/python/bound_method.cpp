@@ -53,6 +53,10 @@ PyObject* descriptor_behind(PyObject* method) noexcept {
   return found;
 }
 
+PyObject* bound_self(PyObject* callable) noexcept {
+  return PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
+}
+
 const void* definition_of(PyObject* callable) noexcept {
   if (PyInstanceMethod_Check(callable)) callable = PyInstanceMethod_GET_FUNCTION(callable);  // pybind11's methods
   if (PyCFunction_Check(callable)) return as_builtin(callable)->m_ml;
