@@ -13,10 +13,10 @@
 #include "python/audit_hooks.h"
 #include "python/code_object.h"
 #include "python/eval_frame.h"
+#include "python/native_scope.h"
 #include "python/native_stack.h"
 #include "python/out_of_memory.h"
 #include "world/code_origin.h"
-#include "world/native_scope.h"
 
 namespace minidynamo {
 namespace {

@@ -4,9 +4,9 @@
 #include "hook/runtime.h"
 #include "hook/settings.h"
 #include "python/interruptions.h"
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
-#include "world/native_scope.h"
 
 namespace minidynamo {
 

@@ -3,9 +3,9 @@
 #include "library/collectives.h"
 
 #include "model/abstract.h"
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
-#include "world/native_scope.h"
 
 namespace minidynamo::handlers {
 

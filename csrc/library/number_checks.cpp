@@ -4,8 +4,8 @@
 #include "model/function.h"
 #include "model/size_operation.h"
 #include "model/upward.h"
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
-#include "world/native_scope.h"
 
 namespace minidynamo::handlers {
 namespace {

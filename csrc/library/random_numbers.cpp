@@ -13,12 +13,12 @@
 #include "model/function.h"
 #include "model/native_call.h"
 #include "python/cached.h"
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "world/class_lookup.h"
 #include "world/drawn_number.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
-#include "world/native_scope.h"
 #include "world/types.h"
 
 namespace minidynamo::handlers {

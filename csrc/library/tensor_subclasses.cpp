@@ -26,7 +26,6 @@ Ref in_an_unknown_form(Tracer& tracer, const char* what) {
 // Functions of which torch gives the result as it is, whatever the class.
 PyObject* unwrapped_functions() {
   static constinit CachedObject functions{[](const char* path) {
-                                            const NativeScope native;
                                             const Ref all = import_object(path);
                                             return all ? Ref::steal(PyObject_CallNoArgs(all.get())) : Ref();
                                           },

@@ -4,12 +4,12 @@
 
 #include "model/abstract.h"
 #include "python/bound_method.h"
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "world/class_lookup.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
-#include "world/native_scope.h"
 
 namespace minidynamo {
 namespace {

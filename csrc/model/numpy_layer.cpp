@@ -7,7 +7,6 @@
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "world/known_types.h"
-#include "world/native_scope.h"
 
 namespace minidynamo {
 namespace {
@@ -59,7 +58,6 @@ PyObject* layer_of(PyObject* callable) {
   static constinit Cached<Layer> cache;
   return cache
       .get([] {
-        const NativeScope native;
         const TensorTraceSuspended suspended;
         return std::make_unique<Layer>();
       })

@@ -2,13 +2,13 @@
 
 #include "bytecode/op_facts.h"
 #include "model/abstract.h"
+#include "python/native_scope.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/enter.h"
 #include "world/held_values.h"
-#include "world/native_scope.h"
 #include "world/traced_number.h"
 
 namespace minidynamo {

@@ -4,11 +4,11 @@
 
 #include "model/tensor_call.h"
 #include "python/native_contents.h"
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
-#include "world/native_scope.h"
 #include "world/traced_number.h"
 
 namespace minidynamo {

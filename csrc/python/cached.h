@@ -6,10 +6,13 @@
 // filled by whoever comes first. Two threads that come together both make it; the first to be ready wins, and the
 // other's is let go of. scripts/check_statics.py refuses statics that are filled in another way.
 //
+// Python code that runs for it is not the program's: a trace that asks first does not see it.
+//
 // Needs the GIL. What is found is never released: it lives as long as the process.
 #pragma once
 #include <memory>
 
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "python/ref.h"
 
@@ -34,6 +37,7 @@ class CachedObject {
   PyObject* object_ = nullptr;
 
   PyObject* fill() {
+    const NativeScope native;
     Ref made = make_(what_);
     if (!made && is_out_of_memory()) throw_out_of_memory();
     if (!object_)
@@ -59,6 +63,7 @@ class Cached {
   template <class Make>
   T* get(Make make) {
     if (value_) return value_;
+    const NativeScope native;
     const MemoryWatch memory;
     std::unique_ptr<T> made = make();
     if (memory.failed()) throw_out_of_memory();

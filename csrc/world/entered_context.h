@@ -1,9 +1,9 @@
 // A Python context manager that is entered as long as a scope lasts: its methods run natively, and nothing is traced of
 // them. The Python error that is set when the scope ends is kept.
 #pragma once
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "python/ref.h"
-#include "world/native_scope.h"
 
 namespace minidynamo {
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "python/named_item.h"
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
-#include "world/native_scope.h"
 
 namespace minidynamo {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "python/held_gil.h"
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "world/held_number.h"
 #include "world/known_types.h"
-#include "world/native_scope.h"
 
 namespace minidynamo {
 namespace {

@@ -1,9 +1,9 @@
 #include "world/traced_array.h"
 
 #include "python/native_function.h"
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
-#include "world/native_scope.h"
 #include "world/upward.h"
 
 namespace minidynamo {

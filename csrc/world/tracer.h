@@ -15,6 +15,7 @@
 
 #include "graph/graph.h"
 #include "guard/source.h"
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "python/ref.h"
 #include "tensor/fake.h"
@@ -24,7 +25,6 @@
 #include "world/frame.h"
 #include "world/function_modes.h"
 #include "world/made_classes.h"
-#include "world/native_scope.h"
 #include "world/random_stream.h"
 #include "world/symbols.h"
 #include "world/torch_modes.h"

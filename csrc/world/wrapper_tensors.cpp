@@ -7,6 +7,7 @@
 
 #include "python/dict_version.h"
 #include "python/native_contents.h"
+#include "python/native_scope.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
@@ -15,7 +16,6 @@
 #include "tensor/tensor_facts.h"
 #include "tensor/wrapper_fake.h"
 #include "world/known_types.h"
-#include "world/native_scope.h"
 #include "world/pin.h"
 #include "world/types.h"
 

@@ -258,6 +258,7 @@ EXEMPT_WITH_BREAKS = {
     "test.test_weakref.MappingTestCase.test_weak_valued_len_cycles": DEATH,
     "test.test_raise.TestContext.test_3611": DEATH,
     "test.test_capi.test_misc.CAPITest.test_c_subclass_of_heap_ctype_with_tpdealloc_decrefs_once": COUNTS,
+    "test.test_tracemalloc.TestTracemallocEnabled.test_no_incomplete_frames": FRAMES,
 }
 
 # Where captured modules run: forks of a process that has imported, once, torch and what torch's fake kernels need.

@@ -184,3 +184,31 @@ def test_cpython_suite(module: str) -> None:
     captured = cpython_suite.run_module(module, "stress", timeout=300)
     assert plain.results or plain.exit_status == 0, plain.output
     assert cpython_suite.differences(plain, captured) == [], captured.output[-4000:]
+
+
+FIRST_CACHED_PROPERTY = """
+import functools, os, sys
+import minidynamo
+
+class Pages:
+    @functools.cached_property
+    def count(self):
+        return 3
+
+def f(pages):
+    return pages.count + pages.count
+
+minidynamo.config.stress = True
+for every in range(1, 12):
+    child = os.fork()
+    if not child:
+        with minidynamo.config.patch(stress_breaks=every):
+            os._exit(minidynamo.compile(f)(Pages()) != 6)
+    status = os.waitpid(child, 0)[1]
+    assert not status, (every, status)
+"""
+
+
+def test_what_the_tracer_makes_for_itself_is_no_part_of_a_trace() -> None:
+    # A trace that comes to a cached_property first makes one, by Python code, to see how they are made.
+    subprocess.run([sys.executable, "-P", "-c", FIRST_CACHED_PROPERTY], check=True, timeout=120)
