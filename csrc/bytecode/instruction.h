@@ -42,6 +42,8 @@ enum class Intrinsic : uint8_t {
 
 // How code calls: from CPython 3.13 on with PUSH_NULL_BELOW behind the callable, in earlier ones with PUSH_NULL before.
 constexpr bool kNullFollowsCallable = PY_VERSION_HEX >= 0x030D0000;
+// An error of a call that the interpreter has inlined looks for its handler one code unit before the call.
+constexpr bool kCallRaisesBeforeItself = PY_VERSION_HEX >= 0x030D0000;
 
 struct Position {  // as co_positions() gives it; -1 stands for None
   int32_t line = -1, end_line = -1, column = -1, end_column = -1;

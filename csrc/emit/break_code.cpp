@@ -53,7 +53,7 @@ class BreakWriter {
     push_slots([this](Op op, int32_t arg) { code_.emit(op, arg); }, end_.operands.size(),
                [this](size_t i) { return end_.operands[i] == kNoValue; }, push_operand);
     if (end_.frames.size() == 1) forget_moved();
-    code_.bind(start);
+    code_.begin_protected(start);
     emit_instruction(jump);
     code_.bind(stop);
     auto way = [&](const std::optional<Continuation>& taken) {
@@ -206,7 +206,7 @@ class BreakWriter {
       if (operand != kNoValue) values_.push(operand), ++count;
     if (end_.handled != kNoValue) values_.push(end_.handled), ++count;
     forget_moved();
-    code_.bind(start);
+    code_.begin_protected(start);
     code_.end_call(count);
     code_.bind(stop);
     const CodeBuilder::Label jump = code_.make_label();

@@ -27,6 +27,11 @@ class CodeBuilder {
   }
   Label make_label();
   void bind(Label label) { labels_[label] = static_cast<int32_t>(instructions_.size()); }
+  // Begins what handle() is to protect.
+  void begin_protected(Label start) {
+    bind(start);
+    if (kCallRaisesBeforeItself) emit(Op::NOP, 0);
+  }
   // Errors raised between two labels go to a third, with the stack cut to `depth` and the exception on top.
   void handle(Label start, Label end, Label target, int32_t depth) { handlers_.push_back({start, end, target, depth}); }
 

@@ -166,7 +166,7 @@ class ResumeCode {
         begin_call(as_written, [&] { take(made_.parameters.size() - 2); });
         take(made_.parameters.size() - 1);
         end_call(as_written, 1);
-        cover(here() - 1);
+        cover(here() - (kCallRaisesBeforeItself ? 2 : 1));  // a load, which never raises
         emit(Op::JUMP, 0, place_.instruction + 1);
         break;
       }
@@ -286,9 +286,9 @@ class ResumeCode {
   }
 
   // The instruction of the prologue that stands for the original's at the place raises into the same handler.
-  void cover(int32_t index) {
+  void cover(int32_t start) {
     if (const ExceptionRegion* region = code_.region_at(place_.instruction))
-      bytecode_.regions.push_back({index, index + 1, region->target, region->depth, region->push_lasti});
+      bytecode_.regions.push_back({start, here(), region->target, region->depth, region->push_lasti});
   }
 
   void append_original() {

@@ -9,6 +9,7 @@
 #include "model/generator.h"
 #include "model/reported_type.h"
 #include "python/bound_method.h"
+#include "python/dict_version.h"
 #include "python/iterators.h"
 #include "python/itertools_fields.h"
 #include "python/lru_cache.h"
@@ -24,22 +25,6 @@
 #include "world/types.h"
 
 namespace minidynamo {
-namespace {
-
-// The method of dict that gives a view, or the view under an iterator, of the type.
-Ref view_method(PyTypeObject* type) {
-  if (type == &PyDictKeys_Type || type == &PyDictIterKey_Type || type == &PyDictRevIterKey_Type)
-    return import_object("builtins.dict.keys");
-  if (type == &PyDictValues_Type || type == &PyDictIterValue_Type || type == &PyDictRevIterValue_Type)
-    return import_object("builtins.dict.values");
-  if (type == &PyODictKeys_Type) return import_object("collections.OrderedDict.keys");
-  if (type == &PyODictValues_Type) return import_object("collections.OrderedDict.values");
-  if (type == &PyODictItems_Type) return import_object("collections.OrderedDict.items");
-  return import_object("builtins.dict.items");
-}
-
-}  // namespace
-
 PyObject* ValuePlanner::kept(Ref made) {
   keep_alive_.push_back(std::move(made));
   return keep_alive_.back().get();
@@ -595,7 +580,7 @@ ValueId ValuePlanner::set_iterator(PyObject* object) {
 }
 
 ValueId ValuePlanner::dict_view(PyObject* object) {
-  return call(view_method(Py_TYPE(object)).get(), {as_object(reinterpret_cast<_PyDictViewObject*>(object)->dv_dict)});
+  return call(view_method(Py_TYPE(object)).get(), {dict_of_view(object)});
 }
 
 ValueId ValuePlanner::generator(PyObject* object) {

@@ -6,6 +6,9 @@
 #include <opcode.h>
 
 #include <array>
+#include <vector>
+
+#include "python/sequence.h"
 
 namespace minidynamo {
 namespace {
@@ -76,38 +79,77 @@ CodeView view_code(PyCodeObject* code) noexcept {
 
 uint8_t base_opcode(uint8_t opcode) noexcept { return kBaseOpcodes[opcode]; }
 
-Ref make_code(const CodeView& parts) {
-  Ref instructions = bytes_from(parts.instructions);
-  Ref location_table = bytes_from(parts.location_table);
-  Ref exception_table = bytes_from(parts.exception_table);
-  Ref kinds = bytes_from(parts.localsplus_kinds);
-  // CPython interns the string constants of a new code object inside the tuple it is given, and of every tuple within.
-  // A constant may be the user's own object, so the real tuple is put in afterwards.
-  Ref no_consts = Ref::made(PyTuple_New(0));
-  if (!instructions || !location_table || !exception_table || !kinds) return nullptr;
+namespace {
 
+struct Tables {
+  Ref instructions, locations, exceptions, kinds;
+};
+
+#if PY_VERSION_HEX < 0x030D0000
+Ref new_code(const CodeView& parts, Tables& tables, PyObject* consts) {
   _PyCodeConstructor constructor{};
   constructor.filename = parts.filename;
   constructor.name = parts.name;
   constructor.qualname = parts.qualname;
   constructor.flags = parts.flags;
-  constructor.code = instructions.get();
+  constructor.code = tables.instructions.get();
   constructor.firstlineno = parts.first_line;
-  constructor.linetable = location_table.get();
-  constructor.consts = no_consts.get();
+  constructor.linetable = tables.locations.get();
+  constructor.consts = consts;
   constructor.names = parts.names;
   constructor.localsplusnames = parts.localsplus_names;
-  constructor.localspluskinds = kinds.get();
+  constructor.localspluskinds = tables.kinds.get();
   constructor.argcount = parts.argcount;
   constructor.posonlyargcount = parts.posonlyargcount;
   constructor.kwonlyargcount = parts.kwonlyargcount;
   constructor.stacksize = parts.stack_size;
-  constructor.exceptiontable = exception_table.get();
+  constructor.exceptiontable = tables.exceptions.get();
   if (_PyCode_Validate(&constructor) < 0) return nullptr;
-  Ref code = Ref::steal(as_object(_PyCode_New(&constructor)));
+  return Ref::steal(as_object(_PyCode_New(&constructor)));
+}
+#else
+// The constructor that CPython offers makes the kinds of variables itself, of three lists of names, and knows fewer of
+// them. It is given those by which the counts are right, and the kinds and their names are put in afterwards.
+Ref new_code(const CodeView& parts, Tables& tables, PyObject* consts) {
+  std::vector<Ref> locals, cells, free;
+  int cells_of_locals = 0;
+  for (size_t i = 0; i < parts.localsplus_kinds.size(); ++i) {
+    const uint8_t kind = parts.localsplus_kinds[i];
+    auto& list = kind & CO_FAST_LOCAL ? locals : kind & CO_FAST_CELL ? cells : free;
+    list.push_back(Ref::borrow(PyTuple_GET_ITEM(parts.localsplus_names, static_cast<Py_ssize_t>(i))));
+    cells_of_locals += (kind & CO_FAST_LOCAL) && (kind & CO_FAST_CELL);
+  }
+  Ref code = Ref::steal(as_object(PyUnstable_Code_NewWithPosOnlyArgs(
+      parts.argcount, parts.posonlyargcount, parts.kwonlyargcount, static_cast<int>(locals.size()), parts.stack_size,
+      parts.flags, tables.instructions.get(), consts, parts.names, tuple_of(locals).get(), tuple_of(free).get(),
+      tuple_of(cells).get(), parts.filename, parts.name, parts.qualname, parts.first_line, tables.locations.get(),
+      tables.exceptions.get())));
   if (!code) return nullptr;
   auto* object = as_code(code.get());
-  Ref replaced = Ref::steal(std::exchange(object->co_consts, Ref::borrow(parts.consts).release()));
+  if (static_cast<size_t>(object->co_nlocalsplus) != parts.localsplus_kinds.size()) {
+    PyErr_SetString(PyExc_SystemError, "minidynamo: two variables of one name in a code object");
+    return nullptr;
+  }
+  object->co_ncellvars += cells_of_locals;
+  Ref made_kinds = Ref::steal(std::exchange(object->co_localspluskinds, tables.kinds.release()));
+  Ref names = Ref::borrow(parts.localsplus_names);
+  Ref made_names = Ref::steal(std::exchange(object->co_localsplusnames, names.release()));
+  return code;
+}
+#endif
+
+}  // namespace
+
+Ref make_code(const CodeView& parts) {
+  // CPython interns the string constants of a new code object inside the tuple it is given, and of every tuple within.
+  // A constant may be the user's own object, so the real tuple is put in afterwards.
+  Ref no_consts = Ref::made(PyTuple_New(0));
+  Tables tables{bytes_from(parts.instructions), bytes_from(parts.location_table), bytes_from(parts.exception_table),
+                bytes_from(parts.localsplus_kinds)};
+  if (!tables.instructions || !tables.locations || !tables.exceptions || !tables.kinds) return nullptr;
+  Ref code = new_code(parts, tables, no_consts.get());
+  if (!code) return nullptr;
+  Ref replaced = Ref::steal(std::exchange(as_code(code.get())->co_consts, Ref::borrow(parts.consts).release()));
   return code;
 }
 

@@ -125,6 +125,10 @@ PyObject* dict_value_at(PyObject* dict, uint32_t hint) noexcept {
   return DK_IS_UNICODE(keys) ? DK_UNICODE_ENTRIES(keys)[hint].me_value : DK_ENTRIES(keys)[hint].me_value;
 }
 
+PyObject* dict_of_view(PyObject* view) noexcept {
+  return as_object(reinterpret_cast<_PyDictViewObject*>(view)->dv_dict);
+}
+
 PyObject* instance_dict(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) return managed_dict(object);

@@ -56,6 +56,9 @@ Lookup dict_item(PyObject* dict, PyObject* key, Py_hash_t hash, uint32_t& hint, 
 // The instance's __dict__ if it exists as an object; null if the instance has none or keeps its attributes inline.
 PyObject* instance_dict(PyObject* object) noexcept;
 
+// The dict that keys(), values() or items() gave a view of.
+PyObject* dict_of_view(PyObject* view) noexcept;
+
 // Whether instances of the type have a __dict__ at all.
 inline bool has_instance_dict(PyTypeObject* type) noexcept { return type->tp_dictoffset != 0; }
 

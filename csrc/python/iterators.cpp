@@ -86,7 +86,17 @@ OrderedDictIteration look_at_ordered_dict_iterator(PyObject* iterator) noexcept 
   return {over->dict, views[gives - 1], (over->kind & 1) == 0};
 }
 
-Ref view_of_dict(PyObject* dict, PyTypeObject* view) { return Ref::made(_PyDictView_New(dict, view)); }
+Ref view_method(PyTypeObject* type) {
+  const auto is_one_of = [type](std::initializer_list<PyTypeObject*> types) {
+    return std::ranges::find(types, type) != types.end();
+  };
+  const bool is_ordered = is_one_of({&PyODictKeys_Type, &PyODictValues_Type, &PyODictItems_Type});
+  const char* name = "items";
+  if (is_one_of({&PyDictKeys_Type, &PyDictIterKey_Type, &PyDictRevIterKey_Type, &PyODictKeys_Type})) name = "keys";
+  if (is_one_of({&PyDictValues_Type, &PyDictIterValue_Type, &PyDictRevIterValue_Type, &PyODictValues_Type}))
+    name = "values";
+  return Ref::made(PyObject_GetAttrString(as_object(is_ordered ? &PyODict_Type : &PyDict_Type), name));
+}
 
 Py_ssize_t places_in_dict(PyObject* dict) noexcept {
   const auto* object = reinterpret_cast<PyDictObject*>(dict);

@@ -15,8 +15,8 @@ struct DictWalk {
 Ref peek_item(PyObject* iterator, Py_ssize_t ahead, DictWalk* walk = nullptr) noexcept;
 // The places that an iterator over a dict goes through, those of deleted items among them.
 Py_ssize_t places_in_dict(PyObject* dict) noexcept;
-// A view of the type (dict's keys, values or items, OrderedDict's) of a dict.
-Ref view_of_dict(PyObject* dict, PyTypeObject* view);
+// The method of dict or OrderedDict that gives a view, or the view under an iterator, of the type.
+Ref view_method(PyTypeObject* type);
 // Where an iterator over a dict stands.
 struct DictIteration {
   PyObject* dict = nullptr;  // null if it is exhausted

@@ -363,7 +363,7 @@ Ref enter_dict_view(Tracer& tracer, Source* source) {
   Ref dict = load_part(tracer, held, Access::Proxied, nullptr, proxied_mapping(proxy.get()));
   if (!dict || !materialize_if_shadow(tracer, dict.get())) return nullptr;
   if (tracer.world.is_opaque(dict.get()) || !PyDict_Check(dict.get())) return enter_opaque(tracer, source);
-  return stands_for(tracer, source, view_of_dict(dict.get(), Py_TYPE(raw)));
+  return stands_for(tracer, source, Ref::made(PyObject_CallOneArg(view_method(Py_TYPE(raw)).get(), dict.get())));
 }
 
 // An iterator, whose parts (what an enumerate or zip was made from) enter with it.

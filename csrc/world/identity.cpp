@@ -16,8 +16,7 @@ namespace minidynamo {
 
 PyObject* identity_behind(PyObject* object) noexcept {
   if (PyMethod_Check(object)) return PyMethod_GET_SELF(object);
-  if (PyDictViewSet_Check(object) || PyDictValues_Check(object))
-    return as_object(reinterpret_cast<_PyDictViewObject*>(object)->dv_dict);
+  if (PyDictViewSet_Check(object) || PyDictValues_Check(object)) return dict_of_view(object);
   if (!PyWeakref_CheckRefExact(object)) return nullptr;
   PyObject* referent = PyWeakref_GET_OBJECT(object);
   return referent == Py_None ? nullptr : referent;

@@ -6,6 +6,8 @@
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_frame.h>
 
+#include <algorithm>
+
 #include "bytecode/location_table.h"
 #include "bytecode/opcodes.h"
 
@@ -17,6 +19,14 @@ struct Observer {
   const std::function<void(const std::vector<ObservedFrame>&)>& before;
 };
 Observer* observer = nullptr;
+
+#if PY_VERSION_HEX < 0x030D0000
+PyCodeObject* code_of(const _PyInterpreterFrame* frame) { return frame->f_code; }
+constexpr int32_t kSuspendedBehind = 0;
+#else
+PyCodeObject* code_of(const _PyInterpreterFrame* frame) { return reinterpret_cast<PyCodeObject*>(frame->f_executable); }
+constexpr int32_t kSuspendedBehind = 2;  // bytes from the instruction that gave the last item to where the frame stands
+#endif
 
 bool is_watched(PyCodeObject* code) { return PyUnicode_CompareWithASCIIString(code->co_filename, observer->file) == 0; }
 
@@ -37,8 +47,8 @@ _PyInterpreterFrame* caller_of(const _PyInterpreterFrame* frame) {
 
 ObservedFrame look_at(_PyInterpreterFrame* frame) {
   ObservedFrame seen{
-      frame->f_code, function_of(frame), _PyInterpreterFrame_LASTI(frame) * 2, is_called_from_c(frame), {}, {}};
-  const int locals = frame->f_code->co_nlocalsplus;
+      code_of(frame), function_of(frame), _PyInterpreterFrame_LASTI(frame) * 2, is_called_from_c(frame), {}, {}};
+  const int locals = code_of(frame)->co_nlocalsplus;
   seen.locals.assign(frame->localsplus, frame->localsplus + locals);
   if (frame->stacktop > locals) seen.stack.assign(frame->localsplus + locals, frame->localsplus + frame->stacktop);
   return seen;
@@ -48,12 +58,12 @@ ObservedFrame look_at(_PyInterpreterFrame* frame) {
 constexpr int kBefore = PY_VERSION_HEX < 0x030C0000 ? PyTrace_OPCODE : PyTrace_LINE;
 
 int trace(PyObject*, PyFrameObject* frame, int what, PyObject*) {
-  if (!is_watched(frame->f_frame->f_code)) return 0;
+  if (!is_watched(code_of(frame->f_frame))) return 0;
   if (what == PyTrace_CALL && kBefore == PyTrace_OPCODE)
     return PyObject_SetAttrString(reinterpret_cast<PyObject*>(frame), "f_trace_opcodes", Py_True);
   if (what != kBefore) return 0;
   std::vector<ObservedFrame> frames;
-  for (_PyInterpreterFrame* now = frame->f_frame; now && is_watched(now->f_code); now = caller_of(now))
+  for (_PyInterpreterFrame* now = frame->f_frame; now && is_watched(code_of(now)); now = caller_of(now))
     frames.push_back(look_at(now));
   observer->before(frames);
   return 0;
@@ -94,9 +104,26 @@ Ref call_observed(PyObject* callable, PyObject* arguments, const char* file,
   return result;
 }
 
+bool stands_between(const ObservedFrame& frame) {
+  const Ref bytes = Ref::steal(PyCode_GetCode(frame.code));
+  const auto number = static_cast<uint8_t>(PyBytes_AS_STRING(bytes.get())[frame.offset]);
+  constexpr uint8_t between[] = {raw::kNumberOf_END_FOR, raw::kNumberOf_END_SEND,
+                                 raw::kNumberOf_SET_FUNCTION_ATTRIBUTE};
+  return number != 0 && std::ranges::find(between, number) != std::end(between);
+}
+
+std::vector<PyObject*> with_nulls_below(std::vector<PyObject*> stack, const std::vector<SlotKind>& layout) {
+  for (size_t i = 0; kNullFollowsCallable && i + 1 < stack.size() && i < layout.size(); ++i)
+    if ((layout[i] == SlotKind::Null || layout[i] == SlotKind::Method) && !stack[i + 1])
+      std::swap(stack[i], stack[i + 1]);
+  return stack;
+}
+
 ObservedFrame frame_of(PyObject* generator) {
   auto* made = reinterpret_cast<PyGenObject*>(generator);
-  return look_at(reinterpret_cast<_PyInterpreterFrame*>(made->gi_iframe));
+  ObservedFrame seen = look_at(reinterpret_cast<_PyInterpreterFrame*>(made->gi_iframe));
+  seen.offset -= kSuspendedBehind;
+  return seen;
 }
 
 }  // namespace minidynamo::code_test

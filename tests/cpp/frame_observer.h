@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "bytecode/stack_layout.h"
 #include "python/ref.h"
 
 namespace minidynamo::code_test {
@@ -26,6 +27,14 @@ void make_observable(PyObject* compiled);
 // error that the call raised. `before` itself may run Python code, which is not observed.
 Ref call_observed(PyObject* callable, PyObject* arguments, const char* file,
                   const std::function<void(const std::vector<ObservedFrame>&)>& before);
+
+// Whether a frame stands where no instruction of the neutral set begins: where FOR_ITER and SEND lead (from
+// CPython 3.12 on), at the attributes of a function that is made (from 3.13 on).
+bool stands_between(const ObservedFrame& frame);
+
+// A frame's stack in the order of StackLayout, which has the null of a call below the callable. From CPython 3.13 on it
+// lies above.
+std::vector<PyObject*> with_nulls_below(std::vector<PyObject*> stack, const std::vector<SlotKind>& layout);
 
 // The frame of a generator that is suspended, or has not started.
 ObservedFrame frame_of(PyObject* generator);

@@ -339,11 +339,12 @@ Ref argument_for(const Place& place, const ResumeFunction& resume, ResumeParamet
       return Ref::borrow(frame.locals[index]);
     case ResumeParameter::Kind::Stack: {
       const SlotKind kind = layout_at(place)[index];
-      if (kind == SlotKind::MethodSelf && frame.stack[index - 1])
-        return Ref::steal(PyMethod_New(frame.stack[index - 1], frame.stack[index]));
-      if (kind != SlotKind::RaisingInstruction) return Ref::borrow(frame.stack[index]);
+      const std::vector<PyObject*> stack = with_nulls_below(frame.stack, layout_at(place));
+      if (kind == SlotKind::MethodSelf && stack[index - 1])
+        return Ref::steal(PyMethod_New(stack[index - 1], stack[index]));
+      if (kind != SlotKind::RaisingInstruction) return Ref::borrow(stack[index]);
       const int32_t raising =
-          place.prepared->bytecode.index_of_offset(static_cast<int32_t>(PyLong_AsLong(frame.stack[index])) * 2);
+          place.prepared->bytecode.index_of_offset(static_cast<int32_t>(PyLong_AsLong(stack[index])) * 2);
       const auto* own = prepare(resume.code);
       return integer(own->bytecode.instructions[raising + resume.prologue].offset / 2);
     }
@@ -374,7 +375,7 @@ std::optional<Continuation> continue_from(const std::vector<ObservedFrame>& fram
   for (size_t i = 0; i < frames.size(); ++i) {
     const Place place = place_of(frames[i]);
     const Bytecode& bytecode = place.prepared->bytecode;
-    if (place.instruction < 0 || frames[i].code->co_flags & CO_GENERATOR) return {};
+    if (place.instruction < 0 || stands_between(frames[i]) || frames[i].code->co_flags & CO_GENERATOR) return {};
     if (!(frames[i].code->co_flags & CO_OPTIMIZED)) return {};  // a class body
     if (i + 1 < frames.size() && frames[i].called_from_c) return {};
     const bool in_call = i > 0;
