@@ -72,21 +72,26 @@ def _replace(block: list[ast.AST], number: int, held: list[ast.AST], may_be_empt
 
 
 def _of_expressions(tree: ast.Module) -> Iterator[Reduction]:
-    """Every expression, outermost first: one of its own parts in its place; and lists of expressions less one."""
+    """Every expression, outermost first: one of its own parts in its place; and lists of expressions less one.
+
+    No module comes into the place of an object: what is set on it would be seen by all programs that run later.
+    """
+    modules = {alias.asname or alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     for node in ast.walk(tree):
         for field, value in ast.iter_fields(node):
             if isinstance(value, ast.expr):
-                for part in _parts(value):
+                for part in _parts(value, modules):
                     yield lambda n=node, f=field, p=part: setattr(n, f, p)  # type: ignore[misc]
             elif isinstance(value, list):
                 for number, item in enumerate(value):
                     if isinstance(item, (ast.expr, ast.keyword, ast.comprehension, ast.withitem)):
                         yield lambda v=value, n=number: v.__delitem__(n)  # type: ignore[misc]
-                        for part in _parts(item) if isinstance(item, ast.expr) else ():
+                        for part in _parts(item, modules) if isinstance(item, ast.expr) else ():
                             yield lambda v=value, n=number, p=part: v.__setitem__(n, p)  # type: ignore[misc]
 
 
-def _parts(expression: ast.expr) -> list[ast.expr]:
+def _parts(expression: ast.expr, modules: set[str]) -> list[ast.expr]:
     if isinstance(getattr(expression, "ctx", ast.Load()), ast.Load):
-        return [part for part in ast.iter_child_nodes(expression) if isinstance(part, ast.expr)]
+        parts = [part for part in ast.iter_child_nodes(expression) if isinstance(part, ast.expr)]
+        return [part for part in parts if not (isinstance(part, ast.Name) and part.id in modules)]
     return []

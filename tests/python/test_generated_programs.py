@@ -117,6 +117,12 @@ def ready(backend: str) -> Any:
 LIMITS_OF_AOTAUTOGRAD = ("modified by an inplace operation", "outs_to_grad length", "backward through the graph a second time")
 
 
+def _is_history_of_view(difference: str) -> bool:
+    """Whether a view that was made where no history is recorded has one, which AOTAutograd gives it under torch.compile too."""
+    expected, _, got = difference.partition("\n     got ")
+    return expected.removeprefix("expected ").replace("leaf True", "leaf False") == got
+
+
 def check(program: Program, way: str) -> Failure | None:
     """Runs the program eagerly and captured, and tells what differs.
 
@@ -168,6 +174,8 @@ def check(program: Program, way: str) -> Failure | None:
             different = [f"the captured run raises {type(error).__name__}: {error}"]
         else:
             different = [one for run in actual for one in differential.differences(expected[0], run, exact=way != "aot_eager")]
+        if way == "aot_eager":
+            different = [one for one in different if not _is_history_of_view(one)]
         got = [line.partition("got ")[2] or line for line in different]
         failed |= way == "aot_eager" and any(limit in text for limit in LIMITS_OF_AOTAUTOGRAD for text in got)
         different += [f"given up: {one['reason']}: {one['detail']}" for one in _C.uncaptured() if one["reason"] in DEFECTS]
