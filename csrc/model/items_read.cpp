@@ -1,14 +1,12 @@
 #include "model/items_read.h"
 
-#include <unordered_map>
-
 #include "model/abstract.h"
 #include "python/bound_method.h"
 #include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
+#include "world/callable_table.h"
 #include "world/class_lookup.h"
-#include "world/known_types.h"
 #include "world/native_code.h"
 
 namespace minidynamo {
@@ -51,29 +49,21 @@ PyTypeObject* preparer_type() {
   return &type;
 }
 
-// Where a callable takes an iterable whose items it reads. A bound method takes it one place before.
+// The position of the argument whose items a callable reads. A bound method's is one lower, for want of `self`.
 const size_t* place_in(PyObject* callable) {
-  static constinit Cached<std::unordered_map<const void*, size_t>> cached;
-  const auto& places = *cached.get([] {
-    const std::pair<const char*, size_t> known[] = {
-        {"itertools.chain.from_iterable", 0},  {"itertools.starmap", 1},       {"builtins.dict", 0},
-        {"builtins.dict.update", 1},           {"builtins.dict.__init__", 1},  {"collections.OrderedDict", 0},
-        {"collections.OrderedDict.update", 1}, {"collections.defaultdict", 1}, {"builtins.bytes.join", 1},
-        {"builtins.bytearray.join", 1},
-    };
-    auto found = std::make_unique<std::unordered_map<const void*, size_t>>();
-    for (const auto& [path, place] : known) {
-      if (Ref object = import_object(path)) found->emplace(definition_of(object.release()), place);
-      clear_error();
-    }
-    return found;
-  });
-  const auto known = places.find(definition_of(callable));
-  return known == places.end() ? nullptr : &known->second;
+  static constinit CallableTable<size_t> table;
+  static constexpr CallableTable<size_t>::Row kRows[] = {
+      {"itertools.chain.from_iterable", 0},  {"itertools.starmap", 1},       {"builtins.dict", 0},
+      {"builtins.dict.update", 1},           {"builtins.dict.__init__", 1},  {"collections.OrderedDict", 0},
+      {"collections.OrderedDict.update", 1}, {"collections.defaultdict", 1}, {"builtins.bytes.join", 1},
+      {"builtins.bytearray.join", 1},
+  };
+  return table.find(callable, kRows);
 }
 
-// The iterable, or what stands in its place. Null: the trace is over, or a Python error is set.
-Ref prepared(Tracer& tracer, PyObject* iterable) {
+}  // namespace
+
+Ref prepare_items(Tracer& tracer, PyObject* iterable) {
   static PyObject* const keys = interned("keys");
   if (PyTuple_CheckExact(iterable) || PyList_CheckExact(iterable)) {
     if (!prepare_for_native(tracer, iterable)) return nullptr;
@@ -91,14 +81,12 @@ Ref prepared(Tracer& tracer, PyObject* iterable) {
   return made;
 }
 
-}  // namespace
-
 bool prepare_items_read(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room) {
   const size_t* known = place_in(callable);
   if (!known) return true;
   const size_t place = *known - (*known > 0 && bound_self(callable) ? 1 : 0);
   if (place >= arguments.positional_count()) return true;
-  Ref iterable = prepared(tracer, arguments.values[place].get());
+  Ref iterable = prepare_items(tracer, arguments.values[place].get());
   if (!iterable) return false;
   if (iterable.is(arguments.values[place].get())) return true;
   std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
@@ -107,8 +95,6 @@ bool prepare_items_read(Tracer& tracer, PyObject* callable, Arguments& arguments
   arguments = Arguments{room, arguments.keyword_names, arguments.is_direct};
   return true;
 }
-
-Ref prepare_pairs(Tracer& tracer, PyObject* pairs) { return prepared(tracer, pairs); }
 
 bool is_item_preparer(PyObject* object) noexcept { return Py_IS_TYPE(object, preparer_type()); }
 PyObject* behind_preparer(PyObject* preparer) noexcept { return as_preparer(preparer)->iterator; }

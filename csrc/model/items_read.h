@@ -9,14 +9,14 @@ namespace minidynamo {
 
 class Tracer;
 
-// Of the arguments of a call of native code, items that it will read are made fit for that, or an iterator stands in
-// their place that does it item by item; then `room` keeps the values. False: the trace is over, or a Python error is
-// set.
+// Makes the items of an iterable fit for native code: the iterable itself, or an iterator in its place that does it
+// item by item. Null: the trace is over, or a Python error is set.
+Ref prepare_items(Tracer& tracer, PyObject* iterable);
+// Does so for the argument of a call of native code whose items that reads, if it is such a call; then `room` keeps the
+// values. False: as above.
 bool prepare_items_read(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room);
-// As much for the right operand of a dict's `|=`. Null: as above.
-Ref prepare_pairs(Tracer& tracer, PyObject* pairs);
 
-// The iterator that stands in an argument's place, and that of the argument.
+// Whether an object is such an iterator, and the iterator that it asks.
 bool is_item_preparer(PyObject* object) noexcept;
 PyObject* behind_preparer(PyObject* preparer) noexcept;
 

@@ -1,13 +1,12 @@
 #include "model/native_callback.h"
 
 #include <string_view>
-#include <unordered_map>
 
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "python/bound_method.h"
 #include "python/out_of_memory.h"
-#include "world/known_types.h"
+#include "world/callable_table.h"
 
 namespace minidynamo {
 namespace {
@@ -76,28 +75,19 @@ struct Place {
 };
 
 const Place* place_in(PyObject* callable) {
-  static constinit Cached<std::unordered_map<const void*, Place>> cached;
-  const auto& places = *cached.get([] {
-    const std::pair<const char*, Place> known[] = {
-        {"builtins.map", {0, nullptr}},          {"builtins.filter", {0, nullptr}},
-        {"builtins.sorted", {-1, "key"}},        {"builtins.min", {-1, "key"}},
-        {"builtins.max", {-1, "key"}},           {"builtins.list.sort", {-1, "key"}},
-        {"functools.reduce", {0, nullptr}},      {"itertools.starmap", {0, nullptr}},
-        {"itertools.accumulate", {1, "func"}},   {"itertools.groupby", {1, "key"}},
-        {"itertools.takewhile", {0, nullptr}},   {"itertools.dropwhile", {0, nullptr}},
-        {"itertools.filterfalse", {0, nullptr}}, {"_bisect.bisect_left", {-1, "key"}},
-        {"_bisect.bisect_right", {-1, "key"}},   {"_bisect.insort_left", {-1, "key"}},
-        {"_bisect.insort_right", {-1, "key"}},
-    };
-    auto found = std::make_unique<std::unordered_map<const void*, Place>>();
-    for (const auto& [path, place] : known) {
-      if (Ref object = import_object(path)) found->emplace(definition_of(object.release()), place);
-      clear_error();
-    }
-    return found;
-  });
-  auto known = places.find(definition_of(callable));
-  return known == places.end() ? nullptr : &known->second;
+  static constinit CallableTable<Place> table;
+  static constexpr CallableTable<Place>::Row kRows[] = {
+      {"builtins.map", {0, nullptr}},          {"builtins.filter", {0, nullptr}},
+      {"builtins.sorted", {-1, "key"}},        {"builtins.min", {-1, "key"}},
+      {"builtins.max", {-1, "key"}},           {"builtins.list.sort", {-1, "key"}},
+      {"functools.reduce", {0, nullptr}},      {"itertools.starmap", {0, nullptr}},
+      {"itertools.accumulate", {1, "func"}},   {"itertools.groupby", {1, "key"}},
+      {"itertools.takewhile", {0, nullptr}},   {"itertools.dropwhile", {0, nullptr}},
+      {"itertools.filterfalse", {0, nullptr}}, {"_bisect.bisect_left", {-1, "key"}},
+      {"_bisect.bisect_right", {-1, "key"}},   {"_bisect.insort_left", {-1, "key"}},
+      {"_bisect.insort_right", {-1, "key"}},
+  };
+  return table.find(callable, kRows);
 }
 
 }  // namespace

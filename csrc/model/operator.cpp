@@ -298,7 +298,7 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
     if (const std::optional<bool> done = extend_by(tracer, left, right)) return *done ? Ref::borrow(left) : Ref();
   Ref pairs;
   if (binary.apply == PyNumber_InPlaceOr && PyDict_Check(left)) {
-    pairs = prepare_pairs(tracer, right);
+    pairs = prepare_items(tracer, right);
     if (!pairs) return nullptr;
     right = pairs.get();
   }

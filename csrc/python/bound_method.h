@@ -12,7 +12,7 @@ bool is_bound_native_method(PyObject* object) noexcept;
 Ref bound_self_of(PyObject* method) noexcept;
 PyObject* descriptor_behind(PyObject* method) noexcept;
 
-// What a C function is bound to, borrowed: an instance, a class, or a module; null of any other object.
+// The object that a C function is bound to (an instance, a class or a module), borrowed. Null: it is no C function.
 PyObject* bound_self(PyObject* callable) noexcept;
 
 // What a table finds a callable by: a C function's or method's definition, bound or not, since a bound one is made anew

@@ -61,7 +61,7 @@ bool add_shown_parts(PyObject* object, std::vector<Ref>& parts) {
   return false;
 }
 
-// Whether an object whose text becomes part of this one's is as `wanted(part, may_show_address)` asks.
+// Whether `wanted(part, may_show_address)` holds for any object whose text is part of this object's text.
 template <typename Wanted>
 bool any_shown(PyObject* object, Visited& visited, const Wanted& wanted) {
   NestingLevel level;
@@ -84,11 +84,14 @@ bool shows_address(PyObject* object) {
 }
 
 bool can_show(Tracer& tracer, PyObject* object) {
-  if (shows_address(object))
-    return tracer.abort(BreakReason::ObjectIdentity, "an object's address is put into a string") != nullptr;
   Visited visited;
-  return !any_shown(object, visited,
-                    [&](PyObject* part, bool) { return tracer.world.is_opaque(part) && !use_opaque(tracer, part); });
+  return !any_shown(object, visited, [&](PyObject* part, bool may_show_address) {
+    if (may_show_address)
+      tracer.abort(BreakReason::ObjectIdentity, "an object's address is put into a string");
+    else if (tracer.world.is_opaque(part))
+      use_opaque(tracer, part);
+    return tracer.is_over();
+  });
 }
 
 }  // namespace minidynamo

@@ -5,8 +5,8 @@
 namespace minidynamo {
 
 bool shows_address(PyObject* object);
-// Whether native code may turn an object into text: no address comes into it, and nothing of what it shows can only be
-// passed on. False ends the trace.
+// Whether native code may turn an object into text. It may not where the text shows an address, or an object that can
+// only be passed on: then the trace ends, and the answer is false.
 bool can_show(Tracer& tracer, PyObject* object);
 
 }  // namespace minidynamo

@@ -358,27 +358,12 @@ torch.nn.ParameterList(torch.ones(1) for _ in it).__len__()
 PRELUDE = """
 import array, base64, bisect, collections, collections.abc, copy, functools, hashlib, heapq, io
 import itertools, json, math, operator, os, pickle, random, statistics, struct, types, zlib
-import torch, minidynamo
+import torch
 import numpy as np
 Point = collections.namedtuple("Point", "a b c")
 def several(*given, **named):
     return given, named
 L = []
-def generator(items):
-    yield from items
-def breaking(items):
-    for item in items:
-        minidynamo.graph_break()
-        yield item
-class Iterating:
-    def __init__(self, items):
-        self.items = list(items)
-    def __iter__(self):
-        return self
-    def __next__(self):
-        if not self.items:
-            raise StopIteration
-        return self.items.pop(0)
 """
 
 # Iterables that the function makes of a list that it is given.
@@ -495,7 +480,7 @@ KINDS: dict[str, Callable[[list[int]], Any]] = {
     "deque": collections.deque,
     "subclass of list": OwnList,
     "subclass of list with an iterator": LoudList,
-    "array": lambda items: __import__("array").array("i", items),
+    "array": lambda items: array.array("i", items),
     "tensor": lambda items: torch.tensor(items),
     "iterator of a tensor": lambda items: iter(torch.tensor(items)),
 }
@@ -512,7 +497,7 @@ def function_of(operation: str, made_inside: str | None = None) -> Callable[...,
     if made_inside:
         begin.append(f"it = {made_inside}")
     text = PRELUDE + "def f(it, x):\n" + "".join(f"    {line}\n" for line in [*begin, *statements.splitlines()])
-    namespace: dict[str, Any] = {"__name__": __name__}
+    namespace: dict[str, Any] = {"__name__": __name__, "generator": generator, "breaking": breaking, "Iterating": Iterating}
     exec(compile(text, operation, "exec"), namespace)
     return namespace["f"]
 
@@ -536,7 +521,7 @@ CONTENTS = [[3, 1, 2], [3, 1, 2], [1, 5, 0], [2, 1, 0, 4], [], [2, 1]]
 
 
 def run(f: Callable[..., Any], make: Callable[[list[int]], Any], contents: list[int]) -> Any:
-    held = f.__globals__ if hasattr(f, "__globals__") else f.__wrapped__.__globals__
+    held = f.__globals__
     held["L"] = rows = [8, 9, 8]
     held["A"] = array.array("i", contents)
     iterable = make(contents)
