@@ -8,7 +8,7 @@ import importlib
 import platform
 import sys
 
-PYTHONS = ((3, 11), (3, 12))
+PYTHONS = ((3, 11), (3, 12), (3, 13))
 TORCH = "2.13"
 
 
@@ -21,7 +21,8 @@ def unmet(implementation: str, python: tuple[int, int], torch_version: str | Non
         torch_version: `torch.__version__`, or None when torch is not asked about yet.
     """
     if implementation != "CPython" or python not in PYTHONS:
-        supported = " or ".join(f"{major}.{minor}" for major, minor in PYTHONS)
+        *earlier, newest = (f"{major}.{minor}" for major, minor in PYTHONS)
+        supported = f"{', '.join(earlier)} or {newest}"
         return f"minidynamo needs CPython {supported}, and this is {implementation} {python[0]}.{python[1]}."
     if torch_version is not None and torch_version.split("+")[0].split(".")[:2] != TORCH.split("."):
         return f"minidynamo needs torch {TORCH}, and torch {torch_version} is installed."
@@ -31,7 +32,7 @@ def unmet(implementation: str, python: tuple[int, int], torch_version: str | Non
 def is_subinterpreter() -> bool:
     """Whether this interpreter is not the first of its process. The import of torch reads freed memory then."""
     try:
-        interpreters = importlib.import_module("_xxsubinterpreters")
+        interpreters = importlib.import_module("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
     except ImportError:  # a Python that was built without them
         return False
     return bool(interpreters.get_current() != interpreters.get_main())

@@ -26,7 +26,7 @@ system_package() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
 }
 
-pythons=(3.12 3.11) # that are supported, the newest first
+pythons=(3.13 3.12 3.11) # that are supported, the newest first
 
 # is_python <command> <version>...: whether it is an interpreter of one of these versions.
 is_python() {

@@ -102,7 +102,10 @@ class BreakWriter {
   }
 
   void emit_instruction(CodeBuilder::Label jump) {
-    if (end_.keyword_names) code_.emit(Op::KW_NAMES, code_.constant(end_.keyword_names.get()));
+    Ref keyword_names = end_.keyword_names;
+    if (kCallMaySkipHook && end_.instruction.op == Op::CALL && !keyword_names)
+      keyword_names = Ref::made(PyTuple_New(0));
+    if (keyword_names) code_.emit(Op::KW_NAMES, code_.constant(keyword_names.get()));
     Instruction now = end_.instruction;
     if (now.op == Op::LOAD_METHOD) now.op = Op::LOAD_ATTR;  // one callable, whatever it is
     if (now.op == Op::LOAD_SUPER_METHOD) now.op = Op::LOAD_SUPER_ATTR;

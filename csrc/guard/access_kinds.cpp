@@ -250,11 +250,13 @@ Lookup fetch_context_value(AccessStep& step, Reached parent, Reached& result, Re
   return lookup;
 }
 
-// A key of a cache, with the objects in place of the weak references by which an entry holds them; null: one is gone.
+// A key of a cache, with the objects in place of the weak references by which an entry holds them, and the program's
+// own weak references, which it holds in lists; null: an object is gone.
 Ref live_key(PyObject* held) noexcept {
   Py_ssize_t at = 0;
   const Py_ssize_t size = PyTuple_CheckExact(held) ? PyTuple_GET_SIZE(held) : 0;
-  while (at < size && !PyWeakref_CheckRefExact(PyTuple_GET_ITEM(held, at))) ++at;
+  const auto is_held = [](PyObject* part) { return PyWeakref_CheckRefExact(part) || PyList_CheckExact(part); };
+  while (at < size && !is_held(PyTuple_GET_ITEM(held, at))) ++at;
   if (at == size) return Ref::borrow(held);
   CollectorPaused nothing_else_runs;
   Ref key;
@@ -262,7 +264,10 @@ Ref live_key(PyObject* held) noexcept {
   if (!key) return nullptr;
   for (Py_ssize_t i = 0; i < size; ++i) {
     PyObject* part = PyTuple_GET_ITEM(held, i);
-    if (PyWeakref_CheckRefExact(part)) part = PyWeakref_GET_OBJECT(part);
+    if (PyList_CheckExact(part))
+      part = PyList_GET_ITEM(part, 0);
+    else if (PyWeakref_CheckRefExact(part))
+      part = PyWeakref_GET_OBJECT(part);
     if (part == Py_None && PyTuple_GET_ITEM(held, i) != Py_None) return nullptr;
     PyTuple_SET_ITEM(key.get(), i, Ref::borrow(part).release());
   }

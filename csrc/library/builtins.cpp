@@ -309,11 +309,12 @@ Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arg
   static PyObject* const function_name = interned("func");
   static PyObject* const lock_name = interned("lock");
   static constinit ImportedType lock_type{"_thread.RLock"};
-  static constinit CachedObject example{[](const char* function) {
-                                          const Ref type = import_loaded("functools.cached_property");
-                                          return Ref::steal(PyObject_CallFunction(type.get(), "s", function));
-                                        },
-                                        "function"};
+  static constinit CachedObject example{
+      [](const char* function) {
+        const Ref type = import_loaded("functools.cached_property");
+        return Ref::steal(PyObject_CallOneArg(type.get(), import_loaded(function).get()));
+      },
+      "builtins.len"};
   if (arguments.values.size() < 2 || arguments.values[1].is(Py_None)) return call_function(tracer, callable, arguments);
   PyObject* property = argument(arguments, 0);
   PyObject* instance = argument(arguments, 1);
@@ -577,7 +578,7 @@ Ref descriptor_get(Tracer& tracer, PyObject* callable, const Arguments& argument
   // What CPython would refuse is for it to say.
   if (is_getter && !PyType_IsSubtype(Py_TYPE(object), PyDescr_TYPE(descriptor)))
     return call_natively(tracer, callable, arguments);
-  if (PyType_Check(object)) source_or_pin(tracer, object);
+  if (PyType_Check(object) && !tracer.classes.has(object)) source_or_pin(tracer, object);
   return bind_descriptor(tracer, descriptor, object, is_getter ? PyDescr_NAME(descriptor) : nullptr);
 }
 

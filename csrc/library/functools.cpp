@@ -26,8 +26,17 @@ bool is_typing_cache(PyObject* callable) {
   return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "typing");
 }
 
+// What a plain weak reference leads to, as which it hashes and compares; null: it is none, or leads nowhere.
+PyObject* referent_of(PyObject* object) noexcept {
+  if (!PyWeakref_CheckRefExact(object) || reinterpret_cast<PyWeakReference*>(object)->wr_callback) return nullptr;
+  PyObject* referent = PyWeakref_GET_OBJECT(object);
+  return referent == Py_None ? nullptr : referent;
+}
+
+// A class of the trace's own, a weak reference to one, or a tuple that has either in it.
 bool holds_made_class(const Tracer& tracer, PyObject* object) {
   if (!tracer.classes.any()) return false;
+  if (PyObject* referent = referent_of(object)) object = referent;
   if (tracer.classes.has(object)) return true;
   if (PyTuple_Check(object))
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
@@ -47,6 +56,7 @@ bool existed_before_trace(Tracer& tracer, PyObject* object) {
 
 // What native code looks into must be the very object at the next call too.
 void pin_down(Tracer& tracer, PyObject* object) {
+  if (PyObject* referent = referent_of(object)) return pin_down(tracer, referent);
   if (is_constant(object)) return;
   Source* source = tracer.world.source_of(object);
   if (source && source->access != Access::Pinned) tracer.guards.add(source, GuardKind::Identity, tracer.origin());
@@ -120,6 +130,7 @@ bool is_settled(Tracer& tracer, PyObject* object) {
       if (!is_settled(tracer, PyTuple_GET_ITEM(object, i))) return false;
     return true;
   }
+  if (PyObject* referent = referent_of(object)) return is_settled(tracer, referent);
   return is_constant(object) || is_guarded_by_identity(object) || tracer.world.source_of(object);
 }
 
@@ -148,8 +159,12 @@ bool log_containers(Tracer& tracer) {
   return true;
 }
 
-// An object from before the trace that hashes and compares by its identity.
+// An object from before the trace that hashes and compares by its identity, or a weak reference to one.
 bool is_outside_identity(Tracer& tracer, PyObject* object) {
+  if (PyObject* referent = referent_of(object)) {
+    const bool is_class = PyType_Check(referent) && is_static_class(as_type(referent));
+    return is_class || is_outside_identity(tracer, referent);
+  }
   return is_plain_key(object) && !is_constant(object) && tracer.world.source_of(object) &&
          !tracer.world.is_opaque(object) && !tracer.world.shadow(object) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(object));
 }
@@ -169,12 +184,19 @@ Ref comparable_key(Tracer& tracer, PyObject* callable, const Arguments& argument
   return key;
 }
 
-// The key as an entry holds it, which keeps no object of the program alive: by weak references.
+// The key as an entry holds it, which keeps no object of the program alive: by weak references. The program's own lie
+// in a list, which is part of no key.
 Ref weak_key(const Ref& key) {
   if (!PyTuple_CheckExact(key.get())) return key;
   Ref held = Ref::made(PyTuple_New(PyTuple_GET_SIZE(key.get())));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key.get()); ++i) {
     PyObject* part = PyTuple_GET_ITEM(key.get(), i);
+    if (PyWeakref_CheckRefExact(part)) {
+      Ref list = Ref::made(PyList_New(1));
+      PyList_SET_ITEM(list.get(), 0, Ref::borrow(part).release());
+      PyTuple_SET_ITEM(held.get(), i, list.release());
+      continue;
+    }
     const bool is_of_program = !is_constant(part) && !PyType_Check(part) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(part));
     PyTuple_SET_ITEM(
         held.get(), i,
@@ -248,7 +270,7 @@ class CachedCall {
       tracer_.guards.add_missing(function_, Access::CachedResult, look.get(), 0, tracer_.origin());
     }
     clear_error();
-    if (!is_known) {
+    if (!is_known && !tracer_.world.source_of(result)) {
       tracer_.abort(BreakReason::CachedEffect, "a cached function gives an object that its cache keeps");
       return false;
     }
@@ -320,6 +342,9 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   const bool is_alone = seen.size() == arguments.values.size() && tracer.effects.end() == from &&
                         only_computes(tracer, first_node) && (!containers.any_changed() || !containers.were_used()) &&
                         tracer.modes.changes().empty() && tracer.modes.contexts().empty();
+  const auto is_new = [&](const Ref& value) { return holds_made_class(tracer, value.get()); };
+  if (is_settled(tracer, result.get()) && std::ranges::any_of(arguments.values, is_new))
+    return result;                                    // no cache knows such a call, and none will be asked for it again
   const bool is_discarded = !tracer.to_fill.empty();  // the trace, which goes on to see what else is to be filled
   if (!are_settled(tracer, seen) || (containers.were_used() && !log_containers(tracer)))
     return is_discarded

@@ -13,6 +13,7 @@
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "world/enter.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
@@ -34,8 +35,8 @@ class CodeFromText {
       : tracer_(tracer), arguments_(arguments), is_expression_(is_expression) {}
 
   Ref run() {
-    const size_t count = arguments_.values.size();
-    if (arguments_.keyword_names || count < 1 || count > 3 || !tracer_.frame) return as_cpython_says();
+    const size_t count = arguments_.positional_count();
+    if (count < 1 || count > 3 || !tracer_.frame || !all_keywords_are_known()) return as_cpython_says();
     if (!find_code() || !find_names()) return nullptr;
     Ref function = Ref::steal(PyFunction_New(code_.get(), globals_.get()));
     const CodeInfo* prepared = function ? prepare(as_code(code_.get())) : nullptr;
@@ -102,8 +103,26 @@ class CodeFromText {
     return static_cast<bool>(locals_);
   }
 
+  // Both namespaces may be named from CPython 3.13 on.
+  bool all_keywords_are_known() const {
+    for (size_t i = 0; i < arguments_.keyword_count(); ++i) {
+      const size_t index = place_of_keyword(i);
+      if (!kNamespacesAreKeywords || index == 0 || index < arguments_.positional_count()) return false;
+    }
+    return true;
+  }
+
+  size_t place_of_keyword(size_t number) const {
+    PyObject* name = PyTuple_GET_ITEM(arguments_.keyword_names, static_cast<Py_ssize_t>(number));
+    if (PyUnicode_CompareWithASCIIString(name, "globals") == 0) return 1;
+    return PyUnicode_CompareWithASCIIString(name, "locals") == 0 ? 2 : 0;
+  }
+
   PyObject* given(size_t index) const {
-    PyObject* value = index < arguments_.values.size() ? arguments_.values[index].get() : Py_None;
+    const size_t positional = arguments_.positional_count();
+    PyObject* value = index < positional ? arguments_.values[index].get() : Py_None;
+    for (size_t i = 0; i < arguments_.keyword_count(); ++i)
+      if (place_of_keyword(i) == index) value = arguments_.values[positional + i].get();
     return value == Py_None ? nullptr : value;
   }
 

@@ -300,12 +300,12 @@ Ref read_state(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 
 namespace handlers {
 
-// sys.exc_info(): where nothing is handled, that is so because nothing was when the call began.
+// sys.exc_info() and sys.exception(): where nothing is handled, that is so because nothing was when the call began.
 Ref handled_exception(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const Ref handled = Ref::steal(PyErr_GetHandledException());
   if (!handled || handled.is(Py_None)) return read_state(tracer, callable, arguments);
   if (was_handled_before(handled.get()))
-    return tracer.abort(BreakReason::FrameIntrospection, "sys.exc_info() asks for what the caller handles");
+    return tracer.abort(BreakReason::FrameIntrospection, "the exception is asked for that the caller handles");
   return call_natively(tracer, callable, arguments);
 }
 

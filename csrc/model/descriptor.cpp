@@ -13,6 +13,7 @@
 #include "python/native_contents.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/unstable.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
 #include "world/known_types.h"
@@ -127,7 +128,7 @@ Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyOb
     Ref function = descriptor_part(tracer, descriptor, "__func__");
     if (!function) return nullptr;
     PyObject* owner = PyType_Check(object) ? object : as_object(Py_TYPE(object));
-    return Py_TYPE(function.get())->tp_descr_get && !PyFunction_Check(function.get())
+    return kClassMethodAsksDescriptors && Py_TYPE(function.get())->tp_descr_get && !PyFunction_Check(function.get())
                ? bind_to_class(tracer, function.get(), owner)
                : Ref::made(PyMethod_New(function.get(), owner));
   }

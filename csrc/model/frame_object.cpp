@@ -6,6 +6,7 @@
 #include "python/code_object.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
+#include "python/unstable.h"
 #include "world/enter.h"
 #include "world/scope.h"
 
@@ -46,7 +47,12 @@ Ref load_from_frame_object(Tracer& tracer, PyObject* frame_object, PyObject* nam
     return tracer.abort(BreakReason::FrameIntrospection, "the " + std::string(text) + " of a frame object is read");
   if (text == "f_lineno") return Ref::made(PyLong_FromLong(frame->line()));
   if (text == "f_lasti") return Ref::made(PyLong_FromLong(frame->current().offset));
-  if (text == "f_locals") return locals_of(tracer, *frame);
+  if (text == "f_locals") {
+    if (kLocalsAreSnapshots && !frame->locals_mapping)
+      return tracer.abort(BreakReason::FrameIntrospection,
+                          "a mapping that writes to a function's variables is asked for");
+    return locals_of(tracer, *frame);
+  }
   if (!frame->caller) return tracer.abort(BreakReason::FrameIntrospection, "the frame of the caller is asked for");
   Ref back = frame_object_of(*frame->caller);
   return back ? back : tracer.abort(BreakReason::FrameIntrospection, "the frame stack is read");
@@ -56,8 +62,9 @@ Ref locals_of(Tracer& tracer, Frame& frame) {
   if (frame.locals_mapping) return frame.locals_mapping;
   if (frame.is_of_resume_function())
     return tracer.abort(BreakReason::FrameIntrospection, "the variables of a frame that was cut are asked for");
-  if (!frame.locals_dict) frame.locals_dict = Ref::made(PyDict_New());
-  PyObject* dict = frame.locals_dict.get();
+  Ref shown = frame.locals_dict ? frame.locals_dict : Ref::made(PyDict_New());
+  if (!kLocalsAreSnapshots) frame.locals_dict = shown;
+  PyObject* dict = shown.get();
   for (int32_t i = 0; i < frame.prepared->locals_count; ++i) {
     PyObject* name = local_name(frame, i);
     Ref value = shown_value(tracer, frame, i);
@@ -68,7 +75,7 @@ Ref locals_of(Tracer& tracer, Frame& frame) {
       clear_error();
     }
   }
-  return frame.locals_dict;
+  return shown;
 }
 
 }  // namespace minidynamo

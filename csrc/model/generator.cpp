@@ -167,7 +167,7 @@ PyObject* generator_close(PyObject* self, PyObject*) {
     if (!PyErr_ExceptionMatches(PyExc_GeneratorExit) && !PyErr_ExceptionMatches(PyExc_StopIteration)) return nullptr;
     clear_error();
   }
-  Py_RETURN_NONE;
+  return (returned && kCloseGivesResult ? returned : Ref::none()).release();
 }
 
 bool stands_in_region(const GeneratorObject* generator) {

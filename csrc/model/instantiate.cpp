@@ -191,11 +191,9 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   } else if (is_of_tensors) {
     made = new_of_class(tracer, type, arguments);
   } else {
-    // object() does not look at what its subclass's __init__ is given.
-    for (const Ref& value : arguments.values)
-      if (!(type->tp_new == PyBaseObject_Type.tp_new && is_traced_number(value.get())) &&
-          !prepare_for_native(tracer, value.get()))
-        return nullptr;
+    if (type->tp_new != PyBaseObject_Type.tp_new)  // object() does not look at what its subclass's __init__ is given
+      for (const Ref& value : arguments.values)
+        if (!prepare_for_native(tracer, value.get())) return nullptr;
     Ref positional = arguments.positional(), keywords = arguments.keywords();
     made = Ref::steal(type->tp_new(type, positional.get(), keywords.get()));
   }

@@ -12,6 +12,7 @@
 #include "python/dict_version.h"
 #include "python/error_text.h"
 #include "python/type_version.h"
+#include "python/warning_trap.h"
 #include "tensor/fake.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
@@ -67,7 +68,10 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     if (tracer.is_over()) return false;
     if (PyType_Check(object) && !tracer.classes.has(object))
       return tracer.abort(BreakReason::ClassAttributeWrite, "a class attribute is set") != nullptr;
-    return PyObject_SetAttr(object, name, value) == 0 && !tracer.is_over();
+    std::optional<WarningTrap> trap;
+    if (PyFunction_Check(object)) trap.emplace();  // CPython 3.13 warns where __code__ is of another kind
+    const bool is_set = PyObject_SetAttr(object, name, value) == 0 && !tracer.is_over();
+    return (!trap || gave_no_warning(tracer, *trap, "an attribute of a function that is set")) && is_set;
   }
   if (PyFunction_Check(object) && value && is_own_name_of_function(object, name)) {
     tracer.effects.write(object, name, value);

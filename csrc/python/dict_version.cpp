@@ -97,6 +97,10 @@ bool compares_natively(PyObject* object) noexcept {
       if (!compares_natively(PyTuple_GET_ITEM(object, i))) return false;
     return true;
   }
+  if (PyWeakref_CheckRefExact(object)) {  // as what they lead to; those that lead nowhere by their identity
+    PyObject* referent = PyWeakref_GET_OBJECT(object);
+    return referent == Py_None || compares_natively(referent);
+  }
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !std::strcmp(type->tp_name, "torch.device")) return true;
   return type->tp_richcompare == nullptr || type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }

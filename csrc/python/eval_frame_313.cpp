@@ -79,7 +79,10 @@ bool must_run_plainly(PyThreadState* thread) noexcept {
 }
 
 bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {
-  return base_opcode(_PyCode_CODE(code_of(frame))->op.code) == RESUME;  // where it stands
+  _Py_CODEUNIT* first = _PyCode_CODE(code_of(frame));
+  if (base_opcode(first->op.code) != RESUME) return false;
+  frame->instr_ptr = first + 1;  // a frame that goes on with an error looks for the handler of the code unit before
+  return true;
 }
 
 PyObject* end_frame(PyThreadState* thread, _PyInterpreterFrame* frame, Ref result) noexcept {

@@ -75,11 +75,28 @@ inline Ref join_strings(PyObject* separator, PyObject* const* parts, Py_ssize_t 
   return Ref::steal(_PyUnicode_JoinArray(separator, parts, count));
 }
 
+// --- descriptors
+
+// A classmethod around another descriptor gives what that one's __get__ gives; later ones bind it as it is.
+constexpr bool kClassMethodAsksDescriptors = PY_VERSION_HEX < 0x030D0000;
+
+// --- generators
+
+// close() gives what a generator returns when it is told to end.
+constexpr bool kCloseGivesResult = PY_VERSION_HEX >= 0x030D0000;
+
 // --- functions
 
 // From 3.12 on MAKE_FUNCTION lets go twice of the code where there is no memory for the function: the code is freed
 // while what surrounds it still holds it (seen in 3.12.1 and 3.13.0). Code of ours makes its functions by a call there.
 constexpr bool kMakeFunctionIsSafe = PY_VERSION_HEX < 0x030C0000;
+
+// What locals() gives in a function is a new dict at each call from 3.13 on (PEP 667), and f_locals of its frame a
+// mapping that writes to the variables; before, both are one dict for as long as the frame runs.
+constexpr bool kLocalsAreSnapshots = PY_VERSION_HEX >= 0x030D0000;
+
+// eval() and exec() take their namespaces as keywords too.
+constexpr bool kNamespacesAreKeywords = PY_VERSION_HEX >= 0x030D0000;
 
 // --- errors
 

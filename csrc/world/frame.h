@@ -58,7 +58,7 @@ struct Frame {
   Ref globals, builtins;
   // The namespace that LOAD_NAME and STORE_NAME use: of class bodies, and of code that exec() and eval() run.
   Ref locals_mapping;
-  Ref locals_dict;          // what locals() has given here: one dict for as long as the frame runs
+  Ref locals_dict;          // what locals() gives here before CPython 3.13: one dict for as long as the frame runs
   std::vector<Ref> slots;   // fast locals, then the value stack
   size_t stack_top;         // index into slots of the first free stack slot
   int32_t instruction = 0;  // index of the instruction being executed

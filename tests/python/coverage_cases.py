@@ -11,6 +11,7 @@ before a line `---` is at the level of the module. A block that defines `f` is a
 import collections
 import dataclasses
 import functools
+import importlib
 import re
 import string
 import sys
@@ -5213,13 +5214,13 @@ torch.autograd.Function below a backward pass
 """,
 }
 
-if sys.version_info >= (3, 12):
-    import coverage_cases_312 as later
-
+for minor in range(12, sys.version_info.minor + 1):
+    later = importlib.import_module(f"coverage_cases_3{minor}")
     NOT_APPLICABLE |= later.NOT_APPLICABLE
     for former, name in later.NOW_CALLED.items():
         OPCODES = re.sub(rf"^{former}\b", name, OPCODES, flags=re.MULTILINE)
     OPCODES += later.OPCODES
+    EXCEPTIONS += later.EXCEPTIONS
     for table, added in ((METHODS, later.METHODS), (LIBRARY, later.LIBRARY)):
         for name, cases in added.items():
             table[name] = f"{table.get(name, '')}\n{cases}"

@@ -94,6 +94,8 @@ LOAD_SUPER_ATTR
 LOAD_FAST_AND_CLEAR  [value for value in l], {key: value for key, value in d.items()}
 """
 
+EXCEPTIONS = ""
+
 _BUFFER = string.Template("""
 __buffer__  bytes($value.__buffer__(0))
 __release_buffer__

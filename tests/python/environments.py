@@ -1,6 +1,14 @@
 """The environment of processes that tests start."""
 
 import os
+import re
+
+TORCH_SAYS = re.compile(r"^.*torch/utils/flop_counter.py:\d+\] triton not found;.*\n", re.MULTILINE)
+
+
+def said_of_the_program(stderr: str) -> str:
+    """Without what torch says of its CUDA build where that has no triton (scripts/cuda_environment)."""
+    return TORCH_SAYS.sub("", stderr)
 
 
 def without_settings() -> dict[str, str]:

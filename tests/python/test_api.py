@@ -663,8 +663,8 @@ assert "torch._dynamo" not in sys.modules and "torch._inductor" not in sys.modul
     [
         (("CPython", (3, 11), "2.13.0+cpu"), None),
         (("CPython", (3, 11), "2.13.1"), None),
-        (("CPython", (3, 13), None), "minidynamo needs CPython 3.11 or 3.12, and this is CPython 3.13."),
-        (("PyPy", (3, 11), None), "minidynamo needs CPython 3.11 or 3.12, and this is PyPy 3.11."),
+        (("CPython", (3, 10), None), "minidynamo needs CPython 3.11, 3.12 or 3.13, and this is CPython 3.10."),
+        (("PyPy", (3, 11), None), "minidynamo needs CPython 3.11, 3.12 or 3.13, and this is PyPy 3.11."),
         (("CPython", (3, 11), "2.12.0"), "minidynamo needs torch 2.13, and torch 2.12.0 is installed."),
         (("CPython", (3, 11), "2.1.3"), "minidynamo needs torch 2.13, and torch 2.1.3 is installed."),
     ],

@@ -81,7 +81,8 @@ SAME_BYTES = sys.version_info < (3, 12)
 
 def instructions_of(code: types.CodeType) -> list[str]:
     """The instructions and exception regions of a code object, without their offsets."""
-    return [re.sub(r"^ *(\d+) +\d+ +", r"\1 ", line) for line in _C.bytecode_text(code).splitlines()]
+    lines = [re.sub(r"^ *(\d+) +\d+ +", r"\1 ", line) for line in _C.bytecode_text(code).splitlines()]
+    return [re.sub(" +", " ", line) for line in lines]  # a wide offset moves the columns
 
 
 def assert_same_code(original: types.CodeType, rebuilt: types.CodeType) -> None:
@@ -190,7 +191,7 @@ def test_exceptions_and_their_lines() -> None:
             while cause is not None:
                 tb = cause.__traceback__
                 while tb is not None:
-                    lines.append((tb.tb_frame.f_code.co_name, tb.tb_lineno, tb.tb_lasti))
+                    lines.append((tb.tb_frame.f_code.co_name, tb.tb_lineno, tb.tb_lasti if SAME_BYTES else None))
                     tb = tb.tb_next
                 cause = cause.__cause__
             return (type(error), str(error), lines)
@@ -331,7 +332,9 @@ def test_text() -> None:
 
 def test_code_that_no_compiler_made_is_refused() -> None:
     code = (lambda x: x if x else 1).__code__
-    for raw in (b"\xff\x00", b"\x97\x00\x6e\x7f\x53\x00"):  # an unknown opcode; a jump past the end
+    unknown = max(set(range(256)) - set(dis.opmap.values()) - {0})
+    jump_past_the_end = [dis.opmap["RESUME"], 0, dis.opmap["JUMP_FORWARD"], 0x7F, dis.opmap["RETURN_VALUE"], 0]
+    for raw in (bytes([unknown, 0]), bytes(jump_past_the_end)):
         broken = code.replace(co_code=raw)
         assert _C.bytecode_text(broken) == ""
         with pytest.raises(ValueError, match="no instructions"):

@@ -137,7 +137,9 @@ def callers_frame(x: torch.Tensor) -> Any:
     def inner() -> Any:
         frame = inspect.currentframe()
         assert frame is not None and frame.f_back is not None
-        return callers_name(1), callers_name(2), frame.f_back.f_code.co_name, sorted(frame.f_back.f_locals)
+        # From 3.13 on it writes to the variables, which is a graph break.
+        variables = sorted(frame.f_back.f_locals) if sys.version_info < (3, 13) else None
+        return callers_name(1), callers_name(2), frame.f_back.f_code.co_name, variables
 
     return x * 2, inner()
 

@@ -65,6 +65,7 @@ def test_all_allocations_of_the_native_part_fail_from_there(case: str, failing_n
     _search("--native", "--case", case, "--stride", 1 if _FULL else 197, "--all-from-there", LD_PRELOAD=failing_new)
 
 
+@pytest.mark.skipif(sys.version_info[:2] == (3, 13), reason="CPython 3.13.0 compiles by way of a null pointer without memory")
 def test_eager_itself() -> None:
     """CPython and torch say SystemError and OutOfMemoryError for a lack of memory without any help: so both are let pass."""
     program = """

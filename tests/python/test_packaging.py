@@ -75,6 +75,19 @@ def test_a_build_fetches_no_torch() -> None:
     assert f"torch=={_requirements.TORCH}.*" in project()["project"]["dependencies"]
 
 
+def test_every_list_of_the_supported_pythons_is_the_same() -> None:
+    supported = [f"{major}.{minor}" for major, minor in _requirements.PYTHONS]
+    metadata = project()["project"]
+    (_, newest) = _requirements.PYTHONS[-1]
+    assert metadata["requires-python"] == f">={supported[0]},<3.{newest + 1}"
+    assert [version for line in metadata["classifiers"] for version in re.findall(r"Python :: (3\.\d+)", line)] == supported
+    assert re.search(r"^pythons=\(([\d. ]+)\)", (ROOT / "scripts/environment.sh").read_text(), re.MULTILINE)[1].split() == supported[::-1]
+    assert f"find_package(Python {supported[0]}...<3.{newest + 1} REQUIRED" in (ROOT / "CMakeLists.txt").read_text()
+    assert f"| CPython | {', '.join(supported)} |" in (ROOT / "README.md").read_text()
+    adapters = {path.stem.removeprefix("eval_frame_") for path in (ROOT / "csrc/python").glob("eval_frame_3*.cpp")}
+    assert adapters == {version.replace(".", "") for version in supported}
+
+
 @pytest.mark.skipif(not shutil.which("readelf"), reason="needs readelf")
 def test_extension_needs_no_more_of_torch_than_every_build_has() -> None:
     shown = subprocess.run(["readelf", "-d", EXTENSION], capture_output=True, text=True, check=True).stdout

@@ -141,7 +141,10 @@ def test_environment_alone(tmp_path: Path, breaks: str) -> None:
 
 
 SUBINTERPRETER = """
-import _xxsubinterpreters as interpreters
+try:
+    import _interpreters as interpreters  # CPython 3.13 and later
+except ImportError:
+    import _xxsubinterpreters as interpreters
 
 def f(n):
     return n + 1
