@@ -44,8 +44,8 @@ enum class Intrinsic : uint8_t {
 constexpr bool kNullFollowsCallable = PY_VERSION_HEX >= 0x030D0000;
 // An error of a call that the interpreter has inlined looks for its handler one code unit before the call.
 constexpr bool kCallRaisesBeforeItself = PY_VERSION_HEX >= 0x030D0000;
-// A class that CALL has called often runs its __init__ without asking the hook for frames; with names of keywords, be
-// it none, the class is called as any other object.
+// A class that CALL has called often runs its __init__ without asking the hook for frames. CALL_FUNCTION_EX calls it as
+// any other object.
 constexpr bool kCallMaySkipHook = PY_VERSION_HEX >= 0x030D0000;
 
 struct Position {  // as co_positions() gives it; -1 stands for None

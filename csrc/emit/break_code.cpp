@@ -50,8 +50,11 @@ class BreakWriter {
       code_.emit(Op::PUSH_EXC_INFO);
       code_.emit(Op::POP_TOP);
     }
-    push_slots([this](Op op, int32_t arg) { code_.emit(op, arg); }, end_.operands.size(),
-               [this](size_t i) { return end_.operands[i] == kNoValue; }, push_operand);
+    // Operands that stay are looked at and then popped, which a null cannot be: another object stands in its place.
+    const bool some_stay = end_.next && end_.next->kept;
+    const auto push_null = [&](Op op, int32_t arg) { some_stay ? code_.load_constant(Py_None) : code_.emit(op, arg); };
+    push_slots(
+        push_null, end_.operands.size(), [this](size_t i) { return end_.operands[i] == kNoValue; }, push_operand);
     if (end_.frames.size() == 1) forget_moved();
     code_.begin_protected(start);
     emit_instruction(jump);
@@ -102,15 +105,17 @@ class BreakWriter {
   }
 
   void emit_instruction(CodeBuilder::Label jump) {
-    Ref keyword_names = end_.keyword_names;
-    if (kCallMaySkipHook && end_.instruction.op == Op::CALL && !keyword_names)
-      keyword_names = Ref::made(PyTuple_New(0));
-    if (keyword_names) code_.emit(Op::KW_NAMES, code_.constant(keyword_names.get()));
+    if (end_.keyword_names) code_.emit(Op::KW_NAMES, code_.constant(end_.keyword_names.get()));
     Instruction now = end_.instruction;
     if (now.op == Op::LOAD_METHOD) now.op = Op::LOAD_ATTR;  // one callable, whatever it is
     if (now.op == Op::LOAD_SUPER_METHOD) now.op = Op::LOAD_SUPER_ATTR;
     if (now.op == Op::RERAISE) now.arg = 0;
     if (is_jump(now.op)) return code_.emit_jump(now.op, jump);
+    if (kCallMaySkipHook && now.op == Op::CALL && !end_.keyword_names && end_.operands.front() == kNoValue) {
+      code_.emit(Op::BUILD_TUPLE, now.arg);
+      code_.emit(Op::CALL_FUNCTION_EX, 0);
+      return;
+    }
     code_.emit(now.op, end_.argument ? code_.name(end_.argument.get()) : now.arg);
     code_.instructions().back().has_arguments = now.has_arguments;
   }

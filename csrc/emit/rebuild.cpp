@@ -138,8 +138,8 @@ PyObject* make_function(PyObject*, PyObject* const* arguments, Py_ssize_t count)
 }
 
 PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  if (count != 11) {
-    PyErr_SetString(PyExc_TypeError, "rebuild_function takes 11 arguments");
+  if (count < 11 || count > 12) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_function takes 11 or 12 arguments");
     return nullptr;
   }
   Ref made = Ref::made(PyFunction_New(arguments[0], arguments[1]));
@@ -151,7 +151,8 @@ PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   Py_XSETREF(function->func_doc, Ref::borrow(arguments[10]).release());
   const bool ok = set("__name__", arguments[2]) && (arguments[3] == Py_None || set("__defaults__", arguments[3])) &&
                   (arguments[4] == Py_None || set("__kwdefaults__", arguments[4])) &&
-                  set("__qualname__", arguments[7]) && (arguments[8] == Py_None || set("__dict__", arguments[8]));
+                  set("__qualname__", arguments[7]) && (arguments[8] == Py_None || set("__dict__", arguments[8])) &&
+                  (count < 12 || set("__type_params__", arguments[11]));
   return ok ? made.release() : nullptr;
 }
 

@@ -10,7 +10,7 @@ PyObject* rebuild_instance_callable();  // (class, items, attributes: dict) -> i
 PyObject* fill_instance_callable();     // (instance, items or None, attributes: dict)
 PyObject* rebuild_tuple_callable();     // (class, items: tuple) -> instance of a C class derived from tuple
 PyObject* rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname,
-                                        // dict, module, doc)
+                                        // dict, module, doc[, type parameters])
 PyObject* make_function_callable();     // (code[, globals or the module whose they are]): a plain function
 PyObject* rebuild_partial_callable();   // (func, args, keywords, dict or None)
 // (class, args, attributes: dict or None, cause, context, suppress_context, traceback[, args if __new__ takes others])

@@ -60,12 +60,8 @@ bool leaves_generator(Tracer& tracer) {
 // Traces the frame. True if `exit` is planned; otherwise the tracer is given up, or `request` refused.
 bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at,
                   BreakRequest* request) {
-  const CodeInfo* prepared = prepare(code);
-  if (!prepared) {
-    traced.tracer->abort(BreakReason::Internal, "the code object cannot be decoded");
-    clear_error();
-    return false;
-  }
+  const CodeInfo* prepared = prepare(*traced.tracer, code);
+  if (!prepared) return false;
   load_rules();
   Tracer& tracer = *traced.tracer;
   BurialPaused burials;

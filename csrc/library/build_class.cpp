@@ -110,7 +110,7 @@ Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   Ref members = prepare_namespace(tracer, metaclass.get(), name, bases.get(), keywords.get());
   if (!members) return nullptr;
 
-  const CodeInfo* prepared = prepare(as_code(PyFunction_GET_CODE(body)));
+  const CodeInfo* prepared = prepare(tracer, as_code(PyFunction_GET_CODE(body)));
   if (!prepared) return nullptr;
   auto frame = std::make_unique<Frame>(prepared, body, tracer.frame);
   frame->locals_mapping = members;

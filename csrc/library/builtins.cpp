@@ -237,21 +237,6 @@ Ref builtin_next(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   return nullptr;
 }
 
-Ref builtin_sum(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (!takes(arguments, 1, 2)) return call_natively(tracer, callable, arguments);
-  Ref total = arguments.values.size() == 2 ? arguments.values[1] : Ref::made(PyLong_FromLong(0));
-  if (PyUnicode_Check(total.get()) || PyBytes_Check(total.get()) || PyByteArray_Check(total.get()))
-    return call_natively(tracer, callable, arguments);
-  Ref iterator = iterator_of(tracer, argument(arguments, 0));
-  if (!iterator) return nullptr;
-  constexpr int kAdd = 0;
-  while (Ref item = next_item(tracer, iterator.get())) {
-    total = binary_operation(tracer, kAdd, total.get(), item.get());
-    if (!total) return nullptr;
-  }
-  return PyErr_Occurred() ? Ref() : total;
-}
-
 Ref builtin_hash(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1)) return call_natively(tracer, callable, arguments);
   PyObject* object = argument(arguments, 0);

@@ -39,7 +39,7 @@ class CodeFromText {
     if (count < 1 || count > 3 || !tracer_.frame || !all_keywords_are_known()) return as_cpython_says();
     if (!find_code() || !find_names()) return nullptr;
     Ref function = Ref::steal(PyFunction_New(code_.get(), globals_.get()));
-    const CodeInfo* prepared = function ? prepare(as_code(code_.get())) : nullptr;
+    const CodeInfo* prepared = function ? prepare(tracer_, as_code(code_.get())) : nullptr;
     if (!prepared) return nullptr;
     auto frame = std::make_unique<Frame>(prepared, function.get(), tracer_.frame);
     frame->locals_mapping = locals_;

@@ -14,9 +14,11 @@
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "python/warning_trap.h"
 #include "world/class_lookup.h"
 #include "world/enter.h"
 #include "world/known_types.h"
+#include "world/native_code.h"
 #include "world/pin.h"
 #include "world/types.h"
 
@@ -101,7 +103,9 @@ Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyOb
     return tracer.abort(BreakReason::OpaqueObject, std::string("attribute '") + PyUnicode_AsUTF8(name) + "' of a " +
                                                        Py_TYPE(object)->tp_name + " is kept by native code");
   PyObject* owner = source ? source->value.get() : object;  // what it stands for has the attributes
+  const WarningTrap trap;
   Ref raw = Ref::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, owner, as_object(Py_TYPE(object))));
+  if (trap.has_caught()) return refuse_what_warns(tracer, std::string("attribute ") + PyUnicode_AsUTF8(name));
   if (tracer.is_over()) return raw;
   if (!source) return checked_context(tracer, object, name, std::move(raw));
   if (!raw) {  // an empty slot

@@ -160,7 +160,7 @@ bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) 
 Ref call_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (const std::optional<SkipReason> rule = skip_reason(callable)) return tracer.abort(rule->reason, rule->detail);
   auto* function = as_function(callable);
-  const CodeInfo* prepared = prepare(as_code(function->func_code));
+  const CodeInfo* prepared = prepare(tracer, as_code(function->func_code));
   if (!prepared) return nullptr;
   guard_code(tracer, callable);
   auto frame = std::make_unique<Frame>(prepared, callable, tracer.frame);
@@ -180,7 +180,7 @@ Ref run_called_from_c(Tracer& tracer, PyObject* callable, PyObject* const* slots
   if (std::optional<Ref> answer = number_asked_by_native_code(tracer, callable, slots)) return std::move(*answer);
   if (const std::optional<SkipReason> rule = skip_reason(callable)) return tracer.abort(rule->reason, rule->detail);
   auto* function = as_function(callable);
-  const CodeInfo* prepared = prepare(as_code(function->func_code));
+  const CodeInfo* prepared = prepare(tracer, as_code(function->func_code));
   if (!prepared) return nullptr;
   tracer.classes.notice();
   if (!guard_callback(tracer, callable, slots)) {

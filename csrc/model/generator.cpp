@@ -125,6 +125,9 @@ PyObject* generator_send(PyObject* self, PyObject* sent) {
 PyObject* generator_throw(PyObject* self, PyObject* args) {
   PyObject *type, *value = nullptr, *traceback = nullptr;
   if (!PyArg_UnpackTuple(args, "throw", 1, 3, &type, &value, &traceback)) return nullptr;
+  if (kThrowOfPartsWarns && value &&
+      PyErr_WarnEx(PyExc_DeprecationWarning, "the (type, exc, tb) signature of throw() is deprecated", 1) < 0)
+    return nullptr;
   if (traceback == Py_None) traceback = nullptr;
   if (PyExceptionInstance_Check(type)) {
     if (value && value != Py_None) {

@@ -20,6 +20,7 @@
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
+#include "python/warning_trap.h"
 #include "tensor/fake.h"
 #include "tensor/known_values.h"
 #include "world/address_text.h"
@@ -195,7 +196,9 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
       for (const Ref& value : arguments.values)
         if (!prepare_for_native(tracer, value.get())) return nullptr;
     Ref positional = arguments.positional(), keywords = arguments.keywords();
+    const WarningTrap trap;
     made = Ref::steal(type->tp_new(type, positional.get(), keywords.get()));
+    if (trap.has_caught()) return refuse_what_warns(tracer, type->tp_name);
   }
   if (!made || tracer.is_over()) return nullptr;
   if (!PyType_IsSubtype(made.type(), type)) return made;

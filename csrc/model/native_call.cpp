@@ -23,15 +23,6 @@ bool is_bound_to_record(PyObject* callable) noexcept {
                   std::string_view(Py_TYPE(self)->tp_name).find("pybind11") != std::string_view::npos);
 }
 
-// Of text with escapes in it. (What else C code warns about is no pure function of constants.)
-bool may_warn(PyObject* callable) noexcept {
-  if (!PyCFunction_Check(callable) && !Py_IS_TYPE(callable, &PyMethodDescr_Type)) return false;
-  const char* const name = PyCFunction_Check(callable)
-                               ? as_builtin(callable)->m_ml->ml_name
-                               : reinterpret_cast<PyMethodDescrObject*>(callable)->d_method->ml_name;
-  return std::string_view(name).ends_with("decode");
-}
-
 }  // namespace
 
 std::string callable_name(PyObject* callable) {
@@ -68,12 +59,11 @@ Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
   if (!expose_all(tracer, arguments.values)) return nullptr;
   std::vector<PyObject*> values = vectorcall_values(arguments);
   const UnheardCall unheard;
-  std::optional<WarningTrap> trap;
-  if (may_warn(callable)) trap.emplace();
+  const WarningTrap trap;
   Ref result = Ref::steal(PyObject_Vectorcall(callable, values.data() + 1,
                                               arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                               arguments.keyword_names));
-  if (trap && !gave_no_warning(tracer, *trap, "an escape in text")) return nullptr;
+  if (trap.has_caught()) return refuse_what_warns(tracer, callable_name(callable));
   return adopt_result(tracer, std::move(result));
 }
 

@@ -41,7 +41,10 @@ class EffectPlanner {
     if (!differs_from_snapshot(shadow)) return true;
     PyObject* object = shadow.object.get();
     values_.is_written_to(object);
-    return plan_container_write(object, shadow.snapshot, object, keeps_places(shadow));
+    values_.being_written.insert(&shadow);
+    const bool is_planned = plan_container_write(object, shadow.snapshot, object, keeps_places(shadow));
+    values_.being_written.erase(&shadow);
+    return is_planned;
   }
 
   // A dict is written to before its time: what walks over it has to have moved by then.
@@ -76,7 +79,7 @@ class EffectPlanner {
     if (!plan_log(tracer_.effects.end())) return false;
     for (const bool of_emptied : {false, true})
       for (const ShadowContainer& shadow : tracer_.world.shadows())
-        if (is_emptied(shadow) == of_emptied && !values_.is_written(shadow) && !plan_container(shadow)) return false;
+        if (is_emptied(shadow) == of_emptied && values_.begin_writing(shadow) && !plan_container(shadow)) return false;
     return true;
   }
 

@@ -307,10 +307,19 @@ ValueId ValuePlanner::function(PyObject* object) {
   values_.try_emplace(made->func_code, constant(made->func_code));
   if (!values_.count(made->func_globals) && !tracer_.made.namespaces.count(Ref::borrow(made->func_globals)))
     values_.emplace(made->func_globals, names(made->func_globals));
-  return call(rebuild_function_callable(),
-              {made->func_code, made->func_globals, made->func_name, part(made->func_defaults),
-               part(made->func_kwdefaults), part(made->func_closure), part(made->func_annotations), made->func_qualname,
-               own.get(), part(made->func_module), part(made->func_doc)});
+  std::vector<PyObject*> parts = {made->func_code,
+                                  made->func_globals,
+                                  made->func_name,
+                                  part(made->func_defaults),
+                                  part(made->func_kwdefaults),
+                                  part(made->func_closure),
+                                  part(made->func_annotations),
+                                  made->func_qualname,
+                                  own.get(),
+                                  part(made->func_module),
+                                  part(made->func_doc)};
+  if (PyObject* parameters = type_parameters_of(made)) parts.push_back(parameters);
+  return call(rebuild_function_callable(), parts);
 }
 
 // A method of C code, bound to an object: `items.append`, `super().__init__`. The class's own is bound again: asking
@@ -468,13 +477,8 @@ ValueId ValuePlanner::list_iterator(PyObject* object) {
 // Made over the dict again, so that it notices changes of its size.
 ValueId ValuePlanner::dict_iterator(PyObject* object) {
   const DictIteration at = look_at_dict_iterator(object);
-  ShadowContainer* shadow = at.dict ? tracer_.world.shadow(at.dict) : nullptr;
-  const bool is_written = shadow && tracer_.world.is_changed(*shadow);
-  if (is_written && tracer_.effects.has_calls())
-    return refuse("an iterator over a dict that changed outlives a call of a cached function");
   if (!at.dict) return reduced(object);
-  // The dict first, as it is now.
-  if (is_written && written_.insert(shadow).second && !(write_now && write_now(*shadow))) return kNoValue;
+  if (!write_before_iterating(at.dict)) return kNoValue;
   const ValueId view = call(view_method(Py_TYPE(object)).get(), {at.dict});
   if (view == kNoValue || !fill_now(at.dict)) return kNoValue;
   std::vector<ValueId> operands = {view};
@@ -523,7 +527,9 @@ bool ValuePlanner::write_before_iterating(PyObject* container) {
   if (!shadow || !tracer_.world.is_changed(*shadow)) return true;
   if (tracer_.effects.has_calls())
     return refuse("an iterator over a container that changed outlives a call of a cached function") != kNoValue;
-  return !written_.insert(shadow).second || (write_now && write_now(*shadow));
+  if (begin_writing(*shadow)) return write_now && write_now(*shadow);
+  return !being_written.count(shadow) ||
+         refuse("an iterator over a container that holds it leaves the trace") != kNoValue;
 }
 
 ValueId ValuePlanner::dict_iterator_backwards(PyObject* object) {

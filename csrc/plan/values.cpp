@@ -483,7 +483,7 @@ ValueId ValuePlanner::with_operands(PlanStep::Kind kind, const std::vector<PyObj
   return add(std::move(step));
 }
 
-ValueId ValuePlanner::call(PyObject* callable, std::initializer_list<PyObject*> arguments) {
+ValueId ValuePlanner::call(PyObject* callable, const std::vector<PyObject*>& arguments) {
   const ValueId value = with_operands(PlanStep::Kind::Call, arguments);
   if (value != kNoValue) plan_.steps[value].object = Ref::borrow(callable);
   return value;

@@ -45,7 +45,7 @@ class ValuePlanner {
 
   // A function or descriptor bound to its first argument.
   ValueId bound_method(PyObject* function, PyObject* self);
-  ValueId call(PyObject* callable, std::initializer_list<PyObject*> arguments);
+  ValueId call(PyObject* callable, const std::vector<PyObject*>& arguments);
   // A step run for its effect: callable(*arguments).
   bool effect(PyObject* callable, const std::vector<PyObject*>& arguments);
   bool effect(const char* callable_path, std::initializer_list<PyObject*> arguments);
@@ -89,7 +89,9 @@ class ValuePlanner {
   // Writes an external container that the trace changed before an iterator over it is made; set by whoever plans
   // effects.
   std::function<bool(const ShadowContainer&)> write_now;
-  bool is_written(const ShadowContainer& shadow) const noexcept { return written_.count(&shadow) > 0; }
+  // To be asked before the changes of a container are planned; false: they were, or are being planned.
+  bool begin_writing(const ShadowContainer& shadow) { return written_.insert(&shadow).second; }
+  std::unordered_set<const ShadowContainer*> being_written;
   // Whether an iterator from before the call has not been moved on yet; it is from now on.
   bool is_first_move(PyObject* iterator) { return moved_.insert(iterator).second; }
 
@@ -120,7 +122,7 @@ class ValuePlanner {
   bool keeps_tensors_ = false;
   std::vector<PyObject*> to_fill_;
   std::vector<std::pair<PyObject*, PyObject*>> states_;  // iterator, what its __setstate__ is to be given
-  std::unordered_set<const ShadowContainer*> written_;   // by write_now
+  std::unordered_set<const ShadowContainer*> written_;   // see begin_writing
   std::unordered_set<PyObject*> moved_;                  // see is_first_move
   std::unordered_set<PyObject*> written_objects_;        // see is_written_to
   std::vector<std::pair<ValueId, ValueId>> watched_;     // weak reference with a callback, referent

@@ -75,6 +75,9 @@ inline Ref join_strings(PyObject* separator, PyObject* const* parts, Py_ssize_t 
   return Ref::steal(_PyUnicode_JoinArray(separator, parts, count));
 }
 
+// sum() keeps the errors of adding floats apart until the end.
+constexpr bool kSumKeepsErrors = PY_VERSION_HEX >= 0x030C0000;
+
 // --- descriptors
 
 // A classmethod around another descriptor gives what that one's __get__ gives; later ones bind it as it is.
@@ -84,11 +87,22 @@ constexpr bool kClassMethodAsksDescriptors = PY_VERSION_HEX < 0x030D0000;
 
 // close() gives what a generator returns when it is told to end.
 constexpr bool kCloseGivesResult = PY_VERSION_HEX >= 0x030D0000;
+// throw() of a type, a value and a traceback warns that it is deprecated.
+constexpr bool kThrowOfPartsWarns = PY_VERSION_HEX >= 0x030C0000;
 
 // --- functions
 
 // From 3.12 on MAKE_FUNCTION lets go twice of the code where there is no memory for the function: the code is freed
 // while what surrounds it still holds it (seen in 3.12.1 and 3.13.0). Code of ours makes its functions by a call there.
+// Of a generic function; null: it has none.
+inline PyObject* type_parameters_of([[maybe_unused]] PyFunctionObject* function) noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+  return function->func_typeparams;
+#else
+  return nullptr;
+#endif
+}
+
 constexpr bool kMakeFunctionIsSafe = PY_VERSION_HEX < 0x030C0000;
 
 // What locals() gives in a function is a new dict at each call from 3.13 on (PEP 667), and f_locals of its frame a

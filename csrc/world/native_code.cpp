@@ -56,10 +56,13 @@ bool prepare_for_native(Tracer& tracer, PyObject* object) {
                                                      " from before the call (" + source->to_text() + ")") != nullptr;
 }
 
-bool gave_no_warning(Tracer& tracer, const WarningTrap& trap, const char* what) {
-  if (trap.is_set() && !trap.has_caught()) return true;
+std::nullptr_t refuse_what_warns(Tracer& tracer, const std::string& what) {
   clear_error();
-  return tracer.abort(BreakReason::Warning, std::string(what) + " warns") != nullptr;
+  return tracer.abort(BreakReason::Warning, what + " warns");
+}
+
+bool gave_no_warning(Tracer& tracer, const WarningTrap& trap, const char* what) {
+  return (trap.is_set() && !trap.has_caught()) || refuse_what_warns(tracer, what) != nullptr;
 }
 
 Ref adopt_result(Tracer& tracer, Ref result) {

@@ -315,4 +315,11 @@ void Tracer::cannot_fake(const std::string& operator_name, FakeProblem problem, 
   if (!try_to([&] { abort(reason_for(problem), operator_name + ": " + reason); })) run_out_of_memory();
 }
 
+const CodeInfo* prepare(Tracer& tracer, PyCodeObject* code) {
+  const CodeInfo* prepared = prepare(code);
+  if (prepared) return prepared;
+  clear_error();
+  return tracer.abort(BreakReason::Internal, "a code object cannot be decoded");
+}
+
 }  // namespace minidynamo

@@ -174,4 +174,7 @@ class TracerActivation {
   NativeScopeApart native_;
 };
 
+// The prepared form of a code object; null: it cannot be decoded, and the trace is given up.
+const CodeInfo* prepare(Tracer& tracer, PyCodeObject* code);
+
 }  // namespace minidynamo

@@ -137,7 +137,7 @@ def test_other_threads_keep_their_filters():
 
 
 def test_no_filters():
-    """Filters that are no list are left as they are; the call is made where the program stands."""
+    """Filters that are no list are left as they are; what often warns is called where the program stands."""
 
     def f(x):
         return x + len(compile("1", "<text>", "eval").co_consts)
