@@ -342,9 +342,9 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   const bool is_alone = seen.size() == arguments.values.size() && tracer.effects.end() == from &&
                         only_computes(tracer, first_node) && (!containers.any_changed() || !containers.were_used()) &&
                         tracer.modes.changes().empty() && tracer.modes.contexts().empty();
+  // No cache knows a call with a class that is new, and none will be asked for it again.
   const auto is_new = [&](const Ref& value) { return holds_made_class(tracer, value.get()); };
-  if (is_settled(tracer, result.get()) && std::ranges::any_of(arguments.values, is_new))
-    return result;                                    // no cache knows such a call, and none will be asked for it again
+  if (is_settled(tracer, result.get()) && std::ranges::any_of(arguments.values, is_new)) return result;
   const bool is_discarded = !tracer.to_fill.empty();  // the trace, which goes on to see what else is to be filled
   if (!are_settled(tracer, seen) || (containers.were_used() && !log_containers(tracer)))
     return is_discarded

@@ -92,8 +92,6 @@ constexpr bool kThrowOfPartsWarns = PY_VERSION_HEX >= 0x030C0000;
 
 // --- functions
 
-// From 3.12 on MAKE_FUNCTION lets go twice of the code where there is no memory for the function: the code is freed
-// while what surrounds it still holds it (seen in 3.12.1 and 3.13.0). Code of ours makes its functions by a call there.
 // Of a generic function; null: it has none.
 inline PyObject* type_parameters_of([[maybe_unused]] PyFunctionObject* function) noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -103,6 +101,8 @@ inline PyObject* type_parameters_of([[maybe_unused]] PyFunctionObject* function)
 #endif
 }
 
+// From 3.12 on MAKE_FUNCTION lets go twice of the code where there is no memory for the function: the code is freed
+// while what surrounds it still holds it (seen in 3.12.1 and 3.13.0). Code of ours makes its functions by a call there.
 constexpr bool kMakeFunctionIsSafe = PY_VERSION_HEX < 0x030C0000;
 
 // What locals() gives in a function is a new dict at each call from 3.13 on (PEP 667), and f_locals of its frame a

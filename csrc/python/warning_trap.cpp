@@ -40,6 +40,16 @@ PyObject* filters_of_program() noexcept {
   return filters && PyList_CheckExact(filters) ? filters : nullptr;
 }
 
+// CPython has made a registry of warnings for the module that runs, in which there is only a number of its own.
+void forget_new_registry() noexcept {
+  static constexpr const char* kName = "__warningregistry__";
+  PyObject* globals = PyEval_GetGlobals();
+  PyObject* registry = globals ? named_item(globals, kName) : nullptr;
+  if (!registry || !PyDict_CheckExact(registry) || PyDict_GET_SIZE(registry) != 1 || !named_item(registry, "version"))
+    return;
+  if (PyDict_DelItemString(globals, kName) < 0) clear_error();
+}
+
 }  // namespace
 
 long* WarningTrap::caught_by_thread() noexcept { return &caught; }
@@ -59,6 +69,7 @@ WarningTrap::~WarningTrap() {
   --traps;
   PyObject *error, *value, *traceback;
   PyErr_Fetch(&error, &value, &traceback);
+  if (has_caught()) forget_new_registry();
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters_.get()); ++i)
     if (PyList_GET_ITEM(filters_.get(), i) == thread_filter()) {
       if (PyList_SetSlice(filters_.get(), i, i + 1, nullptr) < 0) clear_error();

@@ -101,6 +101,8 @@ PROCESSES = "starts an interpreter and looks at its state, in which torch has be
 TORCH_THREAD = "torch has a thread of its own, which takes the signal"
 SET_EXCEPTION = "sets the exception that is handled by a function of C for tests"
 CODE = "looks at what the interpreter makes of the bytecode of a function that it has run often, which captured ones are not"
+SUBINTERPRETER = "a subinterpreter, in which torch cannot be imported, writes so"
+EQUAL_CONSTANTS = "tells equal strings or bytes apart, which are constants to a capture"
 TORCH_INSPECT = "torch.package puts a function of its own in the place of inspect.getfile"
 EXEMPT: dict[str, str] = {
     "test.test_generators.SignalAndYieldFromTest.test_raise_and_yield_from": "a signal has to arrive between two C calls",
@@ -174,7 +176,7 @@ EXEMPT: dict[str, str] = {
     "test.test_dis.DisWithFileTests.test_dis_none": FRAMES,
     "test.test_dis.TestDisTraceback*.test_distb_empty": FRAMES,
     "test.test_finalization.SimpleFinalizationTest.test_non_gc_resurrect": DEATH,
-    "test.test_imp.ImportTests.test_create_builtin_subinterp": "a subinterpreter, in which torch cannot be imported, writes so",
+    "test.test_imp.ImportTests.test_create_builtin_subinterp": SUBINTERPRETER,
     "test.test_memoryio.CBytesIOTest.test_cow_*": COUNTS,
     "test.test_memoryio.CBytesIOTest.test_sizeof": COUNTS,
     "test.test_memoryview.*.test_get*": COUNTS,
@@ -228,7 +230,7 @@ EXEMPT: dict[str, str] = {
     "test.test_sys.SysModuleTest.test_refcount": COUNTS,
     "test.test_zipfile.TestPath.test_encoding_warnings": PROCESSES,
     "test.test_subprocess.RunFuncTestCase.test_encoding_warning": PROCESSES,
-    "test.test_tarfile.TestExtractionFilters.test_*_filter": "tells equal strings apart, which are constants to a capture",
+    "test.test_tarfile.TestExtractionFilters.test_*_filter": EQUAL_CONSTANTS,
     "test.test_tracemalloc.TestTracemallocEnabled.test_get_traced_memory": COUNTS,
     "test.test_threading.ThreadTests.test_import_from_another_thread": PROCESSES,
     "test.test_threading.ThreadTests.test_locals_at_exit": DEATH,
@@ -240,6 +242,25 @@ EXEMPT: dict[str, str] = {
     "unittest.test.test_case.Test_TestCase.testAssertRaisesRefcount": COUNTS,
     "test.test_xml_etree_c.BugsTest.test_bug_xmltoolkit63": COUNTS,
 }
+
+# Of tests that CPython 3.12 and 3.13 bring, or have changed.
+if sys.version_info >= (3, 12):
+    EXEMPT |= {
+        "test.test_int.PyLongModuleTests.test_pylong_str_to_int": "C code negates in place what it takes for a new int of Python code's",
+        "test.test_code.CodeTest.test_co_lnotab_is_deprecated": "reads what warns, of a code object that is a constant to the trace",
+        "test.test_call.TestPEP590.test_setvectorcall*": "gives a function another way to be called by a function of C for tests",
+        "test.test_frame.FrameAttrsTest.test_locals_clear_locals": FRAMES,
+        "test.test_traceback.*SuggestionFormattingTests.test_*": FRAMES,
+        "test.test_audit.AuditTest.test_sys_getframemodulename": FRAMES,
+        "test.test_pickle.*.test_bytearray_memoization": EQUAL_CONSTANTS,
+        "test.test_filecmp.DirCompareTestCase.test_dircmp_no_shallow_different_file": EQUAL_CONSTANTS,
+        "test.test_opcache.TestRacesDoNotCrash.test_*": CODE,
+        "test.test_opcache.TestCallCache.test_assign_init_code": CODE,
+        "test.test_asyncio.test_futures2.CFutureTests.test_task_exc_handler_correct_context": DEATH,
+        "test.test_asyncio.test_sslproto.SelectorStartTLSTests.test_handshake_timeout": DEATH,
+        "test.test_interpreters.test_api.TestInterpreterExec.test_display_preserved_exception": SUBINTERPRETER,
+        "test.test_interpreters.test_lifecycle.StartupTests.test_sys_path_0": SUBINTERPRETER,
+    }
 
 # Module -> tests that wait without end for what is not the same by design: left out of both runs.
 WITHOUT_END = {

@@ -6,8 +6,6 @@ import weakref
 
 import torch
 
-nothing = object()
-
 
 class Scale:
     def __init__(self, value):
@@ -24,7 +22,7 @@ def note_of(*references):
     for reference in references:
         if "note" in vars(reference()):
             return reference().note
-    return nothing
+    return None
 
 
 kept = Scale(3)
@@ -40,7 +38,7 @@ def f(x):
     found = note_of(*[weakref.ref(entry) for entry in Derived.__mro__])
     none = note_of(weakref.ref(Scale), weakref.ref(object))
     Local.note = "later"
-    return x * scale_of(weakref.ref(kept), 2) + scale_of(weakref.ref(kept), 2), found, none is nothing, Local.note
+    return x * scale_of(weakref.ref(kept), 2) + scale_of(weakref.ref(kept), 2), found, none, Local.note
 
 
 def inputs():
