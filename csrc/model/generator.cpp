@@ -125,9 +125,8 @@ PyObject* generator_send(PyObject* self, PyObject* sent) {
 PyObject* generator_throw(PyObject* self, PyObject* args) {
   PyObject *type, *value = nullptr, *traceback = nullptr;
   if (!PyArg_UnpackTuple(args, "throw", 1, 3, &type, &value, &traceback)) return nullptr;
-  if (kThrowOfPartsWarns && value &&
-      PyErr_WarnEx(PyExc_DeprecationWarning, "the (type, exc, tb) signature of throw() is deprecated", 1) < 0)
-    return nullptr;
+  if (kThrowOfPartsWarns && value)
+    return as_generator(self)->tracer->abort(BreakReason::Warning, "throw() of a type and a value warns");
   if (traceback == Py_None) traceback = nullptr;
   if (PyExceptionInstance_Check(type)) {
     if (value && value != Py_None) {

@@ -1,6 +1,8 @@
 // Calls of classes: type.__call__, and what C classes make.
 #include "model/instantiate.h"
 
+#include <optional>
+
 #include <cstring>
 
 #include "model/abstract.h"
@@ -196,9 +198,10 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
       for (const Ref& value : arguments.values)
         if (!prepare_for_native(tracer, value.get())) return nullptr;
     Ref positional = arguments.positional(), keywords = arguments.keywords();
-    const WarningTrap trap;
+    std::optional<WarningTrap> trap;
+    if (may_warn(as_object(type))) trap.emplace();
     made = Ref::steal(type->tp_new(type, positional.get(), keywords.get()));
-    if (trap.has_caught()) return refuse_what_warns(tracer, type->tp_name);
+    if (trap && !gave_no_warning(tracer, *trap, type->tp_name)) return nullptr;
   }
   if (!made || tracer.is_over()) return nullptr;
   if (!PyType_IsSubtype(made.type(), type)) return made;

@@ -1,6 +1,7 @@
 // Calls of C code, as it is.
 #include "model/native_call.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -24,6 +25,20 @@ bool is_bound_to_record(PyObject* callable) noexcept {
 }
 
 }  // namespace
+
+bool may_warn(PyObject* callable) noexcept {
+  static constexpr std::string_view kMethods[] = {"utcnow", "utcfromtimestamp", "index", "__setstate__", "__reduce__"};
+  if (PyType_Check(callable)) {
+    const PyTypeObject* type = as_type(callable);
+    return type->tp_new == PyLong_Type.tp_new || type->tp_new == PyFloat_Type.tp_new ||
+           type->tp_new == PyComplex_Type.tp_new || std::string_view(type->tp_name) == "array.array";
+  }
+  if (!PyCFunction_Check(callable) && !Py_IS_TYPE(callable, &PyMethodDescr_Type)) return false;
+  const std::string_view name = PyCFunction_Check(callable)
+                                    ? as_builtin(callable)->m_ml->ml_name
+                                    : reinterpret_cast<PyMethodDescrObject*>(callable)->d_method->ml_name;
+  return name.ends_with("decode") || std::ranges::find(kMethods, name) != std::end(kMethods);
+}
 
 std::string callable_name(PyObject* callable) {
   const char* const full_name = is_bound_to_record(callable) ? "__name__" : "__qualname__";
@@ -59,11 +74,12 @@ Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
   if (!expose_all(tracer, arguments.values)) return nullptr;
   std::vector<PyObject*> values = vectorcall_values(arguments);
   const UnheardCall unheard;
-  const WarningTrap trap;
+  std::optional<WarningTrap> trap;
+  if (may_warn(callable)) trap.emplace();
   Ref result = Ref::steal(PyObject_Vectorcall(callable, values.data() + 1,
                                               arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                               arguments.keyword_names));
-  if (trap.has_caught()) return refuse_what_warns(tracer, callable_name(callable));
+  if (trap && (!trap->is_set() || trap->has_caught())) return refuse_what_warns(tracer, callable_name(callable));
   return adopt_result(tracer, std::move(result));
 }
 
