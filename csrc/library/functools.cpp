@@ -26,7 +26,8 @@ bool is_typing_cache(PyObject* callable) {
   return module && PyUnicode_Check(module.get()) && !PyUnicode_CompareWithASCIIString(module.get(), "typing");
 }
 
-// What a plain weak reference leads to, as which it hashes and compares; null: it is none, or leads nowhere.
+// The referent of a weak reference without a callback, which hashes and compares as its referent does. Null: the object
+// is no such reference, or its referent is dead.
 PyObject* referent_of(PyObject* object) noexcept {
   if (!PyWeakref_CheckRefExact(object) || reinterpret_cast<PyWeakReference*>(object)->wr_callback) return nullptr;
   PyObject* referent = PyWeakref_GET_OBJECT(object);

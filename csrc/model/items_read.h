@@ -16,7 +16,7 @@ Ref prepare_items(Tracer& tracer, PyObject* iterable);
 // values. False: as above.
 bool prepare_items_read(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room);
 
-// Whether an object is such an iterator, and the iterator that it asks.
+// Whether an object is an item preparer, and the iterator (borrowed) whose items it prepares.
 bool is_item_preparer(PyObject* object) noexcept;
 PyObject* behind_preparer(PyObject* preparer) noexcept;
 

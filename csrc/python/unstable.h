@@ -105,8 +105,8 @@ inline PyObject* type_parameters_of([[maybe_unused]] PyFunctionObject* function)
 // while what surrounds it still holds it (seen in 3.12.1 and 3.13.0). Code of ours makes its functions by a call there.
 constexpr bool kMakeFunctionIsSafe = PY_VERSION_HEX < 0x030C0000;
 
-// What locals() gives in a function is a new dict at each call from 3.13 on (PEP 667), and f_locals of its frame a
-// mapping that writes to the variables; before, both are one dict for as long as the frame runs.
+// From 3.13 on (PEP 667) each call of locals() in a function returns a new dict, and f_locals of the frame is a mapping
+// that writes to the variables. Before, both are one dict for as long as the frame runs.
 constexpr bool kLocalsAreSnapshots = PY_VERSION_HEX >= 0x030D0000;
 
 // eval() and exec() take their namespaces as keywords too.

@@ -5,8 +5,8 @@
 namespace minidynamo {
 
 bool shows_address(PyObject* object);
-// Whether native code may turn an object into text. It may not where the text shows an address, or an object that can
-// only be passed on: then the trace ends, and the answer is false.
+// Whether native code may make the text of an object. False, and the trace ends: the text shows an address, or an
+// opaque object's contents, which no guard covers.
 bool can_show(Tracer& tracer, PyObject* object);
 
 }  // namespace minidynamo

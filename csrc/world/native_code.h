@@ -21,8 +21,9 @@ inline bool expose_all(Tracer& tracer, std::span<const Ref> objects) {
 Ref adopt_result(Tracer& tracer, Ref result);
 
 // What C code gave that ran under a trap: good, if it gave no warning. Else the trace ends before that code, which will
-// warn at its place, under the filters that the program has by then; false. The other: it gave one.
+// warn at its place, under the filters that the program has by then; false.
 bool gave_no_warning(Tracer& tracer, const WarningTrap& trap, const char* what);
+// Ends the trace before C code that gave a warning.
 std::nullptr_t refuse_what_warns(Tracer& tracer, const std::string& what);
 
 // What a weak reference leads to, or None. From before the trace: that is guarded.
