@@ -164,6 +164,7 @@ _ADVICE = {
     "Bases": "the bases of a class change between calls: derive another class instead",
     "Missing": "an attribute, key or variable comes and goes: set it before the first call, to None if there is nothing",
     "Integer": "an int comes that does not fit into 64 bits, or something else in its place: pass plain ints",
+    "HeldOnce": "a __dict__ belongs to several objects in some calls, or is kept apart from its object: use getattr and setattr",
     "Present": "an attribute, key or variable comes and goes: set it before the first call, to None if there is nothing",
     "SameAs": "one object comes for two parameters in some calls and not in others: pass a clone",
     "NotSameAs": "one object comes for two parameters in some calls and not in others: pass a clone",

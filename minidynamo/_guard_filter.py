@@ -29,6 +29,7 @@ _TORCH_NAMES = {
     "SpecialMethods": "TYPE_MATCH",
     "Bases": "TYPE_MATCH",
     "Integer": "TYPE_MATCH",
+    "HeldOnce": "ID_MATCH",
 }
 
 

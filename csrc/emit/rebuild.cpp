@@ -24,8 +24,6 @@ namespace minidynamo {
 namespace {
 
 // Their instances have their value from the moment they are made.
-bool is_immutable(Base base) noexcept { return base == Base::Value || base == Base::Tuple || base == Base::FrozenSet; }
-
 // Calls visit(name, descriptor) for every slot (member descriptor) that Python classes in the MRO define.
 template <typename Visit>
 bool each_slot(PyTypeObject* type, Visit visit) {
@@ -109,7 +107,7 @@ PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   auto* type = as_type(arguments[0]);
   PyTypeObject* base = native_base(type);
   const Base kind = row_of(base).base;
-  const bool is_made_with_value = is_immutable(kind) && kind != Base::FrozenSet;
+  const bool is_made_with_value = kind == Base::Value || kind == Base::Tuple;
   Ref given = Ref::made(is_made_with_value ? PyTuple_Pack(1, arguments[1]) : PyTuple_New(0));
   Ref instance = Ref::steal(base->tp_new(type, given.get(), nullptr));
   if (!instance || !fill_parts(instance.get(), arguments[1], arguments[2])) return nullptr;
@@ -501,11 +499,6 @@ PyObject* size_of_tensor_callable() { return native_function<METH_FASTCALL, tens
 PyObject* compute_size_callable() { return native_function<METH_FASTCALL, compute_size>("compute_size"); }
 PyObject* drop_traceback_callable() { return native_function<METH_FASTCALL, drop_traceback>("drop_traceback"); }
 
-bool can_be_made_empty(PyTypeObject* type) noexcept {
-  return way_out(type) == Leaves::Instance && type != known_types()->ordered_dict &&
-         !is_immutable(row_of_base(type).base);
-}
-
 Ref exception_attributes(PyObject* exception) {
   PyObject* own = reinterpret_cast<PyBaseExceptionObject*>(exception)->dict;
   Ref attributes = Ref::steal(own ? PyDict_Copy(own) : PyDict_New());
@@ -528,7 +521,9 @@ Ref exception_attributes(PyObject* exception) {
   return attributes;
 }
 
-Ref instance_parts(PyObject* instance) {
+namespace {
+
+Ref parts_of_instance(PyObject* instance, bool with_dict) {
   PyTypeObject* type = Py_TYPE(instance);
   Ref items = Ref::none();
   switch (row_of_base(type).base) {
@@ -562,7 +557,7 @@ Ref instance_parts(PyObject* instance) {
       break;  // nothing of its own
   }
   Ref attributes = Ref::made(PyDict_New());
-  if (type->tp_dictoffset) {
+  if (type->tp_dictoffset && with_dict) {
     Ref own = Ref::steal(PyObject_GenericGetDict(instance, nullptr));
     if (!own || PyDict_Update(attributes.get(), own.get()) < 0) return nullptr;
   }
@@ -579,5 +574,10 @@ Ref instance_parts(PyObject* instance) {
   if (!ok || !items) return nullptr;
   return Ref::made(PyTuple_Pack(2, items.get(), attributes.get()));
 }
+
+}  // namespace
+
+Ref instance_parts(PyObject* instance) { return parts_of_instance(instance, true); }
+Ref instance_parts_but_dict(PyObject* instance) { return parts_of_instance(instance, false); }
 
 }  // namespace minidynamo

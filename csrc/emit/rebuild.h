@@ -44,13 +44,12 @@ PyObject* size_of_tensor_callable();
 PyObject* compute_size_callable();
 PyObject* drop_traceback_callable();  // (exception, count): takes the outermost entries off its traceback
 
-// Whether instances of the class can be made without their elements and attributes, which come later.
-bool can_be_made_empty(PyTypeObject* type) noexcept;
-
 // (items, attributes) of an instance of a Python class over object or a builtin container, number or string: items is
 // None, a list, dict or set of its elements, the value of what is immutable, or a tuple of arguments (deque,
 // defaultdict); attributes is its __dict__ and slots as a dict. Null with a Python error set if it cannot be had.
 Ref instance_parts(PyObject* instance);
+// The same of one whose __dict__ is made apart from it: `attributes` are slots alone.
+Ref instance_parts_but_dict(PyObject* instance);
 // What an exception has besides `args`: its __dict__, and the members that its C class has for values (errno, filename,
 // value, code...), as a dict. Null with a Python error set if it cannot be had.
 Ref exception_attributes(PyObject* exception);

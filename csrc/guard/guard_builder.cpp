@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "guard/constants.h"
+#include "python/dict_version.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
 
@@ -88,6 +89,7 @@ Source* GuardBuilder::find_or_make(Source* parent, Access access, PyObject* key,
   if (table_[place]) return table_[place];
   if (count_ % kChunk == 0) chunks_.push_back(std::make_unique<Source[]>(kChunk));
   Source* made = &chunks_.back()[count_ % kChunk];
+  made->held_elsewhere = access == Access::InstanceDict && value && is_shared(value);
   made->access = access;
   made->parent = parent;
   made->key = Ref::borrow(key);
@@ -97,7 +99,7 @@ Source* GuardBuilder::find_or_make(Source* parent, Access access, PyObject* key,
   made->id = static_cast<uint32_t>(count_++);
   made->hash = hash;
   if (access == Access::InstanceDict && !absent && parent) {
-    made->inline_attributes = !value || parent->value.is(value);
+    made->inline_attributes = !value || (parent->value.is(value) && instance_dict(value) != value);
     if (!value) made->value = parent->value;
   }
   table_[place] = made;

@@ -49,17 +49,35 @@ bool GuardProgram::are_distinct(PyObject* const* slots) {
   return true;
 }
 
+// Whether a node of the group leads to another object than all that it must be apart from.
+bool GuardProgram::is_apart(const ApartGroup& group, size_t member) const {
+  const PyObject* object = nodes_[group.nodes[member]].last;
+  const size_t end = member < group.written ? group.nodes.size() : group.written;
+  for (size_t i = 0; i < end; ++i)
+    if (i != member && nodes_[group.nodes[i]].last == object) return false;
+  return true;
+}
+
 bool GuardProgram::are_apart() {
+  constexpr size_t kFew = 4;
   for (ApartGroup& group : groups_apart_) {
-    bool is_as_before = true;
-    for (size_t i = 0; i < group.nodes.size(); ++i) is_as_before &= nodes_[group.nodes[i]].last == group.passed[i];
-    if (is_as_before) continue;
-    group_scratch_.clear();
-    for (size_t i = 0; i < group.nodes.size(); ++i)
-      group_scratch_.emplace_back(nodes_[group.nodes[i]].last, i < group.written);
-    std::sort(group_scratch_.begin(), group_scratch_.end());
-    const auto meet = [](const auto& a, const auto& b) { return a.first == b.first && (a.second || b.second); };
-    if (std::adjacent_find(group_scratch_.begin(), group_scratch_.end(), meet) != group_scratch_.end()) return false;
+    size_t changed[kFew], count = 0;  // those that are another object than in the check that passed last
+    for (size_t i = 0; i < group.nodes.size(); ++i) {
+      if (nodes_[group.nodes[i]].last == group.passed[i]) continue;
+      if (count < kFew) changed[count] = i;
+      ++count;
+    }
+    if (count == 0) continue;
+    if (count <= kFew) {
+      if (!std::all_of(changed, changed + count, [&](size_t member) { return is_apart(group, member); })) return false;
+    } else {
+      group_scratch_.clear();
+      for (size_t i = 0; i < group.nodes.size(); ++i)
+        group_scratch_.emplace_back(nodes_[group.nodes[i]].last, i < group.written);
+      std::sort(group_scratch_.begin(), group_scratch_.end());
+      const auto meet = [](const auto& a, const auto& b) { return a.first == b.first && (a.second || b.second); };
+      if (std::adjacent_find(group_scratch_.begin(), group_scratch_.end(), meet) != group_scratch_.end()) return false;
+    }
     for (size_t i = 0; i < group.nodes.size(); ++i) group.passed[i] = nodes_[group.nodes[i]].last;
   }
   return true;

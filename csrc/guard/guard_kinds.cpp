@@ -588,6 +588,17 @@ bool present_holds(const Check&, Reached) noexcept { return true; }
 std::string present_text(const Check&, const std::string& path) { return path + " is there"; }
 std::string present_failure(const Check&, const std::string& path, Reached) { return path + " is not there"; }
 
+// --- a __dict__ that no two objects share
+
+bool prepare_held_once(Check&, Reached) { return true; }
+bool held_once_holds(const Check&, Reached object) noexcept {
+  return object.inline_attributes || !is_shared(object.object);
+}
+std::string held_once_text(const Check&, const std::string& path) { return path + " is of no other object"; }
+std::string held_once_failure(const Check&, const std::string& path, Reached) {
+  return path + ": something besides its object refers to it";
+}
+
 // --- ints whose value is left open
 
 bool integer_holds(const Check&, Reached object) noexcept {
@@ -642,6 +653,8 @@ constexpr Row kRows[] = {
     {GuardKind::Tensor, "Tensor", prepare_tensor, always_volatile, tensor_holds, tensor_text, tensor_failure},
     {GuardKind::Present, "Present", prepare_present, always_volatile, present_holds, present_text, present_failure},
     {GuardKind::Integer, "Integer", prepare_integer, always_stable, integer_holds, integer_text, integer_failure},
+    {GuardKind::HeldOnce, "HeldOnce", prepare_held_once, always_volatile, held_once_holds, held_once_text,
+     held_once_failure},
 };
 
 const Row& row(const Check& check) noexcept { return kRows[static_cast<size_t>(check.kind)]; }

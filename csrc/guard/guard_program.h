@@ -202,6 +202,7 @@ class GuardProgram {
 
   bool passes_alone(uint32_t node, const FrameView& frame, Reached& result);
   bool are_distinct(PyObject* const* slots);
+  bool is_apart(const ApartGroup& group, size_t member) const;
   bool are_apart();
   bool shares_storages(PyObject* const* slots) noexcept;
   bool fits_sizes() noexcept;

@@ -62,6 +62,7 @@ enum class GuardKind : uint8_t {
   Tensor,     // TensorRecord
   Present,    // there is something, whatever it is
   Integer,    // an int, of no subclass, that fits into 64 bits
+  HeldOnce,   // of a __dict__: nothing but its object refers to it
   SameAs,     // operand: another source; both give one object
   NotSameAs,  // operand: another source; they give different objects
   DistinctTensors,  // on the tree, not a source: all gathered graph inputs are different objects
@@ -89,6 +90,7 @@ class Source {
   bool absent = false;
   bool kept = false;                  // Pinned: the entry keeps the object alive
   bool inline_attributes = false;     // InstanceDict without a dict object: value is the instance
+  bool held_elsewhere = false;        // InstanceDict: when first reached, more than the instance referred to the dict
   uint16_t guarded = 0;               // GuardKinds that were added, as bits
   uint32_t id = 0;                    // order of making
   int32_t slot = -1;                  // gathered

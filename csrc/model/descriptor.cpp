@@ -150,7 +150,8 @@ Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyOb
     if (name == dict_name && tracer.world.source_of(object)) return load_own_dict(tracer, object);
     if (name == dict_name) {
       Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
-      if (dict) tracer.made.instance_dicts.emplace(dict.get(), Ref::borrow(object));
+      const bool is_own = dict && !tracer.made.given_dicts.count(Ref::borrow(object));
+      if (is_own) tracer.made.instance_dicts.emplace(dict.get(), Ref::borrow(object));
       return dict;
     }
     return load_native_attribute(tracer, object, name, descriptor);

@@ -3,6 +3,8 @@
 #include "python/dict_version.h"
 #include "python/type_version.h"
 #include "world/enter.h"
+#include "world/native_code.h"
+#include "world/types.h"
 
 namespace minidynamo {
 namespace {
@@ -17,51 +19,42 @@ bool find_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject
                                                           " is compared by a Python method") != nullptr;
 }
 
-}  // namespace
-
-ShadowContainer* materialized_instance_dict(Tracer& tracer, PyObject* object) {
-  PyObject* dict = instance_dict(object);
-  PyObject* replacement = dict ? tracer.world.replacement_of(dict) : nullptr;
-  ShadowContainer* shadow = replacement ? tracer.world.shadow(replacement) : nullptr;
-  return shadow && shadow->filled ? shadow : nullptr;
+// Whether an external object's __dict__ may hold by now what it did not before the trace.
+bool is_written_elsewhere(Tracer& tracer, PyObject* object, PyObject* dict) {
+  if (!dict) return false;
+  PyObject* writer = tracer.effects.writer_of(dict);
+  if (writer && writer != object) return true;
+  PyObject* replacement = tracer.world.replacement_of(dict);
+  const ShadowContainer* shadow = replacement ? tracer.world.shadow(replacement) : nullptr;
+  return shadow && shadow->filled;
 }
 
-Ref load_own_dict(Tracer& tracer, PyObject* object) {
-  Source* owner = tracer.world.source_of(object);
-  Ref dict = Ref::steal(PyObject_GenericGetDict(owner->value.get(), nullptr));
+}  // namespace
+
+ShadowContainer* shared_instance_dict(Tracer& tracer, PyObject* object) {
+  PyObject* dict = instance_dict(tracer.world.source_of(object)->value.get());
   if (!dict) return nullptr;
-  Source* source = tracer.guards.child(owner, Access::InstanceDict, nullptr, -1, dict.get());
-  if (!source->value.is(dict.get())) {
-    if (!source->inline_attributes)
-      return tracer.abort(BreakReason::InstanceDict,
-                          "__dict__ of an object whose attributes were read before it had one");
-    source->value = dict;  // it has one now, with the attributes that were read
-    source->inline_attributes = false;
-  }
-  Ref entered = enter(tracer, source);
-  if (!entered) return nullptr;
-  // Attributes that the trace has written are in the dict from now on.
-  const auto apply = [&](const std::vector<AttributeWrite>& writes) {
-    for (const AttributeWrite& write : writes) {
-      PyObject* descriptor = class_attribute(Py_TYPE(object), write.name.get());
-      if (descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {  // a slot
-        tracer.effects.write(object, write.name.get(), write.value.get());
-        continue;
-      }
-      if (write.value && !materialize_if_shadow(tracer, write.value.get())) return false;
-      if (!write.value && PyDict_Contains(entered.get(), write.name.get()) == 0) continue;  // set and deleted again
-      const int status = write.value ? PyDict_SetItem(entered.get(), write.name.get(), write.value.get())
-                                     : PyDict_DelItem(entered.get(), write.name.get());
-      if (status < 0) return false;
-    }
-    return true;
-  };
-  const EffectLog::TakenWrites written = tracer.effects.take_writes(object);
-  if (written.logged.empty() && written.removed.empty()) return entered;
-  if (!materialize_if_shadow(tracer, entered.get()) || !apply(written.logged)) return nullptr;
-  if (ShadowContainer* shadow = tracer.world.shadow(entered.get()); shadow && !written.logged.empty())
-    accept_changes(*shadow);
-  return apply(written.removed) ? entered : Ref();
+  PyObject* writer = tracer.effects.writer_of(dict);
+  if (writer && writer != object && !load_own_dict(tracer, writer)) return nullptr;
+  if (!tracer.world.replacement_of(dict) && !tracer.world.source_of(dict)) return nullptr;
+  const Ref in_use = load_own_dict(tracer, object);
+  if (!in_use) return nullptr;
+  ShadowContainer* shadow = tracer.world.shadow(in_use.get());
+  if (!shadow) return use_opaque(tracer, in_use.get()), nullptr;
+  return materialize_if_shadow(tracer, in_use.get()) ? shadow : nullptr;
+}
+
+bool note_given_dict(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value) {
+  static PyObject* const dict_name = interned("__dict__");
+  if (name != dict_name || instance_dict(object) != value) return true;
+  auto& owners = tracer.made.instance_dicts;
+  std::erase_if(owners, [object](const auto& entry) { return entry.second.is(object); });  // it is its own no more
+  if (!value || PyFunction_Check(object)) return true;  // functions are made of theirs
+  if (!can_be_made_empty(Py_TYPE(object)))
+    return tracer.abort(BreakReason::InstanceDict,
+                        std::string("a ") + Py_TYPE(object)->tp_name + " is given another __dict__") != nullptr;
+  tracer.made.given_dicts.insert(Ref::borrow(object));
+  return true;
 }
 
 Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
@@ -73,9 +66,11 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
     if (PyObject* own = instance_attribute(object, name)) return Ref::borrow(own);
   PyObject* owner = source->value.get();  // of what stands for another object, that one has the attributes
   if (!has_instance_dict(Py_TYPE(owner))) return nullptr;
-  if (ShadowContainer* in_use = materialized_instance_dict(tracer, owner))
-    return Ref::borrow(PyDict_GetItemWithError(in_use->object.get(), name));
   PyObject* own_dict = instance_dict(owner);
+  if (is_written_elsewhere(tracer, object, own_dict)) {
+    ShadowContainer* in_use = shared_instance_dict(tracer, object);
+    return in_use ? Ref::borrow(PyDict_GetItemWithError(in_use->object.get(), name)) : Ref();
+  }
   Source* dict = tracer.guards.child(source, Access::InstanceDict, nullptr, -1, own_dict ? own_dict : owner);
   if (!find_in_instance(tracer, owner, name, value)) return nullptr;
   return load_part(tracer, dict, Access::DictItem, name, value);

@@ -259,12 +259,19 @@ void drop_unused_objects(Tracer& tracer) {
     const bool is_its_dict = entry.first == instance_dict(owner);  // alive, then
     return !is_shared(owner) && is_its_dict && !is_shared(entry.first) && !end_may_be_seen(owner);
   };
+  auto& given = tracer.made.given_dicts;
+  const auto is_alone = [](const Ref& owner) { return !is_shared(owner.get()) && !end_may_be_seen(owner.get()); };
   for (;;) {
     drop_unused_functions(tracer);
-    const auto unused = std::ranges::find_if(owners, is_unused);
-    if (unused == owners.end()) return;
-    const Ref last_hold = std::move(unused->second);  // which may lead to others that are in the table
-    owners.erase(unused);
+    // The last hold may lead to others that are in the tables.
+    if (const auto unused = std::ranges::find_if(owners, is_unused); unused != owners.end()) {
+      const Ref last_hold = std::move(unused->second);
+      owners.erase(unused);
+    } else if (const auto alone = std::ranges::find_if(given, is_alone); alone != given.end()) {
+      const Ref last_hold = std::move(given.extract(alone).value());
+    } else {
+      return;
+    }
   }
 }
 

@@ -71,7 +71,8 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     std::optional<WarningTrap> trap;
     if (PyFunction_Check(object)) trap.emplace();  // CPython 3.13 warns where __code__ is of another kind
     const bool is_set = PyObject_SetAttr(object, name, value) == 0 && !tracer.is_over();
-    return (!trap || gave_no_warning(tracer, *trap, "an attribute of a function that is set")) && is_set;
+    return (!trap || gave_no_warning(tracer, *trap, "an attribute of a function that is set")) && is_set &&
+           note_given_dict(tracer, object, name, value);
   }
   if (PyFunction_Check(object) && value && is_own_name_of_function(object, name)) {
     tracer.effects.write(object, name, value);
@@ -115,7 +116,8 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
 bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value) {
   if (!tracer.world.source_of(object)) {
     if (value && !materialize_if_shadow(tracer, value)) return false;
-    return PyObject_GenericSetAttr(object, name, value) == 0 && !tracer.is_over();
+    return PyObject_GenericSetAttr(object, name, value) == 0 && !tracer.is_over() &&
+           note_given_dict(tracer, object, name, value);
   }
   Ref descriptor = lookup_in_class(tracer, Py_TYPE(object), name);
   if (!descriptor && PyErr_Occurred()) return false;
@@ -167,12 +169,17 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
     if (!present) return PyErr_Occurred() ? false : static_cast<bool>(attribute_error(object, name));
   }
   const bool goes_to_slot = descriptor && Py_IS_TYPE(descriptor.get(), &PyMemberDescr_Type);
-  if (ShadowContainer* in_use = goes_to_slot ? nullptr : materialized_instance_dict(tracer, object)) {
+  if (goes_to_slot) {
+    if (!break_if_replaced_attribute_is_loud(tracer, object, name)) return false;
+    tracer.effects.write(object, name, value);
+    return true;
+  }
+  if (ShadowContainer* in_use = shared_instance_dict(tracer, object)) {
     if (!value) return PyDict_DelItem(in_use->object.get(), name) == 0;
     return materialize_if_shadow(tracer, value) && PyDict_SetItem(in_use->object.get(), name, value) == 0;
   }
-  if (!break_if_replaced_attribute_is_loud(tracer, object, name)) return false;
-  tracer.effects.write(object, name, value);
+  if (tracer.is_over() || !break_if_replaced_attribute_is_loud(tracer, object, name)) return false;
+  tracer.effects.write_in_dict(object, instance_dict(tracer.world.source_of(object)->value.get()), name, value);
   return true;
 }
 

@@ -303,7 +303,8 @@ ValueId ValuePlanner::function(PyObject* object) {
   if (!tracer_.made.functions.count(Ref::borrow(object))) return refuse("a function that native code found");
   auto* made = as_function(object);
   auto part = [](PyObject* value) { return value ? value : Py_None; };
-  Ref own = Ref::borrow(made->func_dict && PyDict_GET_SIZE(made->func_dict) ? made->func_dict : Py_None);
+  PyObject* const dict = made->func_dict;
+  const Ref own = Ref::borrow(dict && (PyDict_GET_SIZE(dict) || is_shared(dict)) ? dict : Py_None);
   values_.try_emplace(made->func_code, constant(made->func_code));
   if (!values_.count(made->func_globals) && !tracer_.made.namespaces.count(Ref::borrow(made->func_globals)))
     values_.emplace(made->func_globals, names(made->func_globals));

@@ -8,9 +8,11 @@
 #include "model/object_end.h"
 #include "model/tensor_attribute.h"
 #include "plan/new_leaves.h"
+#include "python/dict_version.h"
 #include "python/itertools_fields.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
+#include "python/type_version.h"
 #include "python/unstable.h"
 #include "tensor/below_autograd.h"
 #include "tensor/history.h"
@@ -53,6 +55,11 @@ bool can_be_filled(PyObject* object) {
 ValueId ValuePlanner::refuse(std::string what) {
   if (refusal_.empty()) refusal_ = std::move(what);
   return kNoValue;
+}
+
+bool ValuePlanner::has_given_dict(PyObject* object) const {
+  const auto& given = tracer_.made.given_dicts;
+  return !given.empty() && given.count(Ref::borrow(object));
 }
 
 void ValuePlanner::start_again() {
@@ -105,7 +112,7 @@ ValueId ValuePlanner::value_of(PyObject* object) {
     return kNoValue;
   }
   ValueId value;
-  if (cyclic_.count(object) || (restarts_ > kMostRestarts && can_be_filled(object))) {
+  if (cyclic_.count(object) || has_given_dict(object) || (restarts_ > kMostRestarts && can_be_filled(object))) {
     value = make_empty(object);
     to_fill_.push_back(object);
   } else {
@@ -409,13 +416,17 @@ bool ValuePlanner::fill(PyObject* object) {
     if (fields) return effect(fill_iterator_callable(), {object, fields.get()});
     return refuse(std::string("a ") + type->tp_name + " leaves the trace") != kNoValue;
   }
-  Ref parts = instance_parts(object);
+  static PyObject* const dict_name = interned("__dict__");
+  PyObject* given = has_given_dict(object) ? instance_dict(object) : nullptr;
+  Ref parts = given ? instance_parts_but_dict(object) : instance_parts(object);
   if (!parts) {
     clear_error();
     return refuse(std::string("an instance of ") + type->tp_name) != kNoValue;
   }
   keep_alive_.push_back(parts);
-  return effect(fill_instance_callable(), {object, PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
+  const bool is_filled =
+      effect(fill_instance_callable(), {object, PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
+  return is_filled && (!given || effect("builtins.object.__setattr__", {object, dict_name, given}));
 }
 
 // What the program, or autograd, has put on a tensor that the trace made.
@@ -524,7 +535,7 @@ void ValuePlanner::is_written_to(PyObject* object) {
   if (source && source->access != Access::Pinned) written_objects_.insert(object);
 }
 
-// By type, since objects of two types are two objects.
+// By type, since objects of two types are two objects; a __dict__ of instances is a dict as any.
 void ValuePlanner::keep_written_apart() {
   struct Group {
     std::vector<Source*> written, others;
@@ -534,12 +545,31 @@ void ValuePlanner::keep_written_apart() {
     if (shadow.filled ? may_have_been_changed(shadow) : tracer_.world.is_changed(shadow))
       is_written_to(shadow.object.get());
   std::unordered_map<PyTypeObject*, Group> groups;
-  for (PyObject* object : written_objects_) groups[Py_TYPE(object)].written.push_back(tracer_.world.source_of(object));
+  for (PyObject* object : written_objects_) {
+    Source* source = tracer_.world.source_of(object);
+    groups[Py_TYPE(object)].written.push_back(source);
+    PyObject* raw = source->value.get();
+    if (is_static_class(Py_TYPE(raw)) || !has_instance_dict(Py_TYPE(raw))) continue;
+    PyObject* dict = instance_dict(raw);
+    Source* own = tracer_.guards.child(source, Access::InstanceDict, nullptr, -1, dict ? dict : raw);
+    if (own->held_elsewhere && !own->inline_attributes)
+      groups[&PyDict_Type].written.push_back(own);
+    else  // known by itself
+      tracer_.guards.add(own, GuardKind::HeldOnce, tracer_.origin());
+  }
   if (groups.empty()) return;
+  const auto dicts = groups.find(&PyDict_Type);
+  std::unordered_set<PyObject*> written_dicts;
+  if (dicts != groups.end())
+    for (const Source* source : dicts->second.written) written_dicts.insert(source->value.get());
   tracer_.world.each_known([&](PyObject* object, Source* source) {
+    if (source->access == Access::Pinned) return;
     const auto group = groups.find(Py_TYPE(object));
-    if (group != groups.end() && source->access != Access::Pinned && !written_objects_.count(object))
+    if (group != groups.end() && !written_objects_.count(object) && !written_dicts.count(source->value.get()))
       group->second.others.push_back(source);
+    if (dicts == groups.end() || !has_instance_dict(Py_TYPE(source->value.get()))) return;
+    Source* own = tracer_.guards.find(source, Access::InstanceDict, nullptr, -1);
+    if (own && !written_dicts.count(own->value.get())) dicts->second.others.push_back(own);
   });
   for (auto& [type, group] : groups) tracer_.guards.require_disjoint(std::move(group.written), std::move(group.others));
 }

@@ -136,6 +136,7 @@ class ValuePlanner {
   ValueId made_as_its_type(PyObject* object);
   PyObject* kept(Ref made);  // until the plan is carried out
   ValueId outside_value(PyObject* object, Source* source);
+  bool has_given_dict(PyObject* object) const;  // which is put in place when all is there
   ValueId make_empty(PyObject* object);
   bool fill(PyObject* object);
   bool fill_tensor(PyObject* object);

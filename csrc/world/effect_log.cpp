@@ -63,6 +63,7 @@ EffectLog::TakenWrites EffectLog::take_writes(PyObject* object) {
     if (!is_logged) effects_[place] = std::monostate();
   }
   by_object_.erase(found);
+  std::erase_if(writers_of_dicts_, [object](const auto& entry) { return entry.second == object; });
   return taken;
 }
 

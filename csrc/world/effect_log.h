@@ -81,6 +81,17 @@ class EffectLog {
     std::vector<AttributeWrite> logged, removed;
   };
   TakenWrites take_writes(PyObject* object);
+  // The same of an attribute that lies in the object's __dict__, if it has one yet: others may share that.
+  void write_in_dict(PyObject* object, PyObject* dict, PyObject* name, PyObject* value) {
+    if (dict) writers_of_dicts_.emplace(dict, object);
+    write(object, name, value);
+  }
+  // The object with pending writes whose __dict__ it is; null: none.
+  PyObject* writer_of(PyObject* dict) const noexcept {
+    if (writers_of_dicts_.empty() || !dict) return nullptr;
+    const auto found = writers_of_dicts_.find(dict);
+    return found == writers_of_dicts_.end() ? nullptr : found->second;
+  }
 
   // Context variables.
   void set_context(ContextSet set);
@@ -151,7 +162,8 @@ class EffectLog {
   std::deque<Effect> effects_;  // entries stay where they are
   std::unordered_map<Place, size_t, PlaceHash> last_write_;
   std::unordered_map<PyObject*, std::vector<size_t>> by_object_;  // writes that are pending
-  std::unordered_map<PyObject*, std::vector<size_t>> sets_;       // by context variable
+  std::unordered_map<PyObject*, PyObject*> writers_of_dicts_;
+  std::unordered_map<PyObject*, std::vector<size_t>> sets_;  // by context variable
   std::unordered_map<PyObject*, size_t> set_of_token_;
   std::unordered_map<PyObject*, DeferredCall> from_caches_;
   // By function and hash: keys, which are constants, and results.

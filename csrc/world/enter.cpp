@@ -449,6 +449,9 @@ Ref enter(Tracer& tracer, Source* source) {
     case Enters::Tuple:
       return enter_tuple(tracer, source);
     case Enters::Container:
+      // It has the attributes of an object that the trace has written to: the same by another way.
+      if (PyObject* writer = tracer.effects.writer_of(raw))
+        return load_own_dict(tracer, writer) ? enter(tracer, source) : Ref();
       return is_namespace_in_use(tracer, raw) ? enter_opaque(tracer, source) : enter_container(tracer, source);
     case Enters::ByteArray:
       return is_exported(raw) ? enter_opaque(tracer, source) : enter_container(tracer, source);
@@ -503,6 +506,44 @@ std::vector<Ref> take_additions(ShadowContainer& shadow) {
 }
 
 }  // namespace
+
+Ref load_own_dict(Tracer& tracer, PyObject* object) {
+  Source* owner = tracer.world.source_of(object);
+  Ref dict = Ref::steal(PyObject_GenericGetDict(owner->value.get(), nullptr));
+  if (!dict) return nullptr;
+  Source* source = tracer.guards.child(owner, Access::InstanceDict, nullptr, -1, dict.get());
+  if (!source->value.is(dict.get())) {
+    if (!source->inline_attributes)
+      return tracer.abort(BreakReason::InstanceDict,
+                          "__dict__ of an object whose attributes were read before it had one");
+    source->value = dict;  // it has one now, with the attributes that were read
+    source->inline_attributes = false;
+  }
+  const EffectLog::TakenWrites written = tracer.effects.take_writes(object);
+  Ref entered = enter(tracer, source);
+  if (!entered) return nullptr;
+  // Attributes that the trace has written are in the dict from now on.
+  const auto apply = [&](const std::vector<AttributeWrite>& writes) {
+    for (const AttributeWrite& write : writes) {
+      PyObject* descriptor = class_attribute(Py_TYPE(object), write.name.get());
+      if (descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {  // a slot
+        tracer.effects.write(object, write.name.get(), write.value.get());
+        continue;
+      }
+      if (write.value && !materialize_if_shadow(tracer, write.value.get())) return false;
+      if (!write.value && PyDict_Contains(entered.get(), write.name.get()) == 0) continue;  // set and deleted again
+      const int status = write.value ? PyDict_SetItem(entered.get(), write.name.get(), write.value.get())
+                                     : PyDict_DelItem(entered.get(), write.name.get());
+      if (status < 0) return false;
+    }
+    return true;
+  };
+  if (written.logged.empty() && written.removed.empty()) return entered;
+  if (!materialize_if_shadow(tracer, entered.get()) || !apply(written.logged)) return nullptr;
+  if (ShadowContainer* shadow = tracer.world.shadow(entered.get()); shadow && !written.logged.empty())
+    accept_changes(*shadow);
+  return apply(written.removed) ? entered : Ref();
+}
 
 bool fill(Tracer& tracer, ShadowContainer& shadow) {
   shadow.filled = true;  // first: a container may hold itself

@@ -81,6 +81,8 @@ struct MadeObjects {
   std::unordered_set<PyObject*> generators;  // that are alive
   // Instances whose __dict__ the program uses as such, by that dict.
   std::unordered_map<PyObject*, Ref> instance_dicts;
+  // Those that were given a __dict__, which they may share with others, or be themselves.
+  std::unordered_set<Ref> given_dicts;
   PyObject* owner_of_dict(PyObject* dict) const noexcept {
     auto found = instance_dicts.find(dict);
     return found == instance_dicts.end() ? nullptr : found->second.get();

@@ -201,6 +201,12 @@ Leaves way_out(PyTypeObject* type) noexcept {
   }
 }
 
+bool can_be_made_empty(PyTypeObject* type) noexcept {
+  const Base base = row_of_base(type).base;
+  const bool is_immutable = base == Base::Value || base == Base::Tuple || base == Base::FrozenSet;
+  return way_out(type) == Leaves::Instance && type != known_types()->ordered_dict && !is_immutable;
+}
+
 std::vector<TypeFacts> all_types() {
 #define MINIDYNAMO_SECOND(name, text) text,
   static constexpr const char* enters[] = {MINIDYNAMO_ENTERS(MINIDYNAMO_SECOND)};
