@@ -1,6 +1,7 @@
 #include "emit/code_builder.h"
 
 #include "python/code_object.h"
+#include "python/interned.h"
 #include "python/out_of_memory.h"
 
 namespace minidynamo {
@@ -68,9 +69,7 @@ int32_t CodeBuilder::name(PyObject* text) {
     failed_ = true;
     return 0;
   }
-  PyObject* interned = Ref::borrow(text).release();
-  PyUnicode_InternInPlace(&interned);
-  const Ref owned = Ref::steal(interned);
+  const Ref owned = as_interned(text);
   for (size_t i = 0; i < names_.size(); ++i)
     if (names_[i] == owned) return static_cast<int32_t>(i);
   names_.push_back(owned);

@@ -24,11 +24,11 @@ void GuardProgram::walk_slowly(const FrameView& frame, Everything& all, Told tol
     // Without an object there is nothing below to walk to.
     if (node.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) return void(told(index, nullptr));
     if (node.absent) continue;
-    all.owners[index] = Ref::borrow(value.object);
     for (uint32_t i = 0; i < node.checks; ++i) {
       const Check& check = checks_[node.first_check + i];
       if (!minidynamo::holds(check, value) && !told(index, &check)) return;
     }
+    all.owners[index] = Ref::borrow(value.object);  // behind the checks, of which one counts references
   }
 }
 

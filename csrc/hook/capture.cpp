@@ -400,6 +400,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   if (traced->tracer->limits.below_autograd) last_time = std::move(traced->settled_before_backward);
   function_modes.reset();
   if (!finish_wanted_guards(entry->guards, config)) return nullptr;
+  traced.reset();  // a guard may count references
   std::vector<PyObject*> slots(entry->guards.gathered());
   const bool holds = entry->guards.check(view, slots.data());
   statistics.guard_build += watch.lap();

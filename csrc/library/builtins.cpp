@@ -20,6 +20,7 @@
 #include "model/tensor_call.h"
 #include "model/text_conventions.h"
 #include "python/dict_version.h"
+#include "python/interned.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/sequence.h"
@@ -59,9 +60,7 @@ Ref attribute_name(Tracer& tracer, PyObject* given, bool is_kept = false) {
       type->tp_hash == PyUnicode_Type.tp_hash && type->tp_richcompare == PyUnicode_Type.tp_richcompare;
   if (!PyUnicode_CheckExact(given) && (is_kept || !compares_as_text))
     return tracer.abort(BreakReason::UnsupportedObject, "the name of an attribute is of a subclass of str");
-  PyObject* name = PyUnicode_FromObject(given);
-  if (name) PyUnicode_InternInPlace(&name);
-  return Ref::steal(name);
+  return as_interned(Ref::steal(PyUnicode_FromObject(given)).get());
 }
 
 Ref load(Tracer& tracer, PyObject* object, PyObject* given_name) {

@@ -20,6 +20,7 @@
 #include "model/text_conventions.h"
 #include "model/upward.h"
 #include "python/bound_method.h"
+#include "python/interned.h"
 #include "python/out_of_memory.h"
 #include "python/scoped_value.h"
 #include "python/type_version.h"
@@ -89,9 +90,27 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
   return false;
 }
 
+// The name of a module that has something to call by that name; null without an error: it has not.
+Ref name_of_function_in(Tracer& tracer, PyObject* module) {
+  static PyObject* const name_name = interned("__name__");
+  Ref name = load_attribute(tracer, module, name_name);
+  const Ref function =
+      name && PyUnicode_CheckExact(name.get()) ? load_attribute(tracer, module, as_interned(name.get()).get()) : Ref();
+  if (!function && !tracer.is_over()) clear_error();
+  return function && PyCallable_Check(function.get()) ? name : Ref();
+}
+
 Ref is_not_callable(Tracer& tracer, PyObject* object) {
   const Ref shown = settled(tracer, object);  // a symbolic int is an int to the program
-  if (shown) PyErr_Format(PyExc_TypeError, "'%.200s' object is not callable", shown.type()->tp_name);
+  if (!shown) return nullptr;
+  const Ref suggested =
+      kCallOfModuleSuggests && PyModule_CheckExact(object) ? name_of_function_in(tracer, object) : Ref();
+  if (tracer.is_over()) return nullptr;
+  if (suggested)
+    PyErr_Format(PyExc_TypeError, "'%.200s' object is not callable. Did you mean: '%U.%U(...)'?", shown.type()->tp_name,
+                 suggested.get(), suggested.get());
+  else
+    PyErr_Format(PyExc_TypeError, "'%.200s' object is not callable", shown.type()->tp_name);
   return nullptr;
 }
 

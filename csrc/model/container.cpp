@@ -202,7 +202,7 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObj
 Ref length(Tracer& tracer, PyObject* object) {
   if (is_traced_array(object)) object = twin_of_array(object);
   ShadowContainer* shadow = tracer.world.shadow(object);
-  if (shadow && !shadow->filled) return Ref::made(PyLong_FromSsize_t(length_of_shadow(tracer, *shadow)));
+  if (shadow && tells_length(tracer, *shadow)) return Ref::made(PyLong_FromSsize_t(length_of_shadow(tracer, *shadow)));
   if (!is_fake(object)) {
     if (Ref method = python_method(tracer, object, "__len__"))
       return checked_length(call(tracer, method.get(), {Ref::borrow(object)}));

@@ -35,13 +35,16 @@ ShadowContainer* shared_instance_dict(Tracer& tracer, PyObject* object) {
   PyObject* dict = instance_dict(tracer.world.source_of(object)->value.get());
   if (!dict) return nullptr;
   PyObject* writer = tracer.effects.writer_of(dict);
-  if (writer && writer != object && !load_own_dict(tracer, writer)) return nullptr;
+  if (writer && writer != object) {
+    const Ref in_use = load_own_dict(tracer, writer);
+    if (!in_use || !materialize_if_shadow(tracer, in_use.get())) return nullptr;
+  }
   if (!tracer.world.replacement_of(dict) && !tracer.world.source_of(dict)) return nullptr;
   const Ref in_use = load_own_dict(tracer, object);
   if (!in_use) return nullptr;
   ShadowContainer* shadow = tracer.world.shadow(in_use.get());
   if (!shadow) return use_opaque(tracer, in_use.get()), nullptr;
-  return materialize_if_shadow(tracer, in_use.get()) ? shadow : nullptr;
+  return shadow->filled ? shadow : nullptr;
 }
 
 bool note_given_dict(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value) {
@@ -78,8 +81,7 @@ Ref load_from_instance(Tracer& tracer, PyObject* object, PyObject* name) {
 
 bool guard_own_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   Source* source = tracer.world.source_of(object);
-  PyObject* descriptor = class_attribute(Py_TYPE(object), name);
-  const bool is_slot = descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
+  const bool is_slot = is_slot_of(object, name);
   Access access = is_slot ? Access::Attribute : Access::DictItem;
   Ref there;
   if (PyDict_Check(object)) {

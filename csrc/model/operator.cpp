@@ -198,7 +198,7 @@ int truth(Tracer& tracer, PyObject* object) {
   }
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), -1;
   ShadowContainer* shadow = tracer.world.shadow(object);
-  if (shadow && !shadow->filled) return length_of_shadow(tracer, *shadow) != 0;
+  if (shadow && tells_length(tracer, *shadow)) return length_of_shadow(tracer, *shadow) != 0;
   guard_special_methods(tracer, object);
   PyTypeObject* type = Py_TYPE(object);
   const bool is_always_true = !(type->tp_as_number && type->tp_as_number->nb_bool) &&

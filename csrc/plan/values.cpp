@@ -552,9 +552,10 @@ void ValuePlanner::keep_written_apart() {
     if (is_static_class(Py_TYPE(raw)) || !has_instance_dict(Py_TYPE(raw))) continue;
     PyObject* dict = instance_dict(raw);
     Source* own = tracer_.guards.child(source, Access::InstanceDict, nullptr, -1, dict ? dict : raw);
-    if (own->held_elsewhere && !own->inline_attributes)
+    const bool may_be_held = own->slot >= 0 || (own->held_elsewhere && !own->inline_attributes);
+    if (may_be_held)
       groups[&PyDict_Type].written.push_back(own);
-    else  // known by itself
+    else  // which tells it from all others
       tracer_.guards.add(own, GuardKind::HeldOnce, tracer_.origin());
   }
   if (groups.empty()) return;
@@ -589,7 +590,6 @@ Source* ValuePlanner::input_of(const Node& placeholder) const {
 }
 
 bool ValuePlanner::gather(std::vector<Source*>& inputs) {
-  keep_written_apart();
   // The graph's inputs come first, in the order of its placeholders; Live steps index everything that is gathered.
   std::vector<uint32_t> slots, different;  // of tensors; of those, or the objects that they are made of
   size_t calls = 0;
@@ -637,6 +637,7 @@ bool ValuePlanner::gather(std::vector<Source*>& inputs) {
     tracer_.guards.distinct(std::move(require_distinct));
   }
   for (const auto& [value, source] : live_) plan_.steps[value].index = tracer_.guards.gather(source);
+  keep_written_apart();
   plan_.calls_graph = calls > 0;
   plan_.output_count = static_cast<uint32_t>(outputs_.size());
   return true;

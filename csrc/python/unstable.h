@@ -75,6 +75,8 @@ inline Ref join_strings(PyObject* separator, PyObject* const* parts, Py_ssize_t 
   return Ref::steal(_PyUnicode_JoinArray(separator, parts, count));
 }
 
+// A module that is called is told from a function in it of the same name.
+constexpr bool kCallOfModuleSuggests = PY_VERSION_HEX >= 0x030C0000;
 // sum() keeps the errors of adding floats apart until the end.
 constexpr bool kSumKeepsErrors = PY_VERSION_HEX >= 0x030C0000;
 

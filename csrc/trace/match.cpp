@@ -3,6 +3,7 @@
 #include "library/builtins.h"
 #include "model/abstract.h"
 #include "model/arguments.h"
+#include "python/interned.h"
 #include "python/out_of_memory.h"
 #include "world/known_types.h"
 
@@ -58,9 +59,7 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
       PyErr_Format(PyExc_TypeError, "%s() got multiple sub-patterns for attribute %R", as_type(type)->tp_name, given);
       return -1;
     }
-    PyObject* interned = Ref::borrow(given).release();
-    PyUnicode_InternInPlace(&interned);
-    const Ref name = Ref::steal(interned);
+    const Ref name = as_interned(given);
     Ref value = load_attribute(tracer, subject, name.get());
     if (value) return PyList_Append(found.get(), value.get()) < 0 ? -1 : 1;
     if (tracer.is_over() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;

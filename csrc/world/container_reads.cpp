@@ -2,7 +2,9 @@
 #include "world/container_reads.h"
 
 #include "python/dict_version.h"
+#include "python/interned.h"
 #include "python/native_contents.h"
+#include "python/type_version.h"
 #include "world/enter.h"
 #include "world/native_code.h"
 
@@ -14,7 +16,18 @@ bool prepare_for_addition(Tracer& tracer, PyObject* list) {
   return (shadow && !shadow->filled && PyList_CheckExact(list)) || prepare_for_native(tracer, list);
 }
 
+// The pending write of an attribute that lies in the dict; null: none.
+const AttributeWrite* pending_in_dict(const Tracer& tracer, PyObject* dict, PyObject* key) {
+  PyObject* owner = tracer.effects.writer_of(dict);
+  if (!owner || !PyUnicode_CheckExact(key) || is_slot_of(owner, key)) return nullptr;
+  return tracer.effects.pending(owner, as_interned(key).get());
+}
+
 }  // namespace
+
+bool tells_length(const Tracer& tracer, const ShadowContainer& shadow) {
+  return !shadow.filled && !tracer.effects.writer_of(shadow.original.get());
+}
 
 bool has_attributes(Tracer& tracer, const ShadowContainer& shadow) {
   PyObject* original = shadow.original.get();
@@ -28,6 +41,10 @@ bool has_attributes(Tracer& tracer, const ShadowContainer& shadow) {
 }
 
 Ref item_of_shadow(Tracer& tracer, ShadowContainer& shadow, PyObject* key, bool& found) {
+  if (const AttributeWrite* write = pending_in_dict(tracer, shadow.original.get(), key)) {
+    found = static_cast<bool>(write->value);
+    return write->value;
+  }
   PyObject* raw = nullptr;
   uint32_t hint = 0;
   found = false;

@@ -83,9 +83,10 @@ class EffectLog {
   TakenWrites take_writes(PyObject* object);
   // The same of an attribute that lies in the object's __dict__, if it has one yet: others may share that.
   void write_in_dict(PyObject* object, PyObject* dict, PyObject* name, PyObject* value) {
-    if (dict) writers_of_dicts_.emplace(dict, object);
+    if (dict) note_writer(dict, object);
     write(object, name, value);
   }
+  void note_writer(PyObject* dict, PyObject* object) { writers_of_dicts_.emplace(dict, object); }
   // The object with pending writes whose __dict__ it is; null: none.
   PyObject* writer_of(PyObject* dict) const noexcept {
     if (writers_of_dicts_.empty() || !dict) return nullptr;

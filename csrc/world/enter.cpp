@@ -403,6 +403,14 @@ Ref enter_tensor_key(Tracer& tracer, PyObject* key) {
   return fake;
 }
 
+// Whose __dict__ it is that a source gave by another way, if the trace has written to attributes of that object.
+PyObject* other_owner(Tracer& tracer, const Source* source) {
+  PyObject* owner = tracer.effects.writer_of(source->value.get());
+  const bool is_its_own =
+      owner && source->access == Access::InstanceDict && source->parent == tracer.world.source_of(owner);
+  return is_its_own ? nullptr : owner;
+}
+
 }  // namespace
 
 Ref enter(Tracer& tracer, Source* source) {
@@ -449,9 +457,8 @@ Ref enter(Tracer& tracer, Source* source) {
     case Enters::Tuple:
       return enter_tuple(tracer, source);
     case Enters::Container:
-      // It has the attributes of an object that the trace has written to: the same by another way.
-      if (PyObject* writer = tracer.effects.writer_of(raw))
-        return load_own_dict(tracer, writer) ? enter(tracer, source) : Ref();
+      if (PyObject* owner = other_owner(tracer, source))
+        return load_own_dict(tracer, owner) ? enter(tracer, source) : Ref();
       return is_namespace_in_use(tracer, raw) ? enter_opaque(tracer, source) : enter_container(tracer, source);
     case Enters::ByteArray:
       return is_exported(raw) ? enter_opaque(tracer, source) : enter_container(tracer, source);
@@ -509,41 +516,46 @@ std::vector<Ref> take_additions(ShadowContainer& shadow) {
 
 Ref load_own_dict(Tracer& tracer, PyObject* object) {
   Source* owner = tracer.world.source_of(object);
-  Ref dict = Ref::steal(PyObject_GenericGetDict(owner->value.get(), nullptr));
+  PyObject* raw = owner->value.get();
+  PyObject* dict = Ref::steal(PyObject_GenericGetDict(raw, nullptr)).get();  // the object has it from then on
   if (!dict) return nullptr;
-  Source* source = tracer.guards.child(owner, Access::InstanceDict, nullptr, -1, dict.get());
-  if (!source->value.is(dict.get())) {
+  Source* source = tracer.guards.child(owner, Access::InstanceDict, nullptr, -1, dict);
+  if (!source->value.is(dict)) {
     if (!source->inline_attributes)
       return tracer.abort(BreakReason::InstanceDict,
                           "__dict__ of an object whose attributes were read before it had one");
-    source->value = dict;  // it has one now, with the attributes that were read
+    source->value = Ref::borrow(dict);  // it has one now, with the attributes that were read
     source->inline_attributes = false;
   }
-  const EffectLog::TakenWrites written = tracer.effects.take_writes(object);
-  Ref entered = enter(tracer, source);
-  if (!entered) return nullptr;
-  // Attributes that the trace has written are in the dict from now on.
-  const auto apply = [&](const std::vector<AttributeWrite>& writes) {
+  if (tracer.effects.has_writes(object)) tracer.effects.note_writer(dict, object);
+  return enter(tracer, source);
+}
+
+namespace {
+
+// Puts the attributes that the trace has written into the __dict__ that they belong to.
+bool take_in_attributes(Tracer& tracer, ShadowContainer& shadow, PyObject* owner) {
+  PyObject* dict = shadow.object.get();
+  const auto put = [&](const std::vector<AttributeWrite>& writes) {
     for (const AttributeWrite& write : writes) {
-      PyObject* descriptor = class_attribute(Py_TYPE(object), write.name.get());
-      if (descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) {  // a slot
-        tracer.effects.write(object, write.name.get(), write.value.get());
+      PyObject* name = write.name.get();
+      if (is_slot_of(owner, name)) {
+        tracer.effects.write(owner, name, write.value.get());
         continue;
       }
       if (write.value && !materialize_if_shadow(tracer, write.value.get())) return false;
-      if (!write.value && PyDict_Contains(entered.get(), write.name.get()) == 0) continue;  // set and deleted again
-      const int status = write.value ? PyDict_SetItem(entered.get(), write.name.get(), write.value.get())
-                                     : PyDict_DelItem(entered.get(), write.name.get());
-      if (status < 0) return false;
+      if (!write.value && PyDict_Contains(dict, name) == 0) continue;  // set and deleted again
+      if ((write.value ? PyDict_SetItem(dict, name, write.value.get()) : PyDict_DelItem(dict, name)) < 0) return false;
     }
     return true;
   };
-  if (written.logged.empty() && written.removed.empty()) return entered;
-  if (!materialize_if_shadow(tracer, entered.get()) || !apply(written.logged)) return nullptr;
-  if (ShadowContainer* shadow = tracer.world.shadow(entered.get()); shadow && !written.logged.empty())
-    accept_changes(*shadow);
-  return apply(written.removed) ? entered : Ref();
+  const EffectLog::TakenWrites written = tracer.effects.take_writes(owner);
+  if (!put(written.logged)) return false;
+  if (!written.logged.empty()) accept_changes(shadow);
+  return put(written.removed);
 }
+
+}  // namespace
 
 bool fill(Tracer& tracer, ShadowContainer& shadow) {
   shadow.filled = true;  // first: a container may hold itself
@@ -642,7 +654,8 @@ bool fill(Tracer& tracer, ShadowContainer& shadow) {
     shadow.snapshot.push_back(std::move(item));
   }
   shadow.version = dict_version(object);
-  return true;
+  PyObject* owner = tracer.effects.writer_of(original);
+  return !owner || take_in_attributes(tracer, shadow, owner);
 }
 
 Ref load_part(Tracer& tracer, Source* owner, Access access, PyObject* key, PyObject* raw, int32_t index) {

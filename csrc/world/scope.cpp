@@ -1,6 +1,7 @@
 #include "world/scope.h"
 
 #include "python/error_text.h"
+#include "python/interned.h"
 #include "world/enter.h"
 #include "world/pin.h"
 #include "world/tracer.h"
@@ -21,9 +22,7 @@ bool is_namespace(const Tracer& tracer, PyObject* object) noexcept {
 }
 
 Ref load_from_namespace(Tracer& tracer, PyObject* names, PyObject* given) {
-  PyObject* own = Ref::borrow(given).release();
-  PyUnicode_InternInPlace(&own);  // writes are found by the name's address
-  const Ref kept = Ref::steal(own);
+  const Ref kept = as_interned(given);  // writes are found by the name's address
   PyObject* name = kept.get();
   if (const AttributeWrite* write = tracer.effects.pending(names, name)) return write->value;
   return load_part(tracer, tracer.world.source_of(names), Access::DictItem, name, PyDict_GetItemWithError(names, name));

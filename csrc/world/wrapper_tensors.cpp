@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "python/dict_version.h"
+#include "python/interned.h"
 #include "python/native_contents.h"
 #include "python/native_scope.h"
 #include "python/nesting.h"
@@ -40,10 +41,7 @@ std::optional<Parts> take_apart(PyObject* wrapper) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
     PyObject* one = PyTuple_GET_ITEM(names.get(), i);
     if (!PyUnicode_CheckExact(one)) return std::nullopt;
-    Ref name_of_part = Ref::borrow(one);
-    PyObject* interned_name = name_of_part.release();
-    PyUnicode_InternInPlace(&interned_name);
-    parts.names.push_back(Ref::steal(interned_name));
+    parts.names.push_back(as_interned(one));
   }
   parts.context = Ref::borrow(PyTuple_GET_ITEM(both.get(), 1));
   return parts;

@@ -757,6 +757,8 @@ def test_torch_state_sees_precisions(backend: types.ModuleType, kind: str) -> No
 
 
 def test_torch_state_sees_global_settings() -> None:
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
     state = room.TorchState()
     torch.set_float32_matmul_precision("high")
     try:
@@ -768,7 +770,10 @@ def test_torch_state_sees_global_settings() -> None:
         assert "deterministic" in state.difference()
     finally:
         torch.use_deterministic_algorithms(False)
-    assert state.matches()
+    try:
+        assert state.matches()
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 # --- OpInfo ----------------------------------------------------------------------------------------------------------

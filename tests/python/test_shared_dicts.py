@@ -63,7 +63,7 @@ def portrait(value: Any, seen: dict[int, int]) -> Any:
     elif isinstance(value, (list, tuple)) or hasattr(value, "__next__"):
         parts += [portrait(item, seen) for item in value]
     if isinstance(value, Slotted):
-        parts.append(Slotted.__dict__["a"].__get__(value))
+        parts.append(portrait(Slotted.__dict__["a"].__get__(value), seen))
     if hasattr(value, "__dict__"):
         parts.append(portrait(value.__dict__, seen))
     return parts
@@ -284,6 +284,24 @@ def own_dict_read_first(x: torch.Tensor, a: Plain) -> Any:
     a.own = x + 1
     a.q = 3
     return names["own"], names.get("q"), before, len(names)
+
+
+@case(lambda: (Plain(),))
+def own_dict_item_by_item(x: torch.Tensor, a: Plain) -> Any:
+    names = a.__dict__
+    a.own = x + 1
+    a.q = 3
+    found = names["own"], names.get("q"), "q" in names, names["".join(("o", "wn"))], "other" in names, bool(names)
+    del a.own
+    return found, "own" in names, names.get("own"), len(names), list(names)
+
+
+@case(lambda: (Slotted({"b": 1}),))
+def own_dict_beside_slots(x: torch.Tensor, a: Slotted) -> Any:
+    a.a = x + 1
+    a.c = 2
+    names = vars(a)
+    return "a" in names, names.get("a"), names["c"], len(names), a.a, a.b
 
 
 @case(lambda: (Plain(),))
