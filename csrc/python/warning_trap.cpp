@@ -40,21 +40,27 @@ PyObject* filters_of_program() noexcept {
   return filters && PyList_CheckExact(filters) ? filters : nullptr;
 }
 
-// CPython has made a registry of warnings for the module that runs, in which there is only a number of its own.
-void forget_new_registry() noexcept {
-  static constexpr const char* kName = "__warningregistry__";
+constexpr const char* kRegistryName = "__warningregistry__";
+
+// The registry of warnings of the module that runs; null if it has none.
+PyObject* registry_of_module() noexcept {
   PyObject* globals = PyEval_GetGlobals();
-  PyObject* registry = globals ? named_item(globals, kName) : nullptr;
+  return globals ? named_item(globals, kRegistryName) : nullptr;
+}
+
+// CPython has made one, in which there is only a number of its own.
+void forget_new_registry() noexcept {
+  PyObject* registry = registry_of_module();
   if (!registry || !PyDict_CheckExact(registry) || PyDict_GET_SIZE(registry) != 1 || !named_item(registry, "version"))
     return;
-  if (PyDict_DelItemString(globals, kName) < 0) clear_error();
+  if (PyDict_DelItemString(PyEval_GetGlobals(), kRegistryName) < 0) clear_error();
 }
 
 }  // namespace
 
 long* WarningTrap::caught_by_thread() noexcept { return &caught; }
 
-WarningTrap::WarningTrap() noexcept : caught_before_(caught) {
+WarningTrap::WarningTrap() noexcept : had_registry_(registry_of_module()), caught_before_(caught) {
   PyObject *filters = filters_of_program(), *filter = filters ? thread_filter() : nullptr;
   if (filter && PyList_Insert(filters, 0, filter) == 0) {
     filters_ = Ref::borrow(filters);
@@ -69,7 +75,7 @@ WarningTrap::~WarningTrap() {
   --traps;
   PyObject *error, *value, *traceback;
   PyErr_Fetch(&error, &value, &traceback);
-  if (has_caught()) forget_new_registry();
+  if (has_caught() && !had_registry_) forget_new_registry();
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters_.get()); ++i)
     if (PyList_GET_ITEM(filters_.get(), i) == thread_filter()) {
       if (PyList_SetSlice(filters_.get(), i, i + 1, nullptr) < 0) clear_error();

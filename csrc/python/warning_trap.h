@@ -21,6 +21,7 @@ class WarningTrap {
 
  private:
   Ref filters_;
+  bool had_registry_;
   long caught_before_;
 
   static long* caught_by_thread() noexcept;

@@ -519,6 +519,10 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
   PyObject* raw = owner->value.get();
   PyObject* dict = Ref::steal(PyObject_GenericGetDict(raw, nullptr)).get();  // the object has it from then on
   if (!dict) return nullptr;
+  // A function's is read as an attribute.
+  static PyObject* const dict_name = interned("__dict__");
+  if (Source* as_attribute = tracer.guards.find(owner, Access::Attribute, dict_name, -1))
+    return enter(tracer, as_attribute);
   Source* source = tracer.guards.child(owner, Access::InstanceDict, nullptr, -1, dict);
   if (!source->value.is(dict)) {
     if (!source->inline_attributes)

@@ -25,6 +25,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 
+# A module that this Python does not have has no tests.
 MODULES = """
 test_generators test_iter test_list test_dict test_set test_tuple test_class test_exceptions test_with test_contextlib
 test_dataclasses test_enum test_functools test_itertools test_collections test_deque test_operator test_sort test_fstring
@@ -83,6 +84,9 @@ test_ucn test_unicode test_unicodedata test_unittest test_unparse test_urllib2 t
 test_utf8source test_uu test_uuid test_venv test_wait3 test_wait4 test_warnings test_wave test_weakset test_webbrowser
 test_wsgiref test_xdrlib test_xml_dom_minicompat test_xml_etree_c test_xmlrpc test_xxlimited test_xxtestfuzz test_zipapp
 test_zipfile test_zipimport test_zipimport_support test_zlib test_zoneinfo
+test__colorize test__interpchannels test__interpreters test__xxinterpchannels test_compiler_assemble test_compiler_codegen
+test_dbm_sqlite3 test_free_threading test_generated_cases test_math_property test_monitoring test_optimizer test_perf_profiler
+test_perfmaps test_str test_type_aliases test_type_params
 """.split()  # noqa: SIM905
 
 # What runs in seconds: a part for every day.

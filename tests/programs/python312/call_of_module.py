@@ -5,8 +5,9 @@ import types
 
 import torch
 
-PLAIN, NAMED = types.ModuleType("plain"), types.ModuleType("named")
+PLAIN, NAMED, OUTSIDE = types.ModuleType("plain"), types.ModuleType("named"), types.ModuleType("outside.part")
 NAMED.named = len
+setattr(OUTSIDE, "outside.part", print)
 
 
 def error_of(module):
@@ -21,6 +22,4 @@ def f(x, outside):
 
 
 def inputs():
-    outside = types.ModuleType("outside.part")
-    setattr(outside, "outside.part", print)
-    return torch.ones(2), outside
+    return torch.ones(2), OUTSIDE
