@@ -23,7 +23,6 @@
 namespace minidynamo {
 namespace {
 
-// Their instances have their value from the moment they are made.
 // Calls visit(name, descriptor) for every slot (member descriptor) that Python classes in the MRO define.
 template <typename Visit>
 bool each_slot(PyTypeObject* type, Visit visit) {
@@ -107,6 +106,7 @@ PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   auto* type = as_type(arguments[0]);
   PyTypeObject* base = native_base(type);
   const Base kind = row_of(base).base;
+  // What is immutable has its value from the moment it is made; a frozenset's table is filled later.
   const bool is_made_with_value = kind == Base::Value || kind == Base::Tuple;
   Ref given = Ref::made(is_made_with_value ? PyTuple_Pack(1, arguments[1]) : PyTuple_New(0));
   Ref instance = Ref::steal(base->tp_new(type, given.get(), nullptr));

@@ -49,7 +49,8 @@ bool GuardProgram::are_distinct(PyObject* const* slots) {
   return true;
 }
 
-// Whether a node of the group leads to another object than all that it must be apart from.
+// Whether a member's object differs from those of the other members: from all of them if it is written to, else from
+// the written ones.
 bool GuardProgram::is_apart(const ApartGroup& group, size_t member) const {
   const PyObject* object = nodes_[group.nodes[member]].last;
   const size_t end = member < group.written ? group.nodes.size() : group.written;

@@ -583,14 +583,13 @@ std::string tensor_failure(const Check& check, const std::string& path, Reached 
 // --- presence: the walk to the object proves it
 // --------------------------------------------------------------------------------------------------------
 
-bool prepare_present(Check&, Reached) { return true; }
+bool needs_no_preparation(Check&, Reached) { return true; }
 bool present_holds(const Check&, Reached) noexcept { return true; }
 std::string present_text(const Check&, const std::string& path) { return path + " is there"; }
 std::string present_failure(const Check&, const std::string& path, Reached) { return path + " is not there"; }
 
 // --- a __dict__ that no two objects share
 
-bool prepare_held_once(Check&, Reached) { return true; }
 bool held_once_holds(const Check&, Reached object) noexcept {
   return object.inline_attributes || !is_shared(object.object);
 }
@@ -651,9 +650,10 @@ constexpr Row kRows[] = {
     {GuardKind::Bases, "Bases", prepare_bases, class_stability, bases_hold, bases_text, bases_failure},
     {GuardKind::Missing, "Missing", nullptr, always_volatile, nullptr, nullptr, nullptr},
     {GuardKind::Tensor, "Tensor", prepare_tensor, always_volatile, tensor_holds, tensor_text, tensor_failure},
-    {GuardKind::Present, "Present", prepare_present, always_volatile, present_holds, present_text, present_failure},
+    {GuardKind::Present, "Present", needs_no_preparation, always_volatile, present_holds, present_text,
+     present_failure},
     {GuardKind::Integer, "Integer", prepare_integer, always_stable, integer_holds, integer_text, integer_failure},
-    {GuardKind::HeldOnce, "HeldOnce", prepare_held_once, always_volatile, held_once_holds, held_once_text,
+    {GuardKind::HeldOnce, "HeldOnce", needs_no_preparation, always_volatile, held_once_holds, held_once_text,
      held_once_failure},
 };
 

@@ -19,7 +19,8 @@ bool find_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObject
                                                           " is compared by a Python method") != nullptr;
 }
 
-// Whether an external object's __dict__ may hold by now what it did not before the trace.
+// Whether the trace may have changed an external object's __dict__ other than by writes to this object's attributes:
+// as a dict, or through another object that has the same one.
 bool is_written_elsewhere(Tracer& tracer, PyObject* object, PyObject* dict) {
   if (!dict) return false;
   PyObject* writer = tracer.effects.writer_of(dict);

@@ -16,8 +16,8 @@ Ref prepare_items(Tracer& tracer, PyObject* iterable);
 // values. False: as above.
 bool prepare_items_read(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room);
 
-// Whether an object is an item preparer, and the iterator (borrowed) whose items it prepares.
 bool is_item_preparer(PyObject* object) noexcept;
+// The iterator (borrowed) whose items it prepares.
 PyObject* behind_preparer(PyObject* preparer) noexcept;
 
 }  // namespace minidynamo

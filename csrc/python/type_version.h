@@ -20,7 +20,7 @@ inline uint32_t type_version(PyTypeObject* type) noexcept {
 
 // What the class or one of its bases has under this name (an interned str), unbound; null if nothing.
 PyObject* class_attribute(PyTypeObject* type, PyObject* name) noexcept;
-// Whether the object's class keeps what has this name in a place of its own (__slots__, or a member of its C struct).
+// Whether the attribute of this name lies in a slot, or in a member of the object's C struct, and not in its __dict__.
 inline bool is_slot_of(PyObject* object, PyObject* name) noexcept {
   PyObject* descriptor = class_attribute(Py_TYPE(object), name);
   return descriptor && Py_IS_TYPE(descriptor, &PyMemberDescr_Type);
