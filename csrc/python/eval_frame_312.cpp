@@ -8,9 +8,8 @@
 #include <internal/pycore_interp.h>
 #include <internal/pycore_pystate.h>
 
-#include <algorithm>
-
 #include "python/code_object.h"
+#include "python/monitoring_tools.h"
 
 namespace minidynamo {
 
@@ -23,19 +22,6 @@ bool returns_next(const _PyInterpreterFrame* frame) noexcept {
   constexpr int kCallCaches = 3;
   const _Py_CODEUNIT* call = frame->prev_instr;
   return base_opcode(call->op.code) == CALL && base_opcode(call[1 + kCallCaches].op.code) == RETURN_VALUE;
-}
-
-// A tool of sys.monitoring wants events of all code, or is registered: it may want those of single code objects.
-bool is_monitored(const PyInterpreterState* interpreter) noexcept {
-  static constinit uint64_t version = ~uint64_t{0};
-  static constinit bool answer = false;
-  if (version != interpreter->monitoring_version) {
-    const auto is_set = [](const auto& value) { return value != 0; };
-    answer = std::ranges::any_of(interpreter->monitors.tools, is_set) ||
-             std::ranges::any_of(interpreter->monitoring_tool_names, is_set);
-    version = interpreter->monitoring_version;
-  }
-  return answer;
 }
 
 }  // namespace
@@ -64,7 +50,8 @@ SuspendedAt suspended_at(PyObject* generator) noexcept {
 }
 
 bool must_run_plainly(PyThreadState* thread) noexcept {
-  return thread->c_tracefunc || thread->c_profilefunc || is_monitored(thread->interp) || _Py_IsFinalizing();
+  return thread->c_tracefunc || thread->c_profilefunc ||
+         is_monitored(thread->interp, thread->interp->monitoring_version) || _Py_IsFinalizing();
 }
 
 bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {

@@ -9,9 +9,8 @@
 #include <internal/pycore_interp.h>
 #include <internal/pycore_pystate.h>
 
-#include <algorithm>
-
 #include "python/code_object.h"
+#include "python/monitoring_tools.h"
 
 namespace minidynamo {
 
@@ -31,20 +30,6 @@ bool returns_next(const _PyInterpreterFrame* frame) noexcept {
   constexpr int kCallCaches = 3;
   if (made_by != CALL && made_by != CALL_KW) return false;
   return base_opcode(call[made_by == CALL ? 1 + kCallCaches : 1].op.code) == RETURN_VALUE;
-}
-
-// A tool of sys.monitoring wants events of all code, or is registered: it may want those of single code objects.
-bool is_monitored(const PyInterpreterState* interpreter) noexcept {
-  static constinit uint64_t version = ~uint64_t{0};
-  static constinit bool answer = false;
-  const uint64_t now = interpreter->ceval.instrumentation_version;
-  if (version != now) {
-    const auto is_set = [](const auto& value) { return value != 0; };
-    answer = std::ranges::any_of(interpreter->monitors.tools, is_set) ||
-             std::ranges::any_of(interpreter->monitoring_tool_names, is_set);
-    version = now;
-  }
-  return answer;
 }
 
 }  // namespace
@@ -75,7 +60,8 @@ SuspendedAt suspended_at(PyObject* generator) noexcept {
 }
 
 bool must_run_plainly(PyThreadState* thread) noexcept {
-  return thread->c_tracefunc || thread->c_profilefunc || is_monitored(thread->interp) || Py_IsFinalizing();
+  return thread->c_tracefunc || thread->c_profilefunc ||
+         is_monitored(thread->interp, thread->interp->ceval.instrumentation_version) || Py_IsFinalizing();
 }
 
 bool stand_at_resume(_PyInterpreterFrame* frame) noexcept {

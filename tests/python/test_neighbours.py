@@ -677,6 +677,90 @@ def test_tracing_functions_see_the_programs_own_calls(setter: str) -> None:
     assert minidynamo.stats()["graphs"] == 1
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is there from Python 3.12 on")
+@pytest.mark.parametrize("of", ["all code", "one function"])
+def test_monitoring_tools_see_the_programs_own_lines(of: str) -> None:
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
+
+    def callee(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return callee(x) * 2
+
+    codes = {f.__code__, callee.__code__}
+
+    def watch(called: Any) -> list[tuple[str, int]]:
+        seen: list[tuple[str, int]] = []
+        monitoring.use_tool_id(monitoring.COVERAGE_ID, "a test")
+        note = lambda code, line: seen.append((code.co_name, line)) if code in codes else None
+        monitoring.register_callback(monitoring.COVERAGE_ID, monitoring.events.LINE, note)
+        line = monitoring.events.LINE
+        try:
+            if of == "all code":
+                monitoring.set_events(monitoring.COVERAGE_ID, line)
+            else:
+                monitoring.set_local_events(monitoring.COVERAGE_ID, callee.__code__, line)
+            assert called(torch.ones(2)).tolist() == [4.0, 4.0]
+        finally:
+            monitoring.set_events(monitoring.COVERAGE_ID, 0)
+            monitoring.set_local_events(monitoring.COVERAGE_ID, callee.__code__, 0)
+            called(torch.ones(2))  # registered still: run plainly
+            monitoring.free_tool_id(monitoring.COVERAGE_ID)
+        return seen
+
+    captured = minidynamo.compile(f, backend="eager")
+    expected = watch(f)
+    assert expected
+    assert watch(captured) == expected
+    assert minidynamo.stats()["graphs"] == 0
+    captured(torch.ones(2))
+    assert minidynamo.stats()["graphs"] == 1, "captured as soon as the tool is gone"
+    assert watch(captured) == expected
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is there from Python 3.12 on")
+def test_a_captured_function_that_switches_events_on_itself() -> None:
+    monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
+    tool, line = monitoring.DEBUGGER_ID, monitoring.events.LINE
+
+    def f(x: torch.Tensor, seen: list[tuple[str, int]]) -> torch.Tensor:
+        monitoring.register_callback(tool, line, lambda code, number: seen.append((code.co_name, number)))
+        y = x + 1
+        monitoring.set_events(tool, line)
+        y = y * 2
+        monitoring.set_events(tool, 0)
+        return y
+
+    def run(called: Any) -> list[tuple[str, int]]:
+        monitoring.use_tool_id(tool, "a test")
+        seen: list[tuple[str, int]] = []
+        assert called(torch.ones(2), seen).tolist() == [4.0, 4.0]
+        monitoring.free_tool_id(tool)
+        return seen
+
+    assert run(minidynamo.compile(f, backend="eager")) == run(f)
+    minidynamo.reset()
+
+    # Registered by the function itself, so that it begins captured.
+    def g(x: torch.Tensor, seen: list[tuple[str, int]]) -> torch.Tensor:
+        y = x + 1
+        monitoring.use_tool_id(tool, "a test")
+        monitoring.register_callback(tool, line, lambda code, number: seen.append((code.co_name, number)))
+        monitoring.set_events(tool, line)
+        y = y * 2
+        monitoring.set_events(tool, 0)
+        monitoring.free_tool_id(tool)
+        return y
+
+    captured = minidynamo.compile(g, backend="eager")
+    for _ in range(2):
+        expected: list[tuple[str, int]] = []
+        seen: list[tuple[str, int]] = []
+        assert torch.equal(g(torch.ones(2), expected), captured(torch.ones(2), seen))
+        assert seen == expected
+
+
 # --- backends of torch's
 
 
