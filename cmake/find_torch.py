@@ -8,7 +8,6 @@ Which torch is wanted says minidynamo/_requirements.py.
 
 import importlib.machinery
 import pathlib
-import re
 import runpy
 import site
 import sys
@@ -28,15 +27,17 @@ def uses_new_abi(torch: pathlib.Path) -> bool:
     return b"_ZN3c105ErrorC1ENS_14SourceLocationENSt7__cxx11" in (torch / "lib" / "libc10.so").read_bytes()
 
 
-def unmet(torch: pathlib.Path | None, wanted: str) -> str | None:
+def unmet(torch: pathlib.Path | None) -> str | None:
     """The sentence that says what is missing, or None."""
+    requirements = runpy.run_path(str(REQUIREMENTS))
+    wanted = requirements["one_of"](requirements["TORCHES"])
     if torch is None:
         return (
             f"minidynamo is built against the torch that it will run with, and {sys.executable} has none: "
-            f"first pip install torch=={wanted}.* (tools other than pip need --no-build-isolation beside that)"
+            f"first pip install torch ({wanted}; tools other than pip need --no-build-isolation beside that)"
         )
     version = str(runpy.run_path(str(torch / "version.py"))["__version__"])
-    if re.match(r"(\d+\.\d+)", version)[0] != wanted:  # type: ignore[index]  # every release begins so
+    if requirements["minor"](version) not in requirements["TORCHES"]:
         return f"minidynamo needs torch {wanted}, and torch {version} is installed ({torch})"
     for part in ("include/torch/extension.h", "lib/libc10.so", "lib/libtorch_python.so"):
         if not (torch / part).exists():
@@ -46,7 +47,7 @@ def unmet(torch: pathlib.Path | None, wanted: str) -> str | None:
 
 def main() -> None:
     torch = find_torch()
-    sentence = unmet(torch, str(runpy.run_path(str(REQUIREMENTS))["TORCH"]))
+    sentence = unmet(torch)
     if torch is None or sentence:
         sys.exit(sentence)
     print(torch.as_posix(), runpy.run_path(str(torch / "version.py"))["__version__"], int(uses_new_abi(torch)), sep=";", end="")

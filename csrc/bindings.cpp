@@ -22,6 +22,7 @@
 #include "python/out_of_memory.h"
 #include "python/thread_exit.h"
 #include "tensor/differentiable_call.h"
+#include "tensor/loaded_torch.h"
 #include "tensor/random_watch.h"
 #include "tensor/tensor_bindings.h"
 #include "world/types.h"
@@ -146,6 +147,9 @@ py::object call_disabled(const py::object& function, const py::tuple& args, cons
 
 PYBIND11_MODULE(_C, module) {
   module.doc() = "The native part of minidynamo: frame hook, tracer, guards, code generation.";
+  if (const std::string part = differs_from_headers(); !part.empty())
+    throw py::import_error("minidynamo was built for a torch of which " + part +
+                           " is not as in the one that is installed: install minidynamo anew.");
   stop_threads_at_exit();
   bind_tensor(module.ptr());
   hook_chain().set_ours(our_frame_hook());
@@ -197,7 +201,6 @@ PYBIND11_MODULE(_C, module) {
   module.def("start_global_capture", [](const py::object& config) { set_global_capture(config.ptr()); });
   module.def("stop_global_capture", [] { set_global_capture(nullptr); });
   module.def("hook_owner", &hook_owner);
-  module.attr("BUILT_FOR_TORCH") = MINIDYNAMO_BUILT_FOR_TORCH;
   module.def("set_stress", [](bool on, long break_every, unsigned long seed) {
     runtime().stress = {on, break_every, seed};
   });

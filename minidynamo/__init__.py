@@ -10,13 +10,13 @@
 holds the settings; `debug.cache_entries` shows what is cached for a function.
 """
 
-from minidynamo import _requirements
+from minidynamo import _built_for, _requirements
 
 _requirements.check()
 
 import torch  # noqa: E402  # the interpreter is checked first: its error is the clearer one
 
-_requirements.check(torch.__version__)
+_requirements.check(torch.__version__, _built_for.TORCH)
 
 from minidynamo import _global_capture, config, debug  # noqa: E402, F401  # global capture follows config.stress
 from minidynamo._api import compile, compile_in_place, disable, is_compiling, optimize, reset, stats  # noqa: E402

@@ -11,7 +11,7 @@ import time
 
 import torch
 
-from minidynamo import _C, __version__, _environment, _global_capture, config, list_backends
+from minidynamo import _C, __version__, _built_for, _environment, _global_capture, config, list_backends
 from minidynamo._artifacts import folder
 
 
@@ -20,7 +20,7 @@ def report() -> str:
     whole_program = _global_capture.active_backend()
     lines = [
         f"minidynamo {__version__} in {os.path.dirname(__file__)}",
-        f"torch {torch.__version__}, built for {_C.BUILT_FOR_TORCH}",
+        f"torch {torch.__version__}, built for {_built_for.TORCH}",
         f"{platform.python_implementation()} {platform.python_version()} in {sys.executable}, {platform.platform()}",
         f"frames are evaluated by {_C.hook_owner()}; "
         + (f"the whole program is captured, for {whole_program}" if whole_program else "nothing is captured unasked"),
@@ -32,9 +32,9 @@ def report() -> str:
         lines.append(f"  {name} = {_plain(value)}" + ("" if value == default else f"  * default: {_plain(default)}"))
     lines.append("environment:")
     found = _environment.seen()
-    lines += [
-        f"  {name}={value}  ({_environment.VARIABLES.get(name, 'not read by the package')})" for name, value in found.items()
-    ] or ["  no variable of minidynamo's"]
+    lines += [f"  {name}={value}  ({_environment.VARIABLES.get(name, 'not read by the package')})" for name, value in found.items()] or [
+        "  no variable of minidynamo's"
+    ]
     return "\n".join(lines)
 
 

@@ -7,25 +7,39 @@ with invented versions.
 import importlib
 import platform
 import sys
+from collections.abc import Sequence
 
 PYTHONS = ((3, 11), (3, 12), (3, 13))
-TORCH = "2.13"
+TORCHES = ("2.13",)
 
 
-def unmet(implementation: str, python: tuple[int, int], torch_version: str | None) -> str | None:
+def minor(version: str) -> str:
+    """The first two numbers of a version of torch: what is inlined from its headers, and so what an extension works with, changes
+    with them alone."""
+    return ".".join(version.split("+")[0].split(".")[:2])
+
+
+def one_of(versions: Sequence[str]) -> str:
+    *earlier, newest = versions
+    return f"{', '.join(earlier)} or {newest}" if earlier else newest
+
+
+def unmet(implementation: str, python: tuple[int, int], torch: str | None = None, built_for: str | None = None) -> str | None:
     """The sentence that says what is missing, or None when everything is as it must be.
 
     Args:
         implementation: as `platform.python_implementation()` gives it, e.g. "CPython".
         python: major and minor version of the interpreter.
-        torch_version: `torch.__version__`, or None when torch is not asked about yet.
+        torch: `torch.__version__`, or None when torch is not asked about yet.
+        built_for: the version of torch that the extension was built for; None where there is none yet.
     """
     if implementation != "CPython" or python not in PYTHONS:
-        *earlier, newest = (f"{major}.{minor}" for major, minor in PYTHONS)
-        supported = f"{', '.join(earlier)} or {newest}"
+        supported = one_of([f"{major}.{minor}" for major, minor in PYTHONS])
         return f"minidynamo needs CPython {supported}, and this is {implementation} {python[0]}.{python[1]}."
-    if torch_version is not None and torch_version.split("+")[0].split(".")[:2] != TORCH.split("."):
-        return f"minidynamo needs torch {TORCH}, and torch {torch_version} is installed."
+    if torch is not None and minor(torch) not in TORCHES:
+        return f"minidynamo needs torch {one_of(TORCHES)}, and torch {torch} is installed."
+    if torch is not None and built_for is not None and minor(torch) != minor(built_for):
+        return f"minidynamo was built for torch {minor(built_for)}, and torch {torch} is installed: install minidynamo anew."
     return None
 
 
@@ -38,9 +52,9 @@ def is_subinterpreter() -> bool:
     return bool(interpreters.get_current() != interpreters.get_main())
 
 
-def check(torch_version: str | None = None) -> None:
+def check(torch: str | None = None, built_for: str | None = None) -> None:
     """Raises ImportError with that sentence, if there is one."""
-    sentence = unmet(platform.python_implementation(), (sys.version_info[0], sys.version_info[1]), torch_version)
+    sentence = unmet(platform.python_implementation(), (sys.version_info[0], sys.version_info[1]), torch, built_for)
     if sentence is None and is_subinterpreter():
         sentence = "minidynamo needs the main interpreter of the process, as torch does, and this is a subinterpreter."
     if sentence is not None:

@@ -2,7 +2,8 @@
 #
 # Needs a supported Python, a C++ compiler and the package registries that pip is configured for. A system package is installed only
 # where a tool is missing, as root or through sudo. PYTHON names the interpreter to make the environment with, MINIDYNAMO_VENV another
-# environment to make or use, MINIDYNAMO_WERROR=ON takes the compiler's warnings for errors.
+# environment to make or use, MINIDYNAMO_TORCH another version of torch than that of constraints.txt (an environment that is there keeps
+# its own), MINIDYNAMO_WERROR=ON takes the compiler's warnings for errors.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -63,6 +64,9 @@ find_python() {
 # As Debian names it: python3.12.
 debian_name() { "$1" -c 'import sys; print("python%d.%d" % sys.version_info[:2])'; }
 
+# Of the environment, without what follows a plus sign. Fails where there is none.
+version_of_torch() { "$python" -c 'from importlib.metadata import version; print(version("torch").split("+")[0])' 2>/dev/null; }
+
 # make_environment [extra]...: .venv with torch first, then what the named extras of pyproject.toml list.
 make_environment() {
   local base
@@ -77,13 +81,15 @@ make_environment() {
     system_package "$(debian_name "$python")-dev"
   command -v "${CXX:-c++}" >/dev/null || system_package g++
   # Not asked for again where it is: pip would then want all that it depends on, which scripts/cuda_environment leaves out.
-  "$python" -c 'from importlib.metadata import version; raise SystemExit(version("torch").split("+")[0] != "2.13.0")' 2>/dev/null || {
-    say "installing torch"
-    "$python" -m pip install -c constraints.txt torch==2.13.0
-  }
+  torch=$(version_of_torch) || torch=""
+  if [ -z "$torch" ] || [ "$torch" != "${MINIDYNAMO_TORCH:-$torch}" ]; then
+    torch=${MINIDYNAMO_TORCH:-$(sed -n 's/^torch==//p' constraints.txt)}
+    say "installing torch $torch"
+    "$python" -m pip install "torch==$torch"
+  fi
   say "installing what the build and these need: ${*:-nothing else}"
   # The lists of pyproject.toml, without building the project to learn them.
-  "$python" - "$@" <<'PYTHON' | xargs -d '\n' "$python" -m pip install -q -c constraints.txt
+  "$python" - "$@" <<'PYTHON' | xargs -d '\n' "$python" -m pip install -q -c <(sed "s/^torch==.*/torch==$torch/" constraints.txt)
 import sys, tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)
@@ -93,7 +99,8 @@ for extra in sys.argv[1:]:
 PYTHON
 }
 
-build_folder() { echo "build/$(debian_name "$python")"; }
+# In which minidynamo is built for the environment's Python and torch.
+build_folder() { echo "build/$(debian_name "$python")-torch$(version_of_torch | cut -d. -f1,2)"; }
 
 # install_project [cmake definition]...: builds in a folder for this version of Python, which later builds reuse.
 install_project() {

@@ -667,9 +667,14 @@ assert "torch._dynamo" not in sys.modules and "torch._inductor" not in sys.modul
         (("PyPy", (3, 11), None), "minidynamo needs CPython 3.11, 3.12 or 3.13, and this is PyPy 3.11."),
         (("CPython", (3, 11), "2.12.0"), "minidynamo needs torch 2.13, and torch 2.12.0 is installed."),
         (("CPython", (3, 11), "2.1.3"), "minidynamo needs torch 2.13, and torch 2.1.3 is installed."),
+        (("CPython", (3, 11), "2.13.1+cpu", "2.13.0+cu130"), None),
+        (
+            ("CPython", (3, 11), "2.13.0+cpu", "2.12.1"),
+            "minidynamo was built for torch 2.12, and torch 2.13.0+cpu is installed: install minidynamo anew.",
+        ),
     ],
 )
-def test_requirements(versions: tuple[str, tuple[int, int], str | None], sentence: str | None) -> None:
+def test_requirements(versions: tuple[Any, ...], sentence: str | None) -> None:
     assert _requirements.unmet(*versions) == sentence
 
 
