@@ -38,6 +38,7 @@ OF_DEVELOPERS = frozenset(
         "MINIDYNAMO_PYTHON",
         "MINIDYNAMO_TENSOR_MODULE",
         "MINIDYNAMO_TEST_STATE",
+        "MINIDYNAMO_TORCH",
         "MINIDYNAMO_VENV",
         "MINIDYNAMO_WERROR",
     }
