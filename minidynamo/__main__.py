@@ -32,9 +32,9 @@ def report() -> str:
         lines.append(f"  {name} = {_plain(value)}" + ("" if value == default else f"  * default: {_plain(default)}"))
     lines.append("environment:")
     found = _environment.seen()
-    lines += [f"  {name}={value}  ({_environment.VARIABLES.get(name, 'not read by the package')})" for name, value in found.items()] or [
-        "  no variable of minidynamo's"
-    ]
+    lines += [
+        f"  {name}={value}  ({_environment.VARIABLES.get(name, 'not read by the package')})" for name, value in found.items()
+    ] or ["  no variable of minidynamo's"]
     return "\n".join(lines)
 
 

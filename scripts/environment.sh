@@ -2,8 +2,8 @@
 #
 # Needs a supported Python, a C++ compiler and the package registries that pip is configured for. A system package is installed only
 # where a tool is missing, as root or through sudo. PYTHON names the interpreter to make the environment with, MINIDYNAMO_VENV another
-# environment to make or use, MINIDYNAMO_TORCH another version of torch than that of constraints.txt (an environment that is there keeps
-# its own), MINIDYNAMO_WERROR=ON takes the compiler's warnings for errors.
+# environment to make or use, MINIDYNAMO_TORCH another version of torch than that of constraints.txt, MINIDYNAMO_WERROR=ON takes the
+# compiler's warnings for errors.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -81,9 +81,8 @@ make_environment() {
     system_package "$(debian_name "$python")-dev"
   command -v "${CXX:-c++}" >/dev/null || system_package g++
   # Not asked for again where it is: pip would then want all that it depends on, which scripts/cuda_environment leaves out.
-  torch=$(version_of_torch) || torch=""
-  if [ -z "$torch" ] || [ "$torch" != "${MINIDYNAMO_TORCH:-$torch}" ]; then
-    torch=${MINIDYNAMO_TORCH:-$(sed -n 's/^torch==//p' constraints.txt)}
+  local torch=${MINIDYNAMO_TORCH:-$(sed -n 's/^torch==//p' constraints.txt)}
+  if [ "$(version_of_torch)" != "$torch" ]; then
     say "installing torch $torch"
     "$python" -m pip install "torch==$torch"
   fi

@@ -106,7 +106,7 @@ PyObject* rebuild_instance(PyObject*, PyObject* const* arguments, Py_ssize_t cou
   auto* type = as_type(arguments[0]);
   PyTypeObject* base = native_base(type);
   const Base kind = row_of(base).base;
-  // What is immutable has its value from the moment it is made; a frozenset's table is filled later.
+  // Values and tuples are given what they hold when they are made; a frozenset's table is filled later.
   const bool is_made_with_value = kind == Base::Value || kind == Base::Tuple;
   Ref given = Ref::made(is_made_with_value ? PyTuple_Pack(1, arguments[1]) : PyTuple_New(0));
   Ref instance = Ref::steal(base->tp_new(type, given.get(), nullptr));

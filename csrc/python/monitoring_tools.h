@@ -8,8 +8,8 @@
 
 namespace minidynamo {
 
-// Whether a tool is registered, which may want events of single code objects, or events of all code are on. Events are
-// read again when the interpreter's version of them moves; tools come and go without that.
+// True if a tool is registered (it may want events of single code objects) or events of all code are on. These are read
+// again when the interpreter's version of them moves; registering a tool or taking it away does not move it.
 inline bool is_monitored(const PyInterpreterState* interpreter, uint64_t version_of_events) noexcept {
   static constinit uint64_t known_version = ~uint64_t{0};
   static constinit bool has_events = false;
