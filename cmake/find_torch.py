@@ -8,6 +8,7 @@ Which torch is wanted says minidynamo/_requirements.py.
 
 import importlib.machinery
 import pathlib
+import platform
 import runpy
 import site
 import sys
@@ -27,18 +28,22 @@ def uses_new_abi(torch: pathlib.Path) -> bool:
     return b"_ZN3c105ErrorC1ENS_14SourceLocationENSt7__cxx11" in (torch / "lib" / "libc10.so").read_bytes()
 
 
+def version_of(torch: pathlib.Path) -> str:
+    return str(runpy.run_path(str(torch / "version.py"))["__version__"])
+
+
 def unmet(torch: pathlib.Path | None) -> str | None:
     """The sentence that says what is missing, or None."""
     requirements = runpy.run_path(str(REQUIREMENTS))
-    wanted = requirements["one_of"](requirements["TORCHES"])
     if torch is None:
         return (
-            f"minidynamo is built against the torch that it will run with, and {sys.executable} has none: "
-            f"first pip install torch ({wanted}; tools other than pip need --no-build-isolation beside that)"
+            f"minidynamo is built against the torch that it will run with, and {sys.executable} has none: first pip install torch "
+            f"({requirements['one_of'](requirements['TORCHES'])}; tools other than pip need --no-build-isolation beside that)"
         )
-    version = str(runpy.run_path(str(torch / "version.py"))["__version__"])
-    if requirements["minor"](version) not in requirements["TORCHES"]:
-        return f"minidynamo needs torch {wanted}, and torch {version} is installed ({torch})"
+    version = version_of(torch)
+    sentence = requirements["unmet"](platform.python_implementation(), (sys.version_info[0], sys.version_info[1]), version)
+    if sentence:
+        return f"{sentence} It is {torch}."
     for part in ("include/torch/extension.h", "lib/libc10.so", "lib/libtorch_python.so"):
         if not (torch / part).exists():
             return f"torch {version} in {torch} comes without {part}: install it with pip"
@@ -50,7 +55,7 @@ def main() -> None:
     sentence = unmet(torch)
     if torch is None or sentence:
         sys.exit(sentence)
-    print(torch.as_posix(), runpy.run_path(str(torch / "version.py"))["__version__"], int(uses_new_abi(torch)), sep=";", end="")
+    print(torch.as_posix(), version_of(torch), int(uses_new_abi(torch)), sep=";", end="")
 
 
 if __name__ == "__main__":

@@ -57,6 +57,7 @@ class Settings(TypedDict, total=False):
     disable: bool
     recompile_limit: int | None
     isolate_recompiles: bool
+    dynamic_shapes: Any
     shapes_spec: Any
 
 
@@ -92,6 +93,7 @@ def optimize(
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
+    dynamic_shapes: Any = None,
     shapes_spec: Any = None,
 ) -> Any:
     """Captures calls of a function, bound method or module into graphs and runs them through a backend.
@@ -114,7 +116,7 @@ def optimize(
         disable: hand the target back as it is.
         recompile_limit: for this call, in place of `config.recompile_limit`.
         isolate_recompiles: share no cache entries with other wrappers of the same code.
-        shapes_spec: not supported; anything but None raises ValueError.
+        dynamic_shapes: not supported; anything but None raises ValueError. `shapes_spec` is torch 2.13's name of it.
 
     Returns:
         A decorator; or, given the target itself, the captured function or an `OptimizedModule`.
@@ -134,6 +136,7 @@ def optimize(
         disable=disable,
         recompile_limit=recompile_limit,
         isolate_recompiles=isolate_recompiles,
+        dynamic_shapes=dynamic_shapes,
         shapes_spec=shapes_spec,
     )
     if backend is None or isinstance(backend, str) or not callable(backend):
@@ -165,6 +168,7 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
+    dynamic_shapes: Any = None,
     shapes_spec: Any = None,
     nopython: bool = False,
 ) -> Any:
@@ -191,6 +195,7 @@ def compile(
         disable=disable,
         recompile_limit=recompile_limit,
         isolate_recompiles=isolate_recompiles,
+        dynamic_shapes=dynamic_shapes,
         shapes_spec=shapes_spec,
     )
     return decorator if model is None else decorator(model)
@@ -208,11 +213,13 @@ def _decorator(
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
+    dynamic_shapes: Any = None,
     shapes_spec: Any = None,
 ) -> Any:
     """Settings, checked; a decorator."""
-    if shapes_spec is not None:
-        raise ValueError("compile(shapes_spec=...) is not supported: mark the dimensions of the inputs instead")
+    for argument, value in (("dynamic_shapes", dynamic_shapes), ("shapes_spec", shapes_spec)):
+        if value is not None:
+            raise ValueError(f"compile({argument}=...) is not supported: mark the dimensions of the inputs instead")
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if recompile_limit is not None and (isinstance(recompile_limit, bool) or recompile_limit < 1):

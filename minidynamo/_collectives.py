@@ -35,7 +35,8 @@ def _is_outside(group: dist.ProcessGroup | None, name: str) -> bool:
 
 
 def _warn_that_deprecated(function: Any) -> None:
-    warnings.warn(function.__deprecated__, FutureWarning, stacklevel=3)
+    if hasattr(function, "__deprecated__"):  # it is not in every version of torch
+        warnings.warn(function.__deprecated__, FutureWarning, stacklevel=3)
 
 
 def _reduction(op: Any) -> str | None:

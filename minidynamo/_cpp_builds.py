@@ -23,6 +23,7 @@ from minidynamo._artifacts import folder
 _compiles = threading.local()
 _MOST_IN_ONE_RUN = 8  # kernels, where other processors are free
 _KERNEL = re.compile(r'extern "C"\s+void\s+kernel\s*\(')
+_ROW = re.compile(r'\{\{\s*"\{entry_func\}",.*?\}\}', re.DOTALL)  # of the table of methods in Inductor's template, with its braces doubled
 _INCLUDE = re.compile(r"^#include .*$", re.MULTILINE)
 
 
@@ -188,8 +189,8 @@ def _joined(kernels: list[tuple[tuple[str, ...], str]]) -> str:
 
     head, opening, rest = binding.suffix_template.partition("static PyObject* {entry_func}_py")
     function, table_opening, table = rest.partition("static PyMethodDef py_methods[]")
-    row = '{{"{entry_func}", {entry_func}_py, METH_VARARGS, ""}}'
-    if not opening or not table_opening or row not in table or binding.entry_function != "kernel":
+    row = _ROW.search(table)
+    if not opening or not table_opening or row is None or binding.entry_function != "kernel":
         raise NotImplementedError("Inductor binds kernels in a way that is not known")
     includes = dict.fromkeys(line for _, source in kernels for line in _INCLUDE.findall(source))
     parts = [*includes]
@@ -202,8 +203,8 @@ def _joined(kernels: list[tuple[tuple[str, ...], str]]) -> str:
         given = ", ".join(f"parse_arg<{type_.replace('const ', '')}>(args, {i})" for i, type_ in enumerate(types))
         call = f"{name}({given}); Py_RETURN_NONE;"
         parts.append((opening + function).format(entry_func=name, arg_len=len(types), call_entry_func=call))
-    rows = ",\n    ".join(row.format(entry_func=f"kernel_{number}") for number in range(len(kernels)))
-    before, _, after = (table_opening + table).partition(row)
+    rows = ",\n    ".join(row[0].format(entry_func=f"kernel_{number}") for number in range(len(kernels)))
+    before, after = table_opening + table[: row.start()], table[row.end() :]
     parts.append(before.format(entry_func="kernel") + rows + after.format(entry_func="kernel"))
     return "\n".join(parts)
 

@@ -40,6 +40,7 @@ OF_DEVELOPERS = frozenset(
         "MINIDYNAMO_TEST_STATE",
         "MINIDYNAMO_TORCH",
         "MINIDYNAMO_VENV",
+        "MINIDYNAMO_WHEEL_TAG",
         "MINIDYNAMO_WERROR",
     }
 )

@@ -10,13 +10,19 @@ import sys
 from collections.abc import Sequence
 
 PYTHONS = ((3, 11), (3, 12), (3, 13))
-TORCHES = ("2.13",)
+TORCHES = ("2.13", "2.14", "2.15")
 
 
 def minor(version: str) -> str:
     """The first two numbers of a version of torch: what is inlined from its headers, and so what an extension works with, changes
     with them alone."""
     return ".".join(version.split("+")[0].split(".")[:2])
+
+
+def supported() -> str:
+    """The table of the README in one line."""
+    pythons = ", ".join(f"{major}.{minor}" for major, minor in PYTHONS)
+    return f"Supported are CPython {pythons} with torch {', '.join(TORCHES)}, on Linux."
 
 
 def one_of(versions: Sequence[str]) -> str:
@@ -34,8 +40,8 @@ def unmet(implementation: str, python: tuple[int, int], torch: str | None = None
         built_for: the version of torch that the extension was built for; None where there is none yet.
     """
     if implementation != "CPython" or python not in PYTHONS:
-        supported = one_of([f"{major}.{minor}" for major, minor in PYTHONS])
-        return f"minidynamo needs CPython {supported}, and this is {implementation} {python[0]}.{python[1]}."
+        wanted = one_of([f"{major}.{minor}" for major, minor in PYTHONS])
+        return f"minidynamo needs CPython {wanted}, and this is {implementation} {python[0]}.{python[1]}."
     if torch is not None and minor(torch) not in TORCHES:
         return f"minidynamo needs torch {one_of(TORCHES)}, and torch {torch} is installed."
     if torch is not None and built_for is not None and minor(torch) != minor(built_for):

@@ -2,8 +2,8 @@
 #
 # Needs a supported Python, a C++ compiler and the package registries that pip is configured for. A system package is installed only
 # where a tool is missing, as root or through sudo. PYTHON names the interpreter to make the environment with, MINIDYNAMO_VENV another
-# environment to make or use, MINIDYNAMO_TORCH another version of torch than that of constraints.txt, MINIDYNAMO_WERROR=ON takes the
-# compiler's warnings for errors.
+# environment to make or use, MINIDYNAMO_TORCH another version of torch than that of constraints.txt (or the first two numbers of one),
+# MINIDYNAMO_WERROR=ON takes the compiler's warnings for errors.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -28,6 +28,7 @@ system_package() {
 }
 
 pythons=(3.13 3.12 3.11) # that are supported, the newest first
+torches=(2.15 2.14 2.13)
 
 # is_python <command> <version>...: whether it is an interpreter of one of these versions.
 is_python() {
@@ -82,13 +83,13 @@ make_environment() {
   command -v "${CXX:-c++}" >/dev/null || system_package g++
   # Not asked for again where it is: pip would then want all that it depends on, which scripts/cuda_environment leaves out.
   local torch=${MINIDYNAMO_TORCH:-$(sed -n 's/^torch==//p' constraints.txt)}
-  if [ "$(version_of_torch)" != "$torch" ]; then
+  if [[ "$(version_of_torch)." != "$torch".* ]]; then
     say "installing torch $torch"
-    "$python" -m pip install "torch==$torch"
+    "$python" -m pip install "torch==$torch$([[ $torch = *.*.* ]] || echo '.*')"
   fi
   say "installing what the build and these need: ${*:-nothing else}"
   # The lists of pyproject.toml, without building the project to learn them.
-  "$python" - "$@" <<'PYTHON' | xargs -d '\n' "$python" -m pip install -q -c <(sed "s/^torch==.*/torch==$torch/" constraints.txt)
+  "$python" - "$@" <<'PYTHON' | xargs -d '\n' "$python" -m pip install -q -c <(sed "s/^torch==.*/torch==$(version_of_torch)/" constraints.txt)
 import sys, tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)
@@ -96,6 +97,21 @@ print(*project["build-system"]["requires"], sep="\n")
 for extra in sys.argv[1:]:
     print(*project["project"]["optional-dependencies"][extra], sep="\n")
 PYTHON
+}
+
+# enter_version <python>[-torch<version>]: from here on the environment in build/versions for these (3.12, 3.12-torch2.15), with the least
+# of torch (scripts/cuda_environment). The interpreters are those of PATH, or pyenv's.
+enter_version() {
+  local version=${1%%-torch*} interpreter
+  MINIDYNAMO_TORCH=$(sed -n 's/^torch==\([0-9]*\.[0-9]*\).*/\1/p' constraints.txt)
+  if [[ $1 = *-torch* ]]; then MINIDYNAMO_TORCH=${1##*-torch}; fi
+  venv=$PWD/build/versions/python$version-torch$MINIDYNAMO_TORCH
+  local -a of_pyenv=("${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/"python$version")
+  interpreter=$(PYTHON="" find_python "$version" 2>/dev/null) || interpreter=${of_pyenv[0]}
+  say "Python $version with torch $MINIDYNAMO_TORCH: $interpreter"
+  "$interpreter" scripts/cuda_environment "$venv" "$MINIDYNAMO_TORCH"
+  python=$venv/bin/python
+  export MINIDYNAMO_TORCH MINIDYNAMO_VENV=$venv
 }
 
 # In which minidynamo is built for the environment's Python and torch.

@@ -25,6 +25,7 @@
 #include "tensor/tensor_facts.h"
 #include "tensor/transforms.h"
 #include "world/known_types.h"
+#include "world/pin.h"
 
 namespace minidynamo::handlers {
 namespace {
@@ -66,6 +67,10 @@ bool holds(const std::vector<Ref>& items, PyObject* object) {
 std::nullptr_t refuse_within(Tracer& tracer) {
   return tracer.abort(BreakReason::AutogradFunction,
                       std::string("an autograd.Function is applied ") + tracer.transforms.place());
+}
+
+std::nullptr_t refuse_unusual(Tracer& tracer) {
+  return tracer.abort(BreakReason::AutogradFunction, "an autograd.Function is applied in an unusual way");
 }
 
 // What torch.func makes of a class for one of its levels.
@@ -383,6 +388,12 @@ bool has_backward_class(PyObject* function_class) {
   return found && PyType_Check(found.get());
 }
 
+// Until torch 2.13 Function.apply was Python code, which gave the C function its inputs.
+bool is_all_of_apply() {
+  static constinit Imported apply{"torch.autograd.Function.apply"};
+  return PyCFunction_Check(static_cast<PyObject*>(apply));
+}
+
 // Below autograd torch's own machinery runs, on fakes: the ctx is a node of autograd's graph, whose backward the engine
 // comes to (backward.cpp). Of the program's class it calls what the trace has looked up.
 Ref apply_below_autograd(Tracer& tracer, PyObject* callable, PyObject* function_class, const Arguments& arguments) {
@@ -390,6 +401,8 @@ Ref apply_below_autograd(Tracer& tracer, PyObject* callable, PyObject* function_
                                     interned("_backward_cls")};
   for (PyObject* name : names)
     if (!load_attribute(tracer, function_class, name)) return nullptr;
+  static constinit Imported bind_default_arguments{"torch.autograd.function._bind_default_args"};
+  if (is_all_of_apply()) source_or_pin(tracer, bind_default_arguments);
   if (tracer.classes.has(function_class) && !has_backward_class(function_class)) {
     static constinit Imported add{"minidynamo._autograd_function.add_backward_class"};
     const NativeScope native;
@@ -401,11 +414,8 @@ Ref apply_below_autograd(Tracer& tracer, PyObject* callable, PyObject* function_
   return call_that_calls_back(tracer, callable, arguments);
 }
 
-}  // namespace
-
-Ref apply_autograd_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  if (arguments.values.empty() || !PyType_Check(arguments.values[0].get()) || arguments.keyword_names)
-    return tracer.abort(BreakReason::AutogradFunction, "an autograd.Function is applied in an unusual way");
+// To inputs that are what forward takes, where no transform is at work on the call.
+Ref apply_to(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (tracer.limits.below_autograd && !tracer.transforms.inside() && bound_self(callable))
     return apply_below_autograd(tracer, callable, arguments.values[0].get(), Arguments{arguments.values.subspan(1)});
   if (tracer.transforms.one_by_one()) {
@@ -422,6 +432,54 @@ Ref apply_autograd_function(Tracer& tracer, PyObject* callable, const Arguments&
     }
   }
   return Application(tracer, arguments.values[0].get(), arguments.values.subspan(1)).run();
+}
+
+// What that code did, and the C function does since.
+Ref apply_whole(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static PyObject* const setup_name = interned("setup_context");
+  static PyObject* const forward_name = interned("forward");
+  static constinit Imported no_setup{"torch.autograd.function._SingleLevelFunction.setup_context"};
+  static constinit Imported bind{"torch.autograd.function._bind_default_args"};
+  static constinit Imported in_transform{"torch._C._are_functorch_transforms_active"};
+  static constinit Imported apply_in_transform{"torch.autograd.function._call_custom_function_call"};
+  const Ref& function_class = arguments.values[0];
+  const Ref setup = load_attribute(tracer, function_class.get(), setup_name);
+  if (!setup) return nullptr;
+  const bool sets_up = !setup.is(no_setup);
+  const Arguments given{arguments.values.subspan(1), arguments.keyword_names};
+  Ref inputs = given.positional();
+  Ref keywords = given.keywords();
+  if (!keywords) keywords = Ref::none();
+  if (sets_up) {
+    const Ref forward = load_attribute(tracer, function_class.get(), forward_name);
+    if (!forward) return nullptr;
+    const Ref bound = call(tracer, bind, {forward, inputs, keywords});
+    if (!bound) return nullptr;
+    if (!PyTuple_CheckExact(bound.get()) || PyTuple_GET_SIZE(bound.get()) != 2) return refuse_unusual(tracer);
+    inputs = Ref::borrow(PyTuple_GET_ITEM(bound.get(), 0));
+    keywords = Ref::borrow(PyTuple_GET_ITEM(bound.get(), 1));
+  }
+  const Ref transforms = call(tracer, in_transform, {});
+  if (!transforms) return nullptr;
+  if (transforms.is(Py_True)) {
+    if (!sets_up) return call_natively(tracer, callable, arguments);  // torch's own error message
+    return call(tracer, apply_in_transform, {function_class, inputs, keywords});
+  }
+  if (!PyTuple_CheckExact(inputs.get()) || (!keywords.is(Py_None) && PyDict_GET_SIZE(keywords.get())))
+    return refuse_unusual(tracer);
+  std::vector<Ref> values{function_class};
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs.get()); ++i)
+    values.push_back(Ref::borrow(PyTuple_GET_ITEM(inputs.get(), i)));
+  return apply_to(tracer, callable, Arguments{values});
+}
+
+}  // namespace
+
+Ref apply_autograd_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  if (arguments.values.empty() || !PyType_Check(arguments.values[0].get())) return refuse_unusual(tracer);
+  if (is_all_of_apply() && !is_of_one_level(arguments.values[0].get())) return apply_whole(tracer, callable, arguments);
+  if (arguments.keyword_names) return refuse_unusual(tracer);
+  return apply_to(tracer, callable, arguments);
 }
 
 // pybind's functions have an object of their own as the first.

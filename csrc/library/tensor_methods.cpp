@@ -349,6 +349,14 @@ Ref assert_async(Tracer& tracer, PyObject* callable, const Arguments& arguments)
   return Ref::none();
 }
 
+// _all_true_or_runtime_assert(valid, message) of torch.distributions, from torch 2.14 on: its callers raise where it is
+// false, which the graph checks if they are given the tensor, as they were before.
+Ref is_all_true(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static constinit Imported all_true{"torch._is_all_true"};
+  if (arguments.keyword_names || arguments.values.size() != 2) return call_function(tracer, callable, arguments);
+  return call(tracer, all_true, {arguments.values[0]});
+}
+
 // torch.allclose() and torch.equal(), which read all values: where only an error depends on them, what they compute
 // before that will do.
 Ref compare_all(Tracer& tracer, PyObject* callable, const Arguments& arguments) {

@@ -21,6 +21,7 @@ SPECIAL(tensor_new);
 SPECIAL(tensor_new_full);
 SPECIAL(full);
 SPECIAL(assert_async);
+SPECIAL(is_all_true);
 SPECIAL(compare_all);
 SPECIAL(make_tensor);
 #undef SPECIAL

@@ -2,6 +2,7 @@
 #include "model/tensor_call.h"
 
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 
@@ -24,6 +25,7 @@
 #include "python/out_of_memory.h"
 #include "python/scoped_value.h"
 #include "python/type_version.h"
+#include "tensor/comparable_storages.h"
 #include "tensor/fake.h"
 #include "tensor/known_values.h"
 #include "tensor/operator_warnings.h"
@@ -116,6 +118,13 @@ bool overrides_nothing(Tracer& tracer, PyObject* target, const Arguments& argume
   return true;
 }
 
+bool assigns_an_item(NodeKind kind, PyObject* target) {
+  static PyObject* const method = interned("__setitem__");
+  static constinit Imported operation{"operator.setitem"};
+  static constinit Imported slot{"torch.Tensor.__setitem__"};
+  return kind == NodeKind::CallMethod ? target == method : target == operation || target == slot;
+}
+
 }  // namespace
 
 Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
@@ -124,6 +133,8 @@ Ref execute(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& ar
   const size_t count = arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET;
   const NativeScope native;
   const PlainClasses plain(arguments.values);
+  std::optional<ComparableStorages> compared;
+  if (assigns_an_item(kind, target)) compared.emplace(arguments.values);
   auto run = [&](OperatorWarnings::As as) {
     const OperatorWarnings warnings(as);
     return Ref::steal(kind == NodeKind::CallMethod

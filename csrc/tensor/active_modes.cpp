@@ -7,6 +7,7 @@
 #include "python/cached.h"
 #include "python/dict_version.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/torch_compat.h"
 
 namespace minidynamo {
 namespace {
@@ -45,9 +46,9 @@ bool has_forward_level() noexcept {
 
 }  // namespace
 
-bool saves_tensors_as_usual() noexcept {
-  return at::SavedTensorDefaultHooks::get_tls_state().stack.empty() && !torch::autograd::AnomalyMode::is_enabled() &&
-         !has_forward_level();
+bool is_autograd_as_usual() noexcept {
+  return at::SavedTensorDefaultHooks::get_tls_state().stack.empty() && !torch_compat::has_node_creation_hooks() &&
+         !torch::autograd::AnomalyMode::is_enabled() && !has_forward_level();
 }
 
 const char* active_mode() noexcept {
@@ -58,7 +59,8 @@ const char* active_mode() noexcept {
   if (!kUsual.has_all(included)) return "something in the thread changes where operations go";
   if (torch::autograd::AnomalyMode::is_enabled()) return "autograd's anomaly detection is active";
   if (has_forward_level()) return "a level of forward-mode AD is active";
-  if (!saves_tensors_as_usual()) return "hooks for the tensors that autograd saves are active";
+  if (torch_compat::has_node_creation_hooks()) return "a hook for new nodes of the autograd graph is active";
+  if (!is_autograd_as_usual()) return "hooks for the tensors that autograd saves are active";
   return nullptr;
 }
 

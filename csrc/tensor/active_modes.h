@@ -10,8 +10,8 @@ namespace minidynamo {
 // One on this thread in words ("a TorchDispatchMode is active"); null if there is none. Runs no Python code.
 const char* active_mode() noexcept;
 
-// What of it the guard of torch's state compares: hooks, anomaly detection, forward-mode AD. The other kinds show in
-// the thread's dispatch keys and modes.
-bool saves_tensors_as_usual() noexcept;
+// What of it the guard of torch's state compares: hooks of saved tensors and new nodes, anomaly detection, forward-mode
+// AD. The other kinds show in the thread's dispatch keys and modes.
+bool is_autograd_as_usual() noexcept;
 
 }  // namespace minidynamo

@@ -4,7 +4,6 @@
 #include <c10/core/AutogradState.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/DynamicTypes.h>
-#include <torch/csrc/autograd/custom_function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/python_cpp_function.h>
@@ -18,6 +17,7 @@
 
 #include "python/out_of_memory.h"
 #include "tensor/python_errors.h"
+#include "tensor/torch_compat.h"
 
 namespace minidynamo {
 namespace {
@@ -175,7 +175,8 @@ Tensors CompiledNode::apply(Tensors&& gradients) {
 // The results of the forward graph as autograd is to see them.
 std::vector<std::optional<at::Tensor>> with_history(const DifferentiablePlan& plan, const Tensors& inputs,
                                                     Tensors values,
-                                                    const c10::intrusive_ptr<torch::autograd::Node>& node) {
+                                                    const c10::intrusive_ptr<torch::autograd::Node>& node,
+                                                    torch_compat::AttachedNode& attached) {
   for (const size_t i : plan.unsafe_views) values[i] = at::_unsafe_view(values[i], values[i].sizes());
   std::vector<std::optional<at::Tensor>> raw;
   raw.reserve(values.size());
@@ -188,7 +189,7 @@ std::vector<std::optional<at::Tensor>> with_history(const DifferentiablePlan& pl
     TORCH_CHECK_NOT_IMPLEMENTED(false, "a compiled graph has no forward mode derivative");
   };
   auto as_view = [](const at::Tensor& tensor) { return tensor.view_as(tensor); };
-  return torch::autograd::_wrap_outputs(inputs, not_differentiable, {}, raw, node, no_jvp, {}, as_view, false);
+  return attached.attach(inputs, not_differentiable, raw, node, no_jvp, as_view);
 }
 
 // Views of results are made again by the operations that made them.
@@ -235,8 +236,10 @@ Ref run_forward(const Plan& plan, PyObject* list) {
       "a compiled graph returned too few tensors");
   const Tensors saved(values.begin() + static_cast<ptrdiff_t>(plan->saved), values.end());
   values.resize(plan->values);
-  const std::vector<std::optional<at::Tensor>> results = with_history(*plan, inputs, std::move(values), node);
+  torch_compat::AttachedNode attached;
+  const std::vector<std::optional<at::Tensor>> results = with_history(*plan, inputs, std::move(values), node, attached);
   if (node) node->save(saved, results, inputs.size());
+  attached.tell_hooks();
   Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
   for (size_t i = 0; i < results.size(); ++i) {
     PyObject* raw = PySequence_Fast_GET_ITEM(returned.get(), static_cast<Py_ssize_t>(i));

@@ -138,8 +138,13 @@ c10::Storage new_fake_storage(int64_t bytes, c10::Device device) {
   auto impl =
       c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), c10::SymInt(bytes),
                                             at::DataPtr(nullptr, device), /*allocator=*/nullptr, /*resizable=*/false);
-  impl->release_data_and_set_meta_custom_data_ptr_error_msg_(kNoData);
-  return c10::Storage(std::move(impl));
+  c10::Storage storage(std::move(impl));
+  refuse_data(storage);
+  return storage;
+}
+
+void refuse_data(const c10::Storage& storage) {
+  storage.unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(kNoData);
 }
 
 bool is_fake_storage(const c10::Storage& storage) noexcept {

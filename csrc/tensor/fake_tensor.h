@@ -19,6 +19,7 @@ inline bool same_storage(const c10::Storage& a, const c10::Storage& b) noexcept 
 
 // A storage without data. It cannot be resized from Python; operators that resize (resize_, set_) change its size.
 c10::Storage new_fake_storage(int64_t bytes, c10::Device device);
+void refuse_data(const c10::Storage& storage);  // whoever asks for it gets an error, which is_fake_data_error knows
 bool is_fake_storage(const c10::Storage& storage) noexcept;
 // Bytes that a storage needs for these sizes and strides.
 int64_t storage_bytes(const FakeLayout& layout);

@@ -41,7 +41,7 @@ bool same_mode(PyObject* a, PyObject* b) noexcept {
 struct Settings {
   bool grad_mode, inference_mode, forward_grad, view_replay;
   bool autocast_cache;
-  bool saves_as_usual;
+  bool autograd_as_usual;
   c10::ScalarType default_dtype;
   at::impl::TorchFunctionDisabledState torch_function;
   // Which devices autocast acts on is in the excluded keys; which dispatch modes there are, in the included ones.
@@ -60,7 +60,7 @@ struct Settings {
     state.forward_grad = autograd.get_fw_grad_mode();
     state.view_replay = autograd.get_view_replay_enabled();
     state.autocast_cache = at::autocast::is_autocast_cache_enabled();
-    state.saves_as_usual = saves_tensors_as_usual();
+    state.autograd_as_usual = is_autograd_as_usual();
     state.default_dtype = c10::get_default_dtype_as_scalartype();
     state.torch_function = at::impl::PythonTorchFunctionTLS::get_disabled_state();
     for (size_t i = 0; i < kAutocastDevices.size(); ++i)
@@ -155,7 +155,7 @@ std::string TorchState::difference() const {
   if (now.default_dtype != then.default_dtype) {
     return c10::str("default dtype is ", dtype_text(now.default_dtype), ", expected ", dtype_text(then.default_dtype));
   }
-  if (!now.saves_as_usual) return active_mode() ? active_mode() : "tensors are saved for the backward in another way";
+  if (!now.autograd_as_usual) return active_mode() ? active_mode() : "autograd records in another way";
   if (now.torch_function != then.torch_function) {
     const auto is_on = [](const Settings& settings) {
       return settings.torch_function == at::impl::TorchFunctionDisabledState::ENABLED;

@@ -1,7 +1,9 @@
 #include "trace/imports.h"
 
 #include "model/abstract.h"
+#include "python/named_item.h"
 #include "python/out_of_memory.h"
+#include "world/code_origin.h"
 #include "world/container_reads.h"
 #include "world/enter.h"
 #include "world/known_types.h"
@@ -106,6 +108,14 @@ std::nullptr_t cannot_import(Tracer& tracer, PyObject* module, PyObject* name, c
   return nullptr;
 }
 
+// Code of torch's that imports a part of torch for the first time, as the backward does: which of its modules torch has
+// loaded is no state of the program's.
+void load_part_of_torch(Frame& frame, const std::string& full) {
+  const CodeOrigin origin = code_origin(frame.code()->co_filename);
+  if ((origin != CodeOrigin::Torch && origin != CodeOrigin::TorchModules) || !full.starts_with("torch.")) return;
+  if (!named_item(PyImport_GetModuleDict(), full.c_str()) && !import_object(full.c_str())) clear_error();
+}
+
 }  // namespace
 
 Ref import_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* names, PyObject* level) {
@@ -114,6 +124,7 @@ Ref import_name(Tracer& tracer, Frame& frame, PyObject* name, PyObject* names, P
   const long levels = PyLong_AsLong(level);
   if (levels > 0) full = absolute_name(tracer, frame, full, levels);
   if (tracer.is_over()) return nullptr;
+  load_part_of_torch(frame, full);
   // `import a.b` gives a; `from a.b import c` gives a.b. Both need a.b to be there already.
   Ref module = full.empty() ? Ref() : imported_module(tracer, full);
   if (module && names == Py_None && levels == 0 && full.find('.') != std::string::npos)

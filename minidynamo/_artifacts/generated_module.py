@@ -147,7 +147,7 @@ def _check_names(tree: ast.Module, kernels: dict[str, Any], constants: set[str])
     """Each global name has to be one that will be there."""
     code = compile(ast.fix_missing_locations(tree), "<minidynamo artifact>", "exec")
     there = {*vars(__builtins__ if isinstance(__builtins__, types.ModuleType) else types.SimpleNamespace(**__builtins__))}
-    there |= {*kernels, *constants, "extern_kernels", "__name__"}
+    there |= {*kernels, *constants, "extern_kernels", "assert_tensor_metadata", "__name__"}
     there |= {name for statement in tree.body for name in _defined(statement)}
     missing = sorted(_globals_of(code) - there)
     if missing:
@@ -253,7 +253,7 @@ def put_together(module: Module, library: Callable[[str], types.ModuleType]) -> 
     """
     for path in module["operators"]:
         functools.reduce(getattr, path.split("."), torch)
-    namespace: dict[str, Any] = {"__name__": "minidynamo_artifact"}
+    namespace: dict[str, Any] = {"__name__": "minidynamo_artifact", "assert_tensor_metadata": _assert_tensor_metadata}
     functions = {name: _function_at(path) for name, path in module["functions"].items()}
     if None in functions.values():
         raise AttributeError(f"torch has not all of {', '.join(functions)}")
@@ -280,6 +280,17 @@ def _bias_addmm(bias: torch.Tensor, first: torch.Tensor, second: torch.Tensor, *
     """A bias that is the same in each row is given as one row, for which torch has a faster kernel."""
     is_one_row = (bias.stride(0) == 0 and bias.size(0) != 0) or bias.size(0) == 1
     return torch.addmm(bias[0] if is_one_row else bias, first, second, **how)
+
+
+def _assert_tensor_metadata(
+    tensor: torch.Tensor | None, size: tuple[int, ...], stride: tuple[int, ...], dtype: torch.dtype, operator: str | None = None
+) -> None:
+    """The check of an operator's result that modules import from the compiler."""
+    if tensor is None:
+        return
+    if tensor.dtype != dtype:
+        raise RuntimeError(f"{operator or 'an operator'} gave a tensor of {tensor.dtype}, where its fake kernel had said {dtype}")
+    cast(Any, torch._C._dynamo.guards).assert_size_stride(tensor, size, stride, operator)
 
 
 def _tensor(constant: Constant) -> torch.Tensor:

@@ -146,7 +146,7 @@ def _convention(metadata: Any, without_autocast: bool, shares_memory: bool) -> C
         "sizes that may differ": metadata.dynamic_outputs or metadata.num_symints_saved_for_bw or metadata.dynamic_saved_tensors_idxs,
         "objects for the backward": metadata.num_opaque_objects_saved_for_bw,
         "streams": any(stream is not None for stream in metadata.mutated_inp_stream_indices or ()),
-        "collectives' tensors": metadata.act_input_indices,
+        "collectives' tensors": metadata.act_input_paths if hasattr(metadata, "act_input_paths") else metadata.act_input_indices,
         "subclasses of tensors": any(
             type(meta).__name__ != "PlainTensorMeta" for meta in (*metadata.subclass_inp_meta, *metadata.subclass_fw_graph_out_meta)
         ),

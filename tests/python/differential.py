@@ -39,13 +39,22 @@ from typing import Any
 import torch
 from torch.utils.hooks import RemovableHandle
 
+from minidynamo import _requirements
+
 RUNNING = sys.version_info.major * 100 + sys.version_info.minor
+TORCH = _requirements.minor(torch.__version__)
 
 
 def _programs() -> list[pathlib.Path]:
     found = sorted((pathlib.Path(__file__).parent.parent / "programs").rglob("*.py"), key=lambda path: path.name)
     # The folder python312 is for what is there from 3.12 on.
-    return [path for path in found if int(re.sub(r"\D", "", path.parent.name) or 0) <= RUNNING]
+    return [path for path in found if int(re.sub(r"\D", "", path.parent.name) or 0) <= RUNNING and not _is_for_another_torch(path)]
+
+
+def _is_for_another_torch(path: pathlib.Path) -> bool:
+    """Whether it says "# not_on_torch: 2.15", the torch that runs: one that cannot run the program eagerly."""
+    declared = re.search(r"^# not_on_torch: (.*)$", path.read_text(), re.MULTILINE)
+    return declared is not None and TORCH in declared[1].split()
 
 
 PROGRAMS = _programs()

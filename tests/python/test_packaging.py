@@ -1,5 +1,6 @@
 """What is built and installed: torch is found without importing it, the extension links with four of its libraries, the metadata."""
 
+import html
 import importlib.metadata
 import os
 import pathlib
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tomllib
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -64,7 +66,7 @@ def test_a_torch_that_will_not_do_is_said_in_one_sentence(finder: dict[str, Any]
     supported = _requirements.one_of(_requirements.TORCHES)
     assert f"has none: first pip install torch ({supported}" in unmet(None)
     (tmp_path / "version.py").write_text("__version__ = '2.12.1+cu130'\n")
-    assert unmet(tmp_path) == f"minidynamo needs torch {supported}, and torch 2.12.1+cu130 is installed ({tmp_path})"
+    assert unmet(tmp_path) == f"minidynamo needs torch {supported}, and torch 2.12.1+cu130 is installed. It is {tmp_path}."
     (tmp_path / "version.py").write_text("__version__ = '2.13.4'\n")
     assert "without include/torch/extension.h" in unmet(tmp_path)
     assert unmet(pathlib.Path(torch.__file__).parent) is None
@@ -73,8 +75,67 @@ def test_a_torch_that_will_not_do_is_said_in_one_sentence(finder: dict[str, Any]
 def test_a_build_fetches_no_torch() -> None:
     required = project()["build-system"]["requires"]
     assert not [name for name in required if name.startswith("torch")]
+
+
+@pytest.fixture
+def metadata(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+    module = runpy.run_path(str(ROOT / "cmake" / "package_metadata.py"))
+
+    def of(state: str, tag: str | None = None) -> dict[str, Any]:
+        monkeypatch.delenv("MINIDYNAMO_WHEEL_TAG", raising=False)
+        if tag:
+            monkeypatch.setenv("MINIDYNAMO_WHEEL_TAG", tag)
+        provider = module["Metadata"]()
+        provider.build_state(state)
+        made: dict[str, Any] = provider.dynamic_metadata({}, {})
+        return made
+
+    return of
+
+
+def test_a_wheel_requires_the_torch_that_it_was_built_for(metadata: Callable[..., dict[str, Any]]) -> None:
     oldest, newest = _requirements.TORCHES[0], int(_requirements.TORCHES[-1].split(".")[1])
-    assert f"torch>={oldest},<2.{newest + 1}" in project()["project"]["dependencies"]
+    assert metadata("sdist") == {"version": minidynamo.__version__, "dependencies": [f"torch>={oldest},<2.{newest + 1}"]}
+    running = _requirements.minor(torch.__version__)
+    for state in ("wheel", "metadata_wheel", "editable"):
+        assert metadata(state) == {"version": minidynamo.__version__, "dependencies": [f"torch=={running}.*"]}
+    assert metadata("wheel", f"torch{running}")["version"] == f"{minidynamo.__version__}+torch{running}"
+
+
+def test_the_metadata_of_a_build_fail_without_a_supported_torch(
+    metadata: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").touch()
+    (tmp_path / "torch" / "version.py").write_text("__version__ = '2.12.1+cu130'\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    with pytest.raises(SystemExit) as refused:
+        metadata("metadata_wheel")
+    sentence, supported = str(refused.value).splitlines()
+    assert sentence.startswith(f"minidynamo needs torch {_requirements.one_of(_requirements.TORCHES)}, and torch 2.12.1+cu130")
+    assert supported == _requirements.supported()
+    assert metadata("sdist")["version"] == minidynamo.__version__
+
+
+def test_lists_of_wheels(tmp_path: pathlib.Path) -> None:
+    for name in ("torch2.14/minidynamo-0.1.0.tar.gz", "torch2.15/minidynamo-0.1.0+torch2.15-cp312-cp312-manylinux_2_34_x86_64.whl"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(b"")
+    subprocess.run([sys.executable, str(ROOT / "scripts" / "wheel_index.py"), str(tmp_path)], check=True, timeout=120)
+    assert re.findall('href="(.*?)"', (tmp_path / "index.html").read_text()) == ["torch2.14/index.html", "torch2.15/index.html"]
+    (link,) = re.findall("<a .*?</a>", (tmp_path / "torch2.15" / "index.html").read_text())
+    assert 'href="minidynamo-0.1.0%2Btorch2.15-cp312-cp312-manylinux_2_34_x86_64.whl#sha256=e3b0c44298fc1c149afbf4c8996fb924' in link
+    assert f'data-requires-python="{html.escape(project()["project"]["requires-python"])}"' in link
+
+
+def test_every_list_of_the_supported_torches_is_the_same() -> None:
+    supported = list(_requirements.TORCHES)
+    assert re.search(r"^torches=\(([\d. ]+)\)", (ROOT / "scripts/environment.sh").read_text(), re.MULTILINE)[1].split() == supported[::-1]
+    readme = (ROOT / "README.md").read_text()
+    assert f"| torch | {', '.join(supported)}; " in readme
+    assert f'pip install "torch>={supported[0]},<2.{int(supported[-1].removeprefix("2.")) + 1}" && ' in readme
+    (first, last) = re.findall(r"TORCH_VERSION_MINOR [<>] (\d+)", (ROOT / "csrc/tensor/torch_compat.h").read_text())
+    assert [f"2.{minor}" for minor in range(int(first), int(last) + 1)] == supported
 
 
 def test_every_list_of_the_supported_pythons_is_the_same() -> None:
@@ -121,7 +182,8 @@ def test_installed_extension_is_stripped(distribution: importlib.metadata.Distri
 def test_metadata(distribution: importlib.metadata.Distribution) -> None:
     urls = dict(entry.split(", ") for entry in distribution.metadata.get_all("Project-URL") or [])
     assert {"Homepage", "Documentation", "Changelog", "Issues"} <= set(urls)
-    assert distribution.version == minidynamo.__version__
+    assert distribution.version.partition("+")[0] == minidynamo.__version__
+    assert f"torch=={_requirements.minor(_built_for.TORCH)}.*" in (distribution.requires or [])
     text = distribution.metadata.get_payload()  # type: ignore[attr-defined]  # it is an email.message.Message
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert f"{REPOSITORY}/blob/main/docs/usage.md" in links

@@ -57,6 +57,17 @@ GUARDED: dict[str, tuple[Callable[..., Any], list[Any], Callable[[], Any]]] = {
     ),
     "_set_cublas_allow_tf32": (C._set_cublas_allow_tf32, [True, False], C._get_cublas_allow_tf32),
     "_set_cudnn_allow_tf32": (C._set_cudnn_allow_tf32, [False, True], C._get_cudnn_allow_tf32),
+    **(
+        {
+            "_set_cublaslt_prefer_grouped_gemm": (
+                C._set_cublaslt_prefer_grouped_gemm,
+                [True, False],
+                C._get_cublaslt_prefer_grouped_gemm,
+            )
+        }
+        if hasattr(C, "_set_cublaslt_prefer_grouped_gemm")  # from torch 2.14 on
+        else {}
+    ),
     "_set_cudnn_benchmark": (C._set_cudnn_benchmark, [True, False], C._get_cudnn_benchmark),
     "_set_cudnn_depthwise_kernel": (C._set_cudnn_depthwise_kernel, ["on", "off", "auto"], C._get_cudnn_depthwise_kernel),
     "_set_cudnn_deterministic": (C._set_cudnn_deterministic, [True, False], C._get_cudnn_deterministic),
@@ -192,12 +203,16 @@ CANNOT_MATTER = {
     "_set_generator_metaclass": "made once, at torch's import",
     "_set_grad_layout_enforcement_enabled": "whether a backward pass warns of the layout of a gradient",
     "_set_graph_exec_group": "read by the engine in the backward, after the call",
+    "_set_fake_constant": "an operation on a tensor, not a setting",
     "_set_graph_executor_optimize": "TorchScript's executor, which is called as it is",
     "_set_multithreading_enabled": "whether the engine has threads of its own for accelerators",
     "_set_neg": "an operation on a tensor, not a setting",
+    "_set_native_aot_enabled": "lies in the guarded block, and is read when the graph runs",
+    "_set_native_aot_unconditional_masked": "lies in the guarded block, and is read when the graph runs",
     "_set_override_stale_capture_stream": "lies in the guarded block, and is read in the backward",
     "_set_print_stack_traces_on_fatal_signal": "what a crash prints",
     "_set_should_use_format_with_string_table": "how TorchScript prints",
+    "_set_sdp_use_fa4": "lies in the guarded block; an attention kernel of some GPUs, without a way to ask for it",
     "_set_skip_next_torch_function": "reset by the next call of an operator; internal to __torch_function__ handlers",
     "_set_storage_access_error_msg": "an operation on a tensor, not a setting (CUDA builds)",
     "_set_storage_data_ptr_access_error_msg": "an operation on a tensor, not a setting (CUDA builds)",

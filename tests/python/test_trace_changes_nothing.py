@@ -352,8 +352,10 @@ def everything_is_loaded() -> None:
     minidynamo the parts of its own that are written in Python."""
     for name in ("_autograd_function", "_checkpoint", "_failed_graph", "_graph_source", "_tensor_hooks"):
         importlib.import_module(f"minidynamo.{name}")
-    for name in ("torch.fx.experimental.symbolic_shapes", "torch.profiler._cupti_monitor", "torch._numpy", "torch._dynamo"):
+    for name in ("torch.fx.experimental.symbolic_shapes", "torch._numpy", "torch._dynamo"):
         importlib.import_module(name)
+    with contextlib.suppress(ImportError):  # torch 2.13 has it
+        importlib.import_module("torch.profiler._cupti_monitor")
 
     def failing(*_: Any) -> Any:
         raise BackendBroken
