@@ -388,7 +388,8 @@ bool has_backward_class(PyObject* function_class) {
   return found && PyType_Check(found.get());
 }
 
-// Until torch 2.13 Function.apply was Python code, which gave the C function its inputs.
+// In torch 2.13 Function.apply is Python code, which finds the C function its inputs. From 2.14 on the C function does
+// all.
 bool is_all_of_apply() {
   static constinit Imported apply{"torch.autograd.Function.apply"};
   return PyCFunction_Check(static_cast<PyObject*>(apply));
@@ -434,7 +435,7 @@ Ref apply_to(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return Application(tracer, arguments.values[0].get(), arguments.values.subspan(1)).run();
 }
 
-// What that code did, and the C function does since.
+// What the Python code of torch 2.13 does before it comes to the C function.
 Ref apply_whole(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const setup_name = interned("setup_context");
   static PyObject* const forward_name = interned("forward");

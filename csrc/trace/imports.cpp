@@ -108,11 +108,13 @@ std::nullptr_t cannot_import(Tracer& tracer, PyObject* module, PyObject* name, c
   return nullptr;
 }
 
-// Code of torch's that imports a part of torch for the first time, as the backward does: which of its modules torch has
-// loaded is no state of the program's.
+// Code of torch's that imports a part of torch for the first time, as the backward does from 2.14 on: which of its
+// modules torch has loaded is no state of the program's. But its compilers replace functions of torch as they are
+// loaded.
 void load_part_of_torch(Frame& frame, const std::string& full) {
   const CodeOrigin origin = code_origin(frame.code()->co_filename);
   if ((origin != CodeOrigin::Torch && origin != CodeOrigin::TorchModules) || !full.starts_with("torch.")) return;
+  if (full.starts_with("torch._dynamo") || full.starts_with("torch._inductor")) return;
   if (!named_item(PyImport_GetModuleDict(), full.c_str()) && !import_object(full.c_str())) clear_error();
 }
 
