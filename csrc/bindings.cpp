@@ -190,8 +190,7 @@ PYBIND11_MODULE(_C, module) {
   module.def("c_types", &known_c_types);
   module.def("cache_entries", [](const py::object& code) {
     CodeCache* cache = CodeCache::find(code_of(code));
-    return cache ? std::vector<std::shared_ptr<CacheEntry>>(cache->entries().begin(), cache->entries().end())
-                 : std::vector<std::shared_ptr<CacheEntry>>();
+    return cache ? cache->entries() : std::vector<std::shared_ptr<CacheEntry>>();
   });
   module.def("resume_codes", [](const py::object& code) {
     py::list codes;

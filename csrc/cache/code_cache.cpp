@@ -96,10 +96,8 @@ LookupResult CodeCache::miss(ConfigId config) {
 }
 
 const std::vector<std::string>& CodeCache::explain_miss(ConfigId config, const FrameView& frame) {
-  // Explaining shows values: hold on to the entries, as lookup() does.
-  const std::vector<std::shared_ptr<CacheEntry>> entries = entries_;
   std::vector<std::string> reasons;
-  for (const std::shared_ptr<CacheEntry>& entry : entries)
+  for (const std::shared_ptr<CacheEntry>& entry : entries())
     if (entry->config == config) reasons.push_back(entry->guards.explain_failure(frame));
   last_miss_ = std::move(reasons);
   return last_miss_;

@@ -116,7 +116,8 @@ class CodeCache {
   const SkipMark* skipped(ConfigId config) const noexcept;
   std::span<const SkipMark> skips() const noexcept { return skips_; }
 
-  std::span<const std::shared_ptr<CacheEntry>> entries() const noexcept { return entries_; }
+  // Held: guards may run code of the program's, and other threads, which change the cache.
+  std::vector<std::shared_ptr<CacheEntry>> entries() const { return entries_; }
   size_t entry_count(ConfigId config) const noexcept;
   uint64_t changes() const noexcept { return changes_; }  // of entries and marks: another number, another content
   PyCodeObject* code() const noexcept { return code_; }

@@ -116,10 +116,8 @@ void say(const char* function, const Uncaptured& record, Ref argument) {
 
 // A list of (kind of guard, message), one for each entry, the latest first.
 Ref refusals(CodeCache& cache, ConfigId config, const FrameView& view) {
-  // Messages show values: other code may run, and change the cache.
-  const std::vector<std::shared_ptr<CacheEntry>> entries(cache.entries().begin(), cache.entries().end());
   Ref list = Ref::made(PyList_New(0));
-  for (const std::shared_ptr<CacheEntry>& entry : entries) {
+  for (const std::shared_ptr<CacheEntry>& entry : cache.entries()) {
     if (entry->config != config) continue;
     const GuardTree::Refusal why = entry->guards.refusal(view);
     Ref pair = Ref::steal(Py_BuildValue("(ss)", why.kind.c_str(), why.message.c_str()));
