@@ -435,7 +435,7 @@ Ref apply_to(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return Application(tracer, arguments.values[0].get(), arguments.values.subspan(1)).run();
 }
 
-// What the Python code of torch 2.13 does before it comes to the C function.
+// Adds default arguments and asks for transforms of torch.func first, as the Python code of torch 2.13 does.
 Ref apply_whole(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const setup_name = interned("setup_context");
   static PyObject* const forward_name = interned("forward");

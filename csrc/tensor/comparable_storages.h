@@ -1,5 +1,5 @@
-// Where torch's code asks whether two fakes share memory (Storage::is_alias_of), which looks at who frees their data,
-// it would be told that a fake has none. From torch 2.14 on the assignment to an item asks that of its value.
+// Storage::is_alias_of raises for fakes: it asks for the pointer to their data, which they have not got. From
+// torch 2.14 on the assignment to an item calls it, with the storages of the tensor and of the value.
 #pragma once
 #include <memory>
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace minidynamo {
 
-// While one lives, it may be asked of the fakes among these objects.
+// While one lives, Storage::is_alias_of works for the fakes among these objects.
 class ComparableStorages {
  public:
   explicit ComparableStorages(std::span<const Ref> objects);

@@ -1,4 +1,4 @@
-// What differs between the versions of torch that this can be built with. No other file asks for the version.
+// The differences between the versions of torch that minidynamo can be built with. No other file asks for the version.
 #pragma once
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/version.h>
@@ -20,7 +20,7 @@
 
 namespace minidynamo::torch_compat {
 
-// Whether the program is to hear of each node of the autograd graph that this thread makes.
+// True while the program has hooks for new nodes of the autograd graph on this thread.
 inline bool has_node_creation_hooks() noexcept {
 #if MINIDYNAMO_NODE_CREATION_HOOKS
   return !at::impl::NodeCreationHooks::empty();
@@ -29,7 +29,7 @@ inline bool has_node_creation_hooks() noexcept {
 #endif
 }
 
-// A node that was attached to results, and of which the hooks for new nodes have not heard yet.
+// A node that was attached to results, before the hooks for new nodes are called with it.
 class AttachedNode {
  public:
   // The results of a function without inputs written in place, with `node` as their history.

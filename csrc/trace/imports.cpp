@@ -1,7 +1,6 @@
 #include "trace/imports.h"
 
 #include "model/abstract.h"
-#include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "world/code_origin.h"
 #include "world/container_reads.h"
@@ -115,7 +114,7 @@ void load_part_of_torch(Frame& frame, const std::string& full) {
   const CodeOrigin origin = code_origin(frame.code()->co_filename);
   if ((origin != CodeOrigin::Torch && origin != CodeOrigin::TorchModules) || !full.starts_with("torch.")) return;
   if (full.starts_with("torch._dynamo") || full.starts_with("torch._inductor")) return;
-  if (!named_item(PyImport_GetModuleDict(), full.c_str()) && !import_object(full.c_str())) clear_error();
+  if (!import_object(full.c_str())) clear_error();
 }
 
 }  // namespace
