@@ -9,7 +9,7 @@ import platform
 import sys
 from collections.abc import Sequence
 
-PYTHONS = ((3, 11), (3, 12), (3, 13))
+PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14))
 TORCHES = ("2.13", "2.14", "2.15")
 
 

@@ -27,7 +27,7 @@ system_package() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$@" >/dev/null
 }
 
-pythons=(3.13 3.12 3.11) # that are supported, the newest first
+pythons=(3.14 3.13 3.12 3.11) # that are supported, the newest first
 torches=(2.15 2.14 2.13)
 
 # is_python <command> <version>...: whether it is an interpreter of one of these versions.
@@ -100,7 +100,7 @@ PYTHON
 }
 
 # enter_version <python>[-torch<version>]: from here on the environment in build/versions for these (3.12, 3.12-torch2.15), with the least
-# of torch (scripts/cuda_environment). The interpreters are those of PATH, or pyenv's.
+# of torch (scripts/cuda_environment). The interpreters are those of PATH, or pyenv's, or what scripts/debian_python unpacks.
 enter_version() {
   local version=${1%%-torch*} interpreter
   MINIDYNAMO_TORCH=$(sed -n 's/^torch==\([0-9]*\.[0-9]*\).*/\1/p' constraints.txt)
@@ -108,6 +108,11 @@ enter_version() {
   venv=$PWD/build/versions/python$version-torch$MINIDYNAMO_TORCH
   local -a of_pyenv=("${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/"python$version")
   interpreter=$(PYTHON="" find_python "$version" 2>/dev/null) || interpreter=${of_pyenv[0]}
+  if ! is_python "$interpreter" "$version"; then
+    command -v patchelf >/dev/null || system_package patchelf
+    scripts/debian_python "$version" build/versions/debian
+    interpreter=$PWD/build/versions/debian/usr/bin/python$version
+  fi
   say "Python $version with torch $MINIDYNAMO_TORCH: $interpreter"
   "$interpreter" scripts/cuda_environment "$venv" "$MINIDYNAMO_TORCH"
   python=$venv/bin/python

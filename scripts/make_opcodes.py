@@ -31,13 +31,14 @@ IGNORED = {
     "ENTER_EXECUTOR": ", never in what the decoder reads",
     "RESERVED": "",
     "TO_BOOL": ", before what asks for a truth: the neutral instructions ask themselves",
+    "NOT_TAKEN": ", behind a conditional jump, for tools of sys.monitoring",
 }
 # Read as another instruction.
-SYNONYMS = {"LOAD_FAST_CHECK": "LOAD_FAST"}
+SYNONYMS = {"LOAD_FAST_CHECK": "LOAD_FAST", "POP_ITER": "POP_TOP"}
 # What the assembler writes by number; 0 where this CPython has none.
 NUMBERS = (
     *("EXTENDED_ARG", "PRECALL", "END_FOR", "END_SEND", "LOAD_FAST_CHECK", "CALL_KW", "TO_BOOL", "SET_FUNCTION_ATTRIBUTE"),
-    *("FORMAT_SIMPLE", "FORMAT_WITH_SPEC"),
+    *("FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "POP_ITER"),
 )
 # Instructions whose argument has more in it, or that stand for two of the neutral set.
 FORMS = {
@@ -72,6 +73,15 @@ if sys.version_info >= (3, 13):
         "FORMAT_WITH_SPEC": "FORMAT_VALUE",
         "PUSH_NULL": "PUSH_NULL_BELOW",
     }
+if sys.version_info >= (3, 14):
+    FORMS |= {
+        "LOAD_FAST_BORROW": "Borrow",
+        "LOAD_FAST_BORROW_LOAD_FAST_BORROW": "LoadPair",
+        "CALL_FUNCTION_EX": "Spread",
+        "PUSH_NULL": "Null",
+        "END_ASYNC_FOR": "Unread",
+    }
+    ROWS |= {"LOAD_FAST_BORROW": "LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW": "LOAD_FAST"}
 # Intrinsics that are an instruction of their own in 3.11, with the same effect on the stack.
 INTRINSICS = ("ASYNC_GEN_WRAP", "UNARY_POSITIVE", "LIST_TO_TUPLE", "PREP_RERAISE_STAR")
 DIRECTIONS = {"_FORWARD": "Forward", "_BACKWARD_NO_INTERRUPT": "NoInterrupt", "_BACKWARD": "Backward"}
@@ -88,7 +98,7 @@ if sys.version_info >= (3, 12):
 // Attribute (as Name, the bit is "for a call": LOAD_METHOD); Super (shifted by two: for a call, written with
 // arguments); Comparison (the operator above four bits that only specialization looks at); ReturnConst (LOAD_CONST and
 // RETURN_VALUE); Slice (BUILD_SLICE and the named one); Synonym (of the named one, which the assembler writes).
-// MINIDYNAMO_INTRINSIC(number, argument, neutral op): arguments of CALL_INTRINSIC_1 and _2 that have an op of their own.
+// MINIDYNAMO_INTRINSIC(number, argument, neutral op): arguments that have an op of their own.
 """
 if sys.version_info >= (3, 13):
     OPCODES_HEAD += """\
@@ -97,6 +107,12 @@ if sys.version_info >= (3, 13):
 // more: makes a bool); Keywords (KW_NAMES in the place of the LOAD_CONST before it, and CALL); FunctionAttribute (a bit of
 // the argument of the MAKE_FUNCTION before it); Format (FORMAT_VALUE, without and with a format); Resume (with bits that
 // only generators look at).
+"""
+if sys.version_info >= (3, 14):
+    OPCODES_HEAD += """\
+// Borrow (as Local, which the assembler writes); Spread (of a call with * and **: the keywords lie on the stack, or a null);
+// Null (the absent keywords of the Spread behind it, or else the named one); Unread (the argument is for tools of
+// sys.monitoring).
 """
 SPECIALIZED_HEAD = f"""\
 // CPython {VERSION[0]}.{VERSION[1:]}'s specialized forms of instructions, made by scripts/make_opcodes.py:
@@ -115,7 +131,8 @@ def neutral(name: str) -> tuple[str, str]:
             return form, name.replace(direction, "")
     if name in SYNONYMS:
         return "Synonym", SYNONYMS[name]
-    return "Forward" if opcode.opmap[name] in opcode.hasjrel else FORMS.get(name, "Plain"), ROWS.get(name, name)
+    is_jump = opcode.opmap[name] in opcode.hasjrel and name not in FORMS
+    return "Forward" if is_jump else FORMS.get(name, "Plain"), ROWS.get(name, name)
 
 
 def opcodes() -> str:
@@ -148,6 +165,11 @@ def intrinsics() -> Iterator[str]:
             op = name.removeprefix("INTRINSIC_")
             if op in INTRINSICS:
                 yield f"MINIDYNAMO_INTRINSIC({opcode.opmap[call]}, {argument}, {op})\n"
+    if sys.version_info >= (3, 14):
+        subscript = [name for name, _ in opcode._nb_ops].index("NB_SUBSCR")
+        yield f"MINIDYNAMO_INTRINSIC({opcode.opmap['BINARY_OP']}, {subscript}, BINARY_SUBSCR)\n"
+        error = opcode._common_constants.index(AssertionError)
+        yield f"MINIDYNAMO_INTRINSIC({opcode.opmap['LOAD_COMMON_CONSTANT']}, {error}, LOAD_ASSERTION_ERROR)\n"
 
 
 def specialized() -> str:

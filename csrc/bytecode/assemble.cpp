@@ -8,7 +8,7 @@
 // From 3.12 on FOR_ITER and SEND leave what they iterate over on the stack where they jump, and END_FOR or END_SEND
 // takes it off, which a specialized FOR_ITER or SEND of a generator relies on. These landings stand before the
 // instruction that the neutral jump leads to; whatever else leads there passes them by. From 3.13 on END_FOR takes off
-// one value of two, and a POP_TOP behind it the other.
+// one value of two, and a POP_TOP behind it the other (POP_ITER from 3.14 on).
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -59,7 +59,7 @@ class Assembler {
     parts.kwonlyargcount = bytecode_.kwonlyargcount;
     parts.flags = bytecode_.flags;
     parts.first_line = bytecode_.first_line;
-    parts.stack_size = depths.maximum + (raw::kNumberOf_CALL_KW != 0);  // the names of keywords
+    parts.stack_size = depths.maximum + (raw::kNumberOf_CALL_KW != 0);  // the names of keywords, or their absence
     return make_code(parts);
   }
 
@@ -80,6 +80,8 @@ class Assembler {
   };
   static constexpr bool kHasLandings = raw::kNumberOf_END_FOR != 0;
   static constexpr int32_t kEndForUnits = 1 + raw::kCaches[raw::kNumberOf_END_FOR];
+  static constexpr uint8_t kPopIterator =
+      raw::kNumberOf_POP_ITER != 0 ? uint8_t{raw::kNumberOf_POP_ITER} : raw::encoding_of(Op::POP_TOP).plain;
 
   // Opcodes and arguments; jumps get their direction, and no distance yet.
   bool encode() {
@@ -145,7 +147,7 @@ class Assembler {
   static constexpr bool kNeedsCheck = raw::kNumberOf_LOAD_FAST_CHECK != 0;
 
   // A parameter that nothing unbinds.
-  bool is_always_bound(int32_t local) const noexcept {
+  bool is_always_bound(int32_t local) const {
     if (!unbound_found_) {
       unbound_found_ = true;
       for (const Instruction& instruction : bytecode_.instructions)
@@ -173,6 +175,7 @@ class Assembler {
       case raw::Form::ComparisonToBool:
         return argument << 5 | kComparisonMasks[argument];
       case raw::Form::Format:
+      case raw::Form::Spread:
         return 0;
       default:
         if (kHasFunctionAttributes && instruction.op == Op::MAKE_FUNCTION) return 0;
@@ -208,6 +211,7 @@ class Assembler {
     if (has_precall(index)) size += prefix + 1 + raw::kPrecallCaches;
     if (has_end_send(index)) ++size;
     if (has_to_bool(index)) size += kToBoolUnits;
+    size += lacks_keywords(index);
     size += std::popcount(function_attributes(index));
     if (encoded.around) size += 1 + raw::kCaches[encoded.around];
     return size;
@@ -219,7 +223,13 @@ class Assembler {
   bool has_to_bool(int32_t index) const noexcept {
     return raw::kNumberOf_TO_BOOL != 0 && raw::asks_for_truth(op_of(index));
   }
+  // From 3.14 on a call with * and ** has a null on the stack where there are no keywords.
+  bool lacks_keywords(int32_t index) const noexcept {
+    const Instruction& instruction = bytecode_.instructions[index];
+    return raw::encoding_of(instruction.op).form == raw::Form::Spread && !(instruction.arg & 1);
+  }
   // From 3.13 on a function gets its defaults, its closure and so on one by one, the topmost on the stack first.
+  static constexpr uint32_t kFunctionAttributes[] = {8, 16, 4, 2, 1};
   static constexpr bool kHasFunctionAttributes = raw::kNumberOf_SET_FUNCTION_ATTRIBUTE != 0;
   uint32_t function_attributes(int32_t index) const noexcept {
     const Instruction& instruction = bytecode_.instructions[index];
@@ -309,7 +319,7 @@ class Assembler {
     for (int32_t at = 0; at < landings.size; ++at) {
       if (at == landings.end_for) {
         unit(raw::kNumberOf_END_FOR, 0);
-        for (; at + 1 < landings.end_for + kEndForUnits; ++at) unit(raw::encoding_of(Op::POP_TOP).plain, 0);
+        for (; at + 1 < landings.end_for + kEndForUnits; ++at) unit(kPopIterator, 0);
       } else if (at == landings.end_send) {
         unit(raw::kNumberOf_END_SEND, 0);
       } else {
@@ -334,12 +344,13 @@ class Assembler {
         units -= precall_units;
       }
       if (has_to_bool(index)) instruction(raw::kNumberOf_TO_BOOL, 0, kToBoolUnits - 1);
+      if (lacks_keywords(index)) unit(raw::encoding_of(Op::PUSH_NULL_BELOW).plain, 0);
       if (encoded.around) {
         const int32_t past = prefix_units(encoded.argument) + 1 + encoded.caches;
         instruction(encoded.around, static_cast<uint32_t>(past), raw::kCaches[encoded.around]);
       }
       instruction(encoded.opcode, encoded.argument, encoded.caches);
-      for (uint32_t flag = 8; flag; flag >>= 1)
+      for (const uint32_t flag : kFunctionAttributes)
         if (function_attributes(index) & flag) unit(raw::kNumberOf_SET_FUNCTION_ATTRIBUTE, static_cast<uint8_t>(flag));
       if (has_end_send(index)) unit(raw::kNumberOf_END_SEND, 0);
       locations.add(position, units);

@@ -54,6 +54,13 @@ namespace {
 
 using raw::Form;
 
+// From 3.14 on a call with * and no ** has a null in the place of the keywords.
+bool is_absent_keywords(std::span<const uint8_t> code, const std::array<raw::Opcode, 256>& opcodes, int32_t unit) {
+  const size_t behind = 2 * static_cast<size_t>(unit + 1);
+  return opcodes[code[2 * unit]].form == Form::Null && behind < code.size() &&
+         opcodes[code[behind]].form == Form::Spread;
+}
+
 // Which instruction each code unit belongs to: prefixes (EXTENDED_ARG, PRECALL, TO_BOOL) and the landings of loops
 // (END_FOR, END_SEND) to the one that they introduce; inline caches to none. One more entry for the end of the code.
 class UnitMap {
@@ -62,9 +69,10 @@ class UnitMap {
       : units_(static_cast<int32_t>(code.size() / 2)), index_(new int32_t[units_ + 1]) {
     for (int32_t unit = 0; unit < units_;) {
       const raw::Opcode& opcode = opcodes[code[2 * unit]];
+      const int instructions = is_absent_keywords(code, opcodes, unit) ? 0 : raw::instructions_of(opcode.form);
       index_[unit++] = count_;
       for (int cache = opcode.caches; cache > 0 && unit < units_; --cache) index_[unit++] = -1;
-      count_ += raw::instructions_of(opcode.form);
+      count_ += instructions;
     }
     index_[units_] = count_;
   }
@@ -99,8 +107,9 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
   Instruction* next = instructions.data();
   LocationReader locations(view.location_table, view.first_line);
   LocalLoads loads(view.localsplus_kinds);
-  bool is_tested = false;  // TO_BOOL has been read
-  uint32_t high = 0;       // from EXTENDED_ARG
+  bool is_tested = false;    // TO_BOOL has been read
+  bool has_keywords = true;  // no null in their place has been read
+  uint32_t high = 0;         // from EXTENDED_ARG
   for (int32_t unit = 0; unit < map.units();) {
     const raw::Opcode& opcode = opcodes[view.instructions[2 * unit]];
     const uint32_t argument = high << 8 | view.instructions[2 * unit + 1];
@@ -114,6 +123,10 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
     }
     if (opcode.form == Form::Ignored) {
       is_tested = raw::kNumberOf_TO_BOOL != 0 && view.instructions[2 * at] == raw::kNumberOf_TO_BOOL;
+      continue;
+    }
+    if (is_absent_keywords(view.instructions, opcodes, at)) {
+      has_keywords = false;
       continue;
     }
     if (std::exchange(is_tested, false) && !raw::asks_for_truth(opcode.op)) return false;
@@ -140,8 +153,8 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
       case Form::Synonym:
         instruction.arg = static_cast<int32_t>(argument);
         if (instruction.op == Op::MAKE_CELL) loads.note_cell(instruction.arg);
-        if (instruction.op == Op::CALL_INTRINSIC_1 || instruction.op == Op::CALL_INTRINSIC_2)
-          if (const Op* own = raw::op_of_intrinsic(view.instructions[2 * at], argument)) {
+        if (raw::argument_may_be_op(instruction.op))
+          if (const Op* own = raw::op_of_intrinsic(base_opcode(view.instructions[2 * at]), argument)) {
             instruction.op = *own;
             instruction.arg = 0;
           }
@@ -165,7 +178,14 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
       case Form::ComparisonToBool:
         instruction.arg = static_cast<int32_t>(argument >> 5);
         break;
+      case Form::Null:
+      case Form::Unread:
+        break;
+      case Form::Spread:
+        instruction.arg = std::exchange(has_keywords, true);
+        break;
       case Form::Local:
+      case Form::Borrow:
         instruction.arg = distance;
         instruction.op = loads.op_for(distance);
         break;
@@ -269,7 +289,8 @@ int32_t Bytecode::index_of_offset(int32_t offset) const noexcept {
   const Instruction& before = *(found - 1);
   const bool is_second_of_one = index > 1 && instructions[index - 2].offset == before.offset;  // and has no caches
   const bool has_names = index > 1 && instructions[index - 2].op == Op::KW_NAMES && raw::kNumberOf_CALL_KW != 0;
-  const int32_t caches = is_second_of_one || has_names ? 0 : raw::kCaches[raw::encoding_of(before.op).plain];
+  const uint8_t number = has_names ? uint8_t{raw::kNumberOf_CALL_KW} : raw::encoding_of(before.op).plain;
+  const int32_t caches = is_second_of_one ? 0 : raw::kCaches[number];
   return offset < before.offset + 2 * (1 + caches) ? -1 : index;
 }
 

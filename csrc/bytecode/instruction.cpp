@@ -13,6 +13,11 @@ const char* op_name(Op op) noexcept {
   return kNames[static_cast<size_t>(op)];
 }
 
+const char* name_of(SpecialMethod method) noexcept {
+  static constexpr const char* kNames[] = {"__enter__", "__exit__", "__aenter__", "__aexit__"};
+  return kNames[static_cast<size_t>(method)];
+}
+
 const ExceptionRegion* Bytecode::region_at(int32_t index) const noexcept {
   const auto after = std::partition_point(regions.begin(), regions.end(),
                                           [index](const ExceptionRegion& region) { return region.start <= index; });

@@ -10,7 +10,8 @@
 // that were instructions still are; LOAD_FAST asks whether the local is bound. Of 3.13: the null of a call lies below
 // the callable, as in 3.11, and is pushed by PUSH_NULL_BELOW; what is one instruction for two locals is two; names of
 // keywords are KW_NAMES's; a function gets all its attributes by MAKE_FUNCTION; jumps and UNARY_NOT ask for a truth
-// themselves, without TO_BOOL; LOAD_CLOSURE loads a cell.
+// themselves, without TO_BOOL; LOAD_CLOSURE loads a cell. Of 3.14: subscripts are BINARY_SUBSCR's; CALL_FUNCTION_EX
+// has keywords on the stack where there are any; whether a load owns what it loads is not said.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -40,13 +41,22 @@ enum class Intrinsic : uint8_t {
   TypeAlias = 11
 };
 
+// The argument of LOAD_SPECIAL.
+enum class SpecialMethod : uint8_t { Enter, Exit, AsyncEnter, AsyncExit };
+const char* name_of(SpecialMethod method) noexcept;  // __enter__
+
 // How code calls: from CPython 3.13 on with PUSH_NULL_BELOW behind the callable, in earlier ones with PUSH_NULL before.
 constexpr bool kNullFollowsCallable = PY_VERSION_HEX >= 0x030D0000;
 // An error of a call that the interpreter has inlined looks for its handler one code unit before the call.
 constexpr bool kCallRaisesBeforeItself = PY_VERSION_HEX >= 0x030D0000;
-// A class that CALL has called often runs its __init__ without asking the hook for frames. CALL_FUNCTION_EX calls it as
-// any other object.
-constexpr bool kCallMaySkipHook = PY_VERSION_HEX >= 0x030D0000;
+// In 3.13 a class that CALL has called often runs its __init__ without asking the hook for frames. CALL_FUNCTION_EX
+// calls it as any other object.
+constexpr bool kCallMaySkipHook = PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000;
+// What a handler finds of the instruction that raised. From 3.14 on RERAISE takes it for a number that is no object,
+// which code of ours cannot put there.
+constexpr bool kRaisingInstructionIsObject = PY_VERSION_HEX < 0x030E0000;
+// How many values a manager's __exit__ is while its `with` runs.
+constexpr int32_t kExitSlots = PY_VERSION_HEX >= 0x030E0000 ? 2 : 1;
 
 struct Position {  // as co_positions() gives it; -1 stands for None
   int32_t line = -1, end_line = -1, column = -1, end_column = -1;

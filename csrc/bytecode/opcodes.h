@@ -9,13 +9,15 @@
 
 namespace minidynamo::raw {
 
-static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000, "no opcode table for this CPython");
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000, "no opcode table for this CPython");
 #if PY_VERSION_HEX < 0x030C0000
 #define MINIDYNAMO_OPCODE_TABLE "bytecode/opcodes_311.def"
 #elif PY_VERSION_HEX < 0x030D0000
 #define MINIDYNAMO_OPCODE_TABLE "bytecode/opcodes_312.def"
-#else
+#elif PY_VERSION_HEX < 0x030E0000
 #define MINIDYNAMO_OPCODE_TABLE "bytecode/opcodes_313.def"
+#else
+#define MINIDYNAMO_OPCODE_TABLE "bytecode/opcodes_314.def"
 #endif
 
 // How the argument is read; see the head of a table.
@@ -39,6 +41,10 @@ enum class Form : uint8_t {
   StorePair,
   Keywords,
   FunctionAttribute,
+  Borrow,
+  Spread,
+  Null,
+  Unread,
   Synonym,
   Prefix,
   Ignored
@@ -100,22 +106,28 @@ inline constexpr std::array<uint8_t, 256> kCaches = [] {
 // By raw number; specialized opcodes stand as their base form. Built once.
 const std::array<Opcode, 256>& opcodes() noexcept;
 
-// The op of its own that an intrinsic has, by the call's number and its argument; null if it has none.
+// The op of its own that an argument has, by the instruction's number; null if it has none.
 const Op* op_of_intrinsic(uint8_t number, uint32_t argument) noexcept;
+
+constexpr bool argument_may_be_op(Op op) noexcept {
+  return op == Op::CALL_INTRINSIC_1 || op == Op::CALL_INTRINSIC_2 || op == Op::BINARY_OP ||
+         op == Op::LOAD_COMMON_CONSTANT;
+}
 
 // The way back: the number of a neutral op, by direction for jumps. 0 where there is none.
 struct Encoding {
   uint8_t plain = 0;  // or the forward jump
   uint8_t backward = 0;
   uint8_t no_interrupt = 0;
-  uint8_t intrinsic = 0;  // the argument, of an intrinsic
+  uint8_t intrinsic = 0;  // the argument, where it says which op it is
   Form form = Form::Unknown;
 };
 
 consteval std::array<Encoding, kOpCount> make_encodings() {
   std::array<Encoding, kOpCount> table{};
   auto add = [&table](uint8_t number, Form form, Op op) {
-    if (instructions_of(form) != 1 || form == Form::Synonym || form == Form::Keywords) return;
+    const bool is_written_otherwise = form == Form::Synonym || form == Form::Borrow || form == Form::Keywords;
+    if (instructions_of(form) != 1 || is_written_otherwise) return;
     Encoding& encoding = table[static_cast<size_t>(op)];
     encoding.form = form;
     (form == Form::Backward      ? encoding.backward

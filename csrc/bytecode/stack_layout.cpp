@@ -6,6 +6,11 @@
 
 namespace minidynamo {
 
+int32_t method_of(const std::vector<SlotKind>& layout, int32_t self) noexcept {
+  const bool is_swapped = self == 0 || layout[self - 1] != SlotKind::Method;
+  return is_swapped ? self + 1 : self - 1;
+}
+
 StackLayout::StackLayout(const Bytecode& bytecode)
     : bytecode_(bytecode), before_(bytecode.instructions.size()), reached_(bytecode.instructions.size(), false) {
   reach(0, {});
@@ -50,6 +55,7 @@ std::vector<SlotKind> StackLayout::after(int32_t instruction, bool jump) const {
       layout.resize(depth - 2);
       [[fallthrough]];
     case Op::LOAD_METHOD:
+    case Op::LOAD_SPECIAL:
       layout.back() = SlotKind::Method;
       layout.push_back(SlotKind::MethodSelf);
       return layout;

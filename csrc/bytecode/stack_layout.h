@@ -18,6 +18,10 @@ enum class SlotKind : uint8_t {
   RaisingInstruction  // where a handler's exception came from, for RERAISE
 };
 
+// Where the Method of a MethodSelf lies: below it, but for the moment in which `with` has swapped what LOAD_SPECIAL
+// pushed.
+int32_t method_of(const std::vector<SlotKind>& layout, int32_t self) noexcept;
+
 class StackLayout {
  public:
   explicit StackLayout(const Bytecode& bytecode);

@@ -51,7 +51,8 @@ class BreakWriter {
       code_.emit(Op::POP_TOP);
     }
     // Operands that stay are looked at and then popped, which a null cannot be: another object stands in its place.
-    const bool some_stay = end_.next && end_.next->kept;
+    // (What WITH_EXCEPT_START is given may have one, and is popped by the compiler's code too.)
+    const bool some_stay = end_.next && end_.next->kept && end_.instruction.op != Op::WITH_EXCEPT_START;
     const auto push_null = [&](Op op, int32_t arg) { some_stay ? code_.load_constant(Py_None) : code_.emit(op, arg); };
     push_slots(
         push_null, end_.operands.size(), [this](size_t i) { return end_.operands[i] == kNoValue; }, push_operand);
@@ -110,6 +111,7 @@ class BreakWriter {
     if (now.op == Op::LOAD_METHOD) now.op = Op::LOAD_ATTR;  // one callable, whatever it is
     if (now.op == Op::LOAD_SUPER_METHOD) now.op = Op::LOAD_SUPER_ATTR;
     if (now.op == Op::RERAISE) now.arg = 0;
+    if (now.op == Op::LOAD_SPECIAL) return emit_special_method(static_cast<SpecialMethod>(now.arg));
     if (is_jump(now.op)) return code_.emit_jump(now.op, jump);
     if (kCallMaySkipHook && now.op == Op::CALL && !end_.keyword_names && end_.operands.front() == kNoValue) {
       code_.emit(Op::BUILD_TUPLE, now.arg);
@@ -118,6 +120,17 @@ class BreakWriter {
     }
     code_.emit(now.op, end_.argument ? code_.name(end_.argument.get()) : now.arg);
     code_.instructions().back().has_arguments = now.has_arguments;
+  }
+
+  // One callable, where the instruction has two results.
+  void emit_special_method(SpecialMethod method) {
+    make_results(1);
+    code_.emit(Op::STORE_FAST, results_[0]);
+    code_.begin_call([&] { code_.load_constant(special_method_callable()); });
+    code_.emit(Op::LOAD_FAST, results_[0]);
+    const Ref name = Ref::made(PyUnicode_InternFromString(name_of(method)));
+    code_.load_constant(name.get());
+    code_.end_call(2);
   }
 
   void make_results(uint32_t count) {

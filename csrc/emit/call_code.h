@@ -16,16 +16,21 @@ void begin_call(Emit&& emit, Push&& push_callable) {
 }
 
 // Pushes `count` slots of a stack, in some of which there is the null of a call. From 3.13 on its callable lies in the
-// next: nothing comes between the two; before, the callable may still be missing.
+// next: nothing comes between the two; before, the callable may still be missing. `is_swapped`: of a null on top the
+// callable lies below it, since `with` has swapped what LOAD_SPECIAL pushed.
 template <typename Emit, typename IsNull, typename Push>
-void push_slots(Emit&& emit, size_t count, IsNull&& is_null, Push&& push) {
+void push_slots(Emit&& emit, size_t count, IsNull&& is_null, Push&& push, bool is_swapped = false) {
   for (size_t slot = 0; slot < count; ++slot) {
-    const bool has_null = is_null(slot), goes_below = has_null && kNullFollowsCallable && slot + 1 < count;
-    if (has_null && !goes_below)
+    const bool has_null = is_null(slot);
+    if (!has_null) {
+      push(slot);
+    } else if (!kNullFollowsCallable) {
       emit(Op::PUSH_NULL, 0);
-    else
-      push(goes_below ? ++slot : slot);
-    if (goes_below) emit(Op::PUSH_NULL_BELOW, 0);
+    } else {
+      if (slot + 1 < count) push(++slot);
+      emit(Op::PUSH_NULL_BELOW, 0);
+      if (slot + 1 == count && is_swapped) emit(Op::SWAP, 2);
+    }
   }
 }
 

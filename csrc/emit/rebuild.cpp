@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "guard/constants.h"
+#include "python/context_methods.h"
 #include "python/iterators.h"
 #include "python/itertools_fields.h"
 #include "python/native_contents.h"
@@ -136,21 +137,22 @@ PyObject* make_function(PyObject*, PyObject* const* arguments, Py_ssize_t count)
 }
 
 PyObject* rebuild_function(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  if (count < 11 || count > 12) {
-    PyErr_SetString(PyExc_TypeError, "rebuild_function takes 11 or 12 arguments");
+  if (count < 11 || count > 13) {
+    PyErr_SetString(PyExc_TypeError, "rebuild_function takes 11 to 13 arguments");
     return nullptr;
   }
   Ref made = Ref::made(PyFunction_New(arguments[0], arguments[1]));
   auto set = [&](const char* name, PyObject* value) { return PyObject_SetAttrString(made.get(), name, value) == 0; };
   auto* function = as_function(made.get());
   if (arguments[5] != Py_None) function->func_closure = Ref::borrow(arguments[5]).release();
+  if (count > 12) set_annotate(function, Ref::borrow(arguments[12]));
   if (arguments[6] != Py_None) function->func_annotations = Ref::borrow(arguments[6]).release();
   Py_XSETREF(function->func_module, Ref::borrow(arguments[9]).release());
   Py_XSETREF(function->func_doc, Ref::borrow(arguments[10]).release());
   const bool ok = set("__name__", arguments[2]) && (arguments[3] == Py_None || set("__defaults__", arguments[3])) &&
                   (arguments[4] == Py_None || set("__kwdefaults__", arguments[4])) &&
                   set("__qualname__", arguments[7]) && (arguments[8] == Py_None || set("__dict__", arguments[8])) &&
-                  (count < 12 || set("__type_params__", arguments[11]));
+                  (count < 12 || arguments[11] == Py_None || set("__type_params__", arguments[11]));
   return ok ? made.release() : nullptr;
 }
 
@@ -450,6 +452,11 @@ PyObject* compute_size(PyObject*, PyObject* const* arguments, Py_ssize_t count) 
   return value ? PyLong_FromLongLong(*value) : compute_large(steps, numbers).release();
 }
 
+PyObject* find_special_method(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  const char* name = count == 2 ? PyUnicode_AsUTF8(arguments[1]) : nullptr;
+  return name ? special_method(arguments[0], name).release() : nullptr;
+}
+
 PyObject* drop_traceback(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   if (count != 2 || !PyExceptionInstance_Check(arguments[0]) || !PyLong_Check(arguments[1])) {
     PyErr_SetString(PyExc_TypeError, "drop_traceback(exception, count)");
@@ -497,6 +504,7 @@ PyObject* rebuild_iterator_callable() { return native_function<METH_FASTCALL, re
 PyObject* fill_iterator_callable() { return native_function<METH_FASTCALL, fill_iterator>("fill_iterator"); }
 PyObject* size_of_tensor_callable() { return native_function<METH_FASTCALL, tensor_size>("size_of_tensor"); }
 PyObject* compute_size_callable() { return native_function<METH_FASTCALL, compute_size>("compute_size"); }
+PyObject* special_method_callable() { return native_function<METH_FASTCALL, find_special_method>("special_method"); }
 PyObject* drop_traceback_callable() { return native_function<METH_FASTCALL, drop_traceback>("drop_traceback"); }
 
 Ref exception_attributes(PyObject* exception) {

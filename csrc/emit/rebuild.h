@@ -10,7 +10,7 @@ PyObject* rebuild_instance_callable();  // (class, items, attributes: dict) -> i
 PyObject* fill_instance_callable();     // (instance, items or None, attributes: dict)
 PyObject* rebuild_tuple_callable();     // (class, items: tuple) -> instance of a C class derived from tuple
 PyObject* rebuild_function_callable();  // (code, globals, name, defaults, kwdefaults, closure, annotations, qualname,
-                                        // dict, module, doc[, type parameters])
+                                        // dict, module, doc[, type parameters[, annotate]])
 PyObject* make_function_callable();     // (code[, globals or the module whose they are]): a plain function
 PyObject* rebuild_partial_callable();   // (func, args, keywords, dict or None)
 // (class, args, attributes: dict or None, cause, context, suppress_context, traceback[, args if __new__ takes others])
@@ -42,6 +42,7 @@ PyObject* fill_iterator_callable();     // (iterator of itertools that holds not
 PyObject* size_of_tensor_callable();
 // compute_size((kind, operand, ...), *numbers) -> int: the steps of an expression (SizeStep)
 PyObject* compute_size_callable();
+PyObject* special_method_callable();  // (object, name): the method of its class, bound (python/context_methods.h)
 PyObject* drop_traceback_callable();  // (exception, count): takes the outermost entries off its traceback
 
 // (items, attributes) of an instance of a Python class over object or a builtin container, number or string: items is

@@ -251,8 +251,13 @@ class ResumeCode {
         take(next++);
       }
     };
-    push_slots([this](Op op, int32_t arg) { emit(op, arg); }, depth,
-               [this](size_t slot) { return is_null(slot) && !is_unbound(slot); }, restore);
+    const auto top = static_cast<int32_t>(depth) - 1;
+    const bool is_swapped = top > 0 && stack_[top - 1] == SlotKind::MethodSelf && method_of(stack_, top - 1) == top;
+    // A method whose object has been popped is about to be popped too: it stands for anything.
+    const bool is_left = top >= 0 && stack_[top] == SlotKind::Method && !is_swapped;
+    push_slots([this](Op op, int32_t arg) { emit(op, arg); }, depth - is_left,
+               [this](size_t slot) { return is_null(slot) && !is_unbound(slot); }, restore, is_swapped);
+    if (is_left) emit(Op::LOAD_CONST, none());
     if (!saved) return;
     take(first_parameter(ParameterKind::Handled));
     emit(Op::PUSH_EXC_INFO);
@@ -305,6 +310,7 @@ class ResumeCode {
       if (operand(instruction.op) == Operand::Local) instruction.arg = made_.local_of[instruction.arg];
       if (instruction.target >= 0) instruction.target += made_.prologue;
       instruction.offset = -1;
+      if (!kRaisingInstructionIsObject && instruction.op == Op::RERAISE) instruction.arg = 0;
       bytecode_.instructions.push_back(std::move(instruction));
     }
     for (const ExceptionRegion& region : code_.regions)

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "guard/constants.h"
+#include "python/annotations.h"
 #include "python/collector.h"
 #include "python/context_variable.h"
 #include "python/iterators.h"
@@ -90,6 +91,7 @@ Lookup fetch_nothing_slowly(const AccessStep&, Reached, Reached& result, Ref&) n
 
 Lookup fetch_attribute_slowly(const AccessStep& step, Reached parent, Reached& result, Ref& owned) noexcept {
   if (parent.inline_attributes) return found(result, nullptr);
+  if (makes_annotations(parent.object, step.key)) return Lookup::Undecided;
   CollectorPaused nothing_else_runs;
   owned = native_attribute(parent.object, step.key);
   if (!owned) clear_error();

@@ -34,6 +34,7 @@ bool is_date_type(PyTypeObject* type) noexcept {
 
 bool is_scalar(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
+  if (is_placeholder(object)) return true;
   return object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented || type == &PyBool_Type ||
          type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type || type == &PyBytes_Type ||
          type == &PyComplex_Type;

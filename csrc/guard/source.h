@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "python/fast_locals.h"
 #include "python/ref.h"
 #include "size/expression.h"
 
@@ -116,7 +117,7 @@ using ChangedNumbers = std::vector<std::pair<std::string, uint64_t>>;
 // What a check is run against: the frame's function and its fast locals.
 struct FrameView {
   PyObject* function;
-  PyObject* const* locals;
+  FastLocals locals;
 };
 
 // Which of the guards the user wants checked, by position (guard/guard_filter.h).

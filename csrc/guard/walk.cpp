@@ -24,7 +24,7 @@ uint64_t Node::version_of(Reached value) const noexcept {
   if (!PyDict_Check(value.object)) return 0;
   // The order of an OrderedDict changes without the dict's version.
   if (versioned_checks && PyODict_Check(value.object) && PyODict_SIZE(value.object) > 1) return 0;
-  return has_version(value.object) ? dict_version(value.object) : 0;
+  return exact_version(value.object);
 }
 
 Walk::Walk(GuardProgram& program, const FrameView& frame, PyObject** slots) noexcept

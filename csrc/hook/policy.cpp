@@ -84,7 +84,7 @@ int32_t parameter_count(const PyCodeObject* code) noexcept {
          (code->co_flags & CO_VARKEYWORDS ? 1 : 0);
 }
 
-bool any_parameter_reaches(PyCodeObject* code, PyObject* const* locals, bool (*is_wanted)(PyObject*) noexcept) {
+bool any_parameter_reaches(PyCodeObject* code, FastLocals locals, bool (*is_wanted)(PyObject*) noexcept) {
   Search search(is_wanted);
   constexpr int kDepth = 3;
   for (int32_t i = 0; i < parameter_count(code); ++i)
@@ -256,7 +256,14 @@ const char* what_forbids_capture() {
 }
 
 bool holds_last_of_finalized(PyCodeObject* code, const FrameView& view) noexcept {
-  return find_resume_function(code) && any_is_last_of_finalized({view.locals, static_cast<size_t>(code->co_argcount)});
+  if (!find_resume_function(code)) return false;
+  bool holds = true;  // without memory to look
+  try_to([&] {
+    std::vector<PyObject*> arguments(code->co_argcount);
+    for (int32_t i = 0; i < code->co_argcount; ++i) arguments[i] = view.locals[i];
+    holds = any_is_last_of_finalized(arguments);
+  });
+  return holds;
 }
 
 }  // namespace minidynamo

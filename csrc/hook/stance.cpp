@@ -61,7 +61,7 @@ void stance_details::look_again() noexcept {
   PyObject* module = named_item(PyImport_GetModuleDict(), "torch._dynamo.eval_frame");
   PyObject* dict = module && PyModule_Check(module) ? PyModule_GetDict(module) : PyImport_GetModuleDict();
   Ref former = Ref::steal(std::exchange(watched.dict, Ref::borrow(dict).release()));
-  watched.version = dict_version(dict);
+  watched.version = version_word(dict);
   watched.stance = stance_of(record_of_torch());
 }
 

@@ -7,7 +7,7 @@
 #pragma once
 #include <string>
 
-#include "python/dict_version.h"
+#include "python/memory_word.h"
 #include "python/ref.h"
 
 namespace minidynamo {
@@ -26,7 +26,7 @@ enum class Stance : uint8_t {
 namespace stance_details {
 struct Watched {
   PyObject* dict = nullptr;  // owned
-  uint64_t version = 0;
+  MemoryWord version{nullptr, 0};
   Stance stance = Stance::Default;
 };
 inline constinit Watched watched;
@@ -36,7 +36,7 @@ void look_again() noexcept;
 // Runs no Python code.
 inline Stance current_stance() noexcept {
   using namespace stance_details;
-  if (!watched.dict || dict_version(watched.dict) != watched.version) [[unlikely]]
+  if (!watched.dict || !watched.version.is_unchanged()) [[unlikely]]
     look_again();
   return watched.stance;
 }

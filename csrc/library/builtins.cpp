@@ -74,6 +74,8 @@ bool hashes_by_value(Tracer& tracer, PyObject* object, Visited& visited) {
   const bool is_nesting = PyTuple_CheckExact(object) || PyFrozenSet_CheckExact(object);
   if (is_nesting && !visited.add(object)) return true;
   if (!is_nesting && is_constant(object)) return true;
+  const NestingLevel level;
+  if (level.is_too_deep()) return false;
   if (PyTuple_CheckExact(object)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
       if (!hashes_by_value(tracer, PyTuple_GET_ITEM(object, i), visited)) return false;
@@ -118,6 +120,7 @@ Ref is_compiling(Tracer& tracer, PyObject*, const Arguments&) {
 
 Ref builtin_issubclass(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (takes(arguments, 2, 2)) guard_class_check(tracer, argument(arguments, 0), argument(arguments, 1));
+  if (tracer.is_over()) return nullptr;
   return call_natively(tracer, callable, arguments);
 }
 
@@ -130,6 +133,7 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
     if (is || PyErr_Occurred()) return is;
   }
   guard_class_check(tracer, object, classes);
+  if (tracer.is_over()) return nullptr;
   // Plain classes are answered by the MRO.
   if (Py_IS_TYPE(classes, &PyType_Type) && Py_TYPE(classes)->tp_call) {
     if (PyType_IsSubtype(Py_TYPE(object), as_type(classes))) return Ref::boolean(true);

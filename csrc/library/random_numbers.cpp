@@ -190,7 +190,7 @@ Ref generator_draw_float(Tracer& tracer, PyObject* method, const Arguments& argu
   return call_function(tracer, method, arguments);
 }
 
-// random.Random.randrange, by which randint() goes.
+// random.Random.randrange, and randint(), which goes by it until 3.13.
 Ref generator_draw_int(Tracer& tracer, PyObject* method, const Arguments& arguments) {
   if (may_defer(tracer, arguments) && draws_int64(arguments) && gives(&PyLong_Type, method, arguments)) {
     Ref number = draw_int(tracer, arguments.values[0].get(), method, without_self(arguments).positional());

@@ -9,6 +9,7 @@
 
 #include "guard/constants.h"
 #include "library/abc.h"
+#include "library/annotations.h"
 #include "library/announcements.h"
 #include "library/autograd_function.h"
 #include "library/backward.h"

@@ -23,6 +23,7 @@
 #include "python/interned.h"
 #include "python/out_of_memory.h"
 #include "python/scoped_value.h"
+#include "python/sequence.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "world/address_text.h"
@@ -44,6 +45,23 @@ namespace {
 // --- classes
 // ---------------------------------------------------------------------------------------------------------------------
 
+// The arguments of a partial, with those of a call behind them or where it has placeholders. Null with a Python error.
+Ref joined(PyObject* held, PyObject* given) {
+  std::vector<Ref> all = items_of(held);
+  const std::vector<Ref> rest = items_of(given);
+  size_t next = 0;
+  const auto wanted = std::ranges::count_if(all, [](const Ref& one) { return is_placeholder(one.get()); });
+  if (static_cast<size_t>(wanted) > rest.size())
+    return PyErr_Format(PyExc_TypeError,
+                        "missing positional arguments in 'partial' call; expected at least %zd, got %zd",
+                        static_cast<Py_ssize_t>(wanted), static_cast<Py_ssize_t>(rest.size())),
+           nullptr;
+  for (Ref& one : all)
+    if (is_placeholder(one.get())) one = rest[next++];
+  all.insert(all.end(), rest.begin() + static_cast<std::ptrdiff_t>(next), rest.end());
+  return tuple_of(all);
+}
+
 // functools.partial: its parts are immutable and read by their sources.
 Ref call_partial(Tracer& tracer, PyObject* partial, const Arguments& arguments) {
   Ref parts[3];
@@ -57,7 +75,7 @@ Ref call_partial(Tracer& tracer, PyObject* partial, const Arguments& arguments) 
     if (!parts[i] || !materialize_if_shadow(tracer, parts[i].get())) return nullptr;
   }
   Ref given = arguments.positional();
-  Ref positional = Ref::steal(PySequence_Concat(parts[1].get(), given.get()));
+  Ref positional = joined(parts[1].get(), given.get());
   Ref keywords = Ref::made(PyDict_Copy(parts[2].get()));
   Ref given_keywords = arguments.keywords();
   if (!positional || (given_keywords && PyDict_Update(keywords.get(), given_keywords.get()) < 0)) return nullptr;

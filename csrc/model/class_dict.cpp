@@ -1,7 +1,7 @@
 #include "model/class_dict.h"
 
+#include "python/annotations.h"
 #include "python/type_version.h"
-
 #include "python/unstable.h"
 #include "world/enter.h"
 #include "world/mapping_proxy.h"
@@ -33,6 +33,9 @@ Ref make_class_annotations(Tracer& tracer, PyTypeObject* type) {
   if (is_static_class(type) || tracer.classes.has(object) || PyDict_GetItemWithError(namespace_of(type), name))
     return nullptr;
   if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
+  if (makes_annotations(object, name))
+    return tracer.abort(BreakReason::ClassAttributeWrite, "a class's annotations are made by looking at them");
+  if (kAnnotationsAreLazy) return nullptr;
   Source* own =
       tracer.guards.child(source_or_pin(tracer, object), Access::InstanceDict, nullptr, -1, namespace_of(type));
   tracer.guards.add_missing(own, Access::DictItem, name, -1, tracer.origin());

@@ -2,15 +2,18 @@
 
 #include <structmember.h>
 
+#include <optional>
 #include <string_view>
 
 #include "model/abstract.h"
 #include "model/class_dict.h"
 #include "model/exception_context.h"
 #include "model/instance_dict.h"
+#include "python/annotations.h"
 #include "python/cached.h"
 #include "python/error_text.h"
 #include "python/native_contents.h"
+#include "python/native_scope.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
@@ -97,6 +100,11 @@ Ref load_native_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyOb
   const bool is_class = PyType_Check(object) && is_mutable_class(as_type(object));
   if (!source && is_class && !tracer.classes.has(object) && has_known_attributes(PyDescr_TYPE(descriptor)))
     source = source_or_pin(tracer, object);  // a class found by one of its objects
+  if (!source && PyFunction_Check(object) && !tracer.made.functions.count(Ref::borrow(object)) &&
+      makes_annotations(object, name)) {
+    source_or_pin(tracer, object);  // a function that C code found
+    return load_function_part(tracer, object, PyUnicode_AsUTF8(name));
+  }
   if (const AttributeWrite* write = source ? tracer.effects.pending(object, name) : nullptr)
     return write->value ? write->value : attribute_error(object, name);
   if (source && !has_known_attributes(PyDescr_TYPE(descriptor)))
@@ -198,7 +206,11 @@ bool enter_functions_of_property(Tracer& tracer, PyObject* object) {
 
 Ref load_function_part(Tracer& tracer, PyObject* function, const char* attribute) {
   const Ref name = Ref::steal(interned(attribute));
+  // Annotations of before are made of objects from before, once, as if the program had asked for them earlier.
+  std::optional<NativeScope> untraced;
+  if (tracer.world.source_of(function) && makes_annotations(function, name.get())) untraced.emplace();
   Ref raw = Ref::steal(PyObject_GetAttr(function, name.get()));
+  if (untraced && !raw) return tracer.abort(BreakReason::UnsupportedObject, "annotations that cannot be evaluated yet");
   if (!raw || !tracer.world.source_of(function)) return raw;
   if (std::string_view(attribute) == "__globals__") {  // names, rather than a dict
     Source* names = tracer.guards.child(tracer.world.source_of(function), Access::Attribute, name.get(), -1, raw.get());

@@ -124,7 +124,7 @@ bool leads_to(PyObject* attribute, PyObject* function) {
 }
 
 // Whether C code may have found `function` where the trace can guard it: in the class of its first argument.
-bool guard_callback(Tracer& tracer, PyObject* function, PyObject* const* slots) {
+bool guard_callback(Tracer& tracer, PyObject* function, FastLocals slots) {
   if (tracer.world.source_of(function) || tracer.made.functions.count(Ref::borrow(function))) return true;
   auto* object = as_function(function);
   auto* code = as_code(object->func_code);
@@ -176,7 +176,7 @@ Ref call_function(Tracer& tracer, PyObject* callable, const Arguments& arguments
   return call_natively(tracer, callable, arguments);  // CPython's own error message
 }
 
-Ref run_called_from_c(Tracer& tracer, PyObject* callable, PyObject* const* slots) {
+Ref run_called_from_c(Tracer& tracer, PyObject* callable, FastLocals slots) {
   if (std::optional<Ref> answer = number_asked_by_native_code(tracer, callable, slots)) return std::move(*answer);
   if (const std::optional<SkipReason> rule = skip_reason(callable)) return tracer.abort(rule->reason, rule->detail);
   auto* function = as_function(callable);

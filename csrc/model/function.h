@@ -1,6 +1,7 @@
 // Calls of Python functions, which are traced into.
 #pragma once
 #include "model/arguments.h"
+#include "python/fast_locals.h"
 #include "world/tracer.h"
 
 namespace minidynamo {
@@ -9,6 +10,6 @@ namespace minidynamo {
 Ref call_function(Tracer& tracer, PyObject* function, const Arguments& arguments);
 
 // A frame that C code called: `slots` are its fast locals, bound by CPython (borrowed).
-Ref run_called_from_c(Tracer& tracer, PyObject* function, PyObject* const* slots);
+Ref run_called_from_c(Tracer& tracer, PyObject* function, FastLocals slots);
 
 }  // namespace minidynamo

@@ -185,7 +185,7 @@ Ref settled(Tracer& tracer, PyObject* object) {
   return Ref::borrow(object);
 }
 
-std::optional<Ref> number_asked_by_native_code(Tracer& tracer, PyObject* function, PyObject* const* slots) {
+std::optional<Ref> number_asked_by_native_code(Tracer& tracer, PyObject* function, FastLocals slots) {
   const int32_t count = as_code(PyFunction_GET_CODE(function))->co_argcount;
   if (!count || !slots[0] || !is_open_number(slots[0])) return std::nullopt;
   PyObject* name = as_function(function)->func_name;

@@ -31,7 +31,7 @@ std::optional<Expression> size_expression(const Tracer& tracer, PyObject* object
 Ref settled(Tracer& tracer, PyObject* object);
 // The answer of a method of torch's symbolic numbers that native code calls on one of the trace's (`SymInt.__index__`):
 // that of the number that it stands for. nullopt: it is another function.
-std::optional<Ref> number_asked_by_native_code(Tracer& tracer, PyObject* function, PyObject* const* slots);
+std::optional<Ref> number_asked_by_native_code(Tracer& tracer, PyObject* function, FastLocals slots);
 // The inputs of an instruction that takes none, and what it will read. False with a Python error set.
 bool settle_operands(Tracer& tracer, Frame& frame, const Instruction& now);
 

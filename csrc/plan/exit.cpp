@@ -263,8 +263,8 @@ class BreakPlanner {
   // The value in a stack slot; of LOAD_METHOD's two the one callable that they make.
   ValueId slot_value(Frame& frame, const std::vector<SlotKind>& stack, int32_t index) {
     const int32_t locals = frame.prepared->locals_count;
-    if (index > 0 && stack[index] == SlotKind::MethodSelf && slot(frame, index - 1))
-      return values_.bound_method(slot(frame, index - 1), slot(frame, index));
+    PyObject* method = stack[index] == SlotKind::MethodSelf ? slot(frame, method_of(stack, index)) : nullptr;
+    if (method) return values_.bound_method(method, slot(frame, index));
     return values_.slot_value(frame, locals + index);
   }
 

@@ -319,7 +319,9 @@ ValueId ValuePlanner::function(PyObject* object) {
                                   own.get(),
                                   part(made->func_module),
                                   part(made->func_doc)};
-  if (PyObject* parameters = type_parameters_of(made)) parts.push_back(parameters);
+  PyObject *parameters = type_parameters_of(made), *annotate = annotate_of(made);
+  if (parameters || annotate) parts.push_back(part(parameters));
+  if (annotate) parts.push_back(annotate);
   return call(rebuild_function_callable(), parts);
 }
 

@@ -33,8 +33,10 @@ constexpr std::array<uint8_t, 256> kBaseOpcodes = [] {
 #include "python/specialized_311.def"
 #elif PY_VERSION_HEX < 0x030D0000
 #include "python/specialized_312.def"
-#else
+#elif PY_VERSION_HEX < 0x030E0000
 #include "python/specialized_313.def"
+#else
+#include "python/specialized_314.def"
 #endif
 #undef MINIDYNAMO_SPECIALIZED
   return table;

@@ -6,36 +6,51 @@
 #pragma once
 #include <cstdint>
 
+#include "python/dict_watcher.h"
 #include "python/ref.h"
 
 namespace minidynamo {
 
-// The field that has it. Deprecated: CPython 3.14 uses it for something else.
-inline const uint64_t& version_field(PyObject* dict) noexcept {
+// Where the dict's version lies. Null: it has none (from 3.14 on, where dicts have to be watched).
+inline const uint64_t* version_address(PyObject* dict) noexcept {
+#if PY_VERSION_HEX < 0x030E0000
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+  return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
 #pragma GCC diagnostic pop
+#else
+  return watched_version(dict);
+#endif
 }
 
 // A number that no other dict and no other state of this dict ever had or will have (PEP 509): equal to an earlier one
 // only if it is the same dict, alive since, with the same keys and the very same value objects.
-inline uint64_t dict_version(PyObject* dict) noexcept { return version_field(dict); }
-
-// Whether a dict's version moves with each change. In CPython 3.13 the values of an instance's __dict__ may lie in the
-// instance, and `instance.x = value` writes them there without giving the dict a new version.
-inline bool has_version([[maybe_unused]] PyObject* dict) noexcept {
-#if PY_VERSION_HEX < 0x030D0000
-  return true;
+inline uint64_t dict_version(PyObject* dict) noexcept {
+#if PY_VERSION_HEX < 0x030E0000
+  return *version_address(dict);
 #else
-  return !reinterpret_cast<PyDictObject*>(dict)->ma_values;
+  const uint64_t* address = version_address(dict);
+  return address ? *address : fresh_version();
 #endif
 }
 
-// CPython's specialized attribute store (STORE_ATTR_WITH_HINT) writes a new value into an instance's dict, lets the old
-// value die, which may run code, and only then gives the dict its new version. Where this is so, an equal version has
-// to be backed by the values that can run code when they die. It does not write to dicts that share their keys.
-inline bool version_may_lag(PyObject* dict) noexcept { return !reinterpret_cast<PyDictObject*>(dict)->ma_values; }
+// The same, or 0 where it does not move with each change. In CPython 3.13 the values of an instance's __dict__ may lie
+// in the instance, and `instance.x = value` writes them there without giving the dict a new version.
+inline uint64_t exact_version(PyObject* dict) noexcept {
+#if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
+  if (reinterpret_cast<PyDictObject*>(dict)->ma_values) return 0;
+#endif
+  const uint64_t* address = version_address(dict);
+  return address ? *address : 0;
+}
+
+// Until 3.13 CPython's specialized attribute store (STORE_ATTR_WITH_HINT) writes a new value into an instance's dict,
+// lets the old value die, which may run code, and only then gives the dict its new version. Where this is so, an equal
+// version has to be backed by the values that can run code when they die. It does not write to dicts that share their
+// keys.
+inline bool version_may_lag(PyObject* dict) noexcept {
+  return PY_VERSION_HEX < 0x030E0000 && !reinterpret_cast<PyDictObject*>(dict)->ma_values;
+}
 // The value in the place of a dict that `dict_item` gave as hint, at the same version.
 PyObject* dict_value_at(PyObject* dict, uint32_t hint) noexcept;
 

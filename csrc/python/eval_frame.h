@@ -1,5 +1,6 @@
 // PEP 523: CPython's frame-evaluation hook and the interpreter frames that it is given.
 #pragma once
+#include "python/fast_locals.h"
 #include "python/ref.h"
 
 struct _PyInterpreterFrame;
@@ -12,8 +13,7 @@ using EvalFrame = PyObject* (*)(PyThreadState*, _PyInterpreterFrame*, int);
 struct InterpreterFrame {
   PyObject* function;  // the function object whose code it runs
   PyCodeObject* code;
-  PyObject* const*
-      locals;  // fast locals: bound parameters, nulls for the rest; cells and free variables are not set up yet
+  FastLocals locals;          // bound parameters, nulls for the rest; cells and free variables are not set up yet
   PyCodeObject* caller_code;  // null at the bottom of the stack
   bool is_tail_call;          // what it returns is what the caller returns, at once
   bool is_call;  // a function's frame before its first instruction: not a resumed generator, module or class body

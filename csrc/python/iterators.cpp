@@ -15,7 +15,7 @@ namespace minidynamo {
 namespace {
 
 // CPython keeps these to itself (Objects/listobject.c, tupleobject.c, rangeobject.c, odictobject.c).
-static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000, "check the layout of iterators");
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000, "check the layout of iterators");
 struct SequenceIterator {
   PyObject_HEAD Py_ssize_t index;
   PyObject* sequence;  // null when exhausted

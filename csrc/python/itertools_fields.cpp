@@ -9,7 +9,7 @@
 namespace minidynamo {
 namespace {
 
-static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000, "check the structs of itertools");
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000, "check the structs of itertools");
 
 // A letter a field, in the order of the struct (Modules/itertoolsmodule.c). They are aligned as C aligns them.
 //   O  an object, or null: also a result that was given up half made, as by a product with nothing
@@ -22,11 +22,12 @@ static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000, "chec
 //   R  a pointer to as many Py_ssize_t as the only number of type Py_ssize_t says
 //   G  the groupby that a group belongs to; which group is the one that it is at is in that one's pointer
 //   x  a pointer that a new one does not have: weak references to it, the group that a groupby is at
-// From 3.12 on some end with a pointer to the module's state. Two have a field more from 3.13 on.
+// From 3.12 on some end with a pointer to the module's state. Two have a field more from 3.13 on, one has one less
+// in 3.14.
 struct Struct {
   const char *type, *fields;
 };
-constexpr bool kIs313 = PY_VERSION_HEX >= 0x030D0000;
+constexpr bool kIs313 = PY_VERSION_HEX >= 0x030D0000, kIs314 = PY_VERSION_HEX >= 0x030E0000;
 constexpr Struct structs[] = {
     {"itertools.accumulate", "OOOO"},
     {"itertools.batched", kIs313 ? "Onb" : "On"},
@@ -35,7 +36,7 @@ constexpr Struct structs[] = {
     {"itertools.combinations_with_replacement", "OROni"},
     {"itertools.compress", "OO"},
     {"itertools.count", "nOO"},
-    {"itertools.cycle", "OOni"},
+    {"itertools.cycle", kIs314 ? "OOn" : "OOni"},
     {"itertools.dropwhile", "OOn"},
     {"itertools.filterfalse", "OO"},
     {"itertools.groupby", "OOOOOx"},

@@ -8,7 +8,7 @@ namespace minidynamo {
 namespace {
 
 // CPython keeps these to itself (Modules/_functoolsmodule.c).
-static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000, "check the layout of lru_cache");
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000, "check the layout of lru_cache");
 struct Link {
   PyObject_HEAD Link *previous, *next;
   Py_hash_t hash;

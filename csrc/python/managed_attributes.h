@@ -13,7 +13,7 @@
 
 namespace minidynamo {
 
-static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000, "check where instances keep attributes");
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000, "check where instances keep attributes");
 
 // Null: there is a dict, or nothing yet.
 inline PyDictValues* managed_values(PyObject* object) noexcept {

@@ -25,8 +25,12 @@ struct MemoryWord {
   }
 };
 
-// An equal one proves that it is the same dict, unchanged (dict_version).
-inline MemoryWord version_word(PyObject* dict) noexcept { return MemoryWord::at(&version_field(dict)); }
+// An equal one proves that it is the same dict, unchanged (dict_version). Never equal: the dict has no version.
+inline MemoryWord version_word(PyObject* dict) noexcept {
+  static constexpr uint64_t kNone = 0;
+  const uint64_t* address = version_address(dict);
+  return address ? MemoryWord::at(address) : MemoryWord{&kNone, ~kNone};
+}
 inline MemoryWord type_word(PyObject* object) noexcept { return MemoryWord::at(&object->ob_type); }
 // The fields of an object that point to its __dict__, which exists. If they are unchanged, and the object's class is
 // the same, the __dict__ lies at the same address.

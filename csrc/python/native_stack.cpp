@@ -1,11 +1,19 @@
+#define Py_BUILD_CORE 1
 #include "python/native_stack.h"
 
+#include <Python.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <utility>
+
+#if PY_VERSION_HEX >= 0x030E0000
+#undef HAVE_STD_ATOMIC
+#include <internal/pycore_pythonrun.h>
+#include <internal/pycore_tstate.h>
+#endif
 
 // Calls function(argument) with the stack pointer at `top`. The frame is found by the frame pointer, so debuggers and
 // the unwinder see the callers through it.
@@ -112,6 +120,32 @@ void give_back(void* lowest) noexcept {
     spare.lowest = lowest;
 }
 
+#if PY_VERSION_HEX < 0x030E0000
+struct InterpretersBounds {
+  explicit InterpretersBounds(uintptr_t) noexcept {}
+};
+#else
+// From 3.14 on CPython asks where the stack pointer is before it calls itself, and raises RecursionError.
+class InterpretersBounds {
+ public:
+  explicit InterpretersBounds(uintptr_t lowest) noexcept
+      : thread_(*reinterpret_cast<_PyThreadStateImpl*>(PyThreadState_Get())),
+        top_(std::exchange(thread_.c_stack_top, lowest + kStackSize)),
+        soft_(std::exchange(thread_.c_stack_soft_limit, lowest + 2 * _PyOS_STACK_MARGIN_BYTES)),
+        hard_(std::exchange(thread_.c_stack_hard_limit, lowest + _PyOS_STACK_MARGIN_BYTES)) {}
+  ~InterpretersBounds() {
+    thread_.c_stack_top = top_;
+    thread_.c_stack_soft_limit = soft_;
+    thread_.c_stack_hard_limit = hard_;
+  }
+  InterpretersBounds(const InterpretersBounds&) = delete;
+
+ private:
+  _PyThreadStateImpl& thread_;
+  uintptr_t top_, soft_, hard_;
+};
+#endif
+
 }  // namespace
 
 size_t native_stack_left() noexcept {
@@ -126,6 +160,7 @@ bool run_on_another_stack(void (*work)(void*), void* argument) noexcept {
   void* lowest = take_stack();
   if (!lowest) return false;
   const uintptr_t end = std::exchange(stack_end, reinterpret_cast<uintptr_t>(lowest));
+  const InterpretersBounds bounds(reinterpret_cast<uintptr_t>(lowest));
   minidynamo_call_on_stack(argument, static_cast<char*>(lowest) + kStackSize, work);
   stack_end = end;
   give_back(lowest);

@@ -10,7 +10,7 @@ namespace {
 
 // CPython keeps the use of the fields to itself (Objects/setobject.c): a table of `mask` + 1 entries, the small one in
 // the object or one of PyMem_Malloc's; entries that were removed hold a dummy.
-static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000, "check the layout of sets");
+static_assert(PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000, "check the layout of sets");
 
 PySetObject* as_set(PyObject* object) noexcept { return reinterpret_cast<PySetObject*>(object); }
 

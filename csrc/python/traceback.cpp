@@ -8,17 +8,42 @@
 #define Py_BUILD_CORE
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030E0000
+#include <internal/pycore_interpframe.h>
+#endif
 
+#include "python/fast_locals.h"
 #include "python/out_of_memory.h"
 #undef Py_BUILD_CORE
 
 namespace minidynamo {
+namespace {
+
+// Locals, and values on the stack.
+int slots_in_use(const _PyInterpreterFrame* frame) noexcept {
+#if PY_VERSION_HEX < 0x030E0000
+  return frame->stacktop;
+#else
+  return static_cast<int>(frame->stackpointer - frame->localsplus);
+#endif
+}
+
+// Of a frame whose slots are all unbound.
+void empty(_PyInterpreterFrame* frame) noexcept {
+#if PY_VERSION_HEX < 0x030E0000
+  frame->stacktop = 0;
+#else
+  frame->stackpointer = frame->localsplus;
+#endif
+}
+
+}  // namespace
 
 Ref make_traceback_frame(PyCodeObject* code, PyObject* globals) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Ref frame = Ref::steal(as_object(PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
-  if (frame) reinterpret_cast<PyFrameObject*>(frame.get())->f_frame->stacktop = 0;
+  if (frame) empty(reinterpret_cast<PyFrameObject*>(frame.get())->f_frame);
   clear_error();
   PyErr_Restore(type, value, traceback);
   return frame;
@@ -26,7 +51,7 @@ Ref make_traceback_frame(PyCodeObject* code, PyObject* globals) {
 
 bool is_empty_frame(PyObject* frame) noexcept {
   const _PyInterpreterFrame* inner = reinterpret_cast<PyFrameObject*>(frame)->f_frame;
-  return inner->owner == FRAME_OWNED_BY_FRAME_OBJECT && inner->stacktop == 0;
+  return inner->owner == FRAME_OWNED_BY_FRAME_OBJECT && slots_in_use(inner) == 0;
 }
 
 void move_traceback_frame(PyObject* frame, int32_t offset) noexcept {
@@ -44,8 +69,9 @@ bool any_kept_by_traceback(PyObject* exception, bool (*test)(PyObject*)) {
   for (; entry && PyTraceBack_Check(entry); entry = as_object(reinterpret_cast<PyTracebackObject*>(entry)->tb_next)) {
     const _PyInterpreterFrame* frame = reinterpret_cast<PyTracebackObject*>(entry)->tb_frame->f_frame;
     if (frame->owner != FRAME_OWNED_BY_FRAME_OBJECT) continue;
-    for (int i = 0; i < frame->stacktop; ++i) {
-      PyObject* object = frame->localsplus[i];
+    const FastLocals slots(reinterpret_cast<PyObject* const*>(frame->localsplus));
+    for (int i = 0; i < slots_in_use(frame); ++i) {
+      PyObject* object = slots[i];
       if (object && PyCell_Check(object)) object = PyCell_GET(object);
       if (object && test(object)) return true;
     }

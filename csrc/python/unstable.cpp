@@ -3,6 +3,7 @@
 
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_dict.h>
+#include <internal/pycore_interp.h>
 
 namespace minidynamo {
 
@@ -12,6 +13,14 @@ bool next_with_hash(PyObject* dict, Py_ssize_t& position, PyObject*& key, PyObje
   // A string knows its own. The position is behind the item's by now.
   hash = DK_IS_UNICODE(keys) ? PyObject_Hash(key) : DK_ENTRIES(keys)[position - 1].me_hash;
   return true;
+}
+
+Ref common_constant([[maybe_unused]] int32_t number) noexcept {
+#if PY_VERSION_HEX >= 0x030E0000
+  return Ref::borrow(PyInterpreterState_Get()->common_consts[number]);
+#else
+  return nullptr;
+#endif
 }
 
 PyTypeObject* winning_metaclass(PyTypeObject* metaclass, PyObject* bases) noexcept {

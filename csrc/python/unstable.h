@@ -1,6 +1,9 @@
 // What CPython keeps to itself or may change from version to version, under names of our own. Nothing outside of
 // python/ uses it in another way (scripts/check_unstable.py).
 #pragma once
+#include <string_view>
+#include <utility>
+
 #include "python/ref.h"
 
 #if PY_VERSION_HEX >= 0x030D0000
@@ -65,9 +68,18 @@ inline Ref extend_native_list(PyObject* list, PyObject* iterable) noexcept {
 }
 inline PyObject** items_of_tuple(PyObject* tuple) noexcept { return reinterpret_cast<PyTupleObject*>(tuple)->ob_item; }
 
+// The error for too many values to unpack says how many there are, of a list, tuple or dict.
+constexpr bool kUnpackingTellsSize = PY_VERSION_HEX >= 0x030E0000;
+
 // --- values
 
-inline bool is_negative(PyObject* number) noexcept { return _PyLong_Sign(number) < 0; }
+inline bool is_negative(PyObject* number) noexcept {
+#if PY_VERSION_HEX < 0x030E0000
+  return _PyLong_Sign(number) < 0;
+#else
+  return PyLong_IsNegative(number) == 1;
+#endif
+}
 inline Ref copy_of_int(PyObject* number) noexcept {
   return Ref::steal(_PyLong_Copy(reinterpret_cast<PyLongObject*>(number)));
 }
@@ -79,6 +91,20 @@ inline Ref join_strings(PyObject* separator, PyObject* const* parts, Py_ssize_t 
 constexpr bool kCallOfModuleSuggests = PY_VERSION_HEX >= 0x030C0000;
 // sum() keeps the errors of adding floats apart until the end.
 constexpr bool kSumKeepsErrors = PY_VERSION_HEX >= 0x030C0000;
+
+// What LOAD_COMMON_CONSTANT loads, from 3.14 on: AssertionError, NotImplementedError, tuple, all, any.
+Ref common_constant(int32_t number) noexcept;
+
+// functools.Placeholder, in the arguments of a partial from 3.14 on: those of a call take its place.
+inline bool is_placeholder([[maybe_unused]] PyObject* object) noexcept {
+#if PY_VERSION_HEX >= 0x030E0000
+  const PyTypeObject* type = Py_TYPE(object);
+  return type->tp_basicsize == sizeof(PyObject) && !(type->tp_flags & Py_TPFLAGS_BASETYPE) &&
+         std::string_view(type->tp_name) == "functools._PlaceholderType";
+#else
+  return false;
+#endif
+}
 
 // --- descriptors
 
@@ -100,6 +126,23 @@ inline PyObject* type_parameters_of([[maybe_unused]] PyFunctionObject* function)
   return function->func_typeparams;
 #else
   return nullptr;
+#endif
+}
+
+// The annotations of functions, classes and modules are made when they are asked for (PEP 649).
+constexpr bool kAnnotationsAreLazy = PY_VERSION_HEX >= 0x030E0000;
+
+// What fills a function's annotations when they are asked for, from 3.14 on (PEP 649). Null: it has none.
+inline PyObject* annotate_of([[maybe_unused]] PyFunctionObject* function) noexcept {
+#if PY_VERSION_HEX >= 0x030E0000
+  return function->func_annotate;
+#else
+  return nullptr;
+#endif
+}
+inline void set_annotate([[maybe_unused]] PyFunctionObject* function, [[maybe_unused]] Ref annotate) noexcept {
+#if PY_VERSION_HEX >= 0x030E0000
+  const Ref before = Ref::steal(std::exchange(function->func_annotate, annotate.release()));
 #endif
 }
 

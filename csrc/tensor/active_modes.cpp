@@ -5,7 +5,7 @@
 #include <torch/csrc/autograd/anomaly_mode.h>
 
 #include "python/cached.h"
-#include "python/dict_version.h"
+#include "python/memory_word.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/torch_compat.h"
 
@@ -27,19 +27,18 @@ constexpr c10::DispatchKeySet kUsual = c10::default_included_set | c10::Dispatch
 
 // torch keeps the number in a module. Where the names of that module are as they were, so is the number.
 bool has_forward_level() noexcept {
-  static constinit PyObject* names = nullptr;
-  static uint64_t seen = 0;
-  if (names && dict_version(names) == seen) return false;
+  static constinit MemoryWord seen{nullptr, 0};
+  if (seen.address && seen.is_unchanged()) return false;
   static constinit CachedObject module{[](const char* name) { return Ref::steal(PyImport_ImportModule(name)); },
                                        "torch.autograd.forward_ad"};
   static PyObject* const level_name = interned("_current_level");
   bool has_level = false;
   try_to([&] {
     if (!module.get()) return clear_error();
-    names = PyModule_GetDict(module);
+    PyObject* names = PyModule_GetDict(module);
     PyObject* level = PyDict_GetItemWithError(names, level_name);
     has_level = level && PyLong_Check(level) && PyLong_AsLong(level) >= 0;
-    if (!has_level) seen = dict_version(names);
+    if (!has_level) seen = version_word(names);
   });
   return has_level;
 }

@@ -50,7 +50,9 @@ WayToRaise way_to_raise(const Bytecode& bytecode, int32_t from) {
       at = now.target;
       continue;
     }
-    if (is_jump(now.op) || ends_flow(now.op) || now.op == Op::BEFORE_WITH || now.op == Op::YIELD_VALUE) return way;
+    if (is_jump(now.op) || ends_flow(now.op) || now.op == Op::BEFORE_WITH || now.op == Op::LOAD_SPECIAL ||
+        now.op == Op::YIELD_VALUE)
+      return way;
     if (is_first && now.op == Op::LOAD_ASSERTION_ERROR) way.is_assert = true;
     const bool is_message = now.op == Op::LOAD_CONST && at > 0 && bytecode.instructions[at + 1].op == Op::CALL &&
                             bytecode.instructions[at - 1].op == Op::LOAD_ASSERTION_ERROR;

@@ -114,6 +114,20 @@ Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conver
   return tracer.is_over() ? Ref() : formatted;
 }
 
+namespace {
+
+void raise_too_many(Tracer& tracer, PyObject* iterable, int32_t wanted) {
+  const bool tells_size = kUnpackingTellsSize &&
+                          (PyList_CheckExact(iterable) || PyTuple_CheckExact(iterable) || PyDict_CheckExact(iterable));
+  if (!tells_size) {
+    PyErr_Format(PyExc_ValueError, "too many values to unpack (expected %d)", wanted);
+  } else if (const Ref size = length(tracer, iterable)) {
+    PyErr_Format(PyExc_ValueError, "too many values to unpack (expected %d, got %S)", wanted, size.get());
+  }
+}
+
+}  // namespace
+
 bool unpack(Tracer& tracer, Frame& frame, PyObject* iterable, int32_t before, int32_t after) {
   std::vector<Ref> items;
   if (!is_fake(iterable)) {
@@ -138,7 +152,7 @@ bool unpack(Tracer& tracer, Frame& frame, PyObject* iterable, int32_t before, in
     if (count < before)
       PyErr_Format(PyExc_ValueError, "not enough values to unpack (expected %d, got %d)", before, count);
     else
-      PyErr_Format(PyExc_ValueError, "too many values to unpack (expected %d)", before);
+      raise_too_many(tracer, iterable, before);
     return false;
   }
   if (after >= 0) {

@@ -59,6 +59,7 @@ bool split(Tracer& tracer, PyObject* exception, PyObject* type, Ref& match, Ref&
     return true;
   }
   guard_class_check(tracer, exception, type);
+  if (tracer.is_over()) return false;
   if (PyErr_GivenExceptionMatches(exception, type)) {
     rest = Ref::none();
     if (is_group(exception)) {

@@ -4,8 +4,10 @@
 
 #include "model/abstract.h"
 #include "model/arguments.h"
+#include "model/descriptor.h"
 #include "model/frame_object.h"
 #include "model/object_end.h"
+#include "python/context_methods.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
@@ -14,19 +16,19 @@
 namespace minidynamo {
 namespace {
 
-Ref load_special(Tracer& tracer, PyObject* object, const char* name, const char* protocol) {
+Ref load_special(Tracer& tracer, PyObject* object, const char* name) {
   Ref interned = Ref::made(PyUnicode_InternFromString(name));
   Ref found = lookup_in_class(tracer, Py_TYPE(object), interned.get());
   if (!found) {
-    if (!PyErr_Occurred())
-      PyErr_Format(PyExc_TypeError, "'%.200s' object does not support the %s", Py_TYPE(object)->tp_name, protocol);
+    if (PyErr_Occurred()) return nullptr;
+    for (const char* asked : {"__aenter__", "__aexit__"}) {  // by the error's text
+      const Ref other = Ref::made(PyUnicode_InternFromString(asked));
+      if (!lookup_in_class(tracer, Py_TYPE(object), other.get()) && PyErr_Occurred()) return nullptr;
+    }
+    raise_no_special_method(object, name);
     return nullptr;
   }
-  if (PyFunction_Check(found.get())) return Ref::made(PyMethod_New(found.get(), object));
-  descrgetfunc get = Py_TYPE(found.get())->tp_descr_get;
-  if (!get) return found;
-  Ref bound = Ref::steal(get(found.get(), object, as_object(Py_TYPE(object))));
-  return tracer.is_over() ? Ref() : bound;
+  return bind_descriptor(tracer, found.get(), object, interned.get());
 }
 
 Ref traceback_of(PyObject* exception) {
@@ -159,14 +161,23 @@ bool check_match(Tracer& tracer, Frame& frame) {
 
 bool before_with(Tracer& tracer, Frame& frame) {
   Ref manager = frame.pop();
-  Ref enter = load_special(tracer, manager.get(), "__enter__", "context manager protocol");
+  Ref enter = load_special(tracer, manager.get(), "__enter__");
   if (!enter) return false;
-  Ref exit = load_special(tracer, manager.get(), "__exit__", "context manager protocol (missed __exit__ method)");
+  Ref exit = load_special(tracer, manager.get(), "__exit__");
   if (!exit) return false;
   frame.push(std::move(exit));
   Ref entered = call(tracer, enter.get(), Arguments{});
   if (!entered) return false;
   frame.push(std::move(entered));
+  return true;
+}
+
+bool push_special(Tracer& tracer, Frame& frame, SpecialMethod which) {
+  Ref object = frame.pop();
+  Ref method = load_special(tracer, object.get(), name_of(which));
+  if (!method) return false;
+  frame.push(nullptr);
+  frame.push(std::move(method));
   return true;
 }
 

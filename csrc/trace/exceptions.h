@@ -19,6 +19,8 @@ bool check_match(Tracer& tracer, Frame& frame);
 
 // `with`: calls __enter__, leaving __exit__ below its result.
 bool before_with(Tracer& tracer, Frame& frame);
+// LOAD_SPECIAL: the method, bound, above a null.
+bool push_special(Tracer& tracer, Frame& frame, SpecialMethod which);
 // A with block ended with the exception on the stack: calls __exit__.
 bool call_exit(Tracer& tracer, Frame& frame);
 

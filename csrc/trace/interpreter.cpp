@@ -114,6 +114,12 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::LOAD_CONST:
         frame.push(Ref::borrow(PyTuple_GET_ITEM(bytecode.consts.get(), arg)));
         break;
+      case Op::LOAD_SMALL_INT:
+        frame.push(Ref::made(PyLong_FromLong(arg)));
+        break;
+      case Op::LOAD_COMMON_CONSTANT:
+        frame.push(common_constant(arg));
+        break;
       case Op::LOAD_FAST: {
         Ref& slot = frame.local(arg);
         if (slot) [[likely]]
@@ -561,6 +567,9 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
         ok = false;
         break;
 
+      case Op::LOAD_SPECIAL:
+        ok = push_special(tracer, frame, static_cast<SpecialMethod>(arg));
+        break;
       case Op::BEFORE_WITH:
         ok = before_with(tracer, frame);
         break;
@@ -608,6 +617,11 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::IMPORT_FROM:
         result(import_from(tracer, frame.top().get(), name_at(frame, arg)));
+        break;
+      case Op::BUILD_INTERPOLATION:
+      case Op::BUILD_TEMPLATE:
+        tracer.abort(BreakReason::UnsupportedObject, "a template string");
+        ok = false;
         break;
       case Op::CALL_INTRINSIC_1: {
         Ref operand = frame.pop();

@@ -1,5 +1,6 @@
 #include "world/class_lookup.h"
 
+#include "python/nesting.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "tensor/fake.h"
@@ -101,7 +102,9 @@ void guard_bases(Tracer& tracer, PyTypeObject* type) {
 
 void guard_class_check(Tracer& tracer, PyObject* object, PyObject* classes) {
   if (PyTuple_Check(classes)) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i)
+    const NestingLevel level;
+    if (level.is_too_deep()) return void(tracer.abort(BreakReason::ContainerTooLarge, "classes are nested too deep"));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes) && !tracer.is_over(); ++i)
       guard_class_check(tracer, object, PyTuple_GET_ITEM(classes, i));
     return;
   }

@@ -5,11 +5,17 @@
 
 #undef HAVE_STD_ATOMIC
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030E0000
+#include <internal/pycore_genobject.h>
+#include <internal/pycore_interpframe.h>
+#endif
 
 #include <algorithm>
+#include <map>
 
 #include "bytecode/location_table.h"
 #include "bytecode/opcodes.h"
+#include "python/fast_locals.h"
 
 namespace minidynamo::code_test {
 namespace {
@@ -24,7 +30,13 @@ Observer* observer = nullptr;
 PyCodeObject* code_of(const _PyInterpreterFrame* frame) { return frame->f_code; }
 constexpr int32_t kSuspendedBehind = 0;
 #else
+#if PY_VERSION_HEX < 0x030E0000
 PyCodeObject* code_of(const _PyInterpreterFrame* frame) { return reinterpret_cast<PyCodeObject*>(frame->f_executable); }
+#else
+PyCodeObject* code_of(const _PyInterpreterFrame* frame) {
+  return reinterpret_cast<PyCodeObject*>(PyStackRef_AsPyObjectBorrow(frame->f_executable));
+}
+#endif
 constexpr int32_t kSuspendedBehind = 2;  // bytes from the instruction that gave the last item to where the frame stands
 #endif
 
@@ -35,22 +47,49 @@ PyObject* function_of(const _PyInterpreterFrame* frame) { return reinterpret_cas
 bool is_called_from_c(const _PyInterpreterFrame* frame) { return frame->is_entry; }
 _PyInterpreterFrame* caller_of(const _PyInterpreterFrame* frame) { return frame->previous; }
 #else
+#if PY_VERSION_HEX < 0x030E0000
 PyObject* function_of(const _PyInterpreterFrame* frame) { return frame->f_funcobj; }
+constexpr auto kOwnerOfNoCode = FRAME_OWNED_BY_CSTACK;
+#else
+PyObject* function_of(const _PyInterpreterFrame* frame) { return PyStackRef_AsPyObjectBorrow(frame->f_funcobj); }
+constexpr auto kOwnerOfNoCode = FRAME_OWNED_BY_INTERPRETER;
+#endif
 // A frame of no code stands between.
 bool is_called_from_c(const _PyInterpreterFrame* frame) {
-  return !frame->previous || frame->previous->owner == FRAME_OWNED_BY_CSTACK;
+  return !frame->previous || frame->previous->owner == kOwnerOfNoCode;
 }
 _PyInterpreterFrame* caller_of(const _PyInterpreterFrame* frame) {
   return frame->previous && is_called_from_c(frame) ? frame->previous->previous : frame->previous;
 }
 #endif
 
+// Of locals and the stack together; negative: CPython does not say where the stack ends.
+int slots_in_use(const _PyInterpreterFrame* frame) {
+#if PY_VERSION_HEX < 0x030E0000
+  return frame->stacktop;
+#else
+  return frame->stackpointer ? static_cast<int>(frame->stackpointer - frame->localsplus) : -1;
+#endif
+}
+
+// A number that is no object becomes one.
+PyObject* on_stack(const _PyInterpreterFrame* frame, int index) {
+#if PY_VERSION_HEX >= 0x030E0000
+  const uintptr_t bits = frame->localsplus[index].bits;
+  static auto& numbers = *new std::map<uintptr_t, Ref>;  // the interpreter ends before
+  if ((bits & Py_INT_TAG) == Py_INT_TAG)
+    return numbers.try_emplace(bits, Ref::steal(PyLong_FromSize_t(bits >> 2))).first->second.get();
+#endif
+  return FastLocals(reinterpret_cast<PyObject* const*>(frame->localsplus))[index];
+}
+
 ObservedFrame look_at(_PyInterpreterFrame* frame) {
   ObservedFrame seen{
       code_of(frame), function_of(frame), _PyInterpreterFrame_LASTI(frame) * 2, is_called_from_c(frame), {}, {}};
   const int locals = code_of(frame)->co_nlocalsplus;
-  seen.locals.assign(frame->localsplus, frame->localsplus + locals);
-  if (frame->stacktop > locals) seen.stack.assign(frame->localsplus + locals, frame->localsplus + frame->stacktop);
+  const FastLocals slots(reinterpret_cast<PyObject* const*>(frame->localsplus));
+  for (int i = 0; i < locals; ++i) seen.locals.push_back(slots[i]);
+  for (int i = locals; i < slots_in_use(frame); ++i) seen.stack.push_back(on_stack(frame, i));
   return seen;
 }
 
@@ -116,12 +155,19 @@ std::vector<PyObject*> with_nulls_below(std::vector<PyObject*> stack, const std:
   for (size_t i = 0; kNullFollowsCallable && i + 1 < stack.size() && i < layout.size(); ++i)
     if ((layout[i] == SlotKind::Null || layout[i] == SlotKind::Method) && !stack[i + 1])
       std::swap(stack[i], stack[i + 1]);
+    else if (layout[i] == SlotKind::MethodSelf &&
+             method_of(layout, static_cast<int32_t>(i)) > static_cast<int32_t>(i) && !stack[i])
+      std::swap(stack[i], stack[i + 1]);
   return stack;
 }
 
 ObservedFrame frame_of(PyObject* generator) {
   auto* made = reinterpret_cast<PyGenObject*>(generator);
+#if PY_VERSION_HEX < 0x030E0000
   ObservedFrame seen = look_at(reinterpret_cast<_PyInterpreterFrame*>(made->gi_iframe));
+#else
+  ObservedFrame seen = look_at(&made->gi_iframe);
+#endif
   seen.offset -= kSuspendedBehind;
   return seen;
 }

@@ -53,7 +53,7 @@ TEST_CASE("a dict's version and a class's version are not taken for each other",
                   GuardKind::Constant, {});
   tree.guards.finish();
   auto* type = reinterpret_cast<PyTypeObject*>(python["C"]);
-  auto& version_of_dict = const_cast<uint64_t&>(version_field(python["d"]));
+  auto& version_of_dict = *const_cast<uint64_t*>(version_address(python["d"]));
   REQUIRE(type_version(type) != 0);
   const uint64_t version = std::exchange(version_of_dict, uint64_t{type->tp_version_tag});
   CHECK(tree.check());

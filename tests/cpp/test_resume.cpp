@@ -340,8 +340,9 @@ Ref argument_for(const Place& place, const ResumeFunction& resume, ResumeParamet
     case ResumeParameter::Kind::Stack: {
       const SlotKind kind = layout_at(place)[index];
       const std::vector<PyObject*> stack = with_nulls_below(frame.stack, layout_at(place));
-      if (kind == SlotKind::MethodSelf && stack[index - 1])
-        return Ref::steal(PyMethod_New(stack[index - 1], stack[index]));
+      PyObject* method = nullptr;
+      if (kind == SlotKind::MethodSelf) method = stack[method_of(layout_at(place), parameter.index)];
+      if (method) return Ref::steal(PyMethod_New(method, stack[index]));
       if (kind != SlotKind::RaisingInstruction) return Ref::borrow(stack[index]);
       const int32_t raising =
           place.prepared->bytecode.index_of_offset(static_cast<int32_t>(PyLong_AsLong(stack[index])) * 2);

@@ -1004,7 +1004,7 @@ __doc__  type($T.__doc__).__name__, $v.__doc__ == $T.__doc__
 __module__  $T.__module__, $v.__module__
 __dict__  type($T.__dict__).__name__, $v.__dict__
 __weakref__  $v.__weakref__
-__annotations__  $T.__annotations__
+__annotations__  attempt(getattr, $T, "__annotations__")
 __dir__  len($v.__dir__()) > 9
 __wrapped__  $v.__wrapped__.__name__
 __func__  $v.__func__.__name__

@@ -224,6 +224,7 @@ EXEMPT: dict[str, str] = {
     "test.test_io.CSignalsTest.test_reentrant_write_*": "a signal has to arrive in the middle of one write of many",
     "test.test_os.FileTests.test_rename": COUNTS,
     "test.test_queue.*SimpleQueueTest.test_many_threads*": "threads change a list and a deque without a lock (docs/effects.md)",
+    "test.test_class.TestInlineValues.test_detach_materialized_dict_no_memory": "memory ends in what a capture allocates",
     "test.test_repl.TestInteractiveInterpreter.test_no_memory": "CPython aborts where a hook has no memory for an exception",
     "test.test_signal.PendingSignalsTests.test_pthread_sigmask": TORCH_THREAD,
     "test.test_signal.PendingSignalsTests.test_sigpending": TORCH_THREAD,
@@ -392,7 +393,7 @@ def run_suite(arguments: list[str], output: pathlib.Path, environment: dict[str,
     for descriptor, opened in ((0, os.open(os.devnull, os.O_RDONLY)), (1, file), (2, file)):
         os.dup2(opened, descriptor)
     # As a process that multiprocessing has not started.
-    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdin = sys.__stdin__ = os.fdopen(0, closefd=False)
     multiprocessing.current_process().name = "MainProcess"
     tracker = multiprocessing.resource_tracker._resource_tracker
     tracker._fd = tracker._pid = None

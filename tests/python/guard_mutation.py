@@ -222,6 +222,8 @@ def _held_by_function(path: str, function: types.FunctionType) -> Iterator[Place
     for name, value in (function.__kwdefaults__ or {}).items():
         yield Place(f"{path}.__kwdefaults__[{name!r}]", value, lambda new, name=name: function.__kwdefaults__.__setitem__(name, new))
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        if name == "__classdict__":  # what is written there goes past the class
+            continue
         with contextlib.suppress(ValueError):
             yield Place(
                 f"{path}.<{name}>",

@@ -665,8 +665,8 @@ assert "torch._dynamo" not in sys.modules and "torch._inductor" not in sys.modul
     [
         (("CPython", (3, 11), "2.13.0+cpu"), None),
         (("CPython", (3, 11), "2.13.1"), None),
-        (("CPython", (3, 10), None), "minidynamo needs CPython 3.11, 3.12 or 3.13, and this is CPython 3.10."),
-        (("PyPy", (3, 11), None), "minidynamo needs CPython 3.11, 3.12 or 3.13, and this is PyPy 3.11."),
+        (("CPython", (3, 10), None), "minidynamo needs CPython 3.11, 3.12, 3.13 or 3.14, and this is CPython 3.10."),
+        (("PyPy", (3, 11), None), "minidynamo needs CPython 3.11, 3.12, 3.13 or 3.14, and this is PyPy 3.11."),
         (("CPython", (3, 11), "2.12.0"), "minidynamo needs torch 2.13, 2.14 or 2.15, and torch 2.12.0 is installed."),
         (("CPython", (3, 12), "2.15.0+cu130", "2.15.1"), None),
         (("CPython", (3, 12), "2.16.0"), "minidynamo needs torch 2.13, 2.14 or 2.15, and torch 2.16.0 is installed."),

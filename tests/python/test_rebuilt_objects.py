@@ -276,7 +276,7 @@ SPECIAL_METHODS: dict[str, Callable[[], Any]] = {
     "__len__": lambda: [1, 2].__len__,
     "__getitem__": lambda: [1, 2, 3].pop,
     "__call__": lambda: [1, 2].pop,
-    "__contains__": lambda: functools.partial(lambda items, item: items.append(item) or True, []),
+    "__contains__": lambda: staticmethod(functools.partial(lambda items, item: items.append(item) or True, [])),
 }
 USES: dict[str, Callable[[Any], Any]] = {
     "__next__": next,

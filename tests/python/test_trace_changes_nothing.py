@@ -101,6 +101,8 @@ class Snapshot:
             frame = value.gi_frame
             self.lines[f"{path} at"] = None if frame is None else frame.f_lasti
             self._contents(path, [] if frame is None else list(frame.f_locals.values()))
+        elif kind.__module__ == "itertools" and sys.version_info >= (3, 14):
+            return  # where it stands cannot be asked any more
         elif isinstance(value, _ITERATORS) or kind.__module__ == "itertools":
             self._contents(path, list(_flat(value.__reduce__())))
         elif isinstance(value, contextvars.ContextVar):
@@ -142,6 +144,8 @@ class Snapshot:
     def _function(self, path: str, function: types.FunctionType) -> None:
         self._contents(path, [function.__code__, function.__defaults__, function.__kwdefaults__])
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            if name == "__classdict__":  # of the class that the function is of
+                continue
             with contextlib.suppress(ValueError):
                 self._contents(f"{path}.<{name}>", [cell.cell_contents])
         if function.__globals__.get("__name__") == "__program__":

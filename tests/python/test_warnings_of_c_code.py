@@ -39,7 +39,10 @@ def f(x):
 """,
     "truth": """
 def f(x):
-    return x + (1 if NotImplemented else 2)
+    try:
+        return x + (1 if NotImplemented else 2)
+    except TypeError:  # from Python 3.14 on
+        return x
 """,
     "inverted": """
 def f(x):

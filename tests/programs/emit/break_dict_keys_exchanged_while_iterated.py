@@ -1,4 +1,5 @@
 # graphs: 7
+# graphs_314: 6
 """A dict gets a new key for each that it loses in a loop over it, across graph breaks: as large as before, and the step
 behind the last one that was expected is an error."""
 
