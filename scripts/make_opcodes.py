@@ -24,7 +24,7 @@ SPECIALIZED = ROOT / "csrc" / "python" / f"specialized_{VERSION}.def"
 IGNORED = {
     "CACHE": "",
     "PRECALL": ", always before CALL",
-    "END_FOR": ", where FOR_ITER leads" + (", with the POP_TOP behind it" if sys.version_info >= (3, 13) else ""),
+    "END_FOR": ", where FOR_ITER leads" + (", with what pops the iterator behind it" if sys.version_info >= (3, 13) else ""),
     "END_SEND": ", where SEND leads",
     "INTERPRETER_EXIT": ", never in a code object",
     "EXIT_INIT_CHECK": ", never in a code object",

@@ -208,6 +208,8 @@ typing.ParamSpec("P")
 typing.TypeVarTuple("Ts")
 typing.TypeAliasType("Alias", int)
 """.lstrip()
+if sys.version_info >= (3, 14):
+    EXAMPLES += "functools.Placeholder\n"
 
 
 NAMES = {name: importlib.import_module(name) for name in MODULES}
