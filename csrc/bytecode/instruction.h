@@ -52,8 +52,8 @@ constexpr bool kCallRaisesBeforeItself = PY_VERSION_HEX >= 0x030D0000;
 // In 3.13 a class that CALL has called often runs its __init__ without asking the hook for frames. CALL_FUNCTION_EX
 // calls it as any other object.
 constexpr bool kCallMaySkipHook = PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000;
-// What a handler finds of the instruction that raised. From 3.14 on RERAISE takes it for a number that is no object,
-// which code of ours cannot put there.
+// RERAISE reads the place of the instruction that raised from the stack. From 3.14 on CPython keeps it there as a
+// tagged number: no constant of assembled code can be one.
 constexpr bool kRaisingInstructionIsObject = PY_VERSION_HEX < 0x030E0000;
 // How many values a manager's __exit__ is while its `with` runs.
 constexpr int32_t kExitSlots = PY_VERSION_HEX >= 0x030E0000 ? 2 : 1;

@@ -18,8 +18,8 @@ enum class SlotKind : uint8_t {
   RaisingInstruction  // where a handler's exception came from, for RERAISE
 };
 
-// Where the Method of a MethodSelf lies: below it, but for the moment in which `with` has swapped what LOAD_SPECIAL
-// pushed.
+// The index of the Method that belongs to a MethodSelf. It is the slot below, or the slot above between the two SWAPs
+// behind LOAD_SPECIAL.
 int32_t method_of(const std::vector<SlotKind>& layout, int32_t self) noexcept;
 
 class StackLayout {

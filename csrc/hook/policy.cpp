@@ -1,7 +1,6 @@
 #include "hook/policy.h"
 
 #include <algorithm>
-#include <span>
 #include <string_view>
 
 #include "emit/resume.h"
@@ -212,15 +211,21 @@ bool has_left_block_open(PyObject* object) noexcept {
 // Whether one of the objects, or of those in a list that only they hold (the arguments of a frame that the resume
 // function goes on with), has a finalizer and no other holder. Of a generator among a resume function's own arguments
 // the trace sees the end.
-bool any_is_last_of_finalized(std::span<PyObject* const> objects, bool generators_too = false) noexcept {
-  for (PyObject* object : objects) {
+bool any_is_last_of_finalized(FastLocals objects, Py_ssize_t count, bool generators_too = false) noexcept {
+  const auto times = [&](PyObject* wanted) {
+    Py_ssize_t found = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) found += objects[i] == wanted;
+    return found;
+  };
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* object = objects[i];
     if (!object) continue;
     if (PyList_CheckExact(object) && !is_shared(object)) {
       constexpr Py_ssize_t kLookedAt = 64;  // at each call of a resume function
-      const auto count = static_cast<size_t>(std::min(PyList_GET_SIZE(object), kLookedAt));
-      if (any_is_last_of_finalized({PySequence_Fast_ITEMS(object), count}, true)) return true;
+      const Py_ssize_t looked_at = std::min(PyList_GET_SIZE(object), kLookedAt);
+      if (any_is_last_of_finalized(PySequence_Fast_ITEMS(object), looked_at, true)) return true;
     }
-    const bool is_last = reference_count(object) <= std::count(objects.begin(), objects.end(), object);
+    const bool is_last = reference_count(object) <= times(object);
     if (is_last && (has_finalizer_of_class(object) || (generators_too && has_left_block_open(object)))) return true;
   }
   return false;
@@ -256,14 +261,7 @@ const char* what_forbids_capture() {
 }
 
 bool holds_last_of_finalized(PyCodeObject* code, const FrameView& view) noexcept {
-  if (!find_resume_function(code)) return false;
-  bool holds = true;  // without memory to look
-  try_to([&] {
-    std::vector<PyObject*> arguments(code->co_argcount);
-    for (int32_t i = 0; i < code->co_argcount; ++i) arguments[i] = view.locals[i];
-    holds = any_is_last_of_finalized(arguments);
-  });
-  return holds;
+  return find_resume_function(code) && any_is_last_of_finalized(view.locals, code->co_argcount);
 }
 
 }  // namespace minidynamo

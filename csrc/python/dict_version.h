@@ -11,7 +11,7 @@
 
 namespace minidynamo {
 
-// Where the dict's version lies. Null: it has none (from 3.14 on, where dicts have to be watched).
+// The address of the dict's version. Null: it has none (from 3.14 on, if the dict cannot be watched).
 inline const uint64_t* version_address(PyObject* dict) noexcept {
 #if PY_VERSION_HEX < 0x030E0000
 #pragma GCC diagnostic push

@@ -132,7 +132,7 @@ inline PyObject* type_parameters_of([[maybe_unused]] PyFunctionObject* function)
 // The annotations of functions, classes and modules are made when they are asked for (PEP 649).
 constexpr bool kAnnotationsAreLazy = PY_VERSION_HEX >= 0x030E0000;
 
-// What fills a function's annotations when they are asked for, from 3.14 on (PEP 649). Null: it has none.
+// A function's `__annotate__`, which computes its annotations from 3.14 on (PEP 649). Null: it has none.
 inline PyObject* annotate_of([[maybe_unused]] PyFunctionObject* function) noexcept {
 #if PY_VERSION_HEX >= 0x030E0000
   return function->func_annotate;
