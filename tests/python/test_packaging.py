@@ -147,8 +147,8 @@ def test_every_list_of_the_supported_pythons_is_the_same() -> None:
     assert re.search(r"^pythons=\(([\d. ]+)\)", (ROOT / "scripts/environment.sh").read_text(), re.MULTILINE)[1].split() == supported[::-1]
     assert f"find_package(Python {supported[0]}...<3.{newest + 1} REQUIRED" in (ROOT / "CMakeLists.txt").read_text()
     assert f"| CPython | {', '.join(supported)} |" in (ROOT / "README.md").read_text()
-    adapters = {path.stem.removeprefix("eval_frame_") for path in (ROOT / "csrc/python").glob("eval_frame_3*.cpp")}
-    assert adapters == {version.replace(".", "") for version in supported}
+    tables = {path.stem.removeprefix("opcodes_") for path in (ROOT / "csrc/bytecode").glob("opcodes_*.def")}
+    assert tables == {version.replace(".", "") for version in supported}
 
 
 @pytest.mark.skipif(not shutil.which("readelf"), reason="needs readelf")
