@@ -30,7 +30,6 @@ IGNORED = {
     "EXIT_INIT_CHECK": ", never in a code object",
     "ENTER_EXECUTOR": ", never in what the decoder reads",
     "RESERVED": "",
-    "TO_BOOL": ", before what asks for a truth: the neutral instructions ask themselves",
     "NOT_TAKEN": ", behind a conditional jump, for tools of sys.monitoring",
 }
 # Read as another instruction.
@@ -62,6 +61,7 @@ if sys.version_info >= (3, 13):
         "FORMAT_SIMPLE": "Format",
         "FORMAT_WITH_SPEC": "Format",
         "RESUME": "Resume",
+        "TO_BOOL": "Truth",
     }
     ROWS |= {
         "LOAD_FAST_LOAD_FAST": "LOAD_FAST",
@@ -72,6 +72,7 @@ if sys.version_info >= (3, 13):
         "FORMAT_SIMPLE": "FORMAT_VALUE",
         "FORMAT_WITH_SPEC": "FORMAT_VALUE",
         "PUSH_NULL": "PUSH_NULL_BELOW",
+        "TO_BOOL": "UNARY_NOT",
     }
 if sys.version_info >= (3, 14):
     FORMS |= {
@@ -106,7 +107,8 @@ if sys.version_info >= (3, 13):
 // argument's upper four bits, and the named one of that in the lower four); ComparisonToBool (as Comparison, with one bit
 // more: makes a bool); Keywords (KW_NAMES in the place of the LOAD_CONST before it, and CALL); FunctionAttribute (a bit of
 // the argument of the MAKE_FUNCTION before it); Format (FORMAT_VALUE, without and with a format); Resume (with bits that
-// only generators look at).
+// only generators look at); Truth (none before what asks for a truth, which the neutral instructions do themselves, or else
+// two of the named one).
 """
 if sys.version_info >= (3, 14):
     OPCODES_HEAD += """\

@@ -61,6 +61,15 @@ bool is_absent_keywords(std::span<const uint8_t> code, const std::array<raw::Opc
          opcodes[code[behind]].form == Form::Spread;
 }
 
+// Whether what gives a truth has nothing behind it that asks for one.
+bool is_truth_alone(std::span<const uint8_t> code, const std::array<raw::Opcode, 256>& opcodes, int32_t unit) {
+  const raw::Opcode& opcode = opcodes[code[2 * unit]];
+  if (opcode.form != Form::Truth) return false;
+  size_t behind = 2 * static_cast<size_t>(unit + 1 + opcode.caches);
+  while (behind < code.size() && opcodes[code[behind]].form == Form::Prefix) behind += 2;
+  return behind >= code.size() || !raw::asks_for_truth(opcodes[code[behind]].op);
+}
+
 // Which instruction each code unit belongs to: prefixes (EXTENDED_ARG, PRECALL, TO_BOOL) and the landings of loops
 // (END_FOR, END_SEND) to the one that they introduce; inline caches to none. One more entry for the end of the code.
 class UnitMap {
@@ -69,7 +78,9 @@ class UnitMap {
       : units_(static_cast<int32_t>(code.size() / 2)), index_(new int32_t[units_ + 1]) {
     for (int32_t unit = 0; unit < units_;) {
       const raw::Opcode& opcode = opcodes[code[2 * unit]];
-      const int instructions = is_absent_keywords(code, opcodes, unit) ? 0 : raw::instructions_of(opcode.form);
+      const int instructions = is_absent_keywords(code, opcodes, unit) ? 0
+                               : is_truth_alone(code, opcodes, unit)   ? 2
+                                                                       : raw::instructions_of(opcode.form);
       index_[unit++] = count_;
       for (int cache = opcode.caches; cache > 0 && unit < units_; --cache) index_[unit++] = -1;
       count_ += instructions;
@@ -107,7 +118,6 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
   Instruction* next = instructions.data();
   LocationReader locations(view.location_table, view.first_line);
   LocalLoads loads(view.localsplus_kinds);
-  bool is_tested = false;    // TO_BOOL has been read
   bool has_keywords = true;  // no null in their place has been read
   uint32_t high = 0;         // from EXTENDED_ARG
   for (int32_t unit = 0; unit < map.units();) {
@@ -121,15 +131,19 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
       high = argument;
       continue;
     }
-    if (opcode.form == Form::Ignored) {
-      is_tested = raw::kNumberOf_TO_BOOL != 0 && view.instructions[2 * at] == raw::kNumberOf_TO_BOOL;
+    if (opcode.form == Form::Ignored) continue;
+    if (opcode.form == Form::Truth) {
+      for (int left = is_truth_alone(view.instructions, opcodes, at) ? 2 : 0; left > 0; --left, ++next) {
+        next->op = opcode.op;
+        next->offset = at * 2;
+        next->position = locations.at(at);
+      }
       continue;
     }
     if (is_absent_keywords(view.instructions, opcodes, at)) {
       has_keywords = false;
       continue;
     }
-    if (std::exchange(is_tested, false) && !raw::asks_for_truth(opcode.op)) return false;
     if (opcode.form == Form::FunctionAttribute) {
       if (next == instructions.data() || next[-1].op != Op::MAKE_FUNCTION) return false;
       next[-1].arg |= static_cast<int32_t>(argument);
@@ -182,6 +196,9 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
       case Form::Unread:
         break;
       case Form::Spread:
+        // The null behind a global is pushed by its load.
+        if (&instruction != instructions.data() && std::exchange((&instruction - 1)->push_null, false))
+          has_keywords = false;
         instruction.arg = std::exchange(has_keywords, true);
         break;
       case Form::Local:

@@ -41,6 +41,7 @@ enum class Form : uint8_t {
   StorePair,
   Keywords,
   FunctionAttribute,
+  Truth,
   Borrow,
   Spread,
   Null,
@@ -50,12 +51,13 @@ enum class Form : uint8_t {
   Ignored
 };
 
-// How many neutral instructions there are for one.
+// How many neutral instructions there are for one, whatever stands behind it.
 constexpr int instructions_of(Form form) noexcept {
   switch (form) {
     case Form::Prefix:
     case Form::Ignored:
     case Form::FunctionAttribute:
+    case Form::Truth:
       return 0;
     case Form::ReturnConst:
     case Form::Slice:

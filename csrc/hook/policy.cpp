@@ -204,6 +204,7 @@ bool has_left_block_open(PyObject* object) noexcept {
   try_to([&] {
     const CodeInfo* prepared = prepare(at.code);
     is_inside = prepared && prepared->bytecode.block_at(prepared->bytecode.index_of_offset(at.offset));
+    if (!prepared) clear_error();
   });
   return is_inside;
 }

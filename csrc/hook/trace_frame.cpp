@@ -61,7 +61,7 @@ bool leaves_generator(Tracer& tracer) {
 bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view, long force_break_at,
                   BreakRequest* request) {
   const CodeInfo* prepared = prepare(*traced.tracer, code);
-  if (!prepared) return false;
+  if (!prepared) return clear_error(), false;
   load_rules();
   Tracer& tracer = *traced.tracer;
   BurialPaused burials;

@@ -563,8 +563,11 @@ Ref descriptor_get(Tracer& tracer, PyObject* callable, const Arguments& argument
   if (Py_IS_TYPE(descriptor, &PyClassMethod_Type) && owner == Py_None)
     return bind_descriptor(tracer, descriptor, as_object(Py_TYPE(object)), nullptr);
   if (Py_IS_TYPE(descriptor, &PyClassMethod_Type)) return bind_descriptor(tracer, descriptor, owner, nullptr);
-  // What CPython would refuse is for it to say.
-  if (is_getter && !PyType_IsSubtype(Py_TYPE(object), PyDescr_TYPE(descriptor)))
+  // What CPython would refuse is for it to say. A method that is told its class wants a class.
+  const bool wants_class = Py_IS_TYPE(descriptor, &PyMethodDescr_Type) &&
+                           reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method->ml_flags & METH_METHOD;
+  if ((is_getter && !PyType_IsSubtype(Py_TYPE(object), PyDescr_TYPE(descriptor))) ||
+      (wants_class && owner != Py_None && !PyType_Check(owner)))
     return call_natively(tracer, callable, arguments);
   if (PyType_Check(object) && !tracer.classes.has(object)) source_or_pin(tracer, object);
   return bind_descriptor(tracer, descriptor, object, is_getter ? PyDescr_NAME(descriptor) : nullptr);

@@ -1,34 +1,13 @@
 #include "library/contextvars.h"
 
 #include "model/arguments.h"
-#include "python/cached.h"
 #include "python/context_variable.h"
 #include "python/out_of_memory.h"
-#include "python/unstable.h"
+#include "world/context_token.h"
 #include "world/enter.h"
 
-namespace minidynamo {
-
+namespace minidynamo::handlers {
 namespace {
-
-PyObject* read_token(PyObject*, PyObject*) {
-  if (Tracer* tracer = Tracer::current())
-    tracer->abort(BreakReason::OpaqueObject, "an attribute of a ContextVar's token is read");
-  return nullptr;
-}
-
-PyTypeObject* token_type() {
-  static constinit PyTypeObject type = [] {
-    PyTypeObject made = {PyVarObject_HEAD_INIT(nullptr, 0)};
-    made.tp_name = "minidynamo.context_token";
-    made.tp_basicsize = sizeof(PyObject);
-    made.tp_getattro = entry<read_token>;
-    made.tp_flags = Py_TPFLAGS_DEFAULT;
-    return made;
-  }();
-  make_ready(type);
-  return &type;
-}
 
 // The variable that a method is called on; null ends the trace.
 Source* variable_of(Tracer& tracer, const Arguments& arguments, size_t least, size_t most) {
@@ -41,11 +20,26 @@ Source* variable_of(Tracer& tracer, const Arguments& arguments, size_t least, si
   return nullptr;
 }
 
+Ref reset(Tracer& tracer, PyObject* variable, PyObject* token) {
+  const ContextSet* last = tracer.effects.last_set(variable);
+  if (!last || !last->token.is(token))
+    return tracer.abort(BreakReason::UnknownFunction, "a ContextVar is reset to what it was before another was set");
+  if (!tracer.effects.take_back_last_set(variable))
+    return tracer.abort(BreakReason::UnknownFunction, "a ContextVar is reset that a cached function has read");
+  return Ref::none();
+}
+
+// What made the token that a method is called on; null ends the trace.
+const ContextSet* set_of_token(Tracer& tracer, const Arguments& arguments) {
+  PyObject* token = arguments.values.empty() ? nullptr : arguments.values[0].get();
+  const std::vector<const ContextSet*> sets =
+      token && is_context_token(token) ? tracer.effects.sets_until(token) : std::vector<const ContextSet*>();
+  if (!sets.empty()) return sets.back();
+  tracer.abort(BreakReason::UnknownFunction, "a token of a ContextVar that the trace did not make, or that was used");
+  return nullptr;
+}
+
 }  // namespace
-
-bool is_context_token(PyObject* object) { return Py_IS_TYPE(object, token_type()); }
-
-namespace handlers {
 
 Ref context_variable_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
   Source* variable = variable_of(tracer, arguments, 1, 2);
@@ -64,21 +58,23 @@ Ref context_variable_get(Tracer& tracer, PyObject*, const Arguments& arguments) 
 
 Ref context_variable_set(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!variable_of(tracer, arguments, 2, 2)) return nullptr;
-  Ref token = Ref::made(PyObject_New(PyObject, token_type()));
+  Ref token = make_context_token();
   tracer.effects.set_context({arguments.values[0], arguments.values[1], token});
   return token;
 }
 
 Ref context_variable_reset(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!variable_of(tracer, arguments, 2, 2)) return nullptr;
-  const ContextSet* last = tracer.effects.last_set(arguments.values[0].get());
-  if (!last || !last->token.is(arguments.values[1].get()))
-    return tracer.abort(BreakReason::UnknownFunction, "a ContextVar is reset to what it was before another was set");
-  if (!tracer.effects.take_back_last_set(arguments.values[0].get()))
-    return tracer.abort(BreakReason::UnknownFunction, "a ContextVar is reset that a cached function has read");
-  return Ref::none();
+  return reset(tracer, arguments.values[0].get(), arguments.values[1].get());
 }
 
-}  // namespace handlers
+Ref context_token_enter(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  return set_of_token(tracer, arguments) ? arguments.values[0] : Ref();
+}
 
-}  // namespace minidynamo
+Ref context_token_exit(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const ContextSet* set = set_of_token(tracer, arguments);
+  return set ? reset(tracer, Ref(set->variable).get(), arguments.values[0].get()) : Ref();
+}
+
+}  // namespace minidynamo::handlers

@@ -1,5 +1,5 @@
-// sum(). From CPython 3.12 on it keeps the errors of adding floats apart until the end, so that the sum of some is not
-// what adding one after the other gives.
+// sum(). From CPython 3.12 on it keeps the errors of adding floats apart until the end, from 3.14 on those of complex
+// numbers as well, so that the sum of some is not what adding one after the other gives.
 #include "library/builtins.h"
 #include "model/abstract.h"
 #include "model/arguments.h"
@@ -13,58 +13,80 @@
 namespace minidynamo::handlers {
 namespace {
 
-// Of plain numbers, which sum() adds by itself. It adds all else, and what follows that, as the operator does.
-bool is_plain_number(PyObject* object) noexcept {
-  return PyLong_CheckExact(object) || PyBool_Check(object) || PyFloat_CheckExact(object);
-}
+// What sum() adds by itself, in the order in which it goes over to the next; all else is added as the operator does.
+enum class Kind : uint8_t { Int, Float, Complex };
 
 bool is_unknown_float(PyObject* object) noexcept { return is_traced_number(object) || is_deferred_number(object); }
+
+// Nullopt: sum() adds nothing to it by itself.
+std::optional<Kind> kind_of_total(Tracer& tracer, PyObject* total) noexcept {
+  if (PyLong_CheckExact(total) || (tracer.symbols.active() && is_symbolic_int(total))) return Kind::Int;
+  if (PyFloat_CheckExact(total) || is_unknown_float(total)) return Kind::Float;
+  if (kSumKeepsErrorsOfComplex && PyComplex_CheckExact(total)) return Kind::Complex;
+  return std::nullopt;
+}
+
+// Of an item that is added to a total of a kind. Nullopt: as the operator does, behind which sum() asks for the total's
+// kind.
+std::optional<Kind> kind_of_item(Tracer& tracer, Kind total, PyObject* item) noexcept {
+  if (PyBool_Check(item) || (total > Kind::Int && PyLong_Check(item)) ||
+      (tracer.symbols.active() && is_symbolic_number(item)))
+    return Kind::Int;
+  if (total == Kind::Complex && PyFloat_Check(item)) return Kind::Float;
+  return kind_of_total(tracer, item);
+}
 
 // The items that sum() adds by itself, until one is of another kind.
 class NumbersOfSum {
  public:
-  NumbersOfSum(Tracer& tracer, PyObject* start) : tracer_(tracer), is_float_(PyFloat_CheckExact(start)) {}
+  NumbersOfSum(Tracer& tracer, Ref total, Kind kind)
+      : tracer_(tracer), total_(std::move(total)), kind_(kind), is_known_(is_known(total_)) {}
+
+  Kind kind() const { return kind_; }  // of what they have come to so far
 
   // False: it is none of these.
   bool take(const Ref& item) {
-    const bool is_float = PyFloat_CheckExact(item.get()) || is_unknown_float(item.get());
-    const bool is_unknown =
-        is_unknown_float(item.get()) || (tracer_.symbols.active() && is_symbolic_number(item.get()));
-    if (!is_unknown && !is_plain_number(item.get()) && !(is_float_ && PyLong_Check(item.get()))) return false;
-    if (is_unknown && !unknown_) unknown_ = item;
-    added_to_float_ += is_float_;
-    is_float_ |= is_float;
+    const std::optional<Kind> kind = kind_of_item(tracer_, kind_, item.get());
+    if (!kind) return false;
+    is_known_ &= is_known(item);
+    keeping_errors_ += kind_ > Kind::Int;
+    kind_ = std::max(kind_, *kind);
     numbers_.push_back(item);
     return true;
   }
 
   // Null: an error, or the trace is given up.
-  Ref added_to(PyObject* callable, Ref total) const {
-    if (numbers_.empty()) return total;
-    if (!unknown_) {
+  Ref sum(PyObject* callable) {
+    if (numbers_.empty()) return total_;
+    if (is_known_) {
       Ref list = Ref::made(PyList_New(0));
       for (const Ref& number : numbers_)
         if (PyList_Append(list.get(), number.get()) < 0) return nullptr;
-      return Ref::steal(PyObject_CallFunctionObjArgs(callable, list.get(), total.get(), nullptr));
+      return Ref::steal(PyObject_CallFunctionObjArgs(callable, list.get(), total_.get(), nullptr));
     }
     // The error of one addition changes nothing: the result is rounded already.
-    if (added_to_float_ > 1)
+    if (keeping_errors_ > 1)
       return tracer_.abort(BreakReason::ScalarRead, "sum() adds floats of which the trace does not know all");
     for (const Ref& number : numbers_) {
-      total = binary_operation(tracer_, kAdd, total.get(), number.get());
-      if (!total) return nullptr;
+      total_ = binary_operation(tracer_, kAdd, total_.get(), number.get());
+      if (!total_) return nullptr;
     }
-    return total;
+    return total_;
   }
 
   static constexpr int kAdd = 0;
 
  private:
+  bool is_known(const Ref& number) const {
+    return !is_unknown_float(number.get()) && !(tracer_.symbols.active() && is_symbolic_number(number.get()));
+  }
+
   Tracer& tracer_;
+  Ref total_;
   std::vector<Ref> numbers_;
-  Ref unknown_;
-  bool is_float_;              // what they have come to so far
-  size_t added_to_float_ = 0;  // how many were added when it was
+  Kind kind_;
+  bool is_known_;
+  size_t keeping_errors_ = 0;  // how many are added to a float or a complex number
 };
 
 }  // namespace
@@ -78,12 +100,20 @@ Ref builtin_sum(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   Ref iterator = iterator_of(tracer, arguments.values[0].get());
   if (!iterator) return nullptr;
   Ref item = next_item(tracer, iterator.get());
-  if (kSumKeepsErrors && (PyLong_CheckExact(total.get()) || PyFloat_CheckExact(total.get()))) {
-    NumbersOfSum numbers(tracer, total.get());
+  std::optional<Kind> reached;
+  while (kSumKeepsErrors && item) {
+    const std::optional<Kind> kind = kind_of_total(tracer, total.get());
+    if (!kind || (reached && *kind <= *reached)) break;
+    NumbersOfSum numbers(tracer, std::move(total), *kind);
     while (item && numbers.take(item)) item = next_item(tracer, iterator.get());
     if (tracer.is_over() || PyErr_Occurred()) return nullptr;
-    total = numbers.added_to(callable, std::move(total));
+    total = numbers.sum(callable);
     if (!total) return nullptr;
+    reached = numbers.kind();
+    if (!item) break;
+    total = binary_operation(tracer, NumbersOfSum::kAdd, total.get(), item.get());
+    if (!total) return nullptr;
+    item = next_item(tracer, iterator.get());
   }
   for (; item; item = next_item(tracer, iterator.get())) {
     total = binary_operation(tracer, NumbersOfSum::kAdd, total.get(), item.get());

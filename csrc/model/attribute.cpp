@@ -120,11 +120,13 @@ Ref find_in_module(Tracer& tracer, PyObject* module, PyObject* name) {
   Ref native = lookup_in_class(tracer, Py_TYPE(module), name);
   if (!native && PyErr_Occurred()) return nullptr;
   static PyObject* const annotations_name = interned("__annotations__");
-  const bool is_own = !native || !is_data_descriptor(native.get()) || name == annotations_name;
+  static PyObject* const annotate_name = interned("__annotate__");
+  const bool is_annotations = name == annotations_name || name == annotate_name;
+  const bool is_own = !native || !is_data_descriptor(native.get()) || is_annotations;
   const AttributeWrite* write = is_own ? tracer.effects.pending(PyModule_GetDict(module), name) : nullptr;
   Ref value = write ? write->value : is_own ? load_from_instance(tracer, module, name) : Ref();
-  if (!value && !PyErr_Occurred() && is_own && name == annotations_name && tracer.world.source_of(module))
-    return tracer.abort(BreakReason::OutsideAttributeWrite, "a module's __annotations__ are made by looking at them");
+  if (!value && !PyErr_Occurred() && native && is_annotations && tracer.world.source_of(module))
+    return tracer.abort(BreakReason::OutsideAttributeWrite, "a module's annotations are made by looking at them");
   if (!value && !PyErr_Occurred() && native) value = bind_descriptor(tracer, native.get(), module, name);
   if (value || (PyErr_Occurred() && !attribute_is_missing(tracer))) return value;
   static PyObject* const getattr_name = interned("__getattr__");

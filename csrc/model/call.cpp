@@ -293,6 +293,8 @@ Ref call_with(Tracer& tracer, PyObject* callable, PyObject* args, PyObject* kwar
     while (PyDict_Next(kwargs, &position, &key, &value)) {
       if (!PyUnicode_Check(key)) {
         if (!Py_TYPE(callable)->tp_call) return is_not_callable(tracer, callable);
+        if (!PyVectorcall_Function(callable))  // it gets the dict
+          return tracer.abort(BreakReason::KeywordMerge, "keywords that are not strings are passed");
         PyErr_SetString(PyExc_TypeError, "keywords must be strings");
         return nullptr;
       }

@@ -6,6 +6,7 @@
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "tensor/symbolic_size.h"
+#include "world/context_token.h"
 #include "world/deferred_value.h"
 #include "world/external_iterator.h"
 #include "world/traced_array.h"
@@ -35,6 +36,7 @@ PyTypeObject* reported_type(PyObject* object) noexcept {
   if (is_traced_array(object)) return Py_TYPE(twin_of_array(object));
   if (is_traced_number(object) || is_deferred_number(object)) return &PyFloat_Type;
   if (is_deferred_text(object)) return &PyUnicode_Type;
+  if (is_context_token(object)) return &PyContextToken_Type;
   return is_outside_iterator(object) ? type_of_original(object) : nullptr;
 }
 
@@ -72,7 +74,7 @@ Ref method_for_shadow(Tracer& tracer, PyObject* callable, const Arguments& argum
     return Ref::borrow(callable);
   PyObject* object = arguments.positional_count() ? arguments.values[0].get() : nullptr;
   PyTypeObject* shown = object ? reported_type(object) : nullptr;
-  if (!shown || PyDescr_TYPE(callable) != shown) return Ref::borrow(callable);
+  if (!shown || PyDescr_TYPE(callable) != shown || is_context_token(object)) return Ref::borrow(callable);
   if (PyObject* own = own_method(object, PyDescr_NAME(callable))) return Ref::borrow(own);
   return abort(tracer, object, PyDescr_NAME(callable));
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "emit/rebuild.h"
-#include "library/contextvars.h"
 #include "model/exception_context.h"
 #include "model/generator.h"
 #include "model/reported_type.h"
@@ -19,6 +18,7 @@
 #include "python/struct_sequence.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
+#include "world/context_token.h"
 #include "world/known_types.h"
 #include "world/native_objects.h"
 #include "world/traced_array.h"

@@ -1,7 +1,6 @@
 #include "plan/values.h"
 
 #include "emit/rebuild.h"
-#include "library/contextvars.h"
 #include "model/generator.h"
 #include "model/items_read.h"
 #include "model/native_callback.h"
@@ -19,6 +18,7 @@
 #include "tensor/plain_tensor.h"
 #include "tensor/tensor_facts.h"
 #include "tensor/wrapper_fake.h"
+#include "world/context_token.h"
 #include "world/deferred_value.h"
 #include "world/drawn_number.h"
 #include "world/enter.h"

@@ -106,12 +106,16 @@ void show_program_lines(PyObject* traceback, PyObject* lines) {
   clear_error();
 }
 
+Ref traceback_entry(PyObject* next, PyObject* frame, int32_t offset, int32_t line) {
+  return Ref::steal(
+      PyObject_CallFunction(as_object(&PyTraceBack_Type), "OOii", next, frame, std::max(offset, 0), line));
+}
+
 void add_traceback(PyObject* frame, int32_t offset, int32_t line) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Ref next = Ref::steal(traceback);
-  Ref entry = Ref::steal(PyObject_CallFunction(as_object(&PyTraceBack_Type), "OOii", next ? next.get() : Py_None, frame,
-                                               std::max(offset, 0), line));
+  Ref entry = traceback_entry(next ? next.get() : Py_None, frame, offset, line);
   clear_error();
   PyErr_Restore(type, value, entry ? entry.release() : next.release());
 }

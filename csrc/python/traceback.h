@@ -11,7 +11,9 @@ Ref make_traceback_frame(PyCodeObject* code, PyObject* globals);
 bool is_empty_frame(PyObject* frame) noexcept;
 // Where the frame stands, in bytes of code.
 void move_traceback_frame(PyObject* frame, int32_t offset) noexcept;
-// Puts an entry (as PyTraceBack_Here does) before those of the current Python error. `offset` is in bytes.
+// An entry before `next`, which may be None. `offset` is in bytes. Null: an error.
+Ref traceback_entry(PyObject* next, PyObject* frame, int32_t offset, int32_t line);
+// Puts one (as PyTraceBack_Here does) before those of the current Python error.
 void add_traceback(PyObject* frame, int32_t offset, int32_t line);
 
 // Whether a frame in an exception's traceback, whose call is over, has a variable with an object of which `test` is

@@ -89,8 +89,14 @@ inline Ref join_strings(PyObject* separator, PyObject* const* parts, Py_ssize_t 
 
 // A module that is called is told from a function in it of the same name.
 constexpr bool kCallOfModuleSuggests = PY_VERSION_HEX >= 0x030C0000;
-// sum() keeps the errors of adding floats apart until the end.
+// sum() keeps the errors of adding floats, or complex numbers, apart until the end.
 constexpr bool kSumKeepsErrors = PY_VERSION_HEX >= 0x030C0000;
+constexpr bool kSumKeepsErrorsOfComplex = PY_VERSION_HEX >= 0x030E0000;
+// The group that except* puts a single exception into has the frame in its traceback.
+inline bool wrapped_exceptions_have_tracebacks() noexcept {
+  return Py_Version >= 0x030E0000 || (Py_Version >= 0x030D0200 && PY_MINOR_VERSION == 13) ||
+         (Py_Version >= 0x030C0900 && PY_MINOR_VERSION == 12);
+}
 
 // What LOAD_COMMON_CONSTANT loads, from 3.14 on: AssertionError, NotImplementedError, tuple, all, any.
 Ref common_constant(int32_t number) noexcept;

@@ -2,6 +2,7 @@
 
 #include "model/abstract.h"
 #include "model/arguments.h"
+#include "python/annotations.h"
 #include "python/unstable.h"
 #include "world/native_code.h"
 
@@ -74,7 +75,7 @@ Ref make_function(Tracer& tracer, Frame& frame, int32_t flags) {
   Ref made = Ref::made(PyFunction_New(code.get(), frame.globals.get()));
   auto* function = as_function(made.get());
   if (flags & 0x08) function->func_closure = frame.pop().release();
-  if (flags & 0x10) set_annotate(function, frame.pop());
+  if (flags & 0x10) set_annotations_maker(function, frame.pop());
   if (flags & 0x04) function->func_annotations = frame.pop().release();
   if (flags & 0x02) function->func_kwdefaults = frame.pop().release();
   if (flags & 0x01) function->func_defaults = frame.pop().release();

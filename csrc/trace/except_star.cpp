@@ -5,9 +5,12 @@
 #include "library/builtins.h"
 #include "model/abstract.h"
 #include "model/arguments.h"
+#include "model/frame_object.h"
 #include "model/native_call.h"
 #include "python/handled_exception.h"
 #include "python/out_of_memory.h"
+#include "python/traceback.h"
+#include "python/unstable.h"
 #include "trace/container_instructions.h"
 #include "trace/exceptions.h"
 #include "world/class_lookup.h"
@@ -26,15 +29,19 @@ Ref group_of(PyObject* exceptions) {
 // The classes of the groups in `exception` are asked for what splitting it calls. False: the trace is given up, since a
 // group is from before it.
 bool guard_group(Tracer& tracer, PyObject* exception) {
-  if (!is_group(exception)) return true;
-  if (tracer.world.source_of(exception))
-    return tracer.abort(BreakReason::ExceptStar, "an exception group from before the trace is split") != nullptr;
   static PyObject* const names[] = {interned("derive"), interned("__notes__")};
-  for (PyObject* name : names) (void)lookup_in_class(tracer, Py_TYPE(exception), name);
-  if (tracer.is_over()) return false;
-  PyObject* held = exceptions_of(exception);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i)
-    if (!guard_group(tracer, PyTuple_GET_ITEM(held, i))) return false;
+  std::vector<PyObject*> open{exception};
+  while (!open.empty()) {
+    PyObject* group = open.back();
+    open.pop_back();
+    if (!is_group(group)) continue;
+    if (tracer.world.source_of(group))
+      return tracer.abort(BreakReason::ExceptStar, "an exception group from before the trace is split") != nullptr;
+    for (PyObject* name : names) (void)lookup_in_class(tracer, Py_TYPE(group), name);
+    if (tracer.is_over()) return false;
+    PyObject* held = exceptions_of(group);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i) open.push_back(PyTuple_GET_ITEM(held, i));
+  }
   return true;
 }
 
@@ -53,7 +60,20 @@ bool is_valid_type(PyObject* type) {
   return valid;
 }
 
-bool split(Tracer& tracer, PyObject* exception, PyObject* type, Ref& match, Ref& rest) {
+// The group that an exception is put into which is none. Null: an error.
+Ref wrapped(Frame& frame, PyObject* exception) {
+  Ref alone = Ref::made(PyTuple_Pack(1, exception));
+  Ref group = group_of(alone.get());
+  if (!group || !wrapped_exceptions_have_tracebacks()) return group;
+  Ref shown = frame_object_of(frame);
+  if (!shown) return group;
+  Ref entry = traceback_entry(Py_None, shown.get(), frame.current().offset, frame.line());
+  if (!entry || PyException_SetTraceback(group.get(), entry.get()) < 0) return nullptr;
+  return group;
+}
+
+bool split(Tracer& tracer, Frame& frame, PyObject* type, Ref& match, Ref& rest) {
+  PyObject* exception = frame.top().get();
   if (exception == Py_None) {
     match = rest = Ref::none();
     return true;
@@ -62,12 +82,7 @@ bool split(Tracer& tracer, PyObject* exception, PyObject* type, Ref& match, Ref&
   if (tracer.is_over()) return false;
   if (PyErr_GivenExceptionMatches(exception, type)) {
     rest = Ref::none();
-    if (is_group(exception)) {
-      match = Ref::borrow(exception);
-    } else {
-      Ref alone = Ref::made(PyTuple_Pack(1, exception));
-      match = group_of(alone.get());
-    }
+    match = is_group(exception) ? Ref::borrow(exception) : wrapped(frame, exception);
     return static_cast<bool>(match);
   }
   if (!is_group(exception)) {
@@ -89,12 +104,17 @@ bool split(Tracer& tracer, PyObject* exception, PyObject* type, Ref& match, Ref&
 
 // The exceptions in a group, at any depth, that are no groups.
 void collect_leaves(PyObject* exception, std::unordered_set<PyObject*>& leaves) {
-  if (!is_group(exception)) {
-    leaves.insert(exception);
-    return;
+  std::vector<PyObject*> open{exception};
+  while (!open.empty()) {
+    PyObject* one = open.back();
+    open.pop_back();
+    if (!is_group(one)) {
+      leaves.insert(one);
+      continue;
+    }
+    PyObject* held = exceptions_of(one);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i) open.push_back(PyTuple_GET_ITEM(held, i));
   }
-  PyObject* held = exceptions_of(exception);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i) collect_leaves(PyTuple_GET_ITEM(held, i), leaves);
 }
 
 // A group like `original` with other exceptions in it.
@@ -127,11 +147,14 @@ Ref derive(Tracer& tracer, PyObject* original, PyObject* exceptions) {
 Ref project(Tracer& tracer, PyObject* exception, const std::unordered_set<PyObject*>& leaves) {
   if (!is_group(exception)) return leaves.count(exception) ? Ref::borrow(exception) : Ref::none();
   Ref kept = Ref::made(PyList_New(0));
+  if (Py_EnterRecursiveCall(" in exceptiongroup_split_recursive")) return nullptr;
   PyObject* held = exceptions_of(exception);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(held); ++i) {
+  for (Py_ssize_t i = 0; kept && i < PyTuple_GET_SIZE(held); ++i) {
     Ref part = project(tracer, PyTuple_GET_ITEM(held, i), leaves);
-    if (!part || (!part.is(Py_None) && PyList_Append(kept.get(), part.get()) < 0)) return nullptr;
+    if (!part || (!part.is(Py_None) && PyList_Append(kept.get(), part.get()) < 0)) kept.reset();
   }
+  Py_LeaveRecursiveCall();
+  if (!kept) return nullptr;
   return PyList_GET_SIZE(kept.get()) ? derive(tracer, exception, kept.get()) : Ref::none();
 }
 
@@ -177,7 +200,7 @@ bool check_group_match(Tracer& tracer, Frame& frame) {
   Ref type = frame.pop();
   if (!is_valid_type(type.get())) return false;
   Ref match, rest;
-  if (!split(tracer, frame.top().get(), type.get(), match, rest)) return false;
+  if (!split(tracer, frame, type.get(), match, rest)) return false;
   if (!match.is(Py_None)) {
     set_innermost_handled(match.get());
     frame.top() = std::move(rest);

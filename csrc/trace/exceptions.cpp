@@ -7,10 +7,12 @@
 #include "model/descriptor.h"
 #include "model/frame_object.h"
 #include "model/object_end.h"
+#include "model/reported_type.h"
 #include "python/context_methods.h"
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
+#include "python/type_version.h"
 #include "world/class_lookup.h"
 
 namespace minidynamo {
@@ -18,6 +20,8 @@ namespace {
 
 Ref load_special(Tracer& tracer, PyObject* object, const char* name) {
   Ref interned = Ref::made(PyUnicode_InternFromString(name));
+  if (PyTypeObject* shown = reported_type(object))
+    if (PyObject* method = class_attribute(shown, interned.get())) return Ref::made(PyMethod_New(method, object));
   Ref found = lookup_in_class(tracer, Py_TYPE(object), interned.get());
   if (!found) {
     if (PyErr_Occurred()) return nullptr;

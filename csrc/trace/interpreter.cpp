@@ -369,6 +369,10 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       case Op::SET_ADD: {
         Ref item = frame.pop();
         ok = fill_target(tracer, frame, arg);
+        if (ok && !PySet_Check(frame.top(arg).get())) {
+          tracer.abort(BreakReason::UnsupportedObject, "__conditional_annotations__ is no set");
+          ok = false;
+        }
         if (ok) guard_as_key(tracer, frame.top(arg).get(), item.get());
         ok = ok && PySet_Add(frame.top(arg).get(), item.get()) == 0 && !tracer.is_over();
         break;

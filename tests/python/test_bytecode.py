@@ -10,6 +10,8 @@ import asyncio
 import dis
 import importlib.util
 import inspect
+import itertools
+import logging
 import marshal
 import os
 import re
@@ -22,6 +24,7 @@ from typing import Any
 
 import pytest
 
+import minidynamo
 from minidynamo import _C
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
@@ -79,6 +82,79 @@ SAME = [
 SAME_BYTES = sys.version_info < (3, 12)
 
 
+# Of those, what the compiler's instructions are written as. This and `same_meaning` ask dis, not the decoder.
+PARTS = {
+    "RETURN_CONST": ("LOAD_CONST", "RETURN_VALUE"),
+    "BINARY_SLICE": ("BUILD_SLICE", "BINARY_SUBSCR"),
+    "STORE_SLICE": ("BUILD_SLICE", "STORE_SUBSCR"),
+    "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": ("LOAD_FAST", "LOAD_FAST"),
+    "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
+    "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
+    "LOAD_FAST_BORROW": ("LOAD_FAST",),
+    "LOAD_FAST_CHECK": ("LOAD_FAST",),
+    "POP_ITER": ("POP_TOP",),
+}
+UNWRITTEN = {"CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN", "END_SEND", "END_FOR"}  # landings have places of their own
+SUBSCRIPT = ("BINARY_OP", "[]") if sys.version_info >= (3, 14) else ("BINARY_SUBSCR", "")
+
+
+def parts_of(instruction: dis.Instruction, behind: str) -> list[tuple[str, str]]:
+    """Names and arguments of what an instruction is written as; of a jump without its target.
+
+    Args:
+        behind: the name of the instruction that follows.
+    """
+    name, argument = instruction.opname, instruction.argrepr
+    if name in UNWRITTEN:
+        return []
+    if name == "TO_BOOL":
+        return [] if behind == "UNARY_NOT" or behind.startswith("POP_JUMP_IF_") else [("UNARY_NOT", "")] * 2
+    if is_jump(instruction):
+        return [(re.sub("_FORWARD|_BACKWARD|_NO_INTERRUPT", "", name), "")]
+    if name == "LOAD_GLOBAL" and (instruction.arg or 0) & 1:
+        parts = [("PUSH_NULL", ""), ("LOAD_GLOBAL", instruction.argval)]
+        return parts[::-1] if sys.version_info >= (3, 13) else parts
+    if name == "COMPARE_OP":
+        return [(name, re.sub(r"^bool\((.*)\)$", r"\1", argument))]
+    if name == "BUILD_SLICE":
+        return [(name, str(instruction.arg))]
+    arguments = [argument, ""]
+    if name.endswith("_SLICE"):
+        arguments = ["2", ""]
+    elif name.startswith(("LOAD_FAST", "STORE_FAST")):
+        arguments = list(instruction.argval) if isinstance(instruction.argval, tuple) else [instruction.argval]
+    parts = list(zip(PARTS.get(name, (name,)), arguments, strict=False))
+    return [SUBSCRIPT if part[0] == "BINARY_SUBSCR" else part for part in parts]
+
+
+def is_jump(instruction: dis.Instruction) -> bool:
+    return instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs
+
+
+def same_meaning(code: types.CodeType) -> tuple[list[tuple[str, Any]], list[tuple[Any, ...]]]:
+    """The instructions that a code object is written as, jumps with the index of their target, and the exception regions."""
+    instructions = list(dis.get_instructions(code))
+    written = [one for one in instructions if one.opname not in ("CACHE", "EXTENDED_ARG")]
+    behind = {one.offset: after.opname for one, after in itertools.pairwise(written)}
+    parts: list[tuple[str, Any]] = []
+    index_at, jumps, before = {}, {}, ""
+    for instruction in instructions:
+        index_at[instruction.offset] = len(parts)
+        if is_jump(instruction):
+            jumps[len(parts)] = instruction.argval
+        is_landing = sys.version_info >= (3, 13) and before == "END_FOR"  # its iterator is popped by an instruction of its own
+        if not is_landing:
+            parts += parts_of(instruction, behind.get(instruction.offset, ""))
+        before = instruction.opname
+    for index, target in jumps.items():
+        parts[index] = (parts[index][0], index_at[target])
+    index_at[len(code.co_code)] = len(parts)
+    regions = dis._parse_exception_table(code)  # type: ignore[attr-defined]
+    covered = [(index_at[one.start], index_at[one.end], index_at[one.target], one.depth, one.lasti) for one in regions]
+    return parts, [one for one in covered if one[0] < one[1]]
+
+
 def instructions_of(code: types.CodeType) -> list[str]:
     """The instructions and exception regions of a code object, without their offsets."""
     lines = [re.sub(r"^ *(\d+) +\d+ +", r"\1 ", line) for line in _C.bytecode_text(code).splitlines()]
@@ -91,7 +167,9 @@ def assert_same_code(original: types.CodeType, rebuilt: types.CodeType) -> None:
     assert len(rebuilt.co_consts) == len(original.co_consts)
     assert all(a is b for a, b in zip(rebuilt.co_consts, original.co_consts, strict=True))
     assert instructions_of(rebuilt) == instructions_of(original), original
-    if not SAME_BYTES:  # an instruction that is written as two may need one more slot
+    if not SAME_BYTES:
+        assert same_meaning(rebuilt) == same_meaning(original), original
+        # An instruction that is written as two may need one more slot.
         assert rebuilt.co_stacksize <= original.co_stacksize + 1
         return
     for name in ("co_code", "co_exceptiontable", "co_linetable"):
@@ -339,6 +417,26 @@ def test_code_that_no_compiler_made_is_refused() -> None:
         assert _C.bytecode_text(broken) == ""
         with pytest.raises(ValueError, match="no instructions"):
             _C.bytecode_round_trip(broken)
+
+
+def test_code_that_is_refused_runs_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    def look_up(table: dict[str, int]) -> int:
+        return table["key"]
+
+    def caller(table: dict[str, int]) -> int:
+        return look_up(table) + 1
+
+    code = look_up.__code__
+    look_up.__code__ = code.replace(co_code=code.co_code + bytes([dis.opmap["JUMP_FORWARD"], 0x7F]))  # never run
+    caplog.set_level(logging.CRITICAL, "minidynamo")
+    minidynamo.reset()
+    for function, expected in ((look_up, 1), (caller, 2)):
+        captured = minidynamo.compile(function, backend="eager")
+        for _ in range(3):
+            with pytest.raises(KeyError, match="key"):
+                captured({})
+            assert captured({"key": 1}) == expected
+    assert [one.reason for one in minidynamo.explain(look_up)({"key": 1}).breaks] == ["internal"]
 
 
 def test_opcode_tables_are_those_of_the_interpreter() -> None:

@@ -1,0 +1,10 @@
+// What ContextVar.set() gives in a trace. Its Token is made when the variable is really set.
+#pragma once
+#include "python/ref.h"
+
+namespace minidynamo {
+
+Ref make_context_token();
+bool is_context_token(PyObject* object) noexcept;
+
+}  // namespace minidynamo
