@@ -259,11 +259,14 @@ bool ValuePlanner::is_template(PyObject* set) const {
   return true;
 }
 
+// A new set of constants whose items come in the same order.
+ValueId ValuePlanner::set_like(PyObject* object) {
+  const Ref as_it_is = set_with_table_of(object);
+  return add({PlanStep::Kind::Call, Ref::borrow(set_like_callable()), 0, {constant(as_it_is.get())}});
+}
+
 ValueId ValuePlanner::set(PyObject* object) {
-  if (!is_table_in_order(object) && is_template(object)) {
-    Ref as_it_is = set_with_table_of(object);
-    return add({PlanStep::Kind::Call, Ref::borrow(set_like_callable()), 0, {constant(as_it_is.get())}});
-  }
+  if (!is_table_in_order(object) && is_template(object)) return set_like(object);
   PlanStep step{PlanStep::Kind::Set};
   Py_ssize_t position = 0;
   PyObject* item;
@@ -567,7 +570,8 @@ ValueId ValuePlanner::iterator_of_itertools(PyObject* object) {
 }
 
 // Walked to where it stands, over a set that iterates in the same order: one from before the call, or one that is made
-// again as it was. Over another, what is left of it.
+// again as it was. Over one from before the call that has changed, which may have its items in another order by then:
+// over a set like the one that the trace has walked, or else a list of what is left.
 ValueId ValuePlanner::set_iterator(PyObject* object) {
   const SetIteration at = look_at_set_iterator(object);
   if (at.is_stale) return refuse("an iterator over a set that changed its size since leaves the trace");
@@ -580,9 +584,9 @@ ValueId ValuePlanner::set_iterator(PyObject* object) {
   const bool is_from_before = shadow || tracer_.world.source_of(at.set);
   const bool keeps_order =
       is_from_before ? !shadow || !tracer_.world.is_changed(*shadow) : is_table_in_order(at.set) || is_template(at.set);
-  if (!keeps_order) return reduced(object);
-  const ValueId set = value_of(at.set);
-  if (set == kNoValue || !fill_now(at.set)) return kNoValue;
+  if (!keeps_order && !is_template(at.set)) return reduced(object);
+  const ValueId set = keeps_order ? value_of(at.set) : set_like(at.set);
+  if (set == kNoValue || (keeps_order && !fill_now(at.set))) return kNoValue;
   const Ref passed = Ref::made(PyLong_FromSsize_t(at.passed));
   const ValueId place = constant(passed.get());
   return add({PlanStep::Kind::Call, Ref::borrow(walked_iterator_callable()), 0, {set, place}});

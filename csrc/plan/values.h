@@ -175,6 +175,7 @@ class ValuePlanner {
   bool write_before_iterating(PyObject* container);
   ValueId walked_backwards(ValueId view, Py_ssize_t passed);
   ValueId ordered_dict_iterator(PyObject* object);
+  ValueId set_like(PyObject* set);
   ValueId set_iterator(PyObject* object);
   ValueId native_object(PyObject* object);
   ValueId traced_array(PyObject* object);
