@@ -64,7 +64,7 @@ bool is_absent_keywords(std::span<const uint8_t> code, const std::array<raw::Opc
 // Whether what gives a truth has nothing behind it that asks for one.
 bool is_truth_alone(std::span<const uint8_t> code, const std::array<raw::Opcode, 256>& opcodes, int32_t unit) {
   const raw::Opcode& opcode = opcodes[code[2 * unit]];
-  if (opcode.form != Form::Truth) return false;
+  if (raw::kNumberOf_TO_BOOL == 0 || opcode.form != Form::Truth) return false;
   size_t behind = 2 * static_cast<size_t>(unit + 1 + opcode.caches);
   while (behind < code.size() && opcodes[code[behind]].form == Form::Prefix) behind += 2;
   return behind >= code.size() || !raw::asks_for_truth(opcodes[code[behind]].op);

@@ -62,7 +62,14 @@ class Cached {
 
   template <class Make>
   T* get(Make make) {
-    if (value_) return value_;
+    return value_ ? value_ : fill(make);
+  }
+
+ private:
+  T* value_ = nullptr;
+
+  template <class Make>
+  [[gnu::noinline]] T* fill(Make make) {
     const NativeScope native;
     const MemoryWatch memory;
     std::unique_ptr<T> made = make();
@@ -70,9 +77,6 @@ class Cached {
     if (!value_) value_ = made.release();
     return value_;
   }
-
- private:
-  T* value_ = nullptr;
 };
 
 }  // namespace minidynamo
