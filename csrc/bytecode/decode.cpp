@@ -61,7 +61,7 @@ bool is_absent_keywords(std::span<const uint8_t> code, const std::array<raw::Opc
          opcodes[code[behind]].form == Form::Spread;
 }
 
-// Whether what gives a truth has nothing behind it that asks for one.
+// Whether TO_BOOL has a use of its own (`not not x`): the next instruction is none of those that ask for a truth.
 bool is_truth_alone(std::span<const uint8_t> code, const std::array<raw::Opcode, 256>& opcodes, int32_t unit) {
   const raw::Opcode& opcode = opcodes[code[2 * unit]];
   if (raw::kNumberOf_TO_BOOL == 0 || opcode.form != Form::Truth) return false;
@@ -132,15 +132,16 @@ bool decode_instructions(const CodeView& view, const UnitMap& map, const std::ar
       continue;
     }
     if (opcode.form == Form::Ignored) continue;
+    const int32_t written = map[after] - map[at];  // how many instructions it stands for
     if (opcode.form == Form::Truth) {
-      for (int left = is_truth_alone(view.instructions, opcodes, at) ? 2 : 0; left > 0; --left, ++next) {
+      for (int32_t left = written; left > 0; --left, ++next) {
         next->op = opcode.op;
         next->offset = at * 2;
         next->position = locations.at(at);
       }
       continue;
     }
-    if (is_absent_keywords(view.instructions, opcodes, at)) {
+    if (opcode.form == Form::Null && written == 0) {
       has_keywords = false;
       continue;
     }

@@ -13,7 +13,8 @@
 namespace minidynamo::handlers {
 namespace {
 
-// What sum() adds by itself, in the order in which it goes over to the next; all else is added as the operator does.
+// Kinds of numbers that sum() adds in loops of its own, one behind the other in this order. All else it adds with the
+// operator.
 enum class Kind : uint8_t { Int, Float, Complex };
 
 bool is_unknown_float(PyObject* object) noexcept { return is_traced_number(object) || is_deferred_number(object); }

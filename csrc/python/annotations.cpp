@@ -7,8 +7,8 @@
 namespace minidynamo {
 namespace {
 
-// Whether a function's __annotate__ is called like it ("f.__annotate__"): asked of the interpreter, since fixes of 3.14
-// brought it.
+// Whether MAKE_FUNCTION sets the __qualname__ of a function's __annotate__ ("f.__annotate__"). A bugfix release of 3.14
+// brought it, so the interpreter is asked.
 bool makers_have_names() {
   static constinit CachedObject name{[](const char*) {
     const Ref names = Ref::made(PyDict_New());

@@ -82,7 +82,7 @@ SAME = [
 SAME_BYTES = sys.version_info < (3, 12)
 
 
-# Of those, what the compiler's instructions are written as. This and `same_meaning` ask dis, not the decoder.
+# What the assembler writes for instructions of the compiler's. `same_meaning` is independent of the decoder: it reads code with dis.
 PARTS = {
     "RETURN_CONST": ("LOAD_CONST", "RETURN_VALUE"),
     "BINARY_SLICE": ("BUILD_SLICE", "BINARY_SUBSCR"),

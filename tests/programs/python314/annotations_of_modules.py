@@ -1,5 +1,6 @@
-# graphs: 1
-"""What makes annotations: of a module that gets it in the call, and of functions, with their names."""
+# graphs: 2
+"""What makes annotations: of a module that gets it in the call (each call has another), and of functions,
+with their names."""
 
 import types
 
