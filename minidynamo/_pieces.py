@@ -71,7 +71,7 @@ def _stand_in(placeholder: torch.fx.Node) -> torch.Tensor:
 
 def with_history(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor as one that was computed. (A clone would have other strides.)"""
-    return cast(torch.Tensor, _Computed.apply(tensor, torch.empty(0, requires_grad=True)))  # type: ignore[no-untyped-call]
+    return cast(torch.Tensor, _Computed.apply(tensor, torch.empty(0, requires_grad=True)))  # type: ignore[no-untyped-call,unused-ignore]
 
 
 class _Computed(torch.autograd.Function):

@@ -75,7 +75,7 @@ Ref call_operator(Tracer& tracer, PyObject* function, const Arguments& arguments
       return call(tracer, operand(0), Arguments{arguments.values.subspan(1), arguments.keyword_names});
   }
   if (has_fake(arguments)) return record_call(tracer, NodeKind::CallFunction, function, arguments);
-  if (!expose_all(tracer, arguments.values)) return nullptr;
+  if (!expose_all(tracer, arguments.values, SetOrder::Ignored)) return nullptr;
   for (const Ref& value : arguments.values) require_distinct(tracer, value.get());
   return call_natively(tracer, function, arguments);
 }

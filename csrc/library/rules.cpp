@@ -323,7 +323,7 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     case Rule::Kind::Machine:
       return call_natively(tracer, callable, arguments);
     case Rule::Kind::Compares:
-      if (!expose_all(tracer, arguments.values)) return nullptr;
+      if (!expose_all(tracer, arguments.values, SetOrder::Ignored)) return nullptr;
       for (const Ref& value : arguments.values) require_distinct(tracer, value.get());
       return call_natively(tracer, callable, arguments);
     case Rule::Kind::Operator:

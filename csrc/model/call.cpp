@@ -239,7 +239,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
   if (is_method_of_plain_type(callable)) {
     if (std::optional<Ref> added = add_to_list(tracer, callable, arguments)) return std::move(*added);
     PyObject* self = bound_self(callable);
-    if (self && !prepare_for_native(tracer, self)) return nullptr;
+    if (self && !prepare_for_native(tracer, self, SetOrder::Ignored)) return nullptr;
     if (!self && !arguments.values.empty()) self = arguments.values[0].get();
     if (self && !enter_functions_of_property(tracer, self)) return nullptr;
     if (!can_call_text_method(tracer, callable, self, arguments)) return nullptr;

@@ -80,7 +80,9 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
     Ref result = call(tracer, method.get(), {Ref::borrow(container), Ref::borrow(item)});
     return result ? truth(tracer, result.get()) : -1;
   }
-  if (tracer.is_over() || !prepare_for_native(tracer, container) || !prepare_for_native(tracer, item)) return -1;
+  if (tracer.is_over() || !prepare_for_native(tracer, container, SetOrder::Ignored) ||
+      !prepare_for_native(tracer, item, SetOrder::Ignored))
+    return -1;
   if (PyTuple_Check(container) || PyList_Check(container)) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(container); ++i) {
       PyObject* element = PySequence_Fast_GET_ITEM(container, i);
@@ -149,7 +151,7 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
   if (tracer.is_over()) return nullptr;
   if (Ref made = python_class_getitem(tracer, container, key)) return made;
   if (tracer.is_over() || PyErr_Occurred()) return nullptr;
-  if (!prepare_for_native(tracer, container) || !prepare_for_native(tracer, key)) return nullptr;
+  if (!prepare_for_native(tracer, container) || !prepare_for_native(tracer, key, SetOrder::Ignored)) return nullptr;
   return adopt_result(tracer, Ref::steal(PyObject_GetItem(container, key)));
 }
 
@@ -170,7 +172,7 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObj
   if (value && !materialize_if_shadow(tracer, value)) return false;
   if (is_traced_array(container) || (is_numpy_array(container) && value && holds_traced_array(value)))
     return store_array_subscript(tracer, container, key, value);
-  if (!prepare_for_native(tracer, key)) return false;
+  if (!prepare_for_native(tracer, key, SetOrder::Ignored)) return false;
   guard_as_key(tracer, container, key);
   if (is_fake(container)) {
     if (const Ref method = own_tensor_method(tracer, container, value ? "__setitem__" : "__delitem__")) {
@@ -206,7 +208,7 @@ Ref length(Tracer& tracer, PyObject* object) {
   if (!is_fake(object)) {
     if (Ref method = python_method(tracer, object, "__len__"))
       return checked_length(call(tracer, method.get(), {Ref::borrow(object)}));
-    if (tracer.is_over() || !prepare_for_native(tracer, object)) return nullptr;
+    if (tracer.is_over() || !prepare_for_native(tracer, object, SetOrder::Ignored)) return nullptr;
   }
   if (is_fake(object))
     if (auto answer = overridden_method(tracer, "__len__", {Ref::borrow(object)}))

@@ -179,6 +179,9 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
     return tracer.abort(BreakReason::UnknownClass,
                         std::string("an instance of ") + type->tp_name + " has special methods of another object");
 
+  const bool only_keeps = PyType_IsSubtype(type, &PySet_Type) || PyType_IsSubtype(type, &PyFrozenSet_Type) ||
+                          PyType_IsSubtype(type, as_type(PyExc_BaseException));
+  const SetOrder order = only_keeps ? SetOrder::Ignored : SetOrder::Read;
   Ref made;
   Ref maker = lookup_in_class(tracer, type, new_name);
   if (!maker) return nullptr;
@@ -194,9 +197,9 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   } else if (is_of_tensors) {
     made = new_of_class(tracer, type, arguments);
   } else {
-    if (type->tp_new != PyBaseObject_Type.tp_new)  // object() does not look at what its subclass's __init__ is given
-      for (const Ref& value : arguments.values)
-        if (!prepare_for_native(tracer, value.get())) return nullptr;
+    if (type->tp_new != PyBaseObject_Type.tp_new &&  // object() does not look at what its subclass's __init__ is given
+        !expose_all(tracer, arguments.values, order))
+      return nullptr;
     Ref positional = arguments.positional(), keywords = arguments.keywords();
     std::optional<WarningTrap> trap;
     if (may_warn(as_object(type))) trap.emplace();
@@ -219,7 +222,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
     return made;
   }
   if (is_of_tensors) return made;  // whose own __init__ does nothing
-  if (!expose_all(tracer, arguments.values)) return nullptr;
+  if (!expose_all(tracer, arguments.values, order)) return nullptr;
   Ref positional = arguments.positional(), keywords = arguments.keywords();
   if (made.type()->tp_init(made.get(), positional.get(), keywords.get()) < 0 || tracer.is_over()) return nullptr;
   return made;

@@ -71,7 +71,9 @@ Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
   if (PyObject* self = bound_self(callable); self && (PyCFunction_GET_FLAGS(callable) & METH_CLASS)) {
     if (refuses_finalizer(tracer, as_type(self))) return nullptr;
   }
-  if (!expose_all(tracer, arguments.values)) return nullptr;
+  if (!expose_all(tracer, arguments.values, SetOrder::Ignored) ||
+      !knows_orders_read(tracer, callable, arguments.values))
+    return nullptr;
   std::vector<PyObject*> values = vectorcall_values(arguments);
   const UnheardCall unheard;
   std::optional<WarningTrap> trap;

@@ -210,7 +210,7 @@ int truth(Tracer& tracer, PyObject* object) {
     const int is_true = PyObject_IsTrue(object);
     return gave_no_warning(tracer, trap, "the truth of NotImplemented") ? is_true : -1;
   }
-  if (!prepare_for_native(tracer, object)) return -1;
+  if (!prepare_for_native(tracer, object, SetOrder::Ignored)) return -1;
   const int is_true = PyObject_IsTrue(object);
   return tracer.is_over() ? -1 : is_true;
 }
@@ -302,7 +302,9 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
     if (!pairs) return nullptr;
     right = pairs.get();
   }
-  if (!prepare_for_native(tracer, left) || !prepare_for_native(tracer, right)) return nullptr;
+  // Operators between sets make sets; `list += set` reads one.
+  const SetOrder order = is_set(left) || PyDictViewSet_Check(left) ? SetOrder::Ignored : SetOrder::Read;
+  if (!prepare_for_native(tracer, left, order) || !prepare_for_native(tracer, right, order)) return nullptr;
   constexpr int kRemainder = 6;
   if (number == kRemainder && PyUnicode_Check(left) && PyTuple_Check(right))  // their text is taken
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(right); ++i)
@@ -348,7 +350,8 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
                                                                " and " + Py_TYPE(right)->tp_name);
     return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
   }
-  if (!prepare_for_native(tracer, left) || !prepare_for_native(tracer, right)) return nullptr;
+  if (!prepare_for_native(tracer, left, SetOrder::Ignored) || !prepare_for_native(tracer, right, SetOrder::Ignored))
+    return nullptr;
   guard_special_methods(tracer, left);
   guard_special_methods(tracer, right);
   if (identity_behind(left) || identity_behind(right)) {  // bound methods, weak references

@@ -11,46 +11,60 @@
 
 namespace minidynamo {
 
-// The address of the dict's version. Null: it has none (from 3.14 on, if the dict cannot be watched).
+// Whether the version of a dict is a watcher's number. From 3.14 on dicts have none themselves; in 3.13 they have, but
+// the values of an instance's __dict__ may lie in the instance, and `instance.x = value` writes them there without
+// giving the dict a new version. The watchers of 3.13.0 do not hear of that either (python/cpython issue 125608).
+inline bool versions_are_watched() noexcept {
+#if PY_VERSION_HEX >= 0x030E0000
+  return true;
+#elif PY_VERSION_HEX >= 0x030D0000
+  return Py_Version >= 0x030D0100;
+#else
+  return false;
+#endif
+}
+
+// The address of the dict's version. Null: it has none, since the dict would have to be watched and cannot be.
 inline const uint64_t* version_address(PyObject* dict) noexcept {
-#if PY_VERSION_HEX < 0x030E0000
+#if PY_VERSION_HEX >= 0x030D0000
+  if (versions_are_watched()) return watched_version(dict);
+#endif
+#if PY_VERSION_HEX >= 0x030E0000
+  return nullptr;
+#else
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
 #pragma GCC diagnostic pop
-#else
-  return watched_version(dict);
 #endif
 }
 
 // A number that no other dict and no other state of this dict ever had or will have (PEP 509): equal to an earlier one
 // only if it is the same dict, alive since, with the same keys and the very same value objects.
 inline uint64_t dict_version(PyObject* dict) noexcept {
-#if PY_VERSION_HEX < 0x030E0000
-  return *version_address(dict);
-#else
   const uint64_t* address = version_address(dict);
-  return address ? *address : fresh_version();
+#if PY_VERSION_HEX >= 0x030D0000
+  if (!address) return fresh_version();
 #endif
+  return *address;
 }
 
-// The same, or 0 where it does not move with each change. In CPython 3.13 the values of an instance's __dict__ may lie
-// in the instance, and `instance.x = value` writes them there without giving the dict a new version.
+// Whether the dict's values lie in an instance, or share their keys with other dicts.
+inline bool shares_keys(PyObject* dict) noexcept { return reinterpret_cast<PyDictObject*>(dict)->ma_values != nullptr; }
+
+// The same, or 0 where it does not move with each change.
 inline uint64_t exact_version(PyObject* dict) noexcept {
-#if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
-  if (reinterpret_cast<PyDictObject*>(dict)->ma_values) return 0;
-#endif
+  if (PY_VERSION_HEX >= 0x030D0000 && !versions_are_watched() && shares_keys(dict)) return 0;
   const uint64_t* address = version_address(dict);
   return address ? *address : 0;
 }
 
-// Until 3.13 CPython's specialized attribute store (STORE_ATTR_WITH_HINT) writes a new value into an instance's dict,
-// lets the old value die, which may run code, and only then gives the dict its new version. Where this is so, an equal
-// version has to be backed by the values that can run code when they die. It does not write to dicts that share their
-// keys.
-inline bool version_may_lag(PyObject* dict) noexcept {
-  return PY_VERSION_HEX < 0x030E0000 && !reinterpret_cast<PyDictObject*>(dict)->ma_values;
-}
+// CPython's specialized attribute store (STORE_ATTR_WITH_HINT) writes a new value into an instance's dict, lets the old
+// value die, which may run code, and only then gives the dict its new version. Where this is so, an equal version has
+// to be backed by the values that can run code when they die. It does not write to dicts that share their keys.
+// Watchers hear of a change before it.
+inline bool version_may_lag(PyObject* dict) noexcept { return !versions_are_watched() && !shares_keys(dict); }
+
 // The value in the place of a dict that `dict_item` gave as hint, at the same version.
 PyObject* dict_value_at(PyObject* dict, uint32_t hint) noexcept;
 

@@ -5,7 +5,7 @@
 
 #include "python/out_of_memory.h"
 
-#if PY_VERSION_HEX >= 0x030E0000
+#if PY_VERSION_HEX >= 0x030D0000
 
 namespace minidynamo {
 namespace {

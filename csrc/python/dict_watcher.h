@@ -1,5 +1,5 @@
-// Numbers for the states of dicts, by a watcher of CPython's: for versions from 3.14 on, whose dicts have none
-// themselves.
+// Numbers for the states of dicts, by a watcher of CPython's: for versions from 3.13 on, whose dicts have none of their
+// own that moves with each change.
 #pragma once
 #include <cstdint>
 

@@ -379,7 +379,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::SET_UPDATE: {
         Ref iterable = frame.pop();
-        ok = fill_target(tracer, frame, arg) && prepare_for_native(tracer, iterable.get());
+        ok = fill_target(tracer, frame, arg) && prepare_for_native(tracer, iterable.get(), SetOrder::Ignored);
         if (ok) require_distinct(tracer, iterable.get());
         ok = ok && update_set(frame.top(arg).get(), iterable.get()) == 0 && !tracer.is_over();
         break;

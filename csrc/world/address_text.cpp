@@ -72,6 +72,7 @@ bool any_shown(PyObject* object, Visited& visited, const Wanted& wanted) {
   if (is_shown_by_value(base)) return wanted(object, false);
   std::vector<Ref> parts;
   if (!add_shown_parts(object, parts)) return wanted(object, true);
+  if (is_set(object) && wanted(object, false)) return true;
   return visited.add(object) && std::any_of(parts.begin(), parts.end(),
                                             [&](const Ref& part) { return any_shown(part.get(), visited, wanted); });
 }
@@ -90,6 +91,8 @@ bool can_show(Tracer& tracer, PyObject* object) {
       tracer.abort(BreakReason::ObjectIdentity, "an object's address is put into a string");
     else if (tracer.world.is_opaque(part))
       use_opaque(tracer, part);
+    else if (is_set(part))
+      knows_order(tracer, part);
     return tracer.is_over();
   });
 }

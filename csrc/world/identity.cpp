@@ -1,6 +1,5 @@
 #include "world/identity.h"
 
-#include "python/bound_method.h"
 #include "python/dict_version.h"
 #include "python/native_contents.h"
 #include "python/nesting.h"
@@ -13,14 +12,6 @@
 #include "world/types.h"
 
 namespace minidynamo {
-
-PyObject* identity_behind(PyObject* object) noexcept {
-  if (PyMethod_Check(object)) return PyMethod_GET_SELF(object);
-  if (PyDictViewSet_Check(object) || PyDictValues_Check(object)) return dict_of_view(object);
-  if (!PyWeakref_CheckRefExact(object)) return nullptr;
-  PyObject* referent = PyWeakref_GET_OBJECT(object);
-  return referent == Py_None ? nullptr : referent;
-}
 
 namespace {
 
@@ -95,11 +86,8 @@ void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) guard_as_key(tracer, container, PyTuple_GET_ITEM(key, i));
     return;
   }
-  const bool goes_by_identity = type->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(key) ||
-                                type == &PyMethod_Type || PyCFunction_Check(key) || PyWeakref_CheckRefExact(key) ||
-                                is_bound_slot(key) || is_fake(key);
   Source* source;
-  if (!goes_by_identity || !is_outside_instance(tracer, key, source)) return;
+  if (!is_hashed_by_address(key) || !is_outside_instance(tracer, key, source)) return;
   if (tracer.world.source_of(container))
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
   else

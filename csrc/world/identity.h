@@ -1,13 +1,11 @@
 // What a program finds out by the identity of objects, guarded: that two are one or different, and what is found under
 // a key that is hashed and compared by its address.
 #pragma once
+#include "world/address_hash.h"
 #include "world/tracer.h"
 
 namespace minidynamo {
 
-// The object that another one is hashed and compared by: what a bound method is bound to, what a weak reference leads
-// to, the dict behind a view. Null: none.
-PyObject* identity_behind(PyObject* object) noexcept;
 // Containers that CPython compares by what they hold: by identity first.
 bool holds_objects(PyObject* object) noexcept;
 

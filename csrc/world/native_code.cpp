@@ -27,9 +27,9 @@ bool use_opaque(Tracer& tracer, PyObject* object) {
                                   source->to_text() + ")") != nullptr;
 }
 
-bool prepare_for_native(Tracer& tracer, PyObject* object) {
-  if (is_number(object) || PyUnicode_CheckExact(object)) return true;
-  if (tracer.symbols.active() && is_symbolic_number(object)) return true;
+namespace {
+
+bool make_fit(Tracer& tracer, PyObject* object) {
   guard_special_methods(tracer, object);
   if (ShadowContainer* shadow = tracer.world.shadow(object)) return shadow->filled || fill(tracer, *shadow);
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object);
@@ -54,6 +54,15 @@ bool prepare_for_native(Tracer& tracer, PyObject* object) {
   if (type->tp_descr_get) return true;
   return tracer.abort(BreakReason::OpaqueObject, std::string("native code uses a ") + type->tp_name +
                                                      " from before the call (" + source->to_text() + ")") != nullptr;
+}
+
+}  // namespace
+
+bool prepare_for_native(Tracer& tracer, PyObject* object, SetOrder order) {
+  if (is_number(object) || PyUnicode_CheckExact(object)) return true;
+  if (tracer.symbols.active() && is_symbolic_number(object)) return true;
+  if (!make_fit(tracer, object)) return false;
+  return order == SetOrder::Ignored || !is_set(object) || knows_order(tracer, object);
 }
 
 std::nullptr_t refuse_what_warns(Tracer& tracer, const std::string& what) {

@@ -3,17 +3,18 @@
 #include <span>
 
 #include "python/warning_trap.h"
+#include "world/set_order.h"
 #include "world/tracer.h"
 
 namespace minidynamo {
 
 // Ends the trace: an object that can only be passed on is used. False.
 bool use_opaque(Tracer& tracer, PyObject* object);
-// Makes an object fit for native code: shadows filled.
-bool prepare_for_native(Tracer& tracer, PyObject* object);
-inline bool expose_all(Tracer& tracer, std::span<const Ref> objects) {
+// Makes an object fit for native code: shadows filled. Unless that code asks for no order of a set, the order is known.
+bool prepare_for_native(Tracer& tracer, PyObject* object, SetOrder order = SetOrder::Read);
+inline bool expose_all(Tracer& tracer, std::span<const Ref> objects, SetOrder order = SetOrder::Read) {
   for (const Ref& object : objects)
-    if (!prepare_for_native(tracer, object.get())) return false;
+    if (!prepare_for_native(tracer, object.get(), order)) return false;
   return true;
 }
 // What native code returned: real tensors are replaced by what stands for them, unknown ones end the trace. Null stays

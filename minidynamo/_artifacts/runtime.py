@@ -183,7 +183,7 @@ def _native_tangent(tangent: Tangent) -> tuple[int, Any, tuple[int, ...], tuple[
 
 
 def _backward_with_graph(backward: Boxed, arguments: list[Any]) -> Any:
-    return _Once.apply(backward, arguments, torch.empty(0, requires_grad=True))  # type: ignore[no-untyped-call]
+    return _Once.apply(backward, arguments, torch.empty(0, requires_grad=True))  # type: ignore[no-untyped-call,unused-ignore]
 
 
 class _Once(torch.autograd.Function):

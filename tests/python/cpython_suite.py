@@ -215,6 +215,7 @@ EXEMPT: dict[str, str] = {
     "test.test_gc.GCTests.test_gc_main_module_at_shutdown": COLLECTOR,
     "test.test_gc.GCTests.test_gc_ordinary_module_at_shutdown": COLLECTOR,
     "test.test_gc.GCTests.test_get_count": COLLECTOR,
+    "test.test_gc.GCTests.test_heap_size": COLLECTOR,
     "test.test_gc.GCTests.test_get_objects_arguments": COLLECTOR,
     "test.test_gc.GCTests.test_global_del_SystemExit": COLLECTOR,
     "test.test_gc.GCTests.test_newinstance": COLLECTOR,
@@ -276,6 +277,7 @@ if sys.version_info >= (3, 14):
         "test.test_functools.TestSingleDispatch.test_method_no_reference_loops": DEATH,
         "test.test_operator.*.test_methodcaller_cyclic_gc": DEATH,
         "test.test_asyncio.test_futures.*.test_future_cancelled_*_refcycles": DEATH,
+        "test.test_io.*.test_error_through_destructor": DEATH,
         "test.test_itertools.TestBasicOps.test_*_result_gc": COLLECTOR,
         "test.test_int.PyLongModuleTests.test_pylong_int_divmod_crash": "C code calls a function of _pylong that a trace has yet to write",
         "test.test_call.TestRecursion.test_super_deep": "wants recursion of C code to end where the thread's own stack does",
@@ -292,6 +294,7 @@ if sys.version_info >= (3, 14):
         "test.datetimetester.ExtensionModuleTests_Fast.test_static_datetime_types_outlive_collected_module": PROCESSES,
         "test.test_array.MiscTest.test_does_not_crash_on_broken_imports": PROCESSES,
         "test.test_linecache.LineCacheTests.test_linecache_python_string": PROCESSES,
+        "test.test_logging.FormatterTest.test_relativeCreated_has_higher_precision": PROCESSES,
     }
 
 # Module -> tests left out of both runs: they fail by design, and then wait without end or leave the process changed for those that follow.
@@ -303,6 +306,7 @@ LEFT_OUT = {
     # Memory ends within the test's own harness, too.
     "test_memoryio": ["test_memory_error"],
     "test_pyexpat": ["test_error_path_no_crash"],
+    "test_capi": ["test_uninitialized_list_repr"],  # gives Python code a list that C code has not filled, as none may
     # Under any frame hook, one that captures nothing included, CPython tells of other events: calls of Python functions are calls of C
     # code too, and loops over generators, which it does not specialize then, do not tell of the end.
     "test_monitoring": [
@@ -332,8 +336,12 @@ EXEMPT_WITH_BREAKS = {
     "test.test_exceptions.PEP626Tests.test_lineno_in_try": FRAMES,
     "test.test_weakref.MappingTestCase.test_weak_valued_len_cycles": DEATH,
     "test.test_raise.TestContext.test_3611": DEATH,
+    "test.test_os.TimerfdTests.test_timerfd_*": "measures time",
+    "test.test_sys_settrace.*.test_20_async_for_loop": "hears of an exception in the resume function that it passes, too",
     "test.test_capi.test_misc.CAPITest.test_c_subclass_of_heap_ctype_with_tpdealloc_decrefs_once": COUNTS,
     "test.test_tracemalloc.TestTracemallocEnabled.test_no_incomplete_frames": FRAMES,
+    "test.test_tracemalloc.TestTracemallocEnabled.test_new_reference": "wants a new list in the memory of the last one",
+    "test.test_type_cache.TypeCacheWithSpecializationTests.test_*": CODE,
 }
 
 # Where captured modules run: forks of a process that has imported, once, torch and what torch's fake kernels need.

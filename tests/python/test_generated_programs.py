@@ -113,8 +113,14 @@ def ready(backend: str) -> Any:
 
 # It runs the backward pass that the program may never run; and it cannot have an input and a view of it that are both
 # written to, where neither is a leaf (torch.compile fails on such a graph as well). The backward pass of a compiled graph runs
-# once, also where eager's keeps no tensor that could be freed.
-LIMITS_OF_AOTAUTOGRAD = ("modified by an inplace operation", "outs_to_grad length", "backward through the graph a second time")
+# once, also where eager's keeps no tensor that could be freed. And no result of a graph has another one in its history, so that
+# torch.autograd.grad of one by the other fails.
+LIMITS_OF_AOTAUTOGRAD = (
+    "modified by an inplace operation",
+    "outs_to_grad length",
+    "backward through the graph a second time",
+    "not been used in the graph",
+)
 
 
 def _is_history_of_view(difference: str) -> bool:

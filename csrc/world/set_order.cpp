@@ -1,0 +1,125 @@
+#include "world/set_order.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "python/bound_method.h"
+#include "python/nesting.h"
+#include "python/unstable.h"
+#include "tensor/fake.h"
+#include "world/address_hash.h"
+#include "world/callable_table.h"
+#include "world/types.h"
+
+namespace minidynamo {
+namespace {
+
+// Whether it is this very object at each call.
+bool has_fixed_address(const Tracer& tracer, PyObject* object) {
+  if (is_guarded_by_identity(object)) return !tracer.classes.has(object);
+  const Source* source = tracer.world.source_of(object);
+  return source && source->access == Access::Pinned;
+}
+
+bool hash_follows_address(const Tracer& tracer, PyObject* object) {
+  if (is_fake(object)) return true;
+  if (is_constant(object)) return false;
+  NestingLevel level;
+  if (level.is_too_deep()) return true;
+  if (PyTuple_Check(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (hash_follows_address(tracer, PyTuple_GET_ITEM(object, i))) return true;
+    return false;
+  }
+  if (PyFrozenSet_Check(object)) {
+    Py_ssize_t position = 0;
+    PyObject* item;
+    Py_hash_t hash;
+    while (next_in_set(object, position, item, hash))
+      if (hash_follows_address(tracer, item)) return true;
+    return false;
+  }
+  if (PyMethod_Check(object)) return !has_fixed_address(tracer, PyMethod_GET_SELF(object));
+  if (PyObject* behind = identity_behind(object)) return hash_follows_address(tracer, behind);
+  return is_hashed_by_address(object) && !has_fixed_address(tracer, object);
+}
+
+// Of a method of sets.
+bool reads_order(std::string_view name) noexcept {
+  static constexpr std::string_view kNames[] = {"pop",        "__iter__",   "__repr__",     "__str__",
+                                                "__format__", "__reduce__", "__reduce_ex__"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+// What a method of C code is bound to. Null: it is none, or not bound.
+PyObject* self_of_method(PyObject* callable) noexcept {
+  return is_bound_slot(callable) ? bound_self_of(callable).get() : bound_self(callable);
+}
+
+bool is_method_of_set(PyObject* callable) noexcept {
+  if (PyObject* self = self_of_method(callable)) return is_set(self);
+  if (!Py_IS_TYPE(callable, &PyMethodDescr_Type) && !Py_IS_TYPE(callable, &PyWrapperDescr_Type)) return false;
+  return PyDescr_TYPE(callable) == &PySet_Type || PyDescr_TYPE(callable) == &PyFrozenSet_Type;
+}
+
+bool asks_for_no_order(PyObject* callable) {
+  static constinit CallableTable<bool> table;
+  static constexpr CallableTable<bool>::Row kRows[] = {
+      {"builtins.set", true},
+      {"builtins.frozenset", true},
+      {"builtins.len", true},
+      {"builtins.bool", true},
+      {"builtins.id", true},
+      {"builtins.hash", true},
+      {"builtins.type", true},
+      {"builtins.callable", true},
+      {"builtins.isinstance", true},
+      {"builtins.issubclass", true},
+      {"builtins.getattr", true},
+      {"builtins.hasattr", true},
+      {"builtins.list.append", true},
+      {"builtins.list.insert", true},
+      {"builtins.list.remove", true},
+      {"builtins.list.index", true},
+      {"builtins.list.count", true},
+      {"builtins.dict.get", true},
+      {"builtins.dict.setdefault", true},
+      {"builtins.dict.pop", true},
+      {"builtins.dict.__setitem__", true},
+      {"builtins.object.__setattr__", true},
+      {"collections.deque.append", true},
+      {"collections.deque.appendleft", true},
+  };
+  if (is_method_of_set(callable)) {
+    const Ref name = Ref::made(PyObject_GetAttrString(callable, "__name__"));
+    return !reads_order(PyUnicode_AsUTF8(name.get()));
+  }
+  if (PyType_Check(callable)) return as_type(callable)->tp_new == PySet_Type.tp_new || table.find(callable, kRows);
+  return table.find(callable, kRows) != nullptr;
+}
+
+}  // namespace
+
+bool knows_order(Tracer& tracer, PyObject* set) {
+  if (PySet_GET_SIZE(set) < 2) return true;
+  Py_ssize_t position = 0;
+  PyObject* item;
+  Py_hash_t hash;
+  while (next_in_set(set, position, item, hash))
+    if (hash_follows_address(tracer, item))
+      return tracer.abort(BreakReason::UnsupportedObject, "the order of a set is asked that has a " +
+                                                              std::string(Py_TYPE(item)->tp_name) +
+                                                              ", which follows from its address") != nullptr;
+  return true;
+}
+
+bool knows_orders_read(Tracer& tracer, PyObject* callable, std::span<const Ref> arguments) {
+  std::vector<PyObject*> sets;
+  if (PyObject* self = self_of_method(callable); self && is_set(self)) sets.push_back(self);
+  for (const Ref& argument : arguments)
+    if (is_set(argument.get())) sets.push_back(argument.get());
+  if (sets.empty() || asks_for_no_order(callable)) return true;
+  return std::ranges::all_of(sets, [&](PyObject* set) { return knows_order(tracer, set); });
+}
+
+}  // namespace minidynamo
