@@ -9,6 +9,7 @@
 #include "tensor/fake.h"
 #include "world/address_hash.h"
 #include "world/callable_table.h"
+#include "world/known_types.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -98,6 +99,14 @@ bool asks_for_no_order(PyObject* callable) {
   return table.find(callable, kRows) != nullptr;
 }
 
+// Modules of a model live on: one that is found again is guarded to be the same, and so comes in the same order.
+bool is_made_to_stay(Tracer& tracer, PyObject* item) {
+  Source* source = tracer.world.source_of(item);
+  if (!source || !PyObject_TypeCheck(item, known_types()->module)) return false;
+  tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  return true;
+}
+
 }  // namespace
 
 bool knows_order(Tracer& tracer, PyObject* set) {
@@ -106,7 +115,7 @@ bool knows_order(Tracer& tracer, PyObject* set) {
   PyObject* item;
   Py_hash_t hash;
   while (next_in_set(set, position, item, hash))
-    if (hash_follows_address(tracer, item))
+    if (hash_follows_address(tracer, item) && !is_made_to_stay(tracer, item))
       return tracer.abort(BreakReason::UnsupportedObject, "the order of a set is asked that has a " +
                                                               std::string(Py_TYPE(item)->tp_name) +
                                                               ", which follows from its address") != nullptr;

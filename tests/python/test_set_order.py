@@ -168,6 +168,20 @@ def test_the_order_of_what_stays_itself_is_known(items: tuple[Any, ...]) -> None
     assert captured(X)[1:] == function(X)[1:]
 
 
+def test_modules_of_a_model_are_gone_through() -> None:
+    def function(x: torch.Tensor, model: torch.nn.Module) -> Any:
+        for layer in set(model.children()):
+            x = layer(x)
+        return x
+
+    captured = minidynamo.compile(function, backend="eager", fullgraph=True)
+    for _ in range(6):
+        model = torch.nn.Sequential(*[torch.nn.Linear(2, 2) for _ in range(4)])
+        KEPT.append(model)
+        assert torch.equal(captured(X, model), function(X, model))
+        assert torch.equal(captured(X, model), function(X, model))
+
+
 def test_the_reason_is_said() -> None:
     report = minidynamo.explain(lambda x, things: (x + 1, list(set(things))))(X, fresh(Thing))
     (broken,) = report.breaks
