@@ -79,6 +79,8 @@ Frame::Frame(const CodeInfo* prepared_code, PyObject* of_function, Frame* called
   auto* object = as_function(of_function);
   globals = Ref::borrow(object->func_globals);
   builtins = Ref::borrow(object->func_builtins);
+  // A function that was made of the code of a module keeps its variables there.
+  if (!(code()->co_flags & CO_OPTIMIZED)) locals_mapping = globals;
   // Two more than the code needs: an exception and its instruction index are pushed while the stack may be at its
   // deepest.
   slots.resize(prepared->locals_count + prepared->stack_size + 2);
