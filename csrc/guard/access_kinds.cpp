@@ -223,7 +223,8 @@ Lookup fetch_iterator_part_slowly(const AccessStep& step, Reached parent, Reache
   PyObject* made_from = parts && PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) == 2
                             ? PyTuple_GET_ITEM(parts.get(), 1)
                             : nullptr;
-  if (!made_from || !PyTuple_Check(made_from) || step.index >= PyTuple_GET_SIZE(made_from)) return Lookup::Undecided;
+  if (!made_from || !PyTuple_Check(made_from)) return Lookup::Undecided;
+  if (step.index >= PyTuple_GET_SIZE(made_from)) return Lookup::Absent;
   owned = Ref::borrow(PyTuple_GET_ITEM(made_from, step.index));
   return found(result, owned.get());
 }
@@ -581,6 +582,8 @@ std::string absence_text(std::span<const PathStep> path) {
       return "not hasattr(" + parent() + ", 'cell_contents')";
     case Access::Upcoming:
       return parent() + " has " + std::to_string(step.index) + " items left";
+    case Access::IteratorPart:
+      return "len(" + parent() + ".__reduce__()[1]) == " + std::to_string(step.index);
     default:
       return path_text(path) + " is absent";
   }

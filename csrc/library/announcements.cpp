@@ -223,6 +223,17 @@ Ref warning_filters_changed(Tracer& tracer, PyObject* callable, const Arguments&
   return Ref::none();
 }
 
+Ref release_lock_of_warnings(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
+  static constinit Imported acquire{"_warnings._acquire_lock"};
+  int held = 0;
+  for (const Effect& effect : tracer.effects.effects())
+    if (const auto* call = std::get_if<DeferredCall>(&effect))
+      held += int{call->callable.is(acquire)} - int{call->callable.is(callable)};
+  if (held <= 0)
+    return tracer.abort(BreakReason::Warning, "the lock of warnings is released, which the trace has not taken");
+  return warning_filters_changed(tracer, callable, arguments);
+}
+
 Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static constexpr std::string_view kNames[] = {"self",     "level", "msg",        "args",
                                                 "exc_info", "extra", "stack_info", "stacklevel"};

@@ -8,6 +8,8 @@ namespace minidynamo::handlers {
 
 Ref give_warning(Tracer& tracer, PyObject* callable, const Arguments& arguments);             // warnings.warn
 Ref warning_filters_changed(Tracer& tracer, PyObject* callable, const Arguments& arguments);  // after each change
-Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments);               // logging.Logger._log
+// Where it is not held, that is an error.
+Ref release_lock_of_warnings(Tracer& tracer, PyObject* callable, const Arguments& arguments);
+Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments);  // logging.Logger._log
 
 }  // namespace minidynamo::handlers

@@ -385,6 +385,9 @@ Ref enter_iterator(Tracer& tracer, Source* source) {
     if (is_outside_iterator(item.get())) becomes_part(item.get());
     PyTuple_SET_ITEM(entered.get(), i, item.release());
   }
+  // A zip or map of the same iterators and others is another one.
+  if (asked == PyTuple_GET_SIZE(arguments))
+    tracer.guards.add_missing(source, Access::IteratorPart, nullptr, static_cast<int32_t>(asked), tracer.origin());
   Ref object = make_external_iterator(tracer, source, std::move(entered), enter_filled);
   return object ? stands_for(tracer, source, std::move(object)) : Ref();
 }

@@ -304,3 +304,15 @@ def test_length_hint(make: Callable[[], Iterator[Any]]) -> None:
     compiled = minidynamo.compile(f, backend="eager")
     for _ in range(2):
         assert compiled(make()) == f(make())
+
+
+@pytest.mark.parametrize("made", [zip, lambda *columns: map(lambda *numbers: sum(numbers), *columns)])
+def test_an_iterator_over_more_or_fewer_iterators_is_another(made: Callable[..., Any]) -> None:
+    def function(x: torch.Tensor, items: Any) -> Any:
+        first, second = items
+        return x + 1, first, second
+
+    captured = minidynamo.compile(function, backend="eager")
+    a, b, c = (0, 1), (2, 3), (4, 5)
+    for columns in [(a,), (a, b), (a, b, c), (a, b), (a,)]:
+        assert captured(torch.ones(2), made(*columns))[1:] == function(torch.ones(2), made(*columns))[1:]
