@@ -11,8 +11,8 @@
 
 namespace minidynamo {
 
-// Whether the version of a dict is a watcher's number. From 3.14 on dicts have none themselves; in 3.13 they have, but
-// the values of an instance's __dict__ may lie in the instance, and `instance.x = value` writes them there without
+// Whether a watcher numbers the states of dicts. From 3.14 on dicts have no version of their own; in 3.13 they have,
+// but the values of an instance's __dict__ may lie in the instance, and `instance.x = value` writes them there without
 // giving the dict a new version. The watchers of 3.13.0 do not hear of that either (python/cpython issue 125608).
 inline bool versions_are_watched() noexcept {
 #if PY_VERSION_HEX >= 0x030E0000
@@ -49,7 +49,7 @@ inline uint64_t dict_version(PyObject* dict) noexcept {
   return *address;
 }
 
-// Whether the dict's values lie in an instance, or share their keys with other dicts.
+// Whether the dict shares its table of keys with the dicts of other instances of a class.
 inline bool shares_keys(PyObject* dict) noexcept { return reinterpret_cast<PyDictObject*>(dict)->ma_values != nullptr; }
 
 // The same, or 0 where it does not move with each change.

@@ -1,4 +1,4 @@
-// What is hashed and compared by an address: its own, or that of another object.
+// Objects that CPython hashes and compares by an address: their own, or that of an object behind them.
 #pragma once
 #include "python/ref.h"
 
@@ -7,7 +7,7 @@ namespace minidynamo {
 // The object that another one is hashed and compared by: what a bound method is bound to, what a weak reference leads
 // to, the dict behind a view. Null: none.
 PyObject* identity_behind(PyObject* object) noexcept;
-// Whether an object's hash is its own address, or made of that of another.
+// Whether CPython makes an object's hash of an address.
 bool is_hashed_by_address(PyObject* object) noexcept;
 
 }  // namespace minidynamo

@@ -56,7 +56,8 @@ struct Frame {
   Ref function;
   Ref code_object;  // which the function may let go of
   Ref globals, builtins;
-  // The namespace that LOAD_NAME and STORE_NAME use: of class bodies, and of code that exec() and eval() run.
+  // The namespace that LOAD_NAME and STORE_NAME use: of class bodies, of code that exec() and eval() run, and of
+  // functions made of a module's code.
   Ref locals_mapping;
   Ref locals_dict;          // what locals() gives here before CPython 3.13: one dict for as long as the frame runs
   std::vector<Ref> slots;   // fast locals, then the value stack

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "python/bound_method.h"
+#include "python/native_contents.h"
 #include "python/nesting.h"
-#include "python/unstable.h"
 #include "tensor/fake.h"
 #include "world/address_hash.h"
 #include "world/callable_table.h"
@@ -15,7 +15,7 @@
 namespace minidynamo {
 namespace {
 
-// Whether it is this very object at each call.
+// Whether every call that the guards let pass has this very object.
 bool has_fixed_address(const Tracer& tracer, PyObject* object) {
   if (is_guarded_by_identity(object)) return !tracer.classes.has(object);
   const Source* source = tracer.world.source_of(object);
@@ -27,38 +27,28 @@ bool hash_follows_address(const Tracer& tracer, PyObject* object) {
   if (is_constant(object)) return false;
   NestingLevel level;
   if (level.is_too_deep()) return true;
-  if (PyTuple_Check(object)) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-      if (hash_follows_address(tracer, PyTuple_GET_ITEM(object, i))) return true;
-    return false;
-  }
-  if (PyFrozenSet_Check(object)) {
-    Py_ssize_t position = 0;
-    PyObject* item;
-    Py_hash_t hash;
-    while (next_in_set(object, position, item, hash))
-      if (hash_follows_address(tracer, item)) return true;
-    return false;
-  }
+  if (PyTuple_Check(object) || PyFrozenSet_Check(object))
+    return std::ranges::any_of(native_contents(object).items,
+                               [&](PyObject* item) { return hash_follows_address(tracer, item); });
   if (PyMethod_Check(object)) return !has_fixed_address(tracer, PyMethod_GET_SELF(object));
   if (PyObject* behind = identity_behind(object)) return hash_follows_address(tracer, behind);
   return is_hashed_by_address(object) && !has_fixed_address(tracer, object);
 }
 
-// Of a method of sets.
+// Whether the method of sets of this name reads the set in its order.
 bool reads_order(std::string_view name) noexcept {
   static constexpr std::string_view kNames[] = {"pop",        "__iter__",   "__repr__",     "__str__",
                                                 "__format__", "__reduce__", "__reduce_ex__"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
-// What a method of C code is bound to. Null: it is none, or not bound.
-PyObject* self_of_method(PyObject* callable) noexcept {
-  return is_bound_slot(callable) ? bound_self_of(callable).get() : bound_self(callable);
+// The object that a C method or slot is bound to. Null: the callable is neither, or not bound.
+Ref self_of_method(PyObject* callable) noexcept {
+  return PyCFunction_Check(callable) || is_bound_slot(callable) ? bound_self_of(callable) : Ref();
 }
 
 bool is_method_of_set(PyObject* callable) noexcept {
-  if (PyObject* self = self_of_method(callable)) return is_set(self);
+  if (const Ref self = self_of_method(callable)) return is_set(self.get());
   if (!Py_IS_TYPE(callable, &PyMethodDescr_Type) && !Py_IS_TYPE(callable, &PyWrapperDescr_Type)) return false;
   return PyDescr_TYPE(callable) == &PySet_Type || PyDescr_TYPE(callable) == &PyFrozenSet_Type;
 }
@@ -95,7 +85,6 @@ bool asks_for_no_order(PyObject* callable) {
     const Ref name = Ref::made(PyObject_GetAttrString(callable, "__name__"));
     return !reads_order(PyUnicode_AsUTF8(name.get()));
   }
-  if (PyType_Check(callable)) return as_type(callable)->tp_new == PySet_Type.tp_new || table.find(callable, kRows);
   return table.find(callable, kRows) != nullptr;
 }
 
@@ -111,10 +100,7 @@ bool is_made_to_stay(Tracer& tracer, PyObject* item) {
 
 bool knows_order(Tracer& tracer, PyObject* set) {
   if (PySet_GET_SIZE(set) < 2) return true;
-  Py_ssize_t position = 0;
-  PyObject* item;
-  Py_hash_t hash;
-  while (next_in_set(set, position, item, hash))
+  for (PyObject* item : native_contents(set).items)
     if (hash_follows_address(tracer, item) && !is_made_to_stay(tracer, item))
       return tracer.abort(BreakReason::UnsupportedObject, "the order of a set is asked that has a " +
                                                               std::string(Py_TYPE(item)->tp_name) +
@@ -123,8 +109,9 @@ bool knows_order(Tracer& tracer, PyObject* set) {
 }
 
 bool knows_orders_read(Tracer& tracer, PyObject* callable, std::span<const Ref> arguments) {
+  const Ref self = self_of_method(callable);
   std::vector<PyObject*> sets;
-  if (PyObject* self = self_of_method(callable); self && is_set(self)) sets.push_back(self);
+  if (self && is_set(self.get())) sets.push_back(self.get());
   for (const Ref& argument : arguments)
     if (is_set(argument.get())) sets.push_back(argument.get());
   if (sets.empty() || asks_for_no_order(callable)) return true;
