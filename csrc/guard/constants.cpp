@@ -3,6 +3,7 @@
 #include "guard/constants.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -53,7 +54,7 @@ bool tuples_equal(PyObject* a, PyObject* b) noexcept {
   Py_ssize_t size = PyTuple_GET_SIZE(a);
   if (size != PyTuple_GET_SIZE(b)) return false;
   for (Py_ssize_t i = 0; i < size; ++i)
-    if (!constants_equal(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+    if (!items_equal(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
   return true;
 }
 
@@ -65,7 +66,7 @@ bool sets_equal(PyObject* a, PyObject* b) noexcept {
   Py_hash_t hash, other_hash;
   while (next_in_set(a, at, item, hash)) {
     if (!next_in_set(b, other_at, other, other_hash)) return false;
-    if (hash != other_hash || !constants_equal(item, other)) return false;
+    if (hash != other_hash || !items_equal(item, other)) return false;
   }
   return true;
 }
@@ -161,6 +162,13 @@ bool is_constant_container(PyObject* object) noexcept {
   return consists_of(object, [](PyObject* leaf) noexcept { return is_plain_leaf(leaf) || is_named(leaf); });
 }
 
+bool is_nan(PyObject* object) noexcept {
+  if (PyFloat_Check(object)) return std::isnan(PyFloat_AS_DOUBLE(object));
+  if (!PyComplex_Check(object)) return false;
+  const Py_complex& value = reinterpret_cast<PyComplexObject*>(object)->cval;
+  return std::isnan(value.real) || std::isnan(value.imag);
+}
+
 bool constants_equal(PyObject* a, PyObject* b) noexcept {
   if (a == b) return true;
   PyTypeObject* type = Py_TYPE(a);
@@ -177,6 +185,8 @@ bool constants_equal(PyObject* a, PyObject* b) noexcept {
   if (is_date_type(type)) return dates_equal(a, b);
   return is_torch_constant_type(type) && natively_equal(a, b);
 }
+
+bool items_equal(PyObject* a, PyObject* b) noexcept { return a == b || (!is_nan(a) && constants_equal(a, b)); }
 
 bool is_exported(PyObject* byte_array) noexcept {
   return reinterpret_cast<PyByteArrayObject*>(byte_array)->ob_exports > 0;

@@ -178,7 +178,7 @@ enum ConstantForm : uint8_t { kByValue = 16, kByParts };  // above the forms of 
 
 bool equals_parts(PyObject* expected, PyObject* object) noexcept {
   if (stands_for_object(expected)) return object_stood_for(expected) == object;
-  if (!PyTuple_CheckExact(expected)) return constants_equal(expected, object);
+  if (!PyTuple_CheckExact(expected)) return items_equal(expected, object);
   if (!PyTuple_CheckExact(object) || PyTuple_GET_SIZE(expected) != PyTuple_GET_SIZE(object)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(expected); ++i)
     if (!equals_parts(PyTuple_GET_ITEM(expected, i), PyTuple_GET_ITEM(object, i))) return false;
@@ -379,7 +379,7 @@ bool compare_next(void* state, PyObject* item, PyObject*) {
   if (comparison->next >= PyTuple_GET_SIZE(comparison->expected)) return false;
   PyObject* expected = PyTuple_GET_ITEM(comparison->expected, comparison->next++);
   if (stands_for_object(expected)) return object_stood_for(expected) == item;
-  return constants_equal(expected, item);
+  return items_equal(expected, item);
 }
 
 bool collect_next(void* state, PyObject* item, PyObject*) {

@@ -11,6 +11,7 @@
 #include "python/dict_version.h"
 #include "python/eval_frame.h"
 #include "python/named_item.h"
+#include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
 #include "python/unstable.h"
@@ -97,8 +98,8 @@ bool is_of_user(const InterpreterFrame& frame) {
   const char* filename = PyUnicode_AsUTF8(frame.code->co_filename);
   if (!filename || filename[0] != '<') return true;
   static PyObject* const name_name = interned("__name__");
-  PyObject* name = PyDict_GetItemWithError(PyFunction_GET_GLOBALS(frame.function), name_name);
-  PyObject* module = name ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
+  PyObject* name = named_item(PyFunction_GET_GLOBALS(frame.function), name_name);
+  PyObject* module = name && PyUnicode_CheckExact(name) ? named_item(PyImport_GetModuleDict(), name) : nullptr;
   if (!module || !PyModule_Check(module)) return false;
   Ref file = Ref::steal(PyModule_GetFilenameObject(module));
   clear_error();  // an interactive session's has none
@@ -178,8 +179,7 @@ bool reaches_on_its_own(const InterpreterFrame& frame) {
   PyObject* names = frame.code->co_names;
   PyObject* globals = PyFunction_GET_GLOBALS(frame.function);
   for (Py_ssize_t i = 0; !found && i < PyTuple_GET_SIZE(names); ++i)
-    found = search.reaches(PyDict_GetItemWithError(globals, PyTuple_GET_ITEM(names, i)), kDepth);
-  clear_error();
+    found = search.reaches(named_item(globals, PyTuple_GET_ITEM(names, i)), kDepth);
   note_kind(frame.code, found ? kReaches : known + 1);
   return found;
 }
@@ -213,6 +213,8 @@ bool has_left_block_open(PyObject* object) noexcept {
 // function goes on with), has a finalizer and no other holder. Of a generator among a resume function's own arguments
 // the trace sees the end.
 bool any_is_last_of_finalized(FastLocals objects, Py_ssize_t count, bool generators_too = false) noexcept {
+  const NestingLevel level;
+  if (level.is_too_deep()) return true;  // as far as is known
   const auto times = [&](PyObject* wanted) {
     Py_ssize_t found = 0;
     for (Py_ssize_t i = 0; i < count; ++i) found += objects[i] == wanted;

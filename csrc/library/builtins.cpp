@@ -1,7 +1,5 @@
 #include "library/builtins.h"
 
-#include <cmath>
-
 #include "guard/constants.h"
 #include "library/abc.h"
 #include "library/standard_library.h"
@@ -70,7 +68,7 @@ Ref load(Tracer& tracer, PyObject* object, PyObject* given_name) {
 
 // Whether an object's hash does not come from an address that may be another's at the next call.
 bool hashes_by_value(Tracer& tracer, PyObject* object, Visited& visited) {
-  if (PyFloat_Check(object) && std::isnan(PyFloat_AS_DOUBLE(object))) return false;
+  if (is_nan(object)) return false;
   const bool is_nesting = PyTuple_CheckExact(object) || PyFrozenSet_CheckExact(object);
   if (is_nesting && !visited.add(object)) return true;
   if (!is_nesting && is_constant(object)) return true;

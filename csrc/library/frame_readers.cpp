@@ -47,16 +47,12 @@ bool reads_lines_only(PyObject* globals, PyCodeObject* code) noexcept {
 
 // What a global name stands for now; null: nothing.
 PyObject* value_of(PyObject* globals, PyObject* builtins, PyObject* name) noexcept {
-  PyObject* value = PyDict_GetItemWithError(globals, name);
-  if (!value && PyDict_Check(builtins)) value = PyDict_GetItemWithError(builtins, name);
-  clear_error();
-  return value;
+  PyObject* value = named_item(globals, name);
+  return !value && PyDict_Check(builtins) ? named_item(builtins, name) : value;
 }
 
 PyObject* attribute_of_module(PyObject* module, PyObject* name) noexcept {
-  PyObject* value = PyDict_GetItemWithError(PyModule_GetDict(module), name);
-  clear_error();
-  return value;
+  return named_item(PyModule_GetDict(module), name);
 }
 
 bool hands_out_stack(PyObject* value, int depth, std::unordered_set<PyObject*>& seen);

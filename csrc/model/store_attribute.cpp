@@ -7,6 +7,7 @@
 #include "model/descriptor.h"
 #include "model/instance_dict.h"
 #include "model/object_end.h"
+#include "model/size_operation.h"
 #include "model/special_method.h"
 #include "model/store_tensor_attribute.h"
 #include "python/dict_version.h"
@@ -19,6 +20,7 @@
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/pin.h"
+#include "world/traced_number.h"
 
 namespace minidynamo {
 namespace {
@@ -43,6 +45,14 @@ bool can_write_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
   return setter && setter.is(class_attribute(&PyType_Type, setattr_name)) && !descriptor && !PyErr_Occurred();
 }
 
+// Whether C code takes an attribute's value, of which it may keep a number and not the object.
+bool is_taken_by_native_code(PyObject* object, PyObject* name) {
+  PyObject* descriptor = class_attribute(Py_TYPE(object), name);
+  if (!descriptor) return false;
+  if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return !is_slot(descriptor);
+  return Py_IS_TYPE(descriptor, &PyGetSetDescr_Type);
+}
+
 // A module's namespace, which its functions know as their globals.
 bool store_in_module(Tracer& tracer, PyObject* module, PyObject* name, PyObject* value) {
   PyObject* globals = PyModule_GetDict(module);
@@ -64,6 +74,13 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object);
   if (!tracer.world.source_of(object)) {
     if (value && !materialize_if_shadow(tracer, value)) return false;
+    Ref number;
+    if (value && (is_size(tracer, value) || is_unknown_truth(tracer, value) || is_traced_number(value)) &&
+        is_taken_by_native_code(object, name)) {
+      number = settled(tracer, value);
+      if (!number) return false;
+      value = number.get();
+    }
     guard_special_methods(tracer, object);
     if (tracer.is_over()) return false;
     if (PyType_Check(object) && !tracer.classes.has(object))
@@ -152,11 +169,7 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
                           std::string("attribute '") + PyUnicode_AsUTF8(name) +
                               "' of an object from before the call is set through a descriptor") != nullptr;
   } else if (!has_instance_dict(Py_TYPE(object))) {
-    if (descriptor)
-      PyErr_Format(PyExc_AttributeError, "'%.100s' object attribute '%U' is read-only", Py_TYPE(object)->tp_name, name);
-    else
-      attribute_error(object, name);
-    return false;
+    return PyObject_GenericSetAttr(object, name, value) == 0;  // which only raises then
   }
   if (PyModule_Check(object) && !(descriptor && is_data_descriptor(descriptor.get())))
     return store_in_module(tracer, object, name, value);

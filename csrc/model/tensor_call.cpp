@@ -20,6 +20,7 @@
 #include "model/transform_call.h"
 #include "model/wrapper_call.h"
 #include "python/error_text.h"
+#include "python/named_item.h"
 #include "python/native_contents.h"
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
@@ -91,8 +92,7 @@ Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   const Ref owned[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
   const Ref text = Ref::steal(PyObject_Str(value));
   PyObject* globals = tracer.frame ? tracer.frame->globals.get() : nullptr;
-  PyObject* module = globals && PyDict_Check(globals) ? PyDict_GetItemWithError(globals, module_name) : nullptr;
-  clear_error();
+  PyObject* module = globals && PyDict_Check(globals) ? named_item(globals, module_name) : nullptr;
   const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   const std::string message = words ? words : "?";
   const bool is_ignored = is_warning_ignored(value, module ? module : Py_None, tracer.frame ? tracer.frame->line() : 0);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "emit/rebuild.h"
+#include "guard/constants.h"
 #include "model/exception_context.h"
 #include "model/generator.h"
 #include "model/reported_type.h"
@@ -253,7 +254,7 @@ bool ValuePlanner::is_template(PyObject* set) const {
   PyObject* item;
   Py_hash_t hash;
   while (next_in_set(set, position, item, hash))
-    if (holds_identity(item) || tracer_.classes.has(item) ||
+    if (holds_identity(item) || tracer_.classes.has(item) || is_nan(item) ||
         !(is_constant(item) || (tracer_.world.source_of(item) && is_guarded_by_identity(item))))
       return false;
   return true;

@@ -1,16 +1,25 @@
 // A dict's item by a name from C. PyDict_GetItemString says "not there" when there is no memory to look, and nobody
 // knows.
 #pragma once
+#include "python/dict_version.h"
 #include "python/out_of_memory.h"
 
 namespace minidynamo {
 
+// Borrowed; null without a Python error: not there. Runs no code: a key in the way that has a say in comparisons is
+// taken for another.
+inline PyObject* named_item(PyObject* dict, PyObject* name) noexcept {
+  uint32_t hint = 0;
+  PyObject* item;
+  dict_item(dict, name, PyObject_Hash(name), hint, item);
+  return item;
+}
+
 // Borrowed; null without a Python error: not there, or a lack of memory that is taken down.
 inline PyObject* named_item(PyObject* dict, const char* name) noexcept {
   const Ref key = Ref::steal(PyUnicode_FromString(name));
-  PyObject* item = key ? PyDict_GetItemWithError(dict, key.get()) : nullptr;
-  if (!item) clear_error();
-  return item;
+  if (!key) clear_error();
+  return key ? named_item(dict, key.get()) : nullptr;
 }
 
 }  // namespace minidynamo

@@ -41,9 +41,7 @@ PyObject* object_stood_for(PyObject* stands_for) noexcept {
 
 PyObject* owner_of_names(PyObject* globals) noexcept {
   PyObject* name = named_item(globals, "__name__");
-  PyObject* module =
-      name && PyUnicode_CheckExact(name) ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name) : nullptr;
-  clear_error();
+  PyObject* module = name && PyUnicode_CheckExact(name) ? named_item(PyImport_GetModuleDict(), name) : nullptr;
   return module && PyModule_Check(module) && PyModule_GetDict(module) == globals ? module : globals;
 }
 

@@ -1,5 +1,6 @@
 #include "world/address_hash.h"
 
+#include "guard/constants.h"
 #include "python/bound_method.h"
 #include "python/dict_version.h"
 #include "tensor/fake.h"
@@ -16,7 +17,8 @@ PyObject* identity_behind(PyObject* object) noexcept {
 
 bool is_hashed_by_address(PyObject* object) noexcept {
   return Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash || PyFunction_Check(object) || PyMethod_Check(object) ||
-         PyCFunction_Check(object) || PyWeakref_CheckRefExact(object) || is_bound_slot(object) || is_fake(object);
+         PyCFunction_Check(object) || PyWeakref_CheckRefExact(object) || is_bound_slot(object) || is_fake(object) ||
+         is_nan(object);
 }
 
 }  // namespace minidynamo

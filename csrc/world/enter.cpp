@@ -251,8 +251,20 @@ Ref enter_symbolic_int(Tracer& tracer, Source* source) {
   return number;
 }
 
+// One NaN is told from others: in containers each is equal to itself only.
+void tell_from_other_nans(Tracer& tracer, Source* source) {
+  Source* known = tracer.world.source_of(source->value.get());
+  if (known) {
+    tracer.guards.add_relation(source, GuardKind::SameAs, known, tracer.origin());
+  } else {
+    tracer.world.know(source->value.get(), source);
+    tracer.world.require_distinct(source);
+  }
+}
+
 Ref enter_by_value(Tracer& tracer, Source* source) {
   tracer.guards.add(source, GuardKind::Constant, tracer.origin());
+  if (is_nan(source->value.get())) tell_from_other_nans(tracer, source);
   return source->value;
 }
 
@@ -421,7 +433,8 @@ Ref enter(Tracer& tracer, Source* source) {
   PyTypeObject* type = Py_TYPE(raw);
   if (tracer.symbols.opens_int(*source)) return enter_symbolic_int(tracer, source);
   if (is_constant_type(type))
-    return changes(tracer, source) ? enter_changing_number(tracer, source) : enter_by_value(tracer, source);
+    return changes(tracer, source) && !is_nan(raw) ? enter_changing_number(tracer, source)
+                                                   : enter_by_value(tracer, source);
   if (Source* known = tracer.world.source_of(raw)) {  // stands for itself
     if (known == source) return Ref::borrow(raw);
     if (is_guarded_by_identity(raw) || known->access == Access::Pinned)

@@ -1,5 +1,6 @@
 #include "world/identity.h"
 
+#include "guard/constants.h"
 #include "python/dict_version.h"
 #include "python/native_contents.h"
 #include "python/nesting.h"
@@ -16,7 +17,7 @@ namespace minidynamo {
 namespace {
 
 bool is_outside_instance(Tracer& tracer, PyObject* object, Source*& source) {
-  if (is_constant(object)) return false;
+  if (is_constant(object) && !is_nan(object)) return false;
   source = tracer.world.source_of(object);
   return source && source->access != Access::Pinned;
 }
@@ -68,7 +69,7 @@ void require_distinct(Tracer& tracer, PyObject* object) {
 
 void guard_as_key(Tracer& tracer, PyObject* container, PyObject* key) {
   PyTypeObject* type = Py_TYPE(key);
-  if (type == &PyUnicode_Type || is_number(key) || is_fake(key)) return;
+  if (type == &PyUnicode_Type || (is_number(key) && !is_nan(key)) || is_fake(key)) return;
   guard_special_methods(tracer, key);  // it may get a __hash__ or __eq__
   if (!check_comparable(tracer, key)) return;
   if (PyFrozenSet_Check(key)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "guard/constants.h"
 #include "python/bound_method.h"
 #include "python/native_contents.h"
 #include "python/nesting.h"
@@ -24,12 +25,12 @@ bool has_fixed_address(const Tracer& tracer, PyObject* object) {
 
 bool hash_follows_address(const Tracer& tracer, PyObject* object) {
   if (is_fake(object)) return true;
-  if (is_constant(object)) return false;
   NestingLevel level;
   if (level.is_too_deep()) return true;
   if (PyTuple_Check(object) || PyFrozenSet_Check(object))
     return std::ranges::any_of(native_contents(object).items,
                                [&](PyObject* item) { return hash_follows_address(tracer, item); });
+  if (is_constant(object)) return is_nan(object);
   if (PyMethod_Check(object)) return !has_fixed_address(tracer, PyMethod_GET_SELF(object));
   if (PyObject* behind = identity_behind(object)) return hash_follows_address(tracer, behind);
   return is_hashed_by_address(object) && !has_fixed_address(tracer, object);

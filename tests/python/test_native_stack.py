@@ -35,6 +35,19 @@ def g(x, chain, name):
     return x + getattr(chain, name)
 
 
+@minidynamo.disable
+def nested(depth):
+    lists = [0]
+    for _ in range(depth):
+        lists = [lists]
+    return lists
+
+
+@minidynamo.optimize("eager")
+def h(x, depth):
+    return x + len(nested(depth))
+
+
 def show():
     x = torch.zeros(1)
     print([f(x, n).item() for n in (20, 20_000, 20_000, 3)])
@@ -49,12 +62,13 @@ def show():
     [
         ("show()", "[20.0, 20000.0, 20000.0, 3.0]"),
         ("print(g(torch.zeros(1), Chain(), 'a1500').item())", "1.0"),
+        ("print([h(torch.zeros(1), 300_000).item() for _ in range(3)])", "[1.0, 1.0, 1.0]"),
         (
             "threading.stack_size(256 * 1024); thread = threading.Thread(target=show); thread.start(); thread.join()",
             "[20.0, 20000.0, 20000.0, 3.0]",
         ),
     ],
-    ids=["calls", "attributes", "thread with a small stack"],
+    ids=["calls", "attributes", "lists", "thread with a small stack"],
 )
 def test_deep_recursion(what: str, expected: str) -> None:
     run = subprocess.run([sys.executable, "-c", PROGRAM.replace("{what}", what)], capture_output=True, text=True, timeout=300)

@@ -169,6 +169,20 @@ def test_the_order_of_what_stays_itself_is_known(items: tuple[Any, ...]) -> None
     assert captured(X)[1:] == function(X)[1:]
 
 
+@pytest.mark.parametrize("nan", [lambda: float("nan"), lambda: complex(0, float("nan")), lambda: (1, float("nan"))])
+def test_numbers_that_are_not_a_number_lie_by_their_addresses(nan: Callable[[], Any]) -> None:
+    """CPython hashes each by the address of its object."""
+
+    def function(x: torch.Tensor, values: list[Any]) -> Any:
+        return x + 1, len(set(values)), sorted([values.index(value) for value in set(values)])
+
+    captured = minidynamo.compile(function, backend="eager")
+    for _ in range(20):
+        KEPT.append([[nan() for _ in range(random.randrange(9))], values := [nan() for _ in range(4)]])
+        random.shuffle(values)
+        assert captured(X, values)[1:] == function(X, values)[1:]
+
+
 def test_modules_of_a_model_are_gone_through() -> None:
     def function(x: torch.Tensor, model: torch.nn.Module) -> Any:
         for layer in set(model.children()):
