@@ -199,7 +199,9 @@ Ref run_called_from_c(Tracer& tracer, PyObject* callable, FastLocals slots) {
     frame->local(i) = is_default ? default_value(tracer, function, i - first_default) : Ref::borrow(slots[i]);
     if (!frame->local(i)) return nullptr;
   }
-  return evaluate(tracer, std::move(frame));
+  Ref result = evaluate(tracer, std::move(frame));
+  // C code asks whether what a special method gave is an int.
+  return result && stands_for_number(tracer, result.get()) ? settled(tracer, result.get()) : std::move(result);
 }
 
 }  // namespace minidynamo

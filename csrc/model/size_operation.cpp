@@ -136,6 +136,10 @@ std::optional<Expression> size_expression(const Tracer& tracer, PyObject* object
   return overflow ? std::nullopt : std::optional(constant(value));
 }
 
+bool stands_for_number(const Tracer& tracer, PyObject* object) noexcept {
+  return tracer.symbols.may_come() && is_open_number(object);
+}
+
 bool holds_size(const Tracer& tracer, PyObject* object) {
   return tracer.symbols.may_come() && any_held(object, is_open_number);
 }

@@ -20,7 +20,6 @@
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/pin.h"
-#include "world/traced_number.h"
 
 namespace minidynamo {
 namespace {
@@ -75,8 +74,7 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
   if (!tracer.world.source_of(object)) {
     if (value && !materialize_if_shadow(tracer, value)) return false;
     Ref number;
-    if (value && (is_size(tracer, value) || is_unknown_truth(tracer, value) || is_traced_number(value)) &&
-        is_taken_by_native_code(object, name)) {
+    if (value && stands_for_number(tracer, value) && is_taken_by_native_code(object, name)) {
       number = settled(tracer, value);
       if (!number) return false;
       value = number.get();

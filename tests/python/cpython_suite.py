@@ -259,6 +259,7 @@ if sys.version_info >= (3, 12):
     EXEMPT |= {
         "test.test_int.PyLongModuleTests.test_pylong_str_to_int": "C code negates in place what it takes for a new int of Python code's",
         "test.test_code.CodeTest.test_co_lnotab_is_deprecated": "reads what warns, of a code object that is a constant to the trace",
+        "test.test_capi.test_misc.CAPITest.test_sublclassing_managed_both": DEATH,
         "test.test_capi.test_exceptions.Test_Exceptions.test_exc_info": SET_EXCEPTION,
         "test.test_capi.test_exceptions.Test_Exceptions.test_exception": SET_EXCEPTION,
         "test.test_capi.test_watchers.TestDictWatchers.test_clone": WRITES,
@@ -286,7 +287,6 @@ if sys.version_info >= (3, 14):
     EXEMPT |= {
         "test.test_functools.TestSingleDispatch.test_method_no_reference_loops": DEATH,
         "test.test_operator.*.test_methodcaller_cyclic_gc": DEATH,
-        "test.test_capi.test_misc.CAPITest.test_sublclassing_managed_both": DEATH,
         "test.test_capi.test_eval.Tests.test_eval_getlocals": FRAMES,
         "test.test_asyncio.test_futures.*.test_future_cancelled_*_refcycles": DEATH,
         "test.test_io.*.test_error_through_destructor": DEATH,
@@ -359,7 +359,10 @@ EXEMPT_WITH_BREAKS = {
     "test.test_weakref.MappingTestCase.test_weak_valued_len_cycles": DEATH,
     "test.test_raise.TestContext.test_3611": DEATH,
     "test.test_os.TimerfdTests.test_timerfd_*": "measures time",
+    "test.test_compile.TestSpecifics.test_lineno_after_implicit_return": FRAMES,
     "test.test_dis.*.test_distb_*": FRAMES,
+    "test.test_marshal.InstancingTestCase.testBytes": EQUAL_CONSTANTS,
+    "test.test_tempfile.TestTemporaryDirectory.test_warnings_on_cleanup": DEATH,
     "test.test_dis.BytecodeTests.test_from_traceback_dis": FRAMES,
     "test.test_asyncio.test_futures2.PyFutureTests.test_task_exc_handler_correct_context": DEATH,
     "test.test_asyncio.test_sslproto.*.test_*_no_cycles": DEATH,
