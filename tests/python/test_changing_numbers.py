@@ -83,7 +83,7 @@ import math; r = math.comb(n + 3, n), math.factorial(n), math.gcd(n, 6), math.pe
 import math; r = math.sqrt(n), math.ldexp(1.0, n), math.pow(n, 2), math.floor(n), math.trunc(n), math.ceil(n), math.prod([n, n])
 import math; r = math.fsum([n, n]), math.hypot(n, n), math.dist([n], [0])
 import math; r = math.copysign(n, -1), math.fmod(7, n), math.sumprod([n],[n]) if hasattr(math, 'sumprod') else 0
-r = int(n), float(n), complex(n, n), bool(n), str(n), hash(n), abs(-n)
+r = int(n), float(n), complex(n, n), bool(n), str(n), hash(n) * (type(n) is not torch.Tensor), abs(-n)
 r = divmod(17, n), pow(n, 3, 7), round(n), round(17.125, n), bin(n), hex(n), oct(n)
 r = n.bit_length(), n.bit_count(), n.to_bytes(n, 'big'), (n).as_integer_ratio(), n.conjugate(), n.real, n.numerator
 r = int.from_bytes(bytes([n]), 'big'), int(str(n)), int('11', n)
@@ -245,7 +245,7 @@ BLOCKS = [
 def function_of(block: str) -> Callable[..., Any]:
     body = textwrap.indent(textwrap.dedent(block).strip(), " " * 8)
     error = "    except Exception as error:\n        r = type(error).__name__, str(error)"
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = {"torch": torch}
     exec(f"def f(x, n):\n    try:\n{body}\n{error}\n    return x + 1, r\n", names)
     return names["f"]
 
