@@ -251,15 +251,20 @@ Ref enter_symbolic_int(Tracer& tracer, Source* source) {
   return number;
 }
 
+// A source leads to the object of another one.
+void guard_same(Tracer& tracer, Source* source, Source* known) {
+  if (known == source) return;
+  if (is_guarded_by_identity(source->value.get()) || known->access == Access::Pinned)
+    tracer.guards.add(source, GuardKind::Identity, tracer.origin());
+  else
+    tracer.guards.add_relation(source, GuardKind::SameAs, known, tracer.origin());
+}
+
 // One NaN is told from others: in containers each is equal to itself only.
 void tell_from_other_nans(Tracer& tracer, Source* source) {
-  Source* known = tracer.world.source_of(source->value.get());
-  if (known) {
-    tracer.guards.add_relation(source, GuardKind::SameAs, known, tracer.origin());
-  } else {
-    tracer.world.know(source->value.get(), source);
-    tracer.world.require_distinct(source);
-  }
+  if (Source* known = tracer.world.source_of(source->value.get())) return guard_same(tracer, source, known);
+  tracer.world.know(source->value.get(), source);
+  tracer.world.require_distinct(source);
 }
 
 Ref enter_by_value(Tracer& tracer, Source* source) {
@@ -436,19 +441,11 @@ Ref enter(Tracer& tracer, Source* source) {
     return changes(tracer, source) && !is_nan(raw) ? enter_changing_number(tracer, source)
                                                    : enter_by_value(tracer, source);
   if (Source* known = tracer.world.source_of(raw)) {  // stands for itself
-    if (known == source) return Ref::borrow(raw);
-    if (is_guarded_by_identity(raw) || known->access == Access::Pinned)
-      tracer.guards.add(source, GuardKind::Identity, tracer.origin());
-    else
-      tracer.guards.add_relation(source, GuardKind::SameAs, known, tracer.origin());
+    guard_same(tracer, source, known);
     return Ref::borrow(raw);
   }
   if (PyObject* replaced = tracer.world.replacement_of(raw)) {
-    Source* first = tracer.world.source_of(replaced);
-    if (first != source && first->access == Access::Pinned)
-      tracer.guards.add(source, GuardKind::Identity, tracer.origin());
-    else if (first != source)
-      tracer.guards.add_relation(source, GuardKind::SameAs, first, tracer.origin());
+    guard_same(tracer, source, tracer.world.source_of(replaced));
     return Ref::borrow(replaced);
   }
   if (is_tensor(raw)) return enter_tensor(tracer, source);
