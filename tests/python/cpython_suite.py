@@ -361,6 +361,7 @@ EXEMPT_WITH_BREAKS = {
     "test.test_os.TimerfdTests.test_timerfd_*": "measures time",
     "test.test_compile.TestSpecifics.test_lineno_after_implicit_return": FRAMES,
     "test.test_dis.*.test_distb_*": FRAMES,
+    "test.test_asyncio.test_tasks.*.test_proper_refcounts": COUNTS,
     "test.test_marshal.InstancingTestCase.testBytes": EQUAL_CONSTANTS,
     "test.test_tempfile.TestTemporaryDirectory.test_warnings_on_cleanup": DEATH,
     "test.test_dis.BytecodeTests.test_from_traceback_dis": FRAMES,
