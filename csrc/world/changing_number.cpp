@@ -42,7 +42,7 @@ bool changes(const Tracer& tracer, const Source* source) {
 Ref enter_changing_number(Tracer& tracer, Source* source) {
   PyObject* known = nullptr;
   tracer.world.each_known([&](PyObject* object, Source* its) {
-    if (its == source) known = object;
+    if (its == source && is_traced_number(object)) known = object;
   });
   if (known) return Ref::borrow(known);
   const Ref real = tensor_of_float(source->value.get());

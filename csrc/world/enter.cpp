@@ -260,16 +260,19 @@ void guard_same(Tracer& tracer, Source* source, Source* known) {
     tracer.guards.add_relation(source, GuardKind::SameAs, known, tracer.origin());
 }
 
-// One NaN is told from others: in containers each is equal to itself only.
-void tell_from_other_nans(Tracer& tracer, Source* source) {
-  if (Source* known = tracer.world.source_of(source->value.get())) return guard_same(tracer, source, known);
+// One NaN is told from others: in containers each is equal to itself only. The first source that leads to it.
+Source* told_from_other_nans(Tracer& tracer, Source* source) {
+  if (Source* known = tracer.world.source_of(source->value.get())) {
+    guard_same(tracer, source, known);
+    return known;
+  }
   tracer.world.know(source->value.get(), source);
   tracer.world.require_distinct(source);
+  return source;
 }
 
 Ref enter_by_value(Tracer& tracer, Source* source) {
   tracer.guards.add(source, GuardKind::Constant, tracer.origin());
-  if (is_nan(source->value.get())) tell_from_other_nans(tracer, source);
   return source->value;
 }
 
@@ -437,9 +440,10 @@ Ref enter(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   PyTypeObject* type = Py_TYPE(raw);
   if (tracer.symbols.opens_int(*source)) return enter_symbolic_int(tracer, source);
-  if (is_constant_type(type))
-    return changes(tracer, source) && !is_nan(raw) ? enter_changing_number(tracer, source)
-                                                   : enter_by_value(tracer, source);
+  if (is_constant_type(type)) {
+    Source* number = is_nan(raw) ? told_from_other_nans(tracer, source) : source;
+    return changes(tracer, number) ? enter_changing_number(tracer, number) : enter_by_value(tracer, number);
+  }
   if (Source* known = tracer.world.source_of(raw)) {  // stands for itself
     guard_same(tracer, source, known);
     return Ref::borrow(raw);
