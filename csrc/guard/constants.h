@@ -17,15 +17,15 @@ bool is_plain_constant(PyObject* object) noexcept;
 // which are compared by identity, at any depth.
 bool is_constant_container(PyObject* object) noexcept;
 
-// Whether an object is a float or complex number that has a NaN. CPython hashes it by the address of the object, and
-// where it is in a container, takes it for equal to itself only.
+// Whether an object is a float that is NaN, or a complex number with a part that is. CPython makes its hash of its
+// address, and containers take it for equal to itself only.
 bool is_nan(PyObject* object) noexcept;
 
 // Exact equality of two constants; what is no plain constant is equal to itself only. Frozensets must also iterate in
 // the same order.
 bool constants_equal(PyObject* a, PyObject* b) noexcept;
 
-// The same of two items or keys of containers: a NaN is the same object.
+// Exact equality of two items or keys of containers: of two NaNs, whether they are one object.
 bool items_equal(PyObject* a, PyObject* b) noexcept;
 
 // Whether others look into the buffer of a bytearray, which keeps its size then.

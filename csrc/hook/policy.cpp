@@ -214,7 +214,7 @@ bool has_left_block_open(PyObject* object) noexcept {
 // the trace sees the end.
 bool any_is_last_of_finalized(FastLocals objects, Py_ssize_t count, bool generators_too = false) noexcept {
   const NestingLevel level;
-  if (level.is_too_deep()) return true;  // as far as is known
+  if (level.is_too_deep()) return true;  // it may: what lies deeper is not looked at
   const auto times = [&](PyObject* wanted) {
     Py_ssize_t found = 0;
     for (Py_ssize_t i = 0; i < count; ++i) found += objects[i] == wanted;

@@ -17,9 +17,10 @@ inline bool is_size(const Tracer& tracer, PyObject* object) noexcept {
 inline bool is_unknown_truth(const Tracer& tracer, PyObject* object) noexcept {
   return tracer.symbols.active() && is_symbolic_bool(object);
 }
-// Whether it is a symbolic int or truth value, or a traced number (world/traced_number.h) of the program itself.
+// Whether an object is a symbolic int, a symbolic truth value, or a traced number of the program
+// (world/traced_number.h).
 bool stands_for_number(const Tracer& tracer, PyObject* object) noexcept;
-// The same, or a list, tuple, dict or slice that holds one.
+// The same, or whether it is a list, tuple, dict or slice that holds one.
 bool holds_size(const Tracer& tracer, PyObject* object);
 // The same, or something from before the trace whose elements have not been looked at.
 bool may_hold_size(Tracer& tracer, PyObject* object);

@@ -11,9 +11,9 @@
 
 namespace minidynamo {
 
-// Whether a watcher numbers the states of dicts. From 3.14 on dicts have no version of their own; in 3.13 they have,
-// but the values of an instance's __dict__ may lie in the instance, and `instance.x = value` writes them there without
-// giving the dict a new version. The watchers of 3.13.0 do not hear of that either (python/cpython issue 125608).
+// Whether the version of a dict is counted by a watcher (python/dict_watcher.h), and not by CPython. CPython 3.14
+// counts none. CPython 3.13 does, but the values of an instance's __dict__ may lie in the instance, where a store of an
+// attribute writes them without a new version. Watchers of 3.13.0 miss these writes, too (python/cpython issue 125608).
 inline bool versions_are_watched() noexcept {
 #if PY_VERSION_HEX >= 0x030E0000
   return true;
@@ -49,7 +49,7 @@ inline uint64_t dict_version(PyObject* dict) noexcept {
   return *address;
 }
 
-// Whether the dict shares its table of keys with the dicts of other instances of a class.
+// Whether a dict is of an instance and has its keys in the table that the instances of a class share.
 inline bool shares_keys(PyObject* dict) noexcept { return reinterpret_cast<PyDictObject*>(dict)->ma_values != nullptr; }
 
 // The same, or 0 where it does not move with each change.

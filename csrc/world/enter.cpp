@@ -251,7 +251,7 @@ Ref enter_symbolic_int(Tracer& tracer, Source* source) {
   return number;
 }
 
-// A source leads to the object of another one.
+// Guards that a source leads to the same object as another one, `known`.
 void guard_same(Tracer& tracer, Source* source, Source* known) {
   if (known == source) return;
   if (is_guarded_by_identity(source->value.get()) || known->access == Access::Pinned)
@@ -260,7 +260,8 @@ void guard_same(Tracer& tracer, Source* source, Source* known) {
     tracer.guards.add_relation(source, GuardKind::SameAs, known, tracer.origin());
 }
 
-// One NaN is told from others: in containers each is equal to itself only. The first source that leads to it.
+// Guards which NaNs of a call are one object, since containers take each for equal to itself only. Gives the first
+// source that leads to this one.
 Source* told_from_other_nans(Tracer& tracer, Source* source) {
   if (Source* known = tracer.world.source_of(source->value.get())) {
     guard_same(tracer, source, known);
