@@ -8,7 +8,6 @@ Which torch is wanted says minidynamo/_requirements.py.
 
 import importlib.machinery
 import pathlib
-import platform
 import runpy
 import site
 import sys
@@ -35,13 +34,17 @@ def version_of(torch: pathlib.Path) -> str:
 def unmet(torch: pathlib.Path | None) -> str | None:
     """The sentence that says what is missing, or None."""
     requirements = runpy.run_path(str(REQUIREMENTS))
+    interpreter = requirements["interpreter"]()
+    sentence: str | None = requirements["unmet"](*interpreter)
+    if sentence:
+        return sentence
     if torch is None:
         return (
             f"minidynamo is built against the torch that it will run with, and {sys.executable} has none: first pip install torch "
             f"({requirements['one_of'](requirements['TORCHES'])}; tools other than pip need --no-build-isolation beside that)"
         )
     version = version_of(torch)
-    sentence = requirements["unmet"](platform.python_implementation(), (sys.version_info[0], sys.version_info[1]), version)
+    sentence = requirements["unmet"](*interpreter, version)
     if sentence:
         return f"{sentence} It is {torch}."
     for part in ("include/torch/extension.h", "lib/libc10.so", "lib/libtorch_python.so"):

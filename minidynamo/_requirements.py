@@ -34,8 +34,7 @@ def unmet(implementation: str, python: tuple[int, int], torch: str | None = None
     """The sentence that says what is missing, or None when everything is as it must be.
 
     Args:
-        implementation: as `platform.python_implementation()` gives it, e.g. "CPython".
-        python: major and minor version of the interpreter.
+        implementation, python: what `interpreter` returns.
         torch: `torch.__version__`, or None when torch is not asked about yet.
         built_for: the version of torch that the extension was built for; None where there is none yet.
     """
@@ -49,6 +48,13 @@ def unmet(implementation: str, python: tuple[int, int], torch: str | None = None
     return None
 
 
+def interpreter() -> tuple[str, tuple[int, int]]:
+    """The implementation of this interpreter, e.g. "CPython", and its major and minor version. A build without the GIL, whose objects have
+    another layout, is "free-threaded CPython"."""
+    build = "free-threaded " if "t" in sys.abiflags else ""
+    return build + platform.python_implementation(), (sys.version_info[0], sys.version_info[1])
+
+
 def is_subinterpreter() -> bool:
     """Whether this interpreter is not the first of its process. The import of torch reads freed memory then."""
     try:
@@ -60,7 +66,7 @@ def is_subinterpreter() -> bool:
 
 def check(torch: str | None = None, built_for: str | None = None) -> None:
     """Raises ImportError with that sentence, if there is one."""
-    sentence = unmet(platform.python_implementation(), (sys.version_info[0], sys.version_info[1]), torch, built_for)
+    sentence = unmet(*interpreter(), torch, built_for)
     if sentence is None and is_subinterpreter():
         sentence = "minidynamo needs the main interpreter of the process, as torch does, and this is a subinterpreter."
     if sentence is not None:

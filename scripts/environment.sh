@@ -30,10 +30,10 @@ system_package() {
 pythons=(3.14 3.13 3.12 3.11) # that are supported, the newest first
 torches=(2.15 2.14 2.13)
 
-# is_python <command> <version>...: whether it is an interpreter of one of these versions.
+# is_python <command> <version>...: whether it is an interpreter of one of these versions, with the GIL.
 is_python() {
   command -v "$1" >/dev/null &&
-    "$1" -c 'import sys; raise SystemExit("%d.%d" % sys.version_info[:2] not in sys.argv[1:])' "${@:2}" 2>/dev/null
+    "$1" -c 'import sys; raise SystemExit("%d.%d" % sys.version_info[:2] not in sys.argv[1:] or "t" in sys.abiflags)' "${@:2}" 2>/dev/null
 }
 
 # find_python [version]...: the interpreter that PYTHON names, or the newest that is there of these versions (of all that are

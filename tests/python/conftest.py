@@ -1,6 +1,7 @@
 """What all tests share: an empty cache before and after each, and the world as it was."""
 
 import atexit
+import gc
 import os
 import random
 import shutil
@@ -43,3 +44,12 @@ def clean_state() -> Iterator[None]:
     assert before == after, "the test left torch in another mode"
     differences = minidynamo.debug.mirror_differences()
     assert not differences, "\n".join(differences)
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """For tests that count objects or events: what the collector ends, and whose finalizers it runs, depends on what ran before."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()

@@ -666,6 +666,10 @@ assert "torch._dynamo" not in sys.modules and "torch._inductor" not in sys.modul
         (("CPython", (3, 11), "2.13.0+cpu"), None),
         (("CPython", (3, 11), "2.13.1"), None),
         (("CPython", (3, 10), None), "minidynamo needs CPython 3.11, 3.12, 3.13 or 3.14, and this is CPython 3.10."),
+        (
+            ("free-threaded CPython", (3, 14), None),
+            "minidynamo needs CPython 3.11, 3.12, 3.13 or 3.14, and this is free-threaded CPython 3.14.",
+        ),
         (("PyPy", (3, 11), None), "minidynamo needs CPython 3.11, 3.12, 3.13 or 3.14, and this is PyPy 3.11."),
         (("CPython", (3, 11), "2.12.0"), "minidynamo needs torch 2.13, 2.14 or 2.15, and torch 2.12.0 is installed."),
         (("CPython", (3, 12), "2.15.0+cu130", "2.15.1"), None),
@@ -680,6 +684,12 @@ assert "torch._dynamo" not in sys.modules and "torch._inductor" not in sys.modul
 )
 def test_requirements(versions: tuple[Any, ...], sentence: str | None) -> None:
     assert _requirements.unmet(*versions) == sentence
+
+
+def test_import_without_the_gil_fails_with_one_sentence() -> None:
+    done = run_python("import sys; sys.abiflags = 't'; import minidynamo")
+    assert done.returncode == 1
+    assert f"and this is free-threaded CPython 3.{sys.version_info[1]}." in done.stderr.splitlines()[-1]
 
 
 def test_import_with_an_unsupported_torch_fails_with_one_sentence() -> None:

@@ -2,7 +2,7 @@
 
 import gc
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,14 +12,6 @@ import minidynamo
 from minidynamo import debug
 
 X = torch.ones(2)
-
-
-@pytest.fixture
-def no_collection() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 class Base:

@@ -751,6 +751,7 @@ def test_monitoring_tools_see_the_programs_own_lines(of: str) -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is there from Python 3.12 on")
+@pytest.mark.usefixtures("no_collection")  # a finalizer's lines are events too
 def test_a_captured_function_that_switches_events_on_itself() -> None:
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
     tool, line = monitoring.DEBUGGER_ID, monitoring.events.LINE

@@ -61,6 +61,13 @@ def test_torch_is_found_in_an_isolated_build(finder: dict[str, Any], monkeypatch
     assert finder["find_torch"]() is None
 
 
+def test_an_interpreter_that_will_not_do_is_refused_before_torch_is_asked_for(
+    finder: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "abiflags", "t")
+    assert "and this is free-threaded CPython" in finder["unmet"](None)
+
+
 def test_a_torch_that_will_not_do_is_said_in_one_sentence(finder: dict[str, Any], tmp_path: pathlib.Path) -> None:
     unmet = finder["unmet"]
     supported = _requirements.one_of(_requirements.TORCHES)
@@ -146,7 +153,7 @@ def test_every_list_of_the_supported_pythons_is_the_same() -> None:
     assert [version for line in metadata["classifiers"] for version in re.findall(r"Python :: (3\.\d+)", line)] == supported
     assert re.search(r"^pythons=\(([\d. ]+)\)", (ROOT / "scripts/environment.sh").read_text(), re.MULTILINE)[1].split() == supported[::-1]
     assert f"find_package(Python {supported[0]}...<3.{newest + 1} REQUIRED" in (ROOT / "CMakeLists.txt").read_text()
-    assert f"| CPython | {', '.join(supported)} |" in (ROOT / "README.md").read_text()
+    assert f"| CPython | {', '.join(supported)}; " in (ROOT / "README.md").read_text()
     tables = {path.stem.removeprefix("opcodes_") for path in (ROOT / "csrc/bytecode").glob("opcodes_*.def")}
     assert tables == {version.replace(".", "") for version in supported}
 
