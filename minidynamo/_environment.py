@@ -15,7 +15,7 @@ Value = TypeVar("Value")
 
 VARIABLES: Mapping[str, str] = {
     "MINIDYNAMO": "1 captures the whole program",
-    "MINIDYNAMO_BACKEND": "the backend of a whole program's capture",
+    "MINIDYNAMO_BACKEND": "the backend of a whole program's capture, eager unless set",
     "MINIDYNAMO_LOGS": "topics to log",
     "MINIDYNAMO_REGIONS": "0 compiles graphs whole",
     "MINIDYNAMO_ARTIFACTS": "0 keeps nothing that was compiled on disk",

@@ -5,12 +5,14 @@ Under `config.stress` it begins by itself, with the `eager` backend, and takes e
 
 import atexit
 import gc
+import multiprocessing
 import threading
 
 import torch
 
 from minidynamo import _C, _switched_off, config
 from minidynamo._capture import CaptureConfig, capture_config
+from minidynamo._warning import warn
 
 _active: CaptureConfig | None = None
 _started_by_stress = False
@@ -34,6 +36,22 @@ def start(backend: str) -> None:
     _C.start_global_capture(settings)
     _active = settings
     _stop_at_shutdown()
+
+
+def start_for_program(backend: str | None) -> None:
+    """Captures all frames of a program whose environment asks for it. Without a backend it is `eager`, which a warning says: a compiler
+    takes seconds or minutes at first, for which a program that was written without one should be asked.
+
+    Workers that `multiprocessing` starts do not repeat the warning.
+    """
+    start(backend or "eager")
+    if _active and not backend and not _is_worker():
+        warn("minidynamo captures this program with the backend eager, which compiles nothing; MINIDYNAMO_BACKEND=inductor compiles")
+
+
+def _is_worker() -> bool:
+    """Whether `multiprocessing` started this process: it has a parent, or still imports the parent's main module."""
+    return bool(multiprocessing.parent_process() or getattr(multiprocessing.current_process(), "_inheriting", False))
 
 
 def stop() -> None:

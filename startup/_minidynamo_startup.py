@@ -2,7 +2,7 @@
 
 Runs at interpreter start, from the .pth file beside it, so it stays apart from the package (importing that imports torch) and
 imports nothing. It only waits: a finder at the head of sys.meta_path recognizes torch, and when the program's own import of
-torch has finished, capture begins. MINIDYNAMO_BACKEND names the backend, "inductor" unless it is set.
+torch has finished, capture begins. MINIDYNAMO_BACKEND names the backend; unless it is set, it is "eager", and one line says so.
 MINIDYNAMO_STRESS=1 (for tests) waits for nothing: it imports torch, and captures every frame of the program.
 A program is never made to fail by this: what goes wrong is said in one line on stderr, and the program runs uncaptured.
 """
@@ -30,12 +30,12 @@ def begin():
     """Starts global capture in this process."""
     try:
         from minidynamo import config
-        from minidynamo._global_capture import start
+        from minidynamo._global_capture import start_for_program
 
         if is_switched_on("MINIDYNAMO_STRESS"):
             config.stress = True
         else:
-            start(os.environ.get("MINIDYNAMO_BACKEND") or "inductor")
+            start_for_program(os.environ.get("MINIDYNAMO_BACKEND") or None)
     except Exception as error:
         print(f"minidynamo: the program runs uncaptured: {error}", file=sys.stderr)
 

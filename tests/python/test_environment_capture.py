@@ -74,6 +74,33 @@ def test_program_is_captured(site: pathlib.Path) -> None:
     assert done.stderr == ""
 
 
+def test_the_backend_is_eager_unless_one_is_named(site: pathlib.Path) -> None:
+    program = PROGRAM + "from minidynamo._global_capture import active_backend\nprint(active_backend())\n"
+    named = run(site, program, MINIDYNAMO="1", MINIDYNAMO_BACKEND="aot_eager")
+    assert (named.stdout.splitlines()[1], named.stderr) == ("aot_eager", "")
+    unnamed = run(site, program, MINIDYNAMO="1")
+    assert unnamed.stdout.splitlines()[1] == "eager"
+    (line,) = unnamed.stderr.splitlines()
+    assert "with the backend eager" in line and "MINIDYNAMO_BACKEND=inductor" in line
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_a_worker_does_not_say_again_which_backend_there_is(site: pathlib.Path, method: str) -> None:
+    program = f"""
+import multiprocessing, torch
+
+def work(x):
+    return (x + 1).tolist()
+
+if __name__ == "__main__":
+    with multiprocessing.get_context({method!r}).Pool(1) as pool:
+        print(pool.map(work, [torch.zeros(1)]))
+"""
+    done = run(site, program, MINIDYNAMO="1")
+    assert "[[1.0]]" in done.stdout
+    assert done.stderr.count("with the backend eager") == 1, done.stderr
+
+
 @pytest.mark.parametrize("value", ["", "0", "false", "off"])
 def test_nothing_happens_when_unset(site: pathlib.Path, value: str) -> None:
     done = run(site, PROGRAM, MINIDYNAMO=value)

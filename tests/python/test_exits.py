@@ -171,7 +171,9 @@ def _program(body: str) -> str:
 @pytest.mark.parametrize("mode", ["0", "1"], ids=["optimize", "global"])
 @pytest.mark.parametrize("work", _AT_WORK)
 def test_daemon_threads_at_exit(work: str, mode: str) -> None:
-    run = _run(_program(_AT_WORK[work]) + f"\nfork_exits({_EXITS})\ndaemons(work)\nprint('end')\n", MINIDYNAMO=mode)
+    run = _run(
+        _program(_AT_WORK[work]) + f"\nfork_exits({_EXITS})\ndaemons(work)\nprint('end')\n", MINIDYNAMO=mode, MINIDYNAMO_BACKEND="inductor"
+    )
     assert (run.returncode, run.stdout, run.stderr) == (0, "end\n0\n" * _EXITS, "")
 
 
@@ -199,6 +201,7 @@ thread.join()
 sys.exit(3)
 """,
         MINIDYNAMO="1",
+        MINIDYNAMO_BACKEND="inductor",
     )
     assert (run.returncode, run.stdout, run.stderr) == (3, "800.0 800.0\n", "")
 
@@ -211,7 +214,7 @@ def work():
     print("done")
 
 """
-    waited = _run(_PRELUDE + body + "threading.Thread(target=work).start()", MINIDYNAMO="1")
+    waited = _run(_PRELUDE + body + "threading.Thread(target=work).start()", MINIDYNAMO="1", MINIDYNAMO_BACKEND="inductor")
     assert (waited.returncode, waited.stdout, waited.stderr) == (0, "done\n", "")
-    at_once = _run(_PRELUDE + body + "threading.Thread(target=work).start()\nos._exit(5)", MINIDYNAMO="1")
+    at_once = _run(_PRELUDE + body + "threading.Thread(target=work).start()\nos._exit(5)", MINIDYNAMO="1", MINIDYNAMO_BACKEND="inductor")
     assert at_once.returncode == 5
