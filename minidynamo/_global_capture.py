@@ -17,7 +17,7 @@ from minidynamo._warning import warn
 _active: CaptureConfig | None = None
 _started_by_stress = False
 _has_frozen = False
-_FROZEN_BY_CPYTHON = 1000  # objects at most: 3.12 freezes some 400 when it starts; a program that freezes, tens of thousands
+_FROZEN_BY_CPYTHON = 1000  # objects at most: 3.12's collector freezes some 400 that are immortal; a program that freezes, tens of thousands
 _stops_at_shutdown = False
 
 

@@ -48,7 +48,7 @@ def test_frames_without_tensors_are_captured() -> None:
 
 
 def test_the_collector_is_left_as_it_was() -> None:
-    at_start = gc.get_freeze_count()  # 3.12 freezes some objects when it starts
+    at_start = gc.get_freeze_count()  # 3.12's collector freezes what is immortal
     with minidynamo.config.patch(stress=True):
         assert gc.get_freeze_count() > at_start + 10_000
     assert gc.get_freeze_count() <= at_start
