@@ -210,7 +210,7 @@ EXEMPT: dict[str, str] = {
     "*ctypes.*test_refcounts.RefcountTestCase.test_1": COUNTS,
     "*ctypes.*test_refcounts.RefcountTestCase.test_refcount": COUNTS,
     "*ctypes.*test_stringptr.StringPtrTestCase.test__POINTER_c_char": COUNTS,
-    "test.test_faulthandler.FaultHandlerTests.test_dump_traceback_threads": FRAMES,
+    "test.test_faulthandler.FaultHandlerTests.test_dump_traceback_threads*": FRAMES,
     "test.test_gc.GCCallbackTests.test_collect_garbage": COLLECTOR,
     "test.test_gc.GCTests.test_dict": COLLECTOR,
     "test.test_gc.GCTests.test_frame": COLLECTOR,
@@ -258,7 +258,6 @@ EXEMPT: dict[str, str] = {
 if sys.version_info >= (3, 12):
     EXEMPT |= {
         "test.test_int.PyLongModuleTests.test_pylong_str_to_int": "C code negates in place what it takes for a new int of Python code's",
-        "test.test_code.CodeTest.test_co_lnotab_is_deprecated": "reads what warns, of a code object that is a constant to the trace",
         "test.test_capi.test_misc.CAPITest.test_sublclassing_managed_both": DEATH,
         "test.test_capi.test_exceptions.Test_Exceptions.test_exc_info": SET_EXCEPTION,
         "test.test_capi.test_exceptions.Test_Exceptions.test_exception": SET_EXCEPTION,
