@@ -39,9 +39,9 @@ def start(backend: str) -> None:
 
 
 def start_for_program(backend: str | None) -> None:
-    """Captures all frames of a program whose environment asks for it. Without a backend it is `eager`, which a warning says: a compiler
-    takes seconds or minutes at first, for which a program that was written without one should be asked.
+    """Captures all frames of a program whose environment asks for it.
 
+    Without a backend it takes `eager`, and a warning says so: a compiler would need seconds or minutes for which nobody has asked.
     Workers that `multiprocessing` starts do not repeat the warning.
     """
     start(backend or "eager")

@@ -51,7 +51,7 @@ def unmet(implementation: str, python: tuple[int, int], torch: str | None = None
 def interpreter() -> tuple[str, tuple[int, int]]:
     """The implementation of this interpreter, e.g. "CPython", and its major and minor version. A build without the GIL, whose objects have
     another layout, is "free-threaded CPython"."""
-    build = "free-threaded " if "t" in sys.abiflags else ""
+    build = "free-threaded " if "t" in getattr(sys, "abiflags", "") else ""  # Windows may have none
     return build + platform.python_implementation(), (sys.version_info[0], sys.version_info[1])
 
 

@@ -17,8 +17,8 @@ bool is_plain_constant(PyObject* object) noexcept;
 // which are compared by identity, at any depth.
 bool is_constant_container(PyObject* object) noexcept;
 
-// Whether an object is a float that is NaN, or a complex number with a part that is. CPython makes its hash of its
-// address, and containers take it for equal to itself only.
+// True for a float that is NaN and for a complex number with a NaN part. CPython hashes such a number by its address,
+// and a container finds only the same object equal to it.
 bool is_nan(PyObject* object) noexcept;
 
 // Exact equality of two constants; what is no plain constant is equal to itself only. Frozensets must also iterate in

@@ -17,8 +17,8 @@ inline bool is_size(const Tracer& tracer, PyObject* object) noexcept {
 inline bool is_unknown_truth(const Tracer& tracer, PyObject* object) noexcept {
   return tracer.symbols.active() && is_symbolic_bool(object);
 }
-// Whether an object is a symbolic int, a symbolic truth value, or a traced number of the program
-// (world/traced_number.h).
+// True for a symbolic int, a symbolic bool and a traced number (world/traced_number.h): the trace does not know the
+// value.
 bool stands_for_number(const Tracer& tracer, PyObject* object) noexcept;
 // The same, or whether it is a list, tuple, dict or slice that holds one.
 bool holds_size(const Tracer& tracer, PyObject* object);

@@ -11,8 +11,8 @@
 
 namespace minidynamo {
 
-// Whether the version of a dict is counted by a watcher (python/dict_watcher.h), and not by CPython. CPython 3.14
-// counts none. CPython 3.13 does, but the values of an instance's __dict__ may lie in the instance, where a store of an
+// True where a watcher (python/dict_watcher.h) counts the versions of dicts instead of CPython. CPython 3.14 does not
+// count them. CPython 3.13 does, but the values of an instance's __dict__ may lie in the instance, where a store of an
 // attribute writes them without a new version. Watchers of 3.13.0 miss these writes, too (python/cpython issue 125608).
 inline bool versions_are_watched() noexcept {
 #if PY_VERSION_HEX >= 0x030E0000
@@ -49,7 +49,7 @@ inline uint64_t dict_version(PyObject* dict) noexcept {
   return *address;
 }
 
-// Whether a dict is of an instance and has its keys in the table that the instances of a class share.
+// True for the __dict__ of an instance whose keys lie in the table that all instances of its class share.
 inline bool shares_keys(PyObject* dict) noexcept { return reinterpret_cast<PyDictObject*>(dict)->ma_values != nullptr; }
 
 // The same, or 0 where it does not move with each change.

@@ -16,7 +16,7 @@
 namespace minidynamo {
 namespace {
 
-// Whether the guards let a call pass only if it has the same object.
+// True if a guard requires every later call to have this same object.
 bool has_fixed_address(const Tracer& tracer, PyObject* object) {
   if (is_guarded_by_identity(object)) return !tracer.classes.has(object);
   const Source* source = tracer.world.source_of(object);
@@ -36,7 +36,7 @@ bool hash_follows_address(const Tracer& tracer, PyObject* object) {
   return is_hashed_by_address(object) && !has_fixed_address(tracer, object);
 }
 
-// Whether a method of sets goes through the items in the order of the set; by the method's name.
+// True for the name of a set's method that visits the items in the order of the set.
 bool reads_order(std::string_view name) noexcept {
   static constexpr std::string_view kNames[] = {"pop",        "__iter__",   "__repr__",     "__str__",
                                                 "__format__", "__reduce__", "__reduce_ex__"};

@@ -48,7 +48,7 @@ def clean_state() -> Iterator[None]:
 
 @pytest.fixture
 def no_collection() -> Iterator[None]:
-    """For tests that count objects or events: what the collector ends, and whose finalizers it runs, depends on what ran before."""
+    """For tests that count objects or events: when the collector runs finalizers depends on the tests that ran before."""
     gc.collect()
     gc.disable()
     yield

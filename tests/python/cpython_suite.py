@@ -320,7 +320,7 @@ LEFT_OUT = {
     # Threads add to a list without a lock (docs/effects.md), and wait for its length, or take items of one.
     "test_importlib": ["test_parallel_*", "test_deadlock", "test_no_deadlock"],
     "test_thread": ["test__count"],  # waits for the death of an object that a trace still holds
-    # A finalizer waits for a thread that never ends, unless it runs when the process does: captures bring the collector earlier.
+    # A finalizer waits for a thread that never ends. It must run at the end of the process, and captures make the collector run earlier.
     "test_threading": ["test_join_daemon_thread_in_finalization"],
     "test_sys": ["test_current_exceptions", "test_current_frames"],  # look at frames, and leave their threads waiting if they fail
     # Memory ends within the test's own harness, too.

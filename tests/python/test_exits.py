@@ -155,7 +155,7 @@ _AT_WORK = {
 def _run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "MINIDYNAMO_BACKEND": "inductor", **environment},
         capture_output=True,
         text=True,
         timeout=300,
@@ -171,9 +171,7 @@ def _program(body: str) -> str:
 @pytest.mark.parametrize("mode", ["0", "1"], ids=["optimize", "global"])
 @pytest.mark.parametrize("work", _AT_WORK)
 def test_daemon_threads_at_exit(work: str, mode: str) -> None:
-    run = _run(
-        _program(_AT_WORK[work]) + f"\nfork_exits({_EXITS})\ndaemons(work)\nprint('end')\n", MINIDYNAMO=mode, MINIDYNAMO_BACKEND="inductor"
-    )
+    run = _run(_program(_AT_WORK[work]) + f"\nfork_exits({_EXITS})\ndaemons(work)\nprint('end')\n", MINIDYNAMO=mode)
     assert (run.returncode, run.stdout, run.stderr) == (0, "end\n0\n" * _EXITS, "")
 
 
@@ -201,7 +199,6 @@ thread.join()
 sys.exit(3)
 """,
         MINIDYNAMO="1",
-        MINIDYNAMO_BACKEND="inductor",
     )
     assert (run.returncode, run.stdout, run.stderr) == (3, "800.0 800.0\n", "")
 
@@ -214,7 +211,7 @@ def work():
     print("done")
 
 """
-    waited = _run(_PRELUDE + body + "threading.Thread(target=work).start()", MINIDYNAMO="1", MINIDYNAMO_BACKEND="inductor")
+    waited = _run(_PRELUDE + body + "threading.Thread(target=work).start()", MINIDYNAMO="1")
     assert (waited.returncode, waited.stdout, waited.stderr) == (0, "done\n", "")
-    at_once = _run(_PRELUDE + body + "threading.Thread(target=work).start()\nos._exit(5)", MINIDYNAMO="1", MINIDYNAMO_BACKEND="inductor")
+    at_once = _run(_PRELUDE + body + "threading.Thread(target=work).start()\nos._exit(5)", MINIDYNAMO="1")
     assert at_once.returncode == 5
