@@ -1,6 +1,8 @@
 """`python -m minidynamo`: versions, whose frame hook is installed, settings, and what the environment says. For bug reports.
 
 `python -m minidynamo cache` shows the artifacts on the disk, `python -m minidynamo cache --clear` removes them.
+`python -m minidynamo breaks` lists the reasons for graph breaks, `python -m minidynamo breaks NAME` prints the page of one.
+The command `minidynamo` is the same.
 """
 
 import argparse
@@ -8,11 +10,13 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Sequence
 
 import torch
 
-from minidynamo import _C, __version__, _built_for, _environment, _global_capture, config, list_backends
+from minidynamo import _C, __version__, _break_pages, _built_for, _environment, _global_capture, config, list_backends
 from minidynamo._artifacts import folder
+from minidynamo._breaks import break_reasons
 
 
 def report() -> str:
@@ -32,9 +36,9 @@ def report() -> str:
         lines.append(f"  {name} = {_plain(value)}" + ("" if value == default else f"  * default: {_plain(default)}"))
     lines.append("environment:")
     found = _environment.seen()
-    lines += [
-        f"  {name}={value}  ({_environment.VARIABLES.get(name, 'not read by the package')})" for name, value in found.items()
-    ] or ["  no variable of minidynamo's"]
+    lines += [f"  {name}={value}  ({_environment.VARIABLES.get(name, 'not read by the package')})" for name, value in found.items()] or [
+        "  no variable of minidynamo's"
+    ]
     return "\n".join(lines)
 
 
@@ -55,13 +59,46 @@ def cache(clear: bool) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
+def breaks(name: str | None) -> str:
+    """What `python -m minidynamo breaks` prints: a line for each reason, or the page of one.
+
+    Raises LookupError with a sentence where no reason has that name.
+    """
+    if name is None:
+        return _break_pages.listing() + "\n\npython -m minidynamo breaks NAME prints the page of one, with an example."
+    for reason in break_reasons():
+        if reason.code == name:
+            return _break_pages.page(reason)
+    nearest = _break_pages.nearest(name)
+    advice = f"did you mean {', '.join(nearest)}?" if nearest else "`python -m minidynamo breaks` lists all."
+    raise LookupError(f"no reason for a graph break is called {name!r}: {advice}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command.
+
+    Args:
+        arguments: those of the command line, without the program's name; None takes them from `sys.argv`.
+
+    Raises SystemExit, with status 2, where they are not understood.
+    """
     parser = argparse.ArgumentParser("python -m minidynamo", description="versions and settings, for bug reports")
     commands = parser.add_subparsers(dest="command")
     of_cache = commands.add_parser("cache", help="show what was compiled and is kept on the disk")
     of_cache.add_argument("--clear", action="store_true", help="remove it")
-    arguments = parser.parse_args()
-    print(cache(arguments.clear) if arguments.command == "cache" else report())
+    of_breaks = commands.add_parser("breaks", help="list the reasons for graph breaks, or explain one with an example")
+    of_breaks.add_argument("name", nargs="?", help="as it stands in brackets in messages, such as data-dependent-branch")
+    parsed = parser.parse_args(arguments)
+    match parsed.command:
+        case "cache":
+            print(cache(parsed.clear))
+        case "breaks":
+            try:
+                print(breaks(parsed.name))
+            except LookupError as unknown:
+                of_breaks.error(str(unknown))
+        case _:
+            print(report())
 
 
 if __name__ == "__main__":

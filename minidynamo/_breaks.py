@@ -19,8 +19,6 @@ from minidynamo.exceptions import RecompileError, Unsupported
 if TYPE_CHECKING:
     from minidynamo._C import BreakRecord
 
-DOCS_PAGE = "docs/graph_breaks.md"
-
 
 @dataclasses.dataclass(frozen=True)
 class BreakReason:
@@ -38,8 +36,8 @@ class BreakReason:
 
     @property
     def docs(self) -> str:
-        """Where the documentation has it."""
-        return f"{DOCS_PAGE}#{self.code}"
+        """The command that prints its page, with an example (`_break_pages`)."""
+        return f"python -m minidynamo breaks {self.code}"
 
 
 @functools.cache
@@ -197,7 +195,7 @@ def say_limit(values: "BreakRecord", refusals: list[tuple[str, str]]) -> None:
     lines += [
         f"  * minidynamo.config.recompile_limit = {2 * len(refusals)}, or compile(..., recompile_limit={2 * len(refusals)}), allows more",
         "  * MINIDYNAMO_LOGS=recompiles says at each capture why there is another one",
-        f"  See {reason_for(record.reason).docs}",
+        f"  See: {reason_for(record.reason).docs}",
     ]
     _logging.warn("\n".join(lines))
 
@@ -268,7 +266,7 @@ def _in_words(record: Uncaptured) -> str:
     if record.user_stack.count("\n") > 1:  # one frame is the place itself
         lines.append("  User stack (innermost last):")
         lines += ["  " + line for line in _with_source(record.user_stack).splitlines()]
-    lines.append(f"  See {reason.docs}")
+    lines.append(f"  See: {reason.docs}")
     return "\n".join(lines)
 
 

@@ -3,23 +3,23 @@
 
     python scripts/make_docs.py
 
-docs/graph_breaks.md comes from the table of break reasons, docs/coverage.md from the cases of tests/python/test_coverage.py,
-which are run for it. tests/python/test_break_reports.py and test_coverage.py compare the committed pages with what this makes.
+docs/graph_breaks.md comes from the table of break reasons and their examples (minidynamo/_break_pages.py), docs/coverage.md
+from the cases of tests/python/test_coverage.py, which are run for it.
+tests/python/test_break_reports.py and test_coverage.py compare the committed pages with what this makes.
 """
 
 import pathlib
 import sys
-import textwrap
 
-from minidynamo import debug
+from minidynamo import _break_pages, debug
 
 ROOT = pathlib.Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "graph_breaks.md"
 
-HEAD = '''\
+HEAD = """\
 # Graph breaks
 
-<!-- Made by scripts/make_docs.py from csrc/world/break_reasons.def: change that, not this page. -->
+<!-- Made by scripts/make_docs.py from csrc/world/break_reasons.def and minidynamo/_break_examples: change those, not this page. -->
 
 What a captured function does besides computing with tensors is done while tracing, or written down as an effect to be
 repeated. What can be neither has a *reason*, and ends the capture at that place. Results are the same either way; what is lost
@@ -63,19 +63,21 @@ except minidynamo.Unsupported as error:
     print(error)
 ```
 
-`minidynamo.debug.break_reasons()` gives the list below as data. The names are stable.
+`minidynamo.debug.break_reasons()` gives the list below as data. The names are stable. `python -m minidynamo breaks` lists them in
+a terminal, and `python -m minidynamo breaks data-dependent-branch` prints what stands below about one.
+
+In the examples, `before` is a function that has this graph break, and `after` has the same result and is captured as one graph.
+`call_before` and `call_after` show how the program calls the captured function, where that matters; `settings_before` and
+`settings_after` are settings of `minidynamo.config`, `backend_before` and `backend_after` the backends. `before_raises` says
+that the exception comes without minidynamo too, `not_compared` why the two results differ.
 
 ## Reasons
-'''
+"""
 
 
 def page() -> str:
     """The text of docs/graph_breaks.md."""
-    sections = [HEAD]
-    for reason in debug.break_reasons():
-        hints = "\n".join(textwrap.fill(hint, 118, initial_indent="* ", subsequent_indent="  ") for hint in reason.hints)
-        sections.append(f"### {reason.code}\n\n{textwrap.fill(reason.explanation, 120)}\n\n{hints}\n")
-    return "\n".join(sections)
+    return "\n".join([HEAD, *map(_break_pages.section, debug.break_reasons())])
 
 
 if __name__ == "__main__":

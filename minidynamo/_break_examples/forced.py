@@ -1,0 +1,15 @@
+import torch
+
+settings_before = {"force_break_at": 6}
+
+
+def before(x):
+    return x.sin() + 1
+
+
+def after(x):
+    return x.sin() + 1
+
+
+def inputs():
+    return (torch.ones(3),)
