@@ -1,5 +1,3 @@
-import os
-
 import torch
 
 
@@ -21,4 +19,4 @@ def call_after(captured, x, path):
 
 
 def inputs():
-    return torch.ones(3), os.devnull
+    return torch.ones(3), "/dev/null"

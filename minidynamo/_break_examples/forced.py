@@ -1,3 +1,5 @@
+"""minidynamo's own tests break functions at each of their instructions with this setting."""
+
 import torch
 
 settings_before = {"force_break_at": 6}

@@ -3,26 +3,23 @@ import sys
 import torch
 
 
-def before(x, timings):
+def before(x, log):
     caller = sys._getframe(1).f_code.co_name
-    timings.append(caller)
+    log.append(f"{caller}: {tuple(x.shape)}")
     return x.sin() + 1
 
 
-def evaluation(captured, x, timings):
-    return captured(x, timings)
+def call_before(captured, x, log):
+    return captured(x, log)
 
 
-call_before = evaluation
-
-
-def after(x, timings, caller):
-    timings.append(caller)
+def after(x, log, caller):
+    log.append(f"{caller}: {tuple(x.shape)}")
     return x.sin() + 1
 
 
-def call_after(captured, x, timings):
-    return captured(x, timings, "evaluation")
+def call_after(captured, x, log):
+    return captured(x, log, caller="call_after")
 
 
 def inputs():

@@ -1,3 +1,5 @@
+"""The captured module's forward is a generator function."""
+
 import torch
 
 

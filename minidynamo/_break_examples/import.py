@@ -1,5 +1,3 @@
-import sys
-
 import torch
 
 
@@ -9,17 +7,15 @@ def before(x):
     return x * colorsys.rgb_to_yiq(0.5, 0.5, 0.5)[0]
 
 
+import colorsys
+
+
 def after(x):
     return x * colorsys.rgb_to_yiq(0.5, 0.5, 0.5)[0]
 
 
-def call_after(captured, x):
-    global colorsys
-    import colorsys
-
-    return captured(x)
-
-
 def inputs():
-    sys.modules.pop("colorsys", None)
+    import sys
+
+    sys.modules.pop("colorsys", None)  # as before the first import
     return (torch.ones(3),)

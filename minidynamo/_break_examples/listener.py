@@ -2,7 +2,7 @@ import logging
 
 import torch
 
-logger = logging.getLogger("model")
+logger = logging.getLogger(__name__)
 
 
 class CountsMessages(logging.Handler):

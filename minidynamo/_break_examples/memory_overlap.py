@@ -1,3 +1,5 @@
+"""A parameter that two layers share stands in the list twice."""
+
 import torch
 
 

@@ -1,3 +1,5 @@
+"""x is on another device than mean."""
+
 import torch
 
 

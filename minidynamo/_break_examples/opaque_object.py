@@ -1,5 +1,3 @@
-import xml.etree.ElementTree
-
 import torch
 
 
@@ -16,4 +14,6 @@ def call_after(captured, x, settings):
 
 
 def inputs():
+    import xml.etree.ElementTree
+
     return torch.ones(3), xml.etree.ElementTree.fromstring("<settings scale='2.0'/>")

@@ -1,17 +1,22 @@
+"""A list grows while an iterator from before the call walks over it."""
+
 import torch
 
 
-def before(x, waiting, order):
-    waiting.append(4.0)
-    return x * next(order)
+def before(x, scales, rest):
+    scales.append(0.5)
+    return x * next(rest)
 
 
-def after(x, waiting, order):
-    scale = next(order)
-    waiting.append(4.0)
-    return x * scale
+def after(x, rest):
+    return x * next(rest)
+
+
+def call_after(captured, x, scales, rest):
+    scales.append(0.5)
+    return captured(x, rest)
 
 
 def inputs():
-    waiting = [2.0, 3.0]
-    return torch.ones(3), waiting, iter(waiting)
+    scales = [2.0, 3.0]
+    return torch.ones(3), scales, iter(scales)

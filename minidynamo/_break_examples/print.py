@@ -1,3 +1,5 @@
+"""The tensor that is printed is changed in place before the graph ends."""
+
 import torch
 
 

@@ -1,13 +1,14 @@
 import torch
 
 backend_before = "aot_eager"
-backend_after = "eager"
-
 layer = torch.nn.LSTM(2, 3)
 
 
 def before(x):
     return layer(x)[0] * 2
+
+
+backend_after = "eager"
 
 
 def after(x):

@@ -1,3 +1,5 @@
+"""The setting, or a call of minidynamo.skip(), is taken away again."""
+
 import colorsys
 
 import torch

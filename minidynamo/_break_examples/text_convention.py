@@ -1,5 +1,3 @@
-import datetime
-
 import torch
 
 
@@ -15,4 +13,6 @@ not_compared = "a date is written otherwise"
 
 
 def inputs():
+    import datetime
+
     return torch.ones(3), datetime.date(2026, 1, 31)

@@ -1,3 +1,5 @@
+"""copy.deepcopy() of a bytearray runs C code that calls functions of the module copyreg."""
+
 import copy
 
 import torch

@@ -1,4 +1,3 @@
-import numpy
 import torch
 
 
@@ -15,4 +14,6 @@ def call_after(captured, x, offset):
 
 
 def inputs():
+    import numpy
+
     return torch.ones(3), numpy.ones(3)

@@ -1,19 +1,23 @@
+"""An operator of a library uses a tensor that is none of its arguments."""
+
 import torch
 
 OFFSET = torch.ones(3)
-library = torch.library.Library("break_examples_of_tensors", "DEF")
+library = torch.library.Library("break_examples_library", "DEF")
 library.define("shifted(Tensor x) -> Tensor")
-library.define("shifted_by(Tensor x, Tensor offset) -> Tensor")
 library.impl("shifted", lambda x: x + OFFSET, "CompositeImplicitAutograd")
-library.impl("shifted_by", lambda x, offset: x + offset, "CompositeImplicitAutograd")
 
 
 def before(x):
-    return torch.ops.break_examples_of_tensors.shifted(x) * 2
+    return torch.ops.break_examples_library.shifted(x) * 2
+
+
+library.define("shifted_by(Tensor x, Tensor offset) -> Tensor")
+library.impl("shifted_by", lambda x, offset: x + offset, "CompositeImplicitAutograd")
 
 
 def after(x):
-    return torch.ops.break_examples_of_tensors.shifted_by(x, OFFSET) * 2
+    return torch.ops.break_examples_library.shifted_by(x, OFFSET) * 2
 
 
 def inputs():

@@ -1,4 +1,5 @@
-import numpy
+"""A truth value of NumPy's is no number to a tensor."""
+
 import torch
 
 
@@ -15,4 +16,6 @@ def call_after(captured, x, is_valid):
 
 
 def inputs():
+    import numpy
+
     return torch.ones(3), numpy.isfinite(numpy.ones(3)).all()
