@@ -166,13 +166,13 @@ def test_command_refuses_an_unknown_name(name: str, advice: str, capsys: pytest.
     assert f"no reason for a graph break is called {name!r}" in err and advice in err
 
 
-def test_messages_name_the_command() -> None:
+def test_messages_name_the_command(tmp_path: pathlib.Path) -> None:
     """What an error says to run is run as it stands there, in a folder without the repository."""
     with pytest.raises(minidynamo.Unsupported) as caught:
         minidynamo.optimize("eager", fullgraph=True)(lambda x: x if x.sum() > 0 else -x)(torch.ones(3))
     command = str(caught.value).splitlines()[-1].removeprefix("  See: ").split()
     assert command == ["python", "-m", "minidynamo", "breaks", "data-dependent-branch"]
-    done = subprocess.run([sys.executable, *command[1:]], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, *command[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == breaks("data-dependent-branch")
 
