@@ -35,6 +35,7 @@ from minidynamo._rules import (  # noqa: E402
     substitute_in_graph,
     unskip,
 )
+from minidynamo._verify import Verification, verify  # noqa: E402
 from minidynamo.backends import list_backends, register_backend  # noqa: E402
 from minidynamo.exceptions import (  # noqa: E402
     BackendCompilerFailed,
@@ -64,6 +65,7 @@ __all__ = [
     "OptimizedModule",
     "RecompileError",
     "Unsupported",
+    "Verification",
     "allow_in_graph",
     "assume_constant_result",
     "compile",
@@ -88,5 +90,6 @@ __all__ = [
     "stats",
     "substitute_in_graph",
     "unskip",
+    "verify",
     "wait_for_compiled",
 ]

@@ -183,13 +183,21 @@ class CaptureConfig:
             _logging.emit("regions", f"{name}: {graph_module.meta['regions']}")
         try:
             with undisturbed():
-                compiled: Callable[..., Any] = _C.call_disabled(self._compiler, (graph_module, example_inputs), {})
+                compiled: Callable[..., Any] = _C.call_disabled(self._checked_compiler(), (graph_module, example_inputs), {})
         except BackendCompilerFailed as failure:
             if not config.suppress_errors:
                 raise
             _logging.warn(f"{failure}; the frame runs as it was, since minidynamo.config.suppress_errors is on")
             return None
         return compiled
+
+    def _checked_compiler(self) -> Compiler:
+        """The backend's compiler; under `config.verify` one that compares what it makes with the graph."""
+        if not config.verify:
+            return self._compiler
+        from minidynamo import _verify  # which needs this module
+
+        return _verify.checked_compiler(self, lambda difference: _logging.warn(f"minidynamo: {difference}"))
 
     def __repr__(self) -> str:
         return f"CaptureConfig(backend={self.backend_name!r}, fullgraph={self.fullgraph}, dynamic={self.dynamic})"

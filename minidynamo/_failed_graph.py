@@ -30,9 +30,14 @@ def program_lines(graph_module: torch.fx.GraphModule, traceback: types.Traceback
             index = lines.get(traceback.tb_lineno - getattr(graph_module, "_prologue_start", 0))
             nodes = list(graph_module.graph.nodes)
             stack = nodes[index].meta.get("stack_trace") if index is not None and index < len(nodes) else None
-            return [(file, int(line), name) for file, line, name in _ENTRY.findall(stack or "")]
+            return entries(stack or "")
         traceback = traceback.tb_next
     return []
+
+
+def entries(stack: str) -> list[tuple[str, int, str]]:
+    """(file, line, function) of each frame of a stack in text, outermost first."""
+    return [(file, int(line), name) for file, line, name in _ENTRY.findall(stack)]
 
 
 def run(graph_module: torch.fx.GraphModule, inputs: tuple[torch.Tensor, ...]) -> Any:
