@@ -98,8 +98,7 @@ def verify(
     Args:
         fn: function, method or module; or what `optimize` or `compile` made of it, whose cached entries are used then.
         backend: as in `optimize`, where `fn` is not captured yet.
-        rtol, atol: how far numbers may be apart. By default nothing for "eager", "aot_eager" and "python", and for other backends
-            what `torch.testing.assert_close` allows for the dtype.
+        rtol, atol: how far numbers may be apart (`Tolerance`). By default not at all for "eager", "aot_eager" and "python".
 
     Example:
         >>> report = minidynamo.verify(lambda x: x.sin() + 1, backend="eager")(torch.ones(3))

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import minidynamo
+from minidynamo._verify.comparison import Tolerance, unlike
 
 numpy = pytest.importorskip("numpy")
 
@@ -253,3 +254,31 @@ def test_programs_are_the_same_or_reach_what_cannot_be_seen(path: pathlib.Path) 
     with differential._loaded(path) as program:
         report = minidynamo.verify(program.f, backend="eager")(*program.inputs())
     assert report.cause in ("", "unseen"), report
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "exact", "is_close"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], True, True),
+        ([0.0], [-0.0], True, False),
+        ([0.0], [-0.0], False, True),
+        ([float("nan")], [float("nan")], True, True),
+        ([float("inf")], [float("inf")], False, True),
+        ([float("inf")], [1e30], False, False),
+        ([1.0], [float("nan")], False, False),
+        ([100.0, 1e-3], [100.0, 2e-3], False, True),  # a sum of terms of the other's size, which cancel
+        ([1e-3, 1e-3], [2e-3, 1e-3], False, False),
+        ([1.0], [1.001], False, False),
+    ],
+)
+def test_how_far_numbers_may_be_apart(expected: list[float], actual: list[float], exact: bool, is_close: bool) -> None:
+    text = unlike(torch.tensor(expected), torch.tensor(actual), Tolerance(exact=exact))
+    assert (text == "") is is_close, text
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.complex64, torch.bfloat16])
+def test_dtypes(dtype: torch.dtype) -> None:
+    one = torch.tensor([0, 1, 1]).to(dtype)
+    other = torch.tensor([0, 1, 0]).to(dtype)
+    assert not unlike(one, one.clone(), Tolerance(exact=True))
+    assert unlike(one, other, Tolerance()).startswith("1 of 3 numbers differ, first at [2]")
