@@ -8,7 +8,9 @@ from typing import Any
 
 import torch
 
-from minidynamo._verify.photo import Kept, KeptTensor, Photo, is_atom
+from minidynamo._verify.atoms import is_atom
+from minidynamo._verify.kept import Kept, KeptTensor
+from minidynamo._verify.photo import Photo
 
 
 @dataclasses.dataclass(frozen=True)

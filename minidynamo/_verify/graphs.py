@@ -10,8 +10,9 @@ from typing import Any
 import torch
 
 from minidynamo import _failed_graph
+from minidynamo._verify.atoms import is_program_file
 from minidynamo._verify.comparison import Difference, Tolerance, differences
-from minidynamo._verify.photo import Photo, is_program_file
+from minidynamo._verify.photo import Photo
 
 Compiler = Callable[[torch.fx.GraphModule, list[Any]], Callable[..., Any]]
 
