@@ -255,9 +255,10 @@ std::vector<std::string> GuardProgram::to_text() const {
     add(path_of(relation.left) + (relation.same ? " is " : " is not ") + path_of(relation.right), relation.cause);
   const std::vector<uint32_t> nodes_of_slots = gathering_nodes();
   for (const std::vector<uint32_t>& group : distinct_) {
+    if (group.size() < 2) continue;
     std::string paths;
     for (uint32_t slot : group) paths += (paths.empty() ? "" : ", ") + path_of(nodes_of_slots[slot]);
-    lines.push_back("len({id(t) for t in (" + paths + ",)}) == " + std::to_string(group.size()));
+    lines.push_back("len({id(t) for t in (" + paths + ")}) == " + std::to_string(group.size()));
   }
   for (const ApartGroup& group : groups_apart_) lines.push_back(apart_text(group));
   if (sharing_) {

@@ -64,14 +64,19 @@ bool can_end_in(const Frame& frame, const TraceLimits& limits, KnownReaders& rea
          (limits.may_end_in_libraries || !is_library_code(frame.code())) && !must_stay_whole(frame, readers);
 }
 
+// Whether the frame that a trace is given up in is to run as it is from its start: residual code and resume functions
+// would add to what it asks for.
+bool is_about_whole_frame(BreakReason reason) noexcept { return reason == BreakReason::ReferenceCount; }
+
 // The places to end a trace instead of giving it up in `innermost`.
-std::vector<BreakPoint> break_points_from(const Frame* innermost, const TraceLimits& limits,
+std::vector<BreakPoint> break_points_from(BreakReason why, const Frame* innermost, const TraceLimits& limits,
                                           const Transforms& transforms, KnownReaders& readers, bool& is_innermost) {
   std::vector<BreakPoint> points;
   const Frame* outermost = innermost;
   while (outermost && outermost->caller) outermost = outermost->caller;
   if (!outermost || !outermost->is_root) return points;  // a generator that is closed after the frame has ended
-  const Frame* blocked = nullptr;                        // the outermost frame that the trace cannot end in or below
+  // The outermost frame that the trace cannot end in or below.
+  const Frame* blocked = is_about_whole_frame(why) ? innermost : nullptr;
   for (const Frame* frame = innermost; frame; frame = frame->caller)
     if (!can_end_in(*frame, limits, readers) || (frame->caller && !frame->called_directly) ||
         transforms.was_inside(frame->started_at))
@@ -103,7 +108,7 @@ Break make_break(BreakReason why, std::string detail, const Frame* frame, const 
   if (transforms.inside()) detail += " (within " + transforms.text(frame) + ")";
   if (place != frame) detail += ", in " + full_name(*frame);
   Break reason{why, std::move(detail), nullptr, 0, -1, -1, stack_text(frame), {}};
-  reason.points = break_points_from(frame, limits, transforms, readers, reason.is_innermost);
+  reason.points = break_points_from(why, frame, limits, transforms, readers, reason.is_innermost);
   if (place) {
     const Position& at = place->current().position;
     reason.code_object = place->code_object;

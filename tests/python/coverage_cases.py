@@ -4356,7 +4356,8 @@ free variables and cells
     inner.__code__.co_freevars, inner.__closure__[0].cell_contents
 sys.version_info  sys.version_info >= (3, 8), sys.version_info[0], sys.version_info.major
 sys attributes  sys.maxsize, sys.byteorder, "torch" in sys.modules
-sys.getsizeof and getrefcount  sys.getsizeof(n)
+sys.getsizeof  sys.getsizeof(n)
+sys.getrefcount  sys.getrefcount(n) > 0
 id  id(l) == id(l), id(x) == id(y)
 callable and hasattr  callable(obj), hasattr(obj, "total"), hasattr(x, "missing"), callable(x.sum)
 issubclass  issubclass(Point, object), issubclass(bool, (int, str)), attempt(issubclass, n, int)
