@@ -16,7 +16,7 @@ from minidynamo._module import OptimizedModule
 from minidynamo._verify.comparison import Difference, Tolerance, differences
 from minidynamo._verify.graphs import GraphDifference, checked, gradients, random_state
 from minidynamo._verify.photo import Photo
-from minidynamo.exceptions import InvalidOptimizeTarget
+from minidynamo.exceptions import BackendCompilerFailed, InvalidOptimizeTarget
 
 __all__ = ["Difference", "GraphDifference", "Verification", "checked_compiler", "verify"]
 
@@ -27,7 +27,7 @@ _EXACT = ("eager", "aot_eager", "python")  # backends that run the operators tha
 
 _CAUSES: dict[Cause, str] = {
     "": "",
-    "backend": "The backend is to blame: one graph, run operator by operator, gives what eager gives.",
+    "backend": "The backend is to blame: it failed, or a graph run operator by operator gives what eager gives.",
     "guards": "A cached entry is to blame that was captured for another call: captured anew, this call is right. Its guards are too weak.",
     "random numbers": "The backend draws random numbers of its own; with torch._inductor.config.fallback_random = True it draws eager's.",
     "unseen": "An object is to blame that cannot be put back between the two calls: the second found it as the first had left it.",
@@ -97,7 +97,7 @@ def verify(
 
     Args:
         fn: function, method or module; or what `optimize` or `compile` made of it, whose cached entries are used then.
-        backend: as in `optimize`, where `fn` is not captured yet.
+        backend: as in `optimize`; by default the one that `fn` is captured for, else that of `compile`.
         rtol, atol: how far numbers may be apart (`Tolerance`). By default not at all for "eager", "aot_eager" and "python".
 
     Example:
@@ -108,7 +108,8 @@ def verify(
         captured and eager do the same
     """
     target, settings = _target_of(fn, backend)
-    captured = fn if isinstance(fn, (OptimizedModule, _C.OptimizedFunction)) else _api.wrap(target, settings)
+    is_captured = backend is None and isinstance(fn, (OptimizedModule, _C.OptimizedFunction))
+    captured = fn if is_captured else _api.wrap(target, settings)
     tolerance = _tolerance(settings, rtol, atol)
 
     @functools.wraps(target if hasattr(target, "__name__") else type(target))
@@ -167,10 +168,12 @@ class _Call:
         self._before.put_back()  # sets have the order that they will have each time
         self._result: Any = None
         self._error: BaseException | None = None
+        self._printed = ""
 
     def verify(self, captured: Callable[..., Any], settings: CaptureConfig) -> Verification:
         expected = self._photo_after(lambda *args, **kwargs: _C.call_disabled(self._target, args, kwargs))
         result, error = self._result, self._error
+        print(self._printed, end="")
         self._before.put_back()
         hits = _hits(captured)
         actual = self._photo_after(captured)
@@ -195,12 +198,11 @@ class _Call:
                 fresh = self._photo_after(_api.wrap(self._target, anew))
         finally:
             aside.end()
-        if wrong:
-            return wrong[0], "backend"
-        is_wrong = bool(self._differences(expected, fresh))
+        if wrong or isinstance(self._error, BackendCompilerFailed):
+            return wrong[0] if wrong else None, "backend"
         if self._before.opaque:
             return None, "unseen"
-        if is_wrong:
+        if self._differences(expected, fresh):
             return None, "capture"
         draws = any(_draws(graph) for graph in checking.graphs)
         return None, "random numbers" if draws and can_differ else "guards"
@@ -209,15 +211,14 @@ class _Call:
         """Makes the call, and takes a photo of all that came of it."""
         named: dict[str, Any] = {}
         self._result = self._error = None
-        printed = io.StringIO()
         try:
-            with contextlib.redirect_stdout(printed):
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
                 self._result = function(*self._args, **self._kwargs)
         except Exception as error:
             self._error = error
             named["raised"] = f"{type(error).__qualname__}: {error}"
         named["result"] = self._result
-        named["printed"] = printed.getvalue()
+        named["printed"] = self._printed = printed.getvalue()
         if torch.is_grad_enabled():
             named |= self._gradients()
         return Photo(named | self._roots)

@@ -128,6 +128,20 @@ def ends_with(items: list[int], item: int) -> None:
     items.append(item)
 
 
+def test_a_backend_that_fails() -> None:
+    def backend(graph_module: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
+        raise ValueError("no")
+
+    report = minidynamo.verify(three_operators, backend=backend)(torch.ones(3))
+    assert report.cause == "backend" and report.differences[0].path == "raised" and report.result is not None
+
+
+def test_another_backend_than_the_captured_one() -> None:
+    captured = minidynamo.optimize(replaced(torch.sin, torch.cos))(three_operators)
+    assert not minidynamo.verify(captured)(torch.ones(3)).same
+    assert minidynamo.verify(captured, backend="eager")(torch.ones(3)).same
+
+
 def test_an_effect_out_of_order() -> None:
     @minidynamo.substitute_in_graph(ends_with)
     def begins_with(items: list[int], item: int) -> None:
@@ -187,12 +201,13 @@ def test_memory_that_is_not_shared() -> None:
     assert report.cause == "backend" and report.differences[0].path == "memory of result", report
 
 
-def test_what_is_printed() -> None:
+def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     def f(x: torch.Tensor) -> torch.Tensor:
         print("called")
         return x + 1
 
     assert minidynamo.verify(f, backend="eager")(torch.ones(1)).same
+    assert capsys.readouterr().out == "called\n"
 
 
 def test_what_cannot_be_seen_is_said() -> None:
