@@ -8,7 +8,6 @@
 #include "python/nesting.h"
 #include "python/out_of_memory.h"
 #include "python/type_version.h"
-#include "tensor/fake.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/types.h"
@@ -62,21 +61,11 @@ bool add_shown_parts(PyObject* object, std::vector<Ref>& parts) {
   return false;
 }
 
-// Whether the text of an object is torch's own of a tensor, which shows its values.
-bool shows_tensor(PyObject* object) {
-  if (!is_fake(object)) return false;
-  static constinit Imported of_tensor{"torch.Tensor.__repr__"}, of_parameter{"torch.nn.Parameter.__repr__"};
-  static PyObject* const name = interned("__repr__");
-  PyObject* found = class_attribute(Py_TYPE(object), name);
-  return found == of_tensor || found == of_parameter;
-}
-
 // Whether `wanted(part, may_show_address)` holds for any object whose text is part of this object's text.
 template <typename Wanted>
 bool any_shown(PyObject* object, Visited& visited, const Wanted& wanted) {
   NestingLevel level;
   if (level.is_too_deep()) return wanted(object, true);
-  if (shows_tensor(object)) return wanted(object, false);
   // A Python class's own __repr__ is traced, and says what it says.
   PyTypeObject *type = Py_TYPE(object), *base = native_base(type);
   if (type->tp_repr != base->tp_repr || type->tp_str != base->tp_str) return false;
@@ -100,8 +89,6 @@ bool can_show(Tracer& tracer, PyObject* object) {
   return !any_shown(object, visited, [&](PyObject* part, bool may_show_address) {
     if (may_show_address)
       tracer.abort(BreakReason::ObjectIdentity, "an object's address is put into a string");
-    else if (is_fake(part))
-      tracer.abort(BreakReason::TensorToText, "a tensor is turned into text");
     else if (tracer.world.is_opaque(part))
       use_opaque(tracer, part);
     else if (is_set(part))
