@@ -44,6 +44,7 @@ from minidynamo.exceptions import BackendCompilerFailed, InvalidBackend
 __all__ = ["CompiledFunction", "CompilerFunction", "list_backends", "register_backend", "resolve"]
 
 CompiledFunction = Callable[..., Any]
+"""What a backend returns: takes the inputs of the graph as positional arguments and returns what the graph returns."""
 
 
 class CompilerFunction(Protocol):

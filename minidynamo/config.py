@@ -19,6 +19,7 @@ from minidynamo import _environment
 
 _MOST = 2**63 - 1  # of any number: the native part's integers
 LOG_TOPICS = ("graph", "guards", "breaks", "recompiles", "dynamic", "code", "artifacts", "regions")
+"""What may be logged (`logs`)."""
 
 
 def _topics(text: str) -> frozenset[str]:

@@ -140,7 +140,10 @@ def test_every_list_of_the_supported_torches_is_the_same() -> None:
     assert re.search(r"^torches=\(([\d. ]+)\)", (ROOT / "scripts/environment.sh").read_text(), re.MULTILINE)[1].split() == supported[::-1]
     readme = (ROOT / "README.md").read_text()
     assert f"| torch | {', '.join(supported)}; " in readme
-    assert f'pip install "torch>={supported[0]},<2.{int(supported[-1].removeprefix("2.")) + 1}" && ' in readme
+    home = (ROOT / "docs/index.md").read_text()
+    assert f", torch {supported[0]} to {supported[-1]} and" in home
+    for page in (readme, home):
+        assert f'pip install "torch>={supported[0]},<2.{int(supported[-1].removeprefix("2.")) + 1}" && ' in page
     (first, last) = re.findall(r"TORCH_VERSION_MINOR [<>] (\d+)", (ROOT / "csrc/tensor/torch_compat.h").read_text())
     assert [f"2.{minor}" for minor in range(int(first), int(last) + 1)] == supported
 
@@ -154,6 +157,7 @@ def test_every_list_of_the_supported_pythons_is_the_same() -> None:
     assert re.search(r"^pythons=\(([\d. ]+)\)", (ROOT / "scripts/environment.sh").read_text(), re.MULTILINE)[1].split() == supported[::-1]
     assert f"find_package(Python {supported[0]}...<3.{newest + 1} REQUIRED" in (ROOT / "CMakeLists.txt").read_text()
     assert f"| CPython | {', '.join(supported)}; " in (ROOT / "README.md").read_text()
+    assert f" CPython {supported[0]} to {supported[-1]} with" in (ROOT / "docs/index.md").read_text()
     tables = {path.stem.removeprefix("opcodes_") for path in (ROOT / "csrc/bytecode").glob("opcodes_*.def")}
     assert tables == {version.replace(".", "") for version in supported}
 

@@ -1,0 +1,82 @@
+"""The site of the documentation, as far as it can be seen without building it: every page is in its navigation, every public name in its
+reference. `scripts/site` builds it."""
+
+import importlib
+import pathlib
+import re
+import tomllib
+import types
+
+import pytest
+
+import minidynamo
+
+ROOT = pathlib.Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+REFERENCE = DOCS / "reference"
+MODULES = ("backends", "config", "debug", "exceptions")  # public submodules
+
+
+def navigation() -> list[str]:
+    """The pages that mkdocs.yml lists, in their order."""
+    text = (ROOT / "mkdocs.yml").read_text()
+    (listed,) = re.findall(r"^nav:\n((?: .*\n|\n)*)", text, re.MULTILINE)
+    return re.findall(r"([\w/]+\.md)$", listed, re.MULTILINE)
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    pages = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+    assert sorted(navigation()) == pages
+
+
+def test_the_site_begins_with_its_home() -> None:
+    assert navigation()[0] == "index.md"
+    readme = (ROOT / "README.md").read_text()
+    first, *_ = re.findall(r"\]\((docs/[^)]+)\)", readme)
+    assert first == "docs/index.md"
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Documentation"].endswith("/docs/index.md")
+
+
+def documented() -> list[str]:
+    """The names that pages of the reference show."""
+    return [name for page in sorted(REFERENCE.glob("*.md")) for name in re.findall(r"^::: ([\w.]+)$", page.read_text(), re.MULTILINE)]
+
+
+def public() -> set[str]:
+    """Every public name, where it is shown: classes of exceptions and functions of backends in the module that has them."""
+    found = set()
+    for name in minidynamo.__all__:
+        if not isinstance(getattr(minidynamo, name), types.ModuleType):
+            owners = [module for module in ("backends", "exceptions") if name in importlib.import_module(f"minidynamo.{module}").__all__]
+            found.add(".".join(["minidynamo", *owners, name]))
+    for module in MODULES:
+        names = getattr(importlib.import_module(f"minidynamo.{module}"), "__all__", None)
+        found |= {f"minidynamo.{module}.{name}" for name in names or ["LOG_TOPICS", "patch", "to_dict", *minidynamo.config.to_dict()]}
+    return found
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    names = documented()
+    assert len(names) == len(set(names))
+    assert set(names) == public()
+
+
+def test_every_public_submodule_has_a_page() -> None:
+    on_disk = {path.stem for path in pathlib.Path(minidynamo.__file__).parent.glob("*.py") if not path.stem.startswith("_")}
+    assert on_disk == set(MODULES)
+    for module in MODULES:
+        assert (REFERENCE / f"{module}.md").read_text().startswith(f"# minidynamo.{module}\n")
+
+
+@pytest.mark.parametrize("name", sorted(public()))
+def test_every_public_name_says_what_it_is(name: str) -> None:
+    """A docstring; a setting or another value has one below it, which only the source shows."""
+    module, _, attribute = name.rpartition(".")
+    value = getattr(importlib.import_module(module), attribute)
+    if not callable(value) or not value.__doc__:
+        source = pathlib.Path(str(importlib.import_module(module).__file__)).read_text()
+        assert re.search(rf'^{attribute}\b.* = .*\n"""\S', source, re.MULTILINE)
+
+
+def test_the_version_for_citations_is_that_of_the_package() -> None:
+    assert f"version: {minidynamo.__version__}\n" in (ROOT / "CITATION.cff").read_text()
