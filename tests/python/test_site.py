@@ -4,8 +4,10 @@ reference. `scripts/site` builds it."""
 import importlib
 import pathlib
 import re
+import runpy
 import tomllib
 import types
+from typing import Any
 
 import pytest
 
@@ -80,3 +82,47 @@ def test_every_public_name_says_what_it_is(name: str) -> None:
 
 def test_the_version_for_citations_is_that_of_the_package() -> None:
     assert f"version: {minidynamo.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+@pytest.fixture(scope="module")
+def hooks() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "scripts" / "site_hooks.py"))
+
+
+def test_links_to_files_of_the_repository_lead_to_it(hooks: dict[str, Any]) -> None:
+    linked, repository = hooks["_linked"], hooks["repository"]()
+    assert linked("[a](../CONTRIBUTING.md#build-and-test), [b](usage.md)", "index.md") == (
+        f"[a]({repository}/blob/main/CONTRIBUTING.md#build-and-test), [b](usage.md)"
+    )
+    assert (
+        linked("[a](../../tests/python), [b](../usage.md)", "reference/index.md")
+        == f"[a]({repository}/tree/main/tests/python), [b](../usage.md)"
+    )
+    assert linked("`[a](../CONTRIBUTING.md)` and `L['x'][0]`", "index.md") == "`[a](../CONTRIBUTING.md)` and `L['x'][0]`"
+    assert linked("L['x'][0]", "index.md") == r"L['x']\[0]"
+
+
+def test_blocks_of_code_are_left_alone(hooks: dict[str, Any]) -> None:
+    page = types.SimpleNamespace(file=types.SimpleNamespace(src_uri="index.md"))
+    text = "```python\nx[0][1] = f(a)(b)\n```\n~~~\n```\n[a](../README.md)\n~~~"
+    assert hooks["on_page_markdown"](text, page=page) == text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://example.org",
+        "https://",
+        "https://example",
+        "https://example.org:port/",
+        "https://exa mple.org",
+        "ftp://example.org",
+        "https://a.org/<b>",
+    ],
+)
+def test_addresses_of_a_wrong_form(hooks: dict[str, Any], address: str) -> None:
+    assert hooks["problem_of"](address)
+
+
+def test_an_address_of_the_right_form(hooks: dict[str, Any]) -> None:
+    assert not hooks["problem_of"]("https://semver.org/spec/v2.0.0.html#summary")
