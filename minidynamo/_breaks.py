@@ -69,12 +69,14 @@ class Uncaptured:
         kind: "uncaptured": the frame ran as it was. "graph-break": the frame was split at this place, and the rest of it
             captured in its turn.
         frame: qualified name of the function that was to be captured.
-        code, function: the code object at the place (None if it is gone), and its qualified name; another one's than the
-            frame's if the place lies in a function that was traced into.
+        code: the code object at the place, None if it is gone; another one than the frame's if the place lies in a function that
+            was traced into.
+        function: the qualified name of that code object.
         reason: short stable name (`break_reasons`); `detail` says it in words, for this case.
-        filename, line, column, end_column: the place in the user's program that could not be captured. Columns count bytes
-            of the line, as in `ast`; -1 where they are not known, and `end_column` is -1 where the expression ends on a
-            later line.
+        filename: the file of the place in the user's program that could not be captured.
+        line: the line there.
+        column: where the expression begins, in bytes of the line, as in `ast`; -1 if that is not known.
+        end_column: where it ends; -1 if that is not known, or on a later line.
         user_stack: the calls that led there, as in a traceback, innermost last.
     """
 

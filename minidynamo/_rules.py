@@ -201,8 +201,8 @@ def skip(*names: str | os.PathLike[str]) -> None:
     other files are captured as frames of their own.
 
     Args:
-        names: modules by name ("pkg", "pkg.sub"), each with everything below it; files and directories by path; glob patterns
-            of paths ("*/vendored/*.py"), where `*` matches slashes too. Added to `config.skip`, which `MINIDYNAMO_SKIP`
+        names: modules by name (`pkg`, `pkg.sub`), each with everything below it; files and directories by path; glob patterns
+            of paths (`*/vendored/*.py`), where `*` matches slashes too. Added to `config.skip`, which `MINIDYNAMO_SKIP`
             (comma separated) fills at import.
 
     A module's code is known by its file; it need not be imported yet. Undo it with `unskip`.

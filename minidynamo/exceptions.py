@@ -40,9 +40,10 @@ class Unsupported(MinidynamoError):
         detail: the reason in words, for this case.
         explanation: what the reason means, in general.
         hints: what can be done about it.
-        filename, line: the place in the user's program.
-        column, end_column: the columns there, counted in bytes from 0; -1 where they are not known, and the end where the
-            expression ends on a later line.
+        filename: the file of the place in the user's program.
+        line: the line there.
+        column: where the expression begins, in bytes from 0; -1 if that is not known.
+        end_column: where it ends; -1 if that is not known, or on a later line.
         function: qualified name of the function at the place.
         user_stack: the calls that led there, as in a traceback, innermost last.
 
