@@ -30,7 +30,7 @@ def test_code_block_runs(code: str, tmp_path: pathlib.Path) -> None:
 
 def test_links_lead_somewhere() -> None:
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
