@@ -7,6 +7,7 @@
 #include "emit/resume.h"
 #include "guard/mirror.h"
 #include "hook/capture.h"
+#include "hook/capture_history.h"
 #include "hook/capture_region.h"
 #include "hook/frame_hook.h"
 #include "hook/hook_chain.h"
@@ -67,12 +68,7 @@ py::dict statistics() {
   py::dict breaks, phases, result;
   const std::map<std::string, long> counts = runtime().break_counts;  // what follows may let another thread add some
   for (const auto& [reason, count] : counts) breaks[py::str(reason)] = count;
-  phases["evaluate"] = now.evaluate;
-  phases["propagate"] = now.propagate;
-  phases["guards"] = now.guard_build;
-  phases["graph_export"] = now.graph_export;
-  phases["backend"] = now.backend;
-  phases["codegen"] = now.codegen;
+  for (size_t i = 0; i < kPhaseNames.size(); ++i) phases[kPhaseNames[i]] = now.seconds[i];
   result["frames"] = now.frames;
   result["captured"] = now.captured;
   result["graphs"] = now.graphs;
@@ -91,6 +87,31 @@ py::list uncaptured() {
   py::list records;
   for (const Uncaptured& record : known) records.append(take(to_dict(record)));
   return records;
+}
+
+py::list captures() {
+  const std::deque<CaptureRecord> known = runtime().captures;
+  py::list records;
+  for (const CaptureRecord& record : known) records.append(take(to_dict(record)));
+  return records;
+}
+
+// How often calls of a function and of what it goes on with after graph breaks met no entry.
+py::dict calls(const py::object& code) {
+  py::dict counted;
+  CodeCache::Calls sum;
+  std::vector<Ref> codes = resume_codes(code_of(code));
+  codes.push_back(Ref::borrow(code.ptr()));
+  for (const Ref& each : codes)
+    if (const CodeCache* cache = CodeCache::find(as_code(each.get()))) {
+      sum.captured += cache->calls.captured;
+      sum.uncaptured += cache->calls.uncaptured;
+      sum.of_former_entries += cache->calls.of_former_entries;
+    }
+  counted["captured"] = sum.captured;
+  counted["uncaptured"] = sum.uncaptured;
+  counted["of_former_entries"] = sum.of_former_entries;
+  return counted;
 }
 
 py::list reasons() {
@@ -177,6 +198,8 @@ PYBIND11_MODULE(_C, module) {
              return entry.config == reinterpret_cast<ConfigId>(config.ptr());
            })
       .def_readonly("hits", &CacheEntry::hits)
+      .def_readonly("guard_seconds", &CacheEntry::guard_seconds)
+      .def_property_readonly("id", [](const CacheEntry& entry) { return entry.id.text(); })
       .def_readonly("source", &CacheEntry::source);
 
   py::class_<StateAside>(module, "StateAside")
@@ -186,6 +209,10 @@ PYBIND11_MODULE(_C, module) {
   module.def("reset", &reset_runtime);
   module.def("statistics", &statistics);
   module.def("uncaptured", &uncaptured);
+  module.def("captures", &captures);
+  module.def("calls", &calls);
+  module.def("open_capture_id", &open_capture_id);
+  module.def("function_id", [](const py::object& code) { return function_id(code_of(code)); });
   module.def("break_reasons", &reasons);
   module.def("c_types", &known_c_types);
   module.def("cache_entries", [](const py::object& code) {

@@ -63,8 +63,39 @@ class BreakRecord(TypedDict):
     end_column: int
     function: str
     user_stack: str
+    capture: str
+
+class CaptureRecord(TypedDict):
+    id: str
+    function_number: int
+    number: int
+    code: CodeType | None
+    filename: str
+    function: str
+    line: int
+    backend: str
+    why: list[tuple[str, str]]
+    began: float
+    seconds: float
+    phases: dict[str, float]
+    spans: list[tuple[str, float, float]]
+    outcome: Literal["entry", "error", "uncaptured"]
+    error: str
+    operators: int
+    guards: int
+    guard_seconds: float
+    peak_memory_grew: int
+
+class Calls(TypedDict):
+    captured: int
+    uncaptured: int
+    of_former_entries: int
 
 class CacheEntry:
+    @property
+    def id(self) -> str: ...
+    @property
+    def guard_seconds(self) -> float: ...
     @property
     def guards(self) -> list[str]: ...
     @property
@@ -95,6 +126,11 @@ def reset() -> None: ...
 def statistics() -> Statistics: ...
 def cache_entries(code: CodeType) -> list[CacheEntry]: ...
 def uncaptured() -> list[BreakRecord]: ...
+def captures() -> list[CaptureRecord]: ...
+def calls(code: CodeType) -> Calls: ...
+def open_capture_id() -> str: ...
+def function_id(code: CodeType) -> str: ...
+def resume_codes(code: CodeType) -> list[CodeType]: ...
 def break_reasons() -> list[BreakReasonRow]: ...
 def c_types() -> list[TypeFacts]: ...
 def start_global_capture(config: _Config) -> None: ...

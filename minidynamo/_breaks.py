@@ -78,6 +78,7 @@ class Uncaptured:
         column: where the expression begins, in bytes of the line, as in `ast`; -1 if that is not known.
         end_column: where it ends; -1 if that is not known, or on a later line.
         user_stack: the calls that led there, as in a traceback, innermost last.
+        capture: the id of the capture that stopped (`debug.captures()`), such as "3/1"; "3" for a call that was not tried to be captured.
     """
 
     kind: Literal["graph-break", "uncaptured"]
@@ -91,6 +92,7 @@ class Uncaptured:
     end_column: int
     function: str
     user_stack: str
+    capture: str
 
     @property
     def explanation(self) -> str:
@@ -182,6 +184,7 @@ def say_limit(values: "BreakRecord", refusals: list[tuple[str, str]]) -> None:
     """
     record = record_of(values)
     entries = _count_of(len(refusals), "entry", "entries")
+    refusals = [(kind, in_terms_of_program(message)) for kind, message in refusals]
     kind, message = refusals[0]
     lines = [
         f"minidynamo captures {record.frame} ({record.filename}:{record.line}) no more: it has {entries}, as many as the recompile "
@@ -199,7 +202,7 @@ def say_limit(values: "BreakRecord", refusals: list[tuple[str, str]]) -> None:
         "  * MINIDYNAMO_LOGS=recompiles says at each capture why there is another one",
         f"  See: {reason_for(record.reason).docs}",
     ]
-    _logging.warn("\n".join(lines))
+    _logging.warn("\n".join(lines), record.capture)
 
 
 _WHY_NO_RECOMPILE = {
@@ -217,6 +220,7 @@ def recompile_error(values: "BreakRecord", refusals: list[tuple[str, str]], caus
         cause: who forbids it, a key of `_WHY_NO_RECOMPILE`.
     """
     record = record_of(values)
+    refusals = [(kind, in_terms_of_program(message)) for kind, message in refusals]
     why, hint = _WHY_NO_RECOMPILE[cause]
     again = "no entry fits this call" if refusals else "it has not been captured yet"
     lines = [f"{record.frame} ({record.filename}:{record.line}) would be captured: {again}, and {why}."]
@@ -235,14 +239,14 @@ def say_uncaptured(values: "BreakRecord", entries: int) -> None:
     what = f"minidynamo runs {record.frame} uncaptured"
     if entries:
         what += f" from now on, except where {_count_of(entries, 'earlier entry fits', 'earlier entries fit')}"
-    _logging.warn(f"{what}: {record.detail} [{record.reason}]\n{_in_words(record)}")
+    _logging.warn(f"{what}: {record.detail} [{record.reason}]\n{_in_words(record)}", record.capture)
 
 
 def say_loop(values: "BreakRecord", _: None) -> None:
     """Warns that the rest of a loop runs uncaptured, since a trace of it has reached its limit. Called by the native pipeline, once."""
     record = record_of(values)
     what = f"minidynamo runs the rest of a loop in {record.frame} uncaptured"
-    _logging.warn(f"{what}: {record.detail} [{record.reason}]\n{_in_words(record)}")
+    _logging.warn(f"{what}: {record.detail} [{record.reason}]\n{_in_words(record)}", record.capture)
 
 
 def say_progress(captured: str, seconds: float, filename: str, line: int, function: str, nodes: int) -> None:
@@ -251,6 +255,20 @@ def say_progress(captured: str, seconds: float, filename: str, line: int, functi
         f"minidynamo has been capturing {captured} for {seconds:.0f} s: it is at {filename}:{line} in {function}, "
         f"with {nodes} nodes in the graph"
     )
+
+
+_TERMS = {
+    r"L\['\.stack(\d+)'\]": r"<intermediate value \1>",
+    r"L\['\.handled'\]": "<the exception being handled>",
+    r"L\['\.(?:its_)?arguments'\]": "<arguments>",
+}
+
+
+def in_terms_of_program(message: str) -> str:
+    """What a guard says, without the names that resume functions have for what is no variable of the program."""
+    for pattern, text in _TERMS.items():
+        message = re.sub(pattern, text, message)
+    return message
 
 
 def _count_of(number: int, one: str, several: str) -> str:

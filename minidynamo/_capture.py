@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, _graph_source, _guard_filter, _logging, _torch_reset, backends, config
+from minidynamo import _C, _captures, _graph_source, _guard_filter, _logging, _structured_trace, _torch_reset, backends, config
 from minidynamo._undisturbed import undisturbed
 from minidynamo.exceptions import BackendCompilerFailed
 
@@ -151,6 +151,10 @@ class CaptureConfig:
         return config.force_break_at
 
     @property
+    def follows_captures(self) -> bool:
+        return _captures.follows()
+
+    @property
     def logs(self) -> frozenset[str]:
         """The topics that `log` would write, so that nobody makes a text for another."""
         return config.logs
@@ -179,10 +183,12 @@ class CaptureConfig:
         _torch_reset.join()
         if _logging.enabled("graph"):
             _logging.emit("graph", f"{name} for backend {self.backend_name}\n{_graph_source.graph_text(graph_module)}")
+        if _structured_trace.is_on():
+            _structured_trace.write_graph(graph_module)
         if _logging.enabled("regions") and "regions" in graph_module.meta:
             _logging.emit("regions", f"{name}: {graph_module.meta['regions']}")
         try:
-            with undisturbed():
+            with undisturbed(), _structured_trace.under_id(_C.open_capture_id()):
                 compiled: Callable[..., Any] = _C.call_disabled(self._checked_compiler(), (graph_module, example_inputs), {})
         except BackendCompilerFailed as failure:
             if not config.suppress_errors:

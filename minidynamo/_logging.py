@@ -1,12 +1,12 @@
 """Log records of captures: one logger per topic below `minidynamo`, written to stderr unless the program set handlers.
 
-A topic that is not in `config.logs` costs one set lookup. Texts are made by the caller only for topics that are on.
+Each record that belongs to a capture begins with the id of the capture in brackets, `[3/1]`, and has it as the attribute `capture`. A
+topic that is not in `config.logs` costs one set lookup. Texts are made by the caller only for topics that are on.
 """
 
 import logging
 
-from minidynamo import config
-from minidynamo._warning import warn as warn
+from minidynamo import _C, _warning, config
 
 _root = logging.getLogger("minidynamo")
 _FORMAT = "[%(name)s] %(message)s"
@@ -17,11 +17,27 @@ def enabled(topic: str) -> bool:
 
 
 def emit(topic: str, text: str) -> None:
-    """Writes one record, if `topic` is on."""
+    """Writes one record, if `topic` is on: as INFO for topics that say what happened, as DEBUG for those that print what was made."""
     if not enabled(topic):
         return
     _ensure_handler()
-    logging.getLogger(f"minidynamo.{topic}").log(logging.DEBUG, text)
+    capture = _C.open_capture_id()
+    level = logging.INFO if topic in config.LOG_LEVELS["info"] else logging.DEBUG
+    logging.getLogger(f"minidynamo.{topic}").log(level, "%s", _with_id(text, capture), extra={"capture": capture})
+
+
+def warn(text: str, capture: str = "") -> None:
+    """Logs one warning, whatever topics are on.
+
+    Args:
+        capture: the id of the capture or function that it is about; the capture that is open on this thread unless given.
+    """
+    capture = capture or _C.open_capture_id()
+    _warning.warn(_with_id(text, capture), capture=capture)
+
+
+def _with_id(text: str, capture: str) -> str:
+    return f"[{capture}] {text}" if capture else text
 
 
 def _ensure_handler() -> None:

@@ -10,6 +10,10 @@ import logging
 _logger = logging.getLogger("minidynamo")
 
 
-def warn(text: str) -> None:
-    """Logs one warning. Its first words say who speaks: without handlers, logging prints the text alone."""
-    _logger.warning("%s", text)
+def warn(text: str, *, capture: str = "") -> None:
+    """Logs one warning. Its first words say who speaks: without handlers, logging prints the text alone.
+
+    Args:
+        capture: the id of the capture that it is about, an attribute of the record.
+    """
+    _logger.warning("%s", text, extra={"capture": capture})

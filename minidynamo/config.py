@@ -12,18 +12,41 @@ import contextlib
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from minidynamo import _environment
 
 _MOST = 2**63 - 1  # of any number: the native part's integers
-LOG_TOPICS = ("graph", "guards", "breaks", "recompiles", "dynamic", "code", "artifacts", "regions")
-"""What may be logged (`logs`)."""
+LOG_TOPICS: Mapping[str, str] = {
+    "captures": "each capture in one line: what it is of, why, what came of it, and the time of each phase",
+    "breaks": "each graph break and each frame that runs uncaptured, with its reason and place",
+    "recompiles": "for each capture after the first of a function, the guards that no longer held",
+    "graph": "each captured graph",
+    "guards": "the guards of each cache entry",
+    "dynamic": "sizes and numbers that a capture leaves open, and what it asks of them",
+    "code": "the residual code that runs in place of the original",
+    "regions": "which parts of a graph are equal, so that Inductor compiles them once",
+    "artifacts": "what is read from and written to the folder of compiled graphs",
+}
+"""What can be logged, and what each topic says."""
+
+LOG_LEVELS: Mapping[str, frozenset[str]] = {
+    "info": frozenset({"captures", "breaks", "recompiles"}),
+    "debug": frozenset(LOG_TOPICS),
+}
+"""Names for several topics: what happened, and everything."""
 
 
 def _topics(text: str) -> frozenset[str]:
     return frozenset(topic.strip() for topic in text.split(",") if topic.strip())
+
+
+def _logs_help() -> str:
+    width = max(map(len, LOG_TOPICS))
+    topics = [f"  {topic:{width}}  {text}" for topic, text in LOG_TOPICS.items()]
+    levels = [f"  {level:{width}}  {', '.join(topic for topic in LOG_TOPICS if topic in names)}" for level, names in LOG_LEVELS.items()]
+    return "\n".join(["MINIDYNAMO_LOGS takes topics, separated by commas:", *topics, "and names for several of them:", *levels])
 
 
 suppress_errors: bool = False
@@ -98,7 +121,8 @@ mirror: bool = False
 differ. MINIDYNAMO_MIRROR=1 in the environment sets it at import, and a difference then ends the process."""
 
 logs: frozenset[str] = frozenset()
-"""What is logged: any of LOG_TOPICS. The environment variable MINIDYNAMO_LOGS (comma separated) sets it at import."""
+"""What is logged: any of LOG_TOPICS, or of LOG_LEVELS for several. The environment variable MINIDYNAMO_LOGS (comma separated) sets it at
+import; MINIDYNAMO_LOGS=help prints the topics."""
 
 
 regions: bool = True
@@ -177,10 +201,12 @@ def _log_topics(value: object) -> frozenset[str]:
         value = _topics(value)
     if not isinstance(value, (set, frozenset, list, tuple)) or not all(isinstance(topic, str) for topic in value):
         raise TypeError("must be a set of strings, or a comma separated string")
-    unknown = sorted(set(value) - set(LOG_TOPICS))
+    value = {topic for name in value for topic in LOG_LEVELS.get(name, (name,))}
+    unknown = sorted(value - set(LOG_TOPICS))
     if unknown:
-        guesses = ", ".join(topic + _environment.nearest(topic, LOG_TOPICS) for topic in unknown)
-        raise ValueError(f"has unknown topics {guesses}; known are {', '.join(LOG_TOPICS)}")
+        known = (*LOG_TOPICS, *LOG_LEVELS)
+        guesses = ", ".join(topic + _environment.nearest(topic, known) for topic in unknown)
+        raise ValueError(f"has unknown topics {guesses}; known are {', '.join(known)}")
     return frozenset(value)
 
 
@@ -358,7 +384,10 @@ DEFAULTS: dict[str, Any] = to_dict()
 
 _environment.warn_of_unknown()
 disabled = any(os.environ.get(name, "") == "1" for name in ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"))
-logs = _environment.read_list("MINIDYNAMO_LOGS", _log_topics)
+if os.environ.get("MINIDYNAMO_LOGS") == "help":
+    print(_logs_help(), file=sys.stderr)
+else:
+    logs = _environment.read_list("MINIDYNAMO_LOGS", _log_topics)
 skip = _environment.read_list("MINIDYNAMO_SKIP", _skip_list)
 regions = _environment.read("MINIDYNAMO_REGIONS", _switch, True)
 artifacts = _environment.read("MINIDYNAMO_ARTIFACTS", _switch, True)

@@ -11,20 +11,24 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, _graph_source, config
+from minidynamo import _C, _graph_source, _timeline, config
 from minidynamo._breaks import BreakReason, Uncaptured, break_reasons, record_of
+from minidynamo._captures import Capture, captures
 from minidynamo._module import OptimizedModule
 
 __all__ = [
     "BreakReason",
     "CacheEntry",
+    "Capture",
     "Uncaptured",
     "break_reasons",
     "cache_entries",
+    "captures",
     "codes_of",
     "graph_breaks",
     "mirror_differences",
     "uncaptured",
+    "write_timeline",
 ]
 
 
@@ -33,18 +37,22 @@ class CacheEntry:
     """One captured form of a code object, and the conditions under which it is used.
 
     Attributes:
+        id: of the capture that made it (`captures`), such as "3/1".
         guards: Python expressions over the frame's locals `L` and globals `G`, each with the user's line that caused it.
         code: the residual code that runs instead of the original.
         graph_module: the captured graph; None where nothing was computed with tensors.
         hits: how often the entry was used.
         source: the residual code as Python source.
+        guard_seconds: the time that one check of the guards took, when the entry was made.
     """
 
+    id: str
     guards: tuple[str, ...]
     code: types.CodeType
     graph_module: torch.fx.GraphModule | None
     hits: int
     source: str
+    guard_seconds: float
 
     @property
     def graph(self) -> torch.fx.Graph | None:
@@ -54,7 +62,7 @@ class CacheEntry:
         guards = "\n".join(f"    {guard}" for guard in self.guards)
         graph = "    (no tensor operation)" if self.graph_module is None else _indented(_graph_source.graph_text(self.graph_module))
         return (
-            f"entry of {self.code.co_name}, {self.hits} hits\n  guards:\n{guards}\n  graph:\n{graph}\n"
+            f"entry {self.id} of {self.code.co_name}, {self.hits} hits\n  guards:\n{guards}\n  graph:\n{graph}\n"
             f"  residual code:\n{_indented(self.source)}"
         )
 
@@ -71,7 +79,7 @@ def cache_entries(fn: Any) -> list[CacheEntry]:
         1
     """
     return [
-        CacheEntry(tuple(entry.guards), entry.code, entry.graph_module, entry.hits, entry.source)
+        CacheEntry(entry.id, tuple(entry.guards), entry.code, entry.graph_module, entry.hits, entry.source, entry.guard_seconds)
         for code in codes_of(fn)
         for entry in _C.cache_entries(code)
     ]
@@ -85,6 +93,11 @@ def uncaptured() -> list[Uncaptured]:
 def graph_breaks() -> list[Uncaptured]:
     """The places since the last reset where frames were split into several graphs, with the reasons."""
     return [record_of(record) for record in _C.uncaptured() if record["kind"] == "graph-break"]
+
+
+def write_timeline(path: str | os.PathLike[str]) -> None:
+    """Writes the captures since the last reset, with their phases, as a Chrome trace: a JSON file that Perfetto (ui.perfetto.dev) shows."""
+    _timeline.write(path, captures())
 
 
 def mirror_differences() -> list[str]:

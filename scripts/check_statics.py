@@ -25,7 +25,7 @@ KNOWN = {
     ("tensor/fallback.cpp", "torch::Library* library"): "a kernel of C++ is registered with the dispatcher, under its own lock",
     ("tensor/composite_overrides.cpp", "installed = [] {"): "kernels of C++ are registered with the dispatcher",
     ("python/native_function.h", "PyMethodDef definition"): "addresses",
-    ("tensor/float32_precision.h", "places = [&] {"): "addresses in a table of torch's",
+    ("tensor/float32_precision.h", "found = [] {"): "addresses in a table of torch's",
 }
 
 CONSTANT = r"""(?:nullptr|true|false|-?[\d.]+|Py_None|"[^"]*"|\w+::\w+|&\w+)"""

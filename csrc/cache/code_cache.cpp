@@ -86,6 +86,7 @@ LookupResult CodeCache::miss(ConfigId config) {
           "captured " + std::to_string(asked) + " times already, the recompile limit; no entry's guards hold here", 0});
     mark = skipped(config);
   }
+  ++(mark ? calls.uncaptured : calls.captured);
   if (!mark) {
     ++registry.statistics.misses;
     return {};
@@ -124,6 +125,7 @@ void CodeCache::remove(const CacheEntry* entry) noexcept {
                             [entry](const std::shared_ptr<CacheEntry>& held) { return held.get() == entry; });
   if (found == entries_.end()) return;
   ++changes_;
+  calls.of_former_entries += entry->hits;
   CacheRegistry& registry = CacheRegistry::instance();
   registry.retire(std::move(*found));
   entries_.erase(found);
@@ -179,6 +181,7 @@ void CacheRegistry::reset() noexcept {
     cache->skips_.clear();
     cache->last_miss_.clear();
     cache->told = {};
+    cache->calls = {};
     cache->doubt = 0;
     cache->open_numbers.clear();
     ++cache->changes_;

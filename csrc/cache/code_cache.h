@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/capture_id.h"
 #include "guard/source.h"
 #include "python/code_extra.h"
 #include "python/lent_function.h"
@@ -33,11 +34,13 @@ namespace minidynamo {
 using ConfigId = uint64_t;
 
 struct CacheEntry {
+  CaptureId id;
   ConfigId config = 0;
   GuardTree guards;                // finished
   LentFunction residual_function;  // called with what the guards gathered
   Ref compiled;                    // what the backend returned; null if nothing was recorded
   Ref graph_module;
+  size_t operators = 0;             // in the graph
   uint32_t graph_inputs = 0;        // the first gathered slots are the graph's inputs
   bool uses_live = false;           // the residual function also wants the tuple of everything gathered
   bool is_broken = false;           // the residual function runs an instruction and goes on with a resume function
@@ -47,8 +50,10 @@ struct CacheEntry {
   bool keeps_random_state = false;  // but the state of torch's generator, which is put back before that
   std::optional<WrittenInputs> written_inputs;  // and these of its inputs, which are put back too
   bool sets_modes = false;                      // the graph changes modes of the thread, and puts them back at its end
+  bool changes_state = false;                   // one of the last three
   std::string source;                           // the residual plan as Python source
   uint64_t hits = 0;
+  double guard_seconds = 0;          // one check of the guards, measured when the entry was made
   class CodeCache* cache = nullptr;  // that it is in
   std::shared_ptr<CacheEntry> next_dead;
   bool has_suppositions = false;  // the graph checks what was supposed of numbers that only its run knows
@@ -132,6 +137,19 @@ class CodeCache {
 
   // Numbers that captures under a configuration leave open.
   std::unordered_map<ConfigId, OpenNumbers> open_numbers;
+
+  // How often no entry was used. Calls that an entry serves are its hits; those of entries that are gone count here.
+  struct Calls {
+    uint64_t captured = 0, uncaptured = 0, of_former_entries = 0;
+  };
+  Calls calls;
+
+  // Numbers for captures of this code object and of its resume functions (hook/capture_history.h).
+  struct Numbers {
+    std::optional<uint32_t> function;  // none: no capture was tried
+    uint32_t captures = 0;
+  };
+  Numbers numbers;
 
   // Captured calls may not pay (cache/trial.h): another number for each reason to look at that, 0 for none.
   uint64_t doubt = 0;

@@ -384,6 +384,14 @@ ResumeTable* table_of(PyCodeObject* original) {
   return nullptr;
 }
 
+// The line of the instruction, or of the next one that has a line: what CPython adds to end a `with` or `except` has
+// none.
+int32_t line_at(const Bytecode& bytecode, int32_t instruction) noexcept {
+  for (size_t i = instruction; i < bytecode.instructions.size(); ++i)
+    if (bytecode.instructions[i].position.line > 0) return bytecode.instructions[i].position.line;
+  return -1;
+}
+
 }  // namespace
 
 bool is_read_after(const CodeInfo& original, ResumePlace place, int32_t local) {
@@ -400,6 +408,7 @@ const ResumeFunction* resume_function(const CodeInfo& original, ResumePlace plac
   auto made = std::make_unique<ResumeFunction>();
   made->original = Ref::steal(PyWeakref_NewRef(as_object(original.code()), nullptr));
   made->place = place;
+  made->line = line_at(original.bytecode, place.instruction);
   Ref code = made->original ? ResumeCode(original, place, passed, *made).assemble_code() : Ref();
   if (!code) return nullptr;
   const int32_t offset = original.bytecode.instructions[place.instruction].offset;
@@ -425,10 +434,21 @@ Ref original_of(const ResumeFunction& resume) noexcept {
   return original == Py_None ? Ref() : Ref::borrow(original);
 }
 
-std::string display_name(PyCodeObject* code) {
+std::string qualified_name(PyCodeObject* code) {
   const char* name = PyUnicode_AsUTF8(code->co_qualname);
-  const std::string text = name ? name : "?";
-  return find_resume_function(code) ? "<resume in " + text + ">" : text;
+  return name ? name : "?";
+}
+
+std::string display_name(PyCodeObject* code) {
+  const std::string text = qualified_name(code);
+  const ResumeFunction* resume = find_resume_function(code);
+  return resume && resume->line > 0 ? text + " from line " + std::to_string(resume->line) : text;
+}
+
+Ref code_of_program(PyCodeObject* code) noexcept {
+  const ResumeFunction* resume = find_resume_function(code);
+  Ref original = resume ? original_of(*resume) : Ref();
+  return original ? std::move(original) : Ref::borrow(as_object(code));
 }
 
 std::vector<Ref> resume_codes(PyCodeObject* original) {

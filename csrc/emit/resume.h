@@ -58,6 +58,7 @@ struct ResumeFunction {
   std::vector<ResumeParameter> parameters;
   std::vector<int32_t> local_of;  // by fast local of the original: its own
   int32_t prologue = 0;           // instructions before the original's first
+  int32_t line = -1;              // of the program, on which it goes on; -1: not known
 };
 
 // Where a frame stands in terms of the code that the user wrote.
@@ -87,8 +88,12 @@ const ResumeFunction* find_resume_function(PyCodeObject* code) noexcept;
 // The code object that it goes on with; null if that is gone.
 Ref original_of(const ResumeFunction& resume) noexcept;
 
-// How reports name a code object: its qualified name, `<resume in f>` for a resume function's.
+// How reports name a place in the program: by the qualified name of the function.
+std::string qualified_name(PyCodeObject* code);
+// How reports name what is captured: by its qualified name, a resume function `f from line 12`.
 std::string display_name(PyCodeObject* code);
+// The code object that the program has for it: the original of a resume function, else the code object itself.
+Ref code_of_program(PyCodeObject* code) noexcept;
 // All that were made for an original code object.
 std::vector<Ref> resume_codes(PyCodeObject* original);
 // Forgets them all. What runs goes on.

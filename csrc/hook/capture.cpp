@@ -8,6 +8,7 @@
 #include "bytecode/op_facts.h"
 #include "emit/plan.h"
 #include "emit/resume.h"
+#include "hook/capture_history.h"
 #include "hook/changing_numbers.h"
 #include "hook/compiled_function.h"
 #include "hook/counting_callable.h"
@@ -15,6 +16,7 @@
 #include "hook/fx_tracers.h"
 #include "hook/graph_pieces.h"
 #include "hook/policy.h"
+#include "hook/profiler_switch.h"
 #include "hook/progress.h"
 #include "hook/report.h"
 #include "hook/settings.h"
@@ -36,23 +38,13 @@
 #include "tensor/below_autograd.h"
 #include "tensor/function_mode_stack.h"
 #include "tensor/override_probe.h"
+#include "tensor/profiler_region.h"
 #include "tensor/thread_modes.h"
 #include "world/known_types.h"
 #include "world/repeatable_graph.h"
 
 namespace minidynamo {
 namespace {
-
-class Stopwatch {
- public:
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 // The limits that the configuration asks for.
 void apply_settings(PyObject* config) {
@@ -198,6 +190,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
                                          const OpenNumbers& open, bool is_second, const MemoryWatch& memory) {
   InterruptionsHeld until_the_end;
   Statistics& statistics = runtime().statistics;
+  OpenCapture& history = *OpenCapture::innermost();
   const unsigned long switches = thread_switches();
   ++statistics.frames;
   const bool fullgraph = asks_for_fullgraph(config);
@@ -219,7 +212,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   load_rules();  // which also looks for marks
   if (std::optional<SkipReason> rule = skip_reason(view.function)) return refuse(rule->reason, std::move(rule->detail));
 
-  Stopwatch watch;
+  history.lap();
   FrameBreak why;
   const uint32_t methods = module_methods();
   TraceRequest request{!fullgraph, force_break_at(code, config)};
@@ -257,7 +250,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     if (!traced || (without && (!without->exit.plan.end || why_without.is_innermost)))
       traced = std::move(without), why = std::move(why_without);
   }
-  statistics.evaluate += watch.lap();
+  history.lap(Phase::Evaluate);
   if (!traced && (PyErr_Occurred() || memory.failed())) return nullptr;
   if (module_methods() != methods) {  // another thread has replaced some in the middle
     traced.reset();
@@ -279,8 +272,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     raise_dynamic_size(mark);
     return nullptr;
   }
-  statistics.propagate += traced->tracer->propagate_seconds;
-  statistics.evaluate -= traced->tracer->propagate_seconds;
+  history.move_seconds(Phase::Evaluate, Phase::Propagate, traced->tracer->propagate_seconds);
   statistics.instructions += traced->tracer->executed;
   if (traced->exit.plan.end) {
     report_graph_break(code, config, why);
@@ -306,7 +298,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
       const bool is_needed = begins_with_gradients && !traced->tracer->graph.begins_with(grad_mode_setter);
       graph_module = to_graph_module(traced->tracer->graph, exit.outputs, name, is_needed ? &off : nullptr);
     }
-    statistics.graph_export += watch.lap();
+    history.lap(Phase::GraphExport);
     if (!graph_module) return refuse(BreakReason::GraphExport, take_error_text());
     if (!announce_open_sizes(graph_module.get(), exit, traced->tracer->symbols)) return nullptr;
     if (is_set(config, "divides_graphs") && !announce_pieces(graph_module.get(), *traced->tracer, exit, name))
@@ -324,7 +316,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
         looked_at.emplace();
       compiled = compile(config, graph_module.get(), inputs.get(), name);
     }
-    statistics.backend += watch.lap();
+    history.lap(Phase::Backend);
     if (!compiled && !fullgraph && !open.only_common_forms && is_refused_by_backend() &&
         has_form_of_its_own(*traced->tracer)) {
       const std::string error = take_error_text();
@@ -363,9 +355,10 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
     compiled = drawing_callable(std::move(compiled), *traced->tracer, exit);
     entry->graph_module = std::move(graph_module);
     ++statistics.graphs;
-    statistics.operators += static_cast<long>(traced->tracer->graph.call_count());
+    entry->operators = traced->tracer->graph.call_count();
+    statistics.operators += static_cast<long>(entry->operators);
   }
-  watch.lap();
+  history.lap();
   entry->is_broken = exit.plan.end.has_value();
   entry->rebinds = entry->is_broken ? rebound_parameters(code) : traced->tracer->ends.lost_at_return;
   entry->frees_locals = exit.plan.frees_locals =
@@ -378,7 +371,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   entry->graph_inputs = static_cast<uint32_t>(exit.inputs.size());
   entry->uses_live = exit.plan.frees_locals;
   for (const PlanStep& step : exit.plan.steps) entry->uses_live |= step.kind == PlanStep::Kind::Live;
-  statistics.codegen += watch.lap();
+  history.lap(Phase::Codegen);
 
   Repeatable repeatable = is_repeatable(*traced->tracer, exit.inputs);
   entry->keeps_random_state = (repeatable.how == Repeatable::How::WithSameNumbers && may_raise(*traced->tracer)) ||
@@ -387,6 +380,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   if (repeatable.how == Repeatable::How::WithSameInputs) entry->written_inputs = std::move(repeatable.inputs);
   entry->has_suppositions = traced->tracer->unknown_numbers.checks_suppositions();
   entry->sets_modes = begins_with_gradients || traced->tracer->graph.sets_modes();
+  entry->changes_state = entry->keeps_random_state || entry->written_inputs || entry->sets_modes;
   entry->guards = std::move(traced->guards);
   if (!open.sources.empty() || traced->tracer->symbols.active())
     close_settled(*CodeCache::get(code), config_id(config), *traced->tracer);
@@ -403,7 +397,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   traced.reset();  // a guard may count references
   std::vector<PyObject*> slots(entry->guards.gathered());
   const bool holds = entry->guards.check(view, slots.data());
-  statistics.guard_build += watch.lap();
+  history.lap(Phase::Guards);
   // A trace changes nothing, so what it learnt must hold right after it.
   if (!holds) {
     // Unless another thread has changed something meanwhile. Once more, then.
@@ -412,6 +406,7 @@ std::shared_ptr<CacheEntry> capture_once(PyCodeObject* code, const FrameView& vi
   }
   statistics.guards += static_cast<long>(entry->guards.guard_count());
   ++statistics.captured;
+  entry->id = history.id();
   report_entry(code, config, *entry);
   return entry;
 }
@@ -465,7 +460,20 @@ ConfigId config_id(PyObject* config) {
   return reinterpret_cast<ConfigId>(config);
 }
 
+namespace {
+
+[[gnu::noinline]] bool find_cached_profiled(CodeCache* cache, const FrameView& view, PyObject* config,
+                                            FoundEntry& found) {
+  const ProfilerRegion region("minidynamo guards " + function_id(cache->code()) + " " + display_name(cache->code()));
+  found.entry = cache->find_hit(reinterpret_cast<ConfigId>(config), view, found.room, found.slots);
+  return static_cast<bool>(found.entry);
+}
+
+}  // namespace
+
 bool find_cached(CodeCache* cache, const FrameView& view, PyObject* config, FoundEntry& found) {
+  if (profiler_is_on()) [[unlikely]]
+    return find_cached_profiled(cache, view, config, found);
   found.entry = cache->find_hit(reinterpret_cast<ConfigId>(config), view, found.room, found.slots);
   return static_cast<bool>(found.entry);
 }
@@ -550,6 +558,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   // Where memory was refused, no guard is known to have failed, nor a setting to be what it seems.
   if (memory.failed()) return no_entry();
   if (leave_to_changing_number(cache, view, config)) return no_entry();
+  OpenCapture history(cache, config, view);
   if (cache.entry_count(id)) {
     report_recompile(cache.code(), config, cache, view);
     if (forbids_recompiles(config)) {
@@ -563,7 +572,10 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   found.entry->config = id;
   if (is_last) make_room(cache, id);
   found.slots = found.room.reserve(found.entry->guards.gathered());
+  const auto begun = std::chrono::steady_clock::now();
   if (!found.entry->guards.check(view, found.slots)) return no_entry();
+  found.entry->guard_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  history.ends_with(*found.entry);
   try_to([&] { cache.add(found.entry); });  // or it is used this once
   if (found.entry->is_broken) doubt_whether_it_pays(cache);
   return FrameAnswer::Entry;
@@ -630,6 +642,7 @@ void reset_runtime() {
   // Emptied first: letting go of a record may run code that adds some.
   const auto records = std::exchange(state.uncaptured, {});
   state.break_counts.clear();
+  const auto captures = std::exchange(state.captures, {});
   state.statistics = {};
   state.compiled_functions = 0;
   clear_fake_memo();

@@ -28,7 +28,7 @@ void Progress::look(const Tracer& tracer) {
   static constinit Imported say{"minidynamo._breaks.say_progress"};
   if (say) {
     Ref done = Ref::steal(PyObject_CallFunction(say, "sdOisn", display_name(code_).c_str(), seconds,
-                                                at.code()->co_filename, at.line(), display_name(at.code()).c_str(),
+                                                at.code()->co_filename, at.line(), qualified_name(at.code()).c_str(),
                                                 static_cast<Py_ssize_t>(tracer.graph.nodes().size())));
   }
   clear_error();

@@ -2,6 +2,7 @@
 
 #include "emit/resume.h"
 #include "guard/constants.h"
+#include "hook/capture_history.h"
 #include "hook/settings.h"
 #include "python/interruptions.h"
 #include "python/out_of_memory.h"
@@ -42,7 +43,8 @@ Uncaptured make_record(Uncaptured::Kind kind, PyCodeObject* frame, PyCodeObject*
   made.code = weak_reference(place);
   made.filename = Ref::borrow(place->co_filename);
   made.frame = display_name(frame);
-  made.function = display_name(place);
+  made.function = qualified_name(place);
+  made.capture = OpenCapture::innermost() ? open_capture_id() : function_id(frame);
   return made;
 }
 
@@ -155,11 +157,11 @@ void raise_unsupported(const Uncaptured& why) {
 Ref to_dict(const Uncaptured& record) {
   const char* kind = record.kind == Uncaptured::Kind::GraphBreak ? "graph-break" : "uncaptured";
   const Ref code = code_of(record.code);
-  return Ref::steal(Py_BuildValue("{ss ss sO ss ss sO si si si ss ss}", "kind", kind, "frame", record.frame.c_str(),
+  return Ref::steal(Py_BuildValue("{ss ss sO ss ss sO si si si ss ss ss}", "kind", kind, "frame", record.frame.c_str(),
                                   "code", code.get(), "reason", record.reason.c_str(), "detail", record.detail.c_str(),
                                   "filename", record.filename.get(), "line", record.line, "column", record.column,
                                   "end_column", record.end_column, "function", record.function.c_str(), "user_stack",
-                                  record.user_stack.c_str()));
+                                  record.user_stack.c_str(), "capture", record.capture.c_str()));
 }
 
 void report_graph_break(PyCodeObject* code, PyObject* config, const Break& why) {

@@ -6,6 +6,7 @@
 #include "hook/capture.h"
 #include "hook/hook_installed.h"
 #include "hook/interrupted_part.h"
+#include "hook/profiler_switch.h"
 #include "model/object_end.h"
 #include "python/cached.h"
 #include "python/error_text.h"
@@ -13,6 +14,7 @@
 #include "python/out_of_memory.h"
 #include "python/traceback.h"
 #include "tensor/function_mode_stack.h"
+#include "tensor/profiler_region.h"
 #include "tensor/random_state.h"
 #include "tensor/saved_inputs.h"
 #include "tensor/thread_modes.h"
@@ -156,12 +158,32 @@ void note_wrong_supposition(CacheEntry& entry, const std::string& error) {
   cache->remove(&entry);
 }
 
+// What a graph that changes it finds, to be put back before the graph runs once more.
+class StateBefore {
+ public:
+  StateBefore(const CacheEntry& entry, PyObject* inputs) {
+    if (entry.sets_modes) modes_.emplace();
+    if (entry.keeps_random_state) random_.emplace();
+    if (entry.written_inputs) inputs_.emplace(inputs, *entry.written_inputs);
+  }
+
+  void restore_thread() const {
+    if (modes_) modes_->restore();
+    if (random_) random_->restore();
+  }
+  bool restore_inputs() const { return !inputs_ || inputs_->restore(); }
+
+ private:
+  std::optional<ThreadModes> modes_;
+  std::optional<RandomState> random_;
+  std::optional<SavedInputs> inputs_;
+};
+
 // Whether the current Python error comes out of the compiled function, and the graph, run as it is, raises too: the
 // program's own error then, which it may handle. It is cleared, so that the frame can run as it was. Nothing has
-// happened yet: effects come after the graph, and what it wrote to is put back. `modes`, `random` and `saved` are those
-// of before, if the graph changes them.
-bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optional<ThreadModes>& modes,
-                         const std::optional<RandomState>& random, const std::optional<SavedInputs>& saved) {
+// happened yet: effects come after the graph, and what it wrote to is put back. `before`: null if the graph changes
+// nothing.
+bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const StateBefore* before) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
@@ -169,9 +191,8 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optiona
   const bool is_of_graph = is_from_graph(entry, traceback);
   const InterruptionsHeld until_it_is_decided;  // a signal would be taken for an error of what is asked
   if (is_of_graph) {
-    if (modes) modes->restore();
-    if (random) random->restore();
-    if (entry.may_run_again && (!saved || saved->restore()) &&
+    if (before) before->restore_thread();
+    if (entry.may_run_again && (!before || before->restore_inputs()) &&
         PyType_IsSubtype(as_type(type), as_type(PyExc_Exception))) {
       ModeScope nothing_else(kCaptureNothing);
       static constinit Imported run{"minidynamo._failed_graph.run"};
@@ -182,10 +203,9 @@ bool is_error_of_program(CacheEntry& entry, PyObject* inputs, const std::optiona
       clear_error();
     }
   }
-  if (raises && (!saved || saved->restore())) {
+  if (raises && (!before || before->restore_inputs())) {
     Ref::drop(type), Ref::drop(value), Ref::drop(traceback);
-    if (modes) modes->restore();  // an inference mode that was open has ended with its graph's frame
-    if (random) random->restore();
+    if (before) before->restore_thread();  // an inference mode that was open has ended with its graph's frame
     return true;
   }
   if (is_of_graph) show_where(entry, traceback);
@@ -201,10 +221,10 @@ enum class RunEnd : uint8_t {
   Throw      // the same, with the current Python error raised at its start
 };
 
-// Runs an entry whose guards have just gathered `slots`. Of `locals` those are let go of that the program may have
-// deleted. `function` is the one whose frame it is.
-Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, PyObject* const* slots, Run& run,
-                 RunEnd& end, std::vector<Ref>* locals = nullptr) {
+// Runs an entry whose guards have just gathered `slots`. `run` is null if the entry is not broken. Of `locals` those
+// are let go of that the program may have deleted. `function` is the one whose frame it is.
+Ref run_residual_unprofiled(const std::shared_ptr<CacheEntry>& entry, PyObject* function, PyObject* const* slots,
+                            Run* run, RunEnd& end, std::vector<Ref>* locals) {
   end = RunEnd::Captured;
   const auto [inputs, live] = take_arguments(*entry, slots);
   if (!inputs) return nullptr;
@@ -220,30 +240,40 @@ Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, P
   };
   std::optional<FunctionModesAside> function_modes;
   if (function_mode_count() > 0) function_modes.emplace();
-  std::optional<ThreadModes> modes;
-  if (entry->sets_modes) modes.emplace();
-  std::optional<RandomState> random;
-  if (entry->keeps_random_state) random.emplace();
-  std::optional<SavedInputs> saved;
-  if (entry->written_inputs) saved.emplace(inputs.get(), *entry->written_inputs);
+  std::optional<StateBefore> before;
+  if (entry->changes_state) before.emplace(*entry, inputs.get());
   Ref result;
   if (entry->is_broken) {
     HookInstalled hook;
     ModeScope what_it_calls({config_of(entry->config), nullptr});
-    run.residual = entry->residual_function.code();
+    run->residual = entry->residual_function.code();
     result = call();
-    run.residual = nullptr;
+    run->residual = nullptr;
   } else {
     ModeScope nothing_else(kCaptureNothing);
     result = call();
   }
   if (result) return result;
-  if (is_error_of_program(*entry, inputs.get(), modes, random, saved))
+  if (is_error_of_program(*entry, inputs.get(), before ? &*before : nullptr))
     end = RunEnd::Plain;
   else if (to_release.can_take_back() && is_interruption_at_start(*entry, function))
     end = RunEnd::Throw;
   if (end != RunEnd::Captured) to_release.take_back(live.get());
   return nullptr;
+}
+
+// The same, as a region in the profile of a profiler that is on. Apart, so that the way of all other calls stays short.
+[[gnu::noinline]] Ref run_residual_profiled(const std::shared_ptr<CacheEntry>& entry, PyObject* function,
+                                            PyObject* const* slots, Run* run, RunEnd& end, std::vector<Ref>* locals) {
+  const ProfilerRegion region("minidynamo region " + entry->id.text() + " " +
+                              display_name(as_code(PyFunction_GET_CODE(function))));
+  return run_residual_unprofiled(entry, function, slots, run, end, locals);
+}
+
+Ref run_residual(const std::shared_ptr<CacheEntry>& entry, PyObject* function, PyObject* const* slots, Run* run,
+                 RunEnd& end, std::vector<Ref>* locals = nullptr) {
+  return profiler_is_on() ? run_residual_profiled(entry, function, slots, run, end, locals)
+                          : run_residual_unprofiled(entry, function, slots, run, end, locals);
 }
 
 // Runs a resume function as it is. `raised`: at its start, if it is not null.
@@ -282,7 +312,7 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
   }
   if (answer == FrameAnswer::Entry) {
     RunEnd end;
-    Ref result = run_residual(found.entry, function, found.slots, run, end, &arguments);
+    Ref result = run_residual(found.entry, function, found.slots, &run, end, &arguments);
     if (end == RunEnd::Captured) return result;
     if (end == RunEnd::Throw) raised = take_error();
   }
@@ -291,15 +321,12 @@ Ref run_resume_function(PyObject* function, std::vector<Ref> arguments, PyObject
 }
 
 Ref run_entry(const FoundEntry& found, PyObject* function, RunEnd& end) {
-  if (!found.entry->is_broken) {
-    Run none;
-    return run_residual(found.entry, function, found.slots, none, end);
-  }
+  if (!found.entry->is_broken) return run_residual(found.entry, function, found.slots, nullptr, end);
   Run run;
   RunScope scope(run);
   Ref code = Ref::borrow(PyFunction_GET_CODE(function));     // which owns the resume functions
   Ref config = Ref::borrow(config_of(found.entry->config));  // a reset lets go of it
-  Ref result = run_residual(found.entry, function, found.slots, run, end);
+  Ref result = run_residual(found.entry, function, found.slots, &run, end);
   while (end == RunEnd::Captured && run.next_function) {
     const Ref function = std::exchange(run.next_function, nullptr);
     std::vector<Ref> arguments = std::exchange(run.next_arguments, {});

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "hook/capture_record.h"
 #include "python/ref.h"
 #include "world/tracer.h"
 
@@ -47,6 +48,7 @@ struct Uncaptured {
   Ref filename;                 // of the place
   std::string frame, function;  // display names
   std::string reason, detail, user_stack;
+  std::string capture;  // the id of the capture that stopped, or of the function alone
   int line = 0, column = -1, end_column = -1;
 };
 
@@ -59,12 +61,13 @@ struct Stress {
 
 struct Statistics {
   long frames = 0, captured = 0, graphs = 0, guards = 0, operators = 0, instructions = 0;
-  double evaluate = 0, propagate = 0, guard_build = 0, graph_export = 0, backend = 0, codegen = 0;  // seconds
+  PhaseSeconds seconds{};
 };
 
 struct Runtime {
   Statistics statistics;
   std::deque<Uncaptured> uncaptured;         // the last kMostRecords
+  std::deque<CaptureRecord> captures;        // the last kMostRecords
   std::map<std::string, long> break_counts;  // of all, by reason
   // Their addresses name cache entries, which go when one dies: weak references that say so.
   std::unordered_map<PyObject*, Ref> configs;

@@ -8,11 +8,12 @@ StateAside::StateAside(PyObject* config) : config_(reinterpret_cast<ConfigId>(co
   codes_ = CacheRegistry::instance().codes();
   for (const Ref& code : codes_)
     if (const CodeCache* cache = CodeCache::find(as_code(code.get())))
-      remarks_[code.get()] = {cache->told, cache->doubt};
+      remarks_[code.get()] = {cache->told, cache->calls, cache->doubt};
   Runtime& state = runtime();
   statistics_ = std::exchange(state.statistics, {});
   cache_statistics_ = std::exchange(CacheRegistry::instance().statistics, {});
   uncaptured_ = std::exchange(state.uncaptured, {});
+  captures_ = std::exchange(state.captures, {});
   break_counts_ = std::exchange(state.break_counts, {});
   compiled_functions_ = state.compiled_functions;
 }
@@ -27,6 +28,7 @@ void StateAside::end() noexcept {
       const Remarks before = known == remarks_.end() ? Remarks() : known->second;
       if (!cache) continue;
       cache->told = before.told;
+      cache->calls = before.calls;
       cache->doubt = before.doubt;
     }
   });
@@ -34,6 +36,7 @@ void StateAside::end() noexcept {
   state.statistics = statistics_;
   CacheRegistry::instance().statistics = cache_statistics_;
   std::swap(state.uncaptured, uncaptured_);  // those of the call are let go of with this object
+  std::swap(state.captures, captures_);
   std::swap(state.break_counts, break_counts_);
   state.compiled_functions = compiled_functions_;
 }

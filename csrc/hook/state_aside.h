@@ -23,6 +23,7 @@ class StateAside {
  private:
   struct Remarks {
     CodeCache::Told told;
+    CodeCache::Calls calls;
     uint64_t doubt = 0;
   };
   ConfigId config_;
@@ -30,6 +31,7 @@ class StateAside {
   Statistics statistics_;
   CacheStatistics cache_statistics_;
   std::deque<Uncaptured> uncaptured_;
+  std::deque<CaptureRecord> captures_;
   std::map<std::string, long> break_counts_;
   long compiled_functions_;
   std::vector<Ref> codes_;  // that had a cache; owned, so that their addresses name them

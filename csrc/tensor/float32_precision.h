@@ -43,7 +43,12 @@ class Float32Precisions {
   }
 
   // Whether no setting has another value than it had. The quick answer: if not, they may still be `equivalent`.
-  bool unchanged() const noexcept { return fields() == fields_; }
+  bool unchanged() const noexcept {
+    const Places& now = places();
+    bool same = static_cast<int>(*now.global) == fields_.back();
+    for (size_t i = 0; i < kSettings.size(); ++i) same &= static_cast<int>(*now.settings[i]) == fields_[i];
+    return same;
+  }
 
   void restore() const {
     if (global_ && global() != global_) {
@@ -102,17 +107,26 @@ class Float32Precisions {
 
   using Fields = std::array<int, kSettings.size() + 1>;
 
-  static Fields fields() noexcept {
-    at::Context& context = at::globalContext();
-    static const auto places = [&] {  // of the table's values; it keeps its keys
-      std::array<const at::Float32Precision*, kSettings.size()> found;
-      for (size_t i = 0; i < found.size(); ++i)
-        found[i] = &(context.*member(float32_fields::Table())).at({kSettings[i].backend, kSettings[i].kind});
-      return found;
+  // Where torch keeps the values. Its table keeps its keys.
+  struct Places {
+    std::array<const at::Float32Precision*, kSettings.size()> settings;
+    const at::Float32MatmulPrecision* global;
+  };
+  static const Places& places() noexcept {
+    static const Places found = [] {
+      at::Context& context = at::globalContext();
+      Places made{{}, &(context.*member(float32_fields::Global()))};
+      for (size_t i = 0; i < kSettings.size(); ++i)
+        made.settings[i] = &(context.*member(float32_fields::Table())).at({kSettings[i].backend, kSettings[i].kind});
+      return made;
     }();
+    return found;
+  }
+
+  static Fields fields() noexcept {
     Fields now;
-    for (size_t i = 0; i < places.size(); ++i) now[i] = static_cast<int>(*places[i]);
-    now.back() = static_cast<int>(context.*member(float32_fields::Global()));
+    for (size_t i = 0; i < kSettings.size(); ++i) now[i] = static_cast<int>(*places().settings[i]);
+    now.back() = static_cast<int>(*places().global);
     return now;
   }
 

@@ -4,7 +4,6 @@ import functools
 import inspect
 import logging
 import pickle
-import subprocess
 import sys
 import types
 import weakref
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from environments import run_python
 
 import minidynamo
 from minidynamo import _requirements
@@ -284,7 +284,7 @@ def test_second_call_uses_the_entry(collector: Collector) -> None:
     assert entry.graph is not None and entry.graph_module is not None
     assert isinstance(entry.code, types.CodeType)
     assert entry.guards and all(isinstance(guard, str) for guard in entry.guards)
-    assert entry.source and "entry of" in str(entry)
+    assert entry.source and f"entry {entry.id} of" in str(entry)
 
 
 def test_equal_settings_share_entries_and_others_do_not(collector: Collector) -> None:
@@ -570,7 +570,7 @@ def test_config_checks_names_and_types() -> None:
         config.suppress_errors = 1  # type: ignore[assignment]
     with pytest.raises(ValueError, match="recompile_limit must be at least 1, got 0"):
         config.recompile_limit = 0
-    with pytest.raises(ValueError, match=r"unknown topics grahp \(did you mean graph\?\); known are graph, guards"):
+    with pytest.raises(ValueError, match=r"unknown topics grahp \(did you mean graph\?\); known are captures, breaks"):
         config.logs = "grahp"  # type: ignore[assignment]
     with pytest.raises(AttributeError, match="cannot be deleted"):
         del config.recompile_limit
@@ -601,7 +601,7 @@ def test_logged_topics(caplog: pytest.LogCaptureFixture) -> None:
     def broken(x: torch.Tensor) -> torch.Tensor:
         return x if x.sum() > 0 else -x
 
-    with minidynamo.config.patch(logs="graph, guards, code, recompiles, breaks, dynamic"), caplog.at_level(logging.DEBUG, "minidynamo"):
+    with minidynamo.config.patch(logs="graph, guards, code, info, dynamic"), caplog.at_level(logging.DEBUG, "minidynamo"):
         optimized = minidynamo.optimize("eager")(f)
         optimized(X, 2)
         optimized(X, 3)
@@ -617,14 +617,6 @@ def test_nothing_is_logged_unasked(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, "minidynamo"):
         minidynamo.optimize("eager")(lambda x: x + 1)(X)
     assert caplog.records == []
-
-
-def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    import os
-
-    return subprocess.run(
-        [sys.executable, "-P", "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, timeout=120
-    )
 
 
 def test_logs_from_the_environment() -> None:

@@ -295,7 +295,7 @@ def test_log_says_what_the_error_says(caplog: pytest.LogCaptureFixture) -> None:
     with minidynamo.config.patch(logs={"breaks"}), caplog.at_level(logging.DEBUG, "minidynamo"):
         minidynamo.optimize("eager")(outer)(X)
     (record, *_) = [*debug.graph_breaks(), *debug.uncaptured()]
-    assert caplog.records[0].message.startswith("outer ")
+    assert caplog.records[0].message.startswith(f"[{record.capture}] outer ")
     assert f"[{record.reason}]" in caplog.records[0].message and record.describe() in caplog.records[0].message
 
 

@@ -3,14 +3,13 @@
 import logging
 import pathlib
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
-from environments import without_settings
+from environments import run_python
 
 import minidynamo
 from minidynamo import _environment, config
@@ -51,7 +50,7 @@ def test_limit_names_function_guard_values_and_advice(warnings: Callable[[], lis
     assert warnings() == []
     call_all(scaled, [(X, 3), (X, 4), (X, 5)])
     (text,) = warnings()
-    assert text.startswith("minidynamo captures ")
+    assert re.match(r"\[\d+\] minidynamo captures ", text)
     assert "scaled" in text and f"{__file__}:{line}" in text and "2 entries" in text
     first, second = (row for row in text.splitlines() if "expected" in row)
     assert "The last guard that failed: L['n']: expected 2, got 3" in first
@@ -96,7 +95,7 @@ print([f(torch.ones(1), n).item() for n in range(4)])
 """
     done = run_python(program, "-W", "error")
     assert done.returncode == 0 and done.stdout == "[0.0, 1.0, 2.0, 3.0]\n", done.stderr
-    assert done.stderr.startswith("minidynamo captures <lambda>")
+    assert done.stderr.startswith("[0] minidynamo captures <lambda>")
     quiet = run_python("import logging; logging.getLogger('minidynamo').setLevel(logging.ERROR)" + program)
     assert quiet.stderr == ""
 
@@ -175,7 +174,8 @@ def test_a_long_capture_says_where_it_is(warnings: Callable[[], list[str]]) -> N
     texts = warnings()
     line = unrolled.__code__.co_firstlineno
     places = rf"{re.escape(__file__)}:({line + 1}|{line + 2}) in .*unrolled, with \d+ nodes in the graph"
-    assert texts and all(re.search(rf"^minidynamo has been capturing .*unrolled for 0 s: it is at {places}$", text) for text in texts)
+    said = rf"^\[\d+/0\] minidynamo has been capturing .*unrolled for 0 s: it is at {places}$"
+    assert texts and all(re.search(said, text) for text in texts)
     minidynamo.reset()
     minidynamo.optimize("eager")(unrolled)(X)
     assert warnings() == []
@@ -246,19 +246,12 @@ def test_frames_that_nobody_asked_for_are_the_logs(warnings: Callable[[], list[s
 # The environment
 
 
-def run_python(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    cleaned = without_settings()
-    return subprocess.run(
-        [sys.executable, "-P", *options, "-c", code], capture_output=True, text=True, env={**cleaned, **environment}, timeout=300
-    )
-
-
 @pytest.mark.parametrize(
     "variable, value, said, setting",
     [
         ("MINIDYNAMO_LOGS", "grahp,guards", "'grahp' is ignored, the rest is used: it has unknown topics grahp (did you mean graph?)",
          "logs=frozenset({'guards'})"),
-        ("MINIDYNAMO_LOGS", "nonsense", "known are graph, guards, breaks, recompiles, dynamic, code", "logs=frozenset()"),
+        ("MINIDYNAMO_LOGS", "nonsense", "known are captures, breaks, recompiles, graph, guards, dynamic, code", "logs=frozenset()"),
         ("MINIDYNAMO_SKIP", "json,not a name,re", "'not a name' is ignored", "skip=('json', 're')"),
         ("MINIDYNAMO_STRESS_BREAKS", "five", "BREAKS=five is ignored, and 0 used: it must be a number", "stress_breaks=0"),
         ("MINIDYNAMO_STRESS_BREAKS", "-3", "MINIDYNAMO_STRESS_BREAKS=-3 is ignored", "stress_breaks=0"),

@@ -1,7 +1,9 @@
 """The site of the documentation, as far as it can be seen without building it: every page is in its navigation, every public name in its
 reference. `scripts/site` builds it."""
 
+import ast
 import importlib
+import itertools
 import pathlib
 import re
 import runpy
@@ -70,14 +72,24 @@ def test_every_public_submodule_has_a_page() -> None:
         assert (REFERENCE / f"{module}.md").read_text().startswith(f"# minidynamo.{module}\n")
 
 
+def described_below(path: pathlib.Path) -> set[str]:
+    """The names of a module that are assigned at its top and have a string below."""
+    body = ast.parse(path.read_text()).body
+    found = set()
+    for assigned, after in itertools.pairwise(body):
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
+            targets = assigned.targets if isinstance(assigned, ast.Assign) else [getattr(assigned, "target", None)]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
 @pytest.mark.parametrize("name", sorted(public()))
 def test_every_public_name_says_what_it_is(name: str) -> None:
     """A docstring; a setting or another value has one below it, which only the source shows."""
     module, _, attribute = name.rpartition(".")
     value = getattr(importlib.import_module(module), attribute)
     if not callable(value) or not value.__doc__:
-        source = pathlib.Path(str(importlib.import_module(module).__file__)).read_text()
-        assert re.search(rf'^{attribute}\b.* = .*\n"""\S', source, re.MULTILINE)
+        assert attribute in described_below(pathlib.Path(str(importlib.import_module(module).__file__)))
 
 
 def test_the_version_for_citations_is_that_of_the_package() -> None:

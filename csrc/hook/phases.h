@@ -1,0 +1,23 @@
+// The phases of a capture, whose time is measured.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace minidynamo {
+
+enum class Phase : uint8_t {
+  Evaluate,     // the bytecode, over real objects and fake tensors
+  Propagate,    // operators over fake tensors, within Evaluate
+  Guards,       // built and checked for the first time
+  GraphExport,  // the recorded graph becomes a torch.fx.GraphModule
+  Backend,      // what compiles the graph
+  Codegen,      // residual bytecode
+};
+inline constexpr std::array<const char*, 6> kPhaseNames = {"evaluate",     "propagate", "guards",
+                                                           "graph_export", "backend",   "codegen"};
+using PhaseSeconds = std::array<double, kPhaseNames.size()>;
+
+inline double& of(PhaseSeconds& seconds, Phase phase) noexcept { return seconds[static_cast<size_t>(phase)]; }
+
+}  // namespace minidynamo
