@@ -1,5 +1,6 @@
 """`repro(fn)(*args)`: one captured call, whose graphs are written as Python files for a bug report."""
 
+import ast
 import dataclasses
 import os
 import pathlib
@@ -9,7 +10,7 @@ from typing import Any
 
 import torch
 
-from minidynamo import _C, _api
+from minidynamo import _C, _api, _logging, config
 from minidynamo._capture import CaptureConfig
 from minidynamo._repro.inputs import NotWritable
 from minidynamo._repro.source import file_text
@@ -78,6 +79,30 @@ def repro(
     return call
 
 
+_MOST_FILES = 20  # that one process writes for `config.repro`
+_written = 0
+_has_complained = False
+
+
+def write_failed(
+    settings: CaptureConfig, graph_module: torch.fx.GraphModule, inputs: Sequence[Any], failure: BackendCompilerFailed
+) -> None:
+    """Writes a graph whose backend raised to `config.repro`, and says in a note of the error where. Never raises."""
+    global _written, _has_complained
+    if _written >= _MOST_FILES:
+        return
+    _written += 1
+    writing = _Writing(settings, pathlib.Path(config.repro), data=False)
+    try:
+        writing.write_one(graph_module, inputs, str(failure))
+    except Exception as error:
+        if not _has_complained:
+            _has_complained = True
+            _logging.warn(f"minidynamo.config.repro: no file is written: {type(error).__name__}: {error}")
+        return
+    failure.add_note(f"minidynamo.repro: {writing.result()}")
+
+
 class _Writing:
     """A backend that writes each graph to a file before another backend compiles it."""
 
@@ -104,6 +129,10 @@ class _Writing:
             self._write(path, kept, example_inputs, str(failure))
             self._write(path, self._first_failing(kept, example_inputs, failure), example_inputs, str(failure))
             return kept.forward
+
+    def write_one(self, graph_module: torch.fx.GraphModule, inputs: Sequence[Any], failure: str) -> None:
+        """Writes one graph that failed."""
+        self._write(self._new_path(), graph_module, inputs, failure)
 
     def result(self) -> Reproduction:
         """The files, without those of graphs that work where others fail."""
@@ -144,7 +173,9 @@ class _Writing:
         """Writes a file as a whole, so that an interruption leaves the one before."""
         try:
             data_file = path.with_suffix(".pt") if self._data else None
-            text = file_text(graph_module, inputs, self._backend_text(), failure, data_file.name if data_file else None)
+            text = file_text(
+                graph_module, inputs, self._backend_text(), self._options_text(), failure, data_file.name if data_file else None
+            )
             if data_file and not data_file.exists():
                 torch.save(list(inputs), data_file)
         except NotWritable as why:
@@ -156,6 +187,17 @@ class _Writing:
         partial.write_text(text)
         partial.replace(path)
         self._files[path] = failure
+
+    def _options_text(self) -> str:
+        settings = {"mode": self._settings.mode, "options": self._settings.options}
+        text = repr(settings)
+        try:
+            is_readable = ast.literal_eval(text) == settings
+        except (ValueError, SyntaxError):
+            is_readable = False
+        if not is_readable:
+            raise NotWritable("the backend's options have no source text")
+        return text
 
     def _backend_text(self) -> str:
         backend = self._settings._backend

@@ -58,7 +58,9 @@ def load(file: str, name: str) -> list[Any]:
     return loaded
 
 
-def main(module: torch.nn.Module, inputs: list[Any], backend: str, *, open_sizes: Sequence[Any], operators: list[str]) -> None:
+def main(
+    module: torch.nn.Module, inputs: list[Any], backend: str, *, settings: dict[str, Any], open_sizes: Sequence[Any], operators: list[str]
+) -> None:
     """Runs the backend on the graph; the process ends with an error where it fails, or where the results differ.
 
     Raises:
@@ -75,7 +77,7 @@ def main(module: torch.nn.Module, inputs: list[Any], backend: str, *, open_sizes
         place, _, name = backend.partition(":")
         chosen = getattr(importlib.import_module(place), name)
     kept = copied(graph_module)
-    compiled = backends.resolve(chosen)(graph_module, list(inputs))
+    compiled = backends.resolve(chosen, **settings)(graph_module, list(inputs))
     if graph_module.meta.get("size_conditions", ()) is None:
         raise RuntimeError("the backend failed for sizes that may differ at the next call")
     tolerance = Tolerance(None, None, exact=backend in ("eager", "aot_eager", "python"))

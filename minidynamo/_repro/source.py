@@ -17,17 +17,22 @@ _PLAIN_NAMES = {"torch": "torch", "device": "torch.device", "inf": 'float("inf")
 _UNUSED_NAMES = {"fx_pytree", "pytree"}  # torch.fx offers them to every graph
 
 
-def file_text(graph_module: torch.fx.GraphModule, inputs: Sequence[Any], backend: str, failure: str, data_file: str | None = None) -> str:
+def file_text(
+    graph_module: torch.fx.GraphModule, inputs: Sequence[Any], backend: str, settings: str, failure: str, data_file: str | None = None
+) -> str:
     """The text of the file.
 
     Args:
         graph_module, inputs: as a backend gets them.
         backend: the backend's name, or "module:name" of a function that can be imported.
+        settings: the source of a dict with the backend's mode and options.
         failure: what went wrong; "" if nothing did.
         data_file: the name of the file beside it that holds the inputs' values; None makes inputs of the same kind.
 
     Raises NotWritable.
     """
+    if torch._C._is_any_autocast_enabled():
+        raise NotWritable("the graph is compiled under autocast")
     check_inputs(inputs)
     if any(True for _ in graph_module.parameters()) or any(True for _ in graph_module.buffers()):
         raise NotWritable("the graph holds parameters or buffers of its own")
@@ -52,7 +57,7 @@ def file_text(graph_module: torch.fx.GraphModule, inputs: Sequence[Any], backend
         "",
         'if __name__ == "__main__":',
         f"    torch.set_grad_enabled({torch.is_grad_enabled()})",
-        f"    main(Graph(), inputs, {backend!r}, open_sizes={open_sizes!r}, operators={operators(graph_module)!r})",
+        f"    main(Graph(), inputs, {backend!r}, settings={settings}, open_sizes={open_sizes!r}, operators={operators(graph_module)!r})",
         "",
     ]
     return "\n".join(lines)

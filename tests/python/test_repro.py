@@ -123,3 +123,20 @@ def test_what_cannot_be_written_is_said(tmp_path: pathlib.Path) -> None:
     assert report.paths == ()
     assert report.unwritten == ("the backend cannot be imported by name",)
     assert not list(tmp_path.glob("repro_*"))
+
+
+def test_a_program_whose_backend_raises_writes_the_graph(planted: Any, tmp_path: pathlib.Path) -> None:
+    with minidynamo.config.patch(repro=tmp_path / "files"), pytest.raises(minidynamo.BackendCompilerFailed) as raised:
+        minidynamo.optimize(planted.raises_at_cos)(steps)(torch.ones(3))
+    (path,) = (tmp_path / "files").glob("repro_*.py")
+    assert str(path) in raised.value.__notes__[0]
+    ran = run(str(path), tmp_path)
+    assert ran.returncode == 1
+    assert "ValueError: no cos here" in ran.stderr
+
+
+def test_a_folder_that_cannot_be_written_changes_nothing(planted: Any, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "file").write_text("")
+    with minidynamo.config.patch(repro=tmp_path / "file"), pytest.raises(minidynamo.BackendCompilerFailed, match="no cos here"):
+        minidynamo.optimize(planted.raises_at_cos)(steps)(torch.ones(3))
+    assert (tmp_path / "file").read_text() == ""
