@@ -187,10 +187,15 @@ class CaptureConfig:
             _structured_trace.write_graph(graph_module)
         if _logging.enabled("regions") and "regions" in graph_module.meta:
             _logging.emit("regions", f"{name}: {graph_module.meta['regions']}")
+        kept = _repro_graph(graph_module) if config.repro else None
         try:
             with undisturbed(), _structured_trace.under_id(_C.open_capture_id()):
                 compiled: Callable[..., Any] = _C.call_disabled(self._checked_compiler(), (graph_module, example_inputs), {})
         except BackendCompilerFailed as failure:
+            if kept is not None:
+                from minidynamo import _repro  # which needs this module
+
+                _repro.write_failed(self, kept, example_inputs, failure)
             if not config.suppress_errors:
                 raise
             _logging.warn(f"{failure}; the frame runs as it was, since minidynamo.config.suppress_errors is on")
@@ -275,6 +280,13 @@ def capture_config(
         _known[key] = made
         (_kept_with_name if isinstance(backend, str) else _kept_with_callable).append(made)
     return made
+
+
+def _repro_graph(graph_module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """The graph as it is before the backend, which may change it."""
+    from minidynamo._verify.graphs import copied  # which needs this module
+
+    return copied(graph_module)
 
 
 def let_go() -> None:

@@ -23,6 +23,7 @@ VARIABLES: Mapping[str, str] = {
     "MINIDYNAMO_COMPILE_IN_BACKGROUND": "1 compiles in other processes, while graphs run uncompiled",
     "MINIDYNAMO_SKIP": "modules, files and patterns that are not captured",
     "MINIDYNAMO_VERIFY": "1 compares each call of a compiled graph with its operators",
+    "MINIDYNAMO_REPRO": "a folder for graphs whose backend raises, as files that can be run",
     "MINIDYNAMO_STRESS": "for tests: 1 captures every frame",
     "MINIDYNAMO_STRESS_BREAKS": "for tests: a graph break before every n-th instruction",
     "MINIDYNAMO_STRESS_SEED": "for tests: other places for these",

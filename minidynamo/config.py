@@ -100,6 +100,10 @@ progress_interval: float = 10.0
 force_break_at: int = 0
 """For tests: a graph break before the n-th instruction of every trace, counted over all its frames; 0 asks for none."""
 
+repro: str = ""
+"""A folder for files that reproduce a failing backend (`minidynamo.repro`): where a backend raises, the graph is written there, and a note
+of the error names the file. At most 20 files for each process; "" for none."""
+
 verify: bool = False
 """Every call of a compiled graph is compared with the graph run operator by operator, from one state; a warning says where they differ,
 with the operator and the line of the program (`minidynamo.verify` compares whole calls). Read when a graph is compiled. The
@@ -264,6 +268,7 @@ _CHECKS: dict[str, Callable[[object], Any]] = {
     "capture_wait": _seconds,
     "progress_interval": _seconds,
     "force_break_at": _count,
+    "repro": _folder,
     "verify": _boolean,
     "stress": _boolean,
     "stress_breaks": _count,
@@ -393,6 +398,7 @@ regions = _environment.read("MINIDYNAMO_REGIONS", _switch, True)
 artifacts = _environment.read("MINIDYNAMO_ARTIFACTS", _switch, True)
 artifact_folder = _environment.read("MINIDYNAMO_ARTIFACT_FOLDER", _folder, "")
 compile_in_background = _environment.read("MINIDYNAMO_COMPILE_IN_BACKGROUND", _switch, False)
+repro = _environment.read("MINIDYNAMO_REPRO", _folder, "")
 verify = _environment.read("MINIDYNAMO_VERIFY", _switch, False)
 stress_breaks = _environment.read("MINIDYNAMO_STRESS_BREAKS", _count_in, 0)
 stress_seed = _environment.read("MINIDYNAMO_STRESS_SEED", _count_in, 0)

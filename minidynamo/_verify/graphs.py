@@ -60,9 +60,7 @@ def checked(
     Returns:
         A function of the graph's inputs, which does what the compiled graph does.
     """
-    kept = copy.copy(graph_module)  # a backend may change the one that it is given
-    kept.graph = copy.deepcopy(graph_module.graph)
-    kept.recompile()
+    kept = copied(graph_module)  # a backend may change the one that it is given
     compiled = compile_graph(graph_module, example_inputs)
     has_differed = False
 
@@ -70,7 +68,7 @@ def checked(
         nonlocal has_differed
         if has_differed:
             return compiled(*inputs)
-        result, difference = _compare(kept, compiled, inputs, tolerance)
+        result, difference = compare(kept, compiled, inputs, tolerance)
         if difference is not None:
             has_differed = True
             node = _first_wrong(kept, example_inputs, compile_graph, inputs, tolerance)
@@ -78,6 +76,14 @@ def checked(
         return result
 
     return call
+
+
+def copied(graph_module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """A graph module with a graph of its own, and the same parameters, buffers and submodules."""
+    copy_of_module = copy.copy(graph_module)
+    copy_of_module.graph = copy.deepcopy(graph_module.graph)
+    copy_of_module.recompile()
+    return copy_of_module
 
 
 def random_state() -> dict[str, Any]:
@@ -115,7 +121,7 @@ def _weights(output: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return drawn.to(output.device, output.dtype)
 
 
-def _compare(
+def compare(
     graph_module: torch.fx.GraphModule, compiled: Callable[..., Any], inputs: tuple[Any, ...], tolerance: Tolerance
 ) -> tuple[Any, Difference | None]:
     """Runs the graph, then what was compiled of it, from one state; what the latter gave, and the first difference."""
@@ -149,10 +155,10 @@ def _first_wrong(
     operators = [index for index, node in enumerate(nodes) if node.op not in ("placeholder", "output", "get_attr")]
 
     def is_wrong(index: int) -> bool:
-        shorter = _until(graph_module, index)
+        shorter = until(graph_module, index)
         before = Photo({"inputs": inputs} | random_state())
         try:
-            _, difference = _compare(shorter, compile_graph(copy.deepcopy(shorter), list(example_inputs)), inputs, tolerance)
+            _, difference = compare(shorter, compile_graph(copy.deepcopy(shorter), list(example_inputs)), inputs, tolerance)
         finally:
             before.put_back()
         return difference is not None
@@ -167,10 +173,9 @@ def _first_wrong(
     return nodes[operators[low]] if low < len(operators) else None
 
 
-def _until(graph_module: torch.fx.GraphModule, last: int) -> torch.fx.GraphModule:
+def until(graph_module: torch.fx.GraphModule, last: int) -> torch.fx.GraphModule:
     """The graph up to its node `last`. It returns that node's value, and the others of which the rest makes use."""
-    shorter = copy.copy(graph_module)
-    shorter.graph = copy.deepcopy(graph_module.graph)
+    shorter = copied(graph_module)
     nodes = list(shorter.graph.nodes)
     late = {id(node) for node in nodes[last + 1 :]}
     wanted = [node for node in nodes[: last + 1] if node is nodes[last] or any(id(user) in late for user in node.users)]
