@@ -96,21 +96,14 @@ py::list captures() {
   return records;
 }
 
-// How often calls of a function and of what it goes on with after graph breaks met no entry.
+// How often calls of a function met no entry.
 py::dict calls(const py::object& code) {
+  const CodeCache* cache = CodeCache::find(code_of(code));
+  const CodeCache::Calls known = cache ? cache->calls : CodeCache::Calls();
   py::dict counted;
-  CodeCache::Calls sum;
-  std::vector<Ref> codes = resume_codes(code_of(code));
-  codes.push_back(Ref::borrow(code.ptr()));
-  for (const Ref& each : codes)
-    if (const CodeCache* cache = CodeCache::find(as_code(each.get()))) {
-      sum.captured += cache->calls.captured;
-      sum.uncaptured += cache->calls.uncaptured;
-      sum.of_former_entries += cache->calls.of_former_entries;
-    }
-  counted["captured"] = sum.captured;
-  counted["uncaptured"] = sum.uncaptured;
-  counted["of_former_entries"] = sum.of_former_entries;
+  counted["captured"] = known.captured;
+  counted["uncaptured"] = known.uncaptured;
+  counted["of_former_entries"] = known.of_former_entries;
   return counted;
 }
 

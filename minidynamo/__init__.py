@@ -25,6 +25,7 @@ from minidynamo._background import wait_for_compiled  # noqa: E402
 from minidynamo._control import error_on_graph_break, run  # noqa: E402
 from minidynamo._explain import Explanation, explain  # noqa: E402
 from minidynamo._module import OptimizedModule  # noqa: E402
+from minidynamo._report import Report, report  # noqa: E402
 from minidynamo._repro import Reproduction, repro  # noqa: E402
 from minidynamo._rules import (  # noqa: E402
     allow_in_graph,
@@ -65,6 +66,7 @@ __all__ = [
     "MinidynamoError",
     "OptimizedModule",
     "RecompileError",
+    "Report",
     "Reproduction",
     "Unsupported",
     "Verification",
@@ -85,6 +87,7 @@ __all__ = [
     "optimize",
     "register_backend",
     "remove_rule",
+    "report",
     "repro",
     "reset",
     "run",

@@ -1,8 +1,9 @@
 """`python -m minidynamo`: versions, whose frame hook is installed, settings, and what the environment says. For bug reports.
 
-`python -m minidynamo cache` shows the artifacts on the disk, `python -m minidynamo cache --clear` removes them.
-`python -m minidynamo breaks` lists the reasons for graph breaks, `python -m minidynamo breaks NAME` prints the page of one.
-The command `minidynamo` is the same.
+`info` prints the same. `run SCRIPT` captures a whole program; `explain SCRIPT` and `report SCRIPT` run one and say what was captured,
+what it cost and what to do first, `report --html FILE SCRIPT` as a page. `cache` shows the artifacts on the disk, `cache --clear` removes
+them. `breaks` lists the reasons for graph breaks, `breaks NAME` prints the page of one. The command `minidynamo` is the same as
+`python -m minidynamo`.
 """
 
 import argparse
@@ -14,13 +15,14 @@ from collections.abc import Sequence
 
 import torch
 
-from minidynamo import _C, __version__, _break_pages, _built_for, _environment, _global_capture, config, list_backends
+from minidynamo import _C, __version__, _break_pages, _built_for, _environment, _global_capture, _script, config, list_backends, report
 from minidynamo._artifacts import folder
 from minidynamo._breaks import break_reasons
+from minidynamo.exceptions import InvalidBackend
 
 
-def report() -> str:
-    """The lines that are printed. Settings that are not as after an import without environment are marked by a star."""
+def info() -> str:
+    """What `python -m minidynamo info` prints. Settings that are not as after an import without environment are marked by a star."""
     whole_program = _global_capture.active_backend()
     lines = [
         f"minidynamo {__version__} in {os.path.dirname(__file__)}",
@@ -84,12 +86,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser("python -m minidynamo", description="versions and settings, for bug reports")
     commands = parser.add_subparsers(dest="command")
+    commands.add_parser("info", help="versions and settings, for bug reports")
+    _add_script(commands.add_parser("run", help="capture a whole program"), backend="eager")
+    _add_script(commands.add_parser("explain", help="run a program, and say what was captured and where graphs end"), backend="eager")
+    of_report = commands.add_parser("report", help="run a program, and say what captures cost and what to do first")
+    of_report.add_argument("--html", metavar="FILE", help="write a page in place of the text")
+    _add_script(of_report, backend=None)
     of_cache = commands.add_parser("cache", help="show what was compiled and is kept on the disk")
     of_cache.add_argument("--clear", action="store_true", help="remove it")
     of_breaks = commands.add_parser("breaks", help="list the reasons for graph breaks, or explain one with an example")
     of_breaks.add_argument("name", nargs="?", help="as it stands in brackets in messages, such as data-dependent-branch")
     parsed = parser.parse_args(arguments)
     match parsed.command:
+        case "run" | "explain" | "report":
+            try:
+                status = _script.run_script(parsed.script, parsed.arguments, parsed.backend)
+            except (FileNotFoundError, InvalidBackend) as wrong:
+                parser.error(str(wrong))
+            _tell(parsed.command, getattr(parsed, "html", None))
+            sys.exit(status)
         case "cache":
             print(cache(parsed.clear))
         case "breaks":
@@ -98,7 +113,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
             except LookupError as unknown:
                 of_breaks.error(str(unknown))
         case _:
-            print(report())
+            print(info())
+
+
+def _add_script(command: argparse.ArgumentParser, backend: str | None) -> None:
+    default = f"; {backend} unless given" if backend else "; what the program itself captures unless given"
+    command.add_argument("--backend", default=backend, help=f"captures the whole program for this backend{default}")
+    command.add_argument("script", help="a Python file")
+    command.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
+
+
+def _tell(command: str, page: str | None) -> None:
+    """What a command says after the program has ended: on stderr, since stdout is the program's."""
+    if command == "run":
+        return
+    found = report()
+    if page is not None:
+        found.write_html(page)
+        print(f"the report is in {page}", file=sys.stderr)
+    else:
+        print(found, file=sys.stderr)
 
 
 if __name__ == "__main__":

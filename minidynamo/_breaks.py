@@ -152,7 +152,7 @@ def log_text(values: "BreakRecord") -> str:
 
 
 # What to do where entries failed by a guard of this kind (GuardKind in csrc/guard/source.h; "" is torch's global state).
-_ADVICE = {
+ADVICE_BY_GUARD = {
     "Constant": "a number, string or other constant is part of what was captured: pass it as a tensor if it changes from call to call",
     "Value": "a number or string is part of what was captured: pass it as a tensor if it changes from call to call",
     "Tensor": "shape, strides, dtype and device of a tensor are part of what was captured: pad to a few sizes, or convert before the call",
@@ -195,8 +195,8 @@ def say_limit(values: "BreakRecord", refusals: list[tuple[str, str]]) -> None:
     if others:
         lines.append("  Those of the entries before it:")
         lines += [f"    {other}" for other in dict.fromkeys(others)]
-    if kind in _ADVICE:
-        lines.append(f"  * {_ADVICE[kind]}")
+    if kind in ADVICE_BY_GUARD:
+        lines.append(f"  * {ADVICE_BY_GUARD[kind]}")
     lines += [
         f"  * minidynamo.config.recompile_limit = {2 * len(refusals)}, or compile(..., recompile_limit={2 * len(refusals)}), allows more",
         "  * MINIDYNAMO_LOGS=recompiles says at each capture why there is another one",
@@ -225,7 +225,7 @@ def recompile_error(values: "BreakRecord", refusals: list[tuple[str, str]], caus
     again = "no entry fits this call" if refusals else "it has not been captured yet"
     lines = [f"{record.frame} ({record.filename}:{record.line}) would be captured: {again}, and {why}."]
     lines += [f"  failed guard: {message}" for message in dict.fromkeys(message for _, message in refusals)]
-    advice = dict.fromkeys(_ADVICE[kind] for kind, _ in refusals if kind in _ADVICE)
+    advice = dict.fromkeys(ADVICE_BY_GUARD[kind] for kind, _ in refusals if kind in ADVICE_BY_GUARD)
     return RecompileError("\n".join([*lines, *(f"  * {text}" for text in advice), f"  * {hint}"]))
 
 

@@ -22,6 +22,7 @@ class Capture:
         filename, line: where the function begins.
         backend: its name.
         failed_guards: for each entry that the function had already, the one tried last first: the guard that did not hold.
+        failed_guard_kinds: what kinds of guards these are, such as "Tensor" or "Constant".
         began: seconds since the epoch. `seconds`: wall time of the whole.
         phases: wall time in seconds by phase: `evaluate` the bytecode, `propagate` shapes and dtypes through operators, build `guards`,
             `graph_export`, `backend`, `codegen` of residual bytecode.
@@ -41,6 +42,7 @@ class Capture:
     line: int
     backend: str
     failed_guards: tuple[str, ...]
+    failed_guard_kinds: tuple[str, ...]
     began: float
     seconds: float
     phases: dict[str, float]
@@ -76,7 +78,8 @@ def _count(number: int, noun: str) -> str:
 def capture_of(record: "CaptureRecord") -> Capture:
     """A record of the native pipeline as one for users."""
     values: dict[str, Any] = {name: value for name, value in record.items() if name not in ("function_number", "number", "why", "spans")}
-    return Capture(**values, failed_guards=tuple(message for _, message in record["why"]), spans=tuple(record["spans"]))
+    kinds, messages = zip(*record["why"]) if record["why"] else ((), ())
+    return Capture(**values, failed_guards=messages, failed_guard_kinds=kinds, spans=tuple(record["spans"]))
 
 
 def captures() -> list[Capture]:
