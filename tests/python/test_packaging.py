@@ -251,11 +251,11 @@ def test_module_prints_versions_settings_and_environment() -> None:
 
 def test_module_says_whose_hook_is_installed() -> None:
     code = """
-import minidynamo, minidynamo.__main__ as report, minidynamo._global_capture as capture
+import minidynamo, minidynamo.__main__ as command, minidynamo._global_capture as capture
 capture.start("eager")
-print(report.report())
+print(command.info())
 capture.stop()
-print(report.report())
+print(command.info())
 """
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -64,7 +64,7 @@ def test_figures_of_each_function(found: minidynamo.Report) -> None:
     assert found.seconds["evaluate"] > 0 and sum(found.seconds.values()) <= sum(facts.seconds for facts in found.functions)
     assert encoder.source[0].strip().startswith("def forward") and encoder.line == line_of("def forward(self, x):")
     first = encoder.entries[0]
-    assert [(step.line, step.operators) for step in first.steps][0] == (line_of("layer(x).relu()"), ("linear", "relu") * 3)
+    assert next((step.line, step.operators) for step in first.steps) == (line_of("layer(x).relu()"), ("linear", "relu") * 3)
     assert first.steps[-1].uses == (len(first.steps) - 2,)
     data = json.loads(json.dumps(found.to_dict()))
     assert {item["name"]: item["recompiles"] for item in data["functions"]}["Scaled.forward"] == 7
