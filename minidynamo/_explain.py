@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import html
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +11,13 @@ import torch
 from minidynamo import _C, _api, debug
 from minidynamo._breaks import Uncaptured, counted, record_of
 from minidynamo._capture import CaptureConfig
+from minidynamo._guard_groups import grouped
 from minidynamo.exceptions import InvalidOptimizeTarget
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Explanation:
-    """What one call was captured into. `str()` gives the readable report, `to_dict()` the same as data.
+    """What one call was captured into. `str()` gives the readable report, `to_dict()` the same as data; a notebook shows it as HTML.
 
     Attributes:
         result: what the call returned.
@@ -64,14 +66,13 @@ class Explanation:
             "seconds": dict(self.seconds),
         }
 
-    def __str__(self) -> str:
-        counts = (
-            (self.graph_count, "graph"),
-            (self.op_count, "operation"),
-            (self.graph_break_count, "break"),
-            (sum(map(len, self.guards)), "guard"),
-        )
-        lines = [", ".join(_counted(count, noun) for count, noun in counts)]
+    def text(self, all_guards: bool = False) -> str:
+        """The readable report.
+
+        Args:
+            all_guards: also those on parameters, types, names, classes and torch's modes, which are counted otherwise.
+        """
+        lines = [self._counts()]
         for index, names in enumerate(self.operators):
             lines.append(f"graph {index}: {_counted(len(names), 'operation')}")
             for name, count in collections.Counter(names).most_common():
@@ -79,15 +80,57 @@ class Explanation:
             if self.regions[index]:
                 lines.append(f"  regions for Inductor: {self.regions[index]}")
         for index, (record, count) in enumerate(counted(self.breaks)):
-            what = "graph break" if record.kind == "graph-break" else f"{record.frame} runs uncaptured"
-            times = f" ({count} times)" if count > 1 else ""
-            lines.append(f"break {index}{times}: {what}: {record.detail} [{record.reason}]")
+            lines.append(f"break {index}{_headline(record, count)}")
             lines.append(record.describe())
         for index, (name, guards) in enumerate(zip(self.entries, self.guards)):
-            lines.append(f"guards of entry {index}, {name}:")
-            lines += [f"  {guard}" for guard in guards]
+            lines.append(f"guards of entry {index}, {name}: {len(guards)}")
+            for group in grouped(guards):
+                if group.is_folded and not all_guards:
+                    lines.append(f"  {_counted(len(group.guards), 'guard')} on {group.subject}: .text(all_guards=True) prints them")
+                else:
+                    lines += [f"  {guard}" for guard in group.guards]
         lines.append("seconds: " + ", ".join(f"{name} {value:.6f}" for name, value in self.seconds.items()))
         return "\n".join(lines)
+
+    def _counts(self) -> str:
+        counts = (
+            (self.graph_count, "graph"),
+            (self.op_count, "operation"),
+            (self.graph_break_count, "break"),
+            (sum(map(len, self.guards)), "guard"),
+        )
+        return ", ".join(_counted(count, noun) for count, noun in counts)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self._counts()}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the counts, and what can be opened."""
+        parts = [f"<p><b>minidynamo.explain</b>: {self._counts()}</p>"]
+        for index, (record, count) in enumerate(counted(self.breaks)):
+            parts.append(_foldable(f"break {index}{_headline(record, count)}", record.describe()))
+        for index, names in enumerate(self.operators):
+            operators = "\n".join(f"{count:4d} x {name}" for name, count in collections.Counter(names).most_common())
+            parts.append(_foldable(f"graph {index}: {_counted(len(names), 'operation')}", operators))
+        for index, (name, guards) in enumerate(zip(self.entries, self.guards)):
+            groups = grouped(guards)
+            shown = "\n".join(guard for group in groups if not group.is_folded for guard in group.guards)
+            parts.append(_foldable(f"guards of entry {index}, {name}: {len(guards)}", shown))
+            parts += [_foldable(f"{len(group.guards)} on {group.subject}", "\n".join(group.guards)) for group in groups if group.is_folded]
+        return "\n".join(parts)
+
+
+def _headline(record: Uncaptured, count: int) -> str:
+    times = f" ({count} times)" if count > 1 else ""
+    what = "graph break" if record.kind == "graph-break" else f"{record.frame} runs uncaptured"
+    return f"{times}: {what}: {record.detail} [{record.reason}]"
+
+
+def _foldable(headline: str, text: str) -> str:
+    return f"<details><summary>{html.escape(headline)}</summary><pre>{html.escape(text)}</pre></details>"
 
 
 def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:

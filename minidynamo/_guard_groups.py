@@ -9,7 +9,7 @@ _CAUSE = re.compile(r"  # (?P<file>[^:]+):(?P<line>\d+)$")
 _EQUAL = re.compile(rf"^(?:{_PATH.pattern}|len\({_PATH.pattern}\)|list\({_PATH.pattern}\)) == ")
 
 
-_FOLDED = ("parameter", "other")
+_FOLDED = {"parameter": "parameters", "other": "types, names, classes and modes"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +32,11 @@ class GuardGroup:
     def is_folded(self) -> bool:
         """Whether a short report counts these guards and does not print them."""
         return self.kind in _FOLDED
+
+    @property
+    def subject(self) -> str:
+        """What the guards of a folded group are on, in words."""
+        return _FOLDED.get(self.kind, self.path)
 
 
 def kind_of(guard: str) -> str:

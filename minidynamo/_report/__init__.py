@@ -1,13 +1,13 @@
 """`report()`: what captures have cost and brought since the last reset, function by function, and what to do first."""
 
 import dataclasses
+import html
 import os
 import pathlib
 from typing import Any
 
 from minidynamo._report.advice import Advice, advice_for
 from minidynamo._report.facts import FunctionFacts, functions
-from minidynamo._report.page import page
 from minidynamo._report.text import report_text
 
 __all__ = ["Report", "report"]
@@ -37,6 +37,8 @@ class Report:
 
     def html(self) -> str:
         """One page, which needs no other file: source beside graphs, breaks and guards, a timeline of the captures."""
+        from minidynamo._report.page import page  # which imports jinja2: programs that ask for no page need not wait for it
+
         return page(self)
 
     def write_html(self, path: str | os.PathLike[str]) -> None:
@@ -44,9 +46,7 @@ class Report:
         pathlib.Path(path).write_text(self.html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f'<iframe srcdoc="{escape(self.html())}" style="width: 100%; height: 40em; border: 0"></iframe>'
+        return f'<iframe srcdoc="{html.escape(self.html())}" style="width: 100%; height: 40em; border: 0"></iframe>'
 
     def __str__(self) -> str:
         return report_text(self)

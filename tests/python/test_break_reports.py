@@ -5,6 +5,7 @@ A break splits a frame or leaves it as it was; these tests look at reasons and p
 
 import copy
 import dataclasses
+import html
 import importlib.util
 import json
 import linecache
@@ -324,6 +325,24 @@ def test_explain_names_each_entrys_function() -> None:
     report = minidynamo.explain(inner_without_break)(X)
     assert report.entries == ("inner_without_break",) and report.to_dict()["entries"][0]["guards"] == list(report.guards[0])
     assert "guards of entry 0, inner_without_break:" in str(report)
+
+
+def test_explain_folds_guards_that_hardly_fail() -> None:
+    report = minidynamo.explain(torch.nn.Linear(3, 2))(torch.ones(4, 3))
+    (guards,) = report.guards
+    text = str(report)
+    assert any(guard in text for guard in guards) and "2 guards on parameters" in text
+    folded = [guard for guard in guards if guard not in text]
+    assert len(folded) > len(guards) / 2 and all(guard in report.text(all_guards=True) for guard in guards)
+    assert repr(report).startswith("<Explanation: 1 graph, 1 operation, 0 breaks, ")
+
+
+def test_explain_in_a_notebook() -> None:
+    report = minidynamo.explain(outer)(X)
+    page = report._repr_html_()
+    assert page.count("<details>") == page.count("</details>") >= len(report.breaks) + len(report.graphs) + len(report.entries)
+    assert all(html.escape(record.detail) in page for record in report.breaks)
+    assert all(html.escape(guard) in page for guards in report.guards for guard in guards)
 
 
 def inner_without_break(x: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import reported_program
 import torch
-from environments import without_settings
+from environments import run_python, without_settings
 
 import minidynamo
 from minidynamo._guard_groups import grouped, kind_of
@@ -108,6 +108,11 @@ def test_guards_are_grouped_by_what_a_person_may_change() -> None:
     parameter = "type(L['w']) is torch.nn.parameter.Parameter and L['w'].dtype == torch.float32 and L['w'].device == torch.device('cpu')"
     assert kind_of(parameter) == "parameter" and [group.is_folded for group in grouped([parameter])] == [True]
     assert kind_of("torch.is_grad_enabled() == True and x") == kind_of("G['F'] is torch.nn.functional  # a.py:1") == "other"
+
+
+def test_nothing_that_only_a_page_needs_is_imported() -> None:
+    done = run_python("import sys, minidynamo; print(minidynamo.report(), 'jinja2' in sys.modules)")
+    assert done.stdout.endswith(" False\n"), done.stdout + done.stderr
 
 
 def test_the_page_needs_nothing_else_and_escapes_texts(found: minidynamo.Report, tmp_path: pathlib.Path) -> None:
