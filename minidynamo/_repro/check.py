@@ -1,6 +1,7 @@
 """What a written file runs: it builds the graph, compiles it with the backend, and compares it with the graph run eagerly."""
 
 import importlib
+import operator
 import pathlib
 import sys
 from collections.abc import Sequence
@@ -46,10 +47,15 @@ def tensor(
 
 
 def call_higher_order(operator: Any, *args: Any, **kwargs: Any) -> Any:
-    """Calls an operator that runs graphs, or `setitem`; while a graph is built it becomes a node, since these take no proxies."""
+    """Calls an operator that takes no proxies; while a graph is built the call becomes a node."""
     if _tracers:
         return _tracers[-1].create_proxy("call_function", operator, args, kwargs)
     return operator(*args, **kwargs)
+
+
+def in_place(name: str, *args: Any) -> Any:
+    """Calls a function of the module `operator` that changes its first argument, such as "setitem"."""
+    return call_higher_order(getattr(operator, name), *args)
 
 
 def constant(

@@ -4,22 +4,26 @@ The file needs torch, minidynamo and the backend. Whatever has neither source te
 imported, an object that cannot be pickled) raises NotWritable: no file is better than a file that tests another graph.
 """
 
+import contextlib
 import dataclasses
 import importlib
+import operator
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 
 import minidynamo
+from minidynamo._repro.check import in_place
 from minidynamo._repro.form import digest
 from minidynamo._repro.inputs import NotWritable, constant_line, input_lines, picklable
 from minidynamo._verify.graphs import place_of
 
 _PLAIN_NAMES = {"torch": "torch", "device": "torch.device", "inf": 'float("inf")', "nan": 'float("nan")', "NoneType": "type(None)"}
 _UNUSED_NAMES = {"fx_pytree", "pytree"}  # torch.fx offers them to every graph
+_IN_PLACE = {"setitem", *(name for name in dir(operator) if name.startswith("i") and f"__{name}__" in dir(operator))}
 _MOST_LINES = 20  # of the program, and guards, in a header
 
 
@@ -131,16 +135,33 @@ def _classes(graph_module: torch.fx.GraphModule, name: str, names: dict[str, str
         text = constant_line(constant if name == "Graph" else f"{name}.{constant}", value, data)
         is_parameter = isinstance(value, torch.nn.Parameter)
         made.append(f"        self.register_{'parameter' if is_parameter else 'buffer'}({constant!r}, {text})")
-    code = graph_module.graph.python_code("self")
+    with _in_place_operators_called(graph_module.graph):
+        code = graph_module.graph.python_code("self")
     for known, value in code.globals.items():
         if known not in _UNUSED_NAMES:
             names[known] = _importable(known, value)
     head = [f"class {name}(torch.nn.Module):"]
     if made:
         head += ["    def __init__(self):", "        super().__init__()", *made, ""]
-    source = re.sub(r"(torch\.ops\.higher_order\.\w+|\b_?operator[._]setitem)\(", r"call_higher_order(\1, ", code.src)
+    source = re.sub(r"(torch\.ops\.higher_order\.\w+)\(", r"call_higher_order(\1, ", code.src)
     body = [f"    {line}" if line else "" for line in source.strip().split("\n")]
     return [*before, *head, *body, "", ""]
+
+
+@contextlib.contextmanager
+def _in_place_operators_called(graph: torch.fx.Graph) -> Iterator[None]:
+    """Within, `x[0] = y` and `x += y` are calls: torch.fx writes them as statements, of which tracing makes something else."""
+    changed = []
+    for node in graph.nodes:
+        name = getattr(node.target, "__name__", "")
+        if node.op == "call_function" and getattr(operator, name, None) is node.target and name in _IN_PLACE:
+            changed.append((node, node.target, node.args))
+            node.target, node.args = in_place, (name, *node.args)
+    try:
+        yield
+    finally:
+        for node, target, args in changed:
+            node.target, node.args = target, args
 
 
 def _importable(name: str, value: Any) -> str:

@@ -10,7 +10,7 @@ import torch
 
 import minidynamo
 
-_PROGRAMS = [path for path in differential.PROGRAMS if path.parent.name in ("library", "model", "plan")][::20]
+_PROGRAMS = [path for path in differential.PROGRAMS if path.parent.name in ("library", "model", "plan")][::16]
 _MOST_UNWRITTEN = 1
 
 _RUN_ALL = """
