@@ -187,28 +187,43 @@ class CaptureConfig:
             _structured_trace.write_graph(graph_module)
         if _logging.enabled("regions") and "regions" in graph_module.meta:
             _logging.emit("regions", f"{name}: {graph_module.meta['regions']}")
-        kept = _repro_graph(graph_module) if config.repro else None
+        kept = _Kept(graph_module, example_inputs) if config.repro else None
         try:
             with undisturbed(), _structured_trace.under_id(_C.open_capture_id()):
-                compiled: Callable[..., Any] = _C.call_disabled(self._checked_compiler(), (graph_module, example_inputs), {})
+                compiled: Callable[..., Any] = _C.call_disabled(self._checked_compiler(kept), (graph_module, example_inputs), {})
         except BackendCompilerFailed as failure:
+            file = ""
             if kept is not None:
                 from minidynamo import _repro  # which needs this module
 
-                _repro.write_failed(self, kept, example_inputs, failure)
+                file = _repro.write_failed(self, kept.graph_module, kept.inputs, failure)
             if not config.suppress_errors:
                 raise
-            _logging.warn(f"{failure}; the frame runs as it was, since minidynamo.config.suppress_errors is on")
+            text = f"{failure}; the frame runs as it was, since minidynamo.config.suppress_errors is on"
+            _logging.warn(f"{text}\n{file}" if file else text)
             return None
         return compiled
 
-    def _checked_compiler(self) -> Compiler:
-        """The backend's compiler; under `config.verify` one that compares what it makes with the graph."""
+    def _checked_compiler(self, kept: "_Kept | None") -> Compiler:
+        """The backend's compiler; under `config.verify` one that compares what it makes with the graph.
+
+        Args:
+            kept: what `config.repro` writes where they differ; None for no file.
+        """
         if not config.verify:
             return self._compiler
         from minidynamo import _verify  # which needs this module
 
-        return _verify.checked_compiler(self, lambda difference: _logging.warn(f"minidynamo: {difference}"))
+        def found(difference: "_verify.GraphDifference") -> None:
+            file = ""
+            if kept is not None:
+                from minidynamo import _repro
+                from minidynamo._repro.source import Header
+
+                file = _repro.write_found(self, kept.graph_module, kept.inputs, Header(str(difference)))
+            _logging.warn(f"minidynamo: {difference}\n{file}" if file else f"minidynamo: {difference}")
+
+        return _verify.checked_compiler(self, found)
 
     def __repr__(self) -> str:
         return f"CaptureConfig(backend={self.backend_name!r}, fullgraph={self.fullgraph}, dynamic={self.dynamic})"
@@ -282,11 +297,15 @@ def capture_config(
     return made
 
 
-def _repro_graph(graph_module: torch.fx.GraphModule) -> torch.fx.GraphModule:
-    """The graph as it is before the backend, which may change it."""
-    from minidynamo._verify.graphs import copied  # which needs this module
+class _Kept:
+    """A graph and its inputs as they are before the backend, which may change the one and write the others."""
 
-    return copied(graph_module)
+    def __init__(self, graph_module: torch.fx.GraphModule, inputs: list[Any]) -> None:
+        from minidynamo._repro.inputs import copied_inputs  # which needs this module
+        from minidynamo._verify.graphs import copied
+
+        self.graph_module = copied(graph_module)
+        self.inputs = copied_inputs(inputs) if config.verify else inputs
 
 
 def let_go() -> None:

@@ -1,6 +1,7 @@
 """What a written file runs: it builds the graph, compiles it with the backend, and compares it with the graph run eagerly."""
 
 import importlib
+import operator
 import pathlib
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from minidynamo import backends
-from minidynamo._repro.source import operators as operators_of
+from minidynamo._repro.form import digest, text
 from minidynamo._verify.comparison import Tolerance
 from minidynamo._verify.graphs import compare, copied
 
@@ -46,30 +47,49 @@ def tensor(
 
 
 def call_higher_order(operator: Any, *args: Any, **kwargs: Any) -> Any:
-    """Calls an operator that runs graphs; while a graph is built it becomes a node, since such operators take no proxies."""
+    """Calls an operator that takes no proxies; while a graph is built the call becomes a node."""
     if _tracers:
         return _tracers[-1].create_proxy("call_function", operator, args, kwargs)
     return operator(*args, **kwargs)
 
 
-def load(file: str, name: str) -> list[Any]:
-    """The inputs that were saved beside a file."""
-    loaded: list[Any] = torch.load(pathlib.Path(file).with_name(name), weights_only=True)
+def in_place(name: str, *args: Any) -> Any:
+    """Calls a function of the module `operator` that changes its first argument, such as "setitem"."""
+    return call_higher_order(getattr(operator, name), *args)
+
+
+def constant(
+    values: Any, shape: tuple[int, ...], dtype: torch.dtype, *, device: str, requires_grad: bool, is_parameter: bool
+) -> torch.Tensor:
+    """A tensor with these values, which a graph holds."""
+    made = torch.tensor(values, dtype=dtype, device=device).reshape(shape)
+    return torch.nn.Parameter(made, requires_grad) if is_parameter else made.requires_grad_(requires_grad)
+
+
+def load(file: str, name: str) -> dict[str, Any]:
+    """What was saved beside a file. It may hold objects of any class, so it is to be trusted as the file itself is."""
+    loaded: dict[str, Any] = torch.load(pathlib.Path(file).with_name(name), weights_only=False)
     return loaded
 
 
 def main(
-    module: torch.nn.Module, inputs: list[Any], backend: str, *, settings: dict[str, Any], open_sizes: Sequence[Any], operators: list[str]
+    module: torch.nn.Module, inputs: list[Any], backend: str, *, settings: dict[str, Any], open_sizes: Sequence[Any], graph: str = ""
 ) -> None:
     """Runs the backend on the graph; the process ends with an error where it fails, or where the results differ.
 
+    Args:
+        graph: a digest of the captured graph, which the graph that is built must have; "" (where somebody has changed it) for any.
+
     Raises:
-        RuntimeError: the graph that was built has other operators than the captured one.
+        RuntimeError: the graph that was built is not the captured one.
         SystemExit: the compiled graph differs from the graph run eagerly.
     """
+    _storages.clear()  # of this file's inputs, which are made
     graph_module = traced(module)
-    if operators_of(graph_module) != operators:
-        raise RuntimeError(f"the graph cannot be built again: {operators_of(graph_module)} instead of {operators}")
+    if graph and digest(graph_module) != graph:
+        raise RuntimeError(
+            f"the file builds another graph than the captured one; without graph=... it is used as it is:\n{text(graph_module)}"
+        )
     if open_sizes:
         graph_module.meta["open_sizes"] = open_sizes
     chosen: Any = backend
@@ -115,7 +135,9 @@ class _Recording(TorchFunctionMode):
 
 
 class _Tracer(torch.fx.Tracer):
-    """Graphs that an operator runs are its arguments, as get_attr nodes."""
+    """Graphs that an operator runs are its arguments, as get_attr nodes; so are tensors that the graph holds."""
+
+    proxy_buffer_attributes = True
 
     def create_arg(self, a: Any) -> Any:
         if isinstance(a, torch.fx.GraphModule):

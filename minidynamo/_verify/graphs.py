@@ -72,7 +72,7 @@ def checked(
         if difference is not None:
             has_differed = True
             node = _first_wrong(kept, example_inputs, compile_graph, inputs, tolerance)
-            found(GraphDifference(kept, difference, node, _place(node)))
+            found(GraphDifference(kept, difference, node, place_of(node)))
         return result
 
     return call
@@ -163,14 +163,24 @@ def _first_wrong(
             before.put_back()
         return difference is not None
 
-    low, high = 0, len(operators)  # operators before `low` are right, the graph that ends at `high` is wrong
+    low = first_index(len(operators), lambda index: is_wrong(operators[index]))
+    return nodes[operators[low]] if low < len(operators) else None
+
+
+def first_index(count: int, fails: Callable[[int], bool]) -> int:
+    """The least of the indices below `count` for which `fails` is true, found by halving; `count` where it is true for none.
+
+    Args:
+        fails: false up to some index and true from there on. It is asked about log2(count) times.
+    """
+    low, high = 0, count
     while low < high:
         middle = (low + high) // 2
-        if is_wrong(operators[middle]):
+        if fails(middle):
             high = middle
         else:
             low = middle + 1
-    return nodes[operators[low]] if low < len(operators) else None
+    return low
 
 
 def until(graph_module: torch.fx.GraphModule, last: int) -> torch.fx.GraphModule:
@@ -188,7 +198,7 @@ def until(graph_module: torch.fx.GraphModule, last: int) -> torch.fx.GraphModule
     return shorter
 
 
-def _place(node: torch.fx.Node | None) -> tuple[str, int, str] | None:
+def place_of(node: torch.fx.Node | None) -> tuple[str, int, str] | None:
     """The line of the program that an operator comes from; where libraries alone have part in it, the innermost."""
     stack = node.meta.get("stack_trace") if node is not None else None
     lines = _failed_graph.entries(stack or "")

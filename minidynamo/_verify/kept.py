@@ -254,7 +254,9 @@ class KeptTensor(Kept):
         parts: list[Part] = [(f".{name}", part) for name, part in self.inner]
         if value.is_leaf and value.grad is not None:
             parts.append((".grad", value.grad))
-        parts += [(f".{name}", item) for name, item in vars(value).items() if name not in dict(self.inner)]
+        # Marks of torch's compilers on a tensor are no part of what a program computes.
+        own = (name for name in vars(value) if name not in dict(self.inner) and not name.startswith("_dynamo_"))
+        parts += [(f".{name}", vars(value)[name]) for name in own]
         facts: dict[str, Any] = {
             "shape": tuple(value.shape),
             "dtype": value.dtype,

@@ -11,6 +11,10 @@ import pytest
 import torch
 
 import minidynamo
+from minidynamo._capture import capture_config
+from minidynamo._repro import minimise
+from minidynamo._repro.source import Header
+from minidynamo._repro.writing import Writing
 
 _BACKENDS = """
 import os
@@ -140,3 +144,124 @@ def test_a_folder_that_cannot_be_written_changes_nothing(planted: Any, tmp_path:
     with minidynamo.config.patch(repro=tmp_path / "file"), pytest.raises(minidynamo.BackendCompilerFailed, match="no cos here"):
         minidynamo.optimize(planted.raises_at_cos)(steps)(torch.ones(3))
     assert (tmp_path / "file").read_text() == ""
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.linspace(0, 1, size))
+
+
+def test_a_failing_graph_is_made_smaller(planted: Any, tmp_path: pathlib.Path) -> None:
+    def many(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        a = x.exp().tan()
+        b = y.sin() + a
+        return (b.sqrt().cos() + y).tan(), a, b
+
+    for backend in planted.raises_at_cos, planted.sin_for_cos:
+        report = minidynamo.repro(many, tmp_path, backend=backend)(torch.ones(3), torch.ones(3))
+        (path,) = report.paths
+        text = pathlib.Path(path).read_text()
+        for gone in ".exp()", ".sin()", ".tan()", ".sqrt()", " + ":
+            assert gone not in text.split("class Graph")[1]
+        assert text.count("    tensor(") == 1  # the observed operand alone
+        assert "The operator that fails" in text
+        assert f"minidynamo {minidynamo.__version__}" in text
+        assert "Lines of the program:" in text
+        assert "test_repro.py" in text
+        ran = run(path, tmp_path)
+        assert ran.returncode == 1
+        assert "no cos here" in ran.stderr or "differs" in ran.stderr
+
+
+def test_a_limit_is_said(planted: Any) -> None:
+    graph_module = torch.fx.symbolic_trace(steps)
+    smaller: list[Any] = []
+    fails = minimise.raises_alike(planted.raises_at_cos, ValueError("no cos here"))
+    assert minimise.minimise(graph_module, [torch.ones(3)], fails, lambda graph, inputs: smaller.append(graph), most_calls=2)
+    assert minimise.minimise(graph_module, [torch.ones(3)], fails, lambda graph, inputs: smaller.append(graph), most_seconds=0)
+    assert smaller == []
+
+
+def test_messages_are_alike_without_numbers_and_names(planted: Any) -> None:
+    def raises(graph_module: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+        raise ValueError("no size 7 for buf_12")
+
+    graph_module = torch.fx.symbolic_trace(steps)
+    assert minimise.raises_alike(raises, ValueError("no size 3 for sin_1"))(graph_module, [])
+    assert not minimise.raises_alike(raises, ValueError("no dtype 3 for sin_1"))(graph_module, [])
+    assert not minimise.raises_alike(raises, TypeError("no size 3 for sin_1"))(graph_module, [])
+
+
+@pytest.mark.parametrize("size", [4, 2000])
+def test_constants(size: int, tmp_path: pathlib.Path) -> None:
+    root = Scaled(size)
+    graph = torch.fx.Graph()
+    operand = graph.placeholder("x")
+    scale = graph.get_attr("scale")
+    graph.output((graph.call_method("mul", (graph.call_method("exp", (scale,)), operand)),))
+    settings = capture_config("eager")
+    writing = Writing(settings, tmp_path, data=False)
+    writing.write_one(torch.fx.GraphModule(root, graph), [torch.ones(size)], Header())
+    ((path, failure),) = writing.failing().items()
+    assert failure == ""
+    assert pathlib.Path(path).with_suffix(".pt").exists() == (size > 1000)
+    ran = run(path, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_inputs_that_a_graph_writes_are_those_before_it(tmp_path: pathlib.Path) -> None:
+    report = minidynamo.repro(lambda x, i: x.add_(1) + i.mul_(10), tmp_path, backend="eager", data=True)(
+        torch.zeros(2), torch.tensor([3, 4])
+    )
+    data = torch.load(pathlib.Path(report.paths[0]).with_suffix(".pt"))
+    assert [value.tolist() for value in data["inputs"]] == [[0, 0], [3, 4]]
+
+
+def test_a_call_that_raises_names_the_files(tmp_path: pathlib.Path) -> None:
+    def raises(x: torch.Tensor) -> None:
+        print(x.sin())
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine") as raised:
+        minidynamo.repro(raises, tmp_path, backend="eager")(torch.ones(3))
+    (path,) = tmp_path.glob("repro_*.py")
+    assert str(path) in raised.value.__notes__[0]
+
+
+def test_guards_are_in_the_file(tmp_path: pathlib.Path) -> None:
+    report = minidynamo.repro(lambda x: x.sin(), tmp_path, backend="eager")(torch.ones(3))
+    assert "Guards of the cached entry:" in pathlib.Path(report.paths[0]).read_text()
+
+
+def test_a_difference_in_a_program_writes_the_graph(planted: Any, tmp_path: pathlib.Path, caplog: Any) -> None:
+    with minidynamo.config.patch(repro=tmp_path / "files", verify=True):
+        minidynamo.optimize(planted.sin_for_cos)(lambda x: x.cos() + 1)(torch.ones(3))
+    (path,) = (tmp_path / "files").glob("repro_*.py")
+    assert str(path) in caplog.text
+    assert run(str(path), tmp_path).returncode == 1
+
+
+def test_a_suppressed_error_names_the_file(planted: Any, tmp_path: pathlib.Path, caplog: Any) -> None:
+    with minidynamo.config.patch(repro=tmp_path / "files", suppress_errors=True):
+        minidynamo.optimize(planted.raises_at_cos)(steps)(torch.ones(3))
+    (path,) = (tmp_path / "files").glob("repro_*.py")
+    assert str(path) in caplog.text
+
+
+@pytest.mark.parametrize("is_writable", [True, False])
+def test_the_environment_variable(is_writable: bool, planted: Any, tmp_path: pathlib.Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import minidynamo, planted_backends, torch\nminidynamo.optimize(planted_backends.raises_at_cos)(torch.cos)(torch.ones(3))\n"
+    )
+    folder = tmp_path / "files" if is_writable else program / "files"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]), "MINIDYNAMO_REPRO": str(folder)}
+    ran = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, env=environment, timeout=120)
+    assert ran.returncode == 1
+    assert "no cos here" in ran.stderr
+    if is_writable:
+        (path,) = folder.glob("repro_*.py")
+        assert str(path) in ran.stderr
+    else:
+        assert "no file is written" in ran.stderr
