@@ -564,7 +564,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   // Where memory was refused, no guard is known to have failed, nor a setting to be what it seems.
   if (memory.failed()) return no_entry();
   if (leave_to_changing_number(cache, view, config)) return no_entry();
-  OpenCapture history(cache, config, view);
+  std::optional<OpenCapture> history(std::in_place, cache, config, view);
   if (cache.entry_count(id)) {
     report_recompile(cache.code(), config, cache, view);
     if (forbids_recompiles(config)) {
@@ -582,10 +582,13 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   if (!found.entry->guards.check(view, found.slots)) return no_entry();
   // The quicker of the two checks that have been made: one alone may have met a switch of threads.
   found.entry->guard_seconds = std::min(found.entry->guard_seconds, seconds_since(begun));
-  history.ends_with(*found.entry);
+  history->ends_with(*found.entry);
   try_to([&] { cache.add(found.entry); });  // or it is used this once
   if (found.entry->is_broken) doubt_whether_it_pays(cache);
-  return FrameAnswer::Entry;
+  history.reset();  // which runs Python code, and with it perhaps other threads
+  // What a check gathers is borrowed: nothing runs between it and its use.
+  found.slots = found.room.reserve(found.entry->guards.gathered());
+  return found.entry->guards.check(view, found.slots) ? FrameAnswer::Entry : no_entry();
 }
 
 FrameAnswer leave_to_its_frame(CodeCache& cache, PyObject* config) {
