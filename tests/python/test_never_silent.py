@@ -132,7 +132,7 @@ def test_advice_helps(kind: str, warnings: Callable[[], list[str]]) -> None:
 
     call_all(minidynamo.optimize("eager")(function), calls)
     (text,) = warnings()
-    assert f"  * {_breaks._ADVICE[kind]}" in text, text
+    assert f"  * {_breaks.ADVICE_BY_GUARD[kind]}" in text, text
     minidynamo.reset()
     call_all(minidynamo.optimize("eager")(function), better)
     assert warnings() == []
@@ -145,7 +145,7 @@ def test_every_kind_of_guard_has_advice() -> None:
     (body,) = re.findall(r"enum class GuardKind : uint8_t \{(.*?)\};", header, re.DOTALL)
     kinds = set(re.findall(r"^\s*(\w+),?", re.sub("//.*", "", body), re.MULTILINE))
     assert len(kinds) > 10
-    assert kinds - {"DistinctTensors"} == set(_breaks._ADVICE) - {""}
+    assert kinds - {"DistinctTensors"} == set(_breaks.ADVICE_BY_GUARD) - {""}
 
 
 # Functions that run uncaptured
