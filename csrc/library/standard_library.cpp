@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "library/dropped_result.h"
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/function.h"
@@ -144,6 +145,14 @@ Ref make_reference(Tracer& tracer, PyObject* callable, const Arguments& argument
 // A weak reference from before the trace: what it leads to, or that this is gone, is guarded.
 Ref reference_call(Tracer& tracer, PyObject* reference, const Arguments& arguments) {
   return arguments.values.empty() ? referent_of(tracer, reference) : call_natively(tracer, reference, arguments);
+}
+
+// How many objects it finds depends on where captured code holds them. Where the result is dropped, the program only
+// wants them to end.
+Ref collect_garbage(Tracer& tracer, PyObject*, const Arguments& arguments) {
+  const bool is_counted = !arguments.is_direct || !is_result_dropped(*tracer.frame);
+  return tracer.abort(is_counted ? BreakReason::ObjectLifetime : BreakReason::Finalizer,
+                      "the garbage collector is asked to run");
 }
 
 }  // namespace handlers

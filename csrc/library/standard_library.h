@@ -21,6 +21,7 @@ SPECIAL(file_system_path);
 SPECIAL(change_environment);
 SPECIAL(reference_call);
 SPECIAL(make_reference);
+SPECIAL(collect_garbage);
 #undef SPECIAL
 }  // namespace handlers
 

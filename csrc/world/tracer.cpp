@@ -66,7 +66,7 @@ bool can_end_in(const Frame& frame, const TraceLimits& limits, KnownReaders& rea
 
 // Whether the frame that a trace is given up in is to run as it is from its start: residual code and resume functions
 // would add to what it asks for.
-bool is_about_whole_frame(BreakReason reason) noexcept { return reason == BreakReason::ReferenceCount; }
+bool is_about_whole_frame(BreakReason reason) noexcept { return reason == BreakReason::ObjectLifetime; }
 
 // The places to end a trace instead of giving it up in `innermost`.
 std::vector<BreakPoint> break_points_from(BreakReason why, const Frame* innermost, const TraceLimits& limits,
