@@ -7,8 +7,7 @@
 #include "python/held_gil.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
-
-#include <torch/csrc/autograd/python_variable.h>
+#include "tensor/tensor_object.h"
 
 namespace minidynamo {
 namespace {
@@ -75,7 +74,7 @@ void release_array(void* array) {
 
 c10::Storage storage_of(PyObject* owner) {
   if (is_tensor(owner)) {
-    const at::Tensor& tensor = THPVariable_Unpack(owner);
+    const at::Tensor& tensor = unpack_tensor(owner);
     return tensor.is_cpu() && tensor.has_storage() ? tensor.storage() : c10::Storage();
   }
   const Shown memory(owner, PyBUF_ANY_CONTIGUOUS);
@@ -109,7 +108,7 @@ Ref tensor_over_array(PyObject* array) noexcept {
         std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(*dtype));
     tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
     tensor.unsafeGetTensorImpl()->set_storage_offset(view->len > 0 ? offset / view->itemsize : 0);
-    return Ref::steal(THPVariable_Wrap(std::move(tensor)));
+    return wrap_tensor(std::move(tensor));
   } catch (...) {
     clear_error();
     return nullptr;

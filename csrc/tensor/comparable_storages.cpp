@@ -1,10 +1,10 @@
 #include "tensor/comparable_storages.h"
 
-#include <torch/csrc/autograd/python_variable.h>
-
 #include <vector>
 
+#include "tensor/fake.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/tensor_object.h"
 
 namespace minidynamo {
 
@@ -12,8 +12,8 @@ struct ComparableStorages::Storages {
   std::vector<c10::Storage> opened;
 
   void open(PyObject* object) {
-    if (!THPVariable_Check(object)) return;
-    const at::Tensor& tensor = THPVariable_Unpack(object);
+    if (!is_tensor(object)) return;
+    const at::Tensor& tensor = unpack_tensor(object);
     if (!is_fake_tensor(tensor) || !tensor.has_storage() || !is_fake_storage(tensor.storage())) return;
     opened.push_back(tensor.storage());
     opened.back().unsafeGetStorageImpl()->clear_data_ptr_access_error_msg_();

@@ -15,8 +15,11 @@
 #include <unordered_set>
 #include <utility>
 
+#include "python/gil.h"
 #include "python/out_of_memory.h"
+#include "tensor/fake.h"
 #include "tensor/python_errors.h"
+#include "tensor/tensor_object.h"
 #include "tensor/torch_compat.h"
 
 namespace minidynamo {
@@ -30,7 +33,7 @@ using Plan = std::shared_ptr<const DifferentiablePlan>;
 Plan shared(DifferentiablePlan plan) {
   return {new DifferentiablePlan(std::move(plan)), [](const DifferentiablePlan* held) {
             if (!Py_IsInitialized()) return;
-            const pybind11::gil_scoped_acquire gil;
+            const GilScope gil;
             delete held;
           }};
 }
@@ -38,7 +41,7 @@ Plan shared(DifferentiablePlan plan) {
 Ref list_of(const Tensors& tensors) {
   Ref list = Ref::made(PyList_New(static_cast<Py_ssize_t>(tensors.size())));
   for (size_t i = 0; i < tensors.size(); ++i)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), THPVariable_Wrap(tensors[i]));
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), wrap_tensor(tensors[i]).release());
   return list;
 }
 
@@ -47,7 +50,7 @@ Tensors tensors_in(PyObject* sequence) {
   Tensors tensors(static_cast<size_t>(PySequence_Fast_GET_SIZE(sequence)));
   for (size_t i = 0; i < tensors.size(); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence, static_cast<Py_ssize_t>(i));
-    if (THPVariable_Check(item)) tensors[i] = THPVariable_Unpack(item);
+    if (is_tensor(item)) tensors[i] = unpack_tensor(item);
   }
   return tensors;
 }
@@ -156,7 +159,7 @@ Tensors CompiledNode::apply(Tensors&& gradients) {
   Tensors arguments = take_saved();
   for (size_t i = 0; i < plan_->tangents.size(); ++i) arguments.push_back(tangent(gradients, i));
   gradients.clear();
-  const pybind11::gil_scoped_acquire gil;
+  const GilScope gil;
   Ref list = list_of(arguments);
   arguments.clear();
   Ref returned;
@@ -213,7 +216,7 @@ Ref run_forward(const Plan& plan, PyObject* list) {
   for (const size_t i : plan->detached) {
     if (!inputs[i].defined()) continue;
     inputs[i] = inputs[i].detach();
-    if (PyList_SetItem(list, static_cast<Py_ssize_t>(i), THPVariable_Wrap(inputs[i])) < 0) throw_python_error();
+    if (PyList_SetItem(list, static_cast<Py_ssize_t>(i), wrap_tensor(inputs[i]).release()) < 0) throw_python_error();
   }
   // Results may require gradients although the call is made where autograd is off: the graph may switch it on inside.
   const at::AutoGradMode gradients_on(true);
@@ -244,7 +247,7 @@ Ref run_forward(const Plan& plan, PyObject* list) {
   for (size_t i = 0; i < results.size(); ++i) {
     PyObject* raw = PySequence_Fast_GET_ITEM(returned.get(), static_cast<Py_ssize_t>(i));
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
-                     results[i] ? THPVariable_Wrap(*results[i]) : Ref::borrow(raw).release());
+                     results[i] ? wrap_tensor(*results[i]).release() : Ref::borrow(raw).release());
   }
   return tuple;
 }

@@ -14,6 +14,7 @@
 #include "tensor/stride_recipe.h"
 #include "tensor/symbolic_fake.h"
 #include "tensor/symbolic_size.h"
+#include "tensor/tensor_object.h"
 #include "tensor/trace_state.h"
 #include "tensor/wrapper_fake.h"
 
@@ -192,7 +193,7 @@ void change_fake(const at::Tensor& fake, const FakeLayout& layout, const c10::St
 bool is_tensor(PyObject* object) noexcept {
   if (!THPVariableClass) return false;
   PyTypeObject* type = Py_TYPE(object);
-  return THPVariable_CheckTypeExact(type) || PyType_IsSubtype(type, as_type(THPVariableClass));
+  return as_object(type) == ParameterClass || PyType_IsSubtype(type, as_type(THPVariableClass));
 }
 
 bool is_fake_data_error(PyObject* exception) noexcept {
@@ -213,8 +214,7 @@ bool is_fake_data_error(PyObject* exception) noexcept {
 bool is_fake(PyObject* object) noexcept {
   constexpr c10::DispatchKeySet kFakeOrWrapper{c10::DispatchKey::Fake, c10::DispatchKey::FuncTorchGradWrapper,
                                                c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::Batched};
-  return is_tensor(object) &&
-         (THPVariable_Unpack(object).key_set().has_any(kFakeOrWrapper) || is_wrapper_of_fakes(object));
+  return is_tensor(object) && (unpack_tensor(object).key_set().has_any(kFakeOrWrapper) || is_wrapper_of_fakes(object));
 }
 
 namespace {
@@ -247,7 +247,7 @@ Ref fake_in_place_of(PyObject* real, const std::function<FakeLayout(const at::Te
   }
   try {
     install_fake_fallback();
-    const at::Tensor& tensor = THPVariable_Unpack(real);
+    const at::Tensor& tensor = unpack_tensor(real);
     const std::string reason = why_not(tensor);
     if (!reason.empty()) {
       PyErr_Format(PyExc_NotImplementedError, "This tensor cannot be faked: %s", reason.c_str());
@@ -255,7 +255,7 @@ Ref fake_in_place_of(PyObject* real, const std::function<FakeLayout(const at::Te
     }
     at::Tensor fake = fake_of(tensor, layout(tensor));
     if (current_observer()) RealStorages::of_thread().note(fake, tensor);
-    return Ref::steal(THPVariable_Wrap(std::move(fake), Py_TYPE(real)));
+    return wrap_tensor(std::move(fake), Py_TYPE(real));
   } catch (...) {
     set_python_error_from_exception();
     return nullptr;
@@ -265,7 +265,7 @@ Ref fake_in_place_of(PyObject* real, const std::function<FakeLayout(const at::Te
 }  // namespace
 
 bool has_unmade_history(PyObject* tensor) noexcept {
-  const ViewMeta* view = outdated_view(THPVariable_Unpack(tensor));
+  const ViewMeta* view = outdated_view(unpack_tensor(tensor));
   return view && is_history_unmade(*view);
 }
 
@@ -277,7 +277,7 @@ Ref make_symbolic_fake(PyObject* real, OpenDimensions open, const std::vector<Ex
 }
 
 OpenDimensions dimensions_to_open(PyObject* real, OpenDimensions wanted) {
-  const c10::TensorImpl* impl = THPVariable_Unpack(real).unsafeGetTensorImpl();
+  const c10::TensorImpl* impl = unpack_tensor(real).unsafeGetTensorImpl();
   if (!wanted || impl->layout() != c10::kStrided || impl->has_symbolic_sizes_strides()) return 0;
   OpenDimensions open = 0;
   const c10::IntArrayRef sizes = impl->sizes();
@@ -286,10 +286,10 @@ OpenDimensions dimensions_to_open(PyObject* real, OpenDimensions wanted) {
   return open;
 }
 
-bool has_symbolic_sizes(PyObject* fake) noexcept { return is_fake(fake) && SymbolicFake::of(THPVariable_Unpack(fake)); }
+bool has_symbolic_sizes(PyObject* fake) noexcept { return is_fake(fake) && SymbolicFake::of(unpack_tensor(fake)); }
 
 int dimension_of_size(PyObject* fake, Expression size) noexcept {
-  const SymbolicFake* symbolic = SymbolicFake::of(THPVariable_Unpack(fake));
+  const SymbolicFake* symbolic = SymbolicFake::of(unpack_tensor(fake));
   if (!symbolic) return -1;
   const auto& sizes = symbolic->symbols()->sizes;
   const auto found = std::find(sizes.begin(), sizes.end(), size);
@@ -362,7 +362,7 @@ SizeMarks size_marks(PyObject* real) {
 }
 
 int64_t size_of_tensor(PyObject* real, int dimension) noexcept {
-  return THPVariable_Unpack(real).unsafeGetTensorImpl()->sizes()[dimension];
+  return unpack_tensor(real).unsafeGetTensorImpl()->sizes()[dimension];
 }
 
 }  // namespace minidynamo

@@ -6,6 +6,7 @@
 // for it.
 //
 // Usually runs without the GIL (torch's bindings release it), so Python is touched on the rare paths only.
+#include "python/gil.h"
 #include "python/out_of_memory.h"
 #include "tensor/composite_overrides.h"
 #include "tensor/fake_tensor.h"
@@ -19,6 +20,7 @@
 #include "tensor/real_storages.h"
 #include "tensor/symbolic_fake.h"
 #include "tensor/symbolic_metadata.h"
+#include "tensor/tensor_object.h"
 #include "tensor/trace_state.h"
 #include "tensor/unknown_sizes.h"
 
@@ -63,7 +65,7 @@ bool is_constant(const at::Tensor& tensor) {
 
 void deliver(OperatorObserver& observer, const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments,
              c10::ArrayRef<c10::IValue> results) {
-  pybind11::gil_scoped_acquire gil;
+  const GilScope gil;
   const OperatorReport report = describe_call(op, arguments, results);
   if (!observer.operator_ran(report.target.get(), report.args.get(), report.kwargs.get(), report.result.get())) {
     if (!PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "%s was refused", toString(op.operator_name()).c_str());
@@ -197,7 +199,7 @@ class Call {
 
   [[noreturn]] void refuse(FakeProblem problem, const std::string& reason) {
     if (observer_) {
-      pybind11::gil_scoped_acquire gil;
+      const GilScope gil;
       observer_->cannot_fake(info_.name, problem, reason);
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_NotImplementedError, reason.c_str());
       throw_python_error();
@@ -262,15 +264,15 @@ class Call {
     // Python has never seen it: the recorded call made it of its own arguments (a list used as an index).
     if (observer_->recording_call() && !real.unsafeGetTensorImpl()->pyobj_slot()->load_pyobj())
       return new_fake(FakeLayout::of(real), static_cast<int64_t>(real.storage().nbytes()), real.device());
-    pybind11::gil_scoped_acquire gil;
-    const Ref object = Ref::steal(THPVariable_Wrap(real));
+    const GilScope gil;
+    const Ref object = wrap_tensor(real);
     if (!object) throw_python_error();
     PyObject* fake = observer_->fake_for_real(object.get());
     if (!fake) {
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_NotImplementedError, "a tensor that the trace does not know");
       throw_python_error();
     }
-    return THPVariable_Unpack(fake);
+    return unpack_tensor(fake);
   }
 
   static bool is_unknown_real(const c10::IValue& value) {
@@ -461,7 +463,7 @@ class Call {
   }
 
   void tell_of_write(const c10::TensorImpl& tensor, bool is_differentiated) {
-    std::optional<pybind11::gil_scoped_acquire> gil;
+    std::optional<GilScope> gil;
     if (is_differentiated) gil.emplace();  // a trace may end here
     if (!observer_->operator_writes(tensor.unsafe_storage().unsafeGetStorageImpl(), is_differentiated))
       throw_python_error();
@@ -614,7 +616,7 @@ void fake_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
   } catch (const CannotFake& failure) {
     call.refuse(failure.problem, failure.reason);
   } catch (const std::bad_alloc&) {  // torch would make a RuntimeError of it
-    pybind11::gil_scoped_acquire gil;
+    const GilScope gil;
     set_error_from_exception();
     throw_python_error();
   }

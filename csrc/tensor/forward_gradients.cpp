@@ -1,15 +1,13 @@
 #include "tensor/forward_gradients.h"
 
 #include <c10/core/AutogradState.h>
-#include <torch/csrc/autograd/python_variable.h>
 
 #include "tensor/fake.h"
+#include "tensor/tensor_object.h"
 
 namespace minidynamo {
 
-bool has_tangent(PyObject* tensor) noexcept {
-  return is_tensor(tensor) && THPVariable_Unpack(tensor)._fw_grad(0).defined();
-}
+bool has_tangent(PyObject* tensor) noexcept { return is_tensor(tensor) && unpack_tensor(tensor)._fw_grad(0).defined(); }
 
 ForwardGradientsOff::ForwardGradientsOff() noexcept : before_(c10::AutogradState::get_tls_state().get_fw_grad_mode()) {
   c10::AutogradState::get_tls_state().set_fw_grad_mode(false);

@@ -9,11 +9,13 @@
 
 #include <unordered_set>
 
+#include "python/gil.h"
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/python_errors.h"
+#include "tensor/tensor_object.h"
 
 namespace minidynamo {
 namespace {
@@ -26,7 +28,7 @@ void walk(const std::vector<PyObject*>& tensors, const Visit& visit) {
   std::unordered_set<const torch::autograd::Node*> seen;
   std::vector<NodeHold> open;
   for (PyObject* object : tensors)
-    if (NodeHold node = torch::autograd::impl::gradient_edge(THPVariable_Unpack(object)).function)
+    if (NodeHold node = torch::autograd::impl::gradient_edge(unpack_tensor(object)).function)
       open.push_back(std::move(node));
   while (!open.empty()) {
     const NodeHold node = std::move(open.back());
@@ -43,7 +45,7 @@ using Variables = torch::autograd::variable_list;
 Ref tuple_of(const Variables& tensors) {
   Ref tuple = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
   for (size_t i = 0; i < tensors.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), THPVariable_Wrap(tensors[i]));
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap_tensor(tensors[i]).release());
   return tuple;
 }
 
@@ -54,8 +56,8 @@ Variables gradients_in(const Ref& given, size_t count) {
   Variables gradients(count);
   for (size_t i = 0; i < count; ++i) {
     PyObject* one = PyTuple_GET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i));
-    TORCH_CHECK(one == Py_None || THPVariable_Check(one), "a hook gave something else than gradients");
-    if (one != Py_None) gradients[i] = THPVariable_Unpack(one);
+    TORCH_CHECK(one == Py_None || is_tensor(one), "a hook gave something else than gradients");
+    if (one != Py_None) gradients[i] = unpack_tensor(one);
   }
   return gradients;
 }
@@ -63,7 +65,7 @@ Variables gradients_in(const Ref& given, size_t count) {
 // A dict of hooks, and how each is called.
 template <typename Call>
 Variables through_hooks(const Ref& hooks, Variables gradients, const Call& call) {
-  const pybind11::gil_scoped_acquire gil;
+  const GilScope gil;
   const Ref values = Ref::made(PyDict_Values(hooks.get()));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i) {
     const Ref given = call(PyList_GET_ITEM(values.get(), i), tuple_of(gradients));
@@ -106,15 +108,15 @@ struct OtherHistory : torch::autograd::Node {
 };
 
 PyObject* with_other_history(PyObject* const* arguments, Py_ssize_t count, bool is_used_up) {
-  if (count != 2 || !THPVariable_Check(arguments[0]) || !PyUnicode_Check(arguments[1])) {
+  if (count != 2 || !is_tensor(arguments[0]) || !PyUnicode_Check(arguments[1])) {
     PyErr_Format(PyExc_TypeError, "with_%s_history(tensor, name)", is_used_up ? "used_up" : "unseen");
     return nullptr;
   }
   try {
     // One that is a view, or that somebody else has too, cannot get another history.
-    at::Tensor result = THPVariable_Unpack(arguments[0]).detach();
+    at::Tensor result = unpack_tensor(arguments[0]).detach();
     torch::autograd::set_history(result, c10::make_intrusive<OtherHistory>(PyUnicode_AsUTF8(arguments[1]), is_used_up));
-    return THPVariable_Wrap(std::move(result));
+    return wrap_tensor(std::move(result)).release();
   } catch (...) {
     set_python_error_from_exception();
     return nullptr;
@@ -177,10 +179,10 @@ HistoryEnds ends_of_histories(const std::vector<PyObject*>& tensors) {
   return ends;
 }
 
-bool has_history(PyObject* tensor) noexcept { return THPVariable_Unpack(tensor).grad_fn() != nullptr; }
+bool has_history(PyObject* tensor) noexcept { return unpack_tensor(tensor).grad_fn() != nullptr; }
 
 Ref name_of_history(PyObject* tensor) {
-  const NodeHold node = THPVariable_Unpack(tensor).grad_fn();
+  const NodeHold node = unpack_tensor(tensor).grad_fn();
   return Ref::made(PyUnicode_FromString(node ? node->name().c_str() : ""));
 }
 
@@ -193,7 +195,7 @@ PyObject* with_used_up_history_callable() {
 }
 
 void set_gradient(PyObject* fake, PyObject* gradient) {
-  THPVariable_Unpack(fake).mutable_grad() = gradient == Py_None ? at::Tensor() : THPVariable_Unpack(gradient);
+  unpack_tensor(fake).mutable_grad() = gradient == Py_None ? at::Tensor() : unpack_tensor(gradient);
 }
 
 void UsedUpHistories::add(const std::vector<PyObject*>& tensors) {
@@ -203,7 +205,7 @@ void UsedUpHistories::add(const std::vector<PyObject*>& tensors) {
 }
 
 bool UsedUpHistories::has(PyObject* tensor) const noexcept {
-  return nodes_.count(THPVariable_Unpack(tensor).grad_fn().get()) > 0;
+  return nodes_.count(unpack_tensor(tensor).grad_fn().get()) > 0;
 }
 
 }  // namespace minidynamo

@@ -3,6 +3,7 @@
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "tensor/known_storages.h"
+#include "tensor/tensor_object.h"
 
 #include <torch/csrc/autograd/variable.h>
 
@@ -147,11 +148,11 @@ void KnownCall::learn(c10::ArrayRef<c10::IValue> fakes, c10::ArrayRef<c10::IValu
 Ref known_value(PyObject* fake) {
   if (!is_fake(fake)) return nullptr;
   try {
-    const at::Tensor value = KnownStorages::of_thread().value_of(THPVariable_Unpack(fake));
+    const at::Tensor value = KnownStorages::of_thread().value_of(unpack_tensor(fake));
     if (!value.defined()) return nullptr;
     c10::impl::ExcludeDispatchKeyGuard no_fake(c10::DispatchKey::Fake);
     at::AutoDispatchBelowAutograd below;
-    return Ref::steal(THPVariable_Wrap(value.clone()));
+    return wrap_tensor(value.clone());
   } catch (...) {
     set_python_error_from_exception();
     return nullptr;
@@ -160,12 +161,12 @@ Ref known_value(PyObject* fake) {
 
 bool has_known_value(PyObject* fake) noexcept {
   const KnownStorages& storages = KnownStorages::of_thread();
-  return !storages.empty() && is_fake(fake) && storages.value_of(THPVariable_Unpack(fake)).defined();
+  return !storages.empty() && is_fake(fake) && storages.value_of(unpack_tensor(fake)).defined();
 }
 
 void know_value(PyObject* fake, PyObject* real) noexcept {
   try {
-    const at::Tensor &shown = THPVariable_Unpack(fake), &values = THPVariable_Unpack(real);
+    const at::Tensor &shown = unpack_tensor(fake), &values = unpack_tensor(real);
     if (!may_be_known(shown) || !may_be_known(values)) return;
     KnownCall::learn({c10::IValue(shown)}, {c10::IValue(values)});
   } catch (...) {  // not known, then
@@ -174,6 +175,6 @@ void know_value(PyObject* fake, PyObject* real) noexcept {
 
 std::vector<const void*> take_value_reads() noexcept { return KnownStorages::of_thread().take_reads(); }
 
-const void* address_of_tensor(PyObject* tensor) noexcept { return THPVariable_Unpack(tensor).unsafeGetTensorImpl(); }
+const void* address_of_tensor(PyObject* tensor) noexcept { return unpack_tensor(tensor).unsafeGetTensorImpl(); }
 
 }  // namespace minidynamo

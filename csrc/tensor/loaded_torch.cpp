@@ -3,9 +3,9 @@
 #include <array>
 #include <utility>
 
-#include <pybind11/pybind11.h>
-
-#include <torch/csrc/autograd/python_variable.h>
+#include "tensor/fake.h"
+#include "tensor/tensor_object.h"
+#include "tensor/torch_pybind.h"
 
 namespace py = pybind11;
 
@@ -52,13 +52,13 @@ std::string differs_in_a_tensor() {
   const py::object made = storage.attr("as_strided")(py::make_tuple(5, 2, 3), py::make_tuple(1, 18, 7), 3);
   made.attr("zero_")();
   made.attr("requires_grad_")();
-  const at::Tensor& tensor = THPVariable_Unpack(made.ptr());
+  const at::Tensor& tensor = unpack_tensor(made.ptr());
   const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
   const auto is = [&](const char* name, int64_t read) { return py::cast<int64_t>(made.attr(name)()) == read; };
   const auto are = [&](const char* name, at::IntArrayRef read) {
     return py::list(made.attr(name)()).equal(py::cast(read.vec()));
   };
-  if (!THPVariable_Check(made.ptr()) || !tensor.defined()) return "the Python object of a tensor";
+  if (!is_tensor(made.ptr()) || !tensor.defined()) return "the Python object of a tensor";
   if (!are("size", tensor.sizes())) return "the sizes of a tensor";
   if (!are("stride", tensor.strides())) return "the strides of a tensor";
   if (!is("storage_offset", tensor.storage_offset())) return "the offset of a tensor in its storage";

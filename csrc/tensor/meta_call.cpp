@@ -7,12 +7,14 @@
 #include <cstring>
 #include <optional>
 
+#include "python/gil.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/ref.h"
 #include "tensor/cpu_layouts.h"
 #include "tensor/fake.h"
 #include "tensor/native_metadata.h"
+#include "tensor/python_errors.h"
 
 namespace minidynamo {
 namespace {
@@ -271,7 +273,7 @@ class KeepsWarningFilters {
  public:
   KeepsWarningFilters() {
     if (is_imported_) return;
-    pybind11::gil_scoped_acquire gil;
+    const GilScope gil;
     is_imported_ = is_there();
     if (is_imported_) return;
     warnings_ = Ref::steal(PyImport_ImportModule("warnings"));
@@ -282,7 +284,7 @@ class KeepsWarningFilters {
   }
   ~KeepsWarningFilters() {
     if (!before_) return;
-    pybind11::gil_scoped_acquire gil;
+    const GilScope gil;
     if (is_there()) put_back();
     before_ = nullptr;
     warnings_ = nullptr;
@@ -311,19 +313,9 @@ void call(const c10::OperatorHandle& op, const OperatorInfo& info, torch::jit::S
   if (contents == Contents::None && call_structured(op, info, stack)) return;
   const KeepsWarningFilters filters;
   try {
-    op.callBoxed(&stack);
-  } catch (const python_error& error) {
-    {
-      pybind11::gil_scoped_acquire gil;
-      throw_if_python_says_unknown(info, error.type, error.message);
-    }
-    throw;
-  } catch (const pybind11::error_already_set& error) {
-    {
-      pybind11::gil_scoped_acquire gil;
-      throw_if_python_says_unknown(info, error.type().ptr(), error.what());
-    }
-    throw;
+    call_watching_python_errors(
+        [&] { op.callBoxed(&stack); },
+        [&](PyObject* type, const std::string& message) { throw_if_python_says_unknown(info, type, message); });
   } catch (const c10::NotImplementedError& error) {
     throw CannotFake{
         FakeProblem::NoImplementation,

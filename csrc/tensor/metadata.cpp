@@ -3,9 +3,13 @@
 // Storage offsets are left out on purpose: slices of one buffer are the same input to a graph.
 #include "tensor/metadata.h"
 
+#include <torch/csrc/Dtype.h>
+#include <torch/csrc/DynamicTypes.h>
+
 #include "python/out_of_memory.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/stride_recipe.h"
+#include "tensor/tensor_object.h"
 
 namespace minidynamo {
 namespace {
@@ -88,7 +92,7 @@ TensorRecord& TensorRecord::operator=(TensorRecord&&) noexcept = default;
 TensorRecord::~TensorRecord() = default;
 
 TensorRecord TensorRecord::of(PyObject* tensor, OpenSizes open) {
-  const c10::TensorImpl* impl = THPVariable_Unpack(tensor).unsafeGetTensorImpl();
+  const c10::TensorImpl* impl = unpack_tensor(tensor).unsafeGetTensorImpl();
   const c10::IntArrayRef sizes = impl->sizes();
   const c10::IntArrayRef strides = impl->strides();
   return TensorRecord(std::unique_ptr<Data>(new Data{
@@ -108,7 +112,7 @@ TensorRecord TensorRecord::of(PyObject* tensor, OpenSizes open) {
 bool TensorRecord::matches(PyObject* object) const noexcept {
   const Data& data = *data_;
   if (as_object(Py_TYPE(object)) != data.type.get()) return false;
-  const c10::TensorImpl* impl = THPVariable_Unpack(object).unsafeGetTensorImpl();
+  const c10::TensorImpl* impl = unpack_tensor(object).unsafeGetTensorImpl();
   return data.fits_but_for_layout(impl) && data.fits_sizes(impl->sizes()) &&
          data.fits_strides(impl->sizes(), impl->strides());
 }
@@ -116,7 +120,7 @@ bool TensorRecord::matches(PyObject* object) const noexcept {
 OpenSizes TensorRecord::changed_sizes(PyObject* object) const noexcept {
   const Data& data = *data_;
   if (as_object(Py_TYPE(object)) != data.type.get()) return 0;
-  const c10::TensorImpl* impl = THPVariable_Unpack(object).unsafeGetTensorImpl();
+  const c10::TensorImpl* impl = unpack_tensor(object).unsafeGetTensorImpl();
   if (!data.fits_but_for_layout(impl) || impl->dim() != static_cast<int64_t>(data.sizes.size())) return 0;
   const c10::IntArrayRef sizes = impl->sizes(), strides = impl->strides();
   if (stride_recipe(sizes, strides) != stride_recipe(data.sizes, data.strides)) return 0;
@@ -132,7 +136,7 @@ std::string TensorRecord::difference(PyObject* object) const {
   if (Py_TYPE(object) != type) {
     return c10::str("type is ", class_text(Py_TYPE(object)), ", expected ", class_text(type));
   }
-  const c10::TensorImpl* impl = THPVariable_Unpack(object).unsafeGetTensorImpl();
+  const c10::TensorImpl* impl = unpack_tensor(object).unsafeGetTensorImpl();
   if (impl->dtype() != data.dtype) {
     return c10::str("dtype is ", dtype_text(impl->dtype()), ", expected ", dtype_text(data.dtype));
   }

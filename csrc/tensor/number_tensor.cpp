@@ -2,9 +2,9 @@
 
 #include "python/collector.h"
 #include "python/out_of_memory.h"
+#include "tensor/tensor_object.h"
 
 #include <ATen/EmptyTensor.h>
-#include <torch/csrc/autograd/python_variable.h>
 
 namespace minidynamo {
 
@@ -17,7 +17,7 @@ Ref tensor_of(Number number, at::ScalarType type) noexcept {
     const c10::InferenceMode plain(false);
     at::Tensor tensor = at::detail::empty_cpu({}, type);
     *static_cast<Number*>(tensor.mutable_data_ptr()) = number;
-    Ref made = Ref::steal(THPVariable_Wrap(std::move(tensor)));
+    Ref made = wrap_tensor(std::move(tensor));
     if (!made) clear_error();
     return made;
   } catch (...) {

@@ -3,8 +3,7 @@
 #include "python/collector.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
-
-#include <torch/csrc/autograd/python_variable.h>
+#include "tensor/tensor_object.h"
 
 namespace minidynamo {
 
@@ -12,10 +11,10 @@ Ref plain_tensor(PyObject* object) noexcept {
   const CollectorPaused nothing_else_runs;
   if (!is_tensor(object)) return nullptr;
   try {
-    const at::Tensor& tensor = THPVariable_Unpack(object);
+    const at::Tensor& tensor = unpack_tensor(object);
     if (tensor.key_set().has(c10::DispatchKey::Python)) return nullptr;
     const c10::AutoGradMode with_history(true);
-    return Ref::steal(THPVariable_Wrap(tensor.alias()));
+    return wrap_tensor(tensor.alias());
   } catch (...) {
     clear_error();
     return nullptr;

@@ -1,7 +1,9 @@
 #include "tensor/python_errors.h"
 
+#include <torch/csrc/Exceptions.h>
+
+#include "python/gil.h"
 #include "python/out_of_memory.h"
-#include "tensor/torch_headers.h"
 
 namespace minidynamo {
 
@@ -9,6 +11,25 @@ void throw_python_error() {
   python_error error;
   error.persist();
   throw std::move(error);
+}
+
+void call_watching_python_errors(const std::function<void()>& call,
+                                 const std::function<void(PyObject* type, const std::string& message)>& seen) {
+  try {
+    call();
+  } catch (const python_error& error) {
+    {
+      const GilScope gil;
+      seen(error.type, error.message);
+    }
+    throw;
+  } catch (const pybind11::error_already_set& error) {
+    {
+      const GilScope gil;
+      seen(error.type().ptr(), error.what());
+    }
+    throw;
+  }
 }
 
 void set_python_error_from_exception() noexcept {

@@ -5,6 +5,8 @@
 
 #include "tensor/fake.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/tensor_object.h"
+#include "tensor/torch_pybind.h"
 
 namespace py = pybind11;
 
@@ -44,7 +46,7 @@ py::object repr_wrapper(py::object original) {
   names["original"] = original;
   names["is_fake"] = py::cpp_function([](py::handle object) { return is_fake(object.ptr()); });
   names["describe"] = py::cpp_function(
-      [](py::handle object) { return describe(THPVariable_Unpack(object.ptr()), Py_TYPE(object.ptr())->tp_name); });
+      [](py::handle object) { return describe(unpack_tensor(object.ptr()), Py_TYPE(object.ptr())->tp_name); });
   return python_function(R"(
 def wrapper(self, *args, **kwargs):
     return describe(self) if is_fake(self) else original(self, *args, **kwargs)

@@ -1,7 +1,6 @@
 #include "tensor/saved_inputs.h"
 
-#include <torch/csrc/autograd/python_variable.h>
-
+#include "tensor/tensor_object.h"
 #include "tensor/version_counts.h"
 
 namespace minidynamo {
@@ -36,7 +35,7 @@ struct SavedInputs::Saved {
 };
 
 bool can_be_saved(PyObject* object, uint64_t& bytes) noexcept {
-  const at::Tensor& tensor = THPVariable_Unpack(object);
+  const at::Tensor& tensor = unpack_tensor(object);
   bytes = tensor.layout() == at::kStrided ? tensor.nbytes() : 0;
   return tensor.device().is_cpu() && tensor.layout() == at::kStrided && !tensor.is_inference() &&
          !tensor.key_set().has(c10::DispatchKey::Python);
@@ -47,7 +46,7 @@ SavedInputs::SavedInputs(PyObject* inputs, const WrittenInputs& written) : saved
   for (uint32_t position : written.before) {
     PyObject* object = PyTuple_GET_ITEM(inputs, position);
     saved_->copies.push_back(
-        {Ref::borrow(object), THPVariable_Unpack(object).detach().clone(), version_count(object).value_or(0)});
+        {Ref::borrow(object), unpack_tensor(object).detach().clone(), version_count(object).value_or(0)});
   }
   for (uint32_t position : written.behind) {
     PyObject* object = PyTuple_GET_ITEM(inputs, position);
@@ -62,7 +61,7 @@ bool SavedInputs::restore() const {
     if (version_count(one.object.get()).value_or(0) != one.version) return false;
   const BelowCounting unheard;
   for (const Copy& copy : saved_->copies) {
-    THPVariable_Unpack(copy.object.get()).detach().copy_(copy.contents);
+    unpack_tensor(copy.object.get()).detach().copy_(copy.contents);
     if (version_count(copy.object.get())) set_version_count(copy.object.get(), copy.version);
   }
   return true;

@@ -2,13 +2,12 @@
 
 #include <cmath>
 
-#include <torch/csrc/utils/pybind.h>
-
 #include "python/cached.h"
 #include "python/out_of_memory.h"
 #include "tensor/dense_order.h"
 #include "tensor/python_errors.h"
 #include "tensor/symbolic_size.h"
+#include "tensor/torch_pybind.h"
 
 namespace minidynamo {
 namespace {

@@ -5,6 +5,7 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/metadata.h"
 #include "tensor/python_patches.h"
+#include "tensor/torch_pybind.h"
 #include "tensor/trace_state.h"
 
 namespace py = pybind11;

@@ -11,6 +11,7 @@
 #include "tensor/fake.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/real_storages.h"
+#include "tensor/tensor_object.h"
 
 namespace minidynamo {
 namespace {
@@ -22,13 +23,13 @@ const torch::autograd::AutogradMeta* autograd_meta(const at::Tensor& tensor) noe
 Ref hooks_of(const at::Tensor& tensor) {
   // Python keeps the dict beside the tensor's object; without one there are none.
   PyObject* object = tensor.unsafeGetTensorImpl()->pyobj_slot()->load_pyobj();
-  PyObject* hooks = object ? reinterpret_cast<THPVariable*>(object)->backward_hooks : nullptr;
+  PyObject* hooks = object ? reinterpret_cast<TensorObject*>(object)->backward_hooks : nullptr;
   return hooks ? Ref::borrow(hooks) : Ref::none();
 }
 
 Ref accumulate_hooks_of(const at::Tensor& tensor) {
   PyObject* object = tensor.unsafeGetTensorImpl()->pyobj_slot()->load_pyobj();
-  PyObject* hooks = object ? reinterpret_cast<THPVariable*>(object)->post_accumulate_grad_hooks : nullptr;
+  PyObject* hooks = object ? reinterpret_cast<TensorObject*>(object)->post_accumulate_grad_hooks : nullptr;
   return hooks ? Ref::borrow(hooks) : Ref::none();
 }
 
@@ -81,7 +82,7 @@ Ref number(PyObject* made) noexcept {
 
 Ref tensor_fact(PyObject* object, TensorFact fact) noexcept {
   if (!is_tensor(object)) return nullptr;
-  const at::Tensor& tensor = THPVariable_Unpack(object);
+  const at::Tensor& tensor = unpack_tensor(object);
   const torch::autograd::AutogradMeta* meta = autograd_meta(tensor);
   switch (fact) {
     case TensorFact::StorageOffset:
@@ -97,7 +98,7 @@ Ref tensor_fact(PyObject* object, TensorFact fact) noexcept {
     case TensorFact::AccumulateHooks:
       return accumulate_hooks_of(tensor);
     case TensorFact::Gradient:
-      return meta && meta->grad_.defined() ? Ref::steal(THPVariable_Wrap(meta->grad_)) : Ref::none();
+      return meta && meta->grad_.defined() ? wrap_tensor(meta->grad_) : Ref::none();
     case TensorFact::Version:
       if (tensor.is_inference()) return nullptr;  // which count nothing
       return number(PyLong_FromUnsignedLong(tensor.unsafeGetTensorImpl()->version_counter().current_version()));
@@ -109,12 +110,12 @@ Ref tensor_fact(PyObject* object, TensorFact fact) noexcept {
 
 const void* storage_of_fake(PyObject* object) noexcept {
   if (!is_fake(object)) return nullptr;
-  return THPVariable_Unpack(object).unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
+  return unpack_tensor(object).unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
 }
 
 bool append_metadata(PyObject* fake, std::string& bytes) {
   if (!is_fake(fake)) return false;
-  const c10::TensorImpl& tensor = *THPVariable_Unpack(fake).unsafeGetTensorImpl();
+  const c10::TensorImpl& tensor = *unpack_tensor(fake).unsafeGetTensorImpl();
   if (tensor.layout() != c10::kStrided || tensor.has_symbolic_sizes_strides()) return false;
   auto add = [&](const auto value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
   add(Py_TYPE(fake));
@@ -132,25 +133,25 @@ bool append_metadata(PyObject* fake, std::string& bytes) {
 Ref empty_tensor_like(PyObject* fake) {
   try {
     const TensorTraceSuspended suspended;
-    const at::Tensor& tensor = THPVariable_Unpack(fake);
+    const at::Tensor& tensor = unpack_tensor(fake);
     const c10::InferenceMode plain(false);
-    return Ref::steal(THPVariable_Wrap(
-        at::detail::empty_cpu({0}, at::device(c10::kCPU).dtype(tensor.scalar_type())).to(tensor.device())));
+    return wrap_tensor(
+        at::detail::empty_cpu({0}, at::device(c10::kCPU).dtype(tensor.scalar_type())).to(tensor.device()));
   } catch (...) {
     set_python_error_from_exception();
     return nullptr;
   }
 }
 
-bool requires_gradient(PyObject* tensor) noexcept { return THPVariable_Unpack(tensor).requires_grad(); }
+bool requires_gradient(PyObject* tensor) noexcept { return unpack_tensor(tensor).requires_grad(); }
 
 void note_gradient_required(PyObject* fake) {
-  if (RealStorages::Changes* changes = RealStorages::of_thread().changes(THPVariable_Unpack(fake)))
+  if (RealStorages::Changes* changes = RealStorages::of_thread().changes(unpack_tensor(fake)))
     changes->requires_gradient = true;
 }
 
 bool is_leaf_with_gradient(PyObject* object) noexcept {
-  const torch::autograd::AutogradMeta* meta = autograd_meta(THPVariable_Unpack(object));
+  const torch::autograd::AutogradMeta* meta = autograd_meta(unpack_tensor(object));
   return meta && meta->requires_grad_ && !meta->grad_fn_;
 }
 
@@ -166,7 +167,7 @@ bool is_operator_name(std::string_view name) {
 }
 
 StorageSharing::Place StorageSharing::place_of(PyObject* object) noexcept {
-  const c10::TensorImpl* impl = THPVariable_Unpack(object).unsafeGetTensorImpl();
+  const c10::TensorImpl* impl = unpack_tensor(object).unsafeGetTensorImpl();
   if (!impl->has_storage()) return {impl, 0, 0};
   const c10::StorageImpl* storage = impl->unsafe_storage().unsafeGetStorageImpl();
   // Two storages may lie over one memory: of tensors made of one array.
@@ -198,9 +199,9 @@ StorageSharing StorageSharing::of(const std::vector<PyObject*>& tensors, const s
 
 bool StorageSharing::can_be_written(const std::vector<PyObject*>& tensors, const std::vector<bool>& written) {
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (written[i] && at::has_internal_overlap(THPVariable_Unpack(tensors[i])) == at::MemOverlap::Yes) return false;
+    if (written[i] && at::has_internal_overlap(unpack_tensor(tensors[i])) == at::MemOverlap::Yes) return false;
   auto root = [&](uint32_t i) -> const c10::TensorImpl* {
-    const at::Tensor& tensor = THPVariable_Unpack(tensors[i]);
+    const at::Tensor& tensor = unpack_tensor(tensors[i]);
     return is_view(tensor) ? tensor._base().unsafeGetTensorImpl() : tensor.unsafeGetTensorImpl();
   };
   for (const std::vector<uint32_t>& group : of(tensors, written).groups())

@@ -1,10 +1,12 @@
-// The LibTorch headers that csrc/tensor/ needs, precompiled once (they cost about 15 s a file).
+// The LibTorch headers that csrc/tensor/ needs, precompiled once. Not among them: pybind11, and what includes it
+// (torch/extension.h, python_variable.h). It makes the compiler instantiate templates for 20 s in each file.
 #pragma once
-#include <torch/extension.h>
-
 #include <ATen/EmptyTensor.h>
+#include <ATen/Functions.h>
+#include <ATen/Tensor.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/autograd/variable.h>
+#include <torch/csrc/python_headers.h>
 #include <torch/library.h>

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "tensor/active_modes.h"
+
+#include <torch/csrc/Dtype.h>
+#include <torch/csrc/DynamicTypes.h>
 #include "tensor/fake_tensor.h"
 #include "tensor/float32_precision.h"
 #include "tensor/function_mode_stack.h"

@@ -16,6 +16,8 @@
 #include "python/out_of_memory.h"
 #include "python/thread_switches.h"
 #include "tensor/fake_tensor.h"
+
+#include <torch/csrc/DynamicTypes.h>
 #include "tensor/float32_precision.h"
 #include "tensor/known_storages.h"
 #include "tensor/override_probe.h"

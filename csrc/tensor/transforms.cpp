@@ -13,6 +13,7 @@
 #include "python/cached.h"
 #include "tensor/fake.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/tensor_object.h"
 
 namespace minidynamo {
 namespace {
@@ -42,7 +43,7 @@ int64_t level_count() {
 }  // namespace
 
 bool is_transform_wrapper(PyObject* object) noexcept {
-  return is_tensor(object) && THPVariable_Unpack(object).key_set().has_any(kWrappers);
+  return is_tensor(object) && unpack_tensor(object).key_set().has_any(kWrappers);
 }
 
 TransformState TransformState::now() noexcept {
@@ -75,25 +76,25 @@ bool has_dual_level() noexcept { return torch::autograd::ForwardADLevel::try_get
 bool grad_mode_enabled() noexcept { return c10::GradMode::is_enabled(); }
 
 bool show_same_memory(PyObject* one, PyObject* other) noexcept {
-  const at::Tensor &a = THPVariable_Unpack(one), &b = THPVariable_Unpack(other);
+  const at::Tensor &a = unpack_tensor(one), &b = unpack_tensor(other);
   if (!is_fake_tensor(a) || !is_fake_tensor(b)) return false;
   return same_storage(a.unsafeGetTensorImpl()->unsafe_storage(), b.unsafeGetTensorImpl()->unsafe_storage()) &&
          FakeLayout::of(a) == FakeLayout::of(b);
 }
 
 bool are_same_fake(PyObject* one, PyObject* other) noexcept {
-  const at::Tensor &a = THPVariable_Unpack(one), &b = THPVariable_Unpack(other);
+  const at::Tensor &a = unpack_tensor(one), &b = unpack_tensor(other);
   return show_same_memory(one, other) && a.requires_grad() == b.requires_grad() && a.grad_fn() == b.grad_fn() &&
          a.output_nr() == b.output_nr() && (!a.requires_grad() || a.grad_fn());
 }
 
 bool comes_from(PyObject* fake, const std::vector<PyObject*>& leaves) {
-  const at::Tensor& tensor = THPVariable_Unpack(fake);
+  const at::Tensor& tensor = unpack_tensor(fake);
   std::unordered_set<const torch::autograd::Node*> seen;
   std::vector<torch::autograd::Node*> open;
   auto is_leaf = [&](const at::Tensor& found) {
     return std::any_of(leaves.begin(), leaves.end(), [&](PyObject* leaf) {
-      return THPVariable_Unpack(leaf).unsafeGetTensorImpl() == found.unsafeGetTensorImpl();
+      return unpack_tensor(leaf).unsafeGetTensorImpl() == found.unsafeGetTensorImpl();
     });
   };
   if (is_leaf(tensor)) return true;

@@ -1,28 +1,27 @@
 #include "tensor/version_counts.h"
 
-#include <torch/csrc/autograd/python_variable.h>
-
 #include <cstring>
 
 #include "tensor/fake.h"
+#include "tensor/tensor_object.h"
 
 namespace minidynamo {
 
 std::optional<uint32_t> version_count(PyObject* tensor) noexcept {
   if (!is_tensor(tensor)) return std::nullopt;
-  const at::Tensor& value = THPVariable_Unpack(tensor);
+  const at::Tensor& value = unpack_tensor(tensor);
   if (!value.defined() || value.is_inference()) return std::nullopt;
   return value.unsafeGetTensorImpl()->version_counter().current_version();
 }
 
 void set_version_count(PyObject* tensor, uint32_t count) noexcept {
-  c10::VariableVersion shared = THPVariable_Unpack(tensor).unsafeGetTensorImpl()->version_counter();
+  c10::VariableVersion shared = unpack_tensor(tensor).unsafeGetTensorImpl()->version_counter();
   shared.set_version(count);
 }
 
 const void* version_counter(PyObject* tensor) noexcept {
   if (!version_count(tensor)) return nullptr;
-  const c10::VariableVersion& holder = THPVariable_Unpack(tensor).unsafeGetTensorImpl()->version_counter();
+  const c10::VariableVersion& holder = unpack_tensor(tensor).unsafeGetTensorImpl()->version_counter();
   const void* counter;  // a VariableVersion is this pointer, and has no accessor for it
   static_assert(sizeof holder == sizeof counter);
   std::memcpy(&counter, &holder, sizeof counter);
@@ -30,8 +29,8 @@ const void* version_counter(PyObject* tensor) noexcept {
 }
 
 void share_version_counter(PyObject* tensor, PyObject* other) noexcept {
-  THPVariable_Unpack(tensor).unsafeGetTensorImpl()->set_version_counter(
-      THPVariable_Unpack(other).unsafeGetTensorImpl()->version_counter());
+  unpack_tensor(tensor).unsafeGetTensorImpl()->set_version_counter(
+      unpack_tensor(other).unsafeGetTensorImpl()->version_counter());
 }
 
 }  // namespace minidynamo

@@ -7,6 +7,7 @@
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "tensor/python_errors.h"
+#include "tensor/tensor_object.h"
 #include "tensor/torch_headers.h"
 
 namespace minidynamo {
@@ -27,7 +28,7 @@ struct Policies : c10::TensorImpl {
   }
 };
 
-const at::Tensor& tensor_of(PyObject* object) noexcept { return THPVariable_Unpack(object); }
+const at::Tensor& tensor_of(PyObject* object) noexcept { return unpack_tensor(object); }
 
 HoldsFakes* note_on(PyObject* wrapper) noexcept {
   return dynamic_cast<HoldsFakes*>(tensor_of(wrapper).unsafeGetTensorImpl()->get_backend_meta());
@@ -76,7 +77,7 @@ Ref with_history_of(PyObject* fake_wrapper, PyObject* real) {
     fake.set_requires_grad(outside.requires_grad());
     if (!outside.requires_grad() || outside.is_leaf()) return Ref::borrow(fake_wrapper);
     const c10::AutoGradMode with_history(true);
-    return Ref::steal(THPVariable_Wrap(fake.clone()));
+    return wrap_tensor(fake.clone());
   } catch (...) {
     set_python_error_from_exception();
     clear_error();
