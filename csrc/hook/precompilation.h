@@ -3,7 +3,7 @@
 #pragma once
 #include <utility>
 
-#include "hook/capture.h"
+#include "hook/find_entry.h"
 
 namespace minidynamo {
 

@@ -3,7 +3,8 @@
 #include <string>
 
 #include "emit/resume.h"
-#include "hook/capture.h"
+#include "hook/config_id.h"
+#include "hook/find_entry.h"
 #include "hook/hook_installed.h"
 #include "hook/interrupted_part.h"
 #include "hook/profiler_switch.h"

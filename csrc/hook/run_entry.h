@@ -6,7 +6,7 @@
 // hold no frame twice.
 #pragma once
 #include "cache/code_cache.h"
-#include "hook/capture.h"
+#include "hook/find_entry.h"
 #include "hook/runtime.h"
 #include "python/eval_frame.h"
 

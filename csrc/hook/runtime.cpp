@@ -1,5 +1,13 @@
 #include "hook/runtime.h"
 
+#include <utility>
+
+#include "cache/code_cache.h"
+#include "emit/resume.h"
+#include "tensor/fake.h"
+#include "world/frame.h"
+#include "world/tracer.h"
+
 namespace minidynamo {
 
 Runtime& runtime() noexcept {
@@ -10,6 +18,20 @@ Runtime& runtime() noexcept {
 void set_global_config(PyObject* config) noexcept {
   runtime().global_config = Ref::borrow(config);
   captures_globally = config != nullptr;
+}
+
+void reset_runtime() {
+  Runtime& state = runtime();
+  CacheRegistry::instance().reset();
+  // Emptied first: letting go of a record may run code that adds some.
+  const auto records = std::exchange(state.uncaptured, {});
+  state.break_counts.clear();
+  const auto captures = std::exchange(state.captures, {});
+  state.statistics = {};
+  state.compiled_functions = 0;
+  clear_fake_memo();
+  forget_resume_functions();
+  if (!Tracer::any_running()) forget_prepared_codes();  // another thread's trace holds on to them
 }
 
 }  // namespace minidynamo

@@ -83,4 +83,7 @@ Runtime& runtime() noexcept;
 inline constinit bool captures_globally = false;
 void set_global_config(PyObject* config) noexcept;
 
+// Drops all entries, records and counters.
+void reset_runtime();
+
 }  // namespace minidynamo
