@@ -128,6 +128,13 @@ bool is_number_of(PyObject* expected, PyObject* object) noexcept {
 
 }  // namespace
 
+std::string GuardProgram::number_of(const Failure& failure) const {
+  const Check* check = failure.check;
+  if (!check || check->kind != GuardKind::Constant || !check->expected) return "";
+  PyObject* expected = check->expected.get();
+  return PyLong_CheckExact(expected) || PyFloat_CheckExact(expected) ? path_of(failure.node) : "";
+}
+
 ChangedNumbers GuardProgram::changed_numbers(const FrameView& frame) const {
   const std::optional<Failure> first = first_failure(frame);
   if (!first || (!first->check && !first->size)) return {};

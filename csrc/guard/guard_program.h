@@ -116,6 +116,8 @@ class GuardProgram {
   void when_object_dies(std::function<void()> told) { told_of_death_ = std::move(told); }
   std::optional<Failure> first_failure(const FrameView& frame) const;  // the plain slow way
   std::string failure_text(const Failure& failure) const;
+  // The source of the int or float that had to have one value; "" if that is not what failed.
+  std::string number_of(const Failure& failure) const;
   ChangedNumbers changed_numbers(const FrameView& frame) const;
   std::vector<std::string> to_text() const;
 

@@ -129,14 +129,17 @@ GuardTree::Refusal GuardTree::refusal(const FrameView& frame) const {
   if (!state_->program) return {"", "the guards are gone"};
   std::optional<Failure> failure = state_->program->first_failure(frame);
   if (!failure) return {};
-  std::string kind;
-  if (failure->check)
-    kind = guard_name(failure->check->kind);
-  else if (failure->relation)
-    kind = guard_name(failure->relation->same ? GuardKind::SameAs : GuardKind::NotSameAs);
-  else if (failure->size)
-    kind = guard_name(GuardKind::Sizes);
-  return {std::move(kind), state_->program->failure_text(*failure)};
+  Refusal refusal{"", state_->program->failure_text(*failure)};
+  if (failure->check) {
+    refusal.kind = guard_name(failure->check->kind);
+    refusal.changed_number = state_->program->number_of(*failure);
+  } else if (failure->relation) {
+    refusal.kind = guard_name(failure->relation->same ? GuardKind::SameAs : GuardKind::NotSameAs);
+  } else if (failure->size) {
+    refusal.kind = guard_name(GuardKind::Sizes);
+    refusal.is_equality_of_sizes = failure->size->condition.relation == SizeRelation::Equal;
+  }
+  return refusal;
 }
 
 ChangedNumbers GuardTree::changed_numbers(const FrameView& frame) const {

@@ -191,6 +191,8 @@ class GuardTree {
   // The same with the kind of the guard by name; "" where it is none of GuardKind's.
   struct Refusal {
     std::string kind, message;
+    std::string changed_number;  // the source of an int or float that had to have one value; "" for anything else
+    bool is_equality_of_sizes = false;  // dynamic sizes had to be equal, or to have one value
   };
   Refusal refusal(const FrameView& frame) const;
 

@@ -89,10 +89,7 @@ std::vector<std::string> rates_that_change(const CodeCache& cache, ConfigId id, 
   for (const std::shared_ptr<CacheEntry>& entry : cache.entries()) {
     if (entry->config != id) continue;
     const GuardTree::Refusal refusal = entry->guards.refusal(view);
-    const size_t end = refusal.message.find(": expected ");
-    if (refusal.kind != "Constant" || end == std::string::npos) continue;
-    if (std::string name = changing_number(std::string_view(refusal.message).substr(0, end)); !name.empty())
-      found.push_back(std::move(name));
+    if (std::string name = changing_number(refusal.changed_number); !name.empty()) found.push_back(std::move(name));
   }
   return found;
 }

@@ -15,7 +15,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "python/gil.h"
+#include "python/held_gil.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
 #include "tensor/python_errors.h"
@@ -33,7 +33,7 @@ using Plan = std::shared_ptr<const DifferentiablePlan>;
 Plan shared(DifferentiablePlan plan) {
   return {new DifferentiablePlan(std::move(plan)), [](const DifferentiablePlan* held) {
             if (!Py_IsInitialized()) return;
-            const GilScope gil;
+            const HeldGil gil;
             delete held;
           }};
 }
@@ -159,7 +159,7 @@ Tensors CompiledNode::apply(Tensors&& gradients) {
   Tensors arguments = take_saved();
   for (size_t i = 0; i < plan_->tangents.size(); ++i) arguments.push_back(tangent(gradients, i));
   gradients.clear();
-  const GilScope gil;
+  const HeldGil gil;
   Ref list = list_of(arguments);
   arguments.clear();
   Ref returned;

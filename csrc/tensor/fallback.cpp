@@ -6,7 +6,7 @@
 // for it.
 //
 // Usually runs without the GIL (torch's bindings release it), so Python is touched on the rare paths only.
-#include "python/gil.h"
+#include "python/held_gil.h"
 #include "python/out_of_memory.h"
 #include "tensor/composite_overrides.h"
 #include "tensor/fake_tensor.h"
@@ -65,7 +65,7 @@ bool is_constant(const at::Tensor& tensor) {
 
 void deliver(OperatorObserver& observer, const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments,
              c10::ArrayRef<c10::IValue> results) {
-  const GilScope gil;
+  const HeldGil gil;
   const OperatorReport report = describe_call(op, arguments, results);
   if (!observer.operator_ran(report.target.get(), report.args.get(), report.kwargs.get(), report.result.get())) {
     if (!PyErr_Occurred()) PyErr_Format(PyExc_RuntimeError, "%s was refused", toString(op.operator_name()).c_str());
@@ -199,7 +199,7 @@ class Call {
 
   [[noreturn]] void refuse(FakeProblem problem, const std::string& reason) {
     if (observer_) {
-      const GilScope gil;
+      const HeldGil gil;
       observer_->cannot_fake(info_.name, problem, reason);
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_NotImplementedError, reason.c_str());
       throw_python_error();
@@ -264,7 +264,7 @@ class Call {
     // Python has never seen it: the recorded call made it of its own arguments (a list used as an index).
     if (observer_->recording_call() && !real.unsafeGetTensorImpl()->pyobj_slot()->load_pyobj())
       return new_fake(FakeLayout::of(real), static_cast<int64_t>(real.storage().nbytes()), real.device());
-    const GilScope gil;
+    const HeldGil gil;
     const Ref object = wrap_tensor(real);
     if (!object) throw_python_error();
     PyObject* fake = observer_->fake_for_real(object.get());
@@ -463,7 +463,7 @@ class Call {
   }
 
   void tell_of_write(const c10::TensorImpl& tensor, bool is_differentiated) {
-    std::optional<GilScope> gil;
+    std::optional<HeldGil> gil;
     if (is_differentiated) gil.emplace();  // a trace may end here
     if (!observer_->operator_writes(tensor.unsafe_storage().unsafeGetStorageImpl(), is_differentiated))
       throw_python_error();
@@ -616,7 +616,7 @@ void fake_fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
   } catch (const CannotFake& failure) {
     call.refuse(failure.problem, failure.reason);
   } catch (const std::bad_alloc&) {  // torch would make a RuntimeError of it
-    const GilScope gil;
+    const HeldGil gil;
     set_error_from_exception();
     throw_python_error();
   }

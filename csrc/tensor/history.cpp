@@ -9,7 +9,7 @@
 
 #include <unordered_set>
 
-#include "python/gil.h"
+#include "python/held_gil.h"
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
@@ -65,7 +65,7 @@ Variables gradients_in(const Ref& given, size_t count) {
 // A dict of hooks, and how each is called.
 template <typename Call>
 Variables through_hooks(const Ref& hooks, Variables gradients, const Call& call) {
-  const GilScope gil;
+  const HeldGil gil;
   const Ref values = Ref::made(PyDict_Values(hooks.get()));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i) {
     const Ref given = call(PyList_GET_ITEM(values.get(), i), tuple_of(gradients));

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <optional>
 
-#include "python/gil.h"
+#include "python/held_gil.h"
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/ref.h"
@@ -273,7 +273,7 @@ class KeepsWarningFilters {
  public:
   KeepsWarningFilters() {
     if (is_imported_) return;
-    const GilScope gil;
+    const HeldGil gil;
     is_imported_ = is_there();
     if (is_imported_) return;
     warnings_ = Ref::steal(PyImport_ImportModule("warnings"));
@@ -284,7 +284,7 @@ class KeepsWarningFilters {
   }
   ~KeepsWarningFilters() {
     if (!before_) return;
-    const GilScope gil;
+    const HeldGil gil;
     if (is_there()) put_back();
     before_ = nullptr;
     warnings_ = nullptr;

@@ -2,7 +2,7 @@
 
 #include <torch/csrc/Exceptions.h>
 
-#include "python/gil.h"
+#include "python/held_gil.h"
 #include "python/out_of_memory.h"
 
 namespace minidynamo {
@@ -19,13 +19,13 @@ void call_watching_python_errors(const std::function<void()>& call,
     call();
   } catch (const python_error& error) {
     {
-      const GilScope gil;
+      const HeldGil gil;
       seen(error.type, error.message);
     }
     throw;
   } catch (const pybind11::error_already_set& error) {
     {
-      const GilScope gil;
+      const HeldGil gil;
       seen(error.type().ptr(), error.what());
     }
     throw;
