@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 
 #include "cache/code_cache.h"
 #include "hook/hook_installed.h"
@@ -124,51 +125,42 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
   return false;
 }
 
-// Whether going on behind the place makes sense: the reason lies there, not in the pipeline.
+// Going on behind the place makes sense: the reason lies there.
 bool is_about_a_place(BreakReason reason) noexcept {
-  switch (reason) {
-    case BreakReason::Internal:
-    case BreakReason::Interrupted:
-    case BreakReason::OutOfMemory:
-    case BreakReason::GuardsFail:
-    case BreakReason::GraphExport:
-    case BreakReason::Codegen:
-    case BreakReason::BackendFailed:
-    case BreakReason::Generator:
-      return false;
-    default:
-      return true;
-  }
+  return extent_of(reason) != BreakExtent::Capture && extent_of(reason) != BreakExtent::Attempt;
 }
 
-// Whether the next trace of the same may do.
-bool is_passing(BreakReason reason) noexcept {
-  return reason == BreakReason::Interrupted || reason == BreakReason::OutOfMemory;
-}
+bool is_passing(BreakReason reason) noexcept { return extent_of(reason) == BreakExtent::Attempt; }
 
-// Whether cutting the code in two is an advance already.
-bool is_about_length(BreakReason reason) noexcept {
-  return reason == BreakReason::Forced || reason == BreakReason::InstructionLimit || reason == BreakReason::NodeLimit;
-}
+// Why a trace is made again, and what that one has to know.
+namespace retry {
+struct FillCaches {
+  std::vector<DeferredCall> calls;  // have to be made before
+};
+struct ExampleOfNumber {  // of a number that only the run knows: one that agrees with the trace
+  std::pair<size_t, int64_t> example;
+};
+struct ReadNumber {
+  size_t number;  // is better read where the trace ends
+};
+struct ConstantRates {};          // numbers of an optimizer's groups have to be constants, though they change
+struct BelowAutograd {            // a backward pass runs, of which every operator has to be recorded
+  std::set<std::string> settled;  // dynamic sizes that the trace had specialized until then
+};
+struct AssumeNothing {
+  long from;  // an instruction, as Tracer::executed
+};
+struct MakeNoClass {
+  long from;  // the same
+};
+}  // namespace retry
+using Retry = std::variant<retry::FillCaches, retry::ExampleOfNumber, retry::ReadNumber, retry::ConstantRates,
+                           retry::BelowAutograd, retry::AssumeNothing, retry::MakeNoClass>;
 
-// Why a trace came to nothing that tighter limits may help, as instructions, counted as Tracer::executed.
-struct Regrets {
-  std::optional<long> class_made_at;  // from there on, no class may be made
-  std::optional<long> assumed_at;     // from there on, nothing may be assumed
-  std::vector<DeferredCall> to_fill;  // calls that have to be made before
-  bool needs_numbers = false;         // numbers that change have to be constants all the same
-  bool needs_below_autograd = false;  // a backward pass runs, of which every operator has to be recorded
-  std::set<std::string> settled;      // numbers that were left open, which the trace had to take as they are
-  // Of numbers that only the run knows: an example that agrees with the trace, one that is better read where the trace
-  // ends.
-  std::optional<std::pair<size_t, int64_t>> example;
-  std::optional<size_t> better_refused;
-
-  bool note_unknown_numbers(const UnknownNumbers& numbers) {
-    example = numbers.wanted_example;
-    better_refused = numbers.better_refused;
-    return example || better_refused;
-  }
+// A frame traced, or why another trace may do better; neither, if it cannot be captured.
+struct TraceOutcome {
+  std::unique_ptr<TracedFrame> traced = nullptr;
+  std::optional<Retry> retry = std::nullopt;
 };
 
 std::set<std::string> settled_numbers(const Tracer& tracer) {
@@ -179,76 +171,117 @@ std::set<std::string> settled_numbers(const Tracer& tracer) {
   return settled;
 }
 
-// Traces the frame within limits; where a trace is given up, up to the best place before that. Null: neither can be.
-std::unique_ptr<TracedFrame> trace_within(const TraceLimits& limits, PyCodeObject* code, const FrameView& view,
-                                          TraceRequest request, FrameBreak& why, Regrets& regrets) {
-  auto fresh = [&] {
+// Traces the frame within limits, whole or up to the best place before the instruction that cannot be captured.
+class LimitedTrace {
+ public:
+  LimitedTrace(const TraceLimits& limits, PyCodeObject* code, const FrameView& view, const TraceRequest& request,
+               FrameBreak& why)
+      : limits_(limits), code_(code), view_(view), request_(request), why_(why) {}
+
+  TraceOutcome run() {
+    if (std::optional<TraceOutcome> outcome = trace_whole()) return std::move(*outcome);
+    if (!request_.may_break || why_.is_forbidden || !is_about_a_place(why_.reason)) return without_class();
+    for (const BreakPoint& point : why_.points)
+      if (std::optional<TraceOutcome> outcome = trace_until(point)) return std::move(*outcome);
+    return without_class();
+  }
+
+ private:
+  const TraceLimits& limits_;
+  PyCodeObject* const code_;
+  const FrameView& view_;
+  const TraceRequest& request_;
+  FrameBreak& why_;
+  std::optional<long> class_made_at_;  // in a trace that was given up, as an instruction
+
+  std::unique_ptr<TracedFrame> fresh() const {
     auto traced = std::make_unique<TracedFrame>();
-    traced->tracer = std::make_unique<Tracer>(limits, traced->guards, request.open);
-    traced->tracer->unknown_numbers.limits = request.unknown_numbers;
+    traced->tracer = std::make_unique<Tracer>(limits_, traced->guards, request_.open);
+    traced->tracer->unknown_numbers.limits = request_.unknown_numbers;
     return traced;
-  };
-  auto note_classes = [&](const TracedFrame& traced) {
-    if (traced.tracer->classes.any()) regrets.class_made_at = traced.tracer->classes.needed();
-    return traced.tracer->classes.any();
-  };
-  auto assumed_wrongly = [&](const TracedFrame& traced) {
-    regrets.assumed_at = wrong_assumption(*traced.tracer, traced.exit);
-    return regrets.assumed_at.has_value();
-  };
-  auto first = fresh();
-  first->tracer->breaks.are_allowed = request.may_break;
-  {
+  }
+
+  // A class cannot be made again by residual code: the statement that defines it may have to run in Python.
+  TraceOutcome without_class() const {
+    const bool is_needed = request_.may_break || why_.reason == BreakReason::UnsupportedResult;
+    if (!class_made_at_ || !is_needed || is_passing(why_.reason)) return {};
+    return {nullptr, retry::MakeNoClass{*class_made_at_}};
+  }
+
+  bool makes_class(const Tracer& tracer) {
+    if (tracer.classes.any()) class_made_at_ = tracer.classes.needed();
+    return tracer.classes.any();
+  }
+
+  bool runs_no_backward(const Tracer& tracer) const { return limits_.below_autograd && !tracer.backward.passes; }
+
+  static TraceOutcome checked(std::unique_ptr<TracedFrame> traced) {
+    const std::optional<long> wrong = wrong_assumption(*traced->tracer, traced->exit);
+    if (wrong) return {nullptr, retry::AssumeNothing{*wrong}};
+    return {std::move(traced)};
+  }
+
+  static std::optional<Retry> for_unknown_numbers(const UnknownNumbers& numbers) {
+    if (numbers.wanted_example) return retry::ExampleOfNumber{*numbers.wanted_example};
+    if (numbers.better_refused) return retry::ReadNumber{*numbers.better_refused};
+    return std::nullopt;
+  }
+
+  // Nothing: the trace was given up, and `why_` says why.
+  std::optional<TraceOutcome> trace_whole() {
+    std::unique_ptr<TracedFrame> traced = fresh();
+    Tracer& tracer = *traced->tracer;
+    tracer.breaks.are_allowed = request_.may_break;
     const BreakErrorsOfTrace said;
-    const bool is_whole = attempt(*first, code, view, request.force_break_at, nullptr);
-    if (!first->tracer->to_fill.empty() && !first->tracer->memory.failed()) {
-      regrets.to_fill = std::move(first->tracer->to_fill);
-      return nullptr;
+    const bool is_whole = attempt(*traced, code_, view_, request_.force_break_at, nullptr);
+    if (!tracer.to_fill.empty() && !tracer.memory.failed())
+      return TraceOutcome{nullptr, retry::FillCaches{std::move(tracer.to_fill)}};
+    if (is_whole && runs_no_backward(tracer)) {  // something else has asked for it
+      why_.reason = BreakReason::AutogradCall;
+      why_.detail = "no backward pass runs";
+      return TraceOutcome{};
     }
-    if (is_whole && limits.below_autograd && !first->tracer->backward.passes) {  // something else has asked for it
-      why.reason = BreakReason::AutogradCall;
-      why.detail = "no backward pass runs";
-      return nullptr;
-    }
-    if (is_whole) return assumed_wrongly(*first) ? nullptr : std::move(first);
-    if (regrets.note_unknown_numbers(first->tracer->unknown_numbers)) return nullptr;
-    regrets.needs_below_autograd = first->tracer->backward.needs_below_autograd && request.may_go_below_autograd;
-    if (regrets.needs_below_autograd) regrets.settled = settled_numbers(*first->tracer);
-    if (regrets.needs_below_autograd) return nullptr;
+    if (is_whole) return checked(std::move(traced));
+    if (std::optional<Retry> retry = for_unknown_numbers(tracer.unknown_numbers))
+      return TraceOutcome{nullptr, std::move(retry)};
+    if (tracer.backward.needs_below_autograd && request_.may_go_below_autograd)
+      return TraceOutcome{nullptr, retry::BelowAutograd{settled_numbers(tracer)}};
     // Of an optimizer: a step that is cut in two gains nothing by it.
-    regrets.needs_numbers =
-        std::ranges::any_of(limits.changing_numbers, is_of_groups) && is_about_a_place(first->tracer->why().reason);
-    if (regrets.needs_numbers) return nullptr;
-    why.is_forbidden = breaks_are_errors();
+    if (std::ranges::any_of(limits_.changing_numbers, is_of_groups) && is_about_a_place(tracer.why().reason))
+      return TraceOutcome{nullptr, retry::ConstantRates{}};
+    why_.is_forbidden = breaks_are_errors();
+    static_cast<Break&>(why_) = tracer.why();
+    why_.has_unknown_numbers = tracer.unknown_numbers.any();
+    makes_class(tracer);
+    return std::nullopt;
   }
-  static_cast<Break&>(why) = first->tracer->why();
-  why.has_unknown_numbers = first->tracer->unknown_numbers.any();
-  note_classes(*first);
-  first.reset();
-  if (!request.may_break || why.is_forbidden || !is_about_a_place(why.reason)) return nullptr;
-  for (const BreakPoint& point : why.points) {
-    auto next = fresh();
+
+  // Nothing: it cannot be cut there.
+  std::optional<TraceOutcome> trace_until(const BreakPoint& point) {
+    std::unique_ptr<TracedFrame> traced = fresh();
+    Tracer& tracer = *traced->tracer;
     const BreakErrorsOfTrace said;
-    // Where cutting is the point, and what was deleted is gone, the resume function may begin with the instruction; not
-    // with a call around it, which would lead there again.
-    const bool is_the_place = why.is_innermost && &point == &why.points.front();
-    const bool may_stand_still = is_about_length(why.reason) || why.reason == BreakReason::Finalizer;
-    BreakRequest at_point{point, !(may_stand_still && is_the_place), ""};
-    if (attempt(*next, code, view, 0, &at_point)) {
-      if (limits.below_autograd && !next->tracer->backward.passes) return nullptr;  // there is no need of it so far
-      return assumed_wrongly(*next) ? nullptr : std::move(next);
+    // The resume function may begin with the instruction itself, not with a call around it, which would lead to the
+    // same break again.
+    const bool is_the_place = why_.is_innermost && &point == &why_.points.front();
+    BreakRequest at_point{point, !(is_the_place && extent_of(why_.reason) == BreakExtent::Cut), ""};
+    if (attempt(*traced, code_, view_, 0, &at_point)) {
+      if (runs_no_backward(tracer)) return without_class();  // there is no need of it so far
+      return checked(std::move(traced));
     }
-    if (regrets.note_unknown_numbers(next->tracer->unknown_numbers) || note_classes(*next)) return nullptr;
-    if (next->tracer->aborted() && next->tracer->why().reason == BreakReason::Internal) break;
-    if (next->tracer->aborted() && is_passing(next->tracer->why().reason)) {
-      static_cast<Break&>(why) = next->tracer->why();
-      return nullptr;
+    if (std::optional<Retry> retry = for_unknown_numbers(tracer.unknown_numbers))
+      return TraceOutcome{nullptr, std::move(retry)};
+    if (makes_class(tracer) || (tracer.aborted() && tracer.why().reason == BreakReason::Internal))
+      return without_class();
+    if (tracer.aborted() && is_passing(tracer.why().reason)) {
+      static_cast<Break&>(why_) = tracer.why();
+      return TraceOutcome{};
     }
-    if (why.detail.find(at_point.refusal) == std::string::npos)
-      why.detail += "; it cannot be cut there: " + at_point.refusal;
+    if (why_.detail.find(at_point.refusal) == std::string::npos)
+      why_.detail += "; it cannot be cut there: " + at_point.refusal;
+    return std::nullopt;
   }
-  return nullptr;
-}
+};
 
 // Calls cached functions as the frame will: what they keep is there then, and the trace finds it. False: not all can be
 // had.
@@ -261,80 +294,105 @@ bool fill_caches(const std::vector<DeferredCall>& calls) {
   return true;
 }
 
+// The loop of traces: each retry tightens a limit, or is of a kind that is counted, so that it ends.
+class TraceAttempts {
+ public:
+  TraceAttempts(PyCodeObject* code, const FrameView& view, TraceRequest request, FrameBreak& why)
+      : code_(code), view_(view), request_(std::move(request)), why_(why) {
+    limits_.patience = request_.patience;
+    limits_.look = request_.look;
+    limits_.only_common_forms = request_.only_common_forms;
+    limits_.keeps_recurrent_layers_out = request_.keeps_recurrent_layers_out;
+    if (request_.only_common_forms) request_.may_go_below_autograd = false;
+    limits_.changing_numbers = std::move(request_.changing_numbers);
+    as_last_time_ = request_.settled_before_backward.has_value();
+    if (!as_last_time_) return;
+    limits_.below_autograd = true;
+    settled_before_backward_ = std::move(*request_.settled_before_backward);
+  }
+
+  std::unique_ptr<TracedFrame> run() {
+    for (;;) {
+      TraceOutcome outcome = LimitedTrace(limits_, code_, view_, request_, why_).run();
+      if (outcome.retry) {
+        std::visit([&](auto& retry) { take(retry); }, *outcome.retry);
+        continue;
+      }
+      if (stays_below_autograd(outcome.traced.get())) {
+        if (outcome.traced) outcome.traced->settled_before_backward = std::move(settled_before_backward_);
+        return std::move(outcome.traced);
+      }
+    }
+  }
+
+ private:
+  static constexpr int kMostFillings = 16;   // what is found in one cache may lead to the next
+  static constexpr int kMostExamples = 100;  // of numbers that only the run knows
+
+  PyCodeObject* const code_;
+  const FrameView& view_;
+  TraceRequest request_;
+  FrameBreak& why_;
+  TraceLimits limits_ = runtime().limits;
+  int fillings_ = 0, examples_ = 0;
+  bool as_last_time_ = false;  // the first trace begins below autograd, since the last capture ended there
+  std::set<std::string> settled_before_backward_;
+
+  void take(retry::FillCaches& retry) {
+    limits_.may_fill_caches = fill_caches(retry.calls) && ++fillings_ < kMostFillings;
+  }
+
+  bool may_take_example() {
+    if (++examples_ < kMostExamples) return true;
+    request_.unknown_numbers.scalars = request_.unknown_numbers.sizes = false;
+    return false;
+  }
+
+  void take(retry::ExampleOfNumber& retry) {
+    if (may_take_example())
+      request_.unknown_numbers.examples.insert_or_assign(retry.example.first, retry.example.second);
+  }
+
+  void take(retry::ReadNumber& retry) {
+    if (may_take_example()) request_.unknown_numbers.refused.insert(retry.number);
+  }
+
+  void take(retry::ConstantRates&) { std::erase_if(limits_.changing_numbers, is_of_groups); }
+
+  void take(retry::BelowAutograd& retry) {
+    limits_.below_autograd = true;
+    request_.may_go_below_autograd = false;
+    settled_before_backward_ = std::move(retry.settled);
+  }
+
+  void take(retry::AssumeNothing& retry) {
+    limits_.assumptions_until = retry.from < limits_.assumptions_until ? retry.from : 0;
+  }
+
+  // One that is made all the same, though its statement was to be a break: none may be made from the beginning on.
+  void take(retry::MakeNoClass& retry) { limits_.classes_until = retry.from < limits_.classes_until ? retry.from : 0; }
+
+  // Operators are recorded below autograd for the sizes that they have. Where these are known to change, a graph that
+  // is good for all of them is worth more than one for the whole frame.
+  bool stays_below_autograd(const TracedFrame* traced) {
+    if (!limits_.below_autograd) return true;
+    const bool are_sizes_new = traced && request_.may_break &&
+                               !std::ranges::includes(settled_before_backward_, settled_numbers(*traced->tracer));
+    const bool is_lost = !traced && !is_passing(why_.reason);
+    if (!are_sizes_new && !is_lost) return true;
+    limits_.below_autograd = false;
+    if (std::exchange(as_last_time_, false)) return false;
+    limits_.why_not_below_autograd =
+        is_lost ? why_.detail : "sizes differ between calls, and a graph with a backward pass is for given ones";
+    return false;
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<TracedFrame> trace_frame(PyCodeObject* code, const FrameView& view, TraceRequest request,
                                          FrameBreak& why) {
-  TraceLimits limits = runtime().limits;
-  limits.patience = request.patience;
-  limits.look = request.look;
-  limits.only_common_forms = request.only_common_forms;
-  limits.keeps_recurrent_layers_out = request.keeps_recurrent_layers_out;
-  if (request.only_common_forms) request.may_go_below_autograd = false;
-  limits.changing_numbers = std::move(request.changing_numbers);
-  int fillings = 16;   // what is found in one cache may lead to the next
-  int examples = 100;  // of numbers that only the run knows
-  std::set<std::string> settled_before_backward;
-  bool as_last_time = request.settled_before_backward.has_value();
-  if (as_last_time) {
-    limits.below_autograd = true;
-    settled_before_backward = std::move(*request.settled_before_backward);
-  }
-  for (;;) {
-    Regrets regrets;
-    auto traced = trace_within(limits, code, view, request, why, regrets);
-    if (!regrets.to_fill.empty()) {
-      limits.may_fill_caches = fill_caches(regrets.to_fill) && --fillings > 0;
-      continue;
-    }
-    if (regrets.example || regrets.better_refused) {
-      UnknownNumberLimits& unknown = request.unknown_numbers;
-      if (--examples <= 0)
-        unknown.scalars = unknown.sizes = false;
-      else if (regrets.example)
-        unknown.examples.insert_or_assign(regrets.example->first, regrets.example->second);
-      else
-        unknown.refused.insert(*regrets.better_refused);
-      continue;
-    }
-    if (regrets.needs_numbers) {
-      std::erase_if(limits.changing_numbers, is_of_groups);
-      continue;
-    }
-    if (regrets.needs_below_autograd) {
-      limits.below_autograd = true;
-      request.may_go_below_autograd = false;
-      settled_before_backward = std::move(regrets.settled);
-      continue;
-    }
-    // Operators are recorded there for the sizes that they have. Where these are known to change, a graph that is good
-    // for all of them is worth more than one for the whole frame.
-    if (limits.below_autograd && traced && request.may_break &&
-        !std::ranges::includes(settled_before_backward, settled_numbers(*traced->tracer))) {
-      limits.below_autograd = false;
-      if (std::exchange(as_last_time, false)) continue;
-      limits.why_not_below_autograd = "sizes differ between calls, and a graph with a backward pass is for given ones";
-      continue;
-    }
-    if (regrets.assumed_at) {
-      limits.assumptions_until = *regrets.assumed_at < limits.assumptions_until ? *regrets.assumed_at : 0;
-      continue;
-    }
-    if (limits.below_autograd && !traced && !is_passing(why.reason) && !regrets.class_made_at) {
-      limits.below_autograd = false;
-      if (std::exchange(as_last_time, false)) continue;
-      limits.why_not_below_autograd = why.detail;
-      continue;
-    }
-    if (traced || is_passing(why.reason) || !regrets.class_made_at ||
-        (!request.may_break && why.reason != BreakReason::UnsupportedResult)) {
-      if (traced) traced->settled_before_backward = std::move(settled_before_backward);
-      return traced;
-    }
-    // A class cannot be made again by residual code: the statement that defines it has to run in Python.
-    // One that is made all the same, though its statement was to be a break: none may be made from the beginning on.
-    limits.classes_until = *regrets.class_made_at < limits.classes_until ? *regrets.class_made_at : 0;
-  }
+  return TraceAttempts(code, view, std::move(request), why).run();
 }
 
 }  // namespace minidynamo

@@ -3,7 +3,7 @@
 namespace minidynamo {
 namespace {
 constexpr BreakReasonRow kRows[] = {
-#define BREAK_REASON(name, code, explanation, hints) {code, explanation, hints},
+#define BREAK_REASON(name, extent, code, explanation, hints) {BreakExtent::extent, code, explanation, hints},
 #include "world/break_reasons.def"
 #undef BREAK_REASON
 };

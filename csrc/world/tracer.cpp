@@ -64,10 +64,6 @@ bool can_end_in(const Frame& frame, const TraceLimits& limits, KnownReaders& rea
          (limits.may_end_in_libraries || !is_library_code(frame.code())) && !must_stay_whole(frame, readers);
 }
 
-// Whether the frame that a trace is given up in is to run as it is from its start: residual code and resume functions
-// would add to what it asks for.
-bool is_about_whole_frame(BreakReason reason) noexcept { return reason == BreakReason::ObjectLifetime; }
-
 // The places to end a trace instead of giving it up in `innermost`.
 std::vector<BreakPoint> break_points_from(BreakReason why, const Frame* innermost, const TraceLimits& limits,
                                           const Transforms& transforms, KnownReaders& readers, bool& is_innermost) {
@@ -76,7 +72,7 @@ std::vector<BreakPoint> break_points_from(BreakReason why, const Frame* innermos
   while (outermost && outermost->caller) outermost = outermost->caller;
   if (!outermost || !outermost->is_root) return points;  // a generator that is closed after the frame has ended
   // The outermost frame that the trace cannot end in or below.
-  const Frame* blocked = is_about_whole_frame(why) ? innermost : nullptr;
+  const Frame* blocked = extent_of(why) == BreakExtent::Frame ? innermost : nullptr;
   for (const Frame* frame = innermost; frame; frame = frame->caller)
     if (!can_end_in(*frame, limits, readers) || (frame->caller && !frame->called_directly) ||
         transforms.was_inside(frame->started_at))
