@@ -1,6 +1,7 @@
 #include "library/abc.h"
 
-#include "library/build_class.h"
+#include "library/handlers.h"
+
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/native_call.h"

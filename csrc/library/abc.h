@@ -10,10 +10,4 @@ namespace minidynamo {
 // change when a class is registered, so a guard asks again.
 void guard_is_no_subclass(Tracer& tracer, PyTypeObject* type, PyObject* classes);
 
-namespace handlers {
-Ref abc_instancecheck(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-Ref abc_subclasscheck(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-Ref abc_init(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-}  // namespace handlers
-
 }  // namespace minidynamo

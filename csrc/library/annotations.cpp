@@ -1,4 +1,5 @@
-#include "library/annotations.h"
+// Annotations that are evaluated when they are asked for, from CPython 3.14 on (PEP 649).
+#include "library/handlers.h"
 
 #include "model/abstract.h"
 #include "model/function.h"

@@ -6,7 +6,7 @@
 // trace ends before the call: that code may read and write what the program has. A warning that is an error, or that
 // the frame's own handlers might have to catch, is given in Python; so is one that the program itself has arranged to
 // collect.
-#include "library/announcements.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 #include <optional>
@@ -180,6 +180,7 @@ bool is_source_file(PyObject* filename) {
 
 namespace handlers {
 
+// warnings.warn
 Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static constexpr std::string_view kNames[] = {"message", "category", "stacklevel", "source"};
   PyObject* values[4] = {};
@@ -218,11 +219,13 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return Ref::none();
 }
 
+// after each change
 Ref warning_filters_changed(Tracer& tracer, PyObject* callable, const Arguments&) {
   tracer.effects.tell_later({Ref::borrow(callable), Ref::made(PyTuple_New(0)), nullptr});
   return Ref::none();
 }
 
+// _warnings._release_lock. It raises an error if the lock is not held, so the graph breaks unless the trace holds it.
 Ref release_lock_of_warnings(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static constinit Imported acquire{"_warnings._acquire_lock"};
   int held = 0;
@@ -234,6 +237,7 @@ Ref release_lock_of_warnings(Tracer& tracer, PyObject* callable, const Arguments
   return warning_filters_changed(tracer, callable, arguments);
 }
 
+// logging.Logger._log
 Ref log_record(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static constexpr std::string_view kNames[] = {"self",     "level", "msg",        "args",
                                                 "exc_info", "extra", "stack_info", "stacklevel"};

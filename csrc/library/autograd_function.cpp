@@ -5,7 +5,7 @@
 // The operator's forward body is given the tensors that the function is applied to, then what else it uses, and gives
 // ((results), (what the backward uses)). The backward body is given a gradient for each result and what was kept for
 // it, and gives a gradient, or None, for each input of the forward body.
-#include "library/autograd_function.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 
@@ -476,6 +476,7 @@ Ref apply_whole(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
 
 }  // namespace
 
+// _FunctionBase.apply
 Ref apply_autograd_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.empty() || !PyType_Check(arguments.values[0].get())) return refuse_unusual(tracer);
   if (is_all_of_apply() && !is_of_one_level(arguments.values[0].get())) return apply_whole(tracer, callable, arguments);

@@ -8,7 +8,7 @@
 //
 // `.grad` of tensors from before the call is state like other attributes: what it is comes from the effect log or, with
 // a guard, from the tensor; what it becomes goes into the log. A tensor that the trace made has it itself.
-#include "library/backward.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 
@@ -163,10 +163,12 @@ class BackwardPass {
 
 }  // namespace
 
+// Tensor.backward() is Python code, other than most methods of tensors.
 Ref trace_backward(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return call_function(tracer, callable, arguments);
 }
 
+// What it comes to.
 Ref run_backward(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return BackwardPass(tracer, callable, arguments).run();
 }

@@ -1,5 +1,7 @@
 #include "library/break_errors.h"
 
+#include "library/handlers.h"
+
 #include "python/named_item.h"
 #include "python/native_function.h"
 #include "world/pin.h"

@@ -26,11 +26,4 @@ class BreakErrorsOfTrace {
 PyObject* break_errors_getter();
 PyObject* break_errors_setter();
 
-namespace handlers {
-
-Ref tell_break_errors(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-Ref say_break_errors(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-
-}  // namespace handlers
-
 }  // namespace minidynamo

@@ -1,5 +1,5 @@
 // Class statements: the builtin function __build_class__.
-#include "library/build_class.h"
+#include "library/handlers.h"
 
 #include "model/abstract.h"
 #include "model/arguments.h"
@@ -121,6 +121,7 @@ Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   return made && check_class_cell(cell.get(), made.get(), name) ? made : Ref();
 }
 
+// The __new__ of any C class, which are one C function for all.
 Ref native_new(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static const Rule pure{Rule::Kind::Pure};
   PyObject* owner = arguments.values[0].get();
@@ -135,6 +136,7 @@ Ref native_new(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return make_class(tracer, as_type(first), Arguments{own.values.subspan(1), own.keyword_names});
 }
 
+// Methods of `type`, or of C code, that change a class: one of the trace's own may be changed.
 Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty() && tracer.classes.has(arguments.values[0].get())) {
     for (const Ref& value : arguments.values)
@@ -158,6 +160,7 @@ Ref autograd_function_class(Tracer& tracer, PyObject*, const Arguments& argument
   return Ref::none();
 }
 
+// The __init__ of a C class whose objects never change otherwise.
 Ref initialize_own(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!arguments.values.empty() && tracer.world.source_of(arguments.values[0].get()))
     return tracer.abort(BreakReason::OutsideWrite, "an object from before the call is initialized again");

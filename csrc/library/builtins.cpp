@@ -1,5 +1,7 @@
 #include "library/builtins.h"
 
+#include "library/handlers.h"
+
 #include "guard/constants.h"
 #include "library/abc.h"
 #include "library/standard_library.h"

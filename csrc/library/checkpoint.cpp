@@ -2,7 +2,7 @@
 // torch.ops.higher_order.tag_activation_checkpoint says that it is to be computed again in the backward pass.
 //
 // Where no gradient is asked for, a checkpoint is nothing but the call of its function.
-#include "library/checkpoint.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 #include <string_view>
@@ -71,6 +71,7 @@ bool is_as_reentrant(const std::vector<Ref>& made) {
 
 }  // namespace
 
+// torch.utils.checkpoint.checkpoint
 Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (arguments.positional_count() == 0) return refuse(tracer, "the function is given by name");
   const bool is_in_region = tracer.limits.below_autograd ? tracer.transforms.inside() : tracer.transforms.one_by_one();

@@ -1,7 +1,7 @@
 // A clock is read where the program reads it: before the graph runs, if nothing is computed yet (as a random number is
 // drawn, world/drawn_number.h), or when it has run, if nothing is computed any more (world/deferred_value.h). In
 // between the trace ends, since the graph has no place for it: what a program measures of its parts is what these take.
-#include "library/clocks.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // torch.distributed's collectives. Theirs are methods of C++ objects that say nothing to the dispatcher of what they do
 // with other processes; operators of the same meaning do (torch.ops._c10d_functional), which are nodes.
-#include "library/collectives.h"
+#include "library/handlers.h"
 
 #include "model/abstract.h"
 #include "python/native_scope.h"
@@ -9,6 +9,7 @@
 
 namespace minidynamo::handlers {
 
+// One that changes the tensors that it is given: traced as the function of its name in minidynamo/_collectives.py.
 Ref run_collective(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   Ref shadow;
   {
@@ -20,6 +21,7 @@ Ref run_collective(Tracer& tracer, PyObject* callable, const Arguments& argument
   return shadow ? call(tracer, shadow.get(), arguments) : nullptr;
 }
 
+// DistributedDataParallel's mark, for torch._dynamo, that its module is running.
 Ref enter_data_parallel(Tracer& tracer, PyObject*, const Arguments&) {
   static constinit Imported nothing{"contextlib.nullcontext"};
   return call(tracer, nothing, Arguments{});

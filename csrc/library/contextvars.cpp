@@ -1,4 +1,6 @@
-#include "library/contextvars.h"
+// contextvars.ContextVar: get, set and reset. What the trace sets waits in the effect log until the trace is over; a
+// reset takes it back, and so does the end of `with` with a token.
+#include "library/handlers.h"
 
 #include "model/arguments.h"
 #include "python/context_variable.h"

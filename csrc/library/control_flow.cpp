@@ -4,7 +4,7 @@
 //
 // Whatever the operators would refuse, or treat in a way of their own, ends the trace before the call, so that torch
 // itself says what is wrong with it.
-#include "library/control_flow.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 #include <optional>

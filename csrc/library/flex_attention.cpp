@@ -1,7 +1,7 @@
 // torch.nn.attention.flex_attention: its Python function is traced up to the operator itself, which is given a function
 // of a score and of the score's place, and one of the place alone in its block mask. Both become bodies; the tensors
 // that they use are operands.
-#include "library/flex_attention.h"
+#include "library/handlers.h"
 
 #include "model/abstract.h"
 #include "model/body.h"

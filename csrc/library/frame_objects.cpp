@@ -1,5 +1,5 @@
 // What programs ask of frame objects, which stand for frames of the trace.
-#include "library/frame_objects.h"
+#include "library/handlers.h"
 
 #include "model/abstract.h"
 #include "model/frame_object.h"
@@ -37,6 +37,7 @@ bool is_depth(const Arguments& arguments) noexcept {
 
 }  // namespace
 
+// sys._getframe
 Ref get_frame(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!is_depth(arguments)) return call_natively(tracer, callable, arguments);
   Frame* frame = frame_at(tracer, arguments);
@@ -45,6 +46,7 @@ Ref get_frame(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   return tracer.abort(BreakReason::FrameIntrospection, "the frame stack is read");
 }
 
+// sys._getframemodulename
 Ref get_frame_module_name(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static PyObject* const module_name = interned("__module__");
   if (Frame* frame = is_depth(arguments) ? frame_at(tracer, arguments) : nullptr)

@@ -1,4 +1,5 @@
-#include "library/function_modes.h"
+// torch's stack of TorchFunctionModes, as a traced program pushes, pops and asks it (world/function_modes.h).
+#include "library/handlers.h"
 
 #include "model/abstract.h"
 #include "model/native_call.h"
@@ -43,11 +44,13 @@ Ref function_mode_of_stack(Tracer& tracer, PyObject* callable, const Arguments& 
   return tracer.abort(BreakReason::UnknownFunction, callable_name(callable) + " asks for a mode from before the trace");
 }
 
+// What only tells whether there are modes, or how many, or whether an argument has a __torch_function__.
 Ref ask_function_modes(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const FunctionModesShown shown(tracer.function_modes.stack().size());
   return call_natively(tracer, callable, arguments);
 }
 
+// `with torch.device(...)`: a mode, too.
 Ref enter_device(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static constinit Imported context{"torch.utils._device.DeviceContext"};
   if (arguments.values.size() != 1) return call_natively(tracer, callable, arguments);

@@ -1,5 +1,7 @@
 #include "library/functools.h"
 
+#include "library/handlers.h"
+
 #include <algorithm>
 
 #include "model/abstract.h"

@@ -13,12 +13,4 @@ namespace minidynamo {
 // Also of other wrappers that are known by a `__wrapped__`.
 Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
-namespace handlers {
-
-// functools.lru_cache in a trace: a cache of the trace's own is what it is in Python.
-Ref make_cached_function(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-Ref ask_own_cache(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-
-}  // namespace handlers
-
 }  // namespace minidynamo

@@ -1,7 +1,7 @@
 // functorch's Python code is traced as any other. Its C functions push and pop levels, wrap and unwrap: they are called
 // for real, on the tracing thread, with fakes in place of tensors. TensorTraceScope puts the thread's levels back if
 // the trace ends in the middle.
-#include "library/functorch.h"
+#include "library/handlers.h"
 
 #include "model/abstract.h"
 #include "model/function.h"
@@ -28,6 +28,7 @@ Arguments as_written(PyObject* callable, const Arguments& arguments) {
 
 }  // namespace
 
+// may enter or leave a level, or another state that only transforms set
 Ref transform_call(Tracer& tracer, PyObject* callable, const Arguments& given) {
   const Arguments arguments = as_written(callable, given);
   flush_operator_reports();
@@ -121,6 +122,7 @@ Ref wrap_outputs_of_function(Tracer& tracer, PyObject*, const Arguments& argumen
   return call(tracer, own, arguments);
 }
 
+// an autograd.Function, perhaps within levels, each of which has its say
 Ref call_custom_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static constinit Imported by_levels{"minidynamo._autograd_function.call_in_transform"};
   if (!TransformState::now().levels) return call_function(tracer, callable, arguments);

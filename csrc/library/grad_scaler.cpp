@@ -1,7 +1,7 @@
 // A GradScaler leaves a step of its optimizer out where a gradient is infinite. A trace cannot know whether one is: it
 // makes the step, and the graph takes back what it wrote (minidynamo/_grad_scaler.py). That holds for a step that does
 // nothing but write to parameters and state. Any other, such as the first one, which makes the state, is read for.
-#include "library/grad_scaler.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -64,6 +64,7 @@ class Step {
 
 }  // namespace
 
+// GradScaler._maybe_opt_step
 Ref step_unless_infinite(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static constinit Imported found_infinite{"minidynamo._grad_scaler.found_infinite"};
   static constinit Imported what_a_step_writes{"minidynamo._grad_scaler.what_a_step_writes"};

@@ -2,7 +2,7 @@
 //
 // The text is a constant of the trace, so the code is too: it is compiled, and traced as a frame of its own. Its names
 // are those of a module, or a dict of the trace's own, and its variables are in a dict, as those of a class body.
-#include "library/namespaces.h"
+#include "library/handlers.h"
 
 #include <string>
 

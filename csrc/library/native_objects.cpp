@@ -1,4 +1,5 @@
-#include "library/native_objects.h"
+// Functions that make or change objects of C code that a trace may have of its own (world/native_objects.h).
+#include "library/handlers.h"
 
 #include "model/native_call.h"
 #include "world/native_code.h"

@@ -1,4 +1,6 @@
-#include "library/number_checks.h"
+// Handlers of rules of kind Handler: what torch has for programs to say, or to ask, of numbers that only the run of the
+// graph knows. Of any other number its own Python code is traced.
+#include "library/handlers.h"
 
 #include "model/abstract.h"
 #include "model/function.h"

@@ -1,7 +1,7 @@
 // NumPy's generators of random numbers. What is drawn of constants is drawn before the graph runs, and is an input of
 // it (world/drawn_number.h): a float, an int, or an array, as a tensor over its memory. What is drawn of anything else,
 // or gives something else (a shuffled list, a scalar of NumPy's), ends the trace.
-#include "library/numpy_random.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 
@@ -60,6 +60,7 @@ Ref example_of(PyObject* generator, PyObject* method, PyObject* values, PyObject
 
 }  // namespace
 
+// A method of numpy.random.RandomState and numpy.random.Generator that gives numbers or an array.
 Ref numpy_draw(Tracer& tracer, PyObject* method, const Arguments& arguments) {
   PyObject* const generator = arguments.positional_count() ? arguments.values[0].get() : nullptr;
   const auto given = arguments.values.subspan(generator ? 1 : 0);

@@ -1,6 +1,6 @@
 // torch.ops finds what is asked for the first time by code of torch's that a trace cannot follow, and keeps it as an
 // attribute of its own. So it is asked for real, and the trace is made again: then the attribute is there.
-#include "library/operator_names.h"
+#include "library/handlers.h"
 
 #include "model/function.h"
 #include "python/out_of_memory.h"
@@ -9,6 +9,7 @@
 
 namespace minidynamo::handlers {
 
+// torch.ops.<namespace>, .<operator> of it and .<overload> of that, asked for the first time.
 Ref find_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   Ref found;
   if (tracer.limits.may_fill_caches && arguments.values.size() == 2 && PyUnicode_Check(arguments.values[1].get())) {

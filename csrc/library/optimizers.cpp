@@ -1,6 +1,6 @@
 // What torch.optim does around the arithmetic of a step: it asks for graph breaks, keeps its zero_grad() away from
 // compilers, and reads how many steps there were out of tensors. The step itself is Python code that is traced as any.
-#include "library/optimizers.h"
+#include "library/handlers.h"
 
 #include "model/abstract.h"
 #include "model/function.h"
@@ -40,6 +40,7 @@ Ref torch_graph_break(Tracer& tracer, PyObject*, const Arguments&) {
   return tracer.abort(BreakReason::ExplicitBreak, "the program asks for a graph break");
 }
 
+// Optimizer.zero_grad
 Ref trace_wrapped(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static PyObject* const wrapped_name = interned("__wrapped__");
   const Ref wrapped = load_attribute(tracer, callable, wrapped_name);

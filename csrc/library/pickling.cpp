@@ -1,4 +1,6 @@
-#include "library/pickling.h"
+// What copy and pickle ask an object for: object.__reduce_ex__, object.__getstate__ and the __reduce__ of builtin
+// containers, step by step, so that attributes and slots are those that the trace knows.
+#include "library/handlers.h"
 
 #include <string>
 #include <string_view>

@@ -5,7 +5,7 @@
 // print() would call it. What cannot change between its place in the program and the end of the call is given to the
 // residual code as it is, a tensor if the graph writes to nothing that shares its memory; of all else the trace makes
 // the text.
-#include "library/printing.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 #include <cctype>
@@ -300,6 +300,7 @@ Ref builtin_print(Tracer& tracer, PyObject* callable, const Arguments& arguments
   return Ref::none();
 }
 
+// _io.TextIOWrapper.write and flush.
 Ref stream_write(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const std::span<const Ref> values = arguments.values;
   const bool is_plain = values.size() == 2 && !arguments.keyword_names && PyUnicode_CheckExact(values[1].get()) &&

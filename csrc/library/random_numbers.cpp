@@ -4,7 +4,7 @@
 // does not know, until the program seeds it: from then on a copy draws in its place, and residual code brings the
 // generator to where the copy has come (GeneratorMove). Until then, floats and ints that it gives are inputs of the
 // graph (world/drawn_number.h); a number that the trace would have to know ends the trace.
-#include "library/random_numbers.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 #include <string_view>

@@ -5,6 +5,8 @@
 // again, until as much has been saved once more: torch stops there too, in the middle of an operator.
 #include "library/recomputation.h"
 
+#include "library/handlers.h"
+
 #include <unordered_map>
 
 #include "model/abstract.h"
@@ -233,6 +235,8 @@ Ref handlers::is_checkpoint_valid(Tracer&, PyObject*, const Arguments&) {
   return Ref::steal(PyObject_CallNoArgs(ask));
 }
 
+// minidynamo._checkpoint.random_position() and go_to_random_position(position): a place in the stream of random
+// numbers.
 Ref handlers::random_position(Tracer& tracer, PyObject*, const Arguments&) {
   return Ref::made(PyLong_FromSize_t(tracer.random.position()));
 }

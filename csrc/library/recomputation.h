@@ -16,14 +16,3 @@ struct CheckpointCall {
 Ref checkpoint_below_autograd(Tracer& tracer, const CheckpointCall& call);
 
 }  // namespace minidynamo
-
-namespace minidynamo::handlers {
-
-// minidynamo._checkpoint.is_checkpoint_valid(): whether the engine gives gradients to all that there are.
-Ref is_checkpoint_valid(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-// minidynamo._checkpoint.random_position() and go_to_random_position(position): a place in the stream of random
-// numbers.
-Ref random_position(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-Ref go_to_random_position(Tracer& tracer, PyObject* callable, const Arguments& arguments);
-
-}  // namespace minidynamo::handlers

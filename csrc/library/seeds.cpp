@@ -1,6 +1,6 @@
 // torch.manual_seed(3): the graph draws its numbers when it runs, so the generator is seeded right before, as numbers
 // of Python's are drawn there (world/drawn_number.h). Where the graph has drawn some already, the trace ends.
-#include "library/seeds.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 

@@ -1,5 +1,7 @@
 #include "library/standard_library.h"
 
+#include "library/handlers.h"
+
 #include <algorithm>
 #include <string_view>
 

@@ -9,6 +9,8 @@
 // callable that comes back to the trace: what they do is traced when the engine calls them.
 #include "library/tensor_hooks.h"
 
+#include "library/handlers.h"
+
 #include <algorithm>
 
 #include "library/dropped_result.h"
@@ -119,6 +121,7 @@ bool give_hooks(Tracer& tracer, PyObject* leaf) {
          give_hooks_of_kind(tracer, leaf, TensorFact::AccumulateHooks) && load_engine_hooks(tracer, leaf);
 }
 
+// Tensor.register_hook(hook), where nobody asks for the handle or all is recorded below autograd.
 Ref handlers::tensor_register_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!is_plain_call(arguments)) return refuse_hook(tracer);
   if (tracer.limits.below_autograd && !tracer.transforms.inside())
@@ -134,12 +137,14 @@ Ref handlers::tensor_register_hook(Tracer& tracer, PyObject* callable, const Arg
   return Ref::none();
 }
 
+// ..post_accumulate..
 Ref handlers::tensor_register_later_hook(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!is_plain_call(arguments) || !tracer.limits.below_autograd || tracer.transforms.inside())
     return refuse_hook(tracer);
   return put_hook_below_autograd(tracer, callable, arguments, true);
 }
 
+// Of a node of autograd's graph (tensor.grad_fn).
 Ref handlers::node_name(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const NativeScope native;
   if (arguments.values.size() != 1 || tracer.world.source_of(arguments.values[0].get())) return refuse_hook(tracer);

@@ -1,4 +1,6 @@
-#include "library/tensor_methods.h"
+// Handlers of rules of kind Handler: methods of torch.Tensor that are more than operators, which take the tensor first,
+// and functions that take tensors for numbers.
+#include "library/handlers.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,6 @@
-#include "library/tensor_subclasses.h"
+// What torch has for tensors of classes of the program's: how they are made, and what a __torch_function__ does that
+// leaves the call to torch.
+#include "library/handlers.h"
 
 #include "model/abstract.h"
 #include "model/function.h"
@@ -67,6 +69,7 @@ Ref tensor_make_wrapper(Tracer& tracer, PyObject*, const Arguments& arguments) {
   return make_wrapper(tracer, type, Arguments{arguments.values.subspan(1), arguments.keyword_names});
 }
 
+// Tensor.__new__
 Ref tensor_new_of_class(Tracer& tracer, PyObject*, const Arguments& arguments) {
   // The class that the method was found in, and the one that is to be made.
   PyTypeObject* type = arguments.positional_count() >= 2 ? class_argument(arguments.values[1].get()) : nullptr;

@@ -7,7 +7,7 @@
 // A range of a profiler (record_function) says nothing about values. One that begins and ends in the trace is left out:
 // a backend may merge and move operators as it likes. One that outlives the trace begins where residual code makes its
 // record, and ends where the program ends it.
-#include "library/torch_contexts.h"
+#include "library/handlers.h"
 
 #include "model/function.h"
 #include "model/native_call.h"
@@ -50,6 +50,7 @@ PyObject* context_in(const Arguments& arguments) {
 
 namespace handlers {
 
+// of torch._C.DisableTorchFunctionSubclass() and its like
 Ref enter_disabling_context(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   PyObject* context = context_in(arguments);
   if (!context) return call_natively(tracer, callable, arguments);
@@ -97,6 +98,7 @@ Ref profiler_monitor(Tracer& tracer, PyObject* callable, const Arguments& argume
   return call_function(tracer, callable, arguments);
 }
 
+// what record_function is made of
 Ref profiler_range_enter(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   Ref record = Ref::steal(PyObject_CallNoArgs(as_object(&PyBaseObject_Type)));
   if (record)

@@ -4,7 +4,7 @@
 //
 // A generator that the trace made is its own, and draws for real: so its state is known at each place. Residual code
 // makes another one in that state for each draw.
-#include "library/torch_generators.h"
+#include "library/handlers.h"
 
 #include <algorithm>
 #include <string_view>
@@ -187,6 +187,8 @@ std::nullptr_t refuse(Tracer& tracer, const char* what) { return tracer.abort(Br
 
 }  // namespace
 
+// torch.rand(3, generator=g) and its like; without a generator, or with other arguments than numbers, as any function
+// on tensors.
 Ref draw_from_generator(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (has_generator(arguments) && !tracer.function_modes.any()) {
     if (const std::optional<DrawArguments> given = parse(tracer, arguments)) {
