@@ -364,10 +364,9 @@ PyObject* placed_list_iterator(PyObject*, PyObject* const* arguments, Py_ssize_t
   const Py_ssize_t index = PyLong_AsSsize_t(arguments[1]);
   if (index < -1) return PyErr_Format(PyExc_ValueError, "index %zd", index);
   if (index < 0 && PyErr_Occurred()) return nullptr;
-  static PyObject* const reversed = interned("__reversed__");
   // Those of list itself: a subclass may have methods of its own.
   Ref made = count == 3 && arguments[2] == Py_True
-                 ? Ref::steal(PyObject_CallOneArg(class_attribute(&PyList_Type, reversed), arguments[0]))
+                 ? Ref::steal(PyObject_CallOneArg(class_attribute(&PyList_Type, "__reversed__"_name), arguments[0]))
                  : Ref::steal(PyList_Type.tp_iter(arguments[0]));
   if (made) place_list_iterator(made.get(), index);
   return made.release();

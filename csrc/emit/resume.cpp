@@ -111,13 +111,13 @@ class ResumeCode {
       if (parameter.kind == ParameterKind::Stack) text += std::to_string(parameter.index);
       add(Ref::made(PyUnicode_InternFromString(text.c_str())).get(), kFastLocal);
     }
-    if (place_.is_callee && local_names_.empty()) add(interned(".arguments"), kFastLocal);
+    if (place_.is_callee && local_names_.empty()) add(".arguments"_name, kFastLocal);
     if (code_.region_at(place_.instruction) && !is_generator()) {
-      raised_ = add(interned(".raised"), kFastLocal);
-      add(interned(".raised_at"), kFastLocal);
+      raised_ = add(".raised"_name, kFastLocal);
+      add(".raised_at"_name, kFastLocal);
     }
     for (size_t slot = 0; slot < stack_.size() && unbound_ < 0; ++slot)
-      if (is_unbound(slot)) unbound_ = add(interned(".unbound"), kFastLocal);
+      if (is_unbound(slot)) unbound_ = add(".unbound"_name, kFastLocal);
     for (const bool cells : {false, true})
       for (int32_t local = 0; local < original_.locals_count; ++local) {
         const bool is_cell = (code_.localsplus_kinds[local] & (kFastLocal | kFastCell)) == kFastCell;

@@ -64,17 +64,12 @@ bool TensorMetadata::load() {
 
 Ref TensorMetadata::of(PyObject* tensor) {
   if (!class_ && !load()) return nullptr;
-  static PyObject* const shape_name = interned("shape");
-  static PyObject* const dtype_name = interned("dtype");
-  static PyObject* const requires_grad_name = interned("requires_grad");
-  static PyObject* const stride_name = interned("stride");
-  static PyObject* const is_contiguous_name = interned("is_contiguous");
   static constinit CachedObject memory_format_keyword{
       [](const char*) { return Ref::steal(Py_BuildValue("(s)", "memory_format")); }};
-  Ref shape = native_attribute(tensor, shape_name);
-  Ref dtype = native_attribute(tensor, dtype_name);
-  Ref requires_grad = native_attribute(tensor, requires_grad_name);
-  Ref stride = call_native_method(tensor, stride_name);
+  Ref shape = native_attribute(tensor, "shape"_name);
+  Ref dtype = native_attribute(tensor, "dtype"_name);
+  Ref requires_grad = native_attribute(tensor, "requires_grad"_name);
+  Ref stride = call_native_method(tensor, "stride"_name);
   Ref qparams = Ref::made(PyDict_New());
   if (!shape || !dtype || !requires_grad || !stride) return nullptr;
   Ref memory_format = Ref::none();
@@ -82,8 +77,8 @@ Ref TensorMetadata::of(PyObject* tensor) {
   for (int i = 0; i < 3; ++i) {
     if (i > 0 && dimensions != i + 3) continue;  // channels last is a property of 4 dimensions, or of 5
     const Ref is_contiguous =
-        i == 0 ? call_native_method(tensor, is_contiguous_name)
-               : call_native_method(tensor, is_contiguous_name, {formats_[i].get()}, memory_format_keyword);
+        i == 0 ? call_native_method(tensor, "is_contiguous"_name)
+               : call_native_method(tensor, "is_contiguous"_name, {formats_[i].get()}, memory_format_keyword);
     if (!is_contiguous) return nullptr;
     if (is_contiguous.is(Py_True)) {
       memory_format = formats_[i];

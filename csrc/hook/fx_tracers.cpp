@@ -28,14 +28,12 @@ bool is_fx_tracing() noexcept {
   if (!names) return false;
   if (named_item(names, "_is_fx_tracing_flag") == Py_True) return true;
   // Of several tracers the first to end takes the flag down.
-  static PyObject* const call_name = interned("__call__");
-  static PyObject* const getattr_name = interned("__getattr__");
-  return is_wrapper(method_of_modules(call_name), names) || is_wrapper(method_of_modules(getattr_name), names);
+  return is_wrapper(method_of_modules("__call__"_name), names) ||
+         is_wrapper(method_of_modules("__getattr__"_name), names);
 }
 
 uint32_t module_methods() noexcept {
-  static PyObject* const call_name = interned("__call__");
-  return method_of_modules(call_name) ? type_version(known_types()->module) : 0;  // a lookup gives it a version
+  return method_of_modules("__call__"_name) ? type_version(known_types()->module) : 0;  // a lookup gives it a version
 }
 
 }  // namespace minidynamo

@@ -44,9 +44,8 @@ Ref module_forward(PyObject* module, PyObject* call) {
     PyObject* value = instance_attribute(module, name.get());
     if (value ? !is_empty(value) : !class_attribute(Py_TYPE(module), name.get())) return nullptr;
   }
-  static PyObject* const forward_name = interned("forward");
-  if (instance_attribute(module, forward_name)) return nullptr;
-  PyObject* forward = class_attribute(Py_TYPE(module), forward_name);
+  if (instance_attribute(module, "forward"_name)) return nullptr;
+  PyObject* forward = class_attribute(Py_TYPE(module), "forward"_name);
   return forward && PyFunction_Check(forward) ? Ref::borrow(forward) : Ref();
 }
 

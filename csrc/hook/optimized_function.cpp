@@ -41,10 +41,7 @@ bool is_bound_as_given(const PyCodeObject* code, size_t count, PyObject* keyword
          !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
 }
 
-PyObject* call_of_class(PyTypeObject* type) noexcept {
-  static PyObject* const name = interned("__call__");
-  return class_attribute(type, name);
-}
+PyObject* call_of_class(PyTypeObject* type) noexcept { return class_attribute(type, "__call__"_name); }
 
 PyObject* call_through_hook(PyObject* config, PyObject* function, PyObject* const* arguments, size_t flags,
                             PyObject* keyword_names) {

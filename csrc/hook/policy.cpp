@@ -97,8 +97,7 @@ bool is_of_user(const InterpreterFrame& frame) {
   if (code_origin(frame.code->co_filename) != CodeOrigin::User) return false;
   const char* filename = PyUnicode_AsUTF8(frame.code->co_filename);
   if (!filename || filename[0] != '<') return true;
-  static PyObject* const name_name = interned("__name__");
-  PyObject* name = named_item(PyFunction_GET_GLOBALS(frame.function), name_name);
+  PyObject* name = named_item(PyFunction_GET_GLOBALS(frame.function), "__name__"_name);
   PyObject* module = name && PyUnicode_CheckExact(name) ? named_item(PyImport_GetModuleDict(), name) : nullptr;
   if (!module || !PyModule_Check(module)) return false;
   Ref file = Ref::steal(PyModule_GetFilenameObject(module));
@@ -159,10 +158,9 @@ CodeKind kind_of(const InterpreterFrame& frame) {
 // Whether the frame is forward() of the module that it is given first: a call of a module from outside all frames that
 // are captured.
 bool is_forward_of_module(const InterpreterFrame& frame) noexcept {
-  static PyObject* const name = interned("forward");
   PyObject* self = frame.code->co_argcount ? frame.locals[0] : nullptr;
   return self && PyType_IsSubtype(Py_TYPE(self), known_types()->module) &&
-         class_attribute(Py_TYPE(self), name) == frame.function;
+         class_attribute(Py_TYPE(self), "forward"_name) == frame.function;
 }
 
 // Whether the function comes to tensors by the variables around it: its closure, or names of its module.

@@ -70,10 +70,7 @@ Ref config_with_forced_backend(PyObject* config) {
   return backend ? with_backend(config, backend.get()) : Ref::borrow(config);
 }
 
-Ref config_with_aot_eager(PyObject* config) {
-  static PyObject* const name = interned("aot_eager");
-  return with_backend(config, name);
-}
+Ref config_with_aot_eager(PyObject* config) { return with_backend(config, "aot_eager"_name); }
 
 void raise_unknown_stance() {
   Ref name = Ref::borrow(part_of(record_of_torch(), "stance"));

@@ -78,10 +78,9 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   auto root = std::make_unique<Frame>(prepared, view.function, nullptr);
   root->is_root = true;
   for (int32_t i = 0; i < prepared->locals_count; ++i) root->lazy_locals.push_back({view.locals[i]});
-  static PyObject* const globals_name = interned("__globals__");
   PyObject* globals = root->globals.get();
   Source* own_globals =
-      tracer.guards.child(tracer.guards.function(view.function), Access::Attribute, globals_name, -1, globals);
+      tracer.guards.child(tracer.guards.function(view.function), Access::Attribute, "__globals__"_name, -1, globals);
   tracer.guards.add(own_globals, GuardKind::Names, GuardOrigin{code, code->co_firstlineno});
   tracer.world.know_namespace(globals, own_globals);
 

@@ -68,26 +68,24 @@ namespace {
 // What CPython keeps for an abstract class lies beneath an attribute that the program can take away; and before it
 // looks there, and where it does not find the answer, it calls what lies beneath two others, which the program can set.
 void guard_what_decides(Tracer& tracer, PyObject* abstract_class) {
-  static PyObject* const names[] = {interned("_abc_impl"), interned("__subclasscheck__"), interned("__subclasshook__")};
+  static PyObject* const names[] = {"_abc_impl"_name, "__subclasscheck__"_name, "__subclasshook__"_name};
   if (!PyType_Check(abstract_class)) return;
   for (PyObject* name : names) (void)lookup_in_class(tracer, as_type(abstract_class), name);
 }
 
 // A class that the trace makes is abstract if it inherits methods that are: asked for here first, with guards.
 bool look_for_abstract_methods(Tracer& tracer, PyTypeObject* made) {
-  static PyObject* const names_name = interned("__abstractmethods__");
-  static PyObject* const mark_name = interned("__isabstractmethod__");
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(made->tp_bases); ++i) {
     PyObject* base = PyTuple_GET_ITEM(made->tp_bases, i);
     if (tracer.classes.has(base)) continue;
-    Ref names = load_attribute(tracer, base, names_name);
+    Ref names = load_attribute(tracer, base, "__abstractmethods__"_name);
     if (!names && (tracer.is_over() || !PyErr_ExceptionMatches(PyExc_AttributeError))) return false;
     clear_error();
     Ref each = names ? Ref::steal(PySequence_Tuple(names.get())) : Ref::made(PyTuple_New(0));
     for (Py_ssize_t k = 0; each && k < PyTuple_GET_SIZE(each.get()); ++k) {
       PyObject* name = PyTuple_GET_ITEM(each.get(), k);
       Ref method = PyUnicode_Check(name) ? lookup_in_class(tracer, made, name) : Ref();
-      if (method) (void)load_attribute(tracer, method.get(), mark_name);
+      if (method) (void)load_attribute(tracer, method.get(), "__isabstractmethod__"_name);
       if (tracer.is_over()) return false;
       clear_error();
     }

@@ -74,18 +74,16 @@ bool is_replaced(const Tracer& tracer, PyObject* names, const char* name) {
 
 // warn_at(message, category, filename, line, names of the module)
 PyObject* warn_at(PyObject*, PyObject* arguments) {
-  static PyObject* const registry_name = interned("__warningregistry__");
-  static PyObject* const module_name = interned("__name__");
   PyObject *message, *category, *filename, *names;
   int line;
   if (!PyArg_ParseTuple(arguments, "OOOiO!", &message, &category, &filename, &line, &PyDict_Type, &names))
     return nullptr;
-  Ref registry = Ref::borrow(PyDict_GetItemWithError(names, registry_name));
+  Ref registry = Ref::borrow(PyDict_GetItemWithError(names, "__warningregistry__"_name));
   if (!registry) {
     registry = Ref::made(PyDict_New());
-    if (PyDict_SetItem(names, registry_name, registry.get()) < 0) return nullptr;
+    if (PyDict_SetItem(names, "__warningregistry__"_name, registry.get()) < 0) return nullptr;
   }
-  const Ref module = Ref::borrow(PyDict_GetItemWithError(names, module_name));
+  const Ref module = Ref::borrow(PyDict_GetItemWithError(names, "__name__"_name));
   if (PyErr_WarnExplicitObject(category, message, filename, line, module ? module.get() : Py_None, registry.get()) < 0)
     return nullptr;
   Py_RETURN_NONE;
@@ -126,8 +124,7 @@ std::optional<std::string_view> action_of(PyObject* item, PyObject* text, PyObje
 // Whether filters that the trace has put before all others, as `with warnings.catch_warnings()` does, ignore a warning:
 // then nothing happens at all.
 bool is_ignored_within(const Tracer& tracer, PyObject* text, PyObject* category) {
-  static PyObject* const filters_name = interned("filters");
-  const AttributeWrite* write = tracer.effects.pending(warnings_namespace(), filters_name);
+  const AttributeWrite* write = tracer.effects.pending(warnings_namespace(), "filters"_name);
   if (!write || !write->value || !PyList_CheckExact(write->value.get())) return false;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(write->value.get()); ++i) {
     PyObject* const item = PyList_GET_ITEM(write->value.get(), i);
@@ -148,7 +145,7 @@ bool is_listener_of_program(PyObject* object) {
   };
   if (is_of_program(object)) return true;
   if (PyType_Check(object)) {  // what it makes
-    static PyObject* const makers[] = {interned("__new__"), interned("__init__")};
+    static PyObject* const makers[] = {"__new__"_name, "__init__"_name};
     if (std::ranges::any_of(makers,
                             [&](PyObject* name) { return is_of_program(class_attribute(as_type(object), name)); }))
       return true;
@@ -196,8 +193,7 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
   PyObject* const own = warnings_namespace();
   for (const char* name : {"filters", "showwarning", "_showwarnmsg", "_showwarnmsg_impl"})
     if (is_replaced(tracer, own, name)) return refuse_warning(tracer);
-  static PyObject* const show_name = interned("showwarning");
-  const Ref show = load_attribute(tracer, warnings_module(), show_name);
+  const Ref show = load_attribute(tracer, warnings_module(), "showwarning"_name);
   if (!show || is_listener_of_program(show.get())) return clear_error(), refuse_warning(tracer);
   source_or_pin(tracer, category);
   long above = level - 1;

@@ -164,11 +164,10 @@ class Application {
 
   // An input that is returned as it is becomes a view, unless it was written to.
   bool as_view(Ref& result) {
-    static PyObject* const view_as = interned("view_as");
     if (!is_fake(result.get()) || !holds(tensors_, result.get()) || holds(told_tensors("dirty_tensors"), result.get()))
       return true;
     const Ref operands[] = {result, result};
-    result = record_call(tracer_, NodeKind::CallMethod, view_as, Arguments{operands});
+    result = record_call(tracer_, NodeKind::CallMethod, "view_as"_name, Arguments{operands});
     return static_cast<bool>(result);
   }
 
@@ -207,7 +206,6 @@ class Application {
   // given: the same in the layout of the result, whatever the gradient's own is.
   bool add_gradient(Body& body, const Ref& result, Ref& given) {
     static constinit Imported empty{"torch.empty"};
-    static PyObject* const contiguous = interned("contiguous");
     Ref parameter;
     bool is_channels_last = false;
     {
@@ -236,17 +234,16 @@ class Application {
       operands.push_back(Ref::borrow(channels_last));
       names = Ref::made(Py_BuildValue("(s)", "memory_format"));
     }
-    given = record_call(tracer_, NodeKind::CallMethod, contiguous, Arguments{operands, names.get()});
+    given = record_call(tracer_, NodeKind::CallMethod, "contiguous"_name, Arguments{operands, names.get()});
     return static_cast<bool>(given);
   }
 
   // The gradients that the user's backward gives, one for each input. Empty: the trace is given up.
   std::vector<Ref> backward(const std::vector<Ref>& gradients) {
     Ref backward, vjp, boxed;
-    static PyObject* const boxed_name = interned("boxed_grads_call");
     if (!own_method("backward", backward) || !own_method("vjp", vjp))
       return refuse("its backward is not known"), std::vector<Ref>{};
-    boxed = load_attribute(tracer_, class_, boxed_name);
+    boxed = load_attribute(tracer_, class_, "boxed_grads_call"_name);
     if (!boxed) clear_error();
     if (static_cast<bool>(backward) == static_cast<bool>(vjp) || (boxed && !boxed.is(Py_False)))
       return refuse("its backward is called in a way of its own"), std::vector<Ref>{};
@@ -382,8 +379,7 @@ class Application {
 
 // A class that the trace has made has none until it is applied (build_class.cpp).
 bool has_backward_class(PyObject* function_class) {
-  static PyObject* const name = interned("_backward_cls");
-  const Ref found = Ref::steal(PyObject_GetAttr(function_class, name));
+  const Ref found = Ref::steal(PyObject_GetAttr(function_class, "_backward_cls"_name));
   clear_error();
   return found && PyType_Check(found.get());
 }
@@ -398,8 +394,7 @@ bool is_all_of_apply() {
 // Below autograd torch's own machinery runs, on fakes: the ctx is a node of autograd's graph, whose backward the engine
 // comes to (backward.cpp). Of the program's class it calls what the trace has looked up.
 Ref apply_below_autograd(Tracer& tracer, PyObject* callable, PyObject* function_class, const Arguments& arguments) {
-  static PyObject* const names[] = {interned("forward"), interned("setup_context"), interned("jvp"),
-                                    interned("_backward_cls")};
+  static PyObject* const names[] = {"forward"_name, "setup_context"_name, "jvp"_name, "_backward_cls"_name};
   for (PyObject* name : names)
     if (!load_attribute(tracer, function_class, name)) return nullptr;
   static constinit Imported bind_default_arguments{"torch.autograd.function._bind_default_args"};
@@ -437,14 +432,12 @@ Ref apply_to(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 
 // Adds default arguments and asks for transforms of torch.func first, as the Python code of torch 2.13 does.
 Ref apply_whole(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const setup_name = interned("setup_context");
-  static PyObject* const forward_name = interned("forward");
   static constinit Imported no_setup{"torch.autograd.function._SingleLevelFunction.setup_context"};
   static constinit Imported bind{"torch.autograd.function._bind_default_args"};
   static constinit Imported in_transform{"torch._C._are_functorch_transforms_active"};
   static constinit Imported apply_in_transform{"torch.autograd.function._call_custom_function_call"};
   const Ref& function_class = arguments.values[0];
-  const Ref setup = load_attribute(tracer, function_class.get(), setup_name);
+  const Ref setup = load_attribute(tracer, function_class.get(), "setup_context"_name);
   if (!setup) return nullptr;
   const bool sets_up = !setup.is(no_setup);
   const Arguments given{arguments.values.subspan(1), arguments.keyword_names};
@@ -452,7 +445,7 @@ Ref apply_whole(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   Ref keywords = given.keywords();
   if (!keywords) keywords = Ref::none();
   if (sets_up) {
-    const Ref forward = load_attribute(tracer, function_class.get(), forward_name);
+    const Ref forward = load_attribute(tracer, function_class.get(), "forward"_name);
     if (!forward) return nullptr;
     const Ref bound = call(tracer, bind, {forward, inputs, keywords});
     if (!bound) return nullptr;

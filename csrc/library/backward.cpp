@@ -140,23 +140,20 @@ class BackwardPass {
   bool is_outside(PyObject* leaf) const { return tracer_.world.source_of(leaf) != nullptr; }
 
   bool has_no_hooks(PyObject* leaf) {
-    static PyObject* const hooks_name = interned("_backward_hooks");
-    return !is_outside(leaf) || load_tensor_attribute(tracer_, leaf, hooks_name);
+    return !is_outside(leaf) || load_tensor_attribute(tracer_, leaf, "_backward_hooks"_name);
   }
 
   // Gives a leaf the gradient that the program has left there.
   bool give_gradient(PyObject* leaf) {
-    static PyObject* const grad_name = interned("grad");
-    const Ref before = load_tensor_attribute(tracer_, leaf, grad_name);
+    const Ref before = load_tensor_attribute(tracer_, leaf, "grad"_name);
     if (before) set_gradient(leaf, before.get());
     return static_cast<bool>(before);
   }
 
   bool take_gradient(PyObject* leaf) {
-    static PyObject* const grad_name = interned("grad");
-    const Ref before = load_tensor_attribute(tracer_, leaf, grad_name), now = tensor_fact(leaf, TensorFact::Gradient);
+    const Ref before = load_tensor_attribute(tracer_, leaf, "grad"_name), now = tensor_fact(leaf, TensorFact::Gradient);
     if (!before || !now) return false;
-    if (!now.is(before.get())) tracer_.effects.write(leaf, grad_name, now.get());
+    if (!now.is(before.get())) tracer_.effects.write(leaf, "grad"_name, now.get());
     return true;
   }
 };

@@ -19,12 +19,11 @@ namespace {
 
 // The bases with those replaced that stand for others (__mro_entries__); `given` itself if there are none.
 Ref resolve_bases(Tracer& tracer, const Ref& given) {
-  static PyObject* const entries_name = interned("__mro_entries__");
   Ref bases = Ref::made(PyList_New(0));
   bool changed = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given.get()); ++i) {
     PyObject* base = PyTuple_GET_ITEM(given.get(), i);
-    Ref method = PyType_Check(base) ? Ref() : load_optional(tracer, base, entries_name);
+    Ref method = PyType_Check(base) ? Ref() : load_optional(tracer, base, "__mro_entries__"_name);
     if (!method) {
       if (PyErr_Occurred() || PyList_Append(bases.get(), base) < 0) return nullptr;
       continue;
@@ -52,9 +51,8 @@ Ref call_with_keywords(Tracer& tracer, PyObject* callable, std::initializer_list
 
 // The namespace that a class body fills.
 Ref prepare_namespace(Tracer& tracer, PyObject* metaclass, PyObject* name, PyObject* bases, PyObject* keywords) {
-  static PyObject* const prepare_name = interned("__prepare__");
   if (metaclass == as_object(&PyType_Type)) return Ref::made(PyDict_New());
-  Ref prepare = load_optional(tracer, metaclass, prepare_name);
+  Ref prepare = load_optional(tracer, metaclass, "__prepare__"_name);
   if (!prepare) return PyErr_Occurred() ? Ref() : Ref::made(PyDict_New());
   Ref made = call_with_keywords(tracer, prepare.get(), {name, bases}, keywords);
   if (!made) return nullptr;
@@ -83,8 +81,6 @@ bool check_class_cell(PyObject* cell, PyObject* made, PyObject* name) {
 namespace handlers {
 
 Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const metaclass_name = interned("metaclass");
-  static PyObject* const original_name = interned("__orig_bases__");
   const size_t count = arguments.positional_count();
   if (count < 2 || !PyFunction_Check(arguments.values[0].get()) || !PyUnicode_Check(arguments.values[1].get()))
     return call_natively(tracer, callable, arguments);  // CPython's own message
@@ -98,8 +94,8 @@ Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   Ref bases = resolve_bases(tracer, given);
   if (!bases) return nullptr;
   Ref keywords = arguments.keywords();
-  Ref metaclass = keywords ? Ref::borrow(PyDict_GetItemWithError(keywords.get(), metaclass_name)) : Ref();
-  if (metaclass && PyDict_DelItem(keywords.get(), metaclass_name) < 0) return nullptr;
+  Ref metaclass = keywords ? Ref::borrow(PyDict_GetItemWithError(keywords.get(), "metaclass"_name)) : Ref();
+  if (metaclass && PyDict_DelItem(keywords.get(), "metaclass"_name) < 0) return nullptr;
   if (!metaclass)
     metaclass = Ref::borrow(PyTuple_GET_SIZE(bases.get()) ? as_object(Py_TYPE(PyTuple_GET_ITEM(bases.get(), 0)))
                                                           : as_object(&PyType_Type));
@@ -116,7 +112,8 @@ Ref build_class(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   frame->locals_mapping = members;
   Ref cell = evaluate(tracer, std::move(frame));
   if (!cell) return nullptr;
-  if (!bases.is(given.get()) && !store_subscript(tracer, members.get(), original_name, given.get())) return nullptr;
+  if (!bases.is(given.get()) && !store_subscript(tracer, members.get(), "__orig_bases__"_name, given.get()))
+    return nullptr;
   Ref made = call_with_keywords(tracer, metaclass.get(), {name, bases.get(), members.get()}, keywords.get());
   return made && check_class_cell(cell.get(), made.get(), name) ? made : Ref();
 }
@@ -149,14 +146,13 @@ Ref change_class(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 // A trace cannot apply such a function, so what it would do backwards is not looked at. (The number that torch gives
 // each is not taken: it tells them apart, and no other gets it.)
 Ref autograd_function_class(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const backward_name = interned("_backward_cls");
   auto* made = arguments.values.empty() ? nullptr : arguments.values[0].get();
   if (!made || !tracer.classes.has(made))
     return tracer.abort(BreakReason::ClassDefinition, "a class from before the call is changed");
   Ref unknown = Ref::made(PyObject_CallNoArgs(as_object(&PyBaseObject_Type)));
   tracer.identities.kept.push_back(unknown);
   tracer.world.make_opaque(unknown.get());
-  if (PyType_Type.tp_setattro(made, backward_name, unknown.get()) < 0) return nullptr;
+  if (PyType_Type.tp_setattro(made, "_backward_cls"_name, unknown.get()) < 0) return nullptr;
   return Ref::none();
 }
 

@@ -92,8 +92,7 @@ bool hashes_by_value(Tracer& tracer, PyObject* object, Visited& visited) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_guarded_by_identity(object)) return tracer.world.source_of(object) != nullptr;
   if (!is_python_class(type)) return !type->tp_hash || type->tp_hash == PyObject_HashNotImplemented;
-  static PyObject* const hash_name = interned("__hash__");
-  PyObject* method = class_attribute(type, hash_name);
+  PyObject* method = class_attribute(type, "__hash__"_name);
   if (method && PyFunction_Check(method)) return true;  // traced: what it asks comes here in its turn
   return row_of_base(type).base == Base::Value || type->tp_hash == PyObject_HashNotImplemented;
 }
@@ -153,8 +152,7 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
       return is < 0 ? Ref() : Ref::boolean(is);
     }
     if (PyType_Check(classes)) {  // nn.Parameter and nn.Buffer: also tensors that have a mark
-      static PyObject* const check_name = interned("__instancecheck__");
-      Ref check = lookup_in_class(tracer, Py_TYPE(classes), check_name);
+      Ref check = lookup_in_class(tracer, Py_TYPE(classes), "__instancecheck__"_name);
       if (!check && PyErr_Occurred()) return nullptr;
       if (check && PyFunction_Check(check.get())) {
         Ref is = call(tracer, check.get(), {Ref::borrow(classes), Ref::borrow(object)});
@@ -293,9 +291,6 @@ Ref operator_is_not(Tracer& tracer, PyObject* callable, const Arguments& argumen
 // functools.cached_property: the value in the instance, or a new one that is put there. Its lock, which CPython 3.12
 // has done away with, is for threads, which a trace has not.
 Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const attribute_name_name = interned("attrname");
-  static PyObject* const function_name = interned("func");
-  static PyObject* const lock_name = interned("lock");
   static constinit ImportedType lock_type{"_thread.RLock"};
   static constinit CachedObject example{
       [](const char* function) {
@@ -306,17 +301,17 @@ Ref cached_property_get(Tracer& tracer, PyObject* callable, const Arguments& arg
   if (arguments.values.size() < 2 || arguments.values[1].is(Py_None)) return call_function(tracer, callable, arguments);
   PyObject* property = argument(arguments, 0);
   PyObject* instance = argument(arguments, 1);
-  Ref given_name = load_attribute(tracer, property, attribute_name_name);
+  Ref given_name = load_attribute(tracer, property, "attrname"_name);
   Ref name = given_name ? attribute_name(tracer, given_name.get()) : Ref();
   if (!name) return nullptr;
   Ref cached = load_from_instance(tracer, instance, name.get());
   if (cached || PyErr_Occurred()) return cached;
-  if (instance_attribute(example, lock_name)) {
-    Ref lock = load_attribute(tracer, property, lock_name);
+  if (instance_attribute(example, "lock"_name)) {
+    Ref lock = load_attribute(tracer, property, "lock"_name);
     if (!lock) return nullptr;
     if (!Py_IS_TYPE(lock.get(), lock_type)) return call_function(tracer, callable, arguments);
   }
-  Ref function = load_attribute(tracer, property, function_name);
+  Ref function = load_attribute(tracer, property, "func"_name);
   Ref value = function ? call(tracer, function.get(), {Ref::borrow(instance)}) : Ref();
   return value && store_in_instance(tracer, instance, name.get(), value.get()) ? value : Ref();
 }
@@ -401,17 +396,14 @@ Ref mapping_proxy_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
 // True if the real logger gives the answer that it gives in the trace: the trace has changed nothing that the logger's
 // level depends on. False where the trace has read the whole cache of the logger, which the answer adds to.
 bool is_logger_as_before(Tracer& tracer, PyObject* logger) {
-  static PyObject* const manager_name = interned("manager");
-  static PyObject* const cache_name = interned("_cache");
-  static PyObject* const parent_name = interned("parent");
   const auto is_as_before = [&](PyObject* object) {
     return tracer.world.source_of(object) && !tracer.effects.has_writes(object);
   };
-  const Ref manager = load_attribute(tracer, logger, manager_name);
-  const Ref cache = load_attribute(tracer, logger, cache_name);
+  const Ref manager = load_attribute(tracer, logger, "manager"_name);
+  const Ref cache = load_attribute(tracer, logger, "_cache"_name);
   if (!manager || !cache || !is_as_before(manager.get()) || !is_as_before(cache.get())) return false;
   if (const ShadowContainer* shadow = tracer.world.shadow(cache.get()); shadow && shadow->filled) return false;
-  for (Ref one = Ref::borrow(logger); !one.is(Py_None); one = load_attribute(tracer, one.get(), parent_name))
+  for (Ref one = Ref::borrow(logger); !one.is(Py_None); one = load_attribute(tracer, one.get(), "parent"_name))
     if (!one || !is_as_before(one.get())) return false;
   return true;
 }
@@ -419,8 +411,8 @@ bool is_logger_as_before(Tracer& tracer, PyObject* logger) {
 // As the method itself, without its lock. What it keeps is kept for real before the frame is traced again, so that a
 // function which logs only once (a cached one) changes nothing that it did not make.
 Ref logger_is_enabled_for(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const names[] = {interned("disabled"), interned("manager"), interned("disable"),
-                                    interned("getEffectiveLevel"), interned("_cache")};
+  static PyObject* const names[] = {"disabled"_name, "manager"_name, "disable"_name, "getEffectiveLevel"_name,
+                                    "_cache"_name};
   if (!takes(arguments, 2, 2)) return call_function(tracer, callable, arguments);
   PyObject* logger = argument(arguments, 0);
   PyObject* level = argument(arguments, 1);
@@ -452,8 +444,7 @@ Ref logger_is_enabled_for(Tracer& tracer, PyObject* callable, const Arguments& a
 Ref type_mro(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (!takes(arguments, 1, 1) || !PyType_Check(argument(arguments, 0)))
     return call_natively(tracer, callable, arguments);
-  static PyObject* const mro_name = interned("__mro__");
-  Ref classes = load_attribute(tracer, argument(arguments, 0), mro_name);
+  Ref classes = load_attribute(tracer, argument(arguments, 0), "__mro__"_name);
   return classes ? Ref::steal(PySequence_List(classes.get())) : Ref();
 }
 
@@ -473,24 +464,21 @@ Ref type_call(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 // The context that entering makes is a value of the graph, which leaving uses.
 Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static constinit Imported enter{"torch.autograd.grad_mode._enter_inference_mode"};
-  static PyObject* const mode_name = interned("mode");
-  static PyObject* const context_name = interned("_inference_mode_context");
   PyObject* self = argument(arguments, 0);
   if (tracer.world.source_of(self))
     return tracer.abort(BreakReason::OutsideContext, "an inference_mode made before the call is entered");
-  const Ref mode = load_attribute(tracer, self, mode_name);
+  const Ref mode = load_attribute(tracer, self, "mode"_name);
   if (!mode) return nullptr;
   Ref context = record_state_change(tracer, enter, Arguments{std::span<const Ref>(&mode, 1)});
   if (!context) return nullptr;
   tracer.graph.stand_for(context.get(), static_cast<NodeId>(tracer.graph.nodes().size() - 1));
   tracer.modes.note_entered({context, enter, mode, true});
-  return done(PyObject_GenericSetAttr(self, context_name, context.get()) == 0);
+  return done(PyObject_GenericSetAttr(self, "_inference_mode_context"_name, context.get()) == 0);
 }
 
 Ref inference_mode_exit(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
-  static PyObject* const context_name = interned("_inference_mode_context");
-  const Ref context = load_attribute(tracer, argument(arguments, 0), context_name);
+  const Ref context = load_attribute(tracer, argument(arguments, 0), "_inference_mode_context"_name);
   if (!context) return nullptr;
   if (!tracer.modes.leave(context.get()))
     return tracer.abort(BreakReason::OutsideContext, "an inference_mode entered before the trace is left");
@@ -528,15 +516,13 @@ Ref module_getattribute(Tracer& tracer, PyObject* callable, const Arguments& arg
 
 // list[int](...): a call of what stands before the brackets.
 Ref generic_alias_call(Tracer& tracer, PyObject* alias, const Arguments& arguments) {
-  static PyObject* const class_name = interned("__orig_class__");
-  static PyObject* const origin_name = interned("__origin__");
-  Ref origin = Ref::steal(PyObject_GetAttr(alias, origin_name));
+  Ref origin = Ref::steal(PyObject_GetAttr(alias, "__origin__"_name));
   if (!origin || !PyType_Check(origin.get()))
     return clear_error(), tracer.abort(BreakReason::UnknownFunction, "a generic alias of no class is called");
   source_or_pin(tracer, origin.get());
   Ref made = call(tracer, origin.get(), Arguments{arguments.values, arguments.keyword_names});
   if (!made || is_static_class(made.type())) return made;
-  if (store_attribute(tracer, made.get(), class_name, alias)) return made;
+  if (store_attribute(tracer, made.get(), "__orig_class__"_name, alias)) return made;
   if (tracer.is_over() || (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)))
     return nullptr;
   clear_error();

@@ -25,11 +25,9 @@ std::nullptr_t refuse(Tracer& tracer, const std::string& why) {
 // A tensor of one number, of a dtype, where another lies.
 Ref number_beside(PyObject* fake, PyObject* dtype) {
   const NativeScope native;
-  static PyObject* const method_name = interned("new_empty");
-  static PyObject* const dtype_name = interned("dtype");
-  const Ref shape = Ref::made(PyTuple_New(0)), names = Ref::made(PyTuple_Pack(1, dtype_name));
-  return dtype ? call_native_method(fake, method_name, {shape.get(), dtype}, names.get())
-               : call_native_method(fake, method_name, {shape.get()});
+  const Ref shape = Ref::made(PyTuple_New(0)), names = Ref::made(PyTuple_Pack(1, "dtype"_name));
+  return dtype ? call_native_method(fake, "new_empty"_name, {shape.get(), dtype}, names.get())
+               : call_native_method(fake, "new_empty"_name, {shape.get()});
 }
 
 std::unique_ptr<Subgraph> body_of(Tracer& tracer, PyObject* function, std::vector<Ref> numbers, const char* name) {

@@ -48,9 +48,8 @@ Ref get_frame(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 
 // sys._getframemodulename
 Ref get_frame_module_name(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const module_name = interned("__module__");
   if (Frame* frame = is_depth(arguments) ? frame_at(tracer, arguments) : nullptr)
-    return load_attribute(tracer, frame->function.get(), module_name);
+    return load_attribute(tracer, frame->function.get(), "__module__"_name);
   return tracer.abort(BreakReason::FrameIntrospection, "the frame stack is read");
 }
 

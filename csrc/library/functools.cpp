@@ -322,8 +322,7 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
     Ref known = cached.emplace(tracer, callable, arguments).find();
     if (known || tracer.aborted() || PyErr_Occurred()) return known;
   }
-  static PyObject* const wrapped_name = interned("__wrapped__");
-  Ref wrapped = load_attribute(tracer, callable, wrapped_name);
+  Ref wrapped = load_attribute(tracer, callable, "__wrapped__"_name);
   if (!wrapped) return nullptr;
   if (is_cache && !wrapped.is(function_behind_lru_cache(callable)))
     return tracer.abort(BreakReason::CachedEffect, "the function behind a cache is not what its __wrapped__ says");

@@ -70,14 +70,13 @@ Ref step_unless_infinite(Tracer& tracer, PyObject* callable, const Arguments& ar
   static constinit Imported what_a_step_writes{"minidynamo._grad_scaler.what_a_step_writes"};
   static constinit Imported copies{"minidynamo._grad_scaler.copies"};
   static constinit Imported take_back{"minidynamo._grad_scaler.take_back"};
-  static PyObject* const step_name = interned("step");
   // (scaler, optimizer, the scaler's state for it, ...)
   if (!tracer.may_assume() || arguments.values.size() != 3) return call_function(tracer, callable, arguments);
   const Ref& optimizer = arguments.values[1];
   const Ref is_left_out = call(tracer, found_infinite, {arguments.values[2]});
   const Ref tensors = is_left_out ? call(tracer, what_a_step_writes, {optimizer}) : Ref();
   const Ref before = tensors ? call(tracer, copies, {tensors}) : Ref();
-  const Ref method = before ? load_attribute(tracer, optimizer.get(), step_name) : Ref();
+  const Ref method = before ? load_attribute(tracer, optimizer.get(), "step"_name) : Ref();
   if (!method) return nullptr;
   flush_operator_reports();
   bool can_be_taken_back;

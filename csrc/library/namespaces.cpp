@@ -78,7 +78,6 @@ class CodeFromText {
   }
 
   bool find_names() {
-    static PyObject* const builtins_name = interned("__builtins__");
     PyObject* globals = given(1);
     PyObject* locals = given(2);
     Frame& caller = *tracer_.frame;
@@ -86,8 +85,8 @@ class CodeFromText {
     if (!is_namespace(tracer_, globals_.get())) {
       if (!PyDict_CheckExact(globals_.get()) || tracer_.world.source_of(globals_.get()))
         return refuse(tracer_, "code is run with names that are no dict of the call's own") != nullptr;
-      PyObject* builtins = PyDict_GetItemWithError(globals_.get(), builtins_name);
-      if (!builtins && PyDict_SetItem(globals_.get(), builtins_name, caller.builtins.get()) < 0) return false;
+      PyObject* builtins = PyDict_GetItemWithError(globals_.get(), "__builtins__"_name);
+      if (!builtins && PyDict_SetItem(globals_.get(), "__builtins__"_name, caller.builtins.get()) < 0) return false;
       if (builtins && builtins != caller.builtins.get()) {
         if (!PyDict_CheckExact(builtins) || tracer_.world.source_of(builtins))
           return refuse(tracer_, "code is run with builtins of its own") != nullptr;
@@ -152,8 +151,7 @@ Ref ask_and_guard(Tracer& tracer, PyObject* function, PyObject* object, const ch
 }
 
 bool has_own_dir(PyTypeObject* type) {
-  static PyObject* const dir_name = interned("__dir__");
-  PyObject* method = class_attribute(type, dir_name);
+  PyObject* method = class_attribute(type, "__dir__"_name);
   return method && !Py_IS_TYPE(method, &PyMethodDescr_Type);
 }
 
@@ -189,7 +187,6 @@ Ref builtin_vars(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 }
 
 Ref builtin_dir(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const dict_name = interned("__dict__");
   if (arguments.values.empty()) {
     Ref names = locals_of(tracer, *tracer.frame);
     if (names && !PyDict_CheckExact(names.get())) return refuse(tracer, "dir() is called");
@@ -200,9 +197,8 @@ Ref builtin_dir(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   const bool is_class = PyType_Check(object);
   auto* type = is_class ? as_type(object) : Py_TYPE(object);
   const bool is_plain_class = is_class && Py_TYPE(type) == &PyType_Type && !tracer.classes.has(object);
-  static PyObject* const module_dir = interned("__dir__");
   const bool is_plain_module =
-      PyModule_CheckExact(object) && !PyDict_GetItemWithError(PyModule_GetDict(object), module_dir) &&
+      PyModule_CheckExact(object) && !PyDict_GetItemWithError(PyModule_GetDict(object), "__dir__"_name) &&
       !tracer.effects.has_writes(PyModule_GetDict(object)) && !tracer.effects.has_writes(object);
   if ((is_plain_class && !tracer.effects.writes_classes()) || is_plain_module) {
     source_or_pin(tracer, object);
@@ -217,7 +213,7 @@ Ref builtin_dir(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   source_or_pin(tracer, as_object(type));
   Ref of_class = ask_and_guard(tracer, names_in_callable(), as_object(type), "dir(class)");
   Ref names = of_class ? Ref::steal(PySet_New(of_class.get())) : Ref();
-  Ref own = names && type->tp_dictoffset ? load_attribute(tracer, object, dict_name) : Ref();
+  Ref own = names && type->tp_dictoffset ? load_attribute(tracer, object, "__dict__"_name) : Ref();
   if (!names || tracer.is_over()) return nullptr;
   clear_error();
   if (own) {

@@ -14,19 +14,17 @@ namespace {
 
 // An object that never changes, and that holds what it wraps.
 Ref call_wrapped(Tracer& tracer, PyObject* wrapper, const Arguments& arguments) {
-  static PyObject* const name = interned("__wrapped__");
-  Ref wrapped = Ref::steal(PyObject_GetAttr(wrapper, name));
+  Ref wrapped = Ref::steal(PyObject_GetAttr(wrapper, "__wrapped__"_name));
   Source* source = wrapped ? source_or_pin(tracer, wrapper) : nullptr;
   if (!source) return nullptr;
   tracer.guards.add(source, GuardKind::Identity, tracer.origin());
-  Ref known = load_part(tracer, source, Access::Attribute, name, wrapped.get());
+  Ref known = load_part(tracer, source, Access::Attribute, "__wrapped__"_name, wrapped.get());
   return known ? call(tracer, known.get(), arguments) : Ref();
 }
 
 // With the settings of the capture that is going on, not with those that torch.compile was given.
 Ref call_original(Tracer& tracer, PyObject* function, const Arguments& arguments) {
-  static PyObject* const name = interned("_torchdynamo_orig_callable");
-  Ref original = load_attribute(tracer, function, name);
+  Ref original = load_attribute(tracer, function, "_torchdynamo_orig_callable"_name);
   return original ? call(tracer, original.get(), arguments) : Ref();
 }
 

@@ -54,7 +54,6 @@ Ref check_number_with(Tracer& tracer, PyObject* callable, const Arguments& argum
 
 // torch._check_is_size(number, message=None, *, max=None)
 Ref check_is_size(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const max_name = interned("max");
   const std::span<const Ref> values = arguments.values;
   const bool is_plain = !values.empty() && arguments.positional_count() >= 1 && is_size(tracer, values[0].get()) &&
                         tracer.symbols.trace().is_unknown(expression_of(values[0].get()));
@@ -64,7 +63,7 @@ Ref check_is_size(Tracer& tracer, PyObject* callable, const Arguments& arguments
   for (size_t i = arguments.positional_count(); i < values.size(); ++i) {
     const std::optional<Expression> most = size_expression(tracer, values[i].get());
     if (PyTuple_GET_ITEM(arguments.keyword_names, static_cast<Py_ssize_t>(i - arguments.positional_count())) !=
-            max_name ||
+            "max"_name ||
         !most)
       continue;
     if (!check_truth(tracer, is_less_equal(number, *most), nullptr)) return nullptr;
@@ -73,14 +72,13 @@ Ref check_is_size(Tracer& tracer, PyObject* callable, const Arguments& arguments
 }
 
 Ref extreme_of_numbers(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const own_name = interned("__name__");
   const std::span<const Ref> values = arguments.values;
   const bool is_pair = values.size() == 2 && !arguments.keyword_names;
   const std::optional<Expression> a = is_pair ? size_expression(tracer, values[0].get()) : std::nullopt,
                                   b = is_pair ? size_expression(tracer, values[1].get()) : std::nullopt;
   if (!a || !b || (!is_size(tracer, values[0].get()) && !is_size(tracer, values[1].get())))
     return call_function(tracer, callable, arguments);
-  const Ref name = Ref::made(PyObject_GetAttr(callable, own_name));
+  const Ref name = Ref::made(PyObject_GetAttr(callable, "__name__"_name));
   const bool is_least = !PyUnicode_CompareWithASCIIString(name.get(), "sym_min");
   return tracer.symbols.object(is_least ? minimum(*a, *b) : maximum(*a, *b));
 }
@@ -99,10 +97,9 @@ Ref not_of_truth(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 // guard_or_false(truth), guard_or_true(truth), statically_known_true(truth), guard_size_oblivious(truth): the program
 // says by the first three what it takes where the answer is not known, since either will do.
 Ref guard_or(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const own_name = interned("__name__");
   if (arguments.values.size() != 1) return tracer.abort(BreakReason::ScalarRead, "a guard in a form that is not known");
   PyObject* given = arguments.values[0].get();
-  const Ref name = Ref::made(PyObject_GetAttr(callable, own_name));
+  const Ref name = Ref::made(PyObject_GetAttr(callable, "__name__"_name));
   const auto is_called = [&](const char* text) { return !PyUnicode_CompareWithASCIIString(name.get(), text); };
   if (is_unknown_truth(tracer, given) && !is_called("guard_size_oblivious") &&
       !tracer.symbols.trace().known(condition_of(given)))

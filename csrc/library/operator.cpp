@@ -48,8 +48,7 @@ namespace {
 
 // C code would ask the trace's own stand-in for an iterator from before the call, which has no length.
 Ref length_hint_of_iterator(Tracer& tracer, PyObject* iterator, const Arguments& arguments) {
-  static PyObject* const hint_name = interned("__length_hint__");
-  const Ref method = load_attribute(tracer, iterator, hint_name);
+  const Ref method = load_attribute(tracer, iterator, "__length_hint__"_name);
   if (method) return call(tracer, method.get(), {});
   if (tracer.is_over() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
   clear_error();

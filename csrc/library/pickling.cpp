@@ -47,15 +47,13 @@ Ref mangled(PyObject* name, PyTypeObject* owner) {
 // The names of the slots that a class and its bases declare, as copyreg lists them; it keeps its list in the class,
 // which a trace does not do. A tuple: asking for the slots may run code that changes such a list.
 Ref slot_names(Tracer& tracer, PyTypeObject* type) {
-  static PyObject* const known_name = interned("__slotnames__");
-  static PyObject* const slots_name = interned("__slots__");
-  PyObject* known = PyDict_GetItemWithError(namespace_of(type), known_name);
+  PyObject* known = PyDict_GetItemWithError(namespace_of(type), "__slotnames__"_name);
   if (known && PyList_CheckExact(known)) return Ref::steal(PyList_AsTuple(known));
   Ref names = Ref::made(PyList_New(0));
   PyObject* mro = type->tp_mro;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* base = as_type(PyTuple_GET_ITEM(mro, i));
-    Ref slots = Ref::borrow(PyDict_GetItemWithError(namespace_of(base), slots_name));
+    Ref slots = Ref::borrow(PyDict_GetItemWithError(namespace_of(base), "__slots__"_name));
     if (!slots) continue;
     Ref declared = PyUnicode_Check(slots.get()) ? Ref::made(PyTuple_Pack(1, slots.get()))
                                                 : Ref::steal(PySequence_Tuple(slots.get()));
@@ -90,7 +88,6 @@ Ref cannot_pickle(PyTypeObject* type) {
 // The attributes, or None; with slots that have values, a pair of these and of what the slots hold.
 // is_all: what this does not give is given by nothing else.
 Ref state_of(Tracer& tracer, PyObject* object, bool is_all) {
-  static PyObject* const dict_name = interned("__dict__");
   PyTypeObject* type = Py_TYPE(object);
   if (is_all && type->tp_itemsize) return cannot_pickle(type);
   Ref names = slot_names(tracer, type);
@@ -98,9 +95,9 @@ Ref state_of(Tracer& tracer, PyObject* object, bool is_all) {
   if (is_all && !is_all_in_attributes(type, PyTuple_GET_SIZE(names.get()))) return cannot_pickle(type);
   Ref state = Ref::none();
   if (type->tp_dictoffset) {
-    if (!class_attribute(type, dict_name))
+    if (!class_attribute(type, "__dict__"_name))
       return tracer.abort(BreakReason::Pickling, std::string("the attributes of a ") + type->tp_name + " are copied");
-    state = load_attribute_generically(tracer, object, dict_name);
+    state = load_attribute_generically(tracer, object, "__dict__"_name);
     if (!state || !prepare_for_native(tracer, state.get())) return nullptr;
     if (PyDict_GET_SIZE(state.get()) == 0) state = Ref::none();
   }
@@ -126,11 +123,10 @@ struct NewArguments {
 };
 
 bool ask_for_new_arguments(Tracer& tracer, PyObject* object, NewArguments& found) {
-  static PyObject* const ex_name = interned("__getnewargs_ex__");
-  static PyObject* const plain_name = interned("__getnewargs__");
-  Ref method = attribute_if_any(tracer, object, ex_name);
+  Ref method = attribute_if_any(tracer, object, "__getnewargs_ex__"_name);
   const bool has_keywords = static_cast<bool>(method);
-  if (!method && !PyErr_Occurred() && !tracer.is_over()) method = attribute_if_any(tracer, object, plain_name);
+  if (!method && !PyErr_Occurred() && !tracer.is_over())
+    method = attribute_if_any(tracer, object, "__getnewargs__"_name);
   if (!method) return !PyErr_Occurred() && !tracer.is_over();
   Ref given = call(tracer, method.get(), {});
   if (!given) return false;
@@ -148,9 +144,8 @@ bool ask_for_new_arguments(Tracer& tracer, PyObject* object, NewArguments& found
 
 // An iterator over the items of a list's or dict's subclass; None for others.
 Ref items_iterator(Tracer& tracer, PyObject* object) {
-  static PyObject* const items_name = interned("items");
   if (PyList_Check(object)) return iterator_of(tracer, object);
-  Ref method = load_attribute(tracer, object, items_name);
+  Ref method = load_attribute(tracer, object, "items"_name);
   Ref items = method ? call(tracer, method.get(), {}) : Ref();
   return items ? iterator_of(tracer, items.get()) : Ref();
 }
@@ -159,7 +154,6 @@ Ref items_iterator(Tracer& tracer, PyObject* object) {
 Ref reduce_to_new(Tracer& tracer, PyObject* object) {
   static constinit Imported new_object{"copyreg.__newobj__"};
   static constinit Imported new_object_ex{"copyreg.__newobj_ex__"};
-  static PyObject* const getstate_name = interned("__getstate__");
   PyTypeObject* type = Py_TYPE(object);
   if (!type->tp_new) return cannot_pickle(type);
   NewArguments given;
@@ -174,12 +168,12 @@ Ref reduce_to_new(Tracer& tracer, PyObject* object) {
     arguments = given.positional ? Ref::steal(PySequence_Concat(class_only.get(), given.positional.get())) : class_only;
 
   const bool is_list = PyList_Check(object), is_dict = PyDict_Check(object);
-  Ref getstate = lookup_in_class(tracer, type, getstate_name), state;
+  Ref getstate = lookup_in_class(tracer, type, "__getstate__"_name), state;
   if (tracer.is_over()) return nullptr;
   if (is_of_object(getstate.get(), "__getstate__")) {
     state = state_of(tracer, object, !given.positional && !is_list && !is_dict);
   } else {
-    Ref method = load_attribute(tracer, object, getstate_name);
+    Ref method = load_attribute(tracer, object, "__getstate__"_name);
     state = method ? call(tracer, method.get(), {}) : Ref();
   }
   Ref list_items = !state ? Ref() : is_list ? items_iterator(tracer, object) : Ref::none();
@@ -209,8 +203,7 @@ bool is_copied_with(PyObject* tensor, PyObject* memo) {
 
 // Whether there is no gradient, and nothing that the program has put on it: guarded. False: or an error is set.
 bool has_only_elements(Tracer& tracer, PyObject* tensor) {
-  static PyObject* const grad_name = interned("grad");
-  const Ref gradient = load_attribute(tracer, tensor, grad_name);
+  const Ref gradient = load_attribute(tracer, tensor, "grad"_name);
   if (!gradient || !gradient.is(Py_None)) return false;
   Source* source = tracer.world.source_of(tensor);
   if (!source) return !has_own_attributes(tensor);
@@ -223,10 +216,9 @@ bool has_only_elements(Tracer& tracer, PyObject* tensor) {
 }
 
 bool have_same_strides(PyObject* one, PyObject* other) {
-  static PyObject* const stride_name = interned("stride");
   const NativeScope native;
-  const Ref a = Ref::steal(PyObject_CallMethodNoArgs(one, stride_name)),
-            b = Ref::steal(PyObject_CallMethodNoArgs(other, stride_name));
+  const Ref a = Ref::steal(PyObject_CallMethodNoArgs(one, "stride"_name)),
+            b = Ref::steal(PyObject_CallMethodNoArgs(other, "stride"_name));
   const bool same = a && b && PyObject_RichCompareBool(a.get(), b.get(), Py_EQ) == 1;
   clear_error();
   return same;
@@ -244,7 +236,6 @@ Ref object_getstate(Tracer& tracer, PyObject* callable, const Arguments& argumen
 }
 
 Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const reduce_name = interned("__reduce__");
   static constinit Imported old_protocols{"copyreg._reduce_ex"};
   const bool has_protocol =
       arguments.values.size() == 2 && !arguments.keyword_names && PyLong_Check(arguments.values[1].get());
@@ -252,7 +243,7 @@ Ref object_reduce_ex(Tracer& tracer, PyObject* callable, const Arguments& argume
   if (!has_protocol || is_fake(object))
     return tracer.abort(BreakReason::Pickling, "__reduce_ex__ of this object is not known");
   PyTypeObject* type = Py_TYPE(object);
-  Ref reduce = lookup_in_class(tracer, type, reduce_name);
+  Ref reduce = lookup_in_class(tracer, type, "__reduce__"_name);
   if (tracer.is_over()) return nullptr;
   if (reduce && PyFunction_Check(reduce.get())) return call(tracer, reduce.get(), {Ref::borrow(object)});
   if (has_container_reduce(type)) return container_reduce(tracer, callable, Arguments{arguments.values.subspan(0, 1)});
@@ -274,11 +265,10 @@ Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& argume
   if (!is_static_class(Py_TYPE(object)) || may_have_attributes)
     return tracer.abort(BreakReason::Pickling, std::string("a ") + Py_TYPE(object)->tp_name + " is copied or pickled");
   if (!prepare_for_native(tracer, object)) return nullptr;
-  static PyObject* const name = interned("__reduce__");
   Ref reduced;
   {
     NativeScope native;
-    reduced = Ref::steal(PyObject_CallMethodNoArgs(object, name));
+    reduced = Ref::steal(PyObject_CallMethodNoArgs(object, "__reduce__"_name));
   }
   if (reduced && PyTuple_Check(reduced.get())) source_or_pin(tracer, PyTuple_GET_ITEM(reduced.get(), 0));
   return reduced;
@@ -287,8 +277,6 @@ Ref container_reduce(Tracer& tracer, PyObject* callable, const Arguments& argume
 // A plain tensor is its elements, in the same order in memory: a clone. One that shares its memory with another that is
 // copied in the same go, or has more than its elements, ends the trace.
 Ref tensor_deepcopy(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const clone_name = interned("clone");
-  static PyObject* const detach_name = interned("detach");
   const auto refuse = [&] { return tracer.abort(BreakReason::Pickling, "a tensor is copied with copy.deepcopy"); };
   if (arguments.values.size() != 2 || arguments.keyword_names) return refuse();
   PyObject *const tensor = arguments.values[0].get(), *const memo = arguments.values[1].get();
@@ -297,7 +285,7 @@ Ref tensor_deepcopy(Tracer& tracer, PyObject*, const Arguments& arguments) {
     return tracer.is_over() || PyErr_Occurred() ? nullptr : refuse();
   Ref copy = Ref::borrow(tensor);
   const bool wants_gradient = requires_gradient(tensor);
-  for (PyObject* method : {detach_name, clone_name}) {
+  for (PyObject* method : {"detach"_name, "clone"_name}) {
     const Ref self = std::move(copy);
     copy = record_call(tracer, NodeKind::CallMethod, method, Arguments{std::span<const Ref>(&self, 1)});
     if (!copy) return nullptr;

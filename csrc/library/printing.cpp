@@ -72,16 +72,15 @@ bool read_arguments(const Arguments& arguments, Printed& printed) {
 // another may be there when the residual code prints.
 Ref standard_output(Tracer& tracer, Printed& printed) {
   static constinit Imported module{"sys"};
-  static PyObject* const name = interned("stdout");
   PyObject* names = PyModule_GetDict(module);
-  if (const AttributeWrite* write = tracer.effects.pending(names, name)) {
+  if (const AttributeWrite* write = tracer.effects.pending(names, "stdout"_name)) {
     printed.file = write->value.get();
     return write->value;
   }
   Source* source = namespace_source(tracer, names, "sys.__dict__");
   if (!source) return nullptr;
-  PyObject* stream = PyDict_GetItemWithError(names, name);
-  return load_part(tracer, source, Access::DictItem, name, stream);
+  PyObject* stream = PyDict_GetItemWithError(names, "stdout"_name);
+  return load_part(tracer, source, Access::DictItem, "stdout"_name, stream);
 }
 
 // What C code of a stream's class keeps, guarded; null Ref without a Python error: there is none, or reading it fails.
@@ -98,7 +97,6 @@ Ref load_native_part(Tracer& tracer, PyObject* stream, const char* part) {
 // A stream's buffer, and what that writes to, are files and memory of C code too, rather than objects of the program's,
 // which would see when they are written to.
 bool ends_in_native_code(Tracer& tracer, const Ref& stream) {
-  static PyObject* const write_name = interned("write");
   static constinit ImportedType text{"_io.TextIOWrapper"}, writer{"_io.BufferedWriter"}, random{"_io.BufferedRandom"},
       memory{"_io.BytesIO"}, texts{"_io.StringIO"}, file{"_io.FileIO"};
   PyTypeObject* type = stream.type();
@@ -108,7 +106,7 @@ bool ends_in_native_code(Tracer& tracer, const Ref& stream) {
   // Null if it is detached, which raises at its place.
   const Ref beneath = load_native_part(tracer, stream.get(), is_buffered ? "raw" : "buffer");
   if (!beneath || !tracer.world.source_of(beneath.get())) return false;
-  const Ref own = load_from_instance(tracer, beneath.get(), write_name);
+  const Ref own = load_from_instance(tracer, beneath.get(), "write"_name);
   return !own && !PyErr_Occurred() && ends_in_native_code(tracer, beneath);
 }
 
@@ -116,11 +114,10 @@ enum class Stream : uint8_t { Unknown, Native, OwnNative, Python };
 
 // How an object is written to: not known where it has a `write` of its own in place of its class's.
 Stream kind_of_stream(Tracer& tracer, PyObject* stream) {
-  static PyObject* const write_name = interned("write");
   PyTypeObject* type = Py_TYPE(stream);
   const bool is_outside = tracer.world.source_of(stream) != nullptr;
   if (!is_outside && is_own_native(stream)) return Stream::OwnNative;
-  const Ref write = lookup_in_class(tracer, type, write_name);
+  const Ref write = lookup_in_class(tracer, type, "write"_name);
   if (!write) return Stream::Unknown;
   if (PyFunction_Check(write.get())) return Stream::Python;
   const bool is_native = is_outside && Py_IS_TYPE(write.get(), &PyMethodDescr_Type) &&
@@ -132,7 +129,7 @@ Stream kind_of_stream(Tracer& tracer, PyObject* stream) {
     if (own && PyDict_GET_SIZE(own.get())) return Stream::Unknown;
     return ends_in_native_code(tracer, Ref::borrow(stream)) ? Stream::Native : Stream::Unknown;
   }
-  const Ref own = load_from_instance(tracer, stream, write_name);
+  const Ref own = load_from_instance(tracer, stream, "write"_name);
   if (own || PyErr_Occurred()) return Stream::Unknown;
   return ends_in_native_code(tracer, Ref::borrow(stream)) ? Stream::Native : Stream::Unknown;
 }
@@ -246,10 +243,8 @@ void write_later(Tracer& tracer, PyObject* method, std::span<const Ref> values) 
 
 // As print() itself calls write(), with a piece at a time.
 Ref print_by_python(Tracer& tracer, PyObject* stream, const Printed& printed, const std::vector<Ref>& texts) {
-  static PyObject* const write_name = interned("write");
-  static PyObject* const flush_name = interned("flush");
   auto write = [&](Ref text) {
-    const Ref method = load_attribute(tracer, stream, write_name);
+    const Ref method = load_attribute(tracer, stream, "write"_name);
     return method && call(tracer, method.get(), {std::move(text)});
   };
   const Ref between = printed.separator ? Ref::borrow(printed.separator) : Ref::made(PyUnicode_InternFromString(" "));
@@ -258,7 +253,7 @@ Ref print_by_python(Tracer& tracer, PyObject* stream, const Printed& printed, co
     if ((i > 0 && !write(between)) || !write(texts[i])) return nullptr;
   if (!write(behind)) return nullptr;
   if (printed.flush && PyObject_IsTrue(printed.flush)) {
-    const Ref method = load_attribute(tracer, stream, flush_name);
+    const Ref method = load_attribute(tracer, stream, "flush"_name);
     if (!method || !call(tracer, method.get(), {})) return nullptr;
   }
   return Ref::none();

@@ -164,10 +164,9 @@ Ref generator_get_state(Tracer& tracer, PyObject*, const Arguments& arguments) {
 }
 
 Ref generator_draw(Tracer& tracer, PyObject* method, const Arguments& arguments) {
-  static PyObject* const name_name = interned("__name__");
   const auto [generator, is_outside] = called_on(tracer, arguments);
   if (!generator) return refuse_unknown(tracer);
-  const Ref text = Ref::made(PyObject_GetAttr(method, name_name));
+  const Ref text = Ref::made(PyObject_GetAttr(method, "__name__"_name));
   const char* name = PyUnicode_AsUTF8(text.get());
   if (!is_outside) return call_on(tracer, generator, name, arguments);
   if (Ref copy = copy_to_move(tracer, generator)) return move_by(tracer, generator, std::move(copy), name, arguments);

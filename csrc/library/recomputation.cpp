@@ -209,20 +209,18 @@ Ref checkpoint_below_autograd(Tracer& tracer, const CheckpointCall& given) {
   static constinit Imported reentrant{"minidynamo._checkpoint.Reentrant"};
   static constinit Imported autocast_now{"minidynamo._checkpoint.autocast_now"};
   static constinit Imported module{"torch.utils.checkpoint"};
-  static PyObject* const apply_name = interned("apply");
-  static PyObject* const stops_early_name = interned("_enable_checkpoint_early_stop");
   if (has_saved_tensor_hooks())
     return refuse(tracer, "it is called within another one, or hooks of saved tensors are active");
   const Ref autocast = call(tracer, autocast_now, {});
   if (!autocast) return nullptr;
   if (autocast.is(Py_None)) return refuse(tracer, "autocast of another device than the CPU is on");
   if (!given.is_reentrant) {
-    const Ref stops_early = load_attribute(tracer, module, stops_early_name);
+    const Ref stops_early = load_attribute(tracer, module, "_enable_checkpoint_early_stop"_name);
     if (!stops_early) return nullptr;
     if (stops_early.is(Py_False)) return refuse(tracer, "it must not stop early");
     return not_reentrant(tracer, given, autocast);
   }
-  const Ref apply = load_attribute(tracer, reentrant, apply_name);
+  const Ref apply = load_attribute(tracer, reentrant, "apply"_name);
   if (!apply) return nullptr;
   std::vector<Ref> values = {Ref::borrow(given.function), Ref::boolean(given.keeps_random_state), autocast};
   values.insert(values.end(), given.arguments.values.begin(), given.arguments.values.end());

@@ -308,8 +308,7 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
     case Rule::Kind::TensorFunction:
       return record_call(tracer, NodeKind::CallFunction, callable, arguments);
     case Rule::Kind::TensorMethod: {
-      static PyObject* const name_name = interned("__name__");
-      Ref own_name = Ref::steal(PyObject_GetAttr(callable, name_name));
+      Ref own_name = Ref::steal(PyObject_GetAttr(callable, "__name__"_name));
       if (!own_name || !is_made_of_operators(own_name.get()))
         return tracer.abort(BreakReason::TensorAttribute, std::string("what a tensor's ") +
                                                               (own_name ? PyUnicode_AsUTF8(own_name.get()) : "method") +

@@ -67,11 +67,10 @@ Ref typing_caller(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const Frame* frame = arguments.values.size() == has_depth ? tracer.frame : nullptr;
   for (; frame && depth > 0; --depth) frame = frame->caller;
   if (!frame) return tracer.abort(BreakReason::FrameIntrospection, "the frame stack is read");
-  static PyObject* const name = interned("__name__");
   Source* globals = namespace_source(tracer, frame->globals.get());
   if (!globals) return nullptr;
-  PyObject* raw = PyDict_GetItemWithError(frame->globals.get(), name);
-  Ref module = load_part(tracer, globals, Access::DictItem, name, raw);
+  PyObject* raw = PyDict_GetItemWithError(frame->globals.get(), "__name__"_name);
+  Ref module = load_part(tracer, globals, Access::DictItem, "__name__"_name, raw);
   return module || PyErr_Occurred() ? module : Ref::made(PyUnicode_FromString("__main__"));
 }
 
@@ -79,8 +78,7 @@ Ref file_system_path(Tracer& tracer, PyObject* callable, const Arguments& argume
   if (arguments.values.size() != 1 || arguments.keyword_names) return call_natively(tracer, callable, arguments);
   PyObject* path = arguments.values[0].get();
   if (PyUnicode_Check(path) || PyBytes_Check(path)) return arguments.values[0];
-  static PyObject* const method_name = interned("__fspath__");
-  Ref method = lookup_in_class(tracer, Py_TYPE(path), method_name);
+  Ref method = lookup_in_class(tracer, Py_TYPE(path), "__fspath__"_name);
   if (PyErr_Occurred()) return nullptr;
   if (!method || !PyFunction_Check(method.get())) return call_natively(tracer, callable, arguments);
   Ref text = call(tracer, method.get(), {Ref::borrow(path)});

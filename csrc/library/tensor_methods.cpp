@@ -42,9 +42,8 @@ bool reads_truth(PyObject* tensor, PyObject* method_name) {
 
 // item(), tolist() and what int(), bool() and indices call: of tensors whose values the trace knows.
 Ref tensor_read(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const own_name = interned("__name__");
   PyObject* tensor = arguments.values.empty() ? nullptr : arguments.values[0].get();
-  const Ref name = Ref::steal(PyObject_GetAttr(callable, own_name));
+  const Ref name = Ref::steal(PyObject_GetAttr(callable, "__name__"_name));
   if (!name) return nullptr;
   const Ref value = tensor ? known_value(tensor) : Ref();
   if (!value) {
@@ -67,16 +66,14 @@ Ref tensor_read(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
 }
 
 Ref tensor_numpy(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const force_name = interned("force");
   const bool is_plain = arguments.positional_count() == 1 && is_fake(arguments.values[0].get());
   const bool is_forced =
-      is_plain && arguments.values.size() == 2 && PyTuple_GET_ITEM(arguments.keyword_names, 0) == force_name;
+      is_plain && arguments.values.size() == 2 && PyTuple_GET_ITEM(arguments.keyword_names, 0) == "force"_name;
   if (!is_plain || (arguments.values.size() != 1 && !(is_forced && is_constant(arguments.values[1].get()))))
     return tracer.abort(BreakReason::ScalarRead, "a tensor is turned into a numpy array");
   Ref tensor = arguments.values[0];
   if (is_forced && arguments.values[1].is(Py_True)) {  // what needs neither autograd nor a copy
-    static PyObject* const detach_name = interned("detach");
-    tensor = record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span<const Ref>(&tensor, 1)});
+    tensor = record_call(tracer, NodeKind::CallMethod, "detach"_name, Arguments{std::span<const Ref>(&tensor, 1)});
   }
   return tensor ? array_of_fake(tracer, tensor.get()) : Ref();
 }
@@ -88,7 +85,6 @@ Ref numpy_function(Tracer& tracer, PyObject* callable, const Arguments& argument
 // torch's layer for NumPy makes a tensor of numbers, with another default dtype for that time.
 Ref numpy_layer_coerce(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   static constinit Imported make{"torch.tensor"};
-  static PyObject* const dtype_name = interned("dtype");
   std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
   if (!values.empty() && !is_tensor(values[0].get())) {
     if (has_fake(values[0].get()) || !prepare_for_native(tracer, values[0].get()))
@@ -98,10 +94,10 @@ Ref numpy_layer_coerce(Tracer& tracer, PyObject* callable, const Arguments& argu
       const NativeScope native;
       const TensorTraceSuspended suspended;
       const Ref real = Ref::steal(PyObject_CallOneArg(callable, values[0].get()));
-      dtype = real ? Ref::steal(PyObject_GetAttr(real.get(), dtype_name)) : Ref();
+      dtype = real ? Ref::steal(PyObject_GetAttr(real.get(), "dtype"_name)) : Ref();
     }
     if (!dtype) return nullptr;
-    const Ref operands[] = {values[0], dtype}, names = Ref::made(PyTuple_Pack(1, dtype_name));
+    const Ref operands[] = {values[0], dtype}, names = Ref::made(PyTuple_Pack(1, "dtype"_name));
     values[0] = call(tracer, make, Arguments{operands, names.get()});
     if (!values[0]) return nullptr;
   }
@@ -112,8 +108,7 @@ Ref numpy_layer_coerce(Tracer& tracer, PyObject* callable, const Arguments& argu
 // dtype and device.
 Ref tensor_new_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
   static constinit Imported make{"torch.tensor"};
-  static PyObject* const data_name = interned("data");
-  static PyObject* const own[] = {interned("dtype"), interned("device")};
+  static PyObject* const own[] = {"dtype"_name, "device"_name};
   auto unknown = [&] {
     return tracer.abort(BreakReason::TensorFromData, "new_tensor makes a tensor of data in a way that is not known");
   };
@@ -121,8 +116,8 @@ Ref tensor_new_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!keywords) keywords = Ref::made(PyDict_New());
   Ref data = arguments.positional_count() == 2 ? arguments.values[1] : Ref();
   if (!data && arguments.positional_count() == 1) {
-    data = Ref::borrow(PyDict_GetItemWithError(keywords.get(), data_name));
-    if (data && PyDict_DelItem(keywords.get(), data_name) < 0) return nullptr;
+    data = Ref::borrow(PyDict_GetItemWithError(keywords.get(), "data"_name));
+    if (data && PyDict_DelItem(keywords.get(), "data"_name) < 0) return nullptr;
   }
   if (!data || is_tensor(data.get())) return unknown();
   PyObject* tensor = arguments.values[0].get();
@@ -137,9 +132,9 @@ Ref tensor_new_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
 }
 
 Ref tensor_set_requires_grad(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const method_name = interned("requires_grad_");
   const Ref& tensor = arguments.values[0];
-  if (is_transform_wrapper(tensor.get())) return call_one_by_one(tracer, NodeKind::CallMethod, method_name, arguments);
+  if (is_transform_wrapper(tensor.get()))
+    return call_one_by_one(tracer, NodeKind::CallMethod, "requires_grad_"_name, arguments);
   const bool is_plain = arguments.values.size() <= 2;  // also as the keyword `requires_grad`
   PyObject* wanted = arguments.values.size() == 2 ? arguments.values[1].get() : Py_True;
   if (is_plain && PyBool_Check(wanted))
@@ -148,38 +143,34 @@ Ref tensor_set_requires_grad(Tracer& tracer, PyObject*, const Arguments& argumen
 }
 
 Ref tensor_detach_in_place(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const view_name = interned("_is_view");
-  static PyObject* const method_name = interned("detach_");
   const Ref& tensor = arguments.values[0];
-  const Ref is_view = load_tensor_attribute(tracer, tensor.get(), view_name);  // a method
+  const Ref is_view = load_tensor_attribute(tracer, tensor.get(), "_is_view"_name);  // a method
   const Ref answer = is_view ? call(tracer, is_view.get(), Arguments{}) : Ref();
   if (!answer) return nullptr;
   const bool changes = requires_gradient(tensor.get());
   if (arguments.values.size() != 1 || !answer.is(Py_False) || (changes && tracer.world.source_of(tensor.get())))
     return tracer.abort(BreakReason::TensorAttributeWrite, "a tensor is detached in place");
   if (!changes) return tensor;
-  Ref detached = execute(tracer, NodeKind::CallMethod, method_name, arguments);
+  Ref detached = execute(tracer, NodeKind::CallMethod, "detach_"_name, arguments);
   if (!detached)
     return tracer.is_over() ? Ref() : (clear_error(), tracer.abort(BreakReason::OperatorRaised, "detach_()"));
-  return record_node(tracer, NodeKind::CallMethod, method_name, arguments, detached.get(), true) ? tensor : Ref();
+  return record_node(tracer, NodeKind::CallMethod, "detach_"_name, arguments, detached.get(), true) ? tensor : Ref();
 }
 
 // torch fills a diagonal by as_strided(), which AOTAutograd refuses of a view. A matrix has a view for it.
 Ref tensor_fill_diagonal(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const own_name = interned("fill_diagonal_");
-  static PyObject* const diagonal_name = interned("diagonal");
-  static PyObject* const fill_name = interned("fill_");
   const Ref& tensor = arguments.values[0];
-  if (is_transform_wrapper(tensor.get())) return call_one_by_one(tracer, NodeKind::CallMethod, own_name, arguments);
+  if (is_transform_wrapper(tensor.get()))
+    return call_one_by_one(tracer, NodeKind::CallMethod, "fill_diagonal_"_name, arguments);
   const bool is_plain = arguments.values.size() == 2 && !arguments.keyword_names && is_fake(tensor.get()) &&
                         is_constant(arguments.values[1].get());
   const Ref dimensions = is_plain ? call_native_method(tensor.get(), "dim") : Ref();
   if (is_plain && !dimensions) return nullptr;
   if (!is_plain || PyLong_AsLong(dimensions.get()) != 2)
-    return record_call_with_numbers(tracer, NodeKind::CallMethod, own_name, arguments);
-  const Ref diagonal = record_call(tracer, NodeKind::CallMethod, diagonal_name, Arguments{std::span(&tensor, 1)});
+    return record_call_with_numbers(tracer, NodeKind::CallMethod, "fill_diagonal_"_name, arguments);
+  const Ref diagonal = record_call(tracer, NodeKind::CallMethod, "diagonal"_name, Arguments{std::span(&tensor, 1)});
   const Ref operands[] = {diagonal, arguments.values[1]};
-  return diagonal && record_call(tracer, NodeKind::CallMethod, fill_name, Arguments{operands}) ? tensor : Ref();
+  return diagonal && record_call(tracer, NodeKind::CallMethod, "fill_"_name, Arguments{operands}) ? tensor : Ref();
 }
 
 // The gradient that a tensor keeps is seen by who has the tensor. One that leaves a graph is another than the one
@@ -216,7 +207,6 @@ Ref legacy_sizes(std::span<const Ref> values) {
 
 // tensor.new(2, 3): memory like the tensor's.
 Ref tensor_new(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const method_name = interned("new_empty");
   const Ref sizes = arguments.keyword_names ? Ref() : legacy_sizes(arguments.values.subspan(1));
   auto has_bit = [&](const char* question) {
     return !call_native_method(arguments.values[0].get(), question).is(Py_False);
@@ -225,7 +215,7 @@ Ref tensor_new(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!sizes || has_bit("is_conj") || has_bit("is_neg"))
     return tracer.abort(BreakReason::TensorFromData, "new() makes a tensor of data");
   const Ref values[] = {arguments.values[0], sizes};
-  return record_call(tracer, NodeKind::CallMethod, method_name, Arguments{values});
+  return record_call(tracer, NodeKind::CallMethod, "new_empty"_name, Arguments{values});
 }
 
 // torch.Tensor(2, 3), torch.Tensor([1, 2]): of the default dtype, on the CPU.
@@ -285,10 +275,6 @@ Ref dtype_of_filled(const Arguments& arguments, bool is_default) {
 // with the tensor, no value has to be known.
 Ref fill_with_tensor(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, size_t place,
                      bool infers_dtype) {
-  static PyObject* const fill_name = interned("fill_");
-  static PyObject* const detach_name = interned("detach");
-  static PyObject* const dtype_name = interned("dtype");
-  static PyObject* const device_name = interned("device");
   PyObject* number = arguments.positional_count() > place ? arguments.values[place].get() : nullptr;
   if (number && is_traced_number(number)) {
     const Ref dtype = dtype_of_filled(arguments, infers_dtype);
@@ -303,25 +289,25 @@ Ref fill_with_tensor(Tracer& tracer, NodeKind kind, PyObject* target, const Argu
   std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
   values[place] = Ref::made(PyLong_FromLong(0));
   Ref names = Ref::borrow(arguments.keyword_names);
-  const bool has_dtype = names && PySequence_Contains(names.get(), dtype_name) == 1;
+  const bool has_dtype = names && PySequence_Contains(names.get(), "dtype"_name) == 1;
   if (infers_dtype && !has_dtype) {
     const Ref dtype = dtype_of_number(number);
     if (!dtype) return record_call(tracer, kind, target, arguments);
-    Ref more = Ref::made(PyTuple_Pack(1, dtype_name));
+    Ref more = Ref::made(PyTuple_Pack(1, "dtype"_name));
     names = names ? Ref::steal(PySequence_Concat(names.get(), more.get())) : std::move(more);
     values.push_back(dtype);
   }
   const Ref made = record_call(tracer, kind, target, Arguments{values, names.get()});
   if (!made) return nullptr;
-  const Ref own_device = Ref::made(PyObject_GetAttr(made.get(), device_name)),
-            its_device = Ref::made(PyObject_GetAttr(number, device_name));
+  const Ref own_device = Ref::made(PyObject_GetAttr(made.get(), "device"_name)),
+            its_device = Ref::made(PyObject_GetAttr(number, "device"_name));
   if (PyObject_RichCompareBool(own_device.get(), its_device.get(), Py_EQ) != 1)
     return tracer.abort(BreakReason::DataDependent, "the value of a tensor on another device is read");
   const Ref held = Ref::borrow(number);
-  const Ref value = record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span<const Ref>(&held, 1)});
+  const Ref value = record_call(tracer, NodeKind::CallMethod, "detach"_name, Arguments{std::span<const Ref>(&held, 1)});
   if (!value) return nullptr;
   const Ref both[] = {made, value};
-  return record_call(tracer, NodeKind::CallMethod, fill_name, Arguments{both});
+  return record_call(tracer, NodeKind::CallMethod, "fill_"_name, Arguments{both});
 }
 
 }  // namespace
@@ -333,18 +319,16 @@ Ref full(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 }
 
 Ref tensor_new_full(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const method_name = interned("new_full");
-  return fill_with_tensor(tracer, NodeKind::CallMethod, method_name, arguments, 2, false);
+  return fill_with_tensor(tracer, NodeKind::CallMethod, "new_full"_name, arguments, 2, false);
 }
 
 // torch._assert_async(tensor, message): the message by its name, which tells it from the check of an `assert`.
 Ref assert_async(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const message_name = interned("assert_msg");
   const size_t count = arguments.values.size();
   if (arguments.keyword_names || count < 1 || count > 2 || !is_fake(arguments.values[0].get()) ||
       (count == 2 && !PyUnicode_CheckExact(arguments.values[1].get())))
     return tracer.abort(BreakReason::DataDependent, "torch._assert_async() in a form that is not known");
-  const Ref names = Ref::made(PyTuple_Pack(1, message_name));
+  const Ref names = Ref::made(PyTuple_Pack(1, "assert_msg"_name));
   const Arguments named{arguments.values, count == 2 ? names.get() : nullptr};
   if (!record_node(tracer, NodeKind::CallFunction, callable, named, Py_None, true)) return nullptr;
   tracer.graph.mark_last_as_check();
@@ -365,9 +349,6 @@ Ref compare_all(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   static constinit Imported allclose{"torch.allclose"};
   static constinit Imported isclose{"torch.isclose"};
   static constinit Imported eq{"torch.eq"};
-  static PyObject* const all_name = interned("all");
-  static PyObject* const size_name = interned("shape");
-  static PyObject* const dtype_name = interned("dtype");
   auto differ_in = [&](PyObject* name) {
     const Ref one = Ref::made(PyObject_GetAttr(arguments.values[0].get(), name)),
               other = Ref::made(PyObject_GetAttr(arguments.values[1].get(), name));
@@ -378,14 +359,14 @@ Ref compare_all(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   const bool are_known =
       are_tensors && has_known_value(arguments.values[0].get()) && has_known_value(arguments.values[1].get());
   // Of one tensor with itself, torch does not look at the elements.
-  if (!are_tensors || are_known || differ_in(size_name) || differ_in(dtype_name) || !arguments.is_direct ||
+  if (!are_tensors || are_known || differ_in("shape"_name) || differ_in("dtype"_name) || !arguments.is_direct ||
       !is_checked_next(*tracer.frame) ||
       storage_of_fake(arguments.values[0].get()) == storage_of_fake(arguments.values[1].get()))
     return record_call(tracer, NodeKind::CallFunction, callable, arguments);
   PyObject* function = callable == allclose ? static_cast<PyObject*>(isclose) : static_cast<PyObject*>(eq);
   const Ref elements = record_call(tracer, NodeKind::CallFunction, function, arguments);
   if (!elements) return nullptr;
-  return record_call(tracer, NodeKind::CallMethod, all_name, Arguments{std::span<const Ref>(&elements, 1)});
+  return record_call(tracer, NodeKind::CallMethod, "all"_name, Arguments{std::span<const Ref>(&elements, 1)});
 }
 
 }  // namespace minidynamo::handlers

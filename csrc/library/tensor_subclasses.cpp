@@ -45,11 +45,10 @@ Ref tensor_as_subclass(Tracer& tracer, PyObject*, const Arguments& arguments) {
 
 // A tensor without history over the same memory.
 Ref tensor_make_subclass(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static PyObject* const detach_name = interned("detach");
-  static PyObject* const flag_name = interned("require_grad");
   const size_t count = arguments.values.size();
   PyTypeObject* type = count >= 2 ? class_argument(arguments.values[0].get()) : nullptr;
-  const bool is_named = arguments.keyword_count() == 1 && PyTuple_GET_ITEM(arguments.keyword_names, 0) == flag_name;
+  const bool is_named =
+      arguments.keyword_count() == 1 && PyTuple_GET_ITEM(arguments.keyword_names, 0) == "require_grad"_name;
   const bool wants_gradient = count == 3 && arguments.values[2].is(Py_True);
   const bool has_no_gradient = count == 2 || arguments.values[2].is(Py_False);
   const bool is_parameter = type && is_parameter_class(type) && is_class_of_graphs(type);
@@ -58,7 +57,7 @@ Ref tensor_make_subclass(Tracer& tracer, PyObject*, const Arguments& arguments) 
     return in_an_unknown_form(tracer, "_make_subclass()");
   if (is_parameter) return make_parameter(tracer, type, arguments.values[1], wants_gradient);
   const Ref detached =
-      record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{arguments.values.subspan(1, 1)});
+      record_call(tracer, NodeKind::CallMethod, "detach"_name, Arguments{arguments.values.subspan(1, 1)});
   return detached ? as_class(tracer, detached.get(), type) : Ref();
 }
 

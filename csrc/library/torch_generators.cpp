@@ -32,14 +32,13 @@ bool is_generator(PyObject* object) { return Py_IS_TYPE(object, generator_class(
 
 // Calls callable(*values, **names) with a generator.
 Ref draw(PyObject* generator, PyObject* callable, PyObject* values, PyObject* names) {
-  static PyObject* const generator_name = interned("generator");
   const Ref keywords = Ref::made(PyDict_New());
   const Py_ssize_t named = PyTuple_GET_SIZE(names), positional = PyTuple_GET_SIZE(values) - named;
   const Ref first = Ref::made(PyTuple_GetSlice(values, 0, positional));
   for (Py_ssize_t i = 0; i < named; ++i)
     if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(names, i), PyTuple_GET_ITEM(values, positional + i)) < 0)
       return nullptr;
-  if (PyDict_SetItem(keywords.get(), generator_name, generator) < 0) return nullptr;
+  if (PyDict_SetItem(keywords.get(), "generator"_name, generator) < 0) return nullptr;
   return Ref::steal(PyObject_Call(callable, first.get(), keywords.get()));
 }
 
@@ -146,11 +145,10 @@ Ref example_from(PyObject* generator, PyObject* callable, const DrawArguments& g
 
 // At the next call too it must not be torch's own, from which graphs draw.
 void tell_from_default(Tracer& tracer, PyObject* generator) {
-  static PyObject* const name = interned("default_generator");
   static constinit Imported torch{"torch"};
   static constinit Imported default_generator{"torch.default_generator"};
   Source* module = source_or_pin(tracer, torch);
-  Source* other = tracer.guards.child(module, Access::Attribute, name, -1, default_generator);
+  Source* other = tracer.guards.child(module, Access::Attribute, "default_generator"_name, -1, default_generator);
   tracer.guards.add_relation(tracer.world.source_of(generator), GuardKind::NotSameAs, other, tracer.origin());
 }
 
@@ -203,9 +201,8 @@ Ref draw_from_generator(Tracer& tracer, PyObject* callable, const Arguments& arg
 
 // On the CPU: what is drawn in the trace costs little there.
 Ref make_generator(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static PyObject* const type_name = interned("type");
   for (const Ref& value : arguments.values) {
-    const Ref type = PyUnicode_Check(value.get()) ? value : Ref::steal(PyObject_GetAttr(value.get(), type_name));
+    const Ref type = PyUnicode_Check(value.get()) ? value : Ref::steal(PyObject_GetAttr(value.get(), "type"_name));
     clear_error();
     if (!type || !PyUnicode_Check(type.get()) || PyUnicode_CompareWithASCIIString(type.get(), "cpu"))
       return refuse(tracer, "a torch.Generator is made");

@@ -121,8 +121,7 @@ PyObject* substitute_by_torch(PyObject* callable) {
   PyObject* known = callable_rules().substituted_by_torch.get();
   if (!known || !PyDict_Check(known) || !(PyCFunction_Check(callable) || PyFunction_Check(callable))) return nullptr;
   PyObject* wrapper = PyDict_GetItemWithError(known, callable);
-  static PyObject* const polyfill = interned("__torch_dynamo_polyfill__");
-  PyObject* found = wrapper && PyFunction_Check(wrapper) ? mark_of(wrapper, polyfill) : nullptr;
+  PyObject* found = wrapper && PyFunction_Check(wrapper) ? mark_of(wrapper, "__torch_dynamo_polyfill__"_name) : nullptr;
   clear_error();
   if (!found || !PyFunction_Check(found)) return nullptr;
   PyObject* module = named_item(PyFunction_GET_GLOBALS(found), "__name__");
@@ -252,21 +251,18 @@ bool is_skipped_file(PyObject* filename) {
 enum class TorchWrapper : uint8_t { None, Compiles, Disables };
 
 TorchWrapper torch_wrapper(PyObject* function) {
-  static PyObject* const disables = interned("_torchdynamo_disable");
-  static PyObject* const wrapper_id = interned("_torchdynamo_wrapper_id");
-  PyObject* owner = mark_of(function, wrapper_id);
+  PyObject* owner = mark_of(function, "_torchdynamo_wrapper_id"_name);
   const bool is_own = owner && PyLong_Check(owner) && PyLong_AsVoidPtr(owner) == function;
   clear_error();
-  if (mark_of(function, disables) == Py_True) return !owner || is_own ? TorchWrapper::Disables : TorchWrapper::None;
+  if (mark_of(function, "_torchdynamo_disable"_name) == Py_True)
+    return !owner || is_own ? TorchWrapper::Disables : TorchWrapper::None;
   return is_own ? TorchWrapper::Compiles : TorchWrapper::None;
 }
 
 // What torch itself wrapped so when it imported torch._dynamo: parts of its optimizers that TorchDynamo cannot trace.
 bool is_part_of_optimizer(PyObject* function) {
-  static PyObject* const original_name = interned("_torchdynamo_orig_callable");
-  static PyObject* const reason_name = interned("_torchdynamo_disable_msg");
-  PyObject* original = mark_of(function, original_name);
-  PyObject* reason = mark_of(function, reason_name);
+  PyObject* original = mark_of(function, "_torchdynamo_orig_callable"_name);
+  PyObject* reason = mark_of(function, "_torchdynamo_disable_msg"_name);
   if (!original || !PyFunction_Check(original) || !reason || !PyUnicode_Check(reason)) return false;
   PyObject* module = named_item(PyFunction_GET_GLOBALS(original), "__name__");
   const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr,
@@ -318,12 +314,11 @@ void add_user_rule(PyObject* callable, UserRule rule, Ref substitute) {
 bool remove_user_rule(PyObject* callable) noexcept { return callable_rules().rules.erase(definition_of(callable)) > 0; }
 
 const Rule* find_user_rule(PyObject* callable) {
-  static PyObject* const constant_mark = interned("_dynamo_marked_constant");
   const CallableRules& known = callable_rules();
   if (!known.rules.empty())
     if (auto found = known.rules.find(definition_of(callable)); found != known.rules.end())
       return rule_of(found->second.rule);
-  if (PyFunction_Check(callable) && mark_of(callable, constant_mark) == Py_True)
+  if (PyFunction_Check(callable) && mark_of(callable, "_dynamo_marked_constant"_name) == Py_True)
     return rule_of(UserRule::AssumeConstant);
   if (PyFunction_Check(callable)) {
     const TorchWrapper wrapper = torch_wrapper(callable);
@@ -389,8 +384,8 @@ bool is_skipped_code(PyCodeObject* code) {
 }
 
 PyObject* behind_torch_wrapper(PyObject* callable) noexcept {
-  static PyObject* const wrapped = interned("__wrapped__");
-  return PyFunction_Check(callable) && is_disabled_inside_torch(callable) ? mark_of(callable, wrapped) : nullptr;
+  return PyFunction_Check(callable) && is_disabled_inside_torch(callable) ? mark_of(callable, "__wrapped__"_name)
+                                                                          : nullptr;
 }
 
 std::optional<SkipReason> skip_reason(PyObject* function) {
@@ -414,11 +409,10 @@ std::optional<SkipReason> skip_reason(PyObject* function) {
 }
 
 bool runs_disabled(PyObject* function) {
-  static PyObject* const recursive = interned("_torchdynamo_disable_recursive");
   if (runs_apart(function)) return true;
   const TorchWrapper wrapper = torch_wrapper(function);
   return wrapper == TorchWrapper::Compiles ||
-         (wrapper == TorchWrapper::Disables && mark_of(function, recursive) == Py_True);
+         (wrapper == TorchWrapper::Disables && mark_of(function, "_torchdynamo_disable_recursive"_name) == Py_True);
 }
 
 }  // namespace minidynamo

@@ -45,8 +45,7 @@ bool is_generic_getattr(PyTypeObject* type) noexcept {
 Ref load_from_thread_local(Tracer& tracer, PyObject* object, PyObject* name) {
   Source* source = tracer.world.source_of(object);
   if (const AttributeWrite* write = tracer.effects.pending(object, name)) return write->value;
-  static PyObject* const dict_name = interned("__dict__");
-  if (name == dict_name && tracer.effects.has_writes(object))
+  if (name == "__dict__"_name && tracer.effects.has_writes(object))
     return tracer.abort(BreakReason::OpaqueObject, "the __dict__ of a _thread._local that has been written to");
   Ref raw = Ref::steal(PyObject_GetAttr(object, name));
   if (raw) return load_part(tracer, source, Access::Attribute, name, raw.get());
@@ -61,7 +60,7 @@ Ref load_from_thread_local(Tracer& tracer, PyObject* object, PyObject* name) {
 
 // nn.Module.__getattr__ in one step: _parameters, _buffers, _modules of the instance, in that order.
 Ref load_from_module_tables(Tracer& tracer, PyObject* object, PyObject* name, bool& found) {
-  static PyObject* const tables[] = {interned("_parameters"), interned("_buffers"), interned("_modules")};
+  static PyObject* const tables[] = {"_parameters"_name, "_buffers"_name, "_modules"_name};
   found = false;
   for (PyObject* table_name : tables) {
     Ref table = load_from_instance(tracer, object, table_name);
@@ -103,25 +102,22 @@ bool attribute_is_missing(Tracer& tracer) {
 
 // The __getattr__ of an object's class, asked after all else has raised AttributeError. Without one, that error stays.
 Ref ask_getattr(Tracer& tracer, PyObject* object, PyObject* name) {
-  static PyObject* const getattr_name = interned("__getattr__");
   PyObject *error, *value, *traceback;
   PyErr_Fetch(&error, &value, &traceback);
-  Ref fallback = lookup_in_class(tracer, Py_TYPE(object), getattr_name);
+  Ref fallback = lookup_in_class(tracer, Py_TYPE(object), "__getattr__"_name);
   if (!fallback && !PyErr_Occurred()) {
     PyErr_Restore(error, value, traceback);
     return nullptr;
   }
   Ref::drop(error), Ref::drop(value), Ref::drop(traceback);
-  return fallback ? call_own_method(tracer, fallback, object, getattr_name, {Ref::borrow(name)}) : Ref();
+  return fallback ? call_own_method(tracer, fallback, object, "__getattr__"_name, {Ref::borrow(name)}) : Ref();
 }
 
 // What ModuleType.__getattribute__ does.
 Ref find_in_module(Tracer& tracer, PyObject* module, PyObject* name) {
   Ref native = lookup_in_class(tracer, Py_TYPE(module), name);
   if (!native && PyErr_Occurred()) return nullptr;
-  static PyObject* const annotations_name = interned("__annotations__");
-  static PyObject* const annotate_name = interned("__annotate__");
-  const bool is_annotations = name == annotations_name || name == annotate_name;
+  const bool is_annotations = name == "__annotations__"_name || name == "__annotate__"_name;
   const bool is_own = !native || !is_data_descriptor(native.get()) || is_annotations;
   const AttributeWrite* write = is_own ? tracer.effects.pending(PyModule_GetDict(module), name) : nullptr;
   Ref value = write ? write->value : is_own ? load_from_instance(tracer, module, name) : Ref();
@@ -129,13 +125,11 @@ Ref find_in_module(Tracer& tracer, PyObject* module, PyObject* name) {
     return tracer.abort(BreakReason::OutsideAttributeWrite, "a module's annotations are made by looking at them");
   if (!value && !PyErr_Occurred() && native) value = bind_descriptor(tracer, native.get(), module, name);
   if (value || (PyErr_Occurred() && !attribute_is_missing(tracer))) return value;
-  static PyObject* const getattr_name = interned("__getattr__");
   clear_error();
-  if (Ref fallback = load_from_instance(tracer, module, getattr_name))
+  if (Ref fallback = load_from_instance(tracer, module, "__getattr__"_name))
     return call(tracer, fallback.get(), {Ref::borrow(name)});
   if (PyErr_Occurred()) return nullptr;
-  static PyObject* const name_name = interned("__name__");
-  const Ref module_name = load_from_instance(tracer, module, name_name);
+  const Ref module_name = load_from_instance(tracer, module, "__name__"_name);
   if (PyErr_Occurred()) return nullptr;
   if (module_name && PyUnicode_Check(module_name.get()))
     PyErr_Format(PyExc_AttributeError, "module '%U' has no attribute '%U'", module_name.get(), name);
@@ -148,11 +142,10 @@ Ref load_from_python_module(Tracer& tracer, PyObject* module, PyObject* name) {
   // A module may get another class, one that looks for names in its own way.
   if (Source* source = tracer.world.source_of(module)) tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   if (!is_mutable_class(Py_TYPE(module))) return find_in_module(tracer, module, name);
-  static PyObject* const getattribute_name = interned("__getattribute__");
   guard_special_methods(tracer, module);
-  const Ref own_lookup = own_method(tracer, module, getattribute_name);
+  const Ref own_lookup = own_method(tracer, module, "__getattribute__"_name);
   if (!own_lookup && PyErr_Occurred()) return nullptr;
-  Ref value = own_lookup ? call_own_method(tracer, own_lookup, module, getattribute_name, {Ref::borrow(name)})
+  Ref value = own_lookup ? call_own_method(tracer, own_lookup, module, "__getattribute__"_name, {Ref::borrow(name)})
                          : find_in_module(tracer, module, name);
   return value || !attribute_is_missing(tracer) ? value : ask_getattr(tracer, module, name);
 }
@@ -170,12 +163,11 @@ Ref find_generically(Tracer& tracer, PyObject* object, PyObject* name) {
 
 // super(): the attribute of the first class after `type` in the object's MRO that has it.
 Ref load_from_super(Tracer& tracer, PyObject* super, PyObject* name) {
-  static PyObject* const class_name = interned("__class__");
   Ref object = native_attribute(super, "__self__"), after = native_attribute(super, "__thisclass__"),
       start = native_attribute(super, "__self_class__");
   if (!object || !after || !start) return nullptr;
   PyObject* mro = PyType_Check(start.get()) ? as_type(start.get())->tp_mro : nullptr;
-  if (mro && name != class_name) {
+  if (mro && name != "__class__"_name) {
     guard_bases(tracer, as_type(start.get()));
     bool past = false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
@@ -206,7 +198,7 @@ namespace {
 // Whether an attribute says where in memory the elements of NumPy's arrays and scalars lie: what a trace makes is made
 // again behind it, and lies elsewhere.
 bool shows_address(PyTypeObject* type, PyObject* name) {
-  static PyObject* const names[] = {interned("__array_interface__"), interned("__array_struct__"), interned("ctypes")};
+  static PyObject* const names[] = {"__array_interface__"_name, "__array_struct__"_name, "ctypes"_name};
   return std::ranges::find(names, name) != std::end(names) && class_attribute(type, names[0]);
 }
 
@@ -217,20 +209,18 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), nullptr;
   if (PyFrame_Check(object) && !tracer.world.source_of(object)) return load_from_frame_object(tracer, object, name);
   if (PyTypeObject* shown = reported_type(object)) {
-    static PyObject* const shown_class_name = interned("__class__");
-    if (name == shown_class_name) return Ref::borrow(as_object(shown));
+    if (name == "__class__"_name) return Ref::borrow(as_object(shown));
     if (!can_show_attribute(tracer, object, name)) return nullptr;
   }
   if (PyType_Check(object)) {
     if (!is_mutable_class(type)) return load_from_type(tracer, as_type(object), name);
     // A metaclass may have a say, or get one; and a class may get another metaclass.
-    static PyObject* const own_lookup_name = interned("__getattribute__");
     guard_special_methods(tracer, object);
     if (Source* source = tracer.world.source_of(object))
       tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
-    const Ref own_lookup = own_method(tracer, object, own_lookup_name);
+    const Ref own_lookup = own_method(tracer, object, "__getattribute__"_name);
     if (!own_lookup && PyErr_Occurred()) return nullptr;
-    Ref value = own_lookup ? call_own_method(tracer, own_lookup, object, own_lookup_name, {Ref::borrow(name)})
+    Ref value = own_lookup ? call_own_method(tracer, own_lookup, object, "__getattribute__"_name, {Ref::borrow(name)})
                            : load_from_type(tracer, as_type(object), name);
     return value || !attribute_is_missing(tracer) ? value : ask_getattr(tracer, object, name);
   }
@@ -246,12 +236,10 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
     if (!native) return load_attribute(tracer, PyMethod_GET_FUNCTION(object), name);
     return Ref::steal(PyObject_GenericGetAttr(object, name));
   }
-  static PyObject* const getattribute_name = interned("__getattribute__");
-  static PyObject* const getattr_name = interned("__getattr__");
   if (type == known_types()->thread_local_storage && tracer.world.source_of(object))
     return load_from_thread_local(tracer, object, name);
   if (!is_plain_builtin_type(type) &&
-      has_native_access(type, getattribute_name, reinterpret_cast<const void*>(PyObject_GenericGetAttr))) {
+      has_native_access(type, "__getattribute__"_name, reinterpret_cast<const void*>(PyObject_GenericGetAttr))) {
     if (tracer.world.source_of(object))
       return tracer.abort(BreakReason::OpaqueObject,
                           std::string("attributes of a ") + type->tp_name + " come from native code");
@@ -276,17 +264,18 @@ Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
 
   guard_special_methods(tracer, object);  // __getattribute__ and __getattr__ may come later
   const bool may_be_overridden = type->tp_getattro != PyObject_GenericGetAttr;
-  const Ref override = may_be_overridden ? own_method(tracer, object, getattribute_name) : Ref();
+  const Ref override = may_be_overridden ? own_method(tracer, object, "__getattribute__"_name) : Ref();
   if (!override && PyErr_Occurred()) return nullptr;
-  const bool is_like_module = may_be_overridden && class_attribute(type, getattr_name) == known_types()->module_getattr;
-  Ref value = override ? call_own_method(tracer, override, object, getattribute_name, {Ref::borrow(name)})
+  const bool is_like_module =
+      may_be_overridden && class_attribute(type, "__getattr__"_name) == known_types()->module_getattr;
+  Ref value = override ? call_own_method(tracer, override, object, "__getattribute__"_name, {Ref::borrow(name)})
                        : find_generically(tracer, object, name);
   if (value || tracer.is_over()) return value;
   if (!PyErr_Occurred()) attribute_error(object, name);
   if (!may_be_overridden || !attribute_is_missing(tracer)) return nullptr;
   if (is_like_module) {
     clear_error();
-    (void)lookup_in_class(tracer, type, getattr_name);
+    (void)lookup_in_class(tracer, type, "__getattr__"_name);
     bool found = false;
     value = load_from_module_tables(tracer, object, name, found);
     if (found || PyErr_Occurred()) return value;
@@ -316,8 +305,7 @@ Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name)
 
 bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable, Ref& self) {
   PyTypeObject* type = Py_TYPE(object);
-  static PyObject* const get_name = interned("get");
-  if (name == get_name && is_namespace(tracer, object)) {
+  if (name == "get"_name && is_namespace(tracer, object)) {
     callable = Ref::borrow(class_attribute(&PyDict_Type, name));
     self = Ref::borrow(object);
     return true;
@@ -333,8 +321,7 @@ bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable
   // The common case without making a bound method: a function in the class, nothing of that name in the instance.
   bool is_module = PyType_IsSubtype(type, known_types()->module);
   if (is_module) {
-    static PyObject* const getattribute_name = interned("__getattribute__");
-    const Ref override = own_method(tracer, object, getattribute_name);
+    const Ref override = own_method(tracer, object, "__getattribute__"_name);
     if (!override && PyErr_Occurred()) return false;
     is_module = !override;
   }

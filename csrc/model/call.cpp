@@ -110,8 +110,7 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
 
 // The name of a module that has something to call by that name; null without an error: it has not.
 Ref name_of_function_in(Tracer& tracer, PyObject* module) {
-  static PyObject* const name_name = interned("__name__");
-  Ref name = load_attribute(tracer, module, name_name);
+  Ref name = load_attribute(tracer, module, "__name__"_name);
   const Ref function =
       name && PyUnicode_CheckExact(name.get()) ? load_attribute(tracer, module, as_interned(name.get()).get()) : Ref();
   if (!function && !tracer.is_over()) clear_error();
@@ -227,8 +226,7 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
   if (PyType_Check(callable)) return call_class(tracer, as_type(callable), arguments);
   if (Py_IS_TYPE(callable, known_types()->partial)) return call_partial(tracer, callable, arguments);
   if (Py_IS_TYPE(callable, &PyStaticMethod_Type)) {
-    static PyObject* const function_name = interned("__func__");
-    Ref function = load_attribute(tracer, callable, function_name);
+    Ref function = load_attribute(tracer, callable, "__func__"_name);
     return function ? call(tracer, function.get(), arguments) : Ref();
   }
   if (makes_array_to_fill(callable)) return call_with_arrays(tracer, callable, arguments);
@@ -262,14 +260,13 @@ Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
     return call_natively(tracer, callable, arguments);
   }
   if (!is_static_class(Py_TYPE(callable))) {
-    static PyObject* const call_name = interned("__call__");
-    Ref method = lookup_in_class(tracer, Py_TYPE(callable), call_name);
+    Ref method = lookup_in_class(tracer, Py_TYPE(callable), "__call__"_name);
     if (method && PyFunction_Check(method.get())) {
       Prepended with_self(Ref::borrow(callable), arguments);
       return call(tracer, method.get(), with_self.arguments);
     }
     if (method && Py_TYPE(method.get())->tp_descr_get && !Py_IS_TYPE(method.get(), &PyWrapperDescr_Type)) {
-      Ref bound = load_attribute(tracer, callable, call_name);
+      Ref bound = load_attribute(tracer, callable, "__call__"_name);
       return bound ? call(tracer, bound.get(), arguments) : Ref();
     }
     if (PyErr_Occurred()) return nullptr;

@@ -10,10 +10,7 @@
 namespace minidynamo {
 namespace {
 
-PyObject* annotations_name() {
-  static PyObject* const name = interned("__annotations__");
-  return name;
-}
+PyObject* annotations_name() { return "__annotations__"_name; }
 
 // What the trace has put into a class shows in its dict, and is no change of that dict: it is written to the class.
 bool show_write(Tracer& tracer, PyObject* dict, const AttributeWrite& write) {

@@ -28,12 +28,11 @@ namespace {
 
 // What __class_getitem__ of a class makes of a key, if that is Python code; null Ref without error otherwise.
 Ref python_class_getitem(Tracer& tracer, PyObject* container, PyObject* key) {
-  static PyObject* const name = interned("__class_getitem__");
   if (!PyType_Check(container)) return nullptr;
-  Ref found = lookup_in_class(tracer, as_type(container), name);
+  Ref found = lookup_in_class(tracer, as_type(container), "__class_getitem__"_name);
   if (!found) return nullptr;
   const bool is_python = Py_IS_TYPE(found.get(), &PyClassMethod_Type) || function_of_generic(tracer, found.get());
-  Ref method = is_python ? load_attribute(tracer, container, name) : Ref();
+  Ref method = is_python ? load_attribute(tracer, container, "__class_getitem__"_name) : Ref();
   return method ? call(tracer, method.get(), {Ref::borrow(key)}) : Ref();
 }
 

@@ -48,19 +48,17 @@ bool is_static_method(PyTypeObject* type) noexcept { return type->tp_descr_get =
 // What the __get__ gives that a descriptor's class has as a Python function; null Ref without a Python error: it has
 // none.
 Ref call_python_get(Tracer& tracer, PyObject* descriptor, PyObject* object, PyObject* owner) {
-  static PyObject* const get_name = interned("__get__");
   PyTypeObject* kind = Py_TYPE(descriptor);
   if (is_static_class(kind)) return nullptr;
-  const Ref get = lookup_in_class(tracer, kind, get_name);
+  const Ref get = lookup_in_class(tracer, kind, "__get__"_name);
   if (!get || !PyFunction_Check(get.get())) return nullptr;
   return call(tracer, get.get(), {Ref::borrow(descriptor), Ref::borrow(object), Ref::borrow(owner)});
 }
 
 // What a classmethod gives that wraps another descriptor.
 Ref bind_to_class(Tracer& tracer, PyObject* descriptor, PyObject* owner) {
-  static PyObject* const get_name = interned("__get__");
   Ref got = call_python_get(tracer, descriptor, owner, owner);
-  return got || PyErr_Occurred() ? got : bind_descriptor(tracer, descriptor, owner, get_name);
+  return got || PyErr_Occurred() ? got : bind_descriptor(tracer, descriptor, owner, "__get__"_name);
 }
 
 }  // namespace
@@ -145,18 +143,15 @@ Ref bind_descriptor(Tracer& tracer, PyObject* descriptor, PyObject* object, PyOb
                : Ref::made(PyMethod_New(function.get(), owner));
   }
   if (kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type) {
-    static PyObject* const dict_name = interned("__dict__");
-    static PyObject* const class_name = interned("__class__");
-    if (name == class_name) return Ref::borrow(as_object(Py_TYPE(object)));
+    if (name == "__class__"_name) return Ref::borrow(as_object(Py_TYPE(object)));
     const bool is_class = PyType_Check(object);  // whose __dict__ is a read-only view
-    static PyObject* const annotations_name = interned("__annotations__");
-    if (name == annotations_name && is_class) {
+    if (name == "__annotations__"_name && is_class) {
       Ref made = make_class_annotations(tracer, as_type(object));
       if (made || PyErr_Occurred()) return made;
     }
-    if (name == dict_name && is_class) return load_class_dict(tracer, as_type(object));
-    if (name == dict_name && tracer.world.source_of(object)) return load_own_dict(tracer, object);
-    if (name == dict_name) {
+    if (name == "__dict__"_name && is_class) return load_class_dict(tracer, as_type(object));
+    if (name == "__dict__"_name && tracer.world.source_of(object)) return load_own_dict(tracer, object);
+    if (name == "__dict__"_name) {
       Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
       const bool is_own = dict && !tracer.made.given_dicts.count(Ref::borrow(object));
       if (is_own) tracer.made.instance_dicts.emplace(dict.get(), Ref::borrow(object));

@@ -15,8 +15,8 @@ void guard_no_context(Tracer& tracer, PyObject* exception) {
 }
 
 Ref checked_context(Tracer& tracer, PyObject* exception, PyObject* name, Ref value) {
-  static PyObject* const context_name = interned("__context__");
-  if (!value || name != context_name || !PyExceptionInstance_Check(exception) || tracer.world.source_of(exception))
+  if (!value || name != "__context__"_name || !PyExceptionInstance_Check(exception) ||
+      tracer.world.source_of(exception))
     return value;
   if (was_handled_before(value.get()))
     return tracer.abort(BreakReason::FrameIntrospection, "the exception is read that the caller handles");

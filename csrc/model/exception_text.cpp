@@ -31,8 +31,8 @@ Ref native_part(Tracer& tracer, PyObject* exception, const char* name) {
 
 Ref copy_with_entered_parts(Tracer& tracer, PyObject* exception) {
   PyTypeObject* type = Py_TYPE(exception);
-  static PyObject* const getattribute_name = interned("__getattribute__");
-  if (Ref override = lookup_in_class(tracer, type, getattribute_name); override && PyFunction_Check(override.get()))
+  if (Ref override = lookup_in_class(tracer, type, "__getattribute__"_name);
+      override && PyFunction_Check(override.get()))
     return nullptr;
   PyTypeObject* base = native_base(type);
   if (has_finalizer(tracer, type)) return nullptr;
@@ -81,8 +81,8 @@ Ref text_of_exception(Tracer& tracer, PyObject* exception, const char* method_na
     return text;
   }
   const bool is_wrapper = Py_IS_TYPE(method.get(), &PyWrapperDescr_Type);
-  static PyObject* const str_name = interned("__str__");
-  if (is_wrapper && method.is(class_attribute(&PyBaseObject_Type, str_name)))  // as any object's: what repr() gives
+  if (is_wrapper &&
+      method.is(class_attribute(&PyBaseObject_Type, "__str__"_name)))  // as any object's: what repr() gives
     return text_of_exception(tracer, exception, "__repr__");
   const bool is_of_exceptions =
       is_wrapper && PyType_IsSubtype(PyDescr_TYPE(method.get()), as_type(PyExc_BaseException));

@@ -23,8 +23,7 @@ Ref default_value(Tracer& tracer, PyFunctionObject* function, int32_t index) {
   PyObject* raw = PyTuple_GET_ITEM(function->func_defaults, index);
   Source* source = tracer.world.source_of(as_object(function));
   if (!source) return Ref::borrow(raw);
-  static PyObject* const name = interned("__defaults__");
-  Source* defaults = tracer.guards.child(source, Access::Attribute, name, -1, function->func_defaults);
+  Source* defaults = tracer.guards.child(source, Access::Attribute, "__defaults__"_name, -1, function->func_defaults);
   return load_part(tracer, defaults, Access::Index, nullptr, raw, index);
 }
 
@@ -33,8 +32,8 @@ Ref keyword_default(Tracer& tracer, PyFunctionObject* function, PyObject* parame
   if (!raw) return nullptr;
   Source* source = tracer.world.source_of(as_object(function));
   if (!source) return Ref::borrow(raw);
-  static PyObject* const name = interned("__kwdefaults__");
-  Source* defaults = tracer.guards.child(source, Access::Attribute, name, -1, function->func_kwdefaults);
+  Source* defaults =
+      tracer.guards.child(source, Access::Attribute, "__kwdefaults__"_name, -1, function->func_kwdefaults);
   return load_part(tracer, defaults, Access::DictItem, parameter, raw);
 }
 
@@ -42,13 +41,11 @@ Ref keyword_default(Tracer& tracer, PyFunctionObject* function, PyObject* parame
 void guard_code(Tracer& tracer, PyObject* function) {
   Source* source = tracer.world.source_of(function);
   if (!source) return;
-  static PyObject* const name = interned("__code__");
-  tracer.guards.add(tracer.guards.child(source, Access::Attribute, name, -1, PyFunction_GET_CODE(function)),
+  tracer.guards.add(tracer.guards.child(source, Access::Attribute, "__code__"_name, -1, PyFunction_GET_CODE(function)),
                     GuardKind::Identity, tracer.origin());
   if (is_guarded_by_identity(function)) return;
-  static PyObject* const globals_name = interned("__globals__");
   PyObject* globals = PyFunction_GET_GLOBALS(function);
-  Source* names = tracer.guards.child(source, Access::Attribute, globals_name, -1, globals);
+  Source* names = tracer.guards.child(source, Access::Attribute, "__globals__"_name, -1, globals);
   tracer.guards.add(names, GuardKind::Names, tracer.origin());
   tracer.world.know_namespace(globals, names);
 }

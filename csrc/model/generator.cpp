@@ -316,8 +316,7 @@ Ref send(Tracer& tracer, PyObject* receiver, PyObject* value, Ref& returned) {
     item = next_or_stop(tracer, receiver);
     if (!item && !PyErr_Occurred()) returned = Ref::none();
   } else {
-    static PyObject* const send_name = interned("send");
-    Ref method = load_attribute(tracer, receiver, send_name);
+    Ref method = load_attribute(tracer, receiver, "send"_name);
     item = method ? call(tracer, method.get(), {Ref::borrow(value)}) : Ref();
   }
   if (!item && !tracer.is_over() && !returned) returned = value_of_stop();
@@ -329,8 +328,6 @@ namespace {
 // The current Python error goes to what a generator waits for in `yield from`. What that yields is the result; if it
 // ends, `returned` is set, or an error, which is the generator's to handle. `is_over`: the error is the caller's.
 Ref throw_into_delegate(Tracer& tracer, PyObject* inner, Ref& returned, bool& is_over) {
-  static PyObject* const close_name = interned("close");
-  static PyObject* const throw_name = interned("throw");
   const bool is_exit = PyErr_ExceptionMatches(PyExc_GeneratorExit);
   const bool is_own = is_traced_generator(inner);
   if (is_own && !is_exit) return throw_into(tracer, inner, returned);
@@ -341,7 +338,7 @@ Ref throw_into_delegate(Tracer& tracer, PyObject* inner, Ref& returned, bool& is
   auto restore = [&] {
     PyErr_Restore(Ref(kept_type).release(), Ref(kept_value).release(), Ref(kept_traceback).release());
   };
-  Ref method = is_own ? Ref() : load_attribute(tracer, inner, is_exit ? close_name : throw_name);
+  Ref method = is_own ? Ref() : load_attribute(tracer, inner, is_exit ? "close"_name : "throw"_name);
   if (!is_own && !method) {
     is_over = !tracer.is_over() && !PyErr_ExceptionMatches(PyExc_AttributeError);
     if (is_over && is_exit)  // CPython says so on stderr, and goes on

@@ -13,10 +13,10 @@ namespace {
 // The names that a generic alias answers for itself; any other it asks its origin for.
 bool is_own_name_of_alias(PyObject* name) {
   static PyObject* const own_names[] = {
-      interned("__class__"),       interned("__origin__"),     interned("__args__"),
-      interned("__unpacked__"),    interned("__parameters__"), interned("__typing_unpacked_tuple_args__"),
-      interned("__mro_entries__"), interned("__reduce_ex__"),  interned("__reduce__"),
-      interned("__copy__"),        interned("__deepcopy__"),
+      "__class__"_name,       "__origin__"_name,     "__args__"_name,
+      "__unpacked__"_name,    "__parameters__"_name, "__typing_unpacked_tuple_args__"_name,
+      "__mro_entries__"_name, "__reduce_ex__"_name,  "__reduce__"_name,
+      "__copy__"_name,        "__deepcopy__"_name,
   };
   for (PyObject* own : own_names)
     if (name == own) return true;
@@ -26,9 +26,8 @@ bool is_own_name_of_alias(PyObject* name) {
 }  // namespace
 
 Ref load_from_alias_or_union(Tracer& tracer, PyObject* object, PyObject* name) {
-  static PyObject* const origin_name = interned("__origin__");
   if (Py_IS_TYPE(object, &Py_GenericAliasType) && !is_own_name_of_alias(name)) {
-    Ref origin = load_from_alias_or_union(tracer, object, origin_name);
+    Ref origin = load_from_alias_or_union(tracer, object, "__origin__"_name);
     return origin ? load_attribute(tracer, origin.get(), name) : Ref();
   }
   Ref value = Ref::steal(PyObject_GetAttr(object, name));

@@ -49,8 +49,7 @@ ShadowContainer* shared_instance_dict(Tracer& tracer, PyObject* object) {
 }
 
 bool note_given_dict(Tracer& tracer, PyObject* object, PyObject* name, PyObject* value) {
-  static PyObject* const dict_name = interned("__dict__");
-  if (name != dict_name || instance_dict(object) != value) return true;
+  if (name != "__dict__"_name || instance_dict(object) != value) return true;
   auto& owners = tracer.made.instance_dicts;
   std::erase_if(owners, [object](const auto& entry) { return entry.second.is(object); });  // it is its own no more
   if (!value || PyFunction_Check(object)) return true;  // functions are made of theirs

@@ -89,10 +89,9 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
   if (type == &PyType_Type) return instantiate(tracer, type, arguments);
   if (is_python_class(type) || type == known_types()->thread_local_storage) {
-    static PyObject* const call_name = interned("__call__");
     PyTypeObject* meta = Py_TYPE(type);
     if (meta != &PyType_Type) {
-      Ref override = lookup_in_class(tracer, meta, call_name);
+      Ref override = lookup_in_class(tracer, meta, "__call__"_name);
       if (!override) return nullptr;
       if (PyFunction_Check(override.get())) {
         Prepended with_type(Ref::borrow(as_object(type)), arguments);
@@ -127,10 +126,9 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
       }
       if (!is_fake(value.get())) continue;
       if (type == &PyReversed_Type) {  // a tensor, not an iterator
-        static PyObject* const method_name = interned("__reversed__");
         Ref method, self;
-        return load_method(tracer, value.get(), method_name, method, self) ? call(tracer, method.get(), {value})
-                                                                           : Ref();
+        return load_method(tracer, value.get(), "__reversed__"_name, method, self) ? call(tracer, method.get(), {value})
+                                                                                   : Ref();
       }
       if (iterates) {
         Ref iterator = iterator_of(tracer, value.get());
@@ -168,8 +166,6 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
 }
 
 Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
-  static PyObject* const new_name = interned("__new__");
-  static PyObject* const init_name = interned("__init__");
   if (refuses_finalizer(tracer, type)) return nullptr;
   const bool is_metaclass = PyType_IsSubtype(type, &PyType_Type);  // make_class knows which it understands
   const bool is_of_tensors = is_tensor_class(type);
@@ -183,11 +179,11 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
                           PyType_IsSubtype(type, as_type(PyExc_BaseException));
   const SetOrder order = only_keeps ? SetOrder::Ignored : SetOrder::Read;
   Ref made;
-  Ref maker = lookup_in_class(tracer, type, new_name);
+  Ref maker = lookup_in_class(tracer, type, "__new__"_name);
   if (!maker) return nullptr;
   Prepended with_type(Ref::borrow(as_object(type)), Arguments{arguments.values, arguments.keyword_names});
   if (Py_IS_TYPE(maker.get(), &PyStaticMethod_Type)) {
-    Ref function = load_attribute(tracer, as_object(type), new_name);
+    Ref function = load_attribute(tracer, as_object(type), "__new__"_name);
     if (!function) return nullptr;
     made = call(tracer, function.get(), with_type.arguments);
   } else if (PyFunction_Check(maker.get())) {
@@ -209,7 +205,7 @@ Ref instantiate(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) 
   if (!made || tracer.is_over()) return nullptr;
   if (!PyType_IsSubtype(made.type(), type)) return made;
 
-  Ref initializer = lookup_in_class(tracer, made.type(), init_name);
+  Ref initializer = lookup_in_class(tracer, made.type(), "__init__"_name);
   if (!initializer) return PyErr_Occurred() ? Ref() : made;
   if (PyFunction_Check(initializer.get())) {
     Prepended with_self(made, Arguments{arguments.values, arguments.keyword_names});

@@ -64,16 +64,15 @@ const size_t* place_in(PyObject* callable) {
 }  // namespace
 
 Ref prepare_items(Tracer& tracer, PyObject* iterable) {
-  static PyObject* const keys = interned("keys");
   if (PyTuple_CheckExact(iterable) || PyList_CheckExact(iterable)) {
     if (!prepare_for_native(tracer, iterable)) return nullptr;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(iterable); ++i)
       if (!prepare_for_native(tracer, PySequence_Fast_GET_ITEM(iterable, i))) return nullptr;
     return Ref::borrow(iterable);
   }
-  // Of a mapping, its keys are iterated.
+  // Of a mapping, its "keys"_name are iterated.
   if (PyDict_Check(iterable) || is_fake(iterable) || !Py_TYPE(iterable)->tp_iter) return Ref::borrow(iterable);
-  if (lookup_in_class(tracer, Py_TYPE(iterable), keys)) return Ref::borrow(iterable);
+  if (lookup_in_class(tracer, Py_TYPE(iterable), "keys"_name)) return Ref::borrow(iterable);
   Ref iterator = PyErr_Occurred() ? Ref() : iterator_of(tracer, iterable);
   if (!iterator) return nullptr;
   Ref made = Ref::made(as_object(PyObject_New(PreparerObject, preparer_type())));

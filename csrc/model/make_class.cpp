@@ -27,8 +27,6 @@ bool is_understood(PyTypeObject* base) noexcept {
 
 // What type.__new__ will ask bases and members for. False: a break, or an error.
 bool look_ahead(Tracer& tracer, PyTypeObject* metaclass, PyObject* bases, PyObject* members) {
-  static PyObject* const init_subclass_name = interned("__init_subclass__");
-  static PyObject* const mro_name = interned("mro");
   if (native_base(metaclass) != &PyType_Type)
     return tracer.abort(BreakReason::ClassDefinition, std::string("a class is defined by ") + metaclass->tp_name) !=
            nullptr;
@@ -38,11 +36,11 @@ bool look_ahead(Tracer& tracer, PyTypeObject* metaclass, PyObject* bases, PyObje
     if (!is_understood(base))
       return tracer.abort(BreakReason::ClassDefinition, std::string("a class is derived from ") + base->tp_name) !=
              nullptr;
-    if (!load_optional(tracer, PyTuple_GET_ITEM(bases, i), init_subclass_name) && PyErr_Occurred()) return false;
+    if (!load_optional(tracer, PyTuple_GET_ITEM(bases, i), "__init_subclass__"_name) && PyErr_Occurred()) return false;
   }
   // It would see the class before anything says that it is one of the trace's.
-  Ref order = lookup_in_class(tracer, metaclass, mro_name);
-  if (!order || !order.is(class_attribute(&PyType_Type, mro_name)))
+  Ref order = lookup_in_class(tracer, metaclass, "mro"_name);
+  if (!order || !order.is(class_attribute(&PyType_Type, "mro"_name)))
     return tracer.abort(BreakReason::ClassDefinition, "a metaclass decides on the order of bases") != nullptr;
   Py_ssize_t position = 0;
   PyObject *key, *value;
@@ -55,21 +53,19 @@ bool look_ahead(Tracer& tracer, PyTypeObject* metaclass, PyObject* bases, PyObje
 
 // type.__new__ takes __module__ from the running frame, which is not CPython's.
 bool set_module(Tracer& tracer, PyObject* members) {
-  static PyObject* const module_name = interned("__module__");
-  static PyObject* const name_name = interned("__name__");
-  if (PyDict_GetItemWithError(members, module_name) || !PyDict_GetItemWithError(tracer.frame->globals.get(), name_name))
+  if (PyDict_GetItemWithError(members, "__module__"_name) ||
+      !PyDict_GetItemWithError(tracer.frame->globals.get(), "__name__"_name))
     return !PyErr_Occurred();
-  Ref module = load_global(tracer, *tracer.frame, name_name);
-  return module && PyDict_SetItem(members, module_name, module.get()) == 0;
+  Ref module = load_global(tracer, *tracer.frame, "__name__"_name);
+  return module && PyDict_SetItem(members, "__module__"_name, module.get()) == 0;
 }
 
 // Only a class statement and types.new_class ask a base for the classes that it stands for.
 bool check_no_base_stands_for_others(Tracer& tracer, PyObject* bases) {
-  static PyObject* const entries_name = interned("__mro_entries__");
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
     PyObject* base = PyTuple_GET_ITEM(bases, i);
     if (PyType_Check(base)) continue;
-    if (load_optional(tracer, base, entries_name))
+    if (load_optional(tracer, base, "__mro_entries__"_name))
       PyErr_SetString(PyExc_TypeError, "type() doesn't support MRO entry resolution; use types.new_class()");
     if (PyErr_Occurred()) return false;
   }
@@ -85,7 +81,6 @@ Ref load_optional(Tracer& tracer, PyObject* object, PyObject* name) {
 }
 
 Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& arguments) {
-  static PyObject* const new_name = interned("__new__");
   Ref keywords = arguments.keywords();
   if (arguments.positional_count() != 3 || !PyUnicode_Check(arguments.values[0].get()) ||
       !PyTuple_Check(arguments.values[1].get()) || !PyDict_Check(arguments.values[2].get())) {
@@ -99,10 +94,10 @@ Ref make_class(Tracer& tracer, PyTypeObject* metaclass, const Arguments& argumen
   PyTypeObject* winner = winning_metaclass(metaclass, bases);
   if (!winner) return nullptr;
   if (winner != metaclass) {
-    Ref maker = lookup_in_class(tracer, winner, new_name);
+    Ref maker = lookup_in_class(tracer, winner, "__new__"_name);
     if (!maker) return nullptr;
     if (Py_IS_TYPE(maker.get(), &PyStaticMethod_Type)) {
-      maker = load_attribute(tracer, as_object(winner), new_name);
+      maker = load_attribute(tracer, as_object(winner), "__new__"_name);
       if (!maker) return nullptr;
       std::vector<Ref> values = {Ref::borrow(as_object(winner))};
       values.insert(values.end(), arguments.values.begin(), arguments.values.end());

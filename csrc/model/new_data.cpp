@@ -18,10 +18,7 @@
 namespace minidynamo {
 namespace {
 
-PyObject* data_name() {
-  static PyObject* const name = interned("data");
-  return name;
-}
+PyObject* data_name() { return "data"_name; }
 
 bool refuse(Tracer& tracer) {
   return tracer.abort(BreakReason::TensorAttributeWrite, "a tensor's data is set") != nullptr;

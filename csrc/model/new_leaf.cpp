@@ -35,7 +35,6 @@ NodeId placeholder_of(const Graph& graph, PyObject* tensor) {
 // What the graph computes with from here on in place of an input: where autograd is to see nothing, the input without
 // its history, and else the input itself.
 bool see_input(Tracer& tracer, PyObject* tensor, bool requires_grad) {
-  static PyObject* const detach_name = interned("detach");
   if (requires_grad) {
     const NodeId input = placeholder_of(tracer.graph, tensor);
     if (input == kNoNode) return refuse(tracer);
@@ -43,7 +42,7 @@ bool see_input(Tracer& tracer, PyObject* tensor, bool requires_grad) {
     return true;
   }
   const Ref operands[] = {Ref::borrow(tensor)};
-  const Ref detached = record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{operands});
+  const Ref detached = record_call(tracer, NodeKind::CallMethod, "detach"_name, Arguments{operands});
   if (!detached) return false;
   tracer.graph.stand_for(tensor, tracer.graph.producer(detached.get()));
   return true;
@@ -51,9 +50,7 @@ bool see_input(Tracer& tracer, PyObject* tensor, bool requires_grad) {
 
 // The effect log tells the tensor itself; until then its fake is told.
 bool tell_outside(Tracer& tracer, PyObject* tensor, const Source* source, bool wanted) {
-  static PyObject* const name = interned("requires_grad");
-  static PyObject* const data_name = interned("data");
-  if (!is_leaf(tensor) || tracer.effects.pending(tensor, data_name) || tracer.transforms.inside() ||
+  if (!is_leaf(tensor) || tracer.effects.pending(tensor, "data"_name) || tracer.transforms.inside() ||
       tracer.symbols.bodies || tracer.backward.receiving.count(tensor))
     return refuse(tracer);
   if (!tracer.limits.below_autograd) {
@@ -68,16 +65,13 @@ bool tell_outside(Tracer& tracer, PyObject* tensor, const Source* source, bool w
   }
   if (!tell(tensor, wanted)) return false;
   if (wanted) note_gradient_required(tensor);
-  tracer.effects.write(tensor, name, wanted ? Py_True : Py_False);
+  tracer.effects.write(tensor, "requires_grad"_name, wanted ? Py_True : Py_False);
   return true;
 }
 
 }  // namespace
 
-bool is_leaf(PyObject* tensor) {
-  static PyObject* const name = interned("is_leaf");
-  return native_attribute(tensor, name).is(Py_True);
-}
+bool is_leaf(PyObject* tensor) { return native_attribute(tensor, "is_leaf"_name).is(Py_True); }
 
 bool require_gradient(Tracer& tracer, PyObject* tensor, bool wanted) {
   if (requires_gradient(tensor) == wanted) return true;
@@ -89,7 +83,6 @@ bool require_gradient(Tracer& tracer, PyObject* tensor, bool wanted) {
 
 Ref make_parameter(Tracer& tracer, PyTypeObject* type, const Ref& data, bool requires_grad) {
   static constinit Imported make{"torch._C.TensorBase._make_subclass"};
-  static PyObject* const detach_name = interned("detach");
   const auto refused = [&] {
     return tracer.abort(BreakReason::UnknownClass, std::string("an instance of ") + type->tp_name + " is made");
   };
@@ -106,7 +99,7 @@ Ref make_parameter(Tracer& tracer, PyTypeObject* type, const Ref& data, bool req
     }
     if (!made && !tracer.is_over())
       return tracer.abort(BreakReason::OperatorRaised, std::string(type->tp_name) + "() raised " + take_error_text());
-    if (tracer.is_over() || !record_node(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span(&data, 1)},
+    if (tracer.is_over() || !record_node(tracer, NodeKind::CallMethod, "detach"_name, Arguments{std::span(&data, 1)},
                                          made.get(), /*impure=*/false))
       return nullptr;
   }

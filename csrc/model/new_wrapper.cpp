@@ -37,10 +37,9 @@ void note_part(Tracer& tracer, PyObject* part) {
 
 // Made anew by each call and never changed: an instance of a class that lets nobody set its attributes.
 bool is_frozen_value(Tracer& tracer, PyObject* object) {
-  static PyObject* const setattr_name = interned("__setattr__");
   PyTypeObject* type = Py_TYPE(object);
   if (!is_python_class(type) || tracer.world.is_opaque(object) || native_base(type) != &PyBaseObject_Type) return false;
-  PyObject* setter = class_attribute(type, setattr_name);
+  PyObject* setter = class_attribute(type, "__setattr__"_name);
   if (!setter || !PyFunction_Check(setter)) return false;
   const Ref attributes = attributes_of_wrapper(object);
   Py_ssize_t position = 0;

@@ -41,7 +41,7 @@ Ref as_tensor(Tracer& tracer, PyObject* object) {
   if (is_traced_number(object)) return Ref::borrow(tensor_of_number(object));
   if (PyObject* known = tracer.world.replacement_of(object)) return Ref::borrow(known);
   static constinit Imported full{"torch.full"};
-  static PyObject* const option_names[] = {interned("dtype"), interned("device")};
+  static PyObject* const option_names[] = {"dtype"_name, "device"_name};
   const Ref names = Ref::made(PyTuple_Pack(2, option_names[0], option_names[1]));
   const bool may_differ = is_size(tracer, object);
   Ref values[] = {Ref::made(PyTuple_New(0)), may_differ ? Ref::made(PyFloat_FromDouble(0)) : as_float(object),
@@ -135,17 +135,15 @@ bool is_true(Ref answer) { return answer.is(Py_True); }
 Ref ask(PyObject* tensor, const char* question) { return call_native_method(tensor, question); }
 
 Ref convert(Tracer& tracer, PyObject* tensor, const Ref& dtype) {
-  static PyObject* const to_name = interned("to");
   const Ref values[] = {Ref::borrow(tensor), dtype};
-  return record_call(tracer, NodeKind::CallMethod, to_name, Arguments{values});
+  return record_call(tracer, NodeKind::CallMethod, "to"_name, Arguments{values});
 }
 
 // Compilers compute what has no dimensions anew for each element of what it is used with, but for what other views
 // show.
 Ref computed_once(Tracer& tracer, PyObject* tensor) {
-  static PyObject* const as_strided_name = interned("as_strided");
   const Ref values[] = {Ref::borrow(tensor), Ref::made(PyTuple_New(0)), Ref::made(PyTuple_New(0))};
-  return record_call(tracer, NodeKind::CallMethod, as_strided_name, Arguments{values});
+  return record_call(tracer, NodeKind::CallMethod, "as_strided"_name, Arguments{values});
 }
 
 template <size_t n>
@@ -154,8 +152,7 @@ bool is_one_of(string_view name, const string_view (&names)[n]) {
 }
 
 string_view name_of(PyObject* target, Ref& holder) {
-  static PyObject* const name = interned("__name__");
-  holder = PyUnicode_Check(target) ? Ref::borrow(target) : Ref::steal(PyObject_GetAttr(target, name));
+  holder = PyUnicode_Check(target) ? Ref::borrow(target) : Ref::steal(PyObject_GetAttr(target, "__name__"_name));
   clear_error();
   const char* text = holder && PyUnicode_Check(holder.get()) ? PyUnicode_AsUTF8(holder.get()) : nullptr;
   return text ? text : "";
@@ -168,15 +165,12 @@ Ref addcdiv(Tracer& tracer, bool in_place, const Arguments& arguments) {
   const Ref scaled = number ? record_operator(tracer, "mul", {a, number.get()}) : Ref();
   const Ref quotient = scaled ? record_operator(tracer, "truediv", {scaled.get(), b}) : Ref();
   if (!quotient) return nullptr;
-  static PyObject* const add_name = interned("add");
-  static PyObject* const add_in_place_name = interned("add_");
   const Ref values[] = {Ref::borrow(x), quotient};
-  return record_call(tracer, NodeKind::CallMethod, in_place ? add_in_place_name : add_name, Arguments{values});
+  return record_call(tracer, NodeKind::CallMethod, in_place ? "add_"_name : "add"_name, Arguments{values});
 }
 
 bool has_dtype(PyObject* tensor, PyObject* one, PyObject* other) {
-  static PyObject* const dtype_name = interned("dtype");
-  const Ref dtype = is_fake(tensor) ? native_attribute(tensor, dtype_name) : Ref();
+  const Ref dtype = is_fake(tensor) ? native_attribute(tensor, "dtype"_name) : Ref();
   return dtype && (dtype.is(one) || dtype.is(other));
 }
 
@@ -211,8 +205,7 @@ Ref reflected(Tracer& tracer, string_view name, PyObject* number, PyObject* tens
   const string_view plain = name.starts_with('i') ? name.substr(1) : name;
   Ref own = Ref::borrow(tensor);
   if (plain == "truediv") {
-    static PyObject* const reciprocal_name = interned("reciprocal");
-    own = record_call(tracer, NodeKind::CallMethod, reciprocal_name, Arguments{std::span<const Ref>(&own, 1)});
+    own = record_call(tracer, NodeKind::CallMethod, "reciprocal"_name, Arguments{std::span<const Ref>(&own, 1)});
   }
   const Ref beside = own ? number_beside(tracer, number, own.get()) : Ref();
   if (!beside) return nullptr;
@@ -225,10 +218,9 @@ Ref reflected(Tracer& tracer, string_view name, PyObject* number, PyObject* tens
 Ref dtype_of_result(PyObject* tensor, bool is_wide) {
   static constinit Imported default_dtype{"torch.get_default_dtype"}, single{"torch.float32"},
       double_complex{"torch.complex128"};
-  static PyObject* const dtype_name = interned("dtype");
   const bool is_complex = is_true(ask(tensor, "is_complex"));
   if (!is_complex && !is_true(ask(tensor, "is_floating_point"))) return Ref::made(PyObject_CallNoArgs(default_dtype));
-  Ref dtype = native_attribute(tensor, dtype_name);
+  Ref dtype = native_attribute(tensor, "dtype"_name);
   if (!is_wide || dtype.is(float64().get())) return dtype;
   return dtype.is(double_complex) ? float64() : Ref::borrow(single);
 }
@@ -414,7 +406,6 @@ Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor) {
   const Ref own = as_tensor(tracer, number);
   if (!own) return nullptr;
   const bool is_inexact = is_true(ask(tensor, "is_floating_point")) || is_true(ask(tensor, "is_complex"));
-  static PyObject* const dtype_name = interned("dtype");
   if (!is_inexact) {
     static constinit Imported default_dtype{"torch.get_default_dtype"};
     const Ref dtype = Ref::made(PyObject_CallNoArgs(default_dtype));
@@ -422,7 +413,7 @@ Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor) {
   }
   // Beside a tensor with dimensions one without has no say in the dtype.
   if (PyLong_AsLong(ask(tensor, "dim").get()) > 0) return computed_once(tracer, own.get());
-  const Ref dtype = native_attribute(tensor, dtype_name);
+  const Ref dtype = native_attribute(tensor, "dtype"_name);
   return dtype == float64() ? own : convert(tracer, own.get(), dtype);
 }
 

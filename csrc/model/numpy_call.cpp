@@ -188,10 +188,9 @@ Ref array_of_fake(Tracer& tracer, PyObject* fake) {
   Ref twin = twin_of_fake(fake);
   if (!twin && PyErr_Occurred()) return refuse_numpy_with_error(tracer, "numpy()");
   if (!twin) return refuse_numpy(tracer, "numpy() of a very large tensor");
-  static PyObject* const detach_name = interned("detach");
   const Ref self = Ref::borrow(fake);
   const Ref elements =
-      record_call(tracer, NodeKind::CallMethod, detach_name, Arguments{std::span<const Ref>(&self, 1)});
+      record_call(tracer, NodeKind::CallMethod, "detach"_name, Arguments{std::span<const Ref>(&self, 1)});
   return elements ? make_traced_array(tracer, elements.get(), std::move(twin)) : Ref();
 }
 
@@ -208,10 +207,8 @@ Ref make_array_of_fake(Tracer& tracer, PyObject* callable, const Arguments& argu
 
 Ref tensor_of_array(Tracer& tracer, PyObject* array, bool shares) {
   if (shares && is_traced_scalar(array)) return refuse_numpy(tracer, "from_numpy() of a scalar");
-  static PyObject* const detach_name = interned("detach");
-  static PyObject* const clone_name = interned("clone");
   const Ref self = Ref::borrow(elements_of_array(array));
-  return record_call(tracer, NodeKind::CallMethod, shares ? detach_name : clone_name,
+  return record_call(tracer, NodeKind::CallMethod, shares ? "detach"_name : "clone"_name,
                      Arguments{std::span<const Ref>(&self, 1)});
 }
 

@@ -76,16 +76,14 @@ bool is_another_in_layer(std::string_view name, bool of_complex) noexcept {
 }
 
 Ref layer_array(PyObject* elements) {
-  static PyObject* const tensor_name = interned("tensor");
   PyTypeObject* const type = layer_array_type();
   const Ref nothing = Ref::made(PyTuple_New(0));
   Ref made = type ? Ref::steal(type->tp_new(type, nothing.get(), nullptr)) : Ref();
-  return made && PyObject_GenericSetAttr(made.get(), tensor_name, elements) == 0 ? made : Ref();
+  return made && PyObject_GenericSetAttr(made.get(), "tensor"_name, elements) == 0 ? made : Ref();
 }
 
 Ref elements_of_layer_array(PyObject* object) {
-  static PyObject* const tensor_name = interned("tensor");
-  Ref elements = Ref::steal(PyObject_GenericGetAttr(object, tensor_name));
+  Ref elements = Ref::steal(PyObject_GenericGetAttr(object, "tensor"_name));
   clear_error();
   return elements && is_fake(elements.get()) ? elements : Ref();
 }

@@ -30,17 +30,14 @@ Ref call_method(PyObject* object, const char* name) { return Ref::steal(PyObject
 
 // As NumPy computes with twins, about whose values it says nothing.
 Ref keywords_of_quiet() {
-  static PyObject* const all_name = interned("all");
-  static PyObject* const ignore = interned("ignore");
   Ref keywords = Ref::made(PyDict_New());
-  if (PyDict_SetItem(keywords.get(), all_name, ignore) < 0) throw_out_of_memory();
+  if (PyDict_SetItem(keywords.get(), "all"_name, "ignore"_name) < 0) throw_out_of_memory();
   return keywords;
 }
 
 // The elements of an array that the trace made of constants, as a tensor of the graph.
 Ref constant_elements(Tracer& tracer, PyObject* array) {
   static constinit Imported make{"torch.tensor"};
-  static PyObject* const dtype_name = interned("dtype");
   Ref items, dtype;
   {
     const NativeScope native;
@@ -52,7 +49,7 @@ Ref constant_elements(Tracer& tracer, PyObject* array) {
     clear_error();
   }
   if (!items) return refuse_numpy(tracer, "an array that torch has no dtype for, or a large one of constants");
-  const Ref values[] = {items, dtype}, names = Ref::made(PyTuple_Pack(1, dtype_name));
+  const Ref values[] = {items, dtype}, names = Ref::made(PyTuple_Pack(1, "dtype"_name));
   return call(tracer, make, Arguments{values, names.get()});
 }
 
@@ -296,7 +293,6 @@ Ref NumpyOperation::merge_sequence(PyObject* twin, PyObject* given) {
 
 // torch's layer computes some results with more digits than NumPy.
 Ref NumpyOperation::rounded(PyObject* twin, Ref elements) {
-  static PyObject* const to_name = interned("to");
   static constinit Imported torch{"torch"};
   Ref wanted;
   {
@@ -311,13 +307,11 @@ Ref NumpyOperation::rounded(PyObject* twin, Ref elements) {
   }
   if (!wanted) return elements;
   const Ref values[] = {elements, wanted};
-  return record_call(tracer_, NodeKind::CallMethod, to_name, Arguments{values});
+  return record_call(tracer_, NodeKind::CallMethod, "to"_name, Arguments{values});
 }
 
 // The elements in the order in memory that NumPy's result has; `can_move`: in other memory if need be.
 Ref NumpyOperation::laid_out(PyObject* twin, Ref elements, bool can_move) {
-  static PyObject* const permute_name = interned("permute");
-  static PyObject* const contiguous_name = interned("contiguous");
   std::vector<Py_ssize_t> sizes, wanted, own, order;
   {
     const NativeScope native;
@@ -351,12 +345,12 @@ Ref NumpyOperation::laid_out(PyObject* twin, Ref elements, bool can_move) {
   }
   if (!is_dense || !can_move) return refuse_numpy(tracer_, what_ + " gives other strides in torch's layer for NumPy");
   const Ref turn[] = {elements, tuple_of(order)};
-  const Ref turned = record_call(tracer_, NodeKind::CallMethod, permute_name, Arguments{turn});
-  const Ref laid =
-      turned ? record_call(tracer_, NodeKind::CallMethod, contiguous_name, Arguments{std::span<const Ref>(&turned, 1)})
-             : Ref();
+  const Ref turned = record_call(tracer_, NodeKind::CallMethod, "permute"_name, Arguments{turn});
+  const Ref laid = turned ? record_call(tracer_, NodeKind::CallMethod, "contiguous"_name,
+                                        Arguments{std::span<const Ref>(&turned, 1)})
+                          : Ref();
   const Ref turn_back[] = {laid, tuple_of(places)};
-  return laid ? record_call(tracer_, NodeKind::CallMethod, permute_name, Arguments{turn_back}) : Ref();
+  return laid ? record_call(tracer_, NodeKind::CallMethod, "permute"_name, Arguments{turn_back}) : Ref();
 }
 
 bool NumpyOperation::fits(PyObject* twin, PyObject* elements) const {
@@ -385,8 +379,8 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
   const bool is_scalar = is_numpy_scalar(twin);
   if (is_scalar || is_numpy_array(twin)) elements = rounded(twin, std::move(elements));
   if (elements && is_scalar && !fits(twin, elements.get())) {  // an array of one element is the scalar
-    static PyObject* const squeeze_name = interned("squeeze");
-    elements = record_call(tracer_, NodeKind::CallMethod, squeeze_name, Arguments{std::span<const Ref>(&elements, 1)});
+    elements =
+        record_call(tracer_, NodeKind::CallMethod, "squeeze"_name, Arguments{std::span<const Ref>(&elements, 1)});
   }
   if (!elements) return nullptr;
   if (!(is_scalar || is_numpy_array(twin)) || !fits(twin, elements.get()))
@@ -414,8 +408,7 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
   }
   if (shares && !is_view) {
     shares = false;
-    static PyObject* const clone_name = interned("clone");
-    elements = record_call(tracer_, NodeKind::CallMethod, clone_name, Arguments{std::span<const Ref>(&elements, 1)});
+    elements = record_call(tracer_, NodeKind::CallMethod, "clone"_name, Arguments{std::span<const Ref>(&elements, 1)});
     if (!elements) return nullptr;
   }
   // Elements that the layer copied where NumPy gives a view keep their strides: no program sees the copy itself, and

@@ -34,13 +34,12 @@ bool is_of_torch_compile(const PyWeakReference* reference) {
 // A weak reference with which a compiler notes a tensor that it has seen: of a class of torch's, or with a callback of
 // torch's.
 bool is_of_torch(PyWeakReference* reference) {
-  static PyObject* const module_name = interned("__module__");
   PyObject* const callback = reference->wr_callback;
   if (callback && PyFunction_Check(callback) &&
       code_origin(as_code(as_function(callback)->func_code)->co_filename) == CodeOrigin::Torch)
     return true;
   PyTypeObject* const type = Py_TYPE(as_object(reference));
-  PyObject* const module = is_python_class(type) ? class_attribute(type, module_name) : nullptr;
+  PyObject* const module = is_python_class(type) ? class_attribute(type, "__module__"_name) : nullptr;
   const char* const name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
   clear_error();
   return name && std::string_view(name).starts_with("torch.");
@@ -56,8 +55,7 @@ bool any_reference(PyObject* object, IsOfOthers is_of_others) noexcept {
 }
 
 bool has_finalizer(PyObject* object) {
-  static PyObject* const del_name = interned("__del__");
-  return is_python_class(Py_TYPE(object)) && !is_tensor(object) && class_attribute(Py_TYPE(object), del_name);
+  return is_python_class(Py_TYPE(object)) && !is_tensor(object) && class_attribute(Py_TYPE(object), "__del__"_name);
 }
 
 }  // namespace

@@ -23,10 +23,7 @@
 namespace minidynamo {
 namespace {
 
-PyObject* override_name() {
-  static PyObject* const name = interned("__torch_function__");
-  return name;
-}
+PyObject* override_name() { return "__torch_function__"_name; }
 
 // The first object of a class among what a call was handed.
 Ref argument_of_class(PyObject* arguments, PyObject* keywords, PyObject* type) {
@@ -137,10 +134,9 @@ bool may_call_methods(const Arguments& arguments) {
 
 // torch's own Python functions look for others' answers themselves, and are traced.
 bool is_python_of_torch(const Rule& rule, PyObject* callable) {
-  static PyObject* const module_name = interned("__module__");
   if (!PyFunction_Check(callable) || as_function(callable)->func_name == override_name()) return false;
   if (rule.kind == Rule::Kind::Leaf || rule.kind == Rule::Kind::TensorMethod) return true;
-  const Ref module = Ref::steal(PyObject_GetAttr(callable, module_name));
+  const Ref module = Ref::steal(PyObject_GetAttr(callable, "__module__"_name));
   clear_error();
   const char* name = module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
   if (!name) return clear_error(), false;

@@ -62,9 +62,9 @@ Ref is_shown_instance(Tracer& tracer, PyObject* object, PyObject* classes) {
     }
     return Ref::boolean(false);
   }
-  static PyObject* const check_name = interned("__instancecheck__");
   if (!PyType_Check(classes)) return nullptr;
-  if (class_attribute(Py_TYPE(classes), check_name) == class_attribute(&PyType_Type, check_name))
+  if (class_attribute(Py_TYPE(classes), "__instancecheck__"_name) ==
+      class_attribute(&PyType_Type, "__instancecheck__"_name))
     return Ref::boolean(PyType_IsSubtype(reported_type(object), as_type(classes)));
   return nullptr;
 }

@@ -37,11 +37,10 @@ bool is_own_name_of_function(PyObject* function, PyObject* name) noexcept {
 // A plain value in a class's namespace: nothing that C code keeps slots for, and no metaclass that has a say, in Python
 // or in C.
 bool can_write_class(Tracer& tracer, PyTypeObject* type, PyObject* name) {
-  static PyObject* const setattr_name = interned("__setattr__");
   if (!is_python_class(type) || is_dunder(name)) return false;
-  Ref setter = lookup_in_class(tracer, Py_TYPE(type), setattr_name);
+  Ref setter = lookup_in_class(tracer, Py_TYPE(type), "__setattr__"_name);
   Ref descriptor = lookup_in_class(tracer, Py_TYPE(type), name);
-  return setter && setter.is(class_attribute(&PyType_Type, setattr_name)) && !descriptor && !PyErr_Occurred();
+  return setter && setter.is(class_attribute(&PyType_Type, "__setattr__"_name)) && !descriptor && !PyErr_Occurred();
 }
 
 // Whether C code takes an attribute's value, of which it may keep a number and not the object.
@@ -109,14 +108,11 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     tracer.effects.write(object, name, value);
     return true;
   }
-  static PyObject* const native_setattr_name = interned("__setattr__");
-  if (has_native_access(type, native_setattr_name, reinterpret_cast<const void*>(PyObject_GenericSetAttr)))
+  if (has_native_access(type, "__setattr__"_name, reinterpret_cast<const void*>(PyObject_GenericSetAttr)))
     return tracer.abort(BreakReason::OpaqueObject,
                         std::string("an attribute of a ") + type->tp_name + " is set by native code") != nullptr;
   // __setattr__ of nn.Module and other classes that override it is Python code that ends in object.__setattr__.
-  static PyObject* const setattr_name = interned("__setattr__");
-  static PyObject* const delattr_name = interned("__delattr__");
-  PyObject* method_name = value ? setattr_name : delattr_name;
+  PyObject* method_name = value ? "__setattr__"_name : "__delattr__"_name;
   const Ref override = own_method(tracer, object, method_name);
   if (!override && PyErr_Occurred()) return false;
   if (override) {
@@ -146,9 +142,7 @@ bool store_in_instance(Tracer& tracer, PyObject* object, PyObject* name, PyObjec
                        : call(tracer, function.get(), {Ref::borrow(object)});
       return static_cast<bool>(done);
     }
-    static PyObject* const set_name = interned("__set__");
-    static PyObject* const delete_name = interned("__delete__");
-    const Ref setter = lookup_in_class(tracer, descriptor.type(), value ? set_name : delete_name);
+    const Ref setter = lookup_in_class(tracer, descriptor.type(), value ? "__set__"_name : "__delete__"_name);
     if (PyErr_Occurred()) return false;
     if (setter && PyFunction_Check(setter.get())) {
       const Ref done = value ? call(tracer, setter.get(), {descriptor, Ref::borrow(object), Ref::borrow(value)})

@@ -46,12 +46,9 @@ bool store_gradient(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* 
 
 // What torch defines changes the tensor itself.
 bool store_torch_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value) {
-  static PyObject* const gradient_name = interned("grad");
-  static PyObject* const requires_name = interned("requires_grad");
-  static PyObject* const data_name = interned("data");
-  if (name == gradient_name) return store_gradient(tracer, tensor, name, value);
-  if (name == data_name && value) return set_data(tracer, tensor, value);
-  if (name == requires_name && value && PyBool_Check(value) && is_leaf(tensor) && !is_transform_wrapper(tensor))
+  if (name == "grad"_name) return store_gradient(tracer, tensor, name, value);
+  if (name == "data"_name && value) return set_data(tracer, tensor, value);
+  if (name == "requires_grad"_name && value && PyBool_Check(value) && is_leaf(tensor) && !is_transform_wrapper(tensor))
     return require_gradient(tracer, tensor, value == Py_True);
   return refuse(tracer, name);
 }
@@ -80,9 +77,7 @@ bool store_described_attribute(Tracer& tracer, PyObject* tensor, PyObject* descr
 }
 
 bool store_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name, PyObject* value) {
-  static PyObject* const setattr_name = interned("__setattr__");
-  static PyObject* const delattr_name = interned("__delattr__");
-  const Ref override = lookup_in_class(tracer, Py_TYPE(tensor), value ? setattr_name : delattr_name);
+  const Ref override = lookup_in_class(tracer, Py_TYPE(tensor), value ? "__setattr__"_name : "__delattr__"_name);
   const Ref attribute = lookup_in_class(tracer, Py_TYPE(tensor), name);
   if (PyErr_Occurred()) return false;
   if (override && PyFunction_Check(override.get())) return refuse(tracer, name);

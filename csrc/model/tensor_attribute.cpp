@@ -38,9 +38,8 @@ Ref load_hiding_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
 }
 
 bool has_own_getattribute(Tracer& tracer, PyObject* tensor) {
-  static PyObject* const getattribute_name = interned("__getattribute__");
   if (is_class_of_graphs(Py_TYPE(tensor))) return false;
-  const Ref method = lookup_in_class(tracer, Py_TYPE(tensor), getattribute_name);
+  const Ref method = lookup_in_class(tracer, Py_TYPE(tensor), "__getattribute__"_name);
   return method && PyFunction_Check(method.get());
 }
 

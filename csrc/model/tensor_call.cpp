@@ -84,7 +84,6 @@ namespace {
 // the trace cannot end, whatever runs the graph warns. `run` executes the operator again.
 template <typename Run>
 Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
-  static PyObject* const module_name = interned("__name__");
   static auto* const given = new std::unordered_set<std::string>;  // at the end of which traces have ended so far
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -92,7 +91,7 @@ Ref run_with_warning(Tracer& tracer, PyObject* target, Run run) {
   const Ref owned[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
   const Ref text = Ref::steal(PyObject_Str(value));
   PyObject* globals = tracer.frame ? tracer.frame->globals.get() : nullptr;
-  PyObject* module = globals && PyDict_Check(globals) ? named_item(globals, module_name) : nullptr;
+  PyObject* module = globals && PyDict_Check(globals) ? named_item(globals, "__name__"_name) : nullptr;
   const char* words = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   const std::string message = words ? words : "?";
   const bool is_ignored = is_warning_ignored(value, module ? module : Py_None, tracer.frame ? tracer.frame->line() : 0);
@@ -119,10 +118,9 @@ bool overrides_nothing(Tracer& tracer, PyObject* target, const Arguments& argume
 }
 
 bool assigns_an_item(NodeKind kind, PyObject* target) {
-  static PyObject* const method = interned("__setitem__");
   static constinit Imported operation{"operator.setitem"};
   static constinit Imported slot{"torch.Tensor.__setitem__"};
-  return kind == NodeKind::CallMethod ? target == method : target == operation || target == slot;
+  return kind == NodeKind::CallMethod ? target == "__setitem__"_name : target == operation || target == slot;
 }
 
 }  // namespace
@@ -218,14 +216,12 @@ Ref load_tensor_fact(Tracer& tracer, PyObject* tensor, TensorFact fact) {
     }
     case TensorFact::Gradient: {
       if (tracer.backward.receiving.count(tensor)) return tensor_fact(tensor, fact);
-      static PyObject* const leaf_name = interned("is_leaf");
-      Ref leaf = native_attribute(tensor, leaf_name);
+      Ref leaf = native_attribute(tensor, "is_leaf"_name);
       if (!leaf.is(Py_True)) {  // torch warns, unless the tensor was told to keep its gradient
         const bool keeps = !is_outside && tensor_fact(tensor, TensorFact::RetainsGradient).is(Py_True);
         return keeps ? tensor_fact(tensor, fact) : unknown();
       }
-      static PyObject* const grad_name = interned("grad");
-      if (const AttributeWrite* write = tracer.effects.pending(tensor, grad_name)) return write->value;
+      if (const AttributeWrite* write = tracer.effects.pending(tensor, "grad"_name)) return write->value;
       return is_outside ? enter_fact(tracer, tensor, fact) : tensor_fact(tensor, fact);
     }
     case TensorFact::EngineHooks: {
@@ -263,13 +259,10 @@ namespace {
 Ref plain_result(Tracer& tracer, PyObject* target, const Arguments& arguments, Ref result) {
   if (!has_fake(arguments)) return result;
   // The operator module's functions compare what is in containers by identity.
-  static PyObject* const operator_module = interned("_operator");
-  static PyObject* const module_name = interned("__module__");
-  static PyObject* const own_name = interned("__name__");
-  Ref module = PyUnicode_Check(target) ? Ref() : Ref::steal(PyObject_GetAttr(target, module_name));
-  Ref name = PyUnicode_Check(target) ? Ref::borrow(target) : Ref::steal(PyObject_GetAttr(target, own_name));
+  Ref module = PyUnicode_Check(target) ? Ref() : Ref::steal(PyObject_GetAttr(target, "__module__"_name));
+  Ref name = PyUnicode_Check(target) ? Ref::borrow(target) : Ref::steal(PyObject_GetAttr(target, "__name__"_name));
   clear_error();
-  if (module && PyUnicode_Check(module.get()) && PyUnicode_Compare(module.get(), operator_module) == 0) {
+  if (module && PyUnicode_Check(module.get()) && PyUnicode_Compare(module.get(), "_operator"_name) == 0) {
     for (const Ref& value : arguments.values) require_distinct(tracer, value.get());
     return tracer.is_over() ? Ref() : result;
   }
@@ -305,10 +298,9 @@ Ref with_numbers(PyObject* object, const std::vector<const void*>& read, size_t&
   if (is_fake(object)) {
     if (std::find(read.begin(), read.end(), address_of_tensor(object)) == read.end()) return nullptr;
     ++found;
-    static PyObject* const item_name = interned("item");
     const Ref value = known_value(object);
     const TensorTraceSuspended suspended;
-    return value ? Ref::steal(PyObject_CallMethodNoArgs(value.get(), item_name)) : Ref();
+    return value ? Ref::steal(PyObject_CallMethodNoArgs(value.get(), "item"_name)) : Ref();
   }
   if (PySlice_Check(object)) {
     auto* slice = as_slice(object);
@@ -594,10 +586,8 @@ Ref load_described_attribute(Tracer& tracer, PyObject* tensor, PyObject* descrip
 }
 
 Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
-  static PyObject* const class_name = interned("__class__");
   static constinit ImportedType tensor_class{"torch.Tensor"};
 
-  static PyObject* const getattr_name = interned("__getattr__");
   if (has_own_getattribute(tracer, tensor))
     return tracer.abort(BreakReason::UnsupportedTensor,
                         std::string("a ") + Py_TYPE(tensor)->tp_name + " looks for attributes in a way of its own");
@@ -608,7 +598,7 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
     if (own || PyErr_Occurred()) return own;
   }
   if (!attribute && Py_TYPE(tensor) != tensor_class)
-    if (Ref fallback = lookup_in_class(tracer, Py_TYPE(tensor), getattr_name);
+    if (Ref fallback = lookup_in_class(tracer, Py_TYPE(tensor), "__getattr__"_name);
         fallback && PyFunction_Check(fallback.get()))
       return call(tracer, fallback.get(), {Ref::borrow(tensor), Ref::borrow(name)});
   if (tracer.is_over()) return nullptr;
@@ -620,7 +610,7 @@ Ref load_tensor_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   if (PyFunction_Check(attribute.get())) return Ref::made(PyMethod_New(attribute.get(), tensor));
   if (kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type)
     return Ref::steal(kind->tp_descr_get(attribute.get(), tensor, as_object(Py_TYPE(tensor))));
-  if (name == class_name) return Ref::borrow(as_object(Py_TYPE(tensor)));
+  if (name == "__class__"_name) return Ref::borrow(as_object(Py_TYPE(tensor)));
   if (!kind->tp_descr_get) return attribute;
   if (kind == &PyMemberDescr_Type && is_new_wrapper(tracer, tensor)) {
     Ref part = Ref::steal(PyObject_GenericGetAttr(tensor, name));

@@ -127,10 +127,9 @@ class NestedData {
   Ref part(PyObject* data, PyObject* dtype) {
     static constinit Imported make{"torch.tensor"};
     static constinit Imported stack{"torch.stack"};
-    static PyObject* const dtype_name = interned("dtype");
     if (!has_fake(data)) {
       const Ref values[] = {Ref::borrow(data), Ref::borrow(dtype)};
-      const Ref names = Ref::made(PyTuple_Pack(1, dtype_name));
+      const Ref names = Ref::made(PyTuple_Pack(1, "dtype"_name));
       return record_constant(tracer_, make, Arguments{values, names.get()});
     }
     if (is_fake(data)) {
@@ -175,7 +174,6 @@ Options options_of(const Arguments& arguments) {
 // torch.from_numpy(array), torch.tensor(array) and the like, of an array of the trace's own.
 Ref record_tensor_of_array(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   static constinit Imported make{"torch.tensor"};
-  static PyObject* const dtype_name = interned("dtype");
   Ref data = data_of_array(tracer, arguments.values[0].get(), target != make);
   if (!data || arguments.values.size() > 2 || arguments.positional_count() != 1)
     return tracer.abort(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
@@ -186,21 +184,20 @@ Ref record_tensor_of_array(Tracer& tracer, PyObject* target, const Arguments& ar
     if (!arguments.values[1].is(Py_None)) dtype = arguments.values[1];
   }
   const Ref values[] = {Ref::borrow(PyTuple_GET_ITEM(data.get(), 0)), dtype};
-  Ref names = Ref::made(PyTuple_Pack(1, dtype_name));
+  Ref names = Ref::made(PyTuple_Pack(1, "dtype"_name));
   return record_constant(tracer, make, Arguments{values, names.get()});
 }
 
 // torch.tensor() and the like of NumPy's scalars, alone or in lists, which have dtypes of their own: torch says which
 // one the tensor has, and it is made of plain numbers.
 Ref record_tensor_of_scalars(Tracer& tracer, PyObject* target, const Arguments& arguments) {
-  static PyObject* const dtype_name = interned("dtype");
   Ref dtype, numbers;
   {
     const NativeScope native;
     const TensorTraceSuspended suspended;
     const Ref positional = arguments.positional(), keywords = arguments.keywords();
     const Ref real = Ref::steal(PyObject_Call(target, positional.get(), keywords.get()));
-    if (real) dtype = Ref::steal(PyObject_GetAttr(real.get(), dtype_name));
+    if (real) dtype = Ref::steal(PyObject_GetAttr(real.get(), "dtype"_name));
     if (dtype) numbers = Ref::steal(PyObject_CallMethod(real.get(), "tolist", nullptr));
   }
   clear_error();
@@ -209,12 +206,12 @@ Ref record_tensor_of_scalars(Tracer& tracer, PyObject* target, const Arguments& 
   values[0] = std::move(numbers);
   Ref names = arguments.keyword_names ? Ref::borrow(arguments.keyword_names) : Ref::made(PyTuple_New(0));
   const Py_ssize_t place =
-      PySequence_Contains(names.get(), dtype_name) ? PySequence_Index(names.get(), dtype_name) : -1;
+      PySequence_Contains(names.get(), "dtype"_name) ? PySequence_Index(names.get(), "dtype"_name) : -1;
   if (place >= 0) {
     values[arguments.positional_count() + static_cast<size_t>(place)] = dtype;
   } else {
     values.push_back(dtype);
-    const Ref more = Ref::made(PyTuple_Pack(1, dtype_name));
+    const Ref more = Ref::made(PyTuple_Pack(1, "dtype"_name));
     names = Ref::made(PySequence_Concat(names.get(), more.get()));
   }
   return record_constant(tracer, target, Arguments{values, names.get()});
@@ -225,16 +222,14 @@ Ref record_tensor_of_scalars(Tracer& tracer, PyObject* target, const Arguments& 
 // The same of one whose values the trace does not know.
 Ref record_tensor_of_traced_array(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   static constinit Imported make{"torch.tensor"};
-  static PyObject* const dtype_name = interned("dtype");
-  static PyObject* const to_name = interned("to");
   const bool has_dtype = arguments.keyword_names && arguments.values.size() == 2 &&
-                         PyTuple_GET_ITEM(arguments.keyword_names, 0) == dtype_name;
+                         PyTuple_GET_ITEM(arguments.keyword_names, 0) == "dtype"_name;
   if (arguments.positional_count() != 1 || arguments.values.size() != (has_dtype ? 2 : 1))
     return tracer.abort(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
   Ref made = tensor_of_array(tracer, arguments.values[0].get(), target != make);
   if (!made || !has_dtype || arguments.values[1].is(Py_None)) return made;
   const Ref values[] = {made, arguments.values[1]};
-  return record_call(tracer, NodeKind::CallMethod, to_name, Arguments{values});
+  return record_call(tracer, NodeKind::CallMethod, "to"_name, Arguments{values});
 }
 
 Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arguments) {

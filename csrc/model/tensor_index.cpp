@@ -22,7 +22,6 @@ bool has_index(PyObject* key) noexcept {
 // leaves the operation to a __torch_function__, which a __getattr__ may give. False: it is no plain index, or the trace
 // is over.
 bool is_plain_index(Tracer& tracer, PyObject* key) {
-  static PyObject* const override_name = interned("__torch_function__");
   auto refuse = [&](const char* why) {
     return tracer.abort(BreakReason::UnsupportedOperand,
                         std::string("a tensor is indexed by a ") + Py_TYPE(key)->tp_name + ", which " + why) != nullptr;
@@ -30,7 +29,7 @@ bool is_plain_index(Tracer& tracer, PyObject* key) {
   if (!has_index(key) || is_traced_array(key)) return true;
   guard_special_methods(tracer, key);
   if (PySequence_Check(key)) return refuse("has items");
-  Ref override = load_attribute(tracer, key, override_name);
+  Ref override = load_attribute(tracer, key, "__torch_function__"_name);
   if (tracer.is_over()) return false;
   if (override) return refuse("has a __torch_function__");
   clear_error();  // torch drops it, whatever it is

@@ -17,9 +17,8 @@ namespace {
 // autograd.
 bool can_be_made(Tracer& tracer, PyTypeObject* type) {
   static constinit ImportedType tensor_class{"torch.Tensor"};
-  static PyObject* const dispatch_name = interned("__torch_dispatch__");
   if (refuses_finalizer(tracer, type)) return false;
-  if (class_attribute(type, dispatch_name) != class_attribute(tensor_class, dispatch_name))
+  if (class_attribute(type, "__torch_dispatch__"_name) != class_attribute(tensor_class, "__torch_dispatch__"_name))
     return tracer.abort(BreakReason::UnsupportedTensor,
                         std::string("a ") + type->tp_name + ", whose operators are its own, is made") != nullptr;
   if (has_bound_special_method(type))

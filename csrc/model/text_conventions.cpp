@@ -118,10 +118,9 @@ std::string_view name_of(PyObject* callable) noexcept {
 
 // A pattern with re.LOCALE.
 bool matches_by_locale(PyObject* pattern) {
-  static PyObject* const flags_name = interned("flags");
   constexpr long kLocale = 4;
   if (std::string_view(Py_TYPE(pattern)->tp_name) != "re.Pattern") return false;
-  const Ref flags = Ref::steal(PyObject_GetAttr(pattern, flags_name));
+  const Ref flags = Ref::steal(PyObject_GetAttr(pattern, "flags"_name));
   const long value = flags ? PyLong_AsLong(flags.get()) : 0;
   clear_error();
   return value & kLocale;

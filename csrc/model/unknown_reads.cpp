@@ -22,8 +22,7 @@ Numbers numbers_of(PyObject* tensor) {
   static constinit Imported floats[] = {Imported{"torch.float32"}, Imported{"torch.float64"},
                                         Imported{"torch.bfloat16"}, Imported{"torch.float16"}};
   static constinit Imported bools{"torch.bool"};
-  static PyObject* const dtype_name = interned("dtype");
-  const Ref dtype = native_attribute(tensor, dtype_name);
+  const Ref dtype = native_attribute(tensor, "dtype"_name);
   clear_error();
   const auto is = [&](PyObject* one) { return dtype.is(one); };
   if (std::ranges::any_of(ints, is)) return Numbers::Ints;
@@ -49,11 +48,9 @@ Ref read_float(Tracer& tracer, PyObject* tensor, bool has_dimensions) {
   if (!is_on_cpu(tensor)) return nullptr;
   Ref value = record_method(tracer, "detach", {Ref::borrow(tensor)});
   if (value && has_dimensions) value = record_method(tracer, "reshape", {value, Ref::made(PyTuple_New(0))});
-  static PyObject* const copy_name = interned("copy");
   const Ref operands[] = {value, Ref::borrow(float64), Ref::boolean(true)};
-  const Ref names = Ref::made(PyTuple_Pack(1, copy_name));
-  static PyObject* const to_name = interned("to");
-  if (value) value = record_call(tracer, NodeKind::CallMethod, to_name, Arguments{operands, names.get()});
+  const Ref names = Ref::made(PyTuple_Pack(1, "copy"_name));
+  if (value) value = record_call(tracer, NodeKind::CallMethod, "to"_name, Arguments{operands, names.get()});
   if (!value) return nullptr;
   NumberFacts facts;
   facts.asked = tracer.unknown_numbers.make(UnknownNumbers::Kind::Float, SizeRange{});

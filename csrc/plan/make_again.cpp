@@ -221,12 +221,10 @@ ValueId ValuePlanner::hashed(const std::vector<Ref>& keys, const std::vector<Ref
 
 ValueId ValuePlanner::dict(PyObject* object) {
   if (PyObject* owner = tracer_.made.owner_of_dict(object)) {
-    static PyObject* const dict_name = interned("__dict__");
-    static PyObject* const annotations_name = interned("__annotations__");
     static constinit Imported getattr{"builtins.getattr"};
-    if (!PyType_Check(owner)) return call(getattr, {owner, dict_name});
+    if (!PyType_Check(owner)) return call(getattr, {owner, "__dict__"_name});
     return PyDict_GET_SIZE(object) ? refuse("annotations that are put into a class")
-                                   : call(getattr, {owner, annotations_name});
+                                   : call(getattr, {owner, "__annotations__"_name});
   }
   Py_ssize_t position = 0;
   PyObject *key, *value;

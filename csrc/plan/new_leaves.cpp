@@ -19,8 +19,7 @@ bool has_hooks(PyObject* leaf) {
 
 // A tensor from before the call whose memory is another's from some place of the trace on (model/new_data.h).
 bool has_new_data(const Tracer& tracer, PyObject* tensor) {
-  static PyObject* const name = interned("data");
-  return tracer.world.source_of(tensor) && tracer.effects.pending(tensor, name);
+  return tracer.world.source_of(tensor) && tracer.effects.pending(tensor, "data"_name);
 }
 
 // Whether the graph computes with the new memory what autograd is to know of.

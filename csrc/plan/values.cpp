@@ -409,9 +409,8 @@ bool ValuePlanner::fill(PyObject* object) {
   if (type == &PyDict_Type) return with_copy("builtins.dict.update", PyDict_Copy(object));
   if (type == &PySet_Type) return with_copy("builtins.set.update", PySet_New(object));  // with the hashes it knows
   if (type == &PyCell_Type) {
-    static PyObject* const contents_name = interned("cell_contents");
     PyObject* contents = PyCell_GET(object);
-    return !contents || effect("builtins.setattr", {object, contents_name, contents});
+    return !contents || effect("builtins.setattr", {object, "cell_contents"_name, contents});
   }
   if (way_out(type) == Leaves::Fields) {
     const Ref fields = fields_of(object);
@@ -419,7 +418,6 @@ bool ValuePlanner::fill(PyObject* object) {
     if (fields) return effect(fill_iterator_callable(), {object, fields.get()});
     return refuse(std::string("a ") + type->tp_name + " leaves the trace") != kNoValue;
   }
-  static PyObject* const dict_name = interned("__dict__");
   PyObject* given = has_given_dict(object) ? instance_dict(object) : nullptr;
   Ref parts = given ? instance_parts_but_dict(object) : instance_parts(object);
   if (!parts) {
@@ -429,14 +427,13 @@ bool ValuePlanner::fill(PyObject* object) {
   keep_alive_.push_back(parts);
   const bool is_filled =
       effect(fill_instance_callable(), {object, PyTuple_GET_ITEM(parts.get(), 0), PyTuple_GET_ITEM(parts.get(), 1)});
-  return is_filled && (!given || effect("builtins.object.__setattr__", {object, dict_name, given}));
+  return is_filled && (!given || effect("builtins.object.__setattr__", {object, "__dict__"_name, given}));
 }
 
 // What the program, or autograd, has put on a tensor that the trace made.
 bool ValuePlanner::fill_tensor(PyObject* object) {
-  static PyObject* const gradient_name = interned("grad");
   if (has_own_gradient(object) &&
-      !effect("builtins.setattr", {object, gradient_name, kept(tensor_fact(object, TensorFact::Gradient))}))
+      !effect("builtins.setattr", {object, "grad"_name, kept(tensor_fact(object, TensorFact::Gradient))}))
     return false;
   const Ref own = Ref::made(PyObject_GenericGetDict(object, nullptr)), attributes = Ref::made(PyDict_Copy(own.get()));
   keep_alive_.push_back(attributes);

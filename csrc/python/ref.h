@@ -66,8 +66,24 @@ class [[nodiscard]] Ref {
   PyObject* object_ = nullptr;
 };
 
-// A name as the interpreter keeps it, for good; for static variables.
+// A name as the interpreter keeps it, for good.
 inline PyObject* interned(const char* text) { return Ref::made(PyUnicode_InternFromString(text)).release(); }
+
+// The text of a string literal, as an argument of a template.
+template <size_t N>
+struct LiteralText {
+  char characters[N];
+  consteval LiteralText(const char (&text)[N]) noexcept {
+    for (size_t i = 0; i < N; ++i) characters[i] = text[i];
+  }
+};
+
+// "__name__"_name: the interned object, made once. Borrowed.
+template <LiteralText text>
+PyObject* operator""_name() {
+  static PyObject* const name = interned(text.characters);
+  return name;
+}
 
 }  // namespace minidynamo
 

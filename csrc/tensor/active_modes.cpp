@@ -31,12 +31,11 @@ bool has_forward_level() noexcept {
   if (seen.address && seen.is_unchanged()) return false;
   static constinit CachedObject module{[](const char* name) { return Ref::steal(PyImport_ImportModule(name)); },
                                        "torch.autograd.forward_ad"};
-  static PyObject* const level_name = interned("_current_level");
   bool has_level = false;
   try_to([&] {
     if (!module.get()) return clear_error();
     PyObject* names = PyModule_GetDict(module);
-    PyObject* level = PyDict_GetItemWithError(names, level_name);
+    PyObject* level = PyDict_GetItemWithError(names, "_current_level"_name);
     has_level = level && PyLong_Check(level) && PyLong_AsLong(level) >= 0;
     if (!has_level) seen = version_word(names);
   });

@@ -37,15 +37,14 @@ HoldsFakes* note_on(PyObject* wrapper) noexcept {
 }  // namespace
 
 bool is_wrapper(PyObject* object) noexcept {
-  static PyObject* const apart_name = interned("__tensor_flatten__");
-  static PyObject* const together_name = interned("__tensor_unflatten__");
   constexpr c10::DispatchKeySet kOthers{c10::DispatchKey::Fake, c10::DispatchKey::FuncTorchGradWrapper,
                                         c10::DispatchKey::FuncTorchBatched, c10::DispatchKey::Functionalize};
   if (!is_tensor(object)) return false;
   const c10::TensorImpl* impl = tensor_of(object).unsafeGetTensorImpl();
   if (!impl->key_set().has(c10::DispatchKey::Python) || impl->key_set().has_any(kOthers)) return false;
   return !Policies::any(impl) && impl->layout() == c10::kStrided && !impl->has_symbolic_sizes_strides() &&
-         class_attribute(Py_TYPE(object), apart_name) && class_attribute(Py_TYPE(object), together_name);
+         class_attribute(Py_TYPE(object), "__tensor_flatten__"_name) &&
+         class_attribute(Py_TYPE(object), "__tensor_unflatten__"_name);
 }
 
 bool is_wrapper_of_fakes(PyObject* object) noexcept { return is_wrapper(object) && note_on(object) != nullptr; }

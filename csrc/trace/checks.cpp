@@ -80,15 +80,13 @@ Ref call_method(Tracer& tracer, const char* name, PyObject* tensor) {
 // Records that the graph is to raise unless the tensor is what is expected.
 bool record_check(Tracer& tracer, PyObject* tensor, bool expected, PyObject* message) {
   static constinit Imported check{"torch._assert_async"};
-  static PyObject* const no_message = interned("assertion failed");
-  static PyObject* const device_name = interned("is_cpu");
   Ref condition = Ref::borrow(tensor);
   if (!expected) condition = call_method(tracer, "logical_not", condition.get());
   // Elsewhere the failure would come late, and take the device with it; an `if` waits for the value too.
-  Ref is_on_cpu = condition ? Ref::steal(PyObject_GetAttr(condition.get(), device_name)) : Ref();
+  Ref is_on_cpu = condition ? Ref::steal(PyObject_GetAttr(condition.get(), "is_cpu"_name)) : Ref();
   if (is_on_cpu.is(Py_False)) condition = call_method(tracer, "cpu", condition.get());
   if (!condition) return false;
-  Ref arguments = Ref::made(PyTuple_Pack(2, condition.get(), message ? message : no_message));
+  Ref arguments = Ref::made(PyTuple_Pack(2, condition.get(), message ? message : "assertion failed"_name));
   if (tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(check), arguments.get(), nullptr, Py_None, true,
                             tracer.frame->call_site()) == kNoNode)
     return tracer.abort(BreakReason::GraphArgument, take_error_text()) != nullptr;
@@ -98,9 +96,8 @@ bool record_check(Tracer& tracer, PyObject* tensor, bool expected, PyObject* mes
 
 // Whether `if tensor` has a meaning: one element, with a value.
 bool is_condition(PyObject* tensor) {
-  static PyObject* const meta_name = interned("is_meta");
   Ref elements = call_native_method(tensor, "numel");
-  Ref is_meta = native_attribute(tensor, meta_name);
+  Ref is_meta = native_attribute(tensor, "is_meta"_name);
   clear_error();
   return elements && PyLong_AsLong(elements.get()) == 1 && is_meta.is(Py_False);
 }

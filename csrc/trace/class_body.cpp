@@ -29,8 +29,7 @@ Ref find_name(Tracer& tracer, PyObject* mapping, PyObject* name) {
 }  // namespace
 
 Ref load_build_class(Tracer& tracer, Frame& frame) {
-  static PyObject* const name = interned("__build_class__");
-  Ref found = load_builtin(tracer, frame, name);
+  Ref found = load_builtin(tracer, frame, "__build_class__"_name);
   if (!found && !PyErr_Occurred()) PyErr_SetString(PyExc_NameError, "__build_class__ not found");
   return found;
 }
@@ -72,11 +71,10 @@ Ref load_deref_behind(Tracer& tracer, Frame& frame, PyObject* mapping, int32_t i
 }
 
 bool setup_annotations(Tracer& tracer, Frame& frame) {
-  static PyObject* const name = interned("__annotations__");
-  Ref present = find_name(tracer, frame.locals_mapping.get(), name);
+  Ref present = find_name(tracer, frame.locals_mapping.get(), "__annotations__"_name);
   if (present || PyErr_Occurred()) return static_cast<bool>(present);
   Ref annotations = Ref::made(PyDict_New());
-  return store_name(tracer, frame, name, annotations.get());
+  return store_name(tracer, frame, "__annotations__"_name, annotations.get());
 }
 
 }  // namespace minidynamo

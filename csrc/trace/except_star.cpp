@@ -2,7 +2,7 @@
 // it may be Python code. A group from before the trace is not taken apart, since nothing guards what it holds.
 #include "trace/except_star.h"
 
-#include "library/builtins.h"
+#include "library/handlers.h"
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/frame_object.h"
@@ -29,7 +29,7 @@ Ref group_of(PyObject* exceptions) {
 // The classes of the groups in `exception` are asked for what splitting it calls. False: the trace is given up, since a
 // group is from before it.
 bool guard_group(Tracer& tracer, PyObject* exception) {
-  static PyObject* const names[] = {interned("derive"), interned("__notes__")};
+  static PyObject* const names[] = {"derive"_name, "__notes__"_name};
   std::vector<PyObject*> open{exception};
   while (!open.empty()) {
     PyObject* group = open.back();
@@ -91,8 +91,7 @@ bool split(Tracer& tracer, Frame& frame, PyObject* type, Ref& match, Ref& rest) 
     return true;
   }
   if (!guard_group(tracer, exception)) return false;
-  static PyObject* const split_name = interned("split");
-  Ref method = load_attribute(tracer, exception, split_name);
+  Ref method = load_attribute(tracer, exception, "split"_name);
   Ref pair = method ? call(tracer, method.get(), {Ref::borrow(type)}) : Ref();
   if (!pair) return false;
   if (!PyTuple_CheckExact(pair.get()) || PyTuple_GET_SIZE(pair.get()) != 2)  // CPython 3.11 crashes
@@ -119,9 +118,7 @@ void collect_leaves(PyObject* exception, std::unordered_set<PyObject*>& leaves) 
 
 // A group like `original` with other exceptions in it.
 Ref derive(Tracer& tracer, PyObject* original, PyObject* exceptions) {
-  static PyObject* const derive_name = interned("derive");
-  static PyObject* const notes_name = interned("__notes__");
-  Ref method = load_attribute(tracer, original, derive_name);
+  Ref method = load_attribute(tracer, original, "derive"_name);
   Ref made = method ? call(tracer, method.get(), {Ref::borrow(exceptions)}) : Ref();
   if (!made) return nullptr;
   if (!is_group(made.get())) {
@@ -132,13 +129,13 @@ Ref derive(Tracer& tracer, PyObject* original, PyObject* exceptions) {
     if (PyException_SetTraceback(made.get(), traceback.get()) < 0) return nullptr;
   PyException_SetContext(made.get(), PyException_GetContext(original));
   PyException_SetCause(made.get(), PyException_GetCause(original));
-  Ref notes = Ref::steal(PyObject_GetAttr(original, notes_name));
+  Ref notes = Ref::steal(PyObject_GetAttr(original, "__notes__"_name));
   if (!notes) {
     if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;
     clear_error();
   } else if (PySequence_Check(notes.get())) {
     Ref copy = Ref::steal(PySequence_List(notes.get()));
-    if (!copy || PyObject_SetAttr(made.get(), notes_name, copy.get()) < 0) return nullptr;
+    if (!copy || PyObject_SetAttr(made.get(), "__notes__"_name, copy.get()) < 0) return nullptr;
   }
   return made;
 }

@@ -195,13 +195,12 @@ bool call_exit(Tracer& tracer, Frame& frame) {
 }
 
 bool end_wait(Tracer& tracer, Frame& frame) {
-  static PyObject* const value_name = interned("value");
   Ref exception = frame.pop();
   frame.drop();
   frame.drop();
   if (!PyErr_GivenExceptionMatches(exception.get(), PyExc_StopIteration))
     return raise_again(tracer, std::move(exception)), false;
-  Ref value = load_attribute(tracer, exception.get(), value_name);
+  Ref value = load_attribute(tracer, exception.get(), "value"_name);
   if (!value) return false;
   frame.push(std::move(value));
   return true;

@@ -14,10 +14,9 @@ namespace {
 
 // True while the module's code runs, maybe in another thread: an import statement waits for its end then.
 bool is_being_imported(PyObject* module) {
-  static PyObject* const spec_name = interned("__spec__");
-  static PyObject* const initializing_name = interned("_initializing");
-  PyObject* spec = PyModule_Check(module) ? PyDict_GetItemWithError(PyModule_GetDict(module), spec_name) : nullptr;
-  const Ref initializing = spec ? Ref::steal(PyObject_GenericGetAttr(spec, initializing_name)) : Ref();
+  PyObject* spec =
+      PyModule_Check(module) ? PyDict_GetItemWithError(PyModule_GetDict(module), "__spec__"_name) : nullptr;
+  const Ref initializing = spec ? Ref::steal(PyObject_GenericGetAttr(spec, "_initializing"_name)) : Ref();
   clear_error();
   return initializing.is(Py_True);
 }
@@ -41,7 +40,6 @@ Ref imported_module(Tracer& tracer, const std::string& name) {
 
 // True if what `from package import names` asks for is there: a submodule may have to be imported for it.
 bool has_submodules(Tracer& tracer, PyObject* module, const std::string& full, PyObject* names) {
-  static PyObject* const path_name = interned("__path__");
   if (!PyTuple_Check(names)) return true;
   auto has = [&](PyObject* name) {
     const bool found = static_cast<bool>(load_attribute(tracer, module, name));
@@ -50,7 +48,7 @@ bool has_submodules(Tracer& tracer, PyObject* module, const std::string& full, P
   };
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
     PyObject* name = PyTuple_GET_ITEM(names, i);
-    if (has(name) || tracer.is_over() || !has(path_name) || tracer.is_over()) continue;
+    if (has(name) || tracer.is_over() || !has("__path__"_name) || tracer.is_over()) continue;
     const char* text = PyUnicode_AsUTF8(name);
     if (text && !imported_module(tracer, full + "." + text)) return false;
   }
@@ -59,8 +57,7 @@ bool has_submodules(Tracer& tracer, PyObject* module, const std::string& full, P
 
 // The absolute name of a relative import; empty if the package is not known.
 std::string absolute_name(Tracer& tracer, Frame& frame, const std::string& name, long level) {
-  static PyObject* const package_name = interned("__package__");
-  Ref package = load_global(tracer, frame, package_name);
+  Ref package = load_global(tracer, frame, "__package__"_name);
   if (!package || !PyUnicode_Check(package.get())) {
     clear_error();
     return "";
@@ -78,8 +75,7 @@ std::string absolute_name(Tracer& tracer, Frame& frame, const std::string& name,
 // guarded.
 bool is_plain_import(Tracer& tracer, Frame& frame) {
   static constinit Imported plain{"builtins.__import__"};
-  static PyObject* const import_name = interned("__import__");
-  const Ref function = load_builtin(tracer, frame, import_name);
+  const Ref function = load_builtin(tracer, frame, "__import__"_name);
   if (function.is(plain)) return true;
   clear_error();
   return tracer.abort(BreakReason::Import, "the program has its own builtins.__import__") != nullptr;

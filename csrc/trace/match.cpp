@@ -1,6 +1,6 @@
 #include "trace/match.h"
 
-#include "library/builtins.h"
+#include "library/handlers.h"
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "python/interned.h"
@@ -10,11 +10,10 @@
 namespace minidynamo {
 
 Ref match_keys(Tracer& tracer, PyObject* subject, PyObject* keys) {
-  static PyObject* const get_name = interned("get");
   const Py_ssize_t count = PyTuple_GET_SIZE(keys);
   Ref seen = Ref::made(PySet_New(nullptr));
   Ref values = Ref::made(PyTuple_New(count));
-  Ref get = load_attribute(tracer, subject, get_name);
+  Ref get = load_attribute(tracer, subject, "get"_name);
   if (!get) return nullptr;
   Ref missing = Ref::steal(PyObject_CallNoArgs(as_object(&PyBaseObject_Type)));
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -34,7 +33,6 @@ Ref match_keys(Tracer& tracer, PyObject* subject, PyObject* keys) {
 }
 
 Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positional, PyObject* names) {
-  static PyObject* const match_args_name = interned("__match_args__");
   static constinit Imported isinstance{"builtins.isinstance"};
   if (!PyType_Check(type)) {
     constexpr bool calls_it_a_class = PY_VERSION_HEX >= 0x030C0000;
@@ -67,7 +65,7 @@ Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positiona
     return 0;
   };
   if (positional > 0) {
-    Ref match_args = load_attribute(tracer, type, match_args_name);
+    Ref match_args = load_attribute(tracer, type, "__match_args__"_name);
     bool matches_self = false;
     if (!match_args) {
       if (tracer.is_over() || !PyErr_ExceptionMatches(PyExc_AttributeError)) return nullptr;

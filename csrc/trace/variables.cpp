@@ -82,8 +82,7 @@ bool unbound_cell(const Frame& frame, int32_t index) {
 
 bool store_cell(Tracer& tracer, PyObject* cell, PyObject* value) {
   if (tracer.world.source_of(cell)) {
-    static PyObject* const contents = interned("cell_contents");
-    tracer.effects.write(cell, contents, value);
+    tracer.effects.write(cell, "cell_contents"_name, value);
     return true;
   }
   return PyCell_Set(cell, value) == 0;
@@ -95,8 +94,7 @@ void copy_free_variables(Tracer& tracer, Frame& frame, int32_t count) {
   Source* source = frame.is_root ? tracer.guards.function(function) : tracer.world.source_of(function);
   Source* tuple = nullptr;
   if (source) {
-    static PyObject* const name = interned("__closure__");
-    tuple = tracer.guards.child(source, Access::Attribute, name, -1, closure);
+    tuple = tracer.guards.child(source, Access::Attribute, "__closure__"_name, -1, closure);
   }
   for (int32_t i = 0; i < count; ++i) {
     PyObject* cell = PyTuple_GET_ITEM(closure, i);

@@ -115,8 +115,7 @@ void guard_class_check(Tracer& tracer, PyObject* object, PyObject* classes) {
 }
 
 bool has_finalizer(Tracer& tracer, PyTypeObject* type) {
-  static PyObject* const del_name = interned("__del__");
-  return is_python_class(type) && lookup_in_class(tracer, type, del_name);
+  return is_python_class(type) && lookup_in_class(tracer, type, "__del__"_name);
 }
 
 bool refuses_finalizer(Tracer& tracer, PyTypeObject* type) {

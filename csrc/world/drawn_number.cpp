@@ -11,13 +11,12 @@ namespace {
 
 // The input of the graph for what will look like `example`, a real tensor. Null without a break: there can be none.
 Ref add_draw(Tracer& tracer, PyObject* generator, PyObject* method, Ref arguments, PyObject* example) {
-  static PyObject* const name_name = interned("__name__");
   Source* source = tracer.world.source_of(generator);
   // In a body it would be drawn as often as that runs; what a call of the log draws would have to come before.
   if (!example || !source || tracer.symbols.bodies || tracer.transforms.inside() || tracer.effects.has_calls() ||
       !tracer.may_assume())
     return nullptr;
-  const Ref name = Ref::made(PyObject_GetAttr(method, name_name));
+  const Ref name = Ref::made(PyObject_GetAttr(method, "__name__"_name));
   Ref fake = make_fake(example);
   if (!fake) return clear_error(), nullptr;
   const auto number = static_cast<int32_t>(tracer.drawn.size());

@@ -49,10 +49,9 @@ bool is_match_in_bytearray(PyObject* match) {
 
 // Whether instances of a class from before the trace have a finalizer, guarded.
 bool dies_loudly(Tracer& tracer, PyTypeObject* type) {
-  static PyObject* const del_name = interned("__del__");
   if (!is_python_class(type)) return false;
-  if (class_attribute(type, del_name)) return true;
-  tracer.guards.add_missing(source_or_pin(tracer, as_object(type)), Access::ClassAttribute, del_name, -1,
+  if (class_attribute(type, "__del__"_name)) return true;
+  tracer.guards.add_missing(source_or_pin(tracer, as_object(type)), Access::ClassAttribute, "__del__"_name, -1,
                             tracer.origin());
   return false;
 }
@@ -286,10 +285,9 @@ Ref enter_itself(Tracer& tracer, Source* source, GuardKind kind) {
 
 // Its methods ask its time zone, which is Python code, or C code that nothing is known of, and has a state of its own.
 Ref enter_date_with_zone(Tracer& tracer, Source* source) {
-  static PyObject* const zone_name = interned("tzinfo");
   Ref date = enter_itself(tracer, source, GuardKind::Identity);
   const Ref zone = zone_with_state(date.get());
-  return load_part(tracer, source, Access::Attribute, zone_name, zone.get()) ? std::move(date) : Ref();
+  return load_part(tracer, source, Access::Attribute, "tzinfo"_name, zone.get()) ? std::move(date) : Ref();
 }
 
 // list[int], int | str: made anew wherever they are written, so known by what they are made of. False: by identity.
@@ -345,10 +343,8 @@ Ref enter_set_of_named(Tracer& tracer, Source* source) {
 Ref enter_method(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
-  static PyObject* const function_name = interned("__func__");
-  static PyObject* const self_name = interned("__self__");
-  Ref function = load_part(tracer, source, Access::Attribute, function_name, PyMethod_GET_FUNCTION(raw));
-  Ref self = load_part(tracer, source, Access::Attribute, self_name, PyMethod_GET_SELF(raw));
+  Ref function = load_part(tracer, source, Access::Attribute, "__func__"_name, PyMethod_GET_FUNCTION(raw));
+  Ref self = load_part(tracer, source, Access::Attribute, "__self__"_name, PyMethod_GET_SELF(raw));
   if (!function || !self) return nullptr;
   Ref bound = Ref::made(PyMethod_New(function.get(), self.get()));
   return stands_for(tracer, source, std::move(bound));
@@ -376,11 +372,10 @@ Ref enter_proxy(Tracer& tracer, Source* source) {
 // The same view of what stands for the dict.
 Ref enter_dict_view(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
-  static PyObject* const mapping_name = interned("mapping");
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
-  Ref proxy = native_attribute(raw, mapping_name);
+  Ref proxy = native_attribute(raw, "mapping"_name);
   if (!proxy) return nullptr;
-  Source* held = tracer.guards.child(source, Access::Attribute, mapping_name, -1, proxy.get());
+  Source* held = tracer.guards.child(source, Access::Attribute, "mapping"_name, -1, proxy.get());
   Ref dict = load_part(tracer, held, Access::Proxied, nullptr, proxied_mapping(proxy.get()));
   if (!dict || !materialize_if_shadow(tracer, dict.get())) return nullptr;
   if (tracer.world.is_opaque(dict.get()) || !PyDict_Check(dict.get())) return enter_opaque(tracer, source);
@@ -538,8 +533,7 @@ Ref load_own_dict(Tracer& tracer, PyObject* object) {
   PyObject* dict = Ref::steal(PyObject_GenericGetDict(raw, nullptr)).get();  // the object has it from then on
   if (!dict) return nullptr;
   // A function's is read as an attribute.
-  static PyObject* const dict_name = interned("__dict__");
-  if (Source* as_attribute = tracer.guards.find(owner, Access::Attribute, dict_name, -1))
+  if (Source* as_attribute = tracer.guards.find(owner, Access::Attribute, "__dict__"_name, -1))
     return enter(tracer, as_attribute);
   Source* source = tracer.guards.child(owner, Access::InstanceDict, nullptr, -1, dict);
   if (!source->value.is(dict)) {

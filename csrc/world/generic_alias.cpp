@@ -13,10 +13,7 @@ PyTypeObject* union_type() {
   return type;
 }
 
-Ref arguments_of(PyObject* object) {
-  static PyObject* const args_name = interned("__args__");
-  return Ref::steal(PyObject_GetAttr(object, args_name));
-}
+Ref arguments_of(PyObject* object) { return Ref::steal(PyObject_GetAttr(object, "__args__"_name)); }
 
 void pin(Tracer& tracer, PyObject* object) {
   if (is_constant(object) || tracer.world.source_of(object)) return;

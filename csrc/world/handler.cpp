@@ -12,8 +12,7 @@ namespace {
 bool is_torch_context(const Frame& frame, const ExceptionRegion& region) {
   PyObject* exit = frame.slots[frame.prepared->locals_count + region.depth - 1].get();
   if (!exit || !PyMethod_Check(exit)) return false;
-  static PyObject* const module_name = interned("__module__");
-  const Ref module = Ref::steal(PyObject_GetAttr(as_object(Py_TYPE(PyMethod_GET_SELF(exit))), module_name));
+  const Ref module = Ref::steal(PyObject_GetAttr(as_object(Py_TYPE(PyMethod_GET_SELF(exit))), "__module__"_name));
   clear_error();
   const char* name = module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
   return name && (std::string_view(name) == "torch" || std::string_view(name).starts_with("torch."));

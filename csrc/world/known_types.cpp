@@ -93,10 +93,9 @@ const KnownTypes* known_types() {
 
 bool is_plain_tensor_class(PyTypeObject* type) {
   static constinit Imported tensor_class{"torch.Tensor"};
-  static PyObject* const name = interned("__torch_function__");
   static constinit Imported disabled{"torch._C._disabled_torch_function_impl"};
   if (as_object(type) == tensor_class.get()) return true;
-  return class_attribute(type, name) == disabled.get();
+  return class_attribute(type, "__torch_function__"_name) == disabled.get();
 }
 
 }  // namespace minidynamo

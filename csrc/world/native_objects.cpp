@@ -41,11 +41,10 @@ Ref torch_generator_state(PyObject* generator) {
 Ref torch_generator_of(PyObject* made_class, PyObject* state) {
   static constinit Imported tensor{"torch.tensor"};
   static constinit Imported uint8{"torch.uint8"};
-  static PyObject* const dtype_name = interned("dtype");
   const Ref numbers = Ref::steal(PySequence_List(PyTuple_GET_ITEM(state, 1)));
   const Ref positional = numbers ? Ref::made(PyTuple_Pack(1, numbers.get())) : Ref(),
             keywords = Ref::made(PyDict_New());
-  if (!positional || PyDict_SetItem(keywords.get(), dtype_name, uint8) < 0) return nullptr;
+  if (!positional || PyDict_SetItem(keywords.get(), "dtype"_name, uint8) < 0) return nullptr;
   const Ref bytes = Ref::steal(PyObject_Call(tensor, positional.get(), keywords.get()));
   Ref made = bytes ? Ref::steal(PyObject_CallOneArg(made_class, PyTuple_GET_ITEM(state, 0))) : Ref();
   const Ref done = made ? Ref::steal(PyObject_CallMethod(made.get(), "set_state", "O", bytes.get())) : Ref();

@@ -29,10 +29,9 @@ bool is_draw(const Node& node) {
 }
 
 bool is_on_cpu(PyObject* tensor) {
-  static PyObject* const name = interned("is_cpu");
   if (!tensor || !is_fake(tensor)) return false;
   const NativeScope native;
-  const Ref answer = native_attribute(tensor, name);
+  const Ref answer = native_attribute(tensor, "is_cpu"_name);
   clear_error();
   return answer.is(Py_True);
 }

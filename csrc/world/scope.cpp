@@ -70,8 +70,7 @@ Ref load_builtin(Tracer& tracer, Frame& frame, PyObject* name) {
 Ref load_cell(Tracer& tracer, PyObject* cell) {
   Source* source = tracer.world.source_of(cell);
   if (!source) return Ref::borrow(PyCell_GET(cell));
-  static PyObject* const contents_name = interned("cell_contents");
-  if (const AttributeWrite* write = tracer.effects.pending(cell, contents_name)) return write->value;
+  if (const AttributeWrite* write = tracer.effects.pending(cell, "cell_contents"_name)) return write->value;
   return load_part(tracer, source, Access::CellContents, nullptr, PyCell_GET(cell));
 }
 

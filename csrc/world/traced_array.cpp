@@ -94,14 +94,13 @@ Ref make_traced_array(Tracer& tracer, PyObject* elements, Ref twin) {
 Ref twin_of_fake(PyObject* fake) {
   static constinit Imported make{"torch.empty_strided"};
   static constinit Imported numpy{"torch._C.TensorBase.numpy"};
-  static PyObject* const dtype_name = interned("dtype");
   const Ref dtype = attribute(fake, "dtype"), sizes = attribute(fake, "shape"), strides = call_method(fake, "stride"),
             elements = call_method(fake, "numel");
   if (!dtype || !sizes || !strides || !elements || PyLong_AsSsize_t(elements.get()) > kMostElements) return nullptr;
   const TensorTraceSuspended suspended;
   const NativeScope native;
   PyObject* const arguments[] = {sizes.get(), strides.get(), dtype.get()};
-  const Ref names = Ref::made(PyTuple_Pack(1, dtype_name));
+  const Ref names = Ref::made(PyTuple_Pack(1, "dtype"_name));
   const Ref tensor = Ref::steal(PyObject_Vectorcall(make, arguments, 2, names.get()));
   const Ref is_float = tensor ? call_method(tensor.get(), "is_floating_point") : Ref(),
             is_complex = tensor ? call_method(tensor.get(), "is_complex") : Ref();

@@ -55,7 +55,6 @@ std::optional<Expression> UnknownNumbers::make_size(SizeRange range, PyObject* e
 }
 
 Ref UnknownNumbers::read(PyObject* fake) {
-  static PyObject* const item_name = interned("item");
   const Ref version = tensor_fact(fake, TensorFact::Version);
   const bool is_unwritten = !tracer_.storages.is_written(fake);
   const std::pair<PyObject*, long> place{fake, version ? PyLong_AsLong(version.get()) : -1};
@@ -66,7 +65,7 @@ Ref UnknownNumbers::read(PyObject* fake) {
   Ref number = tracer_.symbols.object(*symbol);
   const Ref arguments = Ref::made(PyTuple_Pack(1, fake));
   const NodeId node =
-      number ? tracer_.graph.add_call(NodeKind::CallMethod, Ref::borrow(item_name), arguments.get(), nullptr,
+      number ? tracer_.graph.add_call(NodeKind::CallMethod, Ref::borrow("item"_name), arguments.get(), nullptr,
                                       number.get(), false, tracer_.frame ? tracer_.frame->call_site() : nullptr)
              : kNoNode;
   if (node == kNoNode) return tracer_.abort(BreakReason::GraphArgument, "item(): " + take_error_text()), nullptr;

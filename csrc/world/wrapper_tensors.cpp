@@ -30,10 +30,9 @@ struct Parts {
 };
 
 std::optional<Parts> take_apart(PyObject* wrapper) {
-  static PyObject* const name = interned("__tensor_flatten__");
   const NativeScope native;
   const SubclassesMuted not_asked;
-  const Ref both = Ref::steal(PyObject_CallMethodNoArgs(wrapper, name));
+  const Ref both = Ref::steal(PyObject_CallMethodNoArgs(wrapper, "__tensor_flatten__"_name));
   Parts parts;
   const bool is_pair = both && PyTuple_Check(both.get()) && PyTuple_GET_SIZE(both.get()) == 2;
   const Ref names = is_pair ? Ref::steal(PySequence_Tuple(PyTuple_GET_ITEM(both.get(), 0))) : Ref();
@@ -140,10 +139,8 @@ class DeepGuard {
 
   // Its class compares it by what it is: such objects are not changed, so that the same one is as it was.
   bool is_a_value(Source* source) {
-    static PyObject* const equal_name = interned("__eq__");
-    static PyObject* const hash_name = interned("__hash__");
     PyTypeObject* type = Py_TYPE(source->value.get());
-    PyObject *equal = class_attribute(type, equal_name), *hash = class_attribute(type, hash_name);
+    PyObject *equal = class_attribute(type, "__eq__"_name), *hash = class_attribute(type, "__hash__"_name);
     if (!equal || !PyFunction_Check(equal) || !hash || !PyFunction_Check(hash)) return false;
     tracer_.guards.add(source, GuardKind::Identity, tracer_.origin());
     return true;
@@ -165,15 +162,14 @@ void guard_wrapper_class(Tracer& tracer, PyTypeObject* type) {
 namespace {
 
 Ref put_together(PyObject* real, PyObject* tensors, PyObject* context) {
-  static PyObject* const name = interned("__tensor_unflatten__");
   const NativeScope native;
   const SubclassesMuted not_asked;
   PyObject* type = as_object(Py_TYPE(real));
   const Ref size = Ref::steal(PyObject_CallMethod(real, "size", nullptr));
   const Ref stride = size ? Ref::steal(PyObject_CallMethod(real, "stride", nullptr)) : Ref();
-  Ref fake =
-      stride ? Ref::steal(PyObject_CallMethodObjArgs(type, name, tensors, context, size.get(), stride.get(), nullptr))
-             : Ref();
+  Ref fake = stride ? Ref::steal(PyObject_CallMethodObjArgs(type, "__tensor_unflatten__"_name, tensors, context,
+                                                            size.get(), stride.get(), nullptr))
+                    : Ref();
   const bool is_it = fake && Py_IS_TYPE(fake.get(), Py_TYPE(real)) && is_wrapper(fake.get());
   if (is_it && have_same_layout(fake.get(), real)) fake = with_history_of(fake.get(), real);
   clear_error();
