@@ -161,10 +161,10 @@ PyObject* rebuild_partial(PyObject*, PyObject* const* arguments, Py_ssize_t coun
     PyErr_SetString(PyExc_TypeError, "rebuild_partial(func, args, keywords, dict)");
     return nullptr;
   }
-  static constinit Imported partial{"functools.partial"};
   Ref function = Ref::made(PyTuple_Pack(1, arguments[0]));
   Ref positional = Ref::steal(PySequence_Concat(function.get(), arguments[1]));
-  Ref made = positional ? Ref::steal(PyObject_Call(partial, positional.get(), arguments[2])) : Ref();
+  Ref made =
+      positional ? Ref::steal(PyObject_Call("functools.partial"_imported, positional.get(), arguments[2])) : Ref();
   if (made && arguments[3] != Py_None && PyObject_SetAttrString(made.get(), "__dict__", arguments[3]) < 0)
     return nullptr;
   return made.release();

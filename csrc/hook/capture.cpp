@@ -153,10 +153,10 @@ void leave_loops_uncaptured(PyCodeObject* code, PyObject* config, const Break& w
 
 // True if a backend that could not take a graph has set the current Python error, which stays set.
 bool is_refused_by_backend() {
-  static constinit Imported failure{"minidynamo.exceptions.BackendCompilerFailed"};
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);  // importing clears what is set
-  const bool is_refused = type && PyErr_GivenExceptionMatches(type, failure);
+  const bool is_refused =
+      type && PyErr_GivenExceptionMatches(type, "minidynamo.exceptions.BackendCompilerFailed"_imported);
   PyErr_Restore(type, value, traceback);
   return is_refused;
 }
@@ -340,10 +340,7 @@ class CaptureAttempt {
     return true;
   }
 
-  static PyObject* grad_mode_setter() {
-    static constinit Imported setter{"torch._C._set_grad_enabled"};
-    return setter;
-  }
+  static PyObject* grad_mode_setter() { return "torch._C._set_grad_enabled"_imported; }
 
   bool compile_graph() {
     Exit& exit = traced_->exit;

@@ -37,8 +37,7 @@ double seconds_since_epoch() {
 
 // Of an error of ours also what it says: to put another one into words would run the program's code.
 std::string text_of(PyObject* error) {
-  static constinit Imported ours{"minidynamo.exceptions.MinidynamoError"};
-  PyObject* const of_ours = ours.get();
+  PyObject* const of_ours = "minidynamo.exceptions.MinidynamoError"_imported.get();
   if (of_ours && PyObject_TypeCheck(error, as_type(of_ours))) {
     set_error(Ref::borrow(error));
     return take_error_text();

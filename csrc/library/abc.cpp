@@ -14,15 +14,9 @@ namespace minidynamo {
 
 namespace {
 
-PyObject* cache_token() {
-  static constinit Imported function{"_abc.get_cache_token"};
-  return function;
-}
+PyObject* cache_token() { return "_abc.get_cache_token"_imported; }
 
-PyObject* subclass_check() {
-  static constinit Imported function{"_abc._abc_subclasscheck"};
-  return function;
-}
+PyObject* subclass_check() { return "_abc._abc_subclasscheck"_imported; }
 
 // Of (abstract class, class, [token]): whether the one is a subclass of the other by now. It was not when the token was
 // what is in the list; tokens change when any class is registered with any abstract one.

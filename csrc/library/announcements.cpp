@@ -57,10 +57,7 @@ const Frame* frame_above(const Tracer& tracer, long& levels) {
   return frame;
 }
 
-PyObject* warnings_module() {
-  static constinit Imported module{"warnings"};
-  return module;
-}
+PyObject* warnings_module() { return "warnings"_imported; }
 
 PyObject* warnings_namespace() { return PyModule_GetDict(warnings_module()); }
 
@@ -160,18 +157,14 @@ bool is_listener_of_program(PyObject* object) {
 
 // A list of all objects that hear of a logger's records, which is guarded. Null: the trace is over.
 Ref listeners_of(Tracer& tracer, PyObject* logger) {
-  static constinit Imported listeners{"minidynamo._announcements.listeners"};
-  const Ref found = call(tracer, listeners, {Ref::borrow(logger)});
+  const Ref found = call(tracer, "minidynamo._announcements.listeners"_imported, {Ref::borrow(logger)});
   if (tracer.is_over()) return nullptr;
   if (found && PyList_CheckExact(found.get())) return found;
   clear_error();
   return tracer.abort(BreakReason::Listener, "a logger is asked in a way of its own");
 }
 
-bool is_source_file(PyObject* filename) {
-  static constinit Imported own_file{"logging._srcfile"};
-  return PyUnicode_Compare(filename, own_file) == 0;
-}
+bool is_source_file(PyObject* filename) { return PyUnicode_Compare(filename, "logging._srcfile"_imported) == 0; }
 
 }  // namespace
 
@@ -200,9 +193,9 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const Frame* frame = frame_above(tracer, above);
   if (!frame) {  // as from a caller of the residual function
     const Ref rest = Ref::made(PyLong_FromLong(above + 1));
-    static constinit Imported warn{"warnings.warn"};
-    tracer.effects.defer_call({Ref::borrow(warn), Ref::made(PyTuple_Pack(3, values[0], category, rest.get())), nullptr},
-                              tracer.effects.end());
+    tracer.effects.defer_call(
+        {Ref::borrow("warnings.warn"_imported), Ref::made(PyTuple_Pack(3, values[0], category, rest.get())), nullptr},
+        tracer.effects.end());
     return Ref::none();
   }
   PyObject* names = frame->globals.get();
@@ -223,11 +216,10 @@ Ref warning_filters_changed(Tracer& tracer, PyObject* callable, const Arguments&
 
 // _warnings._release_lock. It raises an error if the lock is not held, so the graph breaks unless the trace holds it.
 Ref release_lock_of_warnings(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported acquire{"_warnings._acquire_lock"};
   int held = 0;
   for (const Effect& effect : tracer.effects.effects())
     if (const auto* call = std::get_if<DeferredCall>(&effect))
-      held += int{call->callable.is(acquire)} - int{call->callable.is(callable)};
+      held += int{call->callable.is("_warnings._acquire_lock"_imported)} - int{call->callable.is(callable)};
   if (held <= 0)
     return tracer.abort(BreakReason::Warning, "the lock of warnings is released, which the trace has not taken");
   return warning_filters_changed(tracer, callable, arguments);

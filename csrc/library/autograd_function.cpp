@@ -30,10 +30,7 @@
 namespace minidynamo::handlers {
 namespace {
 
-PyObject* set_gradients_enabled() {
-  static constinit Imported setter{"torch._C._set_grad_enabled"};
-  return setter;
-}
+PyObject* set_gradients_enabled() { return "torch._C._set_grad_enabled"_imported; }
 
 // As autograd runs a forward, without a word in the graph: the operator does it too.
 class GradientsOff {
@@ -94,8 +91,7 @@ class Application {
       any |= needed.back().is(Py_True);
       if (is_fake(input.get())) tensors_.push_back(input);
     }
-    static constinit Imported context_class{"minidynamo._autograd_function.Context"};
-    context_ = call(tracer_, context_class, {tuple_of(needed)});
+    context_ = call(tracer_, "minidynamo._autograd_function.Context"_imported, {tuple_of(needed)});
     if (!context_) return nullptr;
     const bool has_backward = any && grad_mode_enabled();
     if (has_backward && tracer_.limits.below_autograd) return refuse_within(tracer_);
@@ -123,10 +119,9 @@ class Application {
 
   // What torch's class has, if the user's class has nothing of its own, is null.
   bool own_method(const char* name, Ref& method) {
-    static constinit Imported base{"torch.autograd.Function"};
     const Ref key = Ref::made(PyUnicode_InternFromString(name));
     method = load_attribute(tracer_, class_, key.get());
-    const Ref inherited = Ref::steal(PyObject_GetAttr(base, key.get()));
+    const Ref inherited = Ref::steal(PyObject_GetAttr("torch.autograd.Function"_imported, key.get()));
     if (!method || !inherited) return false;
     if (method.is(inherited.get())) method.reset();
     return true;
@@ -205,7 +200,6 @@ class Application {
   // A tensor of which nothing is known but what every gradient of `result` has in common, and what its backward is
   // given: the same in the layout of the result, whatever the gradient's own is.
   bool add_gradient(Body& body, const Ref& result, Ref& given) {
-    static constinit Imported empty{"torch.empty"};
     Ref parameter;
     bool is_channels_last = false;
     {
@@ -215,10 +209,9 @@ class Application {
       const Ref shape = Ref::steal(PyObject_GetAttrString(result.get(), "shape"));
       const Ref keywords = Ref::made(Py_BuildValue("{s:O,s:O}", "dtype", dtype.get(), "device", device.get()));
       const Ref none = Ref::made(PyTuple_Pack(1, Ref::made(PyTuple_New(0)).get()));
-      const Ref one = Ref::steal(PyObject_Call(empty, none.get(), keywords.get()));
+      const Ref one = Ref::steal(PyObject_Call("torch.empty"_imported, none.get(), keywords.get()));
       if (one && shape) parameter = Ref::steal(PyObject_CallMethod(one.get(), "expand", "(O)", shape.get()));
-      static constinit Imported channels_last{"torch.channels_last"};
-      const Ref format = Ref::made(Py_BuildValue("{s:O}", "memory_format", channels_last.get()));
+      const Ref format = Ref::made(Py_BuildValue("{s:O}", "memory_format", "torch.channels_last"_imported.get()));
       const Ref ask = Ref::steal(PyObject_GetAttrString(result.get(), "is_contiguous"));
       const Ref nothing = Ref::made(PyTuple_New(0));
       is_channels_last = ask && !Ref::steal(PyObject_Call(ask.get(), nothing.get(), nullptr)).is(Py_True) &&
@@ -230,8 +223,7 @@ class Application {
     std::vector<Ref> operands = {parameter};
     Ref names;
     if (is_channels_last) {
-      static constinit Imported channels_last{"torch.channels_last"};
-      operands.push_back(Ref::borrow(channels_last));
+      operands.push_back(Ref::borrow("torch.channels_last"_imported));
       names = Ref::made(Py_BuildValue("(s)", "memory_format"));
     }
     given = record_call(tracer_, NodeKind::CallMethod, "contiguous"_name, Arguments{operands, names.get()});
@@ -347,14 +339,13 @@ class Application {
     forward_body->set_operands(operands);
     backward_body->output.items.resize(operands.size(), Argument{Argument::Kind::Constant, kNoNode, Ref::none(), {}});
 
-    static constinit Imported with_history{"minidynamo._autograd_function.with_history"};
     if (!sets_grad_mode(true)) return nullptr;
     Ref made;
     {
       const NativeScope native;
-      made =
-          Ref::steal(PyObject_CallFunctionObjArgs(with_history, tuple_of(outputs).get(), list_of_numbers(dirty).get(),
-                                                  list_of_numbers(constant).get(), tuple_of(operands).get(), nullptr));
+      made = Ref::steal(PyObject_CallFunctionObjArgs(
+          "minidynamo._autograd_function.with_history"_imported, tuple_of(outputs).get(), list_of_numbers(dirty).get(),
+          list_of_numbers(constant).get(), tuple_of(operands).get(), nullptr));
     }
     if (tracer_.is_over()) return nullptr;
     if (!made) return refuse("torch does not take its results: " + take_error_text());
@@ -368,8 +359,9 @@ class Application {
       values.push_back(list_of_numbers(dirty));
       names = Ref::made(Py_BuildValue("(sss)", "non_differentiable_idx", "saved_for_backward_idx", "dirty_idx"));
     }
-    static constinit Imported operation{"torch._functorch.autograd_function.autograd_function_apply"};
-    if (!record_body_call(tracer_, operation, values, names.get(), made.get(), impure)) return nullptr;
+    if (!record_body_call(tracer_, "torch._functorch.autograd_function.autograd_function_apply"_imported, values,
+                          names.get(), made.get(), impure))
+      return nullptr;
     size_t next = 0;
     for (Ref& one : results)
       if (is_fake(one.get())) one = Ref::borrow(PyTuple_GET_ITEM(made.get(), static_cast<Py_ssize_t>(next++)));
@@ -386,10 +378,7 @@ bool has_backward_class(PyObject* function_class) {
 
 // In torch 2.13 Function.apply is Python code, which finds the C function its inputs. From 2.14 on the C function does
 // all.
-bool is_all_of_apply() {
-  static constinit Imported apply{"torch.autograd.Function.apply"};
-  return PyCFunction_Check(static_cast<PyObject*>(apply));
-}
+bool is_all_of_apply() { return PyCFunction_Check(static_cast<PyObject*>("torch.autograd.Function.apply"_imported)); }
 
 // Below autograd torch's own machinery runs, on fakes: the ctx is a node of autograd's graph, whose backward the engine
 // comes to (backward.cpp). Of the program's class it calls what the trace has looked up.
@@ -397,12 +386,10 @@ Ref apply_below_autograd(Tracer& tracer, PyObject* callable, PyObject* function_
   static PyObject* const names[] = {"forward"_name, "setup_context"_name, "jvp"_name, "_backward_cls"_name};
   for (PyObject* name : names)
     if (!load_attribute(tracer, function_class, name)) return nullptr;
-  static constinit Imported bind_default_arguments{"torch.autograd.function._bind_default_args"};
-  if (is_all_of_apply()) source_or_pin(tracer, bind_default_arguments);
+  if (is_all_of_apply()) source_or_pin(tracer, "torch.autograd.function._bind_default_args"_imported);
   if (tracer.classes.has(function_class) && !has_backward_class(function_class)) {
-    static constinit Imported add{"minidynamo._autograd_function.add_backward_class"};
     const NativeScope native;
-    if (!Ref::steal(PyObject_CallOneArg(add, function_class))) {
+    if (!Ref::steal(PyObject_CallOneArg("minidynamo._autograd_function.add_backward_class"_imported, function_class))) {
       clear_error();
       return refuse_within(tracer);
     }
@@ -432,14 +419,10 @@ Ref apply_to(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
 
 // Adds default arguments and asks for transforms of torch.func first, as the Python code of torch 2.13 does.
 Ref apply_whole(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported no_setup{"torch.autograd.function._SingleLevelFunction.setup_context"};
-  static constinit Imported bind{"torch.autograd.function._bind_default_args"};
-  static constinit Imported in_transform{"torch._C._are_functorch_transforms_active"};
-  static constinit Imported apply_in_transform{"torch.autograd.function._call_custom_function_call"};
   const Ref& function_class = arguments.values[0];
   const Ref setup = load_attribute(tracer, function_class.get(), "setup_context"_name);
   if (!setup) return nullptr;
-  const bool sets_up = !setup.is(no_setup);
+  const bool sets_up = !setup.is("torch.autograd.function._SingleLevelFunction.setup_context"_imported);
   const Arguments given{arguments.values.subspan(1), arguments.keyword_names};
   Ref inputs = given.positional();
   Ref keywords = given.keywords();
@@ -447,17 +430,18 @@ Ref apply_whole(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
   if (sets_up) {
     const Ref forward = load_attribute(tracer, function_class.get(), "forward"_name);
     if (!forward) return nullptr;
-    const Ref bound = call(tracer, bind, {forward, inputs, keywords});
+    const Ref bound = call(tracer, "torch.autograd.function._bind_default_args"_imported, {forward, inputs, keywords});
     if (!bound) return nullptr;
     if (!PyTuple_CheckExact(bound.get()) || PyTuple_GET_SIZE(bound.get()) != 2) return refuse_unusual(tracer);
     inputs = Ref::borrow(PyTuple_GET_ITEM(bound.get(), 0));
     keywords = Ref::borrow(PyTuple_GET_ITEM(bound.get(), 1));
   }
-  const Ref transforms = call(tracer, in_transform, {});
+  const Ref transforms = call(tracer, "torch._C._are_functorch_transforms_active"_imported, {});
   if (!transforms) return nullptr;
   if (transforms.is(Py_True)) {
     if (!sets_up) return call_natively(tracer, callable, arguments);  // torch's own error message
-    return call(tracer, apply_in_transform, {function_class, inputs, keywords});
+    return call(tracer, "torch.autograd.function._call_custom_function_call"_imported,
+                {function_class, inputs, keywords});
   }
   if (!PyTuple_CheckExact(inputs.get()) || (!keywords.is(Py_None) && PyDict_GET_SIZE(keywords.get())))
     return refuse_unusual(tracer);

@@ -73,8 +73,8 @@ class BackwardPass {
   // Hooks and the backward of an autograd.Function are the program's own code, which is traced when the engine comes to
   // it.
   Ref call_engine_with_callbacks() {
-    static constinit Imported engine{"torch.autograd.variable.Variable._execution_engine.run_backward"};
-    const Ref result = call_that_calls_back(tracer_, engine, arguments_);
+    const Ref result = call_that_calls_back(
+        tracer_, "torch.autograd.variable.Variable._execution_engine.run_backward"_imported, arguments_);
     if (!result && !tracer_.is_over())
       return tracer_.abort(BreakReason::OperatorRaised, "a backward pass raised " + take_error_text());
     return result;

@@ -171,15 +171,14 @@ Ref builtin_isinstance(Tracer& tracer, PyObject* callable, const Arguments& argu
 }
 
 Ref builtin_text(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported repr{"builtins.repr"};
-  if (takes(arguments, 1, 1) && callable == repr && is_exception_from_outside(tracer, argument(arguments, 0)))
+  if (takes(arguments, 1, 1) && callable == "builtins.repr"_imported &&
+      is_exception_from_outside(tracer, argument(arguments, 0)))
     return text_of_exception(tracer, argument(arguments, 0), "__repr__");
   for (const Ref& value : arguments.values) {
     if (has_fake(value.get())) return tracer.abort(BreakReason::TensorToText, "a tensor is turned into text");
     if (!prepare_for_native(tracer, value.get()) || !can_show(tracer, value.get())) return nullptr;
   }
-  static constinit Imported format{"builtins.format"};
-  if (callable == format && takes(arguments, 2, 2) &&
+  if (callable == "builtins.format"_imported && takes(arguments, 2, 2) &&
       !can_format(tracer, argument(arguments, 0), argument(arguments, 1)))
     return nullptr;
   return call_natively(tracer, callable, arguments);
@@ -384,13 +383,11 @@ Ref get_item(Tracer& tracer, PyObject* method, const Arguments& arguments) {
 }  // namespace
 
 Ref dict_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static constinit Imported get{"builtins.dict.get"};
-  return get_item(tracer, get, arguments);
+  return get_item(tracer, "builtins.dict.get"_imported, arguments);
 }
 
 Ref mapping_proxy_get(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static constinit Imported get{"types.MappingProxyType.get"};
-  return get_item(tracer, get, arguments);
+  return get_item(tracer, "types.MappingProxyType.get"_imported, arguments);
 }
 
 // True if the real logger gives the answer that it gives in the trace: the trace has changed nothing that the logger's
@@ -477,12 +474,12 @@ Ref inference_mode_enter(Tracer& tracer, PyObject*, const Arguments& arguments) 
 }
 
 Ref inference_mode_exit(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
   const Ref context = load_attribute(tracer, argument(arguments, 0), "_inference_mode_context"_name);
   if (!context) return nullptr;
   if (!tracer.modes.leave(context.get()))
     return tracer.abort(BreakReason::OutsideContext, "an inference_mode entered before the trace is left");
-  return done(static_cast<bool>(record_state_change(tracer, exit, Arguments{std::span<const Ref>(&context, 1)})));
+  return done(static_cast<bool>(record_state_change(tracer, "torch.autograd.grad_mode._exit_inference_mode"_imported,
+                                                    Arguments{std::span<const Ref>(&context, 1)})));
 }
 
 Ref object_setattr(Tracer& tracer, PyObject* callable, const Arguments& arguments) {

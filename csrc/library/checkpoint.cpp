@@ -60,12 +60,11 @@ std::nullptr_t refuse(Tracer& tracer, const std::string& why) {
 
 // Whether the reentrant kind, which makes every result require a gradient, gives what the other one gives.
 bool is_as_reentrant(const std::vector<Ref>& made) {
-  static constinit Imported is_floating{"torch.is_floating_point"};
-  static constinit Imported is_complex{"torch.is_complex"};
   return std::ranges::all_of(made, [](const Ref& fake) {
     const NativeScope native;
-    return requires_gradient(fake.get()) || !(Ref::steal(PyObject_CallOneArg(is_floating, fake.get())).is(Py_True) ||
-                                              Ref::steal(PyObject_CallOneArg(is_complex, fake.get())).is(Py_True));
+    return requires_gradient(fake.get()) ||
+           !(Ref::steal(PyObject_CallOneArg("torch.is_floating_point"_imported, fake.get())).is(Py_True) ||
+             Ref::steal(PyObject_CallOneArg("torch.is_complex"_imported, fake.get())).is(Py_True));
   });
 }
 
@@ -97,8 +96,8 @@ Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!PyBool_Check(settings.use_reentrant) || !PyBool_Check(settings.preserve_random_state) ||
       settings.debug != Py_False)
     return refuse(tracer, "its settings are unusual");
-  static constinit Imported no_contexts{"torch.utils.checkpoint.noop_context_fn"};
-  if (settings.context_function == no_contexts) settings.context_function = nullptr;
+  if (settings.context_function == "torch.utils.checkpoint.noop_context_fn"_imported)
+    settings.context_function = nullptr;
   const bool is_reentrant = settings.use_reentrant == Py_True;
   if (is_reentrant && (!names.empty() || settings.context_function)) return refuse(tracer, "it raises");
 
@@ -156,8 +155,6 @@ Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
     return nullptr;
   // What random numbers and writes come to when the body is computed again, the operator itself leaves to the compiler
   // behind it.
-  static constinit Imported operation{"torch._higher_order_ops.wrap.tag_activation_checkpoint"};
-  static constinit Imported impure_operation{"minidynamo._checkpoint.checkpoint_impure"};
   const std::vector<Ref> operands = taken->operands;
   std::vector<Ref> node_values = {object_for(std::move(taken))};
   node_values.insert(node_values.end(), operands.begin(), operands.end());
@@ -174,7 +171,8 @@ Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
   for (size_t i = 0; i < node_keywords.size(); ++i)
     PyTuple_SET_ITEM(node_names.get(), static_cast<Py_ssize_t>(i),
                      Ref::made(PyUnicode_FromString(node_keywords[i].c_str())).release());
-  PyObject* target = impure ? impure_operation.get() : operation.get();
+  PyObject* target = impure ? "minidynamo._checkpoint.checkpoint_impure"_imported.get()
+                            : "torch._higher_order_ops.wrap.tag_activation_checkpoint"_imported.get();
   return record_body_call(tracer, target, node_values, node_names.get(), output.get(), impure) ? result : Ref();
 }
 

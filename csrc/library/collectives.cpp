@@ -14,17 +14,15 @@ Ref run_collective(Tracer& tracer, PyObject* callable, const Arguments& argument
   Ref shadow;
   {
     NativeScope native;  // the first one imports torch's functional operators
-    static constinit Imported module{"minidynamo._collectives"};
     const Ref name = Ref::made(PyObject_GetAttrString(callable, "__name__"));
-    shadow = Ref::steal(PyObject_GetAttr(module, name.get()));
+    shadow = Ref::steal(PyObject_GetAttr("minidynamo._collectives"_imported, name.get()));
   }
   return shadow ? call(tracer, shadow.get(), arguments) : nullptr;
 }
 
 // DistributedDataParallel's mark, for torch._dynamo, that its module is running.
 Ref enter_data_parallel(Tracer& tracer, PyObject*, const Arguments&) {
-  static constinit Imported nothing{"contextlib.nullcontext"};
-  return call(tracer, nothing, Arguments{});
+  return call(tracer, "contextlib.nullcontext"_imported, Arguments{});
 }
 
 }  // namespace minidynamo::handlers

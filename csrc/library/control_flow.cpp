@@ -81,7 +81,6 @@ class Operator {
   // A fake of the same kind, with a storage of its own. `rows`: of so many of them; -1: of one row of it.
   Ref made_like(PyObject* fake, std::optional<Py_ssize_t> rows = {}) {
     const NativeScope native;
-    static constinit Imported empty_like{"torch.empty_like"};
     const Ref detached = call_native_method(fake, "detach");
     Ref of = detached;
     if (of && rows && *rows < 0) of = Ref::steal(PyObject_CallMethod(of.get(), "select", "ii", 0, 0));
@@ -95,7 +94,7 @@ class Operator {
       of = one ? Ref::steal(PyObject_CallMethod(one.get(), "repeat", "(O)", counts.get())) : Ref();
       return of ? of : refuse("a result cannot be stacked");
     }
-    Ref made = of ? Ref::steal(PyObject_CallOneArg(empty_like, of.get())) : Ref();
+    Ref made = of ? Ref::steal(PyObject_CallOneArg("torch.empty_like"_imported, of.get())) : Ref();
     return made ? made : refuse("an operand cannot be passed");
   }
 
@@ -169,19 +168,18 @@ class Operator {
   }
 
   bool flatten(PyObject* object, Flat& flat) {
-    static constinit Imported tree_flatten{"torch.utils._pytree.tree_flatten"};
     const NativeScope native;
-    const Ref both = Ref::steal(PyObject_CallOneArg(tree_flatten, object));
+    const Ref both = Ref::steal(PyObject_CallOneArg("torch.utils._pytree.tree_flatten"_imported, object));
     if (!both || !PyTuple_Check(both.get())) return refuse("a function returns what cannot be taken apart"), false;
     flat = {items_of(PyTuple_GET_ITEM(both.get(), 0)), Ref::borrow(PyTuple_GET_ITEM(both.get(), 1))};
     return true;
   }
 
   Ref unflatten(PyObject* leaves, const Ref& spec) {
-    static constinit Imported tree_unflatten{"torch.utils._pytree.tree_unflatten"};
     const NativeScope native;
     const Ref list = Ref::made(PySequence_List(leaves));
-    Ref made = Ref::steal(PyObject_CallFunctionObjArgs(tree_unflatten, list.get(), spec.get(), nullptr));
+    Ref made = Ref::steal(
+        PyObject_CallFunctionObjArgs("torch.utils._pytree.tree_unflatten"_imported, list.get(), spec.get(), nullptr));
     return made ? made : refuse("a function returns what cannot be put together again");
   }
 
@@ -223,8 +221,7 @@ Ref cond_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments
                      nullptr);
   }
   if (TransformState::now().levels) {
-    static constinit Imported by_levels{"minidynamo._transforms.cond"};
-    return call(tracer, by_levels, arguments);
+    return call(tracer, "minidynamo._transforms.cond"_imported, arguments);
   }
   if (!is_fake(predicate)) return operation.refuse("the predicate is neither a tensor nor a number");
   if (!operation.are_tensors(operands)) return nullptr;

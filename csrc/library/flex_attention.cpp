@@ -38,8 +38,7 @@ std::unique_ptr<Subgraph> body_of(Tracer& tracer, PyObject* function, std::vecto
   Ref result;
   {
     // An index that is a tensor selects as a tensor does, as where the operator runs.
-    static constinit Imported make_mode{"torch._dynamo._trace_wrapped_higher_order_op.TransformGetItemToIndex"};
-    const EnteredContext mode(make_mode);
+    const EnteredContext mode("torch._dynamo._trace_wrapped_higher_order_op.TransformGetItemToIndex"_imported);
     if (!mode) return refuse(tracer, take_error_text()), nullptr;
     result = call(tracer, function, Arguments{numbers});
   }
@@ -54,13 +53,13 @@ std::unique_ptr<Subgraph> body_of(Tracer& tracer, PyObject* function, std::vecto
 
 // What the operator gives, with a history if one of its inputs has one.
 Ref results_like(Tracer& tracer, const std::vector<Ref>& values, const std::vector<Ref>& buffers) {
-  static constinit Imported fake_results{"torch._higher_order_ops.flex_attention.flex_attention_fake_impl"};
-  static constinit Imported no_grad{"torch.no_grad"};
   Ref made;
   {
     const NativeScope native;
-    const EnteredContext mode(no_grad);
-    if (mode) made = Ref::steal(PyObject_Call(fake_results, tuple_of(values).get(), nullptr));
+    const EnteredContext mode("torch.no_grad"_imported);
+    if (mode)
+      made = Ref::steal(PyObject_Call("torch._higher_order_ops.flex_attention.flex_attention_fake_impl"_imported,
+                                      tuple_of(values).get(), nullptr));
   }
   std::vector<Ref> inputs(values.begin(), values.begin() + 3);
   inputs.insert(inputs.end(), buffers.begin(), buffers.end());
@@ -72,7 +71,6 @@ Ref results_like(Tracer& tracer, const std::vector<Ref>& values, const std::vect
 
 // flex_attention(query, key, value, score_mod, block_mask, scale, kernel_options)
 Ref flex_attention_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported integer{"torch.int32"};
   if (arguments.values.size() != 7 || arguments.keyword_names || !PyTuple_Check(arguments.values[4].get()))
     return refuse(tracer, "it is called in an unusual way");
   if (tracer.transforms.one_by_one()) return refuse(tracer, std::string("it is called ") + tracer.transforms.place());
@@ -82,7 +80,7 @@ Ref flex_attention_operator(Tracer& tracer, PyObject* callable, const Arguments&
   PyObject* const query = values[0].get();
   PyObject* const mask = values[4].get();
   const Py_ssize_t last = PyTuple_GET_SIZE(mask) - 1;
-  auto index = [&] { return number_beside(query, integer); };
+  auto index = [&] { return number_beside(query, "torch.int32"_imported); };
   auto score = body_of(tracer, values[3].get(), {number_beside(query, nullptr), index(), index(), index(), index()},
                        "sdpa_score");
   auto place = score ? body_of(tracer, PyTuple_GET_ITEM(mask, last), {index(), index(), index(), index()}, "sdpa_mask")

@@ -52,9 +52,8 @@ Ref ask_function_modes(Tracer& tracer, PyObject* callable, const Arguments& argu
 
 // `with torch.device(...)`: a mode, too.
 Ref enter_device(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported context{"torch.utils._device.DeviceContext"};
   if (arguments.values.size() != 1) return call_natively(tracer, callable, arguments);
-  Ref mode = call(tracer, context, {arguments.values[0]});
+  Ref mode = call(tracer, "torch.utils._device.DeviceContext"_imported, {arguments.values[0]});
   if (!mode) return nullptr;
   tracer.function_modes.push(std::move(mode));
   return arguments.values[0];

@@ -89,11 +89,9 @@ Ref load_decompositions(Tracer&, PyObject* callable, const Arguments&) {
 
 // torch.func keeps its calls of autograd from being compiled; in a trace nothing else compiles them either.
 Ref no_compiled_autograd(Tracer& tracer, PyObject*, const Arguments&) {
-  static constinit Imported null_context{"contextlib.nullcontext"};
-  static constinit Imported enabled{"torch._dynamo.compiled_autograd.compiled_autograd_enabled"};
-  const Ref on = Ref::borrow(enabled);
+  const Ref on = Ref::borrow("torch._dynamo.compiled_autograd.compiled_autograd_enabled"_imported);
   if (!on.is(Py_False)) return tracer.abort(BreakReason::ActiveMode, "compiled autograd is switched on");
-  return call(tracer, null_context, {});
+  return call(tracer, "contextlib.nullcontext"_imported, {});
 }
 
 // It asks for a module that torch imports when it is first asked for, once in a process.
@@ -118,13 +116,11 @@ Ref ask_transform_state(Tracer& tracer, PyObject* callable, const Arguments& giv
 
 // torch's own asks for the ids of tensors, which would be those of this call's.
 Ref wrap_outputs_of_function(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static constinit Imported own{"minidynamo._autograd_function.wrap_outputs"};
-  return call(tracer, own, arguments);
+  return call(tracer, "minidynamo._autograd_function.wrap_outputs"_imported, arguments);
 }
 
 // an autograd.Function, perhaps within levels, each of which has its say
 Ref call_custom_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported by_levels{"minidynamo._autograd_function.call_in_transform"};
   if (!TransformState::now().levels) return call_function(tracer, callable, arguments);
   // autograd's engine calls these; they are traced where the trace knows where they come from.
   if (arguments.values.size() > 1)
@@ -135,7 +131,7 @@ Ref call_custom_function(Tracer& tracer, PyObject* callable, const Arguments& ar
         clear_error();
       }
     }
-  return call(tracer, by_levels, arguments);
+  return call(tracer, "minidynamo._autograd_function.call_in_transform"_imported, arguments);
 }
 
 }  // namespace minidynamo::handlers

@@ -66,16 +66,13 @@ class Step {
 
 // GradScaler._maybe_opt_step
 Ref step_unless_infinite(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported found_infinite{"minidynamo._grad_scaler.found_infinite"};
-  static constinit Imported what_a_step_writes{"minidynamo._grad_scaler.what_a_step_writes"};
-  static constinit Imported copies{"minidynamo._grad_scaler.copies"};
-  static constinit Imported take_back{"minidynamo._grad_scaler.take_back"};
   // (scaler, optimizer, the scaler's state for it, ...)
   if (!tracer.may_assume() || arguments.values.size() != 3) return call_function(tracer, callable, arguments);
   const Ref& optimizer = arguments.values[1];
-  const Ref is_left_out = call(tracer, found_infinite, {arguments.values[2]});
-  const Ref tensors = is_left_out ? call(tracer, what_a_step_writes, {optimizer}) : Ref();
-  const Ref before = tensors ? call(tracer, copies, {tensors}) : Ref();
+  const Ref is_left_out = call(tracer, "minidynamo._grad_scaler.found_infinite"_imported, {arguments.values[2]});
+  const Ref tensors =
+      is_left_out ? call(tracer, "minidynamo._grad_scaler.what_a_step_writes"_imported, {optimizer}) : Ref();
+  const Ref before = tensors ? call(tracer, "minidynamo._grad_scaler.copies"_imported, {tensors}) : Ref();
   const Ref method = before ? load_attribute(tracer, optimizer.get(), "step"_name) : Ref();
   if (!method) return nullptr;
   flush_operator_reports();
@@ -89,7 +86,7 @@ Ref step_unless_infinite(Tracer& tracer, PyObject* callable, const Arguments& ar
   }
   // A graph with a step in it is not pure: the frame is traced again, without assumptions from here on.
   if (!can_be_taken_back) tracer.assume(Assumption::Kind::PureGraph);
-  return call(tracer, take_back, {tensors, before, is_left_out});
+  return call(tracer, "minidynamo._grad_scaler.take_back"_imported, {tensors, before, is_left_out});
 }
 
 }  // namespace minidynamo::handlers

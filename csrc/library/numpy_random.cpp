@@ -19,13 +19,14 @@ namespace {
 
 // method(generator, *values, **names); an array as a tensor.
 Ref draw(PyObject* generator, PyObject* method, PyObject* values, PyObject* names) {
-  static constinit Imported from_numpy{"torch.from_numpy"};
   const Py_ssize_t count = PyTuple_GET_SIZE(values), named = PyTuple_GET_SIZE(names);
   std::vector<PyObject*> all = {generator};
   for (Py_ssize_t i = 0; i < count; ++i) all.push_back(PyTuple_GET_ITEM(values, i));
   Ref drawn = Ref::steal(
       PyObject_Vectorcall(method, all.data(), static_cast<size_t>(1 + count - named), named ? names : nullptr));
-  return drawn && is_numpy_array(drawn.get()) ? Ref::steal(PyObject_CallOneArg(from_numpy, drawn.get())) : drawn;
+  return drawn && is_numpy_array(drawn.get())
+             ? Ref::steal(PyObject_CallOneArg("torch.from_numpy"_imported, drawn.get()))
+             : drawn;
 }
 
 // draw(generator, method, values, names of the last of them)
@@ -46,12 +47,12 @@ PyObject* seed_callable() { return native_function<METH_FASTCALL, seed>("seed");
 
 // What a draw gives from another generator of the class: that depends on the arguments alone.
 Ref example_of(PyObject* generator, PyObject* method, PyObject* values, PyObject* names) {
-  static constinit Imported legacy{"numpy.random.RandomState"};
-  static constinit Imported make{"numpy.random.default_rng"};
   static constinit ImportedType legacy_class{"numpy.random.RandomState"};
   const NativeScope native;
   const TensorTraceSuspended suspended;
-  PyObject* const maker = Py_IS_TYPE(generator, legacy_class) ? static_cast<PyObject*>(legacy) : make;
+  PyObject* const maker = Py_IS_TYPE(generator, legacy_class)
+                              ? static_cast<PyObject*>("numpy.random.RandomState"_imported)
+                              : "numpy.random.default_rng"_imported;
   const Ref other = Ref::steal(PyObject_CallFunction(maker, "i", 0));
   Ref example = other ? draw(other.get(), method, values, names) : Ref();
   clear_error();

@@ -18,8 +18,7 @@ Ref find_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments
     clear_error();
   }
   if (!found) return call_function(tracer, callable, arguments);  // which raises as the program's own call does
-  static constinit Imported get_attribute{"builtins.getattr"};
-  tracer.to_fill.push_back({Ref::borrow(get_attribute), arguments.positional(), nullptr});
+  tracer.to_fill.push_back({Ref::borrow("builtins.getattr"_imported), arguments.positional(), nullptr});
   return enter(tracer, tracer.guards.pinned(found.get(), "torch.ops"));
 }
 

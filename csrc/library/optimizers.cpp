@@ -48,14 +48,13 @@ Ref trace_wrapped(Tracer& tracer, PyObject* callable, const Arguments& arguments
 
 // How many steps there were, by item(): where the trace does not know it, a number whose value the graph computes.
 Ref optimizer_number(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported float64{"torch.float64"};
   PyObject* value = arguments.values.size() == 1 ? arguments.values[0].get() : nullptr;
   if (!value || !is_fake(value)) return call_function(tracer, callable, arguments);
   if (has_known_value(value) || !is_plain_counter(value)) {
     const Ref read = load_attribute(tracer, value, "item"_name);
     return read ? call(tracer, read.get(), Arguments{}) : Ref();
   }
-  const Ref values[] = {arguments.values[0], Ref::borrow(float64), Ref::boolean(true)};
+  const Ref values[] = {arguments.values[0], Ref::borrow("torch.float64"_imported), Ref::boolean(true)};
   const Ref names = Ref::made(PyTuple_Pack(1, "copy"_name));
   Ref tensor = record_call(tracer, NodeKind::CallMethod, "to"_name, Arguments{values, names.get()});
   return tensor ? make_traced_number(tracer, std::move(tensor)) : Ref();

@@ -152,14 +152,12 @@ Ref items_iterator(Tracer& tracer, PyObject* object) {
 
 // copyreg.__newobj__ or __newobj_ex__, their arguments, state, items: what protocol 2 and later ask for.
 Ref reduce_to_new(Tracer& tracer, PyObject* object) {
-  static constinit Imported new_object{"copyreg.__newobj__"};
-  static constinit Imported new_object_ex{"copyreg.__newobj_ex__"};
   PyTypeObject* type = Py_TYPE(object);
   if (!type->tp_new) return cannot_pickle(type);
   NewArguments given;
   if (!ask_for_new_arguments(tracer, object, given)) return nullptr;
   const bool has_keywords = given.keywords && PyDict_GET_SIZE(given.keywords.get()) > 0;
-  PyObject* maker = has_keywords ? new_object_ex : new_object;
+  PyObject* maker = has_keywords ? "copyreg.__newobj_ex__"_imported : "copyreg.__newobj__"_imported;
   source_or_pin(tracer, maker);
   Ref class_only = Ref::made(PyTuple_Pack(1, type)), arguments;
   if (has_keywords)

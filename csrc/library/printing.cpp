@@ -71,8 +71,7 @@ bool read_arguments(const Arguments& arguments, Printed& printed) {
 // sys.stdout; null without a Python error: there is none. One that the trace has put there is named in the call, since
 // another may be there when the residual code prints.
 Ref standard_output(Tracer& tracer, Printed& printed) {
-  static constinit Imported module{"sys"};
-  PyObject* names = PyModule_GetDict(module);
+  PyObject* names = PyModule_GetDict("sys"_imported);
   if (const AttributeWrite* write = tracer.effects.pending(names, "stdout"_name)) {
     printed.file = write->value.get();
     return write->value;
@@ -303,8 +302,7 @@ Ref stream_write(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!is_plain || kind_of_stream(tracer, values[0].get()) != Stream::Native)
     return tracer.is_over() ? Ref() : refuse(tracer, "something is written to a stream that is not known");
   if (!may_be_written_later(tracer, values[0].get(), {values.subspan(1)})) return nullptr;
-  static constinit Imported write{"_io.TextIOWrapper.write"};
-  write_later(tracer, write, values);
+  write_later(tracer, "_io.TextIOWrapper.write"_imported, values);
   return Ref::made(PyLong_FromSsize_t(PyUnicode_GET_LENGTH(values[1].get())));
 }
 
@@ -313,8 +311,7 @@ Ref stream_flush(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (!is_plain || kind_of_stream(tracer, arguments.values[0].get()) != Stream::Native)
     return tracer.is_over() ? Ref() : refuse(tracer, "a stream is flushed that is not known");
   if (!may_be_written_later(tracer, arguments.values[0].get(), {})) return nullptr;
-  static constinit Imported flush{"_io.TextIOWrapper.flush"};
-  write_later(tracer, flush, arguments.values);
+  write_later(tracer, "_io.TextIOWrapper.flush"_imported, arguments.values);
   return Ref::none();
 }
 

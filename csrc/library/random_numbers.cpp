@@ -104,9 +104,8 @@ bool draws_by_native_code(Tracer& tracer) {
 
 // What it does with these arguments, as seen by another generator: those that it refuses it refuses always.
 bool gives(PyTypeObject* type, PyObject* method, const Arguments& arguments) {
-  static constinit Imported make{"random.Random"};
   const NativeScope native;
-  const Ref other = Ref::steal(PyObject_CallFunction(make, "i", 0));
+  const Ref other = Ref::steal(PyObject_CallFunction("random.Random"_imported, "i", 0));
   const Ref values = other ? arguments.positional() : Ref();
   if (!values) return clear_error(), false;
   PyTuple_SetItem(values.get(), 0, Ref(other).release());
@@ -172,8 +171,7 @@ Ref generator_draw(Tracer& tracer, PyObject* method, const Arguments& arguments)
   if (Ref copy = copy_to_move(tracer, generator)) return move_by(tracer, generator, std::move(copy), name, arguments);
   if (PyErr_Occurred()) return nullptr;
   if (std::string_view(name) == "random" && arguments.values.size() == 1) {
-    static constinit Imported draw{"_random.Random.random"};
-    Ref number = draw_number(tracer, generator, draw, Ref::made(PyTuple_New(0)));
+    Ref number = draw_number(tracer, generator, "_random.Random.random"_imported, Ref::made(PyTuple_New(0)));
     if (number || tracer.is_over()) return number;
   }
   return tracer.abort(BreakReason::RandomNumber, "a random number is drawn");

@@ -24,10 +24,7 @@ namespace {
 
 constexpr const char* kRegionCapsule = "minidynamo.checkpoint";
 
-PyObject* stop_exception() {
-  static constinit Imported type{"minidynamo._checkpoint.Stop"};
-  return type;
-}
+PyObject* stop_exception() { return "minidynamo._checkpoint.Stop"_imported; }
 
 std::nullptr_t refuse(Tracer& tracer, const std::string& why) {
   return tracer.abort(BreakReason::Checkpoint, "torch.utils.checkpoint.checkpoint: " + why);
@@ -63,19 +60,19 @@ void destroy(PyObject* capsule) noexcept { delete static_cast<Region*>(PyCapsule
 class SavedTensorHooks {
  public:
   SavedTensorHooks(PyObject* capsule, PyMethodDef& pack, PyMethodDef& unpack) {
-    static constinit Imported push{"torch._C._autograd._push_saved_tensors_default_hooks"};
     const NativeScope native;
     const Ref one = Ref::made(PyCFunction_New(&pack, capsule)), other = Ref::made(PyCFunction_New(&unpack, capsule));
-    are_set_ = static_cast<bool>(Ref::steal(PyObject_CallFunctionObjArgs(push, one.get(), other.get(), nullptr)));
+    are_set_ = static_cast<bool>(Ref::steal(PyObject_CallFunctionObjArgs(
+        "torch._C._autograd._push_saved_tensors_default_hooks"_imported, one.get(), other.get(), nullptr)));
   }
   ~SavedTensorHooks() {
     if (!are_set_) return;
-    static constinit Imported pop{"torch._C._autograd._pop_saved_tensors_default_hooks"};
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     {
       const NativeScope native;
-      if (!Ref::steal(PyObject_CallNoArgs(pop))) clear_error();
+      if (!Ref::steal(PyObject_CallNoArgs("torch._C._autograd._pop_saved_tensors_default_hooks"_imported)))
+        clear_error();
     }
     PyErr_Restore(type, value, traceback);
   }
@@ -88,9 +85,9 @@ class SavedTensorHooks {
 };
 
 bool has_saved_tensor_hooks() {
-  static constinit Imported top{"torch._C._autograd._top_saved_tensors_default_hooks"};
   const NativeScope native;
-  const Ref found = Ref::steal(PyObject_CallFunctionObjArgs(top, Py_True, nullptr));
+  const Ref found = Ref::steal(
+      PyObject_CallFunctionObjArgs("torch._C._autograd._top_saved_tensors_default_hooks"_imported, Py_True, nullptr));
   if (!found) clear_error();
   return !found.is(Py_None);
 }
@@ -157,7 +154,6 @@ PyObject* note_kind(PyObject* capsule, PyObject* tensor) {
 }
 
 PyObject* ask_again(PyObject* capsule, PyObject* index) {
-  static constinit Imported current_pass{"torch._C._current_graph_task_id"};
   Tracer* tracer = Tracer::current();
   if (!tracer) {
     PyErr_SetString(PyExc_RuntimeError, "minidynamo: a checkpoint of a trace was used after it");
@@ -167,7 +163,7 @@ PyObject* ask_again(PyObject* capsule, PyObject* index) {
   Ref pass;
   {
     const NativeScope native;
-    pass = Ref::steal(PyObject_CallNoArgs(current_pass));
+    pass = Ref::steal(PyObject_CallNoArgs("torch._C._current_graph_task_id"_imported));
   }
   const long number = pass ? PyLong_AsLong(pass.get()) : -1;
   if (number < 0 || !region.is_forward_over)
@@ -206,21 +202,19 @@ Ref not_reentrant(Tracer& tracer, const CheckpointCall& given, Ref autocast) {
 }  // namespace
 
 Ref checkpoint_below_autograd(Tracer& tracer, const CheckpointCall& given) {
-  static constinit Imported reentrant{"minidynamo._checkpoint.Reentrant"};
-  static constinit Imported autocast_now{"minidynamo._checkpoint.autocast_now"};
-  static constinit Imported module{"torch.utils.checkpoint"};
   if (has_saved_tensor_hooks())
     return refuse(tracer, "it is called within another one, or hooks of saved tensors are active");
-  const Ref autocast = call(tracer, autocast_now, {});
+  const Ref autocast = call(tracer, "minidynamo._checkpoint.autocast_now"_imported, {});
   if (!autocast) return nullptr;
   if (autocast.is(Py_None)) return refuse(tracer, "autocast of another device than the CPU is on");
   if (!given.is_reentrant) {
-    const Ref stops_early = load_attribute(tracer, module, "_enable_checkpoint_early_stop"_name);
+    const Ref stops_early =
+        load_attribute(tracer, "torch.utils.checkpoint"_imported, "_enable_checkpoint_early_stop"_name);
     if (!stops_early) return nullptr;
     if (stops_early.is(Py_False)) return refuse(tracer, "it must not stop early");
     return not_reentrant(tracer, given, autocast);
   }
-  const Ref apply = load_attribute(tracer, reentrant, "apply"_name);
+  const Ref apply = load_attribute(tracer, "minidynamo._checkpoint.Reentrant"_imported, "apply"_name);
   if (!apply) return nullptr;
   std::vector<Ref> values = {Ref::borrow(given.function), Ref::boolean(given.keeps_random_state), autocast};
   values.insert(values.end(), given.arguments.values.begin(), given.arguments.values.end());
@@ -228,9 +222,9 @@ Ref checkpoint_below_autograd(Tracer& tracer, const CheckpointCall& given) {
 }
 
 Ref handlers::is_checkpoint_valid(Tracer&, PyObject*, const Arguments&) {
-  static constinit Imported ask{"torch.autograd.variable.Variable._execution_engine.is_checkpoint_valid"};
   const NativeScope native;
-  return Ref::steal(PyObject_CallNoArgs(ask));
+  return Ref::steal(
+      PyObject_CallNoArgs("torch.autograd.variable.Variable._execution_engine.is_checkpoint_valid"_imported));
 }
 
 // minidynamo._checkpoint.random_position() and go_to_random_position(position): a place in the stream of random

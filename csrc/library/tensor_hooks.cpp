@@ -38,13 +38,11 @@ std::nullptr_t refuse_hook(Tracer& tracer) {
 // A fake of the kind of a tensor, which stands for the gradient that will come.
 Ref gradient_like(PyObject* tensor) {
   const NativeScope unrecorded;
-  static constinit Imported empty_like{"torch.empty_like"};
   const Ref detached = call_native_method(tensor, "detach");
-  return detached ? Ref::steal(PyObject_CallOneArg(empty_like, detached.get())) : Ref();
+  return detached ? Ref::steal(PyObject_CallOneArg("torch.empty_like"_imported, detached.get())) : Ref();
 }
 
 Ref put_hook_in_graph(Tracer& tracer, PyObject* tensor, PyObject* hook) {
-  static constinit Imported register_hook{"minidynamo._tensor_hooks.register_hook"};
   Body body(tracer, "Tensor.register_hook", {hook});
   const Ref gradient = gradient_like(tensor);
   if (!gradient) return nullptr;
@@ -63,7 +61,9 @@ Ref put_hook_in_graph(Tracer& tracer, PyObject* tensor, PyObject* hook) {
   std::vector<Ref> values = {Ref::borrow(tensor), Ref()};
   values.insert(values.end(), taken->operands.begin(), taken->operands.end());
   values[1] = object_for(std::move(taken));
-  return record_body_call(tracer, register_hook, values, nullptr, Py_None, true) ? Ref::none() : Ref();
+  return record_body_call(tracer, "minidynamo._tensor_hooks.register_hook"_imported, values, nullptr, Py_None, true)
+             ? Ref::none()
+             : Ref();
 }
 
 // Calls a function of _tensor_hooks.py on fakes, as it is. Null: the trace is given up.
@@ -77,12 +77,13 @@ Ref call_plainly(Tracer& tracer, PyObject* function, std::initializer_list<PyObj
 }
 
 Ref put_hook_below_autograd(Tracer& tracer, PyObject* callable, const Arguments& arguments, bool is_after) {
-  static constinit Imported add{"minidynamo._tensor_hooks.add_hook"};
-  static constinit Imported add_later{"minidynamo._tensor_hooks.add_later_hook"};
   PyObject *tensor = arguments.values[0].get(), *hook = arguments.values[1].get();
   if (!requires_gradient(tensor) || (is_after && !is_leaf_with_gradient(tensor))) return refuse_hook(tracer);
   if (!tracer.world.source_of(tensor))
-    return call_plainly(tracer, is_after ? add_later : add, {tensor, callback_of(hook).get()});
+    return call_plainly(
+        tracer,
+        is_after ? "minidynamo._tensor_hooks.add_later_hook"_imported : "minidynamo._tensor_hooks.add_hook"_imported,
+        {tensor, callback_of(hook).get()});
   if (!is_leaf_with_gradient(tensor) || !is_result_dropped(*tracer.frame) || tracer.backward.receiving.count(tensor))
     return refuse_hook(tracer);
   tracer.backward.hooks_to_come.push_back({Ref::borrow(tensor), Ref::borrow(hook), is_after});
@@ -96,22 +97,22 @@ bool is_plain_call(const Arguments& arguments) {
 }
 
 bool give_hooks_of_kind(Tracer& tracer, PyObject* leaf, TensorFact kind) {
-  static constinit Imported list_hooks{"minidynamo._tensor_hooks.list_hooks"};
-  static constinit Imported set_hooks{"minidynamo._tensor_hooks.set_hooks"};
-  static constinit Imported set_later_hooks{"minidynamo._tensor_hooks.set_later_hooks"};
   const bool is_after = kind == TensorFact::AccumulateHooks;
   const Ref before = load_hooks(tracer, leaf, kind);
   if (!before) return false;
   std::vector<Ref> hooks;
   if (!before.is(Py_None)) {
-    const Ref listed = call(tracer, list_hooks, {before});
+    const Ref listed = call(tracer, "minidynamo._tensor_hooks.list_hooks"_imported, {before});
     if (!listed) return false;
     for (const Ref& hook : items_of(listed.get())) hooks.push_back(callback_of(hook.get()));
   }
   for (const BackwardState::HookToCome& one : tracer.backward.hooks_to_come)
     if (one.leaf.is(leaf) && one.is_after == is_after) hooks.push_back(callback_of(one.hook.get()));
   if (hooks.empty() && tensor_fact(leaf, kind).is(Py_None)) return true;
-  return static_cast<bool>(call_plainly(tracer, is_after ? set_later_hooks : set_hooks, {leaf, tuple_of(hooks).get()}));
+  return static_cast<bool>(call_plainly(
+      tracer,
+      is_after ? "minidynamo._tensor_hooks.set_later_hooks"_imported : "minidynamo._tensor_hooks.set_hooks"_imported,
+      {leaf, tuple_of(hooks).get()}));
 }
 
 }  // namespace
@@ -154,12 +155,12 @@ Ref handlers::node_name(Tracer& tracer, PyObject*, const Arguments& arguments) {
 namespace {
 
 Ref put_hook_on_node(Tracer& tracer, const Arguments& arguments, NodeHooks when) {
-  static constinit Imported add{"minidynamo._tensor_hooks.add_to"};
   if (arguments.values.size() != 2 || arguments.keyword_names || tracer.world.source_of(arguments.values[0].get()))
     return refuse_hook(tracer);
   const Ref hooks = hooks_of_node(arguments.values[0].get(), when);
   if (!hooks) return clear_error(), refuse_hook(tracer);
-  return call_plainly(tracer, add, {hooks.get(), callback_of(arguments.values[1].get()).get()});
+  return call_plainly(tracer, "minidynamo._tensor_hooks.add_to"_imported,
+                      {hooks.get(), callback_of(arguments.values[1].get()).get()});
 }
 
 }  // namespace

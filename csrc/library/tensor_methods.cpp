@@ -84,7 +84,6 @@ Ref numpy_function(Tracer& tracer, PyObject* callable, const Arguments& argument
 
 // torch's layer for NumPy makes a tensor of numbers, with another default dtype for that time.
 Ref numpy_layer_coerce(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported make{"torch.tensor"};
   std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
   if (!values.empty() && !is_tensor(values[0].get())) {
     if (has_fake(values[0].get()) || !prepare_for_native(tracer, values[0].get()))
@@ -98,7 +97,7 @@ Ref numpy_layer_coerce(Tracer& tracer, PyObject* callable, const Arguments& argu
     }
     if (!dtype) return nullptr;
     const Ref operands[] = {values[0], dtype}, names = Ref::made(PyTuple_Pack(1, "dtype"_name));
-    values[0] = call(tracer, make, Arguments{operands, names.get()});
+    values[0] = call(tracer, "torch.tensor"_imported, Arguments{operands, names.get()});
     if (!values[0]) return nullptr;
   }
   return call_function(tracer, callable, Arguments{values, arguments.keyword_names});
@@ -107,7 +106,6 @@ Ref numpy_layer_coerce(Tracer& tracer, PyObject* callable, const Arguments& argu
 // tensor.new_tensor(data, *, dtype=None, device=None, requires_grad=False, ...): torch.tensor() with the tensor's own
 // dtype and device.
 Ref tensor_new_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static constinit Imported make{"torch.tensor"};
   static PyObject* const own[] = {"dtype"_name, "device"_name};
   auto unknown = [&] {
     return tracer.abort(BreakReason::TensorFromData, "new_tensor makes a tensor of data in a way that is not known");
@@ -128,7 +126,7 @@ Ref tensor_new_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
     if (!value || PyDict_SetItem(keywords.get(), name, value.get()) < 0) return nullptr;
   }
   const Ref positional = Ref::made(PyTuple_Pack(1, data.get()));
-  return call_with(tracer, make, positional.get(), keywords.get());
+  return call_with(tracer, "torch.tensor"_imported, positional.get(), keywords.get());
 }
 
 Ref tensor_set_requires_grad(Tracer& tracer, PyObject*, const Arguments& arguments) {
@@ -220,25 +218,22 @@ Ref tensor_new(Tracer& tracer, PyObject*, const Arguments& arguments) {
 
 // torch.Tensor(2, 3), torch.Tensor([1, 2]): of the default dtype, on the CPU.
 Ref make_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
-  static constinit Imported empty{"torch.empty"};
-  static constinit Imported of_data{"torch.tensor"};
-  static constinit Imported default_dtype{"torch.get_default_dtype"};
-  static constinit Imported of_zero_size{"torch.Tensor"};
   const std::span<const Ref> given = arguments.values;
   const bool is_list = given.size() == 1 && (PyList_CheckExact(given[0].get()) || PyTuple_CheckExact(given[0].get()));
   const Ref sizes = arguments.keyword_names ? Ref() : legacy_sizes(given);
   Ref is_on_cpu;
   {
     const TensorTraceSuspended suspended;
-    const Ref own = Ref::steal(PyObject_CallNoArgs(of_zero_size));
+    const Ref own = Ref::steal(PyObject_CallNoArgs("torch.Tensor"_imported));
     is_on_cpu = own ? Ref::steal(PyObject_GetAttrString(own.get(), "is_cpu")) : Ref();
   }
-  const Ref dtype = Ref::steal(PyObject_CallNoArgs(default_dtype));
+  const Ref dtype = Ref::steal(PyObject_CallNoArgs("torch.get_default_dtype"_imported));
   if (arguments.keyword_names || (!is_list && !sizes) || !is_on_cpu.is(Py_True) || !dtype)
     return clear_error(), tracer.abort(BreakReason::UnknownClass, "an instance of Tensor is made");
   const Ref positional = Ref::made(PyTuple_Pack(1, is_list ? given[0].get() : sizes.get()));
   const Ref keywords = Ref::steal(Py_BuildValue("{s:O,s:s}", "dtype", dtype.get(), "device", "cpu"));
-  PyObject* maker = is_list ? static_cast<PyObject*>(of_data) : static_cast<PyObject*>(empty);
+  PyObject* maker =
+      is_list ? static_cast<PyObject*>("torch.tensor"_imported) : static_cast<PyObject*>("torch.empty"_imported);
   return keywords ? call_with(tracer, maker, positional.get(), keywords.get()) : Ref();
 }
 
@@ -246,10 +241,9 @@ namespace {
 
 // The dtype that torch.full gives without one: that of the number which it would read.
 Ref dtype_of_number(PyObject* tensor) {
-  static constinit Imported default_dtype{"torch.get_default_dtype"};
   auto named = [](const char* path) { return import_object(path); };
   auto is = [&](const char* question) { return call_native_method(tensor, question).is(Py_True); };
-  if (is("is_floating_point")) return Ref::steal(PyObject_CallNoArgs(default_dtype));
+  if (is("is_floating_point")) return Ref::steal(PyObject_CallNoArgs("torch.get_default_dtype"_imported));
   if (is("is_complex")) return nullptr;
   const Ref dtype = native_attribute(tensor, "dtype");
   const Ref of_bool = named("torch.bool");
@@ -259,7 +253,6 @@ Ref dtype_of_number(PyObject* tensor) {
 // The dtype of what a function that fills with a float gives: that which it is given, the default one, or that of its
 // first argument. Null: it is not known.
 Ref dtype_of_filled(const Arguments& arguments, bool is_default) {
-  static constinit Imported default_dtype{"torch.get_default_dtype"};
   const size_t count = arguments.positional_count();
   for (size_t i = count; i < arguments.values.size(); ++i) {
     PyObject* name = PyTuple_GET_ITEM(arguments.keyword_names, static_cast<Py_ssize_t>(i - count));
@@ -267,7 +260,7 @@ Ref dtype_of_filled(const Arguments& arguments, bool is_default) {
     if (!PyUnicode_CompareWithASCIIString(name, "dtype") && !arguments.values[i].is(Py_None))
       return arguments.values[i];
   }
-  if (is_default) return Ref::steal(PyObject_CallNoArgs(default_dtype));
+  if (is_default) return Ref::steal(PyObject_CallNoArgs("torch.get_default_dtype"_imported));
   return count ? Ref::steal(PyObject_GetAttrString(arguments.values[0].get(), "dtype")) : Ref();
 }
 
@@ -314,8 +307,8 @@ Ref fill_with_tensor(Tracer& tracer, NodeKind kind, PyObject* target, const Argu
 
 // torch.full(size, value, ...) and torch.full_like(tensor, value, ...).
 Ref full(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported full_like{"torch.full_like"};
-  return fill_with_tensor(tracer, NodeKind::CallFunction, callable, arguments, 1, callable != full_like);
+  return fill_with_tensor(tracer, NodeKind::CallFunction, callable, arguments, 1,
+                          callable != "torch.full_like"_imported);
 }
 
 Ref tensor_new_full(Tracer& tracer, PyObject*, const Arguments& arguments) {
@@ -338,17 +331,13 @@ Ref assert_async(Tracer& tracer, PyObject* callable, const Arguments& arguments)
 // _all_true_or_runtime_assert(valid, message) of torch.distributions, from torch 2.14 on: its callers raise where it is
 // false, which the graph checks if they are given the tensor, as they were before.
 Ref is_all_true(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported all_true{"torch._is_all_true"};
   if (arguments.keyword_names || arguments.values.size() != 2) return call_function(tracer, callable, arguments);
-  return call(tracer, all_true, {arguments.values[0]});
+  return call(tracer, "torch._is_all_true"_imported, {arguments.values[0]});
 }
 
 // torch.allclose() and torch.equal(), which read all values: where only an error depends on them, what they compute
 // before that will do.
 Ref compare_all(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported allclose{"torch.allclose"};
-  static constinit Imported isclose{"torch.isclose"};
-  static constinit Imported eq{"torch.eq"};
   auto differ_in = [&](PyObject* name) {
     const Ref one = Ref::made(PyObject_GetAttr(arguments.values[0].get(), name)),
               other = Ref::made(PyObject_GetAttr(arguments.values[1].get(), name));
@@ -363,7 +352,8 @@ Ref compare_all(Tracer& tracer, PyObject* callable, const Arguments& arguments) 
       !is_checked_next(*tracer.frame) ||
       storage_of_fake(arguments.values[0].get()) == storage_of_fake(arguments.values[1].get()))
     return record_call(tracer, NodeKind::CallFunction, callable, arguments);
-  PyObject* function = callable == allclose ? static_cast<PyObject*>(isclose) : static_cast<PyObject*>(eq);
+  PyObject* function = callable == "torch.allclose"_imported ? static_cast<PyObject*>("torch.isclose"_imported)
+                                                             : static_cast<PyObject*>("torch.eq"_imported);
   const Ref elements = record_call(tracer, NodeKind::CallFunction, function, arguments);
   if (!elements) return nullptr;
   return record_call(tracer, NodeKind::CallMethod, "all"_name, Arguments{std::span<const Ref>(&elements, 1)});

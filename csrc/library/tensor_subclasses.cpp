@@ -79,7 +79,6 @@ Ref tensor_new_of_class(Tracer& tracer, PyObject*, const Arguments& arguments) {
 // (cls, function, types, args=(), kwargs=None): calls the function where classes have no say, and gives its result the
 // class.
 Ref default_torch_function(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
-  static constinit Imported convert{"torch._tensor._convert"};
   const size_t count = arguments.values.size();
   PyTypeObject* type = count ? class_argument(arguments.values[0].get()) : nullptr;
   if (arguments.keyword_names || !type || count < 4 || count > 5 || !PyTuple_CheckExact(arguments.values[2].get()) ||
@@ -104,7 +103,7 @@ Ref default_torch_function(Tracer& tracer, PyObject* callable, const Arguments& 
   if (!unwrapped) return nullptr;
   const int is_left = PySet_Contains(unwrapped, function);
   if (is_left < 0) clear_error();  // it has no hash
-  return is_left == 1 ? result : call(tracer, convert, {result, arguments.values[0]});
+  return is_left == 1 ? result : call(tracer, "torch._tensor._convert"_imported, {result, arguments.values[0]});
 }
 
 }  // namespace minidynamo::handlers

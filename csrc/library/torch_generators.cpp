@@ -105,8 +105,7 @@ std::optional<DrawArguments> parse(Tracer& tracer, const Arguments& arguments) {
       continue;
     }
     if (text == "layout" || text == "pin_memory" || text == "requires_grad") {
-      static constinit Imported strided{"torch.strided"};
-      if (value != Py_False && value != Py_None && value != strided) return std::nullopt;
+      if (value != Py_False && value != Py_None && value != "torch.strided"_imported) return std::nullopt;
       continue;
     }
     if (is_named && std::ranges::find(kNames, text) == std::end(kNames)) return std::nullopt;
@@ -145,18 +144,16 @@ Ref example_from(PyObject* generator, PyObject* callable, const DrawArguments& g
 
 // At the next call too it must not be torch's own, from which graphs draw.
 void tell_from_default(Tracer& tracer, PyObject* generator) {
-  static constinit Imported torch{"torch"};
-  static constinit Imported default_generator{"torch.default_generator"};
-  Source* module = source_or_pin(tracer, torch);
-  Source* other = tracer.guards.child(module, Access::Attribute, "default_generator"_name, -1, default_generator);
+  Source* module = source_or_pin(tracer, "torch"_imported);
+  Source* other =
+      tracer.guards.child(module, Access::Attribute, "default_generator"_name, -1, "torch.default_generator"_imported);
   tracer.guards.add_relation(tracer.world.source_of(generator), GuardKind::NotSameAs, other, tracer.origin());
 }
 
 Ref draw_from_outside(Tracer& tracer, PyObject* callable, const DrawArguments& given) {
-  static constinit Imported default_generator{"torch.default_generator"};
   const NativeScope native;
   PyObject* const generator = given.generator;
-  if (generator == default_generator) return nullptr;
+  if (generator == "torch.default_generator"_imported) return nullptr;
   const Ref device = Ref::steal(PyObject_GetAttrString(generator, "device"));
   const Ref other = device ? Ref::steal(PyObject_CallOneArg(as_object(generator_class()), device.get())) : Ref();
   const Ref example = other ? example_from(other.get(), callable, given) : Ref();
@@ -217,10 +214,9 @@ Ref generator_manual_seed(Tracer& tracer, PyObject*, const Arguments& arguments)
       const Ref done = Ref::steal(PyObject_CallMethod(generator, "manual_seed", "O", arguments.values[1].get()));
       return done ? Ref::borrow(generator) : Ref();
     }
-    static constinit Imported default_generator{"torch.default_generator"};
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(arguments.values[1].get(), &overflow);
-    if (generator != default_generator && !overflow && number >= 0) {
+    if (generator != "torch.default_generator"_imported && !overflow && number >= 0) {
       tell_from_default(tracer, generator);
       const Ref drawn =
           draw_number(tracer, generator, seed_callable(), Ref::made(PyTuple_Pack(1, arguments.values[1].get())));

@@ -83,11 +83,10 @@ Ref with_history(PyObject* results, const std::vector<long>& constant, const std
   if (!grad_mode_enabled() ||
       std::ranges::none_of(inputs, [](const Ref& input) { return requires_gradient(input.get()); }))
     return Ref::borrow(results);
-  static constinit Imported give_history{"minidynamo._autograd_function.with_history"};
   const NativeScope native;
   const Ref dirty = Ref::made(PyTuple_New(0)), positions = list_of_numbers(constant), all = tuple_of(inputs);
-  return Ref::steal(
-      PyObject_CallFunctionObjArgs(give_history, results, dirty.get(), positions.get(), all.get(), nullptr));
+  return Ref::steal(PyObject_CallFunctionObjArgs("minidynamo._autograd_function.with_history"_imported, results,
+                                                 dirty.get(), positions.get(), all.get(), nullptr));
 }
 
 bool record_body_call(Tracer& tracer, PyObject* target, const std::vector<Ref>& values, PyObject* keyword_names,

@@ -70,20 +70,19 @@ Ref deferred_binary(Tracer& tracer, const char* operator_name, PyObject* left, P
 }
 
 Ref deferred_format(Tracer& tracer, PyObject* value, PyObject* spec, bool as_text) {
-  static constinit Imported format{"builtins.format"};
   if (as_text && spec) return refuse(tracer);
   if (spec && !PyUnicode_CheckExact(spec)) return refuse(tracer);
   if (is_deferred_text(value) && !spec) return Ref::borrow(value);
   if (as_text) return text_later(tracer, as_object(&PyUnicode_Type), Ref::made(PyTuple_Pack(1, value)));
-  return text_later(tracer, format, spec ? Ref::made(PyTuple_Pack(2, value, spec)) : Ref::made(PyTuple_Pack(1, value)));
+  return text_later(tracer, "builtins.format"_imported,
+                    spec ? Ref::made(PyTuple_Pack(2, value, spec)) : Ref::made(PyTuple_Pack(1, value)));
 }
 
 Ref deferred_join(Tracer& tracer, const std::vector<PyObject*>& parts) {
-  static constinit Imported join{"builtins.str.join"};
   const Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(parts.size()))), empty = Ref::made(PyUnicode_New(0, 0));
   for (size_t i = 0; i < parts.size(); ++i)
     PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), Ref::borrow(parts[i]).release());
-  return text_later(tracer, join, Ref::made(PyTuple_Pack(2, empty.get(), all.get())));
+  return text_later(tracer, "builtins.str.join"_imported, Ref::made(PyTuple_Pack(2, empty.get(), all.get())));
 }
 
 }  // namespace minidynamo

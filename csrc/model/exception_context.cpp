@@ -7,11 +7,10 @@
 namespace minidynamo {
 
 void guard_no_context(Tracer& tracer, PyObject* exception) {
-  static constinit Imported asked{"sys.exc_info"};
   const auto* raised = reinterpret_cast<PyBaseExceptionObject*>(exception);
   if (!raised->traceback || raised->context || !was_nothing_handled_before()) return;
   Ref nothing = Ref::made(PyTuple_Pack(3, Py_None, Py_None, Py_None));
-  guard_state(tracer, asked, "sys.exc_info", nothing.get());
+  guard_state(tracer, "sys.exc_info"_imported, "sys.exc_info", nothing.get());
 }
 
 Ref checked_context(Tracer& tracer, PyObject* exception, PyObject* name, Ref value) {

@@ -61,7 +61,6 @@ bool has_no_node(const Tracer& tracer, PyObject* held) {
 }
 
 bool bring_into_graph(Tracer& tracer, PyObject* wrapper) {
-  static constinit Imported maker{"minidynamo._wrappers.maker"};
   const MadeWrapper made = *made_wrapper(wrapper);
   const Ref attributes = attributes_of_wrapper(wrapper);
   const Ref names = Ref::made(PyList_New(0)), held = Ref::made(PyDict_New());
@@ -78,8 +77,8 @@ bool bring_into_graph(Tracer& tracer, PyObject* wrapper) {
   Ref target;
   {
     const NativeScope native;
-    target = Ref::steal(PyObject_CallFunctionObjArgs(maker, as_object(Py_TYPE(wrapper)), made.arguments, made.keywords,
-                                                     names.get(), held.get(), nullptr));
+    target = Ref::steal(PyObject_CallFunctionObjArgs("minidynamo._wrappers.maker"_imported, as_object(Py_TYPE(wrapper)),
+                                                     made.arguments, made.keywords, names.get(), held.get(), nullptr));
   }
   if (!target)
     return tracer.abort(BreakReason::UnsupportedTensor, "a wrapper cannot be made: " + take_error_text()) != nullptr;
@@ -93,7 +92,6 @@ std::nullptr_t refuse(Tracer& tracer, PyTypeObject* type, const char* why) {
 }  // namespace
 
 Ref make_wrapper(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
-  static constinit Imported make{"torch._C.TensorBase._make_wrapper_subclass"};
   if (tracer.transforms.one_by_one() || tracer.limits.below_autograd)
     return refuse(tracer, type, "where its operators are recorded one by one");
   if (refuses_finalizer(tracer, type)) return nullptr;
@@ -114,7 +112,8 @@ Ref make_wrapper(Tracer& tracer, PyTypeObject* type, const Arguments& arguments)
     std::vector<Ref> all = {Ref::borrow(as_object(type))};
     all.insert(all.end(), values.begin(), values.begin() + static_cast<long>(plain.positional_count()));
     const Ref with_type = tuple_of(all);
-    made = Ref::steal(PyObject_Call(make, with_type.get(), keywords.get()));
+    made = Ref::steal(
+        PyObject_Call("torch._C.TensorBase._make_wrapper_subclass"_imported, with_type.get(), keywords.get()));
   }
   if (tracer.is_over()) return nullptr;
   if (!made)
@@ -142,15 +141,15 @@ bool store_in_new_wrapper(Tracer& tracer, PyObject* wrapper, PyObject* name, PyO
 }
 
 Ref part_of_new_wrapper(Tracer& tracer, PyObject* wrapper, PyObject* name, Ref part) {
-  static constinit Imported builtins_getattr{"builtins.getattr"};
   if (made_wrapper(wrapper) || is_constant(part.get())) return part;
   if (is_wrapper(part.get())) note_wrappers(part.get());
   if (is_fake(part.get())) {
     note_part(tracer, part.get());
     if (tracer.graph.producer(part.get()) != kNoNode) return part;
     const Ref operands[] = {Ref::borrow(wrapper), Ref::borrow(name)};
-    const bool recorded = record_node(tracer, NodeKind::CallFunction, builtins_getattr, Arguments{operands}, part.get(),
-                                      /*impure=*/false);
+    const bool recorded =
+        record_node(tracer, NodeKind::CallFunction, "builtins.getattr"_imported, Arguments{operands}, part.get(),
+                    /*impure=*/false);
     return recorded ? part : Ref();
   }
   if (!is_tensor(part.get()) && tracer.world.source_of(part.get())) return part;

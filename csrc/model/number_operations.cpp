@@ -21,10 +21,7 @@ namespace {
 
 using std::string_view;
 
-Ref float64() {
-  static constinit Imported dtype{"torch.float64"};
-  return Ref::borrow(dtype);
-}
+Ref float64() { return Ref::borrow("torch.float64"_imported); }
 
 // A constant as a float; null without a Python error if it is no such number.
 Ref as_float(PyObject* object) {
@@ -174,16 +171,9 @@ bool has_dtype(PyObject* tensor, PyObject* one, PyObject* other) {
   return dtype && (dtype.is(one) || dtype.is(other));
 }
 
-bool is_wide_float(PyObject* tensor) {
-  static constinit Imported single{"torch.float32"};
-  return has_dtype(tensor, single, float64().get());
-}
+bool is_wide_float(PyObject* tensor) { return has_dtype(tensor, "torch.float32"_imported, float64().get()); }
 
-bool is_half(PyObject* tensor) {
-  static constinit Imported half{"torch.float16"};
-  static constinit Imported other_half{"torch.bfloat16"};
-  return has_dtype(tensor, half, other_half);
-}
+bool is_half(PyObject* tensor) { return has_dtype(tensor, "torch.float16"_imported, "torch.bfloat16"_imported); }
 
 // Of half the width and without dimensions: torch computes with the number as it is, before it rounds.
 bool is_short_scalar(PyObject* tensor) {
@@ -257,18 +247,15 @@ bool are_wide_floats(PyObject* list) {
 
 // The same for lists, in place.
 Ref foreach_addcdiv(Tracer& tracer, const Arguments& arguments) {
-  static constinit Imported multiply{"torch._foreach_mul"};
-  static constinit Imported divide{"torch._foreach_div_"};
-  static constinit Imported add{"torch._foreach_add_"};
   const std::span<const Ref> values = arguments.values;
   const Ref numbers = tensors_beside(tracer, values[3].get(), values[1].get());
   if (!numbers) return tracer.is_over() ? Ref() : refuse(tracer, arguments, "_foreach_addcdiv_()");
   const Ref factors[] = {values[1], numbers};
-  const Ref scaled = record_call(tracer, NodeKind::CallFunction, multiply, Arguments{factors});
+  const Ref scaled = record_call(tracer, NodeKind::CallFunction, "torch._foreach_mul"_imported, Arguments{factors});
   if (!scaled) return nullptr;
   const Ref parts[] = {scaled, values[2]}, sum[] = {values[0], scaled};
-  if (!record_call(tracer, NodeKind::CallFunction, divide, Arguments{parts})) return nullptr;
-  return record_call(tracer, NodeKind::CallFunction, add, Arguments{sum});
+  if (!record_call(tracer, NodeKind::CallFunction, "torch._foreach_div_"_imported, Arguments{parts})) return nullptr;
+  return record_call(tracer, NodeKind::CallFunction, "torch._foreach_add_"_imported, Arguments{sum});
 }
 
 bool is_keyword(const Arguments& arguments, size_t place, const char* name) {
@@ -369,9 +356,8 @@ Ref number_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyO
   if (tracer.is_over()) return nullptr;
   if (!left_operand || !right_operand)  // too large for a float
     return by_values(tracer, binary_operator_named(plain.data()), left, right);
-  static constinit Imported power{"torch.pow"};
   const Ref operands[] = {left_operand, right_operand};
-  Ref result = is_power ? record_call(tracer, NodeKind::CallFunction, power, Arguments{operands})
+  Ref result = is_power ? record_call(tracer, NodeKind::CallFunction, "torch.pow"_imported, Arguments{operands})
                         : record_operator(tracer, plain.data(), {left_operand.get(), right_operand.get()});
   if (!result) return nullptr;
   return make_traced_number(tracer, std::move(result), facts_of_result(tracer, plain, left, right));
@@ -407,8 +393,7 @@ Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor) {
   if (!own) return nullptr;
   const bool is_inexact = is_true(ask(tensor, "is_floating_point")) || is_true(ask(tensor, "is_complex"));
   if (!is_inexact) {
-    static constinit Imported default_dtype{"torch.get_default_dtype"};
-    const Ref dtype = Ref::made(PyObject_CallNoArgs(default_dtype));
+    const Ref dtype = Ref::made(PyObject_CallNoArgs("torch.get_default_dtype"_imported));
     return convert(tracer, own.get(), dtype);
   }
   // Beside a tensor with dimensions one without has no say in the dtype.
@@ -492,14 +477,13 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
   if (name.starts_with("_fused_")) return fused_step(tracer, kind, target, arguments);
   if (values.size() == 3 && arguments.positional_count() == 2 && is_keyword(arguments, 2, "alpha") &&
       is_traced_number(values[2].get())) {
-    static constinit Imported add{"minidynamo._scaled.add"};
-    static constinit Imported add_in_place{"minidynamo._scaled.add_"};
-    static constinit Imported foreach_add{"minidynamo._scaled.foreach_add_"};
     const bool are_tensors = is_wide_float(values[0].get()) && is_wide_float(values[1].get());
-    if (name == "add" && are_tensors) return scaled_sum(tracer, kind, target, add, arguments);
-    if (name == "add_" && are_tensors) return scaled_sum(tracer, kind, target, add_in_place, arguments);
+    if (name == "add" && are_tensors)
+      return scaled_sum(tracer, kind, target, "minidynamo._scaled.add"_imported, arguments);
+    if (name == "add_" && are_tensors)
+      return scaled_sum(tracer, kind, target, "minidynamo._scaled.add_"_imported, arguments);
     if (name == "_foreach_add_" && are_wide_floats(values[0].get()) && are_wide_floats(values[1].get()))
-      return scaled_sum(tracer, kind, target, foreach_add, arguments);
+      return scaled_sum(tracer, kind, target, "minidynamo._scaled.foreach_add_"_imported, arguments);
   }
   if (name == "_foreach_addcdiv_" && values.size() == 4 &&
       (!arguments.keyword_names || is_keyword(arguments, 3, "value")) && are_wide_floats(values[0].get()) &&

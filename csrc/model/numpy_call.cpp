@@ -152,11 +152,10 @@ bool keeps_values(std::string_view name) noexcept { return name == "copy" || nam
 
 // NumPy gives a remainder of zero the sign of the divisor, and torch that of the dividend.
 Ref with_sign_of_divisor(Tracer& tracer, const Ref& remainder, const Ref& divisor) {
-  static constinit Imported copysign{"torch._numpy.copysign"};
   const Ref elements = remainder && is_layer_array(remainder.get()) ? elements_of_layer_array(remainder.get()) : Ref();
   const Ref dtype = elements ? attribute(elements.get(), "dtype") : Ref();
   if (!dtype || !is_true(dtype.get(), "is_floating_point")) return remainder;
-  return call(tracer, copysign, {remainder, divisor});
+  return call(tracer, "torch._numpy.copysign"_imported, {remainder, divisor});
 }
 
 bool has_dimensions(PyObject* array) {
@@ -223,20 +222,17 @@ bool takes_traced_array(const Arguments& arguments) {
 bool makes_array_to_fill(PyObject* callable) { return is_builtin_of_numpy(callable, "empty", "zeros"); }
 
 bool is_of_numpy(PyObject* callable) {
-  static constinit Imported absolute{"builtins.abs"};
-  if (is_array_method(callable) || callable == absolute || layer_of(callable)) return true;
+  if (is_array_method(callable) || callable == "builtins.abs"_imported || layer_of(callable)) return true;
   const std::string_view name = Py_TYPE(callable)->tp_name;
   return name == "numpy.ufunc" || name == "numpy._ArrayFunctionDispatcher";
 }
 
 Ref call_with_arrays(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   const std::string name = name_of(callable);
-  static constinit Imported absolute{"builtins.abs"};
-  static constinit Imported layer_absolute{"torch._numpy.absolute"};
   const bool is_method = is_array_method(callable);
-  Ref counterpart = callable == absolute ? Ref::borrow(layer_absolute)
-                    : is_method          ? method_of_layer_array(name.c_str())
-                                         : Ref::borrow(layer_of(callable));
+  Ref counterpart = callable == "builtins.abs"_imported ? Ref::borrow("torch._numpy.absolute"_imported)
+                    : is_method                         ? method_of_layer_array(name.c_str())
+                                                        : Ref::borrow(layer_of(callable));
   clear_error();
   if (!counterpart)
     return refuse_numpy(

@@ -37,7 +37,6 @@ Ref keywords_of_quiet() {
 
 // The elements of an array that the trace made of constants, as a tensor of the graph.
 Ref constant_elements(Tracer& tracer, PyObject* array) {
-  static constinit Imported make{"torch.tensor"};
   Ref items, dtype;
   {
     const NativeScope native;
@@ -50,7 +49,7 @@ Ref constant_elements(Tracer& tracer, PyObject* array) {
   }
   if (!items) return refuse_numpy(tracer, "an array that torch has no dtype for, or a large one of constants");
   const Ref values[] = {items, dtype}, names = Ref::made(PyTuple_Pack(1, "dtype"_name));
-  return call(tracer, make, Arguments{values, names.get()});
+  return call(tracer, "torch.tensor"_imported, Arguments{values, names.get()});
 }
 
 // "float32" of "torch.float32".
@@ -84,7 +83,6 @@ Ref tuple_of(const std::vector<Py_ssize_t>& numbers) {
 // A dtype or a class of scalars.
 Ref other_form(PyObject* operand) {
   static constinit ImportedType dtype_type{"numpy.dtype"};
-  static constinit Imported layer_dtype{"torch._numpy.dtype"};
   if (PyType_Check(operand)) {
     if (operand == as_object(&PyFloat_Type) || operand == as_object(&PyLong_Type) ||
         operand == as_object(&PyBool_Type) || operand == as_object(&PyComplex_Type))
@@ -94,7 +92,7 @@ Ref other_form(PyObject* operand) {
   if (!PyType_IsSubtype(Py_TYPE(operand), dtype_type)) return nullptr;
   const NativeScope native;
   const Ref name = attribute(operand, "name");
-  Ref made = name ? Ref::steal(PyObject_CallOneArg(layer_dtype, name.get())) : Ref();
+  Ref made = name ? Ref::steal(PyObject_CallOneArg("torch._numpy.dtype"_imported, name.get())) : Ref();
   clear_error();
   return made;
 }
@@ -118,8 +116,7 @@ bool cannot_be_written_to(PyObject* array) {
 }
 
 bool share_memory(PyObject* one, PyObject* other) {
-  static constinit Imported ask{"numpy.may_share_memory"};
-  const Ref answer = Ref::steal(PyObject_CallFunctionObjArgs(ask, one, other, nullptr));
+  const Ref answer = Ref::steal(PyObject_CallFunctionObjArgs("numpy.may_share_memory"_imported, one, other, nullptr));
   clear_error();
   return !answer || answer.is(Py_True);
 }
@@ -166,10 +163,9 @@ bool NumpyOperation::has_complex() const {
 }
 
 Ref compute_quietly(const std::function<Ref()>& with_numpy) {
-  static constinit Imported error_state{"numpy.errstate"};
   const NativeScope native;  // some of it is Python code
   const TensorTraceSuspended suspended;
-  const EnteredContext quiet(error_state, keywords_of_quiet().get());
+  const EnteredContext quiet("numpy.errstate"_imported, keywords_of_quiet().get());
   return quiet ? with_numpy() : Ref();
 }
 
@@ -293,7 +289,6 @@ Ref NumpyOperation::merge_sequence(PyObject* twin, PyObject* given) {
 
 // torch's layer computes some results with more digits than NumPy.
 Ref NumpyOperation::rounded(PyObject* twin, Ref elements) {
-  static constinit Imported torch{"torch"};
   Ref wanted;
   {
     const NativeScope native;
@@ -302,7 +297,7 @@ Ref NumpyOperation::rounded(PyObject* twin, Ref elements) {
     const std::string_view theirs = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "";
     const bool is_wider = (own == "float64" && (theirs == "float32" || theirs == "float16")) ||
                           (own == "complex128" && theirs == "complex64");
-    if (is_wider) wanted = Ref::steal(PyObject_GetAttr(torch, name.get()));
+    if (is_wider) wanted = Ref::steal(PyObject_GetAttr("torch"_imported, name.get()));
     clear_error();
   }
   if (!wanted) return elements;

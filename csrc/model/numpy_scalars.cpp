@@ -30,9 +30,8 @@ Ref keywords_of_strict() {
 Ref compute_with_scalars(Tracer& tracer, const std::function<Ref()>& compute) {
   Ref result;
   {
-    static constinit Imported error_state{"numpy.errstate"};
     const NativeScope native;
-    const EnteredContext strict(error_state, keywords_of_strict().get());
+    const EnteredContext strict("numpy.errstate"_imported, keywords_of_strict().get());
     if (!strict) return nullptr;
     result = compute();
   }

@@ -24,8 +24,7 @@ thread_local bool operator_is_stopped = false;
 bool was_stopped() {
   if (!std::exchange(operator_is_stopped, false)) return false;
   clear_error();
-  static constinit Imported stop{"minidynamo._checkpoint.Stop"};
-  PyErr_SetNone(stop);
+  PyErr_SetNone("minidynamo._checkpoint.Stop"_imported);
   return true;
 }
 
@@ -85,16 +84,15 @@ Ref call_that_calls_back(Tracer& tracer, PyObject* callable, const Arguments& ar
 }
 
 Ref load_one_by_one(Tracer& tracer, PyObject* tensor, PyObject* name) {
-  static constinit Imported builtins_getattr{"builtins.getattr"};
   const Ref operands[] = {Ref::borrow(tensor), Ref::borrow(name)};
-  return call_one_by_one(tracer, NodeKind::CallFunction, builtins_getattr, Arguments{operands});
+  return call_one_by_one(tracer, NodeKind::CallFunction, "builtins.getattr"_imported, Arguments{operands});
 }
 
 Ref lift(Tracer& tracer, Ref constant) {
-  static constinit Imported lift_fresh{"torch.ops.aten.lift_fresh.default"};
   if (!tracer.transforms.inside()) return constant;
   const Ref operands[] = {std::move(constant)};
-  return call_one_by_one(tracer, NodeKind::CallFunction, lift_fresh, Arguments{operands});
+  return call_one_by_one(tracer, NodeKind::CallFunction, "torch.ops.aten.lift_fresh.default"_imported,
+                         Arguments{operands});
 }
 
 }  // namespace minidynamo

@@ -98,11 +98,9 @@ bool is_builtin_operator(PyObject* callable) {
 
 // Whether C code of torch's is called by this that looks for others' answers first.
 bool is_function_of_torch(PyObject* callable) {
-  static constinit Imported functions{"torch._C._VariableFunctions"};
   static constinit ImportedType tensor_base{"torch._C.TensorBase"};
   static constinit ImportedType tensor_class{"torch.Tensor"};
-  static constinit Imported set_grad_mode{"torch._C._set_grad_enabled"};
-  if (callable == set_grad_mode || is_builtin_operator(callable)) return true;
+  if (callable == "torch._C._set_grad_enabled"_imported || is_builtin_operator(callable)) return true;
   PyTypeObject* type = Py_TYPE(callable);
   const KnownTypes* known = known_types();
   if (type == known->op_overload || type == known->op_overload_packet || type == known->custom_op_def) return true;
@@ -112,7 +110,7 @@ bool is_function_of_torch(PyObject* callable) {
   PyObject* self = PyCFunction_GET_SELF(callable);
   if (!self) {  // torch.sin: a static method of a C class
     const char* own_name = as_builtin(callable)->m_ml->ml_name;
-    const Ref same = Ref::steal(PyObject_GetAttrString(functions, own_name));
+    const Ref same = Ref::steal(PyObject_GetAttrString("torch._C._VariableFunctions"_imported, own_name));
     clear_error();
     return same.is(callable);
   }
@@ -146,12 +144,11 @@ bool is_python_of_torch(const Rule& rule, PyObject* callable) {
 }  // namespace
 
 bool has_override(PyObject* object) {
-  static constinit Imported disabled{"torch._C._disabled_torch_function_impl"};
   PyTypeObject* type = Py_TYPE(object);
   if (is_tensor(object)) return !is_plain_tensor_class(type);
   if (!is_python_class(type) || is_constant(object)) return false;
   PyObject* found = class_attribute(type, override_name());
-  return found && found != disabled.get();
+  return found && found != "torch._C._disabled_torch_function_impl"_imported.get();
 }
 
 bool may_be_overridden(const Tracer& tracer, const Arguments& arguments) {

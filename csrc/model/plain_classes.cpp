@@ -17,10 +17,9 @@ PlainClasses::PlainClasses(std::span<const Ref> arguments) {
 }
 
 void PlainClasses::add(PyObject* object) {
-  static constinit Imported tensor_class{"torch.Tensor"};
   if (!has_class_of_program(object)) return;
   shown_.push_back({Ref::borrow(object), Ref::steal(as_object(Py_TYPE(object)))});
-  Py_SET_TYPE(object, as_type(Ref::borrow(tensor_class).release()));
+  Py_SET_TYPE(object, as_type(Ref::borrow("torch.Tensor"_imported).release()));
 }
 
 PlainClasses::~PlainClasses() {

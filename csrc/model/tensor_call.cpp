@@ -118,9 +118,9 @@ bool overrides_nothing(Tracer& tracer, PyObject* target, const Arguments& argume
 }
 
 bool assigns_an_item(NodeKind kind, PyObject* target) {
-  static constinit Imported operation{"operator.setitem"};
-  static constinit Imported slot{"torch.Tensor.__setitem__"};
-  return kind == NodeKind::CallMethod ? target == "__setitem__"_name : target == operation || target == slot;
+  return kind == NodeKind::CallMethod
+             ? target == "__setitem__"_name
+             : target == "operator.setitem"_imported || target == "torch.Tensor.__setitem__"_imported;
 }
 
 }  // namespace
@@ -452,8 +452,7 @@ Ref record_opaque_call(Tracer& tracer, PyObject* target, const Arguments& argume
 }
 
 Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_list<PyObject*> operands) {
-  static constinit Imported module{"operator"};
-  Ref function = Ref::made(PyObject_GetAttrString(module, operator_name));
+  Ref function = Ref::made(PyObject_GetAttrString("operator"_imported, operator_name));
   std::vector<Ref> values;
   for (PyObject* operand : operands) values.push_back(Ref::borrow(operand));
   if (auto result = overridden_call(tracer, NodeKind::CallFunction, function.get(), Arguments{values})) return *result;
@@ -463,10 +462,9 @@ Ref record_operator(Tracer& tracer, const char* operator_name, std::initializer_
 namespace {
 
 bool is_within_autocast() {
-  static constinit Imported increment{"torch.autocast_increment_nesting"};
-  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
   const NativeScope native;
-  const Ref inside = Ref::steal(PyObject_CallNoArgs(increment)), now = Ref::steal(PyObject_CallNoArgs(decrement));
+  const Ref inside = Ref::steal(PyObject_CallNoArgs("torch.autocast_increment_nesting"_imported)),
+            now = Ref::steal(PyObject_CallNoArgs("torch.autocast_decrement_nesting"_imported));
   return !now || PyLong_AsLong(now.get()) > 0;
 }
 
@@ -476,8 +474,7 @@ Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& argum
   if (has_fake(arguments)) return tracer.abort(BreakReason::DataDependent, target_text(target) + " with a tensor");
   tracer.modes.note(target, arguments.positional().get());
   // Within an autocast of the caller, the casts that are kept by now may be the program's own.
-  static constinit Imported forget_casts{"torch.clear_autocast_cache"};
-  Ref result = target == forget_casts && is_within_autocast()
+  Ref result = target == "torch.clear_autocast_cache"_imported && is_within_autocast()
                    ? Ref::none()
                    : execute(tracer, NodeKind::CallFunction, target, arguments);
   if (tracer.is_over()) return nullptr;
@@ -507,7 +504,6 @@ Ref load_base(Tracer& tracer, PyObject* tensor, PyObject* name) {
 
 // What Python gives for an attribute of a fake that stands for what operators make of it (x.T, x.real, x.data).
 Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
-  static constinit Imported builtins_getattr{"builtins.getattr"};
   tracer.consume_side_effect_flag();
   Ref value;
   const bool is_below = is_below_transforms(tracer, tensor);
@@ -536,7 +532,7 @@ Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
                         std::string("a tensor's ") + PyUnicode_AsUTF8(name) + " is a " + value.type()->tp_name);
   }
   const Ref operands[] = {Ref::borrow(tensor), Ref::borrow(name)};
-  if (!record_node(tracer, NodeKind::CallFunction, builtins_getattr, Arguments{operands}, value.get(),
+  if (!record_node(tracer, NodeKind::CallFunction, "builtins.getattr"_imported, Arguments{operands}, value.get(),
                    tracer.consume_side_effect_flag()))
     return nullptr;
   return value;

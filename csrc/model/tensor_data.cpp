@@ -64,9 +64,9 @@ class NestedData {
   // All that is put together as it is in `data`, with the dtype that all can be turned into.
   Ref put_together(PyObject* data, PyObject* wanted) {
     const Ref dtype = Ref::borrow(wanted ? wanted : dtype_.get());
-    static constinit Imported can_cast{"torch.can_cast"};
     for (const Ref& found : found_) {
-      const Ref fits = Ref::steal(PyObject_CallFunctionObjArgs(can_cast, found.get(), dtype.get(), nullptr));
+      const Ref fits =
+          Ref::steal(PyObject_CallFunctionObjArgs("torch.can_cast"_imported, found.get(), dtype.get(), nullptr));
       if (!fits.is(Py_True)) return nullptr;
     }
     if (!look_at_number(Py_False) || (warns_ && !give_warning())) return nullptr;
@@ -83,28 +83,26 @@ class NestedData {
 
   // By the tensor that torch makes of it alone. It is made where the default device is, as all would be.
   bool look_at_number(PyObject* number) {
-    static constinit Imported make{"torch.tensor"};
     TensorTraceSuspended suspended;
-    const Ref alone = Ref::steal(PyObject_CallFunctionObjArgs(make, number, nullptr));
+    const Ref alone = Ref::steal(PyObject_CallFunctionObjArgs("torch.tensor"_imported, number, nullptr));
     return alone && attribute(alone.get(), "is_cpu").is(Py_True) && note_dtype(attribute(alone.get(), "dtype"));
   }
 
   // torch warns where it reads what a gradient is asked of.
   bool give_warning() {
-    static constinit Imported make{"torch.tensor"};
-    static constinit Imported one{"torch.ones"};
     TensorTraceSuspended suspended;
-    Ref element = Ref::steal(PyObject_CallFunction(one, "i", 1));
+    Ref element = Ref::steal(PyObject_CallFunction("torch.ones"_imported, "i", 1));
     if (element) element = Ref::steal(PyObject_CallMethod(element.get(), "requires_grad_", nullptr));
     Ref list = Ref::made(PyList_New(0));
     if (!element || PyList_Append(list.get(), element.get()) < 0) return false;
-    return static_cast<bool>(execute(tracer_, NodeKind::CallFunction, make, Arguments{std::span<const Ref>(&list, 1)}));
+    return static_cast<bool>(
+        execute(tracer_, NodeKind::CallFunction, "torch.tensor"_imported, Arguments{std::span<const Ref>(&list, 1)}));
   }
 
   bool note_dtype(Ref dtype) {
-    static constinit Imported promote{"torch.promote_types"};
     if (!dtype) return false;
-    dtype_ = dtype_ ? Ref::steal(PyObject_CallFunctionObjArgs(promote, dtype_.get(), dtype.get(), nullptr))
+    dtype_ = dtype_ ? Ref::steal(PyObject_CallFunctionObjArgs("torch.promote_types"_imported, dtype_.get(), dtype.get(),
+                                                              nullptr))
                     : std::move(dtype);
     return static_cast<bool>(dtype_);
   }
@@ -125,12 +123,10 @@ class NestedData {
   }
 
   Ref part(PyObject* data, PyObject* dtype) {
-    static constinit Imported make{"torch.tensor"};
-    static constinit Imported stack{"torch.stack"};
     if (!has_fake(data)) {
       const Ref values[] = {Ref::borrow(data), Ref::borrow(dtype)};
       const Ref names = Ref::made(PyTuple_Pack(1, "dtype"_name));
-      return record_constant(tracer_, make, Arguments{values, names.get()});
+      return record_constant(tracer_, "torch.tensor"_imported, Arguments{values, names.get()});
     }
     if (is_fake(data)) {
       Ref value = method(data, "detach");
@@ -143,7 +139,7 @@ class NestedData {
       if (!made || PyList_Append(parts.get(), made.get()) < 0) return nullptr;
     }
     const Ref values[] = {parts};
-    return record_call(tracer_, NodeKind::CallFunction, stack, Arguments{values});
+    return record_call(tracer_, NodeKind::CallFunction, "torch.stack"_imported, Arguments{values});
   }
 };
 
@@ -221,12 +217,11 @@ Ref record_tensor_of_scalars(Tracer& tracer, PyObject* target, const Arguments& 
 
 // The same of one whose values the trace does not know.
 Ref record_tensor_of_traced_array(Tracer& tracer, PyObject* target, const Arguments& arguments) {
-  static constinit Imported make{"torch.tensor"};
   const bool has_dtype = arguments.keyword_names && arguments.values.size() == 2 &&
                          PyTuple_GET_ITEM(arguments.keyword_names, 0) == "dtype"_name;
   if (arguments.positional_count() != 1 || arguments.values.size() != (has_dtype ? 2 : 1))
     return tracer.abort(BreakReason::TensorFromData, target_text(target) + " of a numpy array");
-  Ref made = tensor_of_array(tracer, arguments.values[0].get(), target != make);
+  Ref made = tensor_of_array(tracer, arguments.values[0].get(), target != "torch.tensor"_imported);
   if (!made || !has_dtype || arguments.values[1].is(Py_None)) return made;
   const Ref values[] = {made, arguments.values[1]};
   return record_call(tracer, NodeKind::CallMethod, "to"_name, Arguments{values});
@@ -246,14 +241,12 @@ Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arg
   }
   // as_tensor(t) and the like are ordinary operations.
   if (is_fake(arguments.values[0].get())) return record_call(tracer, NodeKind::CallFunction, target, arguments);
-  static constinit Imported tensor{"torch.tensor"};
-  static constinit Imported as_tensor{"torch.as_tensor"};
   const Options options = options_of(arguments);
   PyObject* data = arguments.values[0].get();
   NestedData nested(tracer);
   const bool is_list = PyList_CheckExact(data) || PyTuple_CheckExact(data);
-  if (is_list && arguments.positional_count() == 1 && options.are_known && (target == tensor || target == as_tensor) &&
-      nested.take_apart(data)) {
+  if (is_list && arguments.positional_count() == 1 && options.are_known &&
+      (target == "torch.tensor"_imported || target == "torch.as_tensor"_imported) && nested.take_apart(data)) {
     Ref made = nested.put_together(data, options.dtype);
     if (made || tracer.is_over()) return made;
   }

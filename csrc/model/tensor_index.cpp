@@ -38,10 +38,9 @@ bool is_plain_index(Tracer& tracer, PyObject* key) {
 
 // torch reads a tensor that bounds a slice.
 Ref index_of_tensor(Tracer& tracer, PyObject* tensor) {
-  static constinit Imported read{"torch._C.TensorBase.__index__"};
   if (has_known_value(tensor)) return Ref::borrow(tensor);
   const Ref operands[] = {Ref::borrow(tensor)};
-  return call(tracer, read, Arguments{operands});
+  return call(tracer, "torch._C.TensorBase.__index__"_imported, Arguments{operands});
 }
 
 // An index of a tensor: objects with __index__ become the ints that they stand for.

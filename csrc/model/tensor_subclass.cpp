@@ -30,8 +30,6 @@ bool can_be_made(Tracer& tracer, PyTypeObject* type) {
 }  // namespace
 
 Ref as_class(Tracer& tracer, PyObject* tensor, PyTypeObject* type) {
-  static constinit Imported alias{"torch.ops.aten.alias.default"};
-  static constinit Imported as_subclass{"torch._C.TensorBase.as_subclass"};
   if (tracer.transforms.one_by_one())
     return tracer.abort(BreakReason::UnsupportedTensor, "a tensor gets another class within a transform");
   if (!can_be_made(tracer, type)) return nullptr;
@@ -39,13 +37,14 @@ Ref as_class(Tracer& tracer, PyObject* tensor, PyTypeObject* type) {
   Ref made;
   {
     const NativeScope native;
-    made = Ref::steal(PyObject_CallFunctionObjArgs(as_subclass, tensor, as_object(type), nullptr));
+    made = Ref::steal(
+        PyObject_CallFunctionObjArgs("torch._C.TensorBase.as_subclass"_imported, tensor, as_object(type), nullptr));
   }
   if (tracer.is_over()) return nullptr;
   if (!made) return tracer.abort(BreakReason::OperatorRaised, "as_subclass raised " + take_error_text());
   const Ref operands[] = {Ref::borrow(tensor)};
-  const bool recorded =
-      record_node(tracer, NodeKind::CallFunction, alias, Arguments{operands}, made.get(), /*impure=*/false);
+  const bool recorded = record_node(tracer, NodeKind::CallFunction, "torch.ops.aten.alias.default"_imported,
+                                    Arguments{operands}, made.get(), /*impure=*/false);
   return recorded ? made : Ref();
 }
 

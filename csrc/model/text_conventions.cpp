@@ -29,9 +29,8 @@ bool refuse(Tracer& tracer, std::string detail) {
 
 // How numbers are written is guarded by the locale's name.
 bool guard_number_locale(Tracer& tracer) {
-  static constinit Imported set_locale{"_locale.setlocale"};
   const Ref category = Ref::made(PyLong_FromLong(LC_NUMERIC));
-  const Ref parts = Ref::made(PyTuple_Pack(2, static_cast<PyObject*>(set_locale), category.get()));
+  const Ref parts = Ref::made(PyTuple_Pack(2, static_cast<PyObject*>("_locale.setlocale"_imported), category.get()));
   const Ref asked = Ref::steal(PyObject_CallObject(as_object(known_types()->partial), parts.get()));
   const Ref name = asked ? Ref::steal(PyObject_CallNoArgs(asked.get())) : Ref();
   if (!name) return false;

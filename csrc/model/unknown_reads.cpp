@@ -21,13 +21,12 @@ Numbers numbers_of(PyObject* tensor) {
                                       Imported{"torch.int8"}, Imported{"torch.uint8"}};
   static constinit Imported floats[] = {Imported{"torch.float32"}, Imported{"torch.float64"},
                                         Imported{"torch.bfloat16"}, Imported{"torch.float16"}};
-  static constinit Imported bools{"torch.bool"};
   const Ref dtype = native_attribute(tensor, "dtype"_name);
   clear_error();
   const auto is = [&](PyObject* one) { return dtype.is(one); };
   if (std::ranges::any_of(ints, is)) return Numbers::Ints;
   if (std::ranges::any_of(floats, is)) return Numbers::Floats;
-  return is(bools) ? Numbers::Bools : Numbers::Others;
+  return is("torch.bool"_imported) ? Numbers::Bools : Numbers::Others;
 }
 
 bool is_on_cpu(PyObject* tensor) {
@@ -44,11 +43,10 @@ Ref record_method(Tracer& tracer, const char* name, std::initializer_list<Ref> v
 
 // As a tensor of its own without dimensions; null without a break: none can be had.
 Ref read_float(Tracer& tracer, PyObject* tensor, bool has_dimensions) {
-  static constinit Imported float64{"torch.float64"};
   if (!is_on_cpu(tensor)) return nullptr;
   Ref value = record_method(tracer, "detach", {Ref::borrow(tensor)});
   if (value && has_dimensions) value = record_method(tracer, "reshape", {value, Ref::made(PyTuple_New(0))});
-  const Ref operands[] = {value, Ref::borrow(float64), Ref::boolean(true)};
+  const Ref operands[] = {value, Ref::borrow("torch.float64"_imported), Ref::boolean(true)};
   const Ref names = Ref::made(PyTuple_Pack(1, "copy"_name));
   if (value) value = record_call(tracer, NodeKind::CallMethod, "to"_name, Arguments{operands, names.get()});
   if (!value) return nullptr;
@@ -60,9 +58,9 @@ Ref read_float(Tracer& tracer, PyObject* tensor, bool has_dimensions) {
 
 // Whether one is not 0.
 Ref read_truth(Tracer& tracer, PyObject* tensor, Numbers kind) {
-  static constinit Imported int64{"torch.int64"};
-  const Ref as_int = kind == Numbers::Ints ? Ref::borrow(tensor)
-                                           : record_method(tracer, "to", {Ref::borrow(tensor), Ref::borrow(int64)});
+  const Ref as_int = kind == Numbers::Ints
+                         ? Ref::borrow(tensor)
+                         : record_method(tracer, "to", {Ref::borrow(tensor), Ref::borrow("torch.int64"_imported)});
   const Ref number = as_int ? tracer.unknown_numbers.read(as_int.get()) : Ref();
   if (!number) return nullptr;
   const NativeScope native;

@@ -415,8 +415,6 @@ void define_contexts(Tracer& tracer, ValuePlanner& values) {
 }
 
 bool set_modes_again(Tracer& tracer, ValuePlanner& values) {
-  static constinit Imported increment{"torch.autocast_increment_nesting"};
-  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
   for (const TorchModes::Change& change : tracer.modes.changes()) {
     const bool has_prefix = PyTuple_GET_SIZE(change.prefix.get()) == 1;
     const bool planned =
@@ -426,7 +424,10 @@ bool set_modes_again(Tracer& tracer, ValuePlanner& values) {
   }
   const int nesting = tracer.modes.autocast_nesting();
   for (int i = 0; i < std::abs(nesting); ++i)
-    if (!values.effect(nesting > 0 ? increment : decrement, {})) return false;
+    if (!values.effect(
+            nesting > 0 ? "torch.autocast_increment_nesting"_imported : "torch.autocast_decrement_nesting"_imported,
+            {}))
+      return false;
   // Those that were active before the trace are not there while residual code runs.
   const auto& stack = tracer.function_modes.stack();
   if (stack.empty() && FunctionModesAside::current().empty()) return true;
@@ -450,19 +451,20 @@ bool leave_modes_in_graph(Tracer& tracer) {
                                  nullptr) != kNoNode &&
            (tracer.graph.mark_last_as_mode(), true);
   };
-  static constinit Imported increment{"torch.autocast_increment_nesting"};
-  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
-  static constinit Imported exit{"torch.autograd.grad_mode._exit_inference_mode"};
   const int nesting = tracer.modes.autocast_nesting();
   for (int i = 0; i < std::abs(nesting); ++i)
-    if (!record(nesting > 0 ? decrement : increment, Ref::made(PyTuple_New(0)))) return false;
+    if (!record(nesting > 0 ? "torch.autocast_decrement_nesting"_imported : "torch.autocast_increment_nesting"_imported,
+                Ref::made(PyTuple_New(0))))
+      return false;
   for (const TorchModes::Change& change : tracer.modes.changes()) {
     Ref value = Ref::made(PyTuple_Pack(1, change.before.get()));
     if (!record(change.setter, Ref::steal(PySequence_Concat(change.prefix.get(), value.get())))) return false;
   }
   const auto& contexts = tracer.modes.contexts();
   for (auto open = contexts.rbegin(); open != contexts.rend(); ++open)
-    if (open->is_in_graph && !record(exit, Ref::made(PyTuple_Pack(1, open->context.get())))) return false;
+    if (open->is_in_graph && !record("torch.autograd.grad_mode._exit_inference_mode"_imported,
+                                     Ref::made(PyTuple_Pack(1, open->context.get()))))
+      return false;
   return true;
 }
 

@@ -41,8 +41,7 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
     case Leaves::Constant:
       return constant(object);
     case Leaves::NumpyScalar: {  // a new one each time
-      static constinit Imported copy{"numpy.generic.copy"};
-      return add({PlanStep::Kind::Call, Ref::borrow(copy), 0, {constant(object)}});
+      return add({PlanStep::Kind::Call, Ref::borrow("numpy.generic.copy"_imported), 0, {constant(object)}});
     }
     case Leaves::Class:
       return constant(as_object(shown_class(object)));
@@ -73,9 +72,8 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
     case Leaves::DictView:
       return dict_view(object);
     case Leaves::NumberFormat: {
-      static constinit Imported torch{"torch"};
       const Ref name = Ref::made(PyObject_GetAttrString(object, "dtype"));
-      return call(callable, {kept(Ref::made(PyObject_GetAttr(torch, name.get())))});
+      return call(callable, {kept(Ref::made(PyObject_GetAttr("torch"_imported, name.get())))});
     }
     case Leaves::OrderedDictIterator:
       return ordered_dict_iterator(object);
@@ -115,11 +113,12 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
     case Leaves::Wrapper:
       return call(callable, {part("__func__")});
     case Leaves::Union: {
-      static constinit Imported join{"functools.reduce"};
-      static constinit Imported unite{"operator.or_"};
       const ValueId members = value_of(part("__args__"));
       return members == kNoValue ? kNoValue
-                                 : add({PlanStep::Kind::Call, Ref::borrow(join), 0, {constant(unite), members}});
+                                 : add({PlanStep::Kind::Call,
+                                        Ref::borrow("functools.reduce"_imported),
+                                        0,
+                                        {constant("operator.or_"_imported), members}});
     }
     case Leaves::Exception:
       return exception(object);
@@ -161,14 +160,13 @@ ValueId ValuePlanner::weak_reference(PyObject* object) {
 
 // Made by setting the variable, after what the trace set it to before.
 ValueId ValuePlanner::context_token(PyObject* token) {
-  static constinit Imported set_variable{"contextvars.ContextVar.set"};
   const std::vector<const ContextSet*> sets = tracer_.effects.sets_until(token);
   if (sets.empty()) return refuse("a token of a ContextVar that was reset leaves the trace");
   if (tracer_.effects.has_calls()) return refuse("a token of a ContextVar outlives a call of a cached function");
   for (size_t i = 0; i + 1 < sets.size(); ++i)
     if (value_of(sets[i]->token.get()) == kNoValue) return kNoValue;
   const ContextSet* own = sets.back();
-  return call(set_variable, {own->variable.get(), own->value.get()});
+  return call("contextvars.ContextVar.set"_imported, {own->variable.get(), own->value.get()});
 }
 
 // A long list of constants is a copy of one: the residual code need not name each.
@@ -443,11 +441,11 @@ ValueId ValuePlanner::reduced(PyObject* object) {
   if (!PyType_Check(callable) && !PyCFunction_Check(callable)) return refuse(what);
   keep_alive_.push_back(parts);
   // Over an instance of a Python class: that may have an __iter__ of its own, which did not make this one.
-  static constinit Imported iter{"builtins.iter"};
   PyObject* iterable = PyTuple_GET_SIZE(arguments) == 1 ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
   const bool is_subclass = iterable && is_python_class(Py_TYPE(iterable)) && native_base(Py_TYPE(iterable))->tp_iter;
-  const ValueId made = callable == iter && is_subclass ? call(native_iterator_callable(), {iterable})
-                                                       : call(rebuild_object_callable(), {callable, arguments});
+  const ValueId made = callable == "builtins.iter"_imported && is_subclass
+                           ? call(native_iterator_callable(), {iterable})
+                           : call(rebuild_object_callable(), {callable, arguments});
   if (made != kNoValue && count == 3 && PyTuple_GET_ITEM(parts.get(), 2) != Py_None)
     states_.emplace_back(object, PyTuple_GET_ITEM(parts.get(), 2));
   return made;

@@ -220,9 +220,8 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (tracer_.symbols.active() && is_symbolic_bool(object)) return truth(condition_of(object));
   if (is_traced_array(object)) return traced_array(object);
   if (is_traced_number(object)) {
-    static constinit Imported read{"torch._C.TensorBase.item"};
     if (const auto drawn = drawn_.find(tensor_of_number(object)); drawn != drawn_.end()) return drawn->second;
-    return call(read, {tensor_of_number(object)});
+    return call("torch._C.TensorBase.item"_imported, {tensor_of_number(object)});
   }
   if (is_deferred_value(object)) return late(object);
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
@@ -261,8 +260,6 @@ bool ValuePlanner::deferred_value(size_t place, const DeferredCall& call) {
 
 // The graph gives a plain tensor, and no leaves.
 ValueId ValuePlanner::tensor(PyObject* fake) {
-  static constinit Imported as_subclass{"torch._C.TensorBase.as_subclass"};
-  static constinit Imported make_subclass{"torch._C.TensorBase._make_subclass"};
   if (made_wrapper(fake)) return new_wrapper(fake);
   const bool is_leaf = is_leaf_with_gradient(fake), is_parameter = is_parameter_class(Py_TYPE(fake));
   const ValueId plain = output(fake);
@@ -275,18 +272,22 @@ ValueId ValuePlanner::tensor(PyObject* fake) {
   if (!is_leaf && !is_parameter && is_in_graphs_as_it_is(fake)) return plain;
   const ValueId type = value_of(as_object(Py_TYPE(fake)));
   if (type == kNoValue) return kNoValue;
-  if (!is_leaf && !is_parameter) return add({PlanStep::Kind::Call, Ref::borrow(as_subclass), 0, {plain, type}});
+  if (!is_leaf && !is_parameter)
+    return add({PlanStep::Kind::Call, Ref::borrow("torch._C.TensorBase.as_subclass"_imported), 0, {plain, type}});
   const ValueId requires_grad = constant(is_leaf ? Py_True : Py_False);
-  return add({PlanStep::Kind::Call, Ref::borrow(make_subclass), 0, {type, plain, requires_grad}});
+  return add({PlanStep::Kind::Call,
+              Ref::borrow("torch._C.TensorBase._make_subclass"_imported),
+              0,
+              {type, plain, requires_grad}});
 }
 
 // Of its parts as they leave: it holds the very tensors that the program put into it.
 ValueId ValuePlanner::new_wrapper(PyObject* wrapper) {
-  static constinit Imported make{"minidynamo._wrappers.make_wrapper"};
   const MadeWrapper made = *made_wrapper(wrapper);
   const Ref attributes = attributes_of_wrapper(wrapper);
   keep_alive_.push_back(attributes);
-  return call(make, {as_object(Py_TYPE(wrapper)), made.arguments, made.keywords, attributes.get()});
+  return call("minidynamo._wrappers.make_wrapper"_imported,
+              {as_object(Py_TYPE(wrapper)), made.arguments, made.keywords, attributes.get()});
 }
 
 // Computed anew from the numbers that the call was made with.

@@ -79,7 +79,6 @@ Ref call_method(Tracer& tracer, const char* name, PyObject* tensor) {
 
 // Records that the graph is to raise unless the tensor is what is expected.
 bool record_check(Tracer& tracer, PyObject* tensor, bool expected, PyObject* message) {
-  static constinit Imported check{"torch._assert_async"};
   Ref condition = Ref::borrow(tensor);
   if (!expected) condition = call_method(tracer, "logical_not", condition.get());
   // Elsewhere the failure would come late, and take the device with it; an `if` waits for the value too.
@@ -87,8 +86,8 @@ bool record_check(Tracer& tracer, PyObject* tensor, bool expected, PyObject* mes
   if (is_on_cpu.is(Py_False)) condition = call_method(tracer, "cpu", condition.get());
   if (!condition) return false;
   Ref arguments = Ref::made(PyTuple_Pack(2, condition.get(), message ? message : "assertion failed"_name));
-  if (tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(check), arguments.get(), nullptr, Py_None, true,
-                            tracer.frame->call_site()) == kNoNode)
+  if (tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow("torch._assert_async"_imported), arguments.get(),
+                            nullptr, Py_None, true, tracer.frame->call_site()) == kNoNode)
     return tracer.abort(BreakReason::GraphArgument, take_error_text()) != nullptr;
   tracer.graph.mark_last_as_check();
   return true;

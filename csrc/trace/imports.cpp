@@ -74,9 +74,8 @@ std::string absolute_name(Tracer& tracer, Frame& frame, const std::string& name,
 // True if an import statement asks Python itself, rather than a function that the program has put in its place;
 // guarded.
 bool is_plain_import(Tracer& tracer, Frame& frame) {
-  static constinit Imported plain{"builtins.__import__"};
   const Ref function = load_builtin(tracer, frame, "__import__"_name);
-  if (function.is(plain)) return true;
+  if (function.is("builtins.__import__"_imported)) return true;
   clear_error();
   return tracer.abort(BreakReason::Import, "the program has its own builtins.__import__") != nullptr;
 }

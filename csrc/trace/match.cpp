@@ -33,14 +33,13 @@ Ref match_keys(Tracer& tracer, PyObject* subject, PyObject* keys) {
 }
 
 Ref match_class(Tracer& tracer, PyObject* subject, PyObject* type, int positional, PyObject* names) {
-  static constinit Imported isinstance{"builtins.isinstance"};
   if (!PyType_Check(type)) {
     constexpr bool calls_it_a_class = PY_VERSION_HEX >= 0x030C0000;
     PyErr_Format(PyExc_TypeError, "called match pattern must be a %s", calls_it_a_class ? "class" : "type");
     return nullptr;
   }
   const Ref operands[] = {Ref::borrow(subject), Ref::borrow(type)};
-  Ref matches = handlers::builtin_isinstance(tracer, isinstance, Arguments{operands});
+  Ref matches = handlers::builtin_isinstance(tracer, "builtins.isinstance"_imported, Arguments{operands});
   if (!matches || matches.is(Py_False)) return matches ? Ref::none() : Ref();
 
   Ref found = Ref::made(PyList_New(0));

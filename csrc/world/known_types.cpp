@@ -92,10 +92,8 @@ const KnownTypes* known_types() {
 }
 
 bool is_plain_tensor_class(PyTypeObject* type) {
-  static constinit Imported tensor_class{"torch.Tensor"};
-  static constinit Imported disabled{"torch._C._disabled_torch_function_impl"};
-  if (as_object(type) == tensor_class.get()) return true;
-  return class_attribute(type, "__torch_function__"_name) == disabled.get();
+  if (as_object(type) == "torch.Tensor"_imported.get()) return true;
+  return class_attribute(type, "__torch_function__"_name) == "torch._C._disabled_torch_function_impl"_imported.get();
 }
 
 }  // namespace minidynamo

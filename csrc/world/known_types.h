@@ -35,11 +35,17 @@ Ref import_loaded(const char* dotted_path);
 // module.name.name..., or null with a Python error set.
 Ref import_object(const char* dotted_path);
 
-// The same, once per process; for static variables: `static constinit Imported join{"functools.reduce"};`.
+// The same, once per process; for static variables.
 class Imported : public CachedObject {
  public:
   constexpr explicit Imported(const char* dotted_path) noexcept : CachedObject(import_object, dotted_path) {}
 };
+// "functools.reduce"_imported, where it is used.
+template <LiteralText dotted_path>
+Imported& operator""_imported() noexcept {
+  static constinit Imported object{dotted_path.characters};
+  return object;
+}
 class ImportedType : private CachedObject {
  public:
   constexpr explicit ImportedType(const char* dotted_path) noexcept : CachedObject(import_object, dotted_path) {}

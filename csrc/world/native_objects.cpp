@@ -39,13 +39,11 @@ Ref torch_generator_state(PyObject* generator) {
 }
 
 Ref torch_generator_of(PyObject* made_class, PyObject* state) {
-  static constinit Imported tensor{"torch.tensor"};
-  static constinit Imported uint8{"torch.uint8"};
   const Ref numbers = Ref::steal(PySequence_List(PyTuple_GET_ITEM(state, 1)));
   const Ref positional = numbers ? Ref::made(PyTuple_Pack(1, numbers.get())) : Ref(),
             keywords = Ref::made(PyDict_New());
-  if (!positional || PyDict_SetItem(keywords.get(), "dtype"_name, uint8) < 0) return nullptr;
-  const Ref bytes = Ref::steal(PyObject_Call(tensor, positional.get(), keywords.get()));
+  if (!positional || PyDict_SetItem(keywords.get(), "dtype"_name, "torch.uint8"_imported) < 0) return nullptr;
+  const Ref bytes = Ref::steal(PyObject_Call("torch.tensor"_imported, positional.get(), keywords.get()));
   Ref made = bytes ? Ref::steal(PyObject_CallOneArg(made_class, PyTuple_GET_ITEM(state, 0))) : Ref();
   const Ref done = made ? Ref::steal(PyObject_CallMethod(made.get(), "set_state", "O", bytes.get())) : Ref();
   return done ? made : Ref();
@@ -76,8 +74,7 @@ PyObject* native_object(PyObject*, PyObject* arguments) {
   auto then = [&](Ref done) { return done ? made.release() : nullptr; };
   switch (row_of_base(type).leaves) {
     case Leaves::Lock: {
-      static constinit Imported make{"_thread.allocate_lock"};
-      made = Ref::steal(PyObject_CallNoArgs(make));
+      made = Ref::steal(PyObject_CallNoArgs("_thread.allocate_lock"_imported));
       return !made || state != Py_True ? made.release() : then(call_method(made.get(), "acquire"));
     }
     case Leaves::RecursiveLock:

@@ -14,9 +14,8 @@ namespace {
 
 // A tensor like one that an operator gave, which nothing shares its memory with.
 Ref another_like(PyObject* fake) {
-  static constinit Imported empty_like{"torch.empty_like"};
   const NativeScope unrecorded;
-  return Ref::steal(PyObject_CallOneArg(empty_like, fake));
+  return Ref::steal(PyObject_CallOneArg("torch.empty_like"_imported, fake));
 }
 
 // Whether two draws take the same from the generator: the numbers among the arguments, and what tensors look like.
@@ -49,10 +48,9 @@ struct Drawing {
 };
 
 Drawing drawing_of(PyObject* target) {
-  static constinit Imported seeded{"torch.Tag.nondeterministic_seeded"};
   const NativeScope native;
   const Ref tags = Ref::steal(PyObject_GetAttrString(target, "tags"));
-  Drawing drawing{tags && PySequence_Contains(tags.get(), seeded) == 1, -1};
+  Drawing drawing{tags && PySequence_Contains(tags.get(), "torch.Tag.nondeterministic_seeded"_imported) == 1, -1};
   const Ref schema = Ref::steal(PyObject_GetAttrString(target, "_schema"));
   const Ref arguments = schema ? Ref::steal(PyObject_GetAttrString(schema.get(), "arguments")) : Ref();
   for (Py_ssize_t i = 0; arguments && PyList_Check(arguments.get()) && i < PyList_GET_SIZE(arguments.get()); ++i) {
@@ -78,13 +76,13 @@ bool RandomStream::draws(PyObject* target, PyObject* args, PyObject* kwargs) {
 
 void RandomStream::note(Tracer& tracer, PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) {
   if (!tracer.limits.below_autograd || !draws(target, args, kwargs)) return;
-  static constinit Imported clone{"torch.ops.aten.clone.default"};
   Draw draw{Ref::borrow(target), Ref::borrow(args), nullptr};
   if (is_kept_ && is_fake(result)) {
     draw.kept = another_like(result);
     const Ref operands = Ref::made(PyTuple_Pack(1, result));
-    if (!draw.kept || tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(clone), operands.get(), nullptr,
-                                            draw.kept.get(), false, nullptr) == kNoNode) {
+    if (!draw.kept ||
+        tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow("torch.ops.aten.clone.default"_imported),
+                              operands.get(), nullptr, draw.kept.get(), false, nullptr) == kNoNode) {
       clear_error();
       draw.kept.reset();
     }
@@ -94,8 +92,6 @@ void RandomStream::note(Tracer& tracer, PyObject* target, PyObject* args, PyObje
 }
 
 NodeId RandomStream::repeat(Tracer& tracer, PyObject* target, PyObject* args, PyObject* result) {
-  static constinit Imported clone{"torch.ops.aten.clone.default"};
-  static constinit Imported copy{"torch.ops.aten.copy_.default"};
   const Draw& draw = draws_[position_];
   const bool is_same = draw.kept && draw.target.is(target) && is_fake(result) && are_alike(draw.args.get(), args) &&
                        are_alike(draw.kept.get(), result);
@@ -108,8 +104,10 @@ NodeId RandomStream::repeat(Tracer& tracer, PyObject* target, PyObject* args, Py
   const bool writes = PyTuple_GET_SIZE(args) > 0 && PyTuple_GET_ITEM(args, 0) == result;
   const Ref operands =
       writes ? Ref::made(PyTuple_Pack(2, result, draw.kept.get())) : Ref::made(PyTuple_Pack(1, draw.kept.get()));
-  return tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(writes ? copy : clone), operands.get(), nullptr,
-                               result, writes, tracer.frame ? tracer.frame->call_site() : nullptr);
+  return tracer.graph.add_call(
+      NodeKind::CallFunction,
+      Ref::borrow(writes ? "torch.ops.aten.copy_.default"_imported : "torch.ops.aten.clone.default"_imported),
+      operands.get(), nullptr, result, writes, tracer.frame ? tracer.frame->call_site() : nullptr);
 }
 
 }  // namespace minidynamo

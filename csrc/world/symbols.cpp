@@ -184,14 +184,13 @@ Expression Symbols::unknown_symbol(int64_t example, SizeRange range) {
 
 // The first node that gives a tensor with this size. It has no node of its own, for hardly any is asked for.
 NodeId Symbols::node_of_unknown(Expression symbol) {
-  static constinit Imported size_operator{"torch.ops.aten.sym_size.int"};
   const std::vector<Node>& nodes = graph_.nodes();
   for (const Node& node : nodes) {
     if (!is_fake(node.example.get()) || graph_.producer(node.example.get()) == kNoNode) continue;
     const int dimension = dimension_of_size(node.example.get(), symbol);
     if (dimension < 0) continue;
     const Ref owner = node.example;  // the list of nodes grows
-    return call(size_operator, {owner, Ref::made(PyLong_FromLong(dimension))}, symbol);
+    return call("torch.ops.aten.sym_size.int"_imported, {owner, Ref::made(PyLong_FromLong(dimension))}, symbol);
   }
   PyErr_SetString(PyExc_TypeError, "a size that no tensor of the graph tells");
   return kNoNode;
@@ -266,7 +265,6 @@ NodeId Symbols::call(PyObject* function, std::vector<Ref> arguments, Expression 
 
 // By its steps, each of which has a node of its own that others may share.
 NodeId Symbols::make_node(Expression e) {
-  static constinit Imported size_operator{"torch.ops.aten.sym_size.int"};
   static constinit Imported add{"operator.add"}, subtract{"operator.sub"}, multiply{"operator.mul"};
   static constinit Imported floor_division{"operator.floordiv"}, remainder{"operator.mod"};
   static constinit Imported least{"torch.sym_min"}, most{"torch.sym_max"};
@@ -288,7 +286,8 @@ NodeId Symbols::make_node(Expression e) {
       else if (number.dimension < 0)
         node = graph_.producer(owner.get());
       else
-        node = call(size_operator, {owner, Ref::made(PyLong_FromLong(number.dimension))}, bare);
+        node =
+            call("torch.ops.aten.sym_size.int"_imported, {owner, Ref::made(PyLong_FromLong(number.dimension))}, bare);
       if (node == kNoNode) return kNoNode;
       nodes_.emplace(bare.id, node);
       stack.push_back(bare);

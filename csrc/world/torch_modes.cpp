@@ -41,9 +41,8 @@ const std::vector<Accessors>& accessors() {
 }  // namespace
 
 void TorchModes::note(PyObject* setter, PyObject* arguments) {
-  static constinit Imported increment{"torch.autocast_increment_nesting"};
-  static constinit Imported decrement{"torch.autocast_decrement_nesting"};
-  nesting_ += (setter == increment) - (setter == decrement);
+  nesting_ +=
+      (setter == "torch.autocast_increment_nesting"_imported) - (setter == "torch.autocast_decrement_nesting"_imported);
   for (const Accessors& row : accessors()) {
     if (row.setter_object != setter) continue;
     Ref prefix = Ref::made(PyTuple_GetSlice(arguments, 0, PyTuple_GET_SIZE(arguments) - 1));
@@ -64,12 +63,11 @@ bool TorchModes::leave(PyObject* context) {
 }
 
 void TorchModes::close() {
-  static constinit Imported exit_inference{"torch.autograd.grad_mode._exit_inference_mode"};
   for (; !contexts_.empty(); contexts_.pop_back()) {
     PyObject* context = contexts_.back().context.get();
     const OverridesAsSet as_set;
     if (contexts_.back().is_in_graph)
-      Ref::drop(PyObject_CallOneArg(exit_inference, context));
+      Ref::drop(PyObject_CallOneArg("torch.autograd.grad_mode._exit_inference_mode"_imported, context));
     else
       Ref::drop(PyObject_CallMethod(context, "__exit__", "OOO", Py_None, Py_None, Py_None));
     clear_error();

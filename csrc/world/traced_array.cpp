@@ -64,11 +64,10 @@ PyObject* array_of_tensor(PyObject*, PyObject* arguments) {
   PyObject* tensor;
   int is_scalar;
   if (!PyArg_ParseTuple(arguments, "Op", &tensor, &is_scalar)) return nullptr;
-  static constinit Imported numpy{"torch._C.TensorBase.numpy"};
   // Some of torch's kernels return a tensor whose elements are conjugated when they are read.
   const Ref plain = call_method(tensor, "resolve_conj"),
             resolved = plain ? call_method(plain.get(), "resolve_neg") : Ref();
-  Ref array = resolved ? Ref::steal(PyObject_CallOneArg(numpy, resolved.get())) : Ref();
+  Ref array = resolved ? Ref::steal(PyObject_CallOneArg("torch._C.TensorBase.numpy"_imported, resolved.get())) : Ref();
   if (!array || !is_scalar) return array.release();
   const Ref nothing = Ref::made(PyTuple_New(0));
   return PyObject_GetItem(array.get(), nothing.get());
@@ -92,8 +91,6 @@ Ref make_traced_array(Tracer& tracer, PyObject* elements, Ref twin) {
 
 // Values for which most functions are defined (an invertible matrix, an index into anything).
 Ref twin_of_fake(PyObject* fake) {
-  static constinit Imported make{"torch.empty_strided"};
-  static constinit Imported numpy{"torch._C.TensorBase.numpy"};
   const Ref dtype = attribute(fake, "dtype"), sizes = attribute(fake, "shape"), strides = call_method(fake, "stride"),
             elements = call_method(fake, "numel");
   if (!dtype || !sizes || !strides || !elements || PyLong_AsSsize_t(elements.get()) > kMostElements) return nullptr;
@@ -101,7 +98,7 @@ Ref twin_of_fake(PyObject* fake) {
   const NativeScope native;
   PyObject* const arguments[] = {sizes.get(), strides.get(), dtype.get()};
   const Ref names = Ref::made(PyTuple_Pack(1, "dtype"_name));
-  const Ref tensor = Ref::steal(PyObject_Vectorcall(make, arguments, 2, names.get()));
+  const Ref tensor = Ref::steal(PyObject_Vectorcall("torch.empty_strided"_imported, arguments, 2, names.get()));
   const Ref is_float = tensor ? call_method(tensor.get(), "is_floating_point") : Ref(),
             is_complex = tensor ? call_method(tensor.get(), "is_complex") : Ref();
   const bool is_real = is_float.is(Py_True) || is_complex.is(Py_True);
@@ -116,7 +113,7 @@ Ref twin_of_fake(PyObject* fake) {
       filled = diagonal ? Ref::steal(PyObject_CallMethod(diagonal.get(), "fill_", "n", rows + 1)) : Ref();
     }
   }
-  return filled ? Ref::steal(PyObject_CallOneArg(numpy, tensor.get())) : Ref();
+  return filled ? Ref::steal(PyObject_CallOneArg("torch._C.TensorBase.numpy"_imported, tensor.get())) : Ref();
 }
 
 PyObject* elements_of_array(PyObject* array) noexcept { return as_array(array)->elements; }

@@ -16,15 +16,12 @@ bool Transforms::record(Tracer& tracer, PyObject* function, Ref arguments) {
 }
 
 bool Transforms::use_grad_mode(Tracer& tracer, bool on) {
-  static constinit Imported setter{"torch._C._set_grad_enabled"};
   if (below_autograd_ || on == graph_grad_mode_) return true;
   graph_grad_mode_ = on;
-  return record(tracer, setter, Ref::made(PyTuple_Pack(1, on ? Py_True : Py_False)));
+  return record(tracer, "torch._C._set_grad_enabled"_imported, Ref::made(PyTuple_Pack(1, on ? Py_True : Py_False)));
 }
 
 bool Transforms::begin(Tracer& tracer) {
-  static constinit Imported is_on{"torch.is_autocast_enabled"};
-  static constinit Imported setter{"torch.set_autocast_enabled"};
   any_ = true;
   since_ = tracer.executed;
   graph_grad_mode_ = grad_mode_enabled();
@@ -32,10 +29,11 @@ bool Transforms::begin(Tracer& tracer) {
   if (below_autograd_) return true;
   for (const char* name : {"cpu", "cuda"}) {
     const Ref device = Ref::made(PyUnicode_InternFromString(name));
-    const Ref on = Ref::steal(PyObject_CallOneArg(is_on, device.get()));
+    const Ref on = Ref::steal(PyObject_CallOneArg("torch.is_autocast_enabled"_imported, device.get()));
     if (!on) clear_error();
     if (!on.is(Py_True)) continue;
-    if (!record(tracer, setter, Ref::made(PyTuple_Pack(2, device.get(), Py_False)))) return false;
+    if (!record(tracer, "torch.set_autocast_enabled"_imported, Ref::made(PyTuple_Pack(2, device.get(), Py_False))))
+      return false;
     autocast_.push_back(device);
   }
   return true;
@@ -43,12 +41,12 @@ bool Transforms::begin(Tracer& tracer) {
 
 bool Transforms::end(Tracer& tracer) {
   if (tracer.executed > since_) over_.push_back({since_, tracer.executed});
-  static constinit Imported setter{"torch.set_autocast_enabled"};
-  static constinit Imported is_on{"torch.is_autocast_enabled"};
   if (!use_grad_mode(tracer, grad_mode_enabled())) return false;
   for (const Ref& device : autocast_) {
-    const Ref on = Ref::steal(PyObject_CallOneArg(is_on, device.get()));
-    if (!on || !record(tracer, setter, Ref::made(PyTuple_Pack(2, device.get(), on.get())))) return false;
+    const Ref on = Ref::steal(PyObject_CallOneArg("torch.is_autocast_enabled"_imported, device.get()));
+    if (!on ||
+        !record(tracer, "torch.set_autocast_enabled"_imported, Ref::made(PyTuple_Pack(2, device.get(), on.get()))))
+      return false;
   }
   return true;
 }
@@ -75,7 +73,6 @@ bool Transforms::look(Tracer& tracer) {
 }
 
 Ref Transforms::with_constants(Tracer& tracer, PyObject* arguments) {
-  static constinit Imported make{"torch.tensor"};
   Ref changed;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
     PyObject* real = PyTuple_GET_ITEM(arguments, i);
@@ -86,8 +83,8 @@ Ref Transforms::with_constants(Tracer& tracer, PyObject* arguments) {
     Ref fake = value && dtype ? make_fake(real) : Ref();
     const Ref operands = fake ? Ref::made(PyTuple_Pack(1, value.get())) : Ref();
     const Ref keywords = fake ? Ref::steal(Py_BuildValue("{s:O}", "dtype", dtype.get())) : Ref();
-    if (!keywords || tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow(make), operands.get(), keywords.get(),
-                                           fake.get(), false, nullptr) == kNoNode)
+    if (!keywords || tracer.graph.add_call(NodeKind::CallFunction, Ref::borrow("torch.tensor"_imported), operands.get(),
+                                           keywords.get(), fake.get(), false, nullptr) == kNoNode)
       return nullptr;
     tracer.identities.kept.push_back(Ref::borrow(real));  // C++ may go on with it
     tracer.world.replace(real, fake);

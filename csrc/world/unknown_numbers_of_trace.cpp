@@ -131,7 +131,6 @@ bool UnknownNumbers::check(SizeCondition condition) {
 }
 
 bool UnknownNumbers::check_in_graph(SizeCondition condition, PyObject* message, bool must_be_pure) {
-  static constinit Imported assertion{"torch.ops.aten._assert_scalar.default"};
   if (!agree_on_example(condition)) return false;
   const Ref object = tracer_.symbols.condition_object(condition);
   const std::string text = kSupposition + tracer_.symbols.sizes()->text(condition);
@@ -139,8 +138,9 @@ bool UnknownNumbers::check_in_graph(SizeCondition condition, PyObject* message, 
   const Ref arguments = object ? Ref::made(PyTuple_Pack(2, object.get(), words.get())) : Ref();
   const size_t calls = tracer_.graph.call_count();
   const NodeId node =
-      arguments ? tracer_.graph.add_call(NodeKind::CallFunction, Ref::borrow(assertion), arguments.get(), nullptr,
-                                         Py_None, true, tracer_.frame ? tracer_.frame->call_site() : nullptr)
+      arguments ? tracer_.graph.add_call(NodeKind::CallFunction,
+                                         Ref::borrow("torch.ops.aten._assert_scalar.default"_imported), arguments.get(),
+                                         nullptr, Py_None, true, tracer_.frame ? tracer_.frame->call_site() : nullptr)
                 : kNoNode;
   if (node == kNoNode) {
     tracer_.abort(BreakReason::GraphArgument, "a check of a number: " + take_error_text());
