@@ -31,9 +31,7 @@ class Needs {
 
 // What may go of a source that leads to something else, or is compared with others: what a container holds. Whatever
 // the fetches find, they look at it before they use it, as long as the types are those that they were made for.
-bool is_of_contents(GuardKind kind) noexcept {
-  return kind == GuardKind::Length || kind == GuardKind::DictKeys || kind == GuardKind::SetItems;
-}
+bool is_of_contents(GuardKind kind) noexcept { return subject_of(kind) == GuardSubject::Contents; }
 
 std::vector<OfferedGuard> offered(const GuardBuilder& builder) {
   std::vector<OfferedGuard> guards;

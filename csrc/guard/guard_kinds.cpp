@@ -623,6 +623,7 @@ Stability always_volatile(const Check&) noexcept { return Stability::Volatile; }
 struct Row {
   GuardKind kind;
   const char* name;
+  GuardSubject subject;
   bool (*prepare)(Check&, Reached);
   Stability (*stability)(const Check&) noexcept;
   bool (*holds)(const Check&, Reached) noexcept;
@@ -631,31 +632,43 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    // in the order of enum GuardKind
-    {GuardKind::Identity, "Identity", prepare_identity, identity_stability, identity_holds, identity_text,
-     identity_failure},
-    {GuardKind::Names, "Names", prepare_names, always_stable, names_hold, names_text, names_failure},
-    {GuardKind::ExactType, "ExactType", prepare_exact_type, exact_type_stability, exact_type_holds, exact_type_text,
-     exact_type_failure},
-    {GuardKind::Constant, "Constant", prepare_constant, constant_stability, constant_holds, constant_text,
-     constant_failure},
-    {GuardKind::Value, "Value", prepare_value, value_stability, value_holds, value_text, value_failure},
-    {GuardKind::Length, "Length", prepare_length, length_stability, length_holds, length_text, length_failure},
-    {GuardKind::DictKeys, "DictKeys", prepare_dict_keys, dict_keys_stability, dict_keys_hold, dict_keys_text,
-     dict_keys_failure},
-    {GuardKind::SetItems, "SetItems", prepare_set_items, set_items_stability, set_items_hold, set_items_text,
-     set_items_failure},
-    {GuardKind::SpecialMethods, "SpecialMethods", prepare_special_methods, class_stability, special_methods_hold,
-     special_methods_text, special_methods_failure},
-    {GuardKind::Bases, "Bases", prepare_bases, class_stability, bases_hold, bases_text, bases_failure},
-    {GuardKind::Missing, "Missing", nullptr, always_volatile, nullptr, nullptr, nullptr},
-    {GuardKind::Tensor, "Tensor", prepare_tensor, always_volatile, tensor_holds, tensor_text, tensor_failure},
-    {GuardKind::Present, "Present", needs_no_preparation, always_volatile, present_holds, present_text,
-     present_failure},
-    {GuardKind::Integer, "Integer", prepare_integer, always_stable, integer_holds, integer_text, integer_failure},
-    {GuardKind::HeldOnce, "HeldOnce", needs_no_preparation, always_volatile, held_once_holds, held_once_text,
-     held_once_failure},
+    {GuardKind::Identity, "Identity", GuardSubject::Object, prepare_identity, identity_stability, identity_holds,
+     identity_text, identity_failure},
+    {GuardKind::Names, "Names", GuardSubject::Object, prepare_names, always_stable, names_hold, names_text,
+     names_failure},
+    {GuardKind::ExactType, "ExactType", GuardSubject::Object, prepare_exact_type, exact_type_stability,
+     exact_type_holds, exact_type_text, exact_type_failure},
+    {GuardKind::Constant, "Constant", GuardSubject::Object, prepare_constant, constant_stability, constant_holds,
+     constant_text, constant_failure},
+    {GuardKind::Value, "Value", GuardSubject::Object, prepare_value, value_stability, value_holds, value_text,
+     value_failure},
+    {GuardKind::Length, "Length", GuardSubject::Contents, prepare_length, length_stability, length_holds, length_text,
+     length_failure},
+    {GuardKind::DictKeys, "DictKeys", GuardSubject::Contents, prepare_dict_keys, dict_keys_stability, dict_keys_hold,
+     dict_keys_text, dict_keys_failure},
+    {GuardKind::SetItems, "SetItems", GuardSubject::Contents, prepare_set_items, set_items_stability, set_items_hold,
+     set_items_text, set_items_failure},
+    {GuardKind::SpecialMethods, "SpecialMethods", GuardSubject::Class, prepare_special_methods, class_stability,
+     special_methods_hold, special_methods_text, special_methods_failure},
+    {GuardKind::Bases, "Bases", GuardSubject::Class, prepare_bases, class_stability, bases_hold, bases_text,
+     bases_failure},
+    {GuardKind::Missing, "Missing", GuardSubject::Object, nullptr, always_volatile, nullptr, nullptr, nullptr},
+    {GuardKind::Tensor, "Tensor", GuardSubject::Object, prepare_tensor, always_volatile, tensor_holds, tensor_text,
+     tensor_failure},
+    {GuardKind::Present, "Present", GuardSubject::Object, needs_no_preparation, always_volatile, present_holds,
+     present_text, present_failure},
+    {GuardKind::Integer, "Integer", GuardSubject::Object, prepare_integer, always_stable, integer_holds, integer_text,
+     integer_failure},
+    {GuardKind::HeldOnce, "HeldOnce", GuardSubject::Object, needs_no_preparation, always_volatile, held_once_holds,
+     held_once_text, held_once_failure},
 };
+static_assert(
+    [] {
+      for (size_t i = 0; i < std::size(kRows); ++i)
+        if (kRows[i].kind != static_cast<GuardKind>(i)) return false;
+      return true;
+    }(),
+    "in the order of enum GuardKind");
 
 const Row& row(const Check& check) noexcept { return kRows[static_cast<size_t>(check.kind)]; }
 
@@ -684,6 +697,11 @@ void each_held_weakly(const Check& check, const std::function<void(PyObject*)>& 
 std::string check_text(const Check& check, const std::string& path) { return row(check).text(check, path); }
 std::string failure_text(const Check& check, const std::string& path, Reached object) {
   return row(check).failure(check, path, object);
+}
+
+GuardSubject subject_of(GuardKind kind) noexcept {
+  const auto index = static_cast<size_t>(kind);
+  return index < std::size(kRows) ? kRows[index].subject : GuardSubject::Object;
 }
 
 const char* guard_name(GuardKind kind) noexcept {

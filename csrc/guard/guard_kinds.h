@@ -57,4 +57,12 @@ std::string failure_text(const Check& check, const std::string& path, Reached ob
 
 const char* guard_name(GuardKind kind) noexcept;
 
+// What a guard looks at.
+enum class GuardSubject : uint8_t {
+  Object,    // the object itself
+  Contents,  // what a container holds
+  Class,     // what instances inherit from a class
+};
+GuardSubject subject_of(GuardKind kind) noexcept;
+
 }  // namespace minidynamo

@@ -262,7 +262,7 @@ void GuardProgram::compile(GuardBuilder& builder) {
       node.stable_checks += when == Stability::Stable;
       node.versioned_checks += when == Stability::Versioned;
       const GuardKind kind = compiler.prepared[check].kind;
-      node.of_class |= kind == GuardKind::SpecialMethods || kind == GuardKind::Bases;
+      node.of_class |= subject_of(kind) == GuardSubject::Class;
       checks_.push_back(std::move(compiler.prepared[check]));
     }
     node.leaf = children.empty() && node.slot < 0 && node.versioned_checks == 0;
