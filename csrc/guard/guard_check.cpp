@@ -13,7 +13,7 @@
 namespace minidynamo {
 // One node by itself, reached from the root without stamps: what failed last time is likely to fail again.
 bool GuardProgram::passes_alone(uint32_t index, const FrameView& frame, Reached& result) {
-  Node& node = nodes_[index];
+  GuardNode& node = nodes_[index];
   Lookup lookup;
   if (parents_[index] == kNoParent) {
     lookup = fetch_root(node.access, steps_[index], frame, result.object);

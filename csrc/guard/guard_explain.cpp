@@ -15,7 +15,7 @@ void GuardProgram::walk_slowly(const FrameView& frame, Everything& all, Told tol
   all.reached.resize(nodes_.size());
   all.owners.resize(nodes_.size());
   for (uint32_t index = 0; index < nodes_.size(); ++index) {
-    const Node& node = nodes_[index];
+    const GuardNode& node = nodes_[index];
     Reached& value = all.reached[index];
     const Lookup lookup =
         parents_[index] == kNoParent
@@ -251,7 +251,7 @@ std::vector<std::string> GuardProgram::to_text() const {
     lines.push_back(place.empty() ? std::move(text) : text + "  # " + place);
   };
   for (uint32_t index = 0; index < nodes_.size(); ++index) {
-    const Node& node = nodes_[index];
+    const GuardNode& node = nodes_[index];
     if (node.absent) add(path_of(index, true), absence_causes_[index]);
     for (uint32_t i = 0; i < node.checks; ++i) {
       const Check& check = checks_[node.first_check + i];

@@ -150,7 +150,7 @@ class Compiler {
   }
 
   // Puts the children into their order (see Node) and tells the node where each part ends.
-  void order_children(uint32_t id, Node& node) {
+  void order_children(uint32_t id, GuardNode& node) {
     std::span<uint32_t> children = children_.of(id);
     node.children = static_cast<uint32_t>(children.size());
     // A value is a dict or a class, not both: the first versioned child decides.
@@ -221,7 +221,7 @@ void GuardProgram::compile(GuardBuilder& builder) {
     Layout& layout = compiler.layout(id);
     layout.node = static_cast<uint32_t>(nodes_.size());
     source_of.push_back(id);
-    Node& node = nodes_.emplace_back();
+    GuardNode& node = nodes_.emplace_back();
     node.access = source.access;
     node.absent = source.absent;
     node.revisit = layout.revisit;
@@ -252,7 +252,7 @@ void GuardProgram::compile(GuardBuilder& builder) {
     open.pop_back();
     const uint32_t id = source_of[index];
     std::span<uint32_t> children = compiler.children(id), checks = compiler.checks(id);
-    Node& node = nodes_[index];
+    GuardNode& node = nodes_[index];
     compiler.order_children(id, node);
     node.first_child = static_cast<uint32_t>(nodes_.size());
     node.first_check = static_cast<uint32_t>(checks_.size());

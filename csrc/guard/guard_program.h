@@ -29,7 +29,7 @@
 namespace minidynamo {
 
 // What a walk touches of a node that an unchanged parent proves to be the same: one cache line.
-struct alignas(64) Node {
+struct alignas(64) GuardNode {
   Access access;
   bool absent = false;   // must lead nowhere
   bool revisit = false;  // has anything that an unchanged parent does not prove
@@ -50,7 +50,7 @@ struct alignas(64) Node {
   // separately, so a node asks for the one kind that its children need.
   uint64_t version_of(Reached value) const noexcept;
 };
-static_assert(sizeof(Node) == 64);
+static_assert(sizeof(GuardNode) == 64);
 
 // Where a guard comes from: an index into the program's names of code objects, and a line.
 struct Cause {
@@ -134,7 +134,7 @@ class GuardProgram {
  private:
   friend class Walk;
   friend class SteadyWalk;
-  std::vector<Node> nodes_;            // parents before children
+  std::vector<GuardNode> nodes_;       // parents before children
   std::vector<AccessStep> steps_;      // by node
   std::vector<uint32_t> parents_;      // by node; kNoParent for roots
   std::vector<Cause> absence_causes_;  // by node

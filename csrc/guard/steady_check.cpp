@@ -22,7 +22,7 @@ class SteadyWalk::Recorder {
   // `is_proven`: the object is the one that the walk has seen. Otherwise it has the same address.
   // False: this part has to be walked over.
   bool visit(uint32_t index, Reached value, bool is_proven) {
-    const Node& node = nodes_[index];
+    const GuardNode& node = nodes_[index];
     if (changed_.contains(index) || (node.slot >= 0 && value.inline_attributes)) return false;
     if (!is_proven) add_checks(node, 0, node.stable_checks, value);
     add_checks(node, node.stable_checks + node.versioned_checks, node.checks, value);
@@ -45,7 +45,7 @@ class SteadyWalk::Recorder {
 
  private:
   GuardProgram& program_;
-  const Node* nodes_;
+  const GuardNode* nodes_;
   std::unordered_set<uint32_t> changed_;
   SteadyWalk& steady_;
   uint32_t words_end_ = 0;
@@ -58,7 +58,7 @@ class SteadyWalk::Recorder {
     steady_.steps_.emplace_back(step);
   }
 
-  void add_checks(const Node& node, uint32_t begin, uint32_t end, Reached value) {
+  void add_checks(const GuardNode& node, uint32_t begin, uint32_t end, Reached value) {
     for (uint32_t i = begin; i < end; ++i) {
       const Check& check = program_.checks_[node.first_check + i];
       if (holds_by_address(check)) continue;
@@ -86,7 +86,7 @@ class SteadyWalk::Recorder {
   }
 
   // That the value has the version of the node's stamp.
-  bool add_version(const Node& node, Reached value, bool is_proven) {
+  bool add_version(const GuardNode& node, Reached value, bool is_proven) {
     const uint64_t version = node.version_of(value);
     if (version == 0 || version != node.stamp) return false;
     const bool has_layout = is_proven || node.access == Access::InstanceDict || node.access == Access::Type;
@@ -120,7 +120,7 @@ class SteadyWalk::Recorder {
   }
 
   void visit_child(uint32_t index, Reached parent, bool parent_is_proven) {
-    const Node& child = nodes_[index];
+    const GuardNode& child = nodes_[index];
     AccessStep& step = program_.steps_[index];
     Reached result;
     Ref owned;
@@ -149,7 +149,7 @@ class SteadyWalk::Recorder {
 std::unique_ptr<SteadyWalk> SteadyWalk::record(Walk& walk, uint32_t root) {
   auto steady = std::make_unique<SteadyWalk>();
   Recorder recorder(walk, *steady);
-  const Node& node = walk.nodes_[root];
+  const GuardNode& node = walk.nodes_[root];
   if (!recorder.visit(root, {node.last, false}, node.access == Access::Pinned)) return nullptr;
   recorder.end_words();
   return steady;

@@ -20,7 +20,7 @@
 
 namespace minidynamo {
 
-struct Node;
+struct GuardNode;
 class Walk;
 
 class SteadyWalk {
@@ -51,7 +51,7 @@ class SteadyWalk {
     Reached object;
   };
   struct Backed {  // a dict whose version says less than it seems (Walk::backs_version)
-    const Node* node;
+    const GuardNode* node;
     PyObject* dict;
   };
   struct Walked {

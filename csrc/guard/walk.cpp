@@ -18,7 +18,7 @@ bool passes(Check& check, Reached object, std::vector<Ref>& release_later) {
   return true;
 }
 
-uint64_t Node::version_of(Reached value) const noexcept {
+uint64_t GuardNode::version_of(Reached value) const noexcept {
   if (value.inline_attributes) return 0;
   if (of_class) return PyType_Check(value.object) ? type_version(as_type(value.object)) : 0;
   if (!PyDict_Check(value.object)) return 0;
@@ -33,7 +33,7 @@ Walk::Walk(GuardProgram& program, const FrameView& frame, PyObject** slots) noex
 bool Walk::run() {
   for (size_t i = 0; i < program_.roots_.size(); ++i) {
     const uint32_t root = program_.roots_[i];
-    Node& node = nodes_[root];
+    GuardNode& node = nodes_[root];
     PyObject* value = nullptr;
     Lookup lookup = fetch_root(node.access, program_.steps_[root], frame_, value);
     if (node.absent ? lookup != Lookup::Absent : lookup != Lookup::Found) return refuse(root);
@@ -66,14 +66,14 @@ bool Walk::refuse(uint32_t node) noexcept {
 }
 
 // Checks begin..end of a node.
-bool Walk::pass(const Node& node, uint32_t begin, uint32_t end, Reached value) {
+bool Walk::pass(const GuardNode& node, uint32_t begin, uint32_t end, Reached value) {
   Check* checks = checks_ + node.first_check;
   for (uint32_t i = begin; i < end; ++i)
     if (!passes(checks[i], value, program_.fresh_)) return false;
   return true;
 }
 
-bool Walk::pass_volatile(const Node& node, Reached value) {
+bool Walk::pass_volatile(const GuardNode& node, Reached value) {
   const Check* checks = checks_ + node.first_check;
   for (uint32_t i = node.stable_checks + node.versioned_checks; i < node.checks; ++i)
     if (!holds(checks[i], value)) return false;
@@ -81,7 +81,7 @@ bool Walk::pass_volatile(const Node& node, Reached value) {
 }
 
 bool Walk::visit(uint32_t index, Reached value) {
-  Node& node = nodes_[index];
+  GuardNode& node = nodes_[index];
   node.last = value.object;
   if (!pass(node, 0, node.stable_checks, value) || !pass_volatile(node, value)) return refuse(index);
   return node.leaf || descend(index, value);
@@ -89,14 +89,14 @@ bool Walk::visit(uint32_t index, Reached value) {
 
 // As visit(), of an object that passed before and is proven to be the same: its stable checks hold.
 bool Walk::revisit(uint32_t index) {
-  const Node& node = nodes_[index];
+  const GuardNode& node = nodes_[index];
   const Reached value{node.last, false};
   if (!pass_volatile(node, value)) return refuse(index);
   return node.leaf || descend(index, value);
 }
 
 bool Walk::descend(uint32_t index, Reached value) {
-  const Node& node = nodes_[index];
+  const GuardNode& node = nodes_[index];
   if (node.slot >= 0) {
     slots_[node.slot] = value.object;
     if (value.inline_attributes) program_.dicts_to_make_.emplace_back(node.slot, value.object);
@@ -108,7 +108,7 @@ bool Walk::descend(uint32_t index, Reached value) {
 }
 
 bool Walk::visit_child(uint32_t index, Reached parent) {
-  Node& child = nodes_[index];
+  GuardNode& child = nodes_[index];
   Reached result;
   Ref owned;
   Lookup lookup = fetch(child.access, program_.steps_[index], parent, result, owned);
@@ -119,7 +119,7 @@ bool Walk::visit_child(uint32_t index, Reached parent) {
 }
 
 // Of an instance's dict with the version of its stamp.
-bool Walk::backs_version(const Node& node, PyObject* dict) const noexcept {
+bool Walk::backs_version(const GuardNode& node, PyObject* dict) const noexcept {
   if (!version_may_lag(dict)) return true;
   for (uint32_t i = node.first_child; i < node.first_child + node.mortal_children; ++i)
     if (dict_value_at(dict, program_.steps_[i].hint) != nodes_[i].last) return false;
@@ -127,7 +127,7 @@ bool Walk::backs_version(const Node& node, PyObject* dict) const noexcept {
 }
 
 bool Walk::visit_versioned(uint32_t index, Reached value) {
-  Node& node = nodes_[index];
+  GuardNode& node = nodes_[index];
   const uint32_t first = node.first_child;
   uint64_t version = node.version_of(value);
   if (version == 0 && node.of_class && node.versioned_children && !value.inline_attributes &&
@@ -142,7 +142,7 @@ bool Walk::visit_versioned(uint32_t index, Reached value) {
     changed_.push_back(index);
     if (!pass(node, node.stable_checks, node.stable_checks + node.versioned_checks, value)) return refuse(index);
     for (uint32_t i = 0; i < node.versioned_children; ++i) {
-      Node& child = nodes_[first + i];
+      GuardNode& child = nodes_[first + i];
       Reached result;
       Ref owned;
       Lookup lookup = fetch(child.access, program_.steps_[first + i], value, result, owned);

@@ -19,20 +19,20 @@ class Walk {
  private:
   friend class SteadyWalk;
   GuardProgram& program_;
-  Node* nodes_;
+  GuardNode* nodes_;
   Check* checks_;
   const FrameView& frame_;
   PyObject** slots_;
   std::vector<uint32_t> changed_;  // nodes of this root whose versions are others than in the last walk
 
   bool refuse(uint32_t node) noexcept;
-  bool pass(const Node& node, uint32_t begin, uint32_t end, Reached value);
-  bool pass_volatile(const Node& node, Reached value);
+  bool pass(const GuardNode& node, uint32_t begin, uint32_t end, Reached value);
+  bool pass_volatile(const GuardNode& node, Reached value);
   bool visit_root(uint32_t root, PyObject* value, SteadyRoot& steady);
   bool visit(uint32_t index, Reached value);
   bool revisit(uint32_t index);
   bool descend(uint32_t index, Reached value);
-  bool backs_version(const Node& node, PyObject* dict) const noexcept;
+  bool backs_version(const GuardNode& node, PyObject* dict) const noexcept;
   bool visit_versioned(uint32_t index, Reached value);
 };
 
