@@ -149,7 +149,7 @@ class Compiler {
     return roots;
   }
 
-  // Puts the children into their order (see Node) and tells the node where each part ends.
+  // Puts the children into their order (see GuardNode) and tells the node where each part ends.
   void order_children(uint32_t id, GuardNode& node) {
     std::span<uint32_t> children = children_.of(id);
     node.children = static_cast<uint32_t>(children.size());

@@ -4,8 +4,8 @@
 // had passed. Versions are never used twice, so an equal one proves that it is the same dict, unchanged, and that the
 // values that passed are its values still (the dict keeps them alive): nothing is fetched, and of these values only
 // those are looked at that have mutable state of their own or are gathered; they stand first among the children.
-// Whatever else was remembered (Node::last) is used only after such a proof in the same walk, so a stale address is
-// never followed. Where walks go the same way call after call, even the nodes are left out (steady_walk.h).
+// Whatever else was remembered (GuardNode::last) is used only after such a proof in the same walk, so a stale address
+// is never followed. Where walks go the same way call after call, even the nodes are left out (steady_walk.h).
 //
 // Soundness rests on this: while a walk runs no Python code does, and a stamp is written only after every fetch and
 // every stable check it stands for has passed, if the version is still what it was before them. What could run Python
