@@ -10,7 +10,8 @@ import sys
 
 CSRC = pathlib.Path(__file__).parents[1] / "csrc"
 TYPE = re.compile(
-    r"^(?:template <[^>]*>\s+)?(?:struct|class|union|enum(?: class| struct)?) (?:\[\[\w+\]\] |alignas\(\w+\) )?(\w+)(?: final)?(?: :[^;{]*)?\s*\{"
+    r"^(?:template <[^>]*>\s+)?(?:struct|class|union|enum(?: class| struct)?) (?:\[\[\w+\]\] |alignas\(\w+\) )?"
+    r"(\w+)(?: final)?(?: :[^;{]*)?\s*\{"
 )
 
 
