@@ -21,12 +21,12 @@ thread_local int burials_paused = 0;
 
 }  // namespace
 
-BurialPaused::BurialPaused() noexcept { ++burials_paused; }
+DestructionDeferred::DestructionDeferred() noexcept { ++burials_paused; }
 
-BurialPaused::~BurialPaused() {
+DestructionDeferred::~DestructionDeferred() {
   --burials_paused;
   CacheRegistry& registry = CacheRegistry::instance();
-  if (registry.retired_) registry.bury();
+  if (registry.retired_) registry.free_retired();
 }
 
 CodeCache* CodeCache::find(PyCodeObject* code) noexcept {
@@ -49,7 +49,7 @@ CodeCache::~CodeCache() {
   CacheRegistry& registry = CacheRegistry::instance();
   for (std::shared_ptr<CacheEntry>& entry : entries_) registry.retire(std::move(entry));
   entries_.clear();
-  registry.bury();
+  registry.free_retired();
 }
 
 std::shared_ptr<CacheEntry> CodeCache::find_hit(ConfigId config, const FrameView& frame, GatheredSlots& room,
@@ -129,7 +129,7 @@ void CodeCache::remove(const CacheEntry* entry) noexcept {
   CacheRegistry& registry = CacheRegistry::instance();
   registry.retire(std::move(*found));
   entries_.erase(found);
-  registry.bury();
+  registry.free_retired();
 }
 
 void CodeCache::skip(SkipMark mark) {
@@ -186,7 +186,7 @@ void CacheRegistry::reset() noexcept {
     cache->open_numbers.clear();
     ++cache->changes_;
   }
-  bury();
+  free_retired();
 }
 
 void CacheRegistry::forget(ConfigId config) noexcept {
@@ -198,7 +198,7 @@ void CacheRegistry::forget(ConfigId config) noexcept {
     cache->open_numbers.erase(config);
     ++cache->changes_;
   }
-  bury();
+  free_retired();
 }
 
 void CacheRegistry::retire(std::shared_ptr<CacheEntry> dead) noexcept {
@@ -207,7 +207,7 @@ void CacheRegistry::retire(std::shared_ptr<CacheEntry> dead) noexcept {
   retired_ = std::move(dead);
 }
 
-void CacheRegistry::bury() noexcept {
+void CacheRegistry::free_retired() noexcept {
   if (burials_paused) return;
   // In the middle of something, perhaps of raising an error.
   PyObject *type, *value, *traceback;

@@ -136,7 +136,7 @@ class CodeCache {
   Told told;
 
   // Numbers that captures under a configuration leave open.
-  std::unordered_map<ConfigId, OpenNumbers> open_numbers;
+  std::unordered_map<ConfigId, DynamicSizes> open_numbers;
 
   // How often no entry was used. Calls that an entry serves are its hits; those of entries that are gone count here.
   struct Calls {
@@ -168,11 +168,11 @@ class CodeCache {
 
 // For a scope on this thread, entries that die are put aside: letting go of one runs code of a backend's objects, which
 // must not be taken for the program's by a trace.
-class BurialPaused {
+class DestructionDeferred {
  public:
-  BurialPaused() noexcept;
-  ~BurialPaused();
-  BurialPaused(const BurialPaused&) = delete;
+  DestructionDeferred() noexcept;
+  ~DestructionDeferred();
+  DestructionDeferred(const DestructionDeferred&) = delete;
 };
 
 struct CacheStatistics {
@@ -201,12 +201,12 @@ class CacheRegistry {
 
  private:
   friend class CodeCache;
-  friend class BurialPaused;
+  friend class DestructionDeferred;
   std::unordered_set<CodeCache*> caches_;
   std::shared_ptr<CacheEntry> retired_;  // dead entries, a list, since burying may need no memory
 
   void retire(std::shared_ptr<CacheEntry> dead) noexcept;
-  void bury() noexcept;  // what was put aside, unless a scope forbids it now
+  void free_retired() noexcept;  // what was put aside, unless a scope forbids it now
   static CodeSlot& slot() noexcept;
   static void free_cache(void* data) noexcept;
 };

@@ -51,7 +51,7 @@ bool GuardProgram::are_distinct(PyObject* const* slots) {
 
 // Whether a member's object differs from those of the other members: from all of them if it is written to, else from
 // the written ones.
-bool GuardProgram::is_apart(const ApartGroup& group, size_t member) const {
+bool GuardProgram::is_apart(const DisjointGroup& group, size_t member) const {
   const PyObject* object = nodes_[group.nodes[member]].last;
   const size_t end = member < group.written ? group.nodes.size() : group.written;
   for (size_t i = 0; i < end; ++i)
@@ -61,7 +61,7 @@ bool GuardProgram::is_apart(const ApartGroup& group, size_t member) const {
 
 bool GuardProgram::are_apart() {
   constexpr size_t kFew = 4;
-  for (ApartGroup& group : groups_apart_) {
+  for (DisjointGroup& group : groups_apart_) {
     size_t changed[kFew], count = 0;  // those that are another object than in the check that passed last
     for (size_t i = 0; i < group.nodes.size(); ++i) {
       if (nodes_[group.nodes[i]].last == group.passed[i]) continue;

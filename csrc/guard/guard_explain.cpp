@@ -83,7 +83,7 @@ std::optional<Failure> GuardProgram::first_failure(const FrameView& frame, Every
       return failure;
     }
   }
-  for (const ApartGroup& group : groups_apart_) {
+  for (const DisjointGroup& group : groups_apart_) {
     std::unordered_map<PyObject*, uint32_t> written;
     for (size_t i = 0; i < group.nodes.size(); ++i) {
       const uint32_t index = group.nodes[i];
@@ -175,7 +175,7 @@ std::vector<uint32_t> GuardProgram::gathering_nodes() const {
 }
 
 // Each of the written ones is another object, and none of the others.
-std::string GuardProgram::apart_text(const ApartGroup& group) const {
+std::string GuardProgram::apart_text(const DisjointGroup& group) const {
   std::string sets[2];
   for (size_t i = 0; i < group.nodes.size(); ++i) {
     std::string& set = sets[i >= group.written];
@@ -267,7 +267,7 @@ std::vector<std::string> GuardProgram::to_text() const {
     for (uint32_t slot : group) paths += (paths.empty() ? "" : ", ") + path_of(nodes_of_slots[slot]);
     lines.push_back("len({id(t) for t in (" + paths + ")}) == " + std::to_string(group.size()));
   }
-  for (const ApartGroup& group : groups_apart_) lines.push_back(apart_text(group));
+  for (const DisjointGroup& group : groups_apart_) lines.push_back(apart_text(group));
   if (sharing_) {
     const std::vector<std::vector<uint32_t>> groups = sharing_->groups();
     if (groups.empty()) lines.push_back("no tensor shares the storage of one that is written to");

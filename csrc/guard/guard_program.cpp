@@ -277,7 +277,7 @@ void GuardProgram::compile(GuardBuilder& builder) {
                             request.kind == GuardKind::SameAs,
                             {request.origin, request.line}});
   for (const ApartRequest& request : builder.apart) {
-    ApartGroup& group = groups_apart_.emplace_back(ApartGroup{{}, request.written, {}});
+    DisjointGroup& group = groups_apart_.emplace_back(DisjointGroup{{}, request.written, {}});
     for (const Source* source : request.sources) group.nodes.push_back(compiler.layout(source->id).node);
     group.passed.resize(group.nodes.size());
     group_scratch_.reserve(std::max(group_scratch_.capacity(), group.nodes.size()));

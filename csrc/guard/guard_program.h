@@ -74,7 +74,7 @@ struct WeakKey {
 };
 
 // Nodes of which the first `written` must each lead to an object of its own.
-struct ApartGroup {
+struct DisjointGroup {
   std::vector<uint32_t> nodes;
   size_t written;
   std::vector<PyObject*> passed;  // where they led to in the check that passed last; only compared, never followed
@@ -143,7 +143,7 @@ class GuardProgram {
   std::vector<SteadyRoot> steady_roots_;
   std::vector<Relation> relations_;
   std::vector<std::vector<uint32_t>> distinct_;
-  std::vector<ApartGroup> groups_apart_;
+  std::vector<DisjointGroup> groups_apart_;
   std::vector<std::pair<PyObject*, bool>> group_scratch_;  // object, whether it is written to
   std::vector<uint32_t> sharing_slots_;
   std::optional<StorageSharing> sharing_;
@@ -204,7 +204,7 @@ class GuardProgram {
 
   bool passes_alone(uint32_t node, const FrameView& frame, Reached& result);
   bool are_distinct(PyObject* const* slots);
-  bool is_apart(const ApartGroup& group, size_t member) const;
+  bool is_apart(const DisjointGroup& group, size_t member) const;
   bool are_apart();
   bool shares_storages(PyObject* const* slots) noexcept;
   bool fits_sizes() noexcept;
@@ -215,7 +215,7 @@ class GuardProgram {
   std::vector<uint32_t> gathering_nodes() const;  // by slot
   std::string number_text(int32_t symbol) const;
   std::string size_text(const SizeCheck& check) const;
-  std::string apart_text(const ApartGroup& group) const;
+  std::string apart_text(const DisjointGroup& group) const;
   std::string cause_text(Cause cause, bool in_function) const;
 };
 

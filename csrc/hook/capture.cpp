@@ -9,11 +9,11 @@
 #include "emit/plan.h"
 #include "emit/resume.h"
 #include "hook/capture_history.h"
-#include "hook/changing_numbers.h"
 #include "hook/compiled_function.h"
 #include "hook/config_id.h"
 #include "hook/counting_callable.h"
 #include "hook/drawing_callable.h"
+#include "hook/dynamic_numbers.h"
 #include "hook/fx_tracers.h"
 #include "hook/graph_pieces.h"
 #include "hook/policy.h"
@@ -38,7 +38,7 @@
 #include "tensor/override_probe.h"
 #include "tensor/thread_modes.h"
 #include "world/known_types.h"
-#include "world/repeatable_graph.h"
+#include "world/rerunnable_graph.h"
 
 namespace minidynamo {
 namespace {
@@ -177,10 +177,10 @@ Node call_of_constant(PyObject* function, PyObject* constant) {
 // Why the pipeline begins anew. What it has learnt is kept in the function's cache, where the next attempt finds it. No
 // reason comes twice, so that attempts end.
 enum class RetryReason : uint8_t {
-  ThreadInterfered,  // another thread changed in the middle what the trace had seen
-  OnlyCommonForms,   // the backend refuses a graph of a form that other front ends do not make
-  NoUnknownNumbers,  // the backend cannot have numbers that only the run of the graph knows
-  GivenSizes,        // the backend compiles for given sizes alone
+  ThreadInterfered,   // another thread changed in the middle what the trace had seen
+  OnlyCommonForms,    // the backend refuses a graph of a form that other front ends do not make
+  NoUnbackedNumbers,  // the backend cannot have numbers that only the run of the graph knows
+  GivenSizes,         // the backend compiles for given sizes alone
 };
 
 // A frame goes through the pipeline once. Each step returns false where the attempt ends: then `retry` says whether
@@ -214,7 +214,7 @@ class CaptureAttempt {
   CodeCache& cache_;
   const MemoryWatch& memory_;
   const std::set<RetryReason>& before_;
-  const OpenNumbers open_;
+  const DynamicSizes open_;
   const bool fullgraph_;
   Statistics& statistics_ = runtime().statistics;
   OpenCapture& history_ = *OpenCapture::innermost();
@@ -229,7 +229,7 @@ class CaptureAttempt {
   Ref compiled_;
   std::shared_ptr<CacheEntry> entry_ = std::make_shared<CacheEntry>();
 
-  OpenNumbers& remembered() { return cache_.open_numbers[config_id(config_)]; }
+  DynamicSizes& remembered() { return cache_.open_numbers[config_id(config_)]; }
 
   bool try_again(RetryReason reason) {
     if (before_.count(reason)) return refuse(BreakReason::Internal, "a capture begins anew without end");
@@ -266,15 +266,15 @@ class CaptureAttempt {
     Progress progress(code_, config_);
     request.look = [&](const Tracer& tracer) { progress.look(tracer); };
     function_modes_.emplace();
-    request.changing_numbers = open_.never ? open_.rates : open_floats(open_);
-    request.unknown_numbers = unknown_number_limits(code_, config_id(config_), config_);
+    request.dynamic_floats = open_.never ? open_.optimizer_hyperparameters : open_floats(open_);
+    request.unbacked_numbers = unbacked_number_limits(code_, config_id(config_), config_);
     if (!open_.never) request.open = &open_;
-    request.settled_before_backward = open_.settled_before_backward;
+    request.specialized_before_backward = open_.specialized_before_backward;
     request.only_common_forms = open_.only_common_forms;
     request.keeps_recurrent_layers_out = !fullgraph_ && is_set(config_, "takes_operators_apart");
     traced_ = trace(code_, view_, request, why_);
     trace_with_given_numbers(request);
-    trace_without_unknown_numbers(request);
+    trace_without_unbacked_numbers(request);
     history_.lap(Phase::Evaluate);
     return is_trace_usable();
   }
@@ -288,20 +288,20 @@ class CaptureAttempt {
     if (!request.open || open_.none() || is_whole() || has_marks || has_failed()) return;
     FrameBreak why;
     request.open = nullptr;
-    request.changing_numbers = open_.rates;
+    request.dynamic_floats = open_.optimizer_hyperparameters;
     request.may_go_below_autograd = fullgraph_;  // where that does without given sizes, it has been done
-    if (!fullgraph_) request.settled_before_backward.reset();
+    if (!fullgraph_) request.specialized_before_backward.reset();
     std::unique_ptr<TracedFrame> traced = trace(code_, view_, request, why);
     if (traced_ && !(traced && !traced->exit.plan.end)) return;
-    report_settled(code_, config_, open_, why_.detail);
+    report_specialized(code_, config_, open_, why_.detail);
     traced_ = std::move(traced), why_ = std::move(why);
   }
 
   // So may those that only the run of the graph knows: what they are read from may be the better place to end.
-  void trace_without_unknown_numbers(TraceRequest& request) {
-    if (!why_.has_unknown_numbers || (traced_ && (is_whole() || why_.is_innermost)) || has_failed()) return;
+  void trace_without_unbacked_numbers(TraceRequest& request) {
+    if (!why_.has_unbacked_numbers || (traced_ && (is_whole() || why_.is_innermost)) || has_failed()) return;
     FrameBreak why;
-    request.unknown_numbers.scalars = request.unknown_numbers.sizes = false;
+    request.unbacked_numbers.scalars = request.unbacked_numbers.sizes = false;
     std::unique_ptr<TracedFrame> traced = trace(code_, view_, request, why);
     if (traced_ && !(traced && (!traced->exit.plan.end || why.is_innermost))) return;
     traced_ = std::move(traced), why_ = std::move(why);
@@ -400,19 +400,19 @@ class CaptureAttempt {
       return false;
     report_other_form(code_, config_, take_error_text());
     remembered().only_common_forms = true;
-    remembered().settled_before_backward.reset();
+    remembered().specialized_before_backward.reset();
     return true;
   }
 
   bool take_size_conditions(PyObject* graph_module) {
     const auto conditions = size_conditions(graph_module, traced_->exit, traced_->tracer->symbols);
-    if (!conditions && traced_->tracer->unknown_numbers.any()) {
+    if (!conditions && traced_->tracer->unbacked_numbers.any()) {
       remembered().no_unknown = true;
-      return try_again(RetryReason::NoUnknownNumbers);
+      return try_again(RetryReason::NoUnbackedNumbers);
     }
     if (!conditions) {
       remembered().never = true;
-      report_settled(code_, config_, open_, "the backend compiles for given sizes alone");
+      report_specialized(code_, config_, open_, "the backend compiles for given sizes alone");
       return try_again(RetryReason::GivenSizes);
     }
     for (const SizeCondition& condition : *conditions) traced_->tracer->symbols.sizes()->ask(condition);
@@ -458,7 +458,7 @@ class CaptureAttempt {
                                repeatable.how == Repeatable::How::WithSameInputs;
     entry.may_run_again = repeatable.how == Repeatable::How::AsItIs || entry.keeps_random_state;
     if (repeatable.how == Repeatable::How::WithSameInputs) entry.written_inputs = std::move(repeatable.inputs);
-    entry.has_suppositions = tracer.unknown_numbers.checks_suppositions();
+    entry.has_suppositions = tracer.unbacked_numbers.checks_suppositions();
     entry.sets_modes = begins_with_gradients_ || tracer.graph.sets_modes();
     entry.changes_state = entry.keeps_random_state || entry.written_inputs || entry.sets_modes;
     return true;
@@ -467,15 +467,15 @@ class CaptureAttempt {
   bool finish_guards() {
     const Tracer& tracer = *traced_->tracer;
     GuardTree& guards = entry_->guards = std::move(traced_->guards);
-    if (!open_.sources.empty() || tracer.symbols.active()) close_settled(cache_, config_id(config_), tracer);
+    if (!open_.sources.empty() || tracer.symbols.active()) close_specialized(cache_, config_id(config_), tracer);
     if (const Symbols& symbols = tracer.symbols; symbols.active()) {
       report_open(code_, config_, symbols);
       guards.sizes(symbols.numbers(), symbols.guards());
     }
     open_arguments(config_id(config_), traced_->exit);
-    remembered().settled_before_backward.reset();
+    remembered().specialized_before_backward.reset();
     if (tracer.limits.below_autograd)
-      remembered().settled_before_backward = std::move(traced_->settled_before_backward);
+      remembered().specialized_before_backward = std::move(traced_->specialized_before_backward);
     function_modes_.reset();
     if (!finish_wanted_guards(guards, config_)) return false;
     traced_.reset();  // a guard may count references

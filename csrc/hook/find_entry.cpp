@@ -7,8 +7,8 @@
 #include "emit/resume.h"
 #include "hook/capture.h"
 #include "hook/capture_history.h"
-#include "hook/changing_numbers.h"
 #include "hook/config_id.h"
+#include "hook/dynamic_numbers.h"
 #include "hook/policy.h"
 #include "hook/profiler_switch.h"
 #include "hook/report.h"
@@ -74,7 +74,7 @@ bool changes_by_a_number(const CodeCache& cache, ConfigId id, const FrameView& v
 }
 
 // Under global capture, of a frame that nobody asked for: no more entries, and no word but in the log.
-bool leave_to_changing_number(CodeCache& cache, const FrameView& view, PyObject* config) {
+bool leave_to_dynamic_float(CodeCache& cache, const FrameView& view, PyObject* config) {
   const ConfigId id = reinterpret_cast<ConfigId>(config);
   if (!runtime().global_config.is(config) || thread_mode().target == cache.code() || asks_for_fullgraph(config) ||
       !changes_by_a_number(cache, id, view))
@@ -112,7 +112,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
     const LookupResult missed = is_last ? LookupResult() : cache.miss(id);
     if (missed.outcome == LookupResult::Outcome::Uncaptured) {
       report_skipped(cache.code(), config, *missed.skip, view);
-      doubt_whether_it_pays(cache);
+      suspect_slowdown(cache);
       return no_entry();
     }
     const Turn taken = [&] {
@@ -124,7 +124,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   }
   // Where memory was refused, no guard is known to have failed, nor a setting to be what it seems.
   if (memory.failed()) return no_entry();
-  if (leave_to_changing_number(cache, view, config)) return no_entry();
+  if (leave_to_dynamic_float(cache, view, config)) return no_entry();
   std::optional<OpenCapture> history(std::in_place, cache, config, view);
   if (cache.entry_count(id)) {
     report_recompile(cache.code(), config, cache, view);
@@ -134,7 +134,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
     }
   }
   found.entry = capture(cache.code(), view, config);
-  if (!found.entry) doubt_whether_it_pays(cache);
+  if (!found.entry) suspect_slowdown(cache);
   if (!found.entry) return no_entry();
   found.entry->config = id;
   if (is_last) make_room(cache, id);
@@ -145,7 +145,7 @@ FrameAnswer capture_in_turn(CodeCache& cache, const FrameView& view, PyObject* c
   found.entry->guard_seconds = std::min(found.entry->guard_seconds, seconds_since(begun));
   history->ends_with(*found.entry);
   try_to([&] { cache.add(found.entry); });  // or it is used this once
-  if (found.entry->is_broken) doubt_whether_it_pays(cache);
+  if (found.entry->is_broken) suspect_slowdown(cache);
   history.reset();  // which runs Python code, and with it perhaps other threads
   // What a check gathers is borrowed: nothing runs between it and its use.
   found.slots = found.room.reserve(found.entry->guards.gathered());
@@ -187,7 +187,7 @@ FrameAnswer find_entry(PyCodeObject* code, const FrameView& view, PyObject* conf
   if (!cache) return no_entry();
   if (holds_last_of_finalized(code, view)) return leave_to_its_frame(*cache, config);
   if (find_cached(cache, view, config, found)) return FrameAnswer::Entry;
-  const char* mode = what_forbids_capture();
+  const char* mode = capture_blocker();
   if (PyErr_Occurred()) return FrameAnswer::Raise;  // of a signal handler that ran meanwhile
   if (mode && cache->told.passing == mode) return FrameAnswer::Apart;
   // What runs as it is does so at once: all that follows takes longer than a small function.

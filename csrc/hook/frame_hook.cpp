@@ -71,7 +71,7 @@ PyObject* traced_callback(Tracer& tracer, const InterpreterFrame& frame) {
 // Code of the program's that torch calls while operators are recorded one by one, and that the trace knows: the
 // backward of an autograd.Function within a transform. Registered rules of custom operators are run as they are.
 bool is_step_of_program(const Tracer& tracer, const InterpreterFrame& frame) {
-  return is_one_by_one() && !fake_kernel_running() && frame.is_call && is_program_code(frame.code) &&
+  return is_recording_operators() && !fake_kernel_running() && frame.is_call && is_program_code(frame.code) &&
          tracer.world.source_of(frame.function);
 }
 

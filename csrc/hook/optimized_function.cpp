@@ -30,7 +30,7 @@ struct OptimizedFunction {
   PyObject* config;
   PyObject* dict;
   PyObject* weakrefs;
-  WrapperTrial* trial;  // owned; null: never doubted
+  ProfitabilityTrial* trial;  // owned; null: never doubted
 };
 
 OptimizedFunction* as_optimized(PyObject* object) noexcept { return reinterpret_cast<OptimizedFunction*>(object); }
@@ -78,7 +78,7 @@ PyObject* call_function(OptimizedFunction* self, PyObject* config, PyObject* fun
   auto* code = as_code(as_function(function)->func_code);
   CodeCache* cache = CodeCache::find(code);
   if (cache && cache->doubt) [[unlikely]] {
-    if (!self->trial) self->trial = new WrapperTrial;
+    if (!self->trial) self->trial = new ProfitabilityTrial;
     const auto captured = [&] { return call_captured(cache, config, function, arguments, flags, keyword_names); };
     return call_on_trial(*self->trial, *cache, config, captured, plain);
   }

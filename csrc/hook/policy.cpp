@@ -255,7 +255,7 @@ bool makes_module(const InterpreterFrame& frame, PyObject* config) {
   return self && PyType_IsSubtype(Py_TYPE(self), known_types()->module);
 }
 
-const char* what_forbids_capture() {
+const char* capture_blocker() {
   if (const char* mode = active_mode()) return mode;
   if (is_fx_tracing()) return "torch.fx is tracing";
   return nullptr;

@@ -17,7 +17,7 @@ bool makes_module(const InterpreterFrame& frame, PyObject* config);
 
 // Why a call that no entry fits is not to be captured this time, whatever it is that runs: something of the program's
 // looks at every operation. Null: nothing does.
-const char* what_forbids_capture();
+const char* capture_blocker();
 
 // Whether a resume function's frame alone holds an object with a finalizer, which the program made before it. A trace
 // keeps what it meets until its effects are there, and would have it end too late; the frame runs as it is, what it

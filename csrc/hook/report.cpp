@@ -259,7 +259,7 @@ void report_open(PyCodeObject* code, PyObject* config, const Symbols& symbols) {
   log(config, "dynamic", text);
 }
 
-void report_settled(PyCodeObject* code, PyObject* config, const OpenNumbers& open, const std::string& why) {
+void report_specialized(PyCodeObject* code, PyObject* config, const DynamicSizes& open, const std::string& why) {
   if (!is_logged(config, "dynamic")) return;
   std::string text = display_name(code) + " is captured with its sizes as they are: " + why;
   for (const auto& [source, dimensions] : open.sources) text += "\n  " + source + " had changed";

@@ -41,7 +41,7 @@ void raise_dynamic_size(const std::string& mark);
 // In the log `dynamic`: what a capture has left open, and what it asked of it, line by line.
 void report_open(PyCodeObject* code, PyObject* config, const Symbols& symbols);
 // In the log `dynamic`: numbers that were left open are taken as they are after all.
-void report_settled(PyCodeObject* code, PyObject* config, const OpenNumbers& open, const std::string& why);
+void report_specialized(PyCodeObject* code, PyObject* config, const DynamicSizes& open, const std::string& why);
 // The backend has refused a graph, and another form of it is tried.
 void report_other_form(PyCodeObject* code, PyObject* config, const std::string& error);
 void report_recompile(PyCodeObject* code, PyObject* config, CodeCache& cache, const FrameView& view);

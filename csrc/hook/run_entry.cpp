@@ -20,7 +20,7 @@
 #include "tensor/saved_inputs.h"
 #include "tensor/thread_modes.h"
 #include "world/known_types.h"
-#include "world/unknown_numbers.h"
+#include "world/unbacked_numbers.h"
 
 namespace minidynamo {
 namespace {

@@ -29,7 +29,7 @@ void tell(CodeCache& cache, PyObject* config, const Trial& trial, uint64_t entri
 }
 
 // Follows what has happened to the code object.
-void look_at_code(WrapperTrial& wrapper, const CodeCache& cache, PyObject* config) {
+void look_at_code(ProfitabilityTrial& wrapper, const CodeCache& cache, PyObject* config) {
   const uint64_t resets = CacheRegistry::instance().resets;
   if (wrapper.resets != resets) wrapper.trial.forget();
   wrapper.resets = resets;
@@ -41,12 +41,12 @@ void look_at_code(WrapperTrial& wrapper, const CodeCache& cache, PyObject* confi
 
 }  // namespace
 
-void doubt_whether_it_pays(CodeCache& cache) noexcept {
+void suspect_slowdown(CodeCache& cache) noexcept {
   static uint64_t last = 0;
   cache.doubt = ++last;
 }
 
-PyObject* call_on_trial(WrapperTrial& wrapper, CodeCache& cache, PyObject* config,
+PyObject* call_on_trial(ProfitabilityTrial& wrapper, CodeCache& cache, PyObject* config,
                         const std::function<PyObject*()>& captured, const std::function<PyObject*()>& plain) {
   const Ref its_owner = Ref::borrow(as_object(cache.code()));
   look_at_code(wrapper, cache, config);

@@ -9,7 +9,7 @@
 namespace minidynamo {
 
 // The trial of one wrapper.
-struct WrapperTrial {
+struct ProfitabilityTrial {
   Trial trial;
   uint64_t doubt = 0;    // of the code object, when it was last looked at
   uint64_t resets = 0;   // of the registry, then
@@ -18,10 +18,10 @@ struct WrapperTrial {
 };
 
 // Captured calls of the code object may not pay: its wrappers are tried from now on.
-void doubt_whether_it_pays(CodeCache& cache) noexcept;
+void suspect_slowdown(CodeCache& cache) noexcept;
 
 // `captured` and `plain` make the call in the two ways.
-PyObject* call_on_trial(WrapperTrial& wrapper, CodeCache& cache, PyObject* config,
+PyObject* call_on_trial(ProfitabilityTrial& wrapper, CodeCache& cache, PyObject* config,
                         const std::function<PyObject*()>& captured, const std::function<PyObject*()>& plain);
 
 }  // namespace minidynamo

@@ -16,9 +16,9 @@
 #include "python/error_text.h"
 #include "python/out_of_memory.h"
 #include "tensor/function_mode_stack.h"
-#include "world/changing_number.h"
+#include "world/dynamic_float.h"
 #include "world/enter.h"
-#include "world/handled_before.h"
+#include "world/outer_handled_exception.h"
 
 namespace minidynamo {
 namespace {
@@ -65,10 +65,10 @@ bool attempt_once(TracedFrame& traced, PyCodeObject* code, const FrameView& view
   if (!prepared) return clear_error(), false;
   load_rules();
   Tracer& tracer = *traced.tracer;
-  BurialPaused burials;
+  DestructionDeferred burials;
   CollectorPaused nobody_elses_finalizers;
   Ref handled = Ref::steal(PyErr_GetHandledException());
-  HandledBefore handled_before(handled.get());
+  HandledBefore outer_handled_exception(handled.get());
   ModeScope nothing_else(kCaptureNothing);
   TensorTraceScope tensors(tracer);
   const TraceSizesScope sizes;
@@ -125,11 +125,11 @@ bool attempt(TracedFrame& traced, PyCodeObject* code, const FrameView& view, lon
 }
 
 // Going on behind the place makes sense: the reason lies there.
-bool is_about_a_place(BreakReason reason) noexcept {
+bool can_cut_before(BreakReason reason) noexcept {
   return extent_of(reason) != BreakExtent::Capture && extent_of(reason) != BreakExtent::Attempt;
 }
 
-bool is_passing(BreakReason reason) noexcept { return extent_of(reason) == BreakExtent::Attempt; }
+bool is_transient(BreakReason reason) noexcept { return extent_of(reason) == BreakExtent::Attempt; }
 
 // Why a trace is made again, and what that one has to know.
 namespace retry {
@@ -142,9 +142,9 @@ struct ExampleOfNumber {  // of a number that only the run knows: one that agree
 struct ReadNumber {
   size_t number;  // is better read where the trace ends
 };
-struct ConstantRates {};          // numbers of an optimizer's groups have to be constants, though they change
-struct BelowAutograd {            // a backward pass runs, of which every operator has to be recorded
-  std::set<std::string> settled;  // dynamic sizes that the trace had specialized until then
+struct ConstantRates {};              // numbers of an optimizer's groups have to be constants, though they change
+struct BelowAutograd {                // a backward pass runs, of which every operator has to be recorded
+  std::set<std::string> specialized;  // dynamic sizes that the trace had specialized until then
 };
 struct AssumeNothing {
   long from;  // an instruction, as Tracer::executed
@@ -162,12 +162,12 @@ struct TraceOutcome {
   std::optional<Retry> retry = std::nullopt;
 };
 
-std::set<std::string> settled_numbers(const Tracer& tracer) {
-  std::set<std::string> settled;
+std::set<std::string> specialized_numbers(const Tracer& tracer) {
+  std::set<std::string> specialized;
   if (tracer.symbols.active())
-    for (const OpenNumber& number : tracer.symbols.settled())
-      settled.insert(number.source->to_text() + " " + std::to_string(number.dimension));
-  return settled;
+    for (const OpenNumber& number : tracer.symbols.specialized())
+      specialized.insert(number.source->to_text() + " " + std::to_string(number.dimension));
+  return specialized;
 }
 
 // Traces the frame within limits, whole or up to the best place before the instruction that cannot be captured.
@@ -179,7 +179,7 @@ class LimitedTrace {
 
   TraceOutcome run() {
     if (std::optional<TraceOutcome> outcome = trace_whole()) return std::move(*outcome);
-    if (!request_.may_break || why_.is_forbidden || !is_about_a_place(why_.reason)) return without_class();
+    if (!request_.may_break || why_.is_forbidden || !can_cut_before(why_.reason)) return without_class();
     for (const BreakPoint& point : why_.points)
       if (std::optional<TraceOutcome> outcome = trace_until(point)) return std::move(*outcome);
     return without_class();
@@ -196,14 +196,14 @@ class LimitedTrace {
   std::unique_ptr<TracedFrame> fresh() const {
     auto traced = std::make_unique<TracedFrame>();
     traced->tracer = std::make_unique<Tracer>(limits_, traced->guards, request_.open);
-    traced->tracer->unknown_numbers.limits = request_.unknown_numbers;
+    traced->tracer->unbacked_numbers.limits = request_.unbacked_numbers;
     return traced;
   }
 
   // A class cannot be made again by residual code: the statement that defines it may have to run in Python.
   TraceOutcome without_class() const {
     const bool is_needed = request_.may_break || why_.reason == BreakReason::UnsupportedResult;
-    if (!class_made_at_ || !is_needed || is_passing(why_.reason)) return {};
+    if (!class_made_at_ || !is_needed || is_transient(why_.reason)) return {};
     return {nullptr, retry::MakeNoClass{*class_made_at_}};
   }
 
@@ -220,7 +220,7 @@ class LimitedTrace {
     return {std::move(traced)};
   }
 
-  static std::optional<Retry> for_unknown_numbers(const UnknownNumbers& numbers) {
+  static std::optional<Retry> for_unbacked_numbers(const UnbackedNumbers& numbers) {
     if (numbers.wanted_example) return retry::ExampleOfNumber{*numbers.wanted_example};
     if (numbers.better_refused) return retry::ReadNumber{*numbers.better_refused};
     return std::nullopt;
@@ -233,24 +233,24 @@ class LimitedTrace {
     tracer.breaks.are_allowed = request_.may_break;
     const BreakErrorsOfTrace said;
     const bool is_whole = attempt(*traced, code_, view_, request_.force_break_at, nullptr);
-    if (!tracer.to_fill.empty() && !tracer.memory.failed())
-      return TraceOutcome{nullptr, retry::FillCaches{std::move(tracer.to_fill)}};
+    if (!tracer.lru_caches_to_warm.empty() && !tracer.memory.failed())
+      return TraceOutcome{nullptr, retry::FillCaches{std::move(tracer.lru_caches_to_warm)}};
     if (is_whole && runs_no_backward(tracer)) {  // something else has asked for it
       why_.reason = BreakReason::AutogradCall;
       why_.detail = "no backward pass runs";
       return TraceOutcome{};
     }
     if (is_whole) return checked(std::move(traced));
-    if (std::optional<Retry> retry = for_unknown_numbers(tracer.unknown_numbers))
+    if (std::optional<Retry> retry = for_unbacked_numbers(tracer.unbacked_numbers))
       return TraceOutcome{nullptr, std::move(retry)};
     if (tracer.backward.needs_below_autograd && request_.may_go_below_autograd)
-      return TraceOutcome{nullptr, retry::BelowAutograd{settled_numbers(tracer)}};
+      return TraceOutcome{nullptr, retry::BelowAutograd{specialized_numbers(tracer)}};
     // Of an optimizer: a step that is cut in two gains nothing by it.
-    if (std::ranges::any_of(limits_.changing_numbers, is_of_groups) && is_about_a_place(tracer.why().reason))
+    if (std::ranges::any_of(limits_.dynamic_floats, is_of_groups) && can_cut_before(tracer.why().reason))
       return TraceOutcome{nullptr, retry::ConstantRates{}};
     why_.is_forbidden = breaks_are_errors();
     static_cast<Break&>(why_) = tracer.why();
-    why_.has_unknown_numbers = tracer.unknown_numbers.any();
+    why_.has_unbacked_numbers = tracer.unbacked_numbers.any();
     makes_class(tracer);
     return std::nullopt;
   }
@@ -268,11 +268,11 @@ class LimitedTrace {
       if (runs_no_backward(tracer)) return without_class();  // there is no need of it so far
       return checked(std::move(traced));
     }
-    if (std::optional<Retry> retry = for_unknown_numbers(tracer.unknown_numbers))
+    if (std::optional<Retry> retry = for_unbacked_numbers(tracer.unbacked_numbers))
       return TraceOutcome{nullptr, std::move(retry)};
     if (makes_class(tracer) || (tracer.aborted() && tracer.why().reason == BreakReason::Internal))
       return without_class();
-    if (tracer.aborted() && is_passing(tracer.why().reason)) {
+    if (tracer.aborted() && is_transient(tracer.why().reason)) {
       static_cast<Break&>(why_) = tracer.why();
       return TraceOutcome{};
     }
@@ -284,7 +284,7 @@ class LimitedTrace {
 
 // Calls cached functions as the frame will: what they keep is there then, and the trace finds it. False: not all can be
 // had.
-bool fill_caches(const std::vector<DeferredCall>& calls) {
+bool warm_lru_caches(const std::vector<DeferredCall>& calls) {
   ModeScope nothing_else(kCaptureNothing);
   for (const DeferredCall& call : calls) {
     const Ref result = Ref::steal(PyObject_Call(call.callable.get(), call.positional.get(), call.keywords.get()));
@@ -303,11 +303,11 @@ class TraceAttempts {
     limits_.only_common_forms = request_.only_common_forms;
     limits_.keeps_recurrent_layers_out = request_.keeps_recurrent_layers_out;
     if (request_.only_common_forms) request_.may_go_below_autograd = false;
-    limits_.changing_numbers = std::move(request_.changing_numbers);
-    as_last_time_ = request_.settled_before_backward.has_value();
+    limits_.dynamic_floats = std::move(request_.dynamic_floats);
+    as_last_time_ = request_.specialized_before_backward.has_value();
     if (!as_last_time_) return;
     limits_.below_autograd = true;
-    settled_before_backward_ = std::move(*request_.settled_before_backward);
+    specialized_before_backward_ = std::move(*request_.specialized_before_backward);
   }
 
   std::unique_ptr<TracedFrame> run() {
@@ -318,7 +318,7 @@ class TraceAttempts {
         continue;
       }
       if (stays_below_autograd(outcome.traced.get())) {
-        if (outcome.traced) outcome.traced->settled_before_backward = std::move(settled_before_backward_);
+        if (outcome.traced) outcome.traced->specialized_before_backward = std::move(specialized_before_backward_);
         return std::move(outcome.traced);
       }
     }
@@ -335,33 +335,33 @@ class TraceAttempts {
   TraceLimits limits_ = runtime().limits;
   int fillings_ = 0, examples_ = 0;
   bool as_last_time_ = false;  // the first trace begins below autograd, since the last capture ended there
-  std::set<std::string> settled_before_backward_;
+  std::set<std::string> specialized_before_backward_;
 
   void take(retry::FillCaches& retry) {
-    limits_.may_fill_caches = fill_caches(retry.calls) && ++fillings_ < kMostFillings;
+    limits_.may_fill_caches = warm_lru_caches(retry.calls) && ++fillings_ < kMostFillings;
   }
 
   bool may_take_example() {
     if (++examples_ < kMostExamples) return true;
-    request_.unknown_numbers.scalars = request_.unknown_numbers.sizes = false;
+    request_.unbacked_numbers.scalars = request_.unbacked_numbers.sizes = false;
     return false;
   }
 
   void take(retry::ExampleOfNumber& retry) {
     if (may_take_example())
-      request_.unknown_numbers.examples.insert_or_assign(retry.example.first, retry.example.second);
+      request_.unbacked_numbers.examples.insert_or_assign(retry.example.first, retry.example.second);
   }
 
   void take(retry::ReadNumber& retry) {
-    if (may_take_example()) request_.unknown_numbers.refused.insert(retry.number);
+    if (may_take_example()) request_.unbacked_numbers.refused.insert(retry.number);
   }
 
-  void take(retry::ConstantRates&) { std::erase_if(limits_.changing_numbers, is_of_groups); }
+  void take(retry::ConstantRates&) { std::erase_if(limits_.dynamic_floats, is_of_groups); }
 
   void take(retry::BelowAutograd& retry) {
     limits_.below_autograd = true;
     request_.may_go_below_autograd = false;
-    settled_before_backward_ = std::move(retry.settled);
+    specialized_before_backward_ = std::move(retry.specialized);
   }
 
   void take(retry::AssumeNothing& retry) {
@@ -375,9 +375,10 @@ class TraceAttempts {
   // is good for all of them is worth more than one for the whole frame.
   bool stays_below_autograd(const TracedFrame* traced) {
     if (!limits_.below_autograd) return true;
-    const bool are_sizes_new = traced && request_.may_break &&
-                               !std::ranges::includes(settled_before_backward_, settled_numbers(*traced->tracer));
-    const bool is_lost = !traced && !is_passing(why_.reason);
+    const bool are_sizes_new =
+        traced && request_.may_break &&
+        !std::ranges::includes(specialized_before_backward_, specialized_numbers(*traced->tracer));
+    const bool is_lost = !traced && !is_transient(why_.reason);
     if (!are_sizes_new && !is_lost) return true;
     limits_.below_autograd = false;
     if (std::exchange(as_last_time_, false)) return false;

@@ -9,28 +9,28 @@ struct TracedFrame {
   GuardTree guards;
   std::unique_ptr<Tracer> tracer;
   Exit exit;
-  std::set<std::string> settled_before_backward;  // of one below autograd: see OpenNumbers
+  std::set<std::string> specialized_before_backward;  // of one below autograd: see DynamicSizes
 };
 
 struct TraceRequest {
   bool may_break;           // false: all or nothing
   long force_break_at = 0;  // testing: break before this instruction, counted over the trace; 0: no
   std::chrono::milliseconds patience = TraceLimits{}.patience;
-  const OpenNumbers* open = nullptr;               // numbers that may differ at the next call
-  std::vector<std::string> changing_numbers = {};  // inputs of the graph, if that leads to one
+  const DynamicSizes* open = nullptr;            // numbers that may differ at the next call
+  std::vector<std::string> dynamic_floats = {};  // inputs of the graph, if that leads to one
   bool may_go_below_autograd = true;
   bool only_common_forms = false;           // see TraceLimits
   bool keeps_recurrent_layers_out = false;  // the same
-  std::optional<std::set<std::string>> settled_before_backward =
+  std::optional<std::set<std::string>> specialized_before_backward =
       std::nullopt;  // begin below autograd, as the last time
-  UnknownNumberLimits unknown_numbers = {};
+  UnbackedNumberLimits unbacked_numbers = {};
   std::function<void(const Tracer&)> look = {};  // called now and then
 };
 
 // Why a trace ended before its frame did.
 struct FrameBreak : Break {
-  bool is_forbidden = false;         // the program wants an error there (error_on_graph_break)
-  bool has_unknown_numbers = false;  // that only the run of the graph knows
+  bool is_forbidden = false;          // the program wants an error there (error_on_graph_break)
+  bool has_unbacked_numbers = false;  // that only the run of the graph knows
 };
 
 // Null: the frame has to run as it was. `why` says why the trace ended before the frame did; it is set for traces that

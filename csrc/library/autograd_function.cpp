@@ -401,7 +401,7 @@ Ref apply_below_autograd(Tracer& tracer, PyObject* callable, PyObject* function_
 Ref apply_to(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (tracer.limits.below_autograd && !tracer.transforms.inside() && bound_self(callable))
     return apply_below_autograd(tracer, callable, arguments.values[0].get(), Arguments{arguments.values.subspan(1)});
-  if (tracer.transforms.one_by_one()) {
+  if (tracer.transforms.records_operators()) {
     if (is_of_one_level(arguments.values[0].get()) && bound_self(callable))
       return apply_below_autograd(tracer, callable, arguments.values[0].get(), Arguments{arguments.values.subspan(1)});
     const std::span<const Ref> inputs = arguments.values.subspan(1);

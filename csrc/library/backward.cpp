@@ -68,7 +68,7 @@ class BackwardPass {
   bool accumulates_ = false, keeps_history_ = false;
 
   std::nullptr_t refuse(const char* why) { return tracer_.abort(BreakReason::AutogradCall, why); }
-  Ref call_engine() { return call_one_by_one(tracer_, NodeKind::CallFunction, callable_, arguments_); }
+  Ref call_engine() { return call_recording_operators(tracer_, NodeKind::CallFunction, callable_, arguments_); }
 
   // Hooks and the backward of an autograd.Function are the program's own code, which is traced when the engine comes to
   // it.

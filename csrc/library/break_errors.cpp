@@ -55,7 +55,8 @@ Ref say_break_errors(Tracer& tracer, PyObject* callable, const Arguments& argume
   if (arguments.positional_count() != 1 || arguments.keyword_names || !PyBool_Check(arguments.values[0].get()))
     return tracer.abort(BreakReason::UnknownFunction, "error_on_graph_break is given something that is no bool");
   said_by_trace = arguments.values[0].is(Py_True);
-  tracer.effects.tell_later({Ref::borrow(callable), Ref::made(PyTuple_Pack(1, arguments.values[0].get())), nullptr});
+  tracer.effects.append_unordered_call(
+      {Ref::borrow(callable), Ref::made(PyTuple_Pack(1, arguments.values[0].get())), nullptr});
   return Ref::none();
 }
 

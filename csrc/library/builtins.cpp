@@ -431,7 +431,7 @@ Ref logger_is_enabled_for(Tracer& tracer, PyObject* callable, const Arguments& a
   }
   if (!enabled) return nullptr;
   if (is_constant(level) && tracer.limits.may_fill_caches && is_logger_as_before(tracer, logger)) {
-    tracer.to_fill.push_back({Ref::borrow(callable), arguments.positional(), nullptr});
+    tracer.lru_caches_to_warm.push_back({Ref::borrow(callable), arguments.positional(), nullptr});
     return enabled;
   }
   return store_subscript(tracer, cache.get(), level, enabled.get()) ? enabled : Ref();

@@ -73,7 +73,8 @@ bool is_as_reentrant(const std::vector<Ref>& made) {
 // torch.utils.checkpoint.checkpoint
 Ref checkpoint(Tracer& tracer, PyObject*, const Arguments& arguments) {
   if (arguments.positional_count() == 0) return refuse(tracer, "the function is given by name");
-  const bool is_in_region = tracer.limits.below_autograd ? tracer.transforms.inside() : tracer.transforms.one_by_one();
+  const bool is_in_region =
+      tracer.limits.below_autograd ? tracer.transforms.inside() : tracer.transforms.records_operators();
   if (is_in_region) return refuse(tracer, std::string("it is called ") + tracer.transforms.place());
   Settings settings;
   PyObject* ignored = nullptr;

@@ -1,5 +1,5 @@
 // A clock is read where the program reads it: before the graph runs, if nothing is computed yet (as a random number is
-// drawn, world/drawn_number.h), or when it has run, if nothing is computed any more (world/deferred_value.h). In
+// drawn, world/drawn_number.h), or when it has run, if nothing is computed any more (world/runtime_value.h). In
 // between the trace ends, since the graph has no place for it: what a program measures of its parts is what these take.
 #include "library/handlers.h"
 
@@ -7,8 +7,8 @@
 
 #include "python/native_function.h"
 #include "python/out_of_memory.h"
-#include "world/deferred_value.h"
 #include "world/drawn_number.h"
+#include "world/runtime_value.h"
 
 namespace minidynamo::handlers {
 namespace {
@@ -21,7 +21,7 @@ PyObject* read_callable() { return native_function<METH_O, read>("read"); }
 bool computes_nothing_yet(const Tracer& tracer) {
   return std::ranges::all_of(tracer.graph.nodes(),
                              [](const Node& node) { return node.kind == NodeKind::Placeholder || node.sets_mode; }) &&
-         deferred_values(tracer).empty();
+         runtime_values(tracer).empty();
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ Ref read_clock(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
     Ref number = draw_number(tracer, callable, read_callable(), Ref::made(PyTuple_New(0)));
     if (number || tracer.is_over()) return number;
   }
-  return compute_later(tracer, {Ref::borrow(callable), Ref::made(PyTuple_New(0)), nullptr}, LateKind::Number);
+  return emit_runtime_value(tracer, {Ref::borrow(callable), Ref::made(PyTuple_New(0)), nullptr}, LateKind::Number);
 }
 
 }  // namespace minidynamo::handlers

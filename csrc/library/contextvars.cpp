@@ -26,7 +26,7 @@ Ref reset(Tracer& tracer, PyObject* variable, PyObject* token) {
   const ContextSet* last = tracer.effects.last_set(variable);
   if (!last || !last->token.is(token))
     return tracer.abort(BreakReason::UnknownFunction, "a ContextVar is reset to what it was before another was set");
-  if (!tracer.effects.take_back_last_set(variable))
+  if (!tracer.effects.undo_last_set(variable))
     return tracer.abort(BreakReason::UnknownFunction, "a ContextVar is reset that a cached function has read");
   return Ref::none();
 }

@@ -73,7 +73,8 @@ Ref results_like(Tracer& tracer, const std::vector<Ref>& values, const std::vect
 Ref flex_attention_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments) {
   if (arguments.values.size() != 7 || arguments.keyword_names || !PyTuple_Check(arguments.values[4].get()))
     return refuse(tracer, "it is called in an unusual way");
-  if (tracer.transforms.one_by_one()) return refuse(tracer, std::string("it is called ") + tracer.transforms.place());
+  if (tracer.transforms.records_operators())
+    return refuse(tracer, std::string("it is called ") + tracer.transforms.place());
   for (size_t i = 0; i < 3; ++i)
     if (!is_fake(arguments.values[i].get())) return refuse(tracer, "an operand is no tensor");
   std::vector<Ref> values(arguments.values.begin(), arguments.values.end());

@@ -171,7 +171,7 @@ FrameUse frame_use_of_call(const Frame& frame) {
   return FrameUse::None;
 }
 
-void keep_whole(Tracer& tracer, FrameUse use) {
+void forbid_split(Tracer& tracer, FrameUse use) {
   Frame* last = tracer.frame;  // the outermost that is marked
   if (use == FrameUse::Stack) {
     const Frame* entry = nullptr;  // of the library that asks
@@ -187,7 +187,7 @@ void keep_whole(Tracer& tracer, FrameUse use) {
   }
 }
 
-bool must_stay_whole(const Frame& frame, KnownReaders& known) {
+bool cannot_be_split(const Frame& frame, KnownReaders& known) {
   if (frame.is_looked_at || holds_reader(frame)) return true;
   const std::pair<PyCodeObject*, PyObject*> place{frame.code(), frame.globals.get()};
   if (const auto found = known.find(place); found != known.end()) return found->second.answer;

@@ -18,6 +18,6 @@ FrameUse frame_use(PyObject* callable, Py_ssize_t arguments);
 FrameUse frame_use_of_call(const Frame& frame);
 
 // A reader is called in tracer.frame: none of the frames that it sees may be split any more.
-void keep_whole(Tracer& tracer, FrameUse use);
+void forbid_split(Tracer& tracer, FrameUse use);
 
 }  // namespace minidynamo

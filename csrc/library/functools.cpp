@@ -262,7 +262,7 @@ class CachedCall {
   bool keep(PyObject* result, size_t from, bool is_alone) {
     const bool is_known = is_constant(result) || is_guarded_by_identity(result);
     if (key_ && !is_known && is_alone && tracer_.limits.may_fill_caches) {
-      if (!will_be_filled()) tracer_.to_fill.push_back(later());
+      if (!will_be_filled()) tracer_.lru_caches_to_warm.push_back(later());
       return true;
     }
     if (key_ && is_constant(result)) {
@@ -295,7 +295,7 @@ class CachedCall {
   }
   // By an earlier call of the program's: the cache would count one that it does not make.
   bool will_be_filled() const {
-    return std::ranges::any_of(tracer_.to_fill, [&](const DeferredCall& call) {
+    return std::ranges::any_of(tracer_.lru_caches_to_warm, [&](const DeferredCall& call) {
       if (!call.callable.is(callable_)) return false;
       const Ref key = lru_cache_key(callable_, call.positional.get(), call.keywords.get());
       const bool is_same = key && PyObject_RichCompareBool(key.get(), key_.get(), Py_EQ) == 1;
@@ -347,7 +347,8 @@ Ref call_cached_function(Tracer& tracer, PyObject* callable, const Arguments& ar
   // No cache knows a call with a class that is new, and none will be asked for it again.
   const auto is_new = [&](const Ref& value) { return holds_made_class(tracer, value.get()); };
   if (is_settled(tracer, result.get()) && std::ranges::any_of(arguments.values, is_new)) return result;
-  const bool is_discarded = !tracer.to_fill.empty();  // the trace, which goes on to see what else is to be filled
+  const bool is_discarded =
+      !tracer.lru_caches_to_warm.empty();  // the trace, which goes on to see what else is to be filled
   if (!are_settled(tracer, seen) || (containers.were_used() && !log_containers(tracer)))
     return is_discarded
                ? result

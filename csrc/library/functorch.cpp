@@ -36,7 +36,7 @@ Ref transform_call(Tracer& tracer, PyObject* callable, const Arguments& given) {
   Ref result;
   {
     const NativeScope native;
-    const OneByOneScope one_by_one;
+    const OperatorRecordingScope records_operators;
     const std::vector<PyObject*> values = vectorcall_values(arguments);
     result = Ref::steal(PyObject_Vectorcall(callable, values.data() + 1,
                                             arguments.positional_count() | PY_VECTORCALL_ARGUMENTS_OFFSET,

@@ -24,7 +24,7 @@ Ref check_truth(Tracer& tracer, SizeCondition condition, PyObject* message) {
   if (const std::optional<bool> known = trace.known(condition); known && *known) return Ref::none();
   const bool has_words = message && PyUnicode_CheckExact(message);
   const Ref said = has_words ? Ref::borrow(message) : Ref::made(PyUnicode_FromString(kOwnWords));
-  if (!tracer.unknown_numbers.check_in_graph(condition, said.get(), false))
+  if (!tracer.unbacked_numbers.check_in_graph(condition, said.get(), false))
     return tracer.is_over() ? Ref()
                             : tracer.abort(BreakReason::ScalarRead, "the program checks a number that does not agree");
   trace.add_fact(condition);

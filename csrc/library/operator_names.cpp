@@ -18,7 +18,7 @@ Ref find_operator(Tracer& tracer, PyObject* callable, const Arguments& arguments
     clear_error();
   }
   if (!found) return call_function(tracer, callable, arguments);  // which raises as the program's own call does
-  tracer.to_fill.push_back({Ref::borrow("builtins.getattr"_imported), arguments.positional(), nullptr});
+  tracer.lru_caches_to_warm.push_back({Ref::borrow("builtins.getattr"_imported), arguments.positional(), nullptr});
   return enter(tracer, tracer.guards.pinned(found.get(), "torch.ops"));
 }
 

@@ -11,7 +11,7 @@
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
 #include "world/known_types.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 
 namespace minidynamo::handlers {
 
@@ -57,7 +57,7 @@ Ref optimizer_number(Tracer& tracer, PyObject* callable, const Arguments& argume
   const Ref values[] = {arguments.values[0], Ref::borrow("torch.float64"_imported), Ref::boolean(true)};
   const Ref names = Ref::made(PyTuple_Pack(1, "copy"_name));
   Ref tensor = record_call(tracer, NodeKind::CallMethod, "to"_name, Arguments{values, names.get()});
-  return tensor ? make_traced_number(tracer, std::move(tensor)) : Ref();
+  return tensor ? make_symbolic_float(tracer, std::move(tensor)) : Ref();
 }
 
 // torch makes one tensor of several numbers only where they are tensors themselves.

@@ -23,7 +23,6 @@
 #include "tensor/fake.h"
 #include "tensor/transforms.h"
 #include "world/class_lookup.h"
-#include "world/deferred_value.h"
 #include "world/enter.h"
 #include "world/handler.h"
 #include "world/identity.h"
@@ -31,8 +30,9 @@
 #include "world/native_code.h"
 #include "world/native_objects.h"
 #include "world/pin.h"
+#include "world/runtime_value.h"
 #include "world/scope.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 #include "world/types.h"
 
 namespace minidynamo::handlers {
@@ -137,7 +137,7 @@ Stream kind_of_stream(Tracer& tracer, PyObject* stream) {
 bool stays_as_it_is(Tracer& tracer, PyObject* value) {
   auto is_plain = [&](PyObject* one) {
     return is_number(one) || one == Py_None || (tracer.symbols.active() && is_symbolic_int(one)) ||
-           is_traced_number(one) || is_deferred_value(one);
+           is_symbolic_float(one) || is_runtime_value(one);
   };
   if (tracer.identities.given_out.count(Ref::borrow(value))) return false;
   if (is_plain(value) || PyUnicode_CheckExact(value)) return true;
@@ -237,7 +237,7 @@ bool may_be_written_later(Tracer& tracer, PyObject* stream, std::initializer_lis
 }
 
 void write_later(Tracer& tracer, PyObject* method, std::span<const Ref> values) {
-  tracer.effects.tell_later({Ref::borrow(method), Arguments{values}.positional(), nullptr});
+  tracer.effects.append_unordered_call({Ref::borrow(method), Arguments{values}.positional(), nullptr});
 }
 
 // As print() itself calls write(), with a piece at a time.
@@ -290,7 +290,7 @@ Ref builtin_print(Tracer& tracer, PyObject* callable, const Arguments& arguments
   }
   const Ref marks[] = {Ref::borrow(printed.separator), Ref::borrow(printed.end)};
   if (!may_be_written_later(tracer, stream.get(), {values, marks})) return nullptr;
-  tracer.effects.tell_later({Ref::borrow(callable), positional, keywords});
+  tracer.effects.append_unordered_call({Ref::borrow(callable), positional, keywords});
   return Ref::none();
 }
 

@@ -14,8 +14,8 @@
 #include "library/frame_readers.h"
 #include "library/functools.h"
 #include "library/handlers.h"
-#include "library/neighbours.h"
 #include "library/operator.h"
+#include "library/other_compilers.h"
 #include "library/recomputation.h"
 #include "library/standard_library.h"
 #include "library/tensor_hooks.h"
@@ -33,10 +33,10 @@
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
-#include "world/handled_before.h"
 #include "world/identity.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
+#include "world/outer_handled_exception.h"
 #include "world/pin.h"
 #include "world/types.h"
 
@@ -336,7 +336,7 @@ Ref apply_rule(Tracer& tracer, const Rule& rule, PyObject* callable, const Argum
       return rule.handler(tracer, callable, arguments);
     case Rule::Kind::OwnFrame: {
       const FrameUse use = frame_use(callable, static_cast<Py_ssize_t>(arguments.positional_count()));
-      if (use != FrameUse::None) keep_whole(tracer, use);
+      if (use != FrameUse::None) forbid_split(tracer, use);
       return rule.handler ? rule.handler(tracer, callable, arguments) : tracer.abort(rule.reason, rule.detail);
     }
     case Rule::Kind::Refuse:

@@ -103,7 +103,7 @@ Ref change_environment(Tracer& tracer, PyObject* callable, const Arguments& argu
                         has_none_of(values[0], std::string_view("=\0", 2)) && PyBytes_GET_SIZE(values[0].get()) > 0 &&
                         has_none_of(values.back(), std::string_view("\0", 1));
   if (!is_plain) return tracer.abort(BreakReason::UnknownFunction, "the environment is changed by what it may refuse");
-  tracer.effects.tell_later({Ref::borrow(callable), arguments.positional(), nullptr});
+  tracer.effects.append_unordered_call({Ref::borrow(callable), arguments.positional(), nullptr});
   return Ref::none();
 }
 

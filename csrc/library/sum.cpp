@@ -7,8 +7,8 @@
 #include "python/out_of_memory.h"
 #include "python/unstable.h"
 #include "tensor/symbolic_size.h"
-#include "world/deferred_value.h"
-#include "world/traced_number.h"
+#include "world/runtime_value.h"
+#include "world/symbolic_float.h"
 
 namespace minidynamo::handlers {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 // operator.
 enum class Kind : uint8_t { Int, Float, Complex };
 
-bool is_unknown_float(PyObject* object) noexcept { return is_traced_number(object) || is_deferred_number(object); }
+bool is_unknown_float(PyObject* object) noexcept { return is_symbolic_float(object) || is_deferred_number(object); }
 
 // Nullopt: sum() adds nothing to it by itself.
 std::optional<Kind> kind_of_total(Tracer& tracer, PyObject* total) noexcept {

@@ -129,7 +129,7 @@ Ref handlers::tensor_register_hook(Tracer& tracer, PyObject* callable, const Arg
     return put_hook_below_autograd(tracer, callable, arguments, false);
   if (!is_result_dropped(*tracer.frame)) return refuse_hook(tracer);
   PyObject *tensor = arguments.values[0].get(), *hook = arguments.values[1].get();
-  if (tracer.transforms.one_by_one()) return refuse_hook(tracer);
+  if (tracer.transforms.records_operators()) return refuse_hook(tracer);
   if (!requires_gradient(tensor) || tracer.storages.is_written(tensor)) return refuse_hook(tracer);
   const bool is_outside = tracer.world.source_of(tensor) != nullptr;
   if (is_leaf_with_gradient(tensor) != is_outside) return refuse_hook(tracer);  // a new leaf is none in the graph

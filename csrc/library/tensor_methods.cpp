@@ -23,7 +23,7 @@
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 #include "world/types.h"
 
 namespace minidynamo::handlers {
@@ -132,7 +132,7 @@ Ref tensor_new_tensor(Tracer& tracer, PyObject*, const Arguments& arguments) {
 Ref tensor_set_requires_grad(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const Ref& tensor = arguments.values[0];
   if (is_transform_wrapper(tensor.get()))
-    return call_one_by_one(tracer, NodeKind::CallMethod, "requires_grad_"_name, arguments);
+    return call_recording_operators(tracer, NodeKind::CallMethod, "requires_grad_"_name, arguments);
   const bool is_plain = arguments.values.size() <= 2;  // also as the keyword `requires_grad`
   PyObject* wanted = arguments.values.size() == 2 ? arguments.values[1].get() : Py_True;
   if (is_plain && PyBool_Check(wanted))
@@ -159,7 +159,7 @@ Ref tensor_detach_in_place(Tracer& tracer, PyObject*, const Arguments& arguments
 Ref tensor_fill_diagonal(Tracer& tracer, PyObject*, const Arguments& arguments) {
   const Ref& tensor = arguments.values[0];
   if (is_transform_wrapper(tensor.get()))
-    return call_one_by_one(tracer, NodeKind::CallMethod, "fill_diagonal_"_name, arguments);
+    return call_recording_operators(tracer, NodeKind::CallMethod, "fill_diagonal_"_name, arguments);
   const bool is_plain = arguments.values.size() == 2 && !arguments.keyword_names && is_fake(tensor.get()) &&
                         is_constant(arguments.values[1].get());
   const Ref dimensions = is_plain ? call_native_method(tensor.get(), "dim") : Ref();
@@ -269,7 +269,7 @@ Ref dtype_of_filled(const Arguments& arguments, bool is_default) {
 Ref fill_with_tensor(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments, size_t place,
                      bool infers_dtype) {
   PyObject* number = arguments.positional_count() > place ? arguments.values[place].get() : nullptr;
-  if (number && is_traced_number(number)) {
+  if (number && is_symbolic_float(number)) {
     const Ref dtype = dtype_of_filled(arguments, infers_dtype);
     if (!dtype || !number_fits(tracer, number, dtype.get())) return record_call(tracer, kind, target, arguments);
     number = tensor_of_number(number);

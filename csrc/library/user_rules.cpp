@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "library/neighbours.h"
+#include "library/other_compilers.h"
 #include "model/abstract.h"
 #include "model/arguments.h"
 #include "model/native_call.h"

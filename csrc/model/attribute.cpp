@@ -26,11 +26,11 @@
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
 #include "world/enter.h"
+#include "world/fake_array.h"
 #include "world/generic_alias.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/scope.h"
-#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -205,7 +205,7 @@ bool shows_address(PyTypeObject* type, PyObject* name) {
 Ref find_attribute(Tracer& tracer, PyObject* object, PyObject* name) {
   PyTypeObject* type = Py_TYPE(object);
   if (is_fake(object)) return load_tensor_attribute(tracer, object, name);
-  if (is_traced_array(object)) return array_attribute(tracer, object, name);
+  if (is_fake_array(object)) return array_attribute(tracer, object, name);
   if (tracer.world.is_opaque(object)) return use_opaque(tracer, object), nullptr;
   if (PyFrame_Check(object) && !tracer.world.source_of(object)) return load_from_frame_object(tracer, object, name);
   if (PyTypeObject* shown = reported_type(object)) {
@@ -310,14 +310,14 @@ bool load_method(Tracer& tracer, PyObject* object, PyObject* name, Ref& callable
     self = Ref::borrow(object);
     return true;
   }
-  if (is_traced_array(object))
+  if (is_fake_array(object))
     if (PyObject* method = class_attribute(Py_TYPE(twin_of_array(object)), name);
         method && Py_IS_TYPE(method, &PyMethodDescr_Type)) {
       callable = Ref::borrow(method);
       self = Ref::borrow(object);
       return true;
     }
-  if (tracer.world.is_opaque(object) && !is_traced_array(object)) return use_opaque(tracer, object);
+  if (tracer.world.is_opaque(object) && !is_fake_array(object)) return use_opaque(tracer, object);
   // The common case without making a bound method: a function in the class, nothing of that name in the instance.
   bool is_module = PyType_IsSubtype(type, known_types()->module);
   if (is_module) {

@@ -30,10 +30,10 @@
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
 #include "world/enter.h"
+#include "world/fake_array.h"
 #include "world/identity.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
-#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -104,7 +104,7 @@ bool is_method_of_plain_type(PyObject* callable) noexcept {
   }
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type)
     return is_plain_builtin_type(PyDescr_TYPE(callable)) ||
-           shown_class(as_object(PyDescr_TYPE(callable))) != PyDescr_TYPE(callable);
+           reported_class(as_object(PyDescr_TYPE(callable))) != PyDescr_TYPE(callable);
   return false;
 }
 
@@ -118,7 +118,7 @@ Ref name_of_function_in(Tracer& tracer, PyObject* module) {
 }
 
 Ref is_not_callable(Tracer& tracer, PyObject* object) {
-  const Ref shown = settled(tracer, object);  // a symbolic int is an int to the program
+  const Ref shown = specialized(tracer, object);  // a symbolic int is an int to the program
   if (!shown) return nullptr;
   const Ref suggested =
       kCallOfModuleSuggests && PyModule_CheckExact(object) ? name_of_function_in(tracer, object) : Ref();
@@ -182,14 +182,14 @@ bool formats_arguments(PyObject* callable) noexcept {
 
 Ref call(Tracer& tracer, PyObject* given, const Arguments& given_arguments) {
   Arguments arguments = given_arguments;
-  std::vector<Ref> settled_arguments;
-  bool settles = tracer.symbols.settles_what_is_read;
-  if (tracer.symbols.may_come())
-    if (std::optional<Ref> result = call_with_sizes(tracer, given, arguments, settled_arguments, settles))
+  std::vector<Ref> specialized_arguments;
+  bool specializes = tracer.symbols.specializes_reads;
+  if (tracer.symbols.may_have_symbols())
+    if (std::optional<Ref> result = call_with_sizes(tracer, given, arguments, specialized_arguments, specializes))
       return *result;
-  const ScopedValue<bool> what_it_reads{tracer.symbols.settles_what_is_read, settles};
+  const ScopedValue<bool> what_it_reads{tracer.symbols.specializes_reads, specializes};
   if (tracer.world.is_opaque(given)) return use_opaque(tracer, given), nullptr;
-  if (any_traced_arrays() && is_of_numpy(given) && takes_traced_array(arguments))
+  if (any_fake_arrays() && is_of_numpy(given) && takes_fake_array(arguments))
     return call_with_arrays(tracer, given, arguments);
   if (makes_array_of_fake(given, arguments)) return make_array_of_fake(tracer, given, arguments);
   const Ref for_shadow = method_for_shadow(tracer, given, arguments);

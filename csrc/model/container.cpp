@@ -15,12 +15,12 @@
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
 #include "world/enter.h"
+#include "world/fake_array.h"
 #include "world/identity.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"
 #include "world/scope.h"
-#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -105,10 +105,10 @@ int contains(Tracer& tracer, PyObject* container, PyObject* item) {
 
 Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
   if (is_size(tracer, container)) {
-    const Ref number = settled(tracer, container);
+    const Ref number = specialized(tracer, container);
     return number ? Ref::steal(PyObject_GetItem(number.get(), given)) : Ref();
   }
-  const Ref held = is_fake(container) ? Ref::borrow(given) : settled(tracer, given);
+  const Ref held = is_fake(container) ? Ref::borrow(given) : specialized(tracer, given);
   if (!held) return nullptr;
   PyObject* key = held.get();
   if (is_namespace(tracer, container) && PyUnicode_CheckExact(key)) {
@@ -122,7 +122,7 @@ Ref subscript(Tracer& tracer, PyObject* container, PyObject* given) {
     Ref index = tracer.is_over() ? Ref() : tensor_index(tracer, key);
     return index ? record_operator(tracer, "getitem", {container, index.get()}) : Ref();
   }
-  if (is_traced_array(container) || (is_numpy_array(container) && holds_traced_array(key)))
+  if (is_fake_array(container) || (is_numpy_array(container) && holds_fake_array(key)))
     return array_subscript(tracer, container, key);
   guard_as_key(tracer, container, key);
   if (ShadowContainer* shadow = tracer.world.shadow(container); shadow && !shadow->filled) {
@@ -165,11 +165,11 @@ bool only_keeps(PyObject* container, PyObject* key) noexcept {
 }  // namespace
 
 bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObject* value) {
-  const Ref held = is_fake(container) ? Ref::borrow(given) : settled(tracer, given);
+  const Ref held = is_fake(container) ? Ref::borrow(given) : specialized(tracer, given);
   if (!held) return false;
   PyObject* key = held.get();
   if (value && !materialize_if_shadow(tracer, value)) return false;
-  if (is_traced_array(container) || (is_numpy_array(container) && value && holds_traced_array(value)))
+  if (is_fake_array(container) || (is_numpy_array(container) && value && holds_fake_array(value)))
     return store_array_subscript(tracer, container, key, value);
   if (!prepare_for_native(tracer, key, SetOrder::Ignored)) return false;
   guard_as_key(tracer, container, key);
@@ -201,7 +201,7 @@ bool store_subscript(Tracer& tracer, PyObject* container, PyObject* given, PyObj
 }
 
 Ref length(Tracer& tracer, PyObject* object) {
-  if (is_traced_array(object)) object = twin_of_array(object);
+  if (is_fake_array(object)) object = twin_of_array(object);
   ShadowContainer* shadow = tracer.world.shadow(object);
   if (shadow && tells_length(tracer, *shadow)) return Ref::made(PyLong_FromSsize_t(length_of_shadow(tracer, *shadow)));
   if (!is_fake(object)) {

@@ -4,17 +4,17 @@
 #include <string_view>
 
 #include "python/out_of_memory.h"
-#include "world/deferred_value.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
-#include "world/traced_number.h"
+#include "world/runtime_value.h"
+#include "world/symbolic_float.h"
 #include "world/types.h"
 
 namespace minidynamo {
 namespace {
 
 bool is_number_then(PyObject* object) {
-  return is_deferred_number(object) || is_traced_number(object) || PyFloat_CheckExact(object) ||
+  return is_deferred_number(object) || is_symbolic_float(object) || PyFloat_CheckExact(object) ||
          PyLong_CheckExact(object);
 }
 
@@ -24,7 +24,7 @@ std::nullptr_t refuse(Tracer& tracer) {
 
 // As the object may look then: for what must not raise there.
 Ref example_of(PyObject* object) {
-  if (is_deferred_number(object) || is_traced_number(object)) return Ref::made(PyFloat_FromDouble(0.5));
+  if (is_deferred_number(object) || is_symbolic_float(object)) return Ref::made(PyFloat_FromDouble(0.5));
   if (is_deferred_text(object)) return Ref::made(PyUnicode_New(0, 0));
   if (!PyTuple_CheckExact(object)) return Ref::borrow(object);
   Ref tuple = Ref::made(PyTuple_New(PyTuple_GET_SIZE(object)));
@@ -37,20 +37,20 @@ Ref example_of(PyObject* object) {
 Ref text_later(Tracer& tracer, PyObject* callable, Ref positional) {
   const Ref example = Ref::steal(PyObject_CallObject(callable, example_of(positional.get()).get()));
   if (!example || !PyUnicode_CheckExact(example.get())) return clear_error(), refuse(tracer);
-  return compute_later(tracer, {Ref::borrow(callable), std::move(positional), nullptr}, LateKind::Text);
+  return emit_runtime_value(tracer, {Ref::borrow(callable), std::move(positional), nullptr}, LateKind::Text);
 }
 
 }  // namespace
 
 bool is_constant_or_late(PyObject* object) {
-  if (is_deferred_value(object) || is_constant(object)) return true;
+  if (is_runtime_value(object) || is_constant(object)) return true;
   if (!PyTuple_CheckExact(object)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
     if (!is_constant_or_late(PyTuple_GET_ITEM(object, i))) return false;
   return true;
 }
 
-bool formats_deferred_values(PyObject* left, PyObject* right) {
+bool formats_runtime_values(PyObject* left, PyObject* right) {
   return PyUnicode_CheckExact(left) && PyTuple_CheckExact(right) && !is_constant(right) && is_constant_or_late(right);
 }
 
@@ -66,7 +66,7 @@ Ref deferred_binary(Tracer& tracer, const char* operator_name, PyObject* left, P
     return refuse(tracer);
   const Ref example = Ref::steal(PyObject_CallObject(function.get(), example_of(positional.get()).get()));
   if (!example || !PyFloat_CheckExact(example.get())) return clear_error(), refuse(tracer);
-  return compute_later(tracer, {function, std::move(positional), nullptr}, LateKind::Number);
+  return emit_runtime_value(tracer, {function, std::move(positional), nullptr}, LateKind::Number);
 }
 
 Ref deferred_format(Tracer& tracer, PyObject* value, PyObject* spec, bool as_text) {

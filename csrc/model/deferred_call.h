@@ -1,4 +1,4 @@
-// What is done to values that the trace does not know until the graph has run (world/deferred_value.h): arithmetic and
+// What is done to values that the trace does not know until the graph has run (world/runtime_value.h): arithmetic and
 // text, for the residual code to do. All else that would have to know one ends the trace.
 #pragma once
 #include "world/tracer.h"
@@ -9,7 +9,7 @@ namespace minidynamo {
 // a tuple with one.
 Ref deferred_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyObject* right);
 // Whether `left % right` makes a text of late values.
-bool formats_deferred_values(PyObject* left, PyObject* right);
+bool formats_runtime_values(PyObject* left, PyObject* right);
 // As FORMAT_VALUE does it: with a format or, `as_text`, as str() does.
 Ref deferred_format(Tracer& tracer, PyObject* value, PyObject* spec, bool as_text);
 // The parts of an f-string: strings, at least one of them late.

@@ -1,7 +1,7 @@
 #include "model/exception_context.h"
 
-#include "world/handled_before.h"
 #include "world/known_types.h"
+#include "world/outer_handled_exception.h"
 #include "world/pin.h"
 
 namespace minidynamo {

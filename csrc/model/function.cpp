@@ -198,7 +198,7 @@ Ref run_called_from_c(Tracer& tracer, PyObject* callable, FastLocals slots) {
   }
   Ref result = evaluate(tracer, std::move(frame));
   // C code asks whether what a special method gave is an int.
-  return result && stands_for_number(tracer, result.get()) ? settled(tracer, result.get()) : std::move(result);
+  return result && stands_for_number(tracer, result.get()) ? specialized(tracer, result.get()) : std::move(result);
 }
 
 }  // namespace minidynamo

@@ -27,15 +27,15 @@
 #include "tensor/known_values.h"
 #include "world/address_text.h"
 #include "world/class_lookup.h"
+#include "world/fake_array.h"
 #include "world/identity.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"
 #include "world/scope.h"
 #include "world/special_methods.h"
+#include "world/symbolic_float.h"
 #include "world/tensor_classes.h"
-#include "world/traced_array.h"
-#include "world/traced_number.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -85,7 +85,7 @@ bool is_safe_native_base(PyTypeObject* type) noexcept {
 
 Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
   if (type == &PyType_Type && arguments.values.size() == 1 && !arguments.keyword_names)
-    return Ref::borrow(as_object(visible_type(arguments.values[0].get())));
+    return Ref::borrow(as_object(reported_type(arguments.values[0].get())));
   if (type == &PySuper_Type && arguments.values.empty()) return zero_argument_super(tracer);
   if (type == &PyType_Type) return instantiate(tracer, type, arguments);
   if (is_python_class(type) || type == known_types()->thread_local_storage) {
@@ -108,7 +108,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     return compute_with_scalars(tracer, [&] { return call_natively(tracer, as_object(type), arguments); });
   if (type == &PyBaseObject_Type) return call_natively(tracer, as_object(type), arguments);
   if (type == &PyFloat_Type && arguments.values.size() == 1 && !arguments.keyword_names &&
-      is_traced_number(arguments.values[0].get()))
+      is_symbolic_float(arguments.values[0].get()))
     return arguments.values[0];
   if (is_plain_builtin_type(type) || type == &PySuper_Type) {
     const bool iterates = type == &PyList_Type || type == &PyTuple_Type || type == &PyEnum_Type ||
@@ -117,7 +117,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
     const bool is_number_type =
         type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type;
     for (Ref& value : values) {
-      if (is_traced_array(value.get())) {
+      if (is_fake_array(value.get())) {
         if (iterates) value = iterator_of(tracer, value.get());
         if (is_number_type)
           value =
@@ -133,7 +133,7 @@ Ref call_class(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
       if (iterates) {
         Ref iterator = iterator_of(tracer, value.get());
         const bool has_hint = type == &PyList_Type || type == &PyTuple_Type;
-        if (!iterator || (has_hint && !hear_length_hint(tracer, value.get()))) return nullptr;
+        if (!iterator || (has_hint && !ask_length_hint(tracer, value.get()))) return nullptr;
         value = std::move(iterator);
       } else if (type == &PyBool_Type && values.size() == 1 && !arguments.keyword_names && arguments.is_direct &&
                  is_checked_next(*tracer.frame)) {

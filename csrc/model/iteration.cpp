@@ -7,8 +7,8 @@
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/external_iterator.h"
+#include "world/fake_array.h"
 #include "world/native_code.h"
-#include "world/traced_array.h"
 
 namespace minidynamo {
 Ref iterator_of(Tracer& tracer, PyObject* iterable) {
@@ -19,7 +19,7 @@ Ref iterator_of(Tracer& tracer, PyObject* iterable) {
     Ref parts = record_call(tracer, NodeKind::CallMethod, name.get(), Arguments{std::span<const Ref>(&self, 1)});
     return parts ? Ref::steal(PyObject_GetIter(parts.get())) : Ref();
   }
-  if (is_traced_array(iterable)) {
+  if (is_fake_array(iterable)) {
     if (const Ref iterator = Ref::steal(PyObject_GetIter(twin_of_array(iterable))); !iterator) return nullptr;
     return Ref::steal(PySeqIter_New(iterable));
   }

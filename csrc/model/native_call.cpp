@@ -75,7 +75,7 @@ Ref call_natively(Tracer& tracer, PyObject* callable, const Arguments& given) {
       !knows_orders_read(tracer, callable, arguments.values))
     return nullptr;
   std::vector<PyObject*> values = vectorcall_values(arguments);
-  const UnheardCall unheard;
+  const ModeBypass unheard;
   std::optional<WarningTrap> trap;
   if (may_warn(callable)) trap.emplace();
   Ref result = Ref::steal(PyObject_Vectorcall(callable, values.data() + 1,

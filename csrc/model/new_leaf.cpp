@@ -89,8 +89,8 @@ Ref make_parameter(Tracer& tracer, PyTypeObject* type, const Ref& data, bool req
   if (tracer.transforms.inside() || (requires_grad && !tracer.may_assume())) return refused();
   const Ref values[] = {Ref::borrow(as_object(type)), data, Ref::boolean(requires_grad)};
   Ref made;
-  if (tracer.transforms.one_by_one()) {
-    made = call_one_by_one(tracer, NodeKind::CallFunction, make, Arguments{values});
+  if (tracer.transforms.records_operators()) {
+    made = call_recording_operators(tracer, NodeKind::CallFunction, make, Arguments{values});
   } else {
     flush_operator_reports();
     {

@@ -1,5 +1,5 @@
-// Leaves of autograd: tensors that the program tells to require a gradient, or none any more, and parameters that it
-// makes.
+// ReconstructRule of autograd: tensors that the program tells to require a gradient, or none any more, and parameters
+// that it makes.
 //
 // A graph that was made ahead of time gives results only, no leaves. So a leaf of the trace's own is in the graph as
 // what it holds, and residual code makes a leaf of it where it leaves the trace (plan/new_leaves.h says what may leave

@@ -92,13 +92,13 @@ std::nullptr_t refuse(Tracer& tracer, PyTypeObject* type, const char* why) {
 }  // namespace
 
 Ref make_wrapper(Tracer& tracer, PyTypeObject* type, const Arguments& arguments) {
-  if (tracer.transforms.one_by_one() || tracer.limits.below_autograd)
+  if (tracer.transforms.records_operators() || tracer.limits.below_autograd)
     return refuse(tracer, type, "where its operators are recorded one by one");
   if (refuses_finalizer(tracer, type)) return nullptr;
   if (has_bound_special_method(type)) return refuse(tracer, type, "whose special methods are those of another object");
   std::vector<Ref> values;
   for (const Ref& value : arguments.values) {
-    values.push_back(settled(tracer, value.get()));
+    values.push_back(specialized(tracer, value.get()));
     if (!values.back()) return nullptr;
     if (has_fake(values.back().get())) return refuse(tracer, type, "of tensors, in a form that is not known");
   }

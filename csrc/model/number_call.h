@@ -1,7 +1,7 @@
-// What is done to traced numbers (world/traced_number.h), in number_operations.cpp: to the tensors of float64 that they
-// are, so that each result has the bits that CPython's float would have. CPython raises where a number is divided by
-// zero or a power does not fit; a tensor becomes infinite, or nan. So of the program's own numbers the trace takes the
-// value there.
+// What is done to traced numbers (world/symbolic_float.h), in number_operations.cpp: to the tensors of float64 that
+// they are, so that each result has the bits that CPython's float would have. CPython raises where a number is divided
+// by zero or a power does not fit; a tensor becomes infinite, or nan. So of the program's own numbers the trace takes
+// the value there.
 #pragma once
 #include "model/arguments.h"
 #include "world/tracer.h"
@@ -20,7 +20,7 @@ Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor);
 // where this cannot be asked without taking the number's value.
 bool number_fits(Tracer& tracer, PyObject* number, PyObject* dtype);
 
-bool holds_traced_number(const Arguments& arguments);
+bool holds_symbolic_float(const Arguments& arguments);
 // A call of torch's that is given traced numbers.
 Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments);
 

@@ -14,7 +14,7 @@
 #include "python/out_of_memory.h"
 #include "world/held_values.h"
 #include "world/known_types.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 
 namespace minidynamo {
 namespace {
@@ -35,7 +35,7 @@ Ref as_float(PyObject* object) {
 
 // The tensor that a number is, made of a constant or of an int that may differ if need be, once for each.
 Ref as_tensor(Tracer& tracer, PyObject* object) {
-  if (is_traced_number(object)) return Ref::borrow(tensor_of_number(object));
+  if (is_symbolic_float(object)) return Ref::borrow(tensor_of_number(object));
   if (PyObject* known = tracer.world.replacement_of(object)) return Ref::borrow(known);
   static constinit Imported full{"torch.full"};
   static PyObject* const option_names[] = {"dtype"_name, "device"_name};
@@ -61,7 +61,7 @@ Ref as_tensor(Tracer& tracer, PyObject* object) {
 
 // The same, but what torch computes with as with a float of CPython's may stay one.
 Ref as_operand(Tracer& tracer, PyObject* object) {
-  return is_traced_number(object) || is_size(tracer, object) ? as_tensor(tracer, object) : as_float(object);
+  return is_symbolic_float(object) || is_size(tracer, object) ? as_tensor(tracer, object) : as_float(object);
 }
 
 // Of the first number that is not known.
@@ -69,7 +69,7 @@ std::nullptr_t refuse(Tracer& tracer, const Arguments& arguments, const std::str
   PyObject* unknown = nullptr;
   for (const Ref& value : arguments.values)
     any_held(value.get(), [&](PyObject* held) {
-      if (!unknown && is_traced_number(held) && !facts_of_number(held).value) unknown = held;
+      if (!unknown && is_symbolic_float(held) && !facts_of_number(held).value) unknown = held;
       return unknown != nullptr;
     });
   if (unknown) return refuse_number(tracer, unknown, what);
@@ -79,7 +79,7 @@ std::nullptr_t refuse(Tracer& tracer, const Arguments& arguments, const std::str
 // As a double, where the trace has it: of a traced number, a symbolic int or a constant.
 std::optional<double> present_value(Tracer& tracer, PyObject* object) {
   Ref value;
-  if (is_traced_number(object))
+  if (is_symbolic_float(object))
     value = facts_of_number(object).value;
   else if (!is_size(tracer, object))
     value = as_float(object);
@@ -102,7 +102,7 @@ NumberFacts facts_of_result(Tracer& tracer, string_view operation, PyObject* lef
   NumberFacts facts;
   for (PyObject* operand : {left, right}) {
     if (is_size(tracer, operand)) facts.sizes.push_back(expression_of(operand));
-    if (!is_traced_number(operand)) continue;
+    if (!is_symbolic_float(operand)) continue;
     const NumberFacts& own = facts_of_number(operand);
     facts.sources.insert(facts.sources.end(), own.sources.begin(), own.sources.end());
     facts.sizes.insert(facts.sizes.end(), own.sizes.begin(), own.sizes.end());
@@ -121,10 +121,10 @@ NumberFacts facts_of_result(Tracer& tracer, string_view operation, PyObject* lef
 
 // Takes the values of both, for CPython to compute with.
 Ref by_values(Tracer& tracer, int operator_number, PyObject* left, PyObject* right) {
-  const Ref a = settled(tracer, left), b = a ? settled(tracer, right) : Ref();
+  const Ref a = specialized(tracer, left), b = a ? specialized(tracer, right) : Ref();
   if (!a || !b) return nullptr;
   for (const Ref& operand : {a, b})
-    if (is_traced_number(operand.get())) return refuse_number(tracer, operand.get(), "an operator");
+    if (is_symbolic_float(operand.get())) return refuse_number(tracer, operand.get(), "an operator");
   return binary_operation(tracer, operator_number, a.get(), b.get());
 }
 
@@ -218,7 +218,7 @@ Ref dtype_of_result(PyObject* tensor, bool is_wide) {
 // torch._foreach_mul_(tensors, numbers): as tensors, each beside its own.
 // `is_rounded`: torch._foreach_mul_ rounds a number beside a tensor of half the width to its dtype first.
 Ref tensors_beside(Tracer& tracer, PyObject* numbers, PyObject* tensors, bool is_rounded = false) {
-  if (is_traced_number(numbers) && (PyList_CheckExact(tensors) || PyTuple_CheckExact(tensors))) {
+  if (is_symbolic_float(numbers) && (PyList_CheckExact(tensors) || PyTuple_CheckExact(tensors))) {
     Ref same = Ref::made(PyList_New(PySequence_Fast_GET_SIZE(tensors)));
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(same.get()); ++i)
       PyList_SET_ITEM(same.get(), i, Ref::borrow(numbers).release());
@@ -292,7 +292,7 @@ std::optional<Ref> among_tensors(Tracer& tracer, NodeKind kind, PyObject* target
   const Ref dtype = dtype_of_result(beside, first != 0);
   std::vector<Ref> values;
   for (size_t i = 0; i < given.size(); ++i) {
-    const bool is_number = is_traced_number(given[i].get()) || as_float(given[i].get());
+    const bool is_number = is_symbolic_float(given[i].get()) || as_float(given[i].get());
     if (!is_number && !given[i].is(Py_None) && !is_fake(given[i].get())) return std::nullopt;
     if (is_number && !number_fits(tracer, given[i].get(), dtype.get())) return std::nullopt;
     values.push_back(is_number ? number_beside(tracer, given[i].get(), beside) : given[i]);
@@ -307,7 +307,7 @@ std::optional<Ref> filled(Tracer& tracer, NodeKind kind, PyObject* target, strin
   static constexpr string_view kNames[] = {"fill_", "masked_fill", "masked_fill_"};
   const std::span<const Ref> values = arguments.values;
   if (!is_one_of(name, kNames) || arguments.keyword_names || values.empty() || !is_wide_float(values[0].get()) ||
-      !is_traced_number(values.back().get()) ||
+      !is_symbolic_float(values.back().get()) ||
       !number_fits(tracer, values.back().get(), dtype_of_result(values[0].get(), false).get()))
     return std::nullopt;
   std::vector<Ref> given(values.begin(), values.end());
@@ -319,11 +319,11 @@ std::optional<Ref> filled(Tracer& tracer, NodeKind kind, PyObject* target, strin
 Ref fused_step(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   std::vector<Ref> values(arguments.values.begin(), arguments.values.end());
   for (size_t i = arguments.positional_count(); i < values.size(); ++i)
-    if (is_traced_number(values[i].get()) && is_keyword(arguments, i, "lr"))
+    if (is_symbolic_float(values[i].get()) && is_keyword(arguments, i, "lr"))
       values[i] = Ref::borrow(tensor_of_number(values[i].get()));
   const Arguments given{values, arguments.keyword_names};
-  return holds_traced_number(given) ? refuse(tracer, given, target_text(target) + "()")
-                                    : record_call(tracer, kind, target, given);
+  return holds_symbolic_float(given) ? refuse(tracer, given, target_text(target) + "()")
+                                     : record_call(tracer, kind, target, given);
 }
 
 }  // namespace
@@ -332,13 +332,13 @@ Ref number_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyO
   const string_view name = operator_name;
   static constexpr string_view kKnown[] = {"add", "sub", "mul", "truediv", "pow"};
   const string_view plain = name.starts_with('i') ? name.substr(1) : name;
-  const auto is_any = [](PyObject* operand) { return is_traced_number(operand) && facts_of_number(operand).is_any; };
+  const auto is_any = [](PyObject* operand) { return is_symbolic_float(operand) && facts_of_number(operand).is_any; };
   // That it is not zero may be all that is taken of it.
   const auto may_be_zero = [&](PyObject* divisor) {
     return is_any(divisor) && compare_number(tracer, divisor, Py_NE, 0) != true;
   };
   const auto may_stand = [&](PyObject* operand) {
-    return is_traced_number(operand) || is_size(tracer, operand) || PyFloat_CheckExact(operand) ||
+    return is_symbolic_float(operand) || is_size(tracer, operand) || PyFloat_CheckExact(operand) ||
            PyLong_CheckExact(operand);
   };
   // torch divides a number by multiplying it with a reciprocal, and takes some powers by other ways than CPython.
@@ -360,21 +360,21 @@ Ref number_binary(Tracer& tracer, const char* operator_name, PyObject* left, PyO
   Ref result = is_power ? record_call(tracer, NodeKind::CallFunction, "torch.pow"_imported, Arguments{operands})
                         : record_operator(tracer, plain.data(), {left_operand.get(), right_operand.get()});
   if (!result) return nullptr;
-  return make_traced_number(tracer, std::move(result), facts_of_result(tracer, plain, left, right));
+  return make_symbolic_float(tracer, std::move(result), facts_of_result(tracer, plain, left, right));
 }
 
 Ref number_compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   static constexpr int kReflected[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
-  if (const auto other = exact_float(right); other && is_traced_number(left))
+  if (const auto other = exact_float(right); other && is_symbolic_float(left))
     if (const auto answer = compare_number(tracer, left, comparison, *other)) return Ref::boolean(*answer);
-  if (const auto other = exact_float(left); other && is_traced_number(right))
+  if (const auto other = exact_float(left); other && is_symbolic_float(right))
     if (const auto answer = compare_number(tracer, right, kReflected[comparison], *other)) return Ref::boolean(*answer);
-  const Ref a = settled(tracer, left), b = a ? settled(tracer, right) : Ref();
+  const Ref a = specialized(tracer, left), b = a ? specialized(tracer, right) : Ref();
   if (!a || !b) return nullptr;
   for (const Ref& operand : {a, b})
-    if (is_traced_number(operand.get()) && facts_of_number(operand.get()).asked)
+    if (is_symbolic_float(operand.get()) && facts_of_number(operand.get()).asked)
       return refuse_number(tracer, operand.get(), "a comparison");
-  if (is_traced_number(a.get()) || is_traced_number(b.get()))
+  if (is_symbolic_float(a.get()) || is_symbolic_float(b.get()))
     return tracer.abort(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
   return compare(tracer, comparison, a.get(), b.get());
 }
@@ -385,7 +385,7 @@ Ref number_negative(Tracer& tracer, PyObject* number) {
   NumberFacts facts = facts_of_number(number);
   if (facts.value) facts.value = Ref::made(PyFloat_FromDouble(-PyFloat_AS_DOUBLE(facts.value.get())));
   facts.magnitude = source_of_magnitude(facts_of_number(number));
-  return make_traced_number(tracer, std::move(negative), std::move(facts));
+  return make_symbolic_float(tracer, std::move(negative), std::move(facts));
 }
 
 Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor) {
@@ -404,14 +404,14 @@ Ref number_beside(Tracer& tracer, PyObject* number, PyObject* tensor) {
 
 bool number_fits(Tracer& tracer, PyObject* number, PyObject* dtype) {
   static constinit Imported half{"torch.float16"}, other_half{"torch.bfloat16"}, single{"torch.float32"};
-  if (is_traced_number(number) && !facts_of_number(number).value) return true;  // read out of a tensor
+  if (is_symbolic_float(number) && !facts_of_number(number).value) return true;  // read out of a tensor
   if (float64().is(dtype)) return true;
   const double limit = dtype == half         ? 65504.0
                        : dtype == other_half ? 0x1.fep127
                        : dtype == single     ? static_cast<double>(std::numeric_limits<float>::max())
                                              : -1;
   if (limit < 0) return false;
-  if (is_traced_number(number)) return number_outgrows(tracer, number, limit) == false;
+  if (is_symbolic_float(number)) return number_outgrows(tracer, number, limit) == false;
   const Ref constant = as_float(number);
   const double value = constant ? PyFloat_AS_DOUBLE(constant.get()) : 0;
   return constant && !(std::isfinite(value) && std::abs(value) > limit);
@@ -429,9 +429,9 @@ bool numbers_fit(Tracer& tracer, PyObject* numbers, PyObject* tensors) {
   return true;
 }
 
-bool holds_traced_number(const Arguments& arguments) {
+bool holds_symbolic_float(const Arguments& arguments) {
   return std::ranges::any_of(arguments.values,
-                             [](const Ref& value) { return any_held(value.get(), is_traced_number); });
+                             [](const Ref& value) { return any_held(value.get(), is_symbolic_float); });
 }
 
 Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
@@ -439,7 +439,7 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
   const string_view name = name_of(target, holder);
   const std::span<const Ref> values = arguments.values;
   const bool is_addcdiv = name == "addcdiv" || name == "addcdiv_";
-  if (is_addcdiv && values.size() == 4 && is_keyword(arguments, 3, "value") && is_traced_number(values[3].get()) &&
+  if (is_addcdiv && values.size() == 4 && is_keyword(arguments, 3, "value") && is_symbolic_float(values[3].get()) &&
       !PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(arguments.keyword_names, 0), "value") &&
       is_wide_float(values[0].get()) && is_wide_float(values[1].get()) && is_wide_float(values[2].get()) &&
       number_fits(tracer, values[3].get(), dtype_of_result(values[0].get(), false).get()))
@@ -453,20 +453,20 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
   if (values.size() == 2 && !arguments.keyword_names) {
     PyObject *left = values[0].get(), *right = values[1].get();
     const auto is_programs = [](PyObject* operand) {
-      return is_traced_number(operand) && facts_of_number(operand).is_any;
+      return is_symbolic_float(operand) && facts_of_number(operand).is_any;
     };
     const auto is_short_beside = [&](PyObject* number, PyObject* tensor) {
       return any_held(number, is_programs) && any_held(tensor, is_short_scalar);
     };
     const bool is_short = is_short_beside(left, right) || is_short_beside(right, left);
     const bool is_pair = is_one_of(name, kPairs) && !is_short;
-    const bool is_left = is_traced_number(left);
+    const bool is_left = is_symbolic_float(left);
     if (is_pair && is_left && is_fake(right)) {
       if (is_of_operator_module(target)) return reflected(tracer, name, left, right);
       const Ref operands[] = {number_beside(tracer, left, right), values[1]};
       return operands[0] ? record_call(tracer, kind, target, Arguments{operands}) : Ref();
     }
-    if (is_pair && is_fake(left) && is_traced_number(right)) replaced = number_beside(tracer, right, left);
+    if (is_pair && is_fake(left) && is_symbolic_float(right)) replaced = number_beside(tracer, right, left);
     if (is_one_of(name, kLists) && !is_short) replaced = tensors_beside(tracer, right, left, name == "_foreach_mul_");
     if (tracer.is_over()) return nullptr;
     if (replaced) {
@@ -476,7 +476,7 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
   }
   if (name.starts_with("_fused_")) return fused_step(tracer, kind, target, arguments);
   if (values.size() == 3 && arguments.positional_count() == 2 && is_keyword(arguments, 2, "alpha") &&
-      is_traced_number(values[2].get())) {
+      is_symbolic_float(values[2].get())) {
     const bool are_tensors = is_wide_float(values[0].get()) && is_wide_float(values[1].get());
     if (name == "add" && are_tensors)
       return scaled_sum(tracer, kind, target, "minidynamo._scaled.add"_imported, arguments);
@@ -495,12 +495,12 @@ Ref record_call_with_numbers(Tracer& tracer, NodeKind kind, PyObject* target, co
   // What follows from what the call was given is a constant to all others.
   std::vector<Ref> taken;
   for (const Ref& value : values) {
-    taken.push_back(settled(tracer, value.get()));
+    taken.push_back(specialized(tracer, value.get()));
     if (!taken.back()) return nullptr;
   }
   const Arguments plain{taken, arguments.keyword_names};
-  return holds_traced_number(plain) ? refuse(tracer, plain, std::string(name) + "()")
-                                    : record_call(tracer, kind, target, plain);
+  return holds_symbolic_float(plain) ? refuse(tracer, plain, std::string(name) + "()")
+                                     : record_call(tracer, kind, target, plain);
 }
 
 }  // namespace minidynamo

@@ -15,10 +15,10 @@
 #include "python/unstable.h"
 #include "tensor/tensor_facts.h"
 #include "world/class_lookup.h"
+#include "world/fake_array.h"
 #include "world/held_values.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
-#include "world/traced_array.h"
 #include "world/types.h"
 #include "world/upward.h"
 
@@ -66,7 +66,7 @@ bool reads_values(std::string_view name) noexcept {
 
 // Whether it is an integer, or an array of integers or truth values.
 bool is_integral(PyObject* operand) {
-  if (!is_traced_array(operand)) return PyLong_Check(operand);
+  if (!is_fake_array(operand)) return PyLong_Check(operand);
   const NativeScope native;
   const Ref dtype = attribute(twin_of_array(operand), "dtype"), kind = dtype ? attribute(dtype.get(), "kind") : Ref();
   clear_error();
@@ -81,7 +81,7 @@ bool is_power_that_may_raise(std::string_view name, std::span<const Ref> operand
   const bool is_reflected = name == "__rpow__";
   if (!is_power && !is_reflected) return false;
   return is_integral(operands[0].get()) && is_integral(operands[1].get()) &&
-         is_traced_array(operands[is_reflected ? 0 : 1].get());
+         is_fake_array(operands[is_reflected ? 0 : 1].get());
 }
 
 // A keyword that says which elements are computed, or how they are converted: the layer does not look at some of them.
@@ -190,7 +190,7 @@ Ref array_of_fake(Tracer& tracer, PyObject* fake) {
   const Ref self = Ref::borrow(fake);
   const Ref elements =
       record_call(tracer, NodeKind::CallMethod, "detach"_name, Arguments{std::span<const Ref>(&self, 1)});
-  return elements ? make_traced_array(tracer, elements.get(), std::move(twin)) : Ref();
+  return elements ? make_fake_array(tracer, elements.get(), std::move(twin)) : Ref();
 }
 
 bool makes_array_of_fake(PyObject* callable, const Arguments& arguments) {
@@ -211,11 +211,11 @@ Ref tensor_of_array(Tracer& tracer, PyObject* array, bool shares) {
                      Arguments{std::span<const Ref>(&self, 1)});
 }
 
-bool holds_traced_array(PyObject* object) { return any_held(object, is_traced_array); }
+bool holds_fake_array(PyObject* object) { return any_held(object, is_fake_array); }
 
-bool takes_traced_array(const Arguments& arguments) {
+bool takes_fake_array(const Arguments& arguments) {
   for (const Ref& value : arguments.values)
-    if (holds_traced_array(value.get())) return true;
+    if (holds_fake_array(value.get())) return true;
   return false;
 }
 
@@ -263,7 +263,7 @@ Ref call_with_arrays(Tracer& tracer, PyObject* callable, const Arguments& argume
     return is_remainder ? with_sign_of_divisor(tracer, given, operation.layers[1]) : given;
   };
   if (is_method && reads_values(name)) {
-    if (name.starts_with("__") && name != "__bool__" && is_traced_array(arguments.values[0].get()) &&
+    if (name.starts_with("__") && name != "__bool__" && is_fake_array(arguments.values[0].get()) &&
         !number_of_array(tracer, arguments.values[0].get()))
       return nullptr;
     Ref read = with_layer();
@@ -324,7 +324,7 @@ Ref array_binary(Tracer& tracer, const ArrayOperator& binary, PyObject* left, Py
   if (is_another_in_layer(binary.plain_method, operation.has_complex()))
     return refuse_numpy(tracer, "an operator that torch's layer for NumPy knows otherwise of complex numbers");
   // There is no operator in place for a scalar, nor for what is not an array.
-  const bool is_new = !is_traced_array(left) || is_traced_scalar(left);
+  const bool is_new = !is_fake_array(left) || is_traced_scalar(left);
   const bool is_remainder = std::string_view(binary.plain_method) == "__mod__";
   if (is_remainder && !is_new && std::string_view(binary.method) != "__mod__" && !is_integral(left))
     return refuse_numpy(tracer, "a remainder in place of floating-point numbers");
@@ -355,7 +355,7 @@ Ref item_of_array(Tracer& tracer, PyObject* array, Py_ssize_t index) {
 }
 
 Ref array_subscript(Tracer& tracer, PyObject* array, PyObject* key) {
-  if (!is_traced_array(array))
+  if (!is_fake_array(array))
     return refuse_numpy(tracer, std::string("a ") + Py_TYPE(array)->tp_name + " is indexed with a numpy array");
   NumpyOperation operation(tracer, "indexing", true);
   if (!operation.add(array) || !operation.add(key)) return nullptr;
@@ -364,7 +364,7 @@ Ref array_subscript(Tracer& tracer, PyObject* array, PyObject* key) {
 }
 
 bool store_array_subscript(Tracer& tracer, PyObject* array, PyObject* key, PyObject* value) {
-  if (!is_traced_array(array) || !value)
+  if (!is_fake_array(array) || !value)
     return refuse_numpy(tracer, std::string("an item of a ") + Py_TYPE(array)->tp_name +
                                     " is set with a numpy array") != nullptr;
   NumpyOperation operation(tracer, "setting an item", true);

@@ -1,4 +1,4 @@
-// What is done to traced arrays (world/traced_array.h): by torch._numpy to their elements, and by NumPy to their twins.
+// What is done to traced arrays (world/fake_array.h): by torch._numpy to their elements, and by NumPy to their twins.
 //
 // All of these end the trace where the two differ, where NumPy's layer in torch does not know the operation, or where
 // either of them raises: then the program's own call, with its own error, is the next thing that runs.
@@ -18,10 +18,10 @@ bool makes_array_of_fake(PyObject* callable, const Arguments& arguments);
 Ref make_array_of_fake(Tracer& tracer, PyObject* callable, const Arguments& arguments);
 
 // Whether one is among the arguments, or in a tuple, list, dict or slice there.
-bool takes_traced_array(const Arguments& arguments);
+bool takes_fake_array(const Arguments& arguments);
 // What int(), float() and complex() read: NumPy raises where the array has dimensions.
 Ref number_of_array(Tracer& tracer, PyObject* array);
-bool holds_traced_array(PyObject* object);
+bool holds_fake_array(PyObject* object);
 
 // A function of NumPy's, or a method or class of its arrays and scalars.
 bool is_of_numpy(PyObject* callable);

@@ -23,8 +23,8 @@ class Layer {
  public:
   Layer() {
     // Which numbers it computes with by default is settled once, and imports a module.
-    if (const Ref settle = import_object("torch._numpy._dtypes_impl.default_dtypes"))
-      Ref::drop(PyObject_CallNoArgs(settle.get()));
+    if (const Ref specialize = import_object("torch._numpy._dtypes_impl.default_dtypes"))
+      Ref::drop(PyObject_CallNoArgs(specialize.get()));
     clear_error();
     for (const char* part : {"", ".linalg", ".fft"}) {
       const Ref own = import_object((std::string("numpy") + part).c_str()),

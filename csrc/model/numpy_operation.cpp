@@ -13,11 +13,11 @@
 #include "python/out_of_memory.h"
 #include "tensor/tensor_facts.h"
 #include "world/entered_context.h"
+#include "world/fake_array.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"
 #include "world/numpy_errors.h"
-#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -186,7 +186,7 @@ Ref NumpyOperation::run(const std::function<Ref()>& with_numpy, const std::funct
 bool NumpyOperation::twin_of(PyObject* operand, Ref& twin, Ref& layer) {
   NestingLevel level;
   if (level.is_too_deep()) return refuse_numpy(tracer_, what_ + ": arguments are nested too deep") != nullptr;
-  if (is_traced_array(operand)) return look_at_array(operand, twin, layer);
+  if (is_fake_array(operand)) return look_at_array(operand, twin, layer);
   if (is_fake(operand)) return refuse_numpy(tracer_, what_ + " of a tensor") != nullptr;
   if (!prepare_for_native(tracer_, operand)) return false;
   if (is_numpy_array(operand)) return look_at_constant(operand, twin, layer);
@@ -414,7 +414,7 @@ Ref NumpyOperation::merge_array(PyObject* twin, PyObject* given) {
     if (!tracer_.may_assume()) return refuse_numpy(tracer_, what_ + " gives an array that cannot be written to");
     tracer_.assume(Assumption::Kind::StaysInside, elements.get());
   }
-  return make_traced_array(tracer_, elements.get(), Ref::borrow(twin));
+  return make_fake_array(tracer_, elements.get(), Ref::borrow(twin));
 }
 
 }  // namespace minidynamo

@@ -152,7 +152,7 @@ void end_behind_instruction(Tracer& tracer, Source* outside) {
 
 }  // namespace
 
-bool end_may_be_seen(PyObject* object) { return may_be_seen_within(object, kDeep); }
+bool has_observable_end(PyObject* object) { return may_be_seen_within(object, kDeep); }
 
 void break_if_finalizer_observable(Tracer& tracer, Frame& frame, int32_t index, bool of_outside_too) {
   PyObject* object = frame.has_lazy_local(index) ? frame.lazy_locals[index].raw : frame.local(index).get();
@@ -232,7 +232,7 @@ void note_exception_leaves(Tracer& tracer, Frame& frame) {
   for (int32_t local = 0; local < frame.prepared->locals_count && !is_kept; ++local) {
     PyObject* object = frame.slots[local].get();
     if (object && PyCell_Check(object)) object = PyCell_GET(object);
-    is_kept = object && !tracer.world.source_of(object) && end_may_be_seen(object);
+    is_kept = object && !tracer.world.source_of(object) && has_observable_end(object);
   }
   PyErr_Restore(type, value, traceback);
   if (is_kept) tracer.abort(BreakReason::Finalizer, "a traceback keeps an object whose end can be seen");
@@ -255,10 +255,10 @@ void drop_unused_objects(Tracer& tracer) {
   const auto is_unused = [](const auto& entry) {
     PyObject* owner = entry.second.get();
     const bool is_its_dict = entry.first == instance_dict(owner);  // alive, then
-    return !is_shared(owner) && is_its_dict && !is_shared(entry.first) && !end_may_be_seen(owner);
+    return !is_shared(owner) && is_its_dict && !is_shared(entry.first) && !has_observable_end(owner);
   };
   auto& given = tracer.made.given_dicts;
-  const auto is_alone = [](const Ref& owner) { return !is_shared(owner.get()) && !end_may_be_seen(owner.get()); };
+  const auto is_alone = [](const Ref& owner) { return !is_shared(owner.get()) && !has_observable_end(owner.get()); };
   for (;;) {
     drop_unused_functions(tracer);
     // The last hold may lead to others that are in the tables.

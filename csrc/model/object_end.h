@@ -9,7 +9,7 @@ bool is_weakly_referenced(PyObject* object) noexcept;
 
 // Whether the program may see the end of an object that the trace made: by a finalizer, a weak reference, what it holds
 // open (a memoryview), or the code that a suspended generator has left to run.
-bool end_may_be_seen(PyObject* object);
+bool has_observable_end(PyObject* object);
 
 // A local is about to lose its object: the trace may end behind this instruction. What the trace made counts if the
 // local alone holds it. Objects from before the trace are mostly held by others as well: they count where the program

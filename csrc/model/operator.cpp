@@ -28,11 +28,11 @@
 #include "world/address_text.h"
 #include "world/class_lookup.h"
 #include "world/container_reads.h"
-#include "world/deferred_value.h"
+#include "world/fake_array.h"
 #include "world/identity.h"
 #include "world/native_code.h"
-#include "world/traced_array.h"
-#include "world/traced_number.h"
+#include "world/runtime_value.h"
+#include "world/symbolic_float.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -155,7 +155,7 @@ Ref tensor_and_array(Tracer& tracer, int number, PyObject* tensor, PyObject* arr
   } else if (number < kOperators) {
     const Ref left = array_of_fake(tracer, tensor);
     const Ref result = left ? binary_operation(tracer, number, left.get(), array) : Ref();
-    if (!result || is_traced_array(result.get())) return result ? tensor_of_array(tracer, result.get(), true) : Ref();
+    if (!result || is_fake_array(result.get())) return result ? tensor_of_array(tracer, result.get(), true) : Ref();
   }
   return tracer.abort(BreakReason::UnsupportedOperand, std::string("operator ") + kBinaryOperators[number].function +
                                                            " between a tensor and a numpy array");
@@ -188,10 +188,10 @@ int truth(Tracer& tracer, PyObject* object) {
     tracer.abort(BreakReason::DataDependentBranch, "the program branches on the value of a tensor");
     return -1;
   }
-  if (is_traced_array(object)) return truth(tracer, elements_of_array(object));
+  if (is_fake_array(object)) return truth(tracer, elements_of_array(object));
   if (is_size(tracer, object)) return size_truth(tracer, object);
   if (is_unknown_truth(tracer, object)) return tracer.symbols.trace().ask(condition_of(object));
-  if (is_traced_number(object)) {
+  if (is_symbolic_float(object)) {
     if (const auto answer = compare_number(tracer, object, Py_NE, 0)) return *answer;
     const Ref value = value_of_number(tracer, object);
     return value ? PyFloat_AS_DOUBLE(value.get()) != 0 : -1;
@@ -218,7 +218,7 @@ int truth(Tracer& tracer, PyObject* object) {
 Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
   Ref held;
   PyObject* operand = given;
-  if (tracer.symbols.may_come()) {
+  if (tracer.symbols.may_have_symbols()) {
     held = Ref::borrow(given);
     if (std::optional<Ref> result = size_unary(tracer, op, held)) return *result;
     operand = held.get();
@@ -235,9 +235,9 @@ Ref unary_operation(Tracer& tracer, Op op, PyObject* given) {
                            : op == Op::UNARY_POSITIVE ? "pos"
                                                       : "invert",
                            {operand});
-  if (is_traced_array(operand)) return array_unary(tracer, op, operand);
-  if (is_traced_number(operand) && op == Op::UNARY_NEGATIVE) return number_negative(tracer, operand);
-  if (is_traced_number(operand) && op == Op::UNARY_POSITIVE) return Ref::borrow(operand);
+  if (is_fake_array(operand)) return array_unary(tracer, op, operand);
+  if (is_symbolic_float(operand) && op == Op::UNARY_NEGATIVE) return number_negative(tracer, operand);
+  if (is_symbolic_float(operand) && op == Op::UNARY_POSITIVE) return Ref::borrow(operand);
   if (!prepare_for_native(tracer, operand)) return nullptr;
   guard_special_methods(tracer, operand);
   if (tracer.is_over()) return nullptr;
@@ -255,20 +255,20 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
   const BinaryOperator& binary = kBinaryOperators[number];
   if (is_number(left) && is_number(right)) return Ref::steal(binary.apply(left, right));
   Ref held_left, held_right;
-  if (tracer.symbols.may_come()) {
+  if (tracer.symbols.may_have_symbols()) {
     held_left = Ref::borrow(left), held_right = Ref::borrow(right);
     if (std::optional<Ref> result = size_binary(tracer, number, held_left, held_right)) return *result;
     left = held_left.get(), right = held_right.get();
   }
-  if (is_fake(left) && is_traced_array(right)) return tensor_and_array(tracer, number, left, right);
-  if (is_traced_array(left) || is_traced_array(right)) {
+  if (is_fake(left) && is_fake_array(right)) return tensor_and_array(tracer, number, left, right);
+  if (is_fake_array(left) || is_fake_array(right)) {
     constexpr int kOperators = std::size(kBinaryOperators) / 2;  // then those in place
     const char* const plain = kBinaryOperators[number % kOperators].method;
     return array_binary(tracer, {binary.apply, binary.method, plain, binary.reflected}, left, right);
   }
-  if (is_deferred_value(left) || is_deferred_value(right) || formats_deferred_values(left, right))
+  if (is_runtime_value(left) || is_runtime_value(right) || formats_runtime_values(left, right))
     return deferred_binary(tracer, binary.function, left, right);
-  if (is_traced_number(left) || is_traced_number(right)) {
+  if (is_symbolic_float(left) || is_symbolic_float(right)) {
     if (is_fake(left) || is_fake(right)) return record_operator(tracer, binary.function, {left, right});
     return number_binary(tracer, binary.function, left, right);
   }
@@ -322,18 +322,18 @@ Ref binary_operation(Tracer& tracer, int number, PyObject* left, PyObject* right
 Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
   if (is_number(left) && is_number(right)) return Ref::steal(PyObject_RichCompare(left, right, comparison));
   Ref held_left, held_right;
-  if (tracer.symbols.may_come()) {
+  if (tracer.symbols.may_have_symbols()) {
     held_left = Ref::borrow(left), held_right = Ref::borrow(right);
     if (std::optional<Ref> result = size_compare(tracer, comparison, held_left, held_right)) return *result;
     left = held_left.get(), right = held_right.get();
   }
-  if (is_fake(left) && is_traced_array(right) && is_traced_scalar(right) &&
+  if (is_fake(left) && is_fake_array(right) && is_traced_scalar(right) &&
       is_dtype_of_tensor_kept(left, elements_of_array(right)))
     return record_operator(tracer, kComparisonFunctions[comparison], {left, elements_of_array(right)});
-  if (is_traced_array(left) || is_traced_array(right)) return array_compare(tracer, comparison, left, right);
-  if (is_deferred_value(left) || is_deferred_value(right))
+  if (is_fake_array(left) || is_fake_array(right)) return array_compare(tracer, comparison, left, right);
+  if (is_runtime_value(left) || is_runtime_value(right))
     return tracer.abort(BreakReason::DataDependentBranch, "a number that the trace does not know is compared");
-  if (is_traced_number(left) || is_traced_number(right)) {
+  if (is_symbolic_float(left) || is_symbolic_float(right)) {
     if (is_fake(left) || is_fake(right))
       return record_operator(tracer, kComparisonFunctions[comparison], {left, right});
     return number_compare(tracer, comparison, left, right);
@@ -372,11 +372,11 @@ Ref compare(Tracer& tracer, int comparison, PyObject* left, PyObject* right) {
 
 Ref is_same(Tracer& tracer, PyObject* left, PyObject* right) {
   const auto may_differ = [&](PyObject* object) {
-    return is_size(tracer, object) || is_unknown_truth(tracer, object) || is_traced_number(object);
+    return is_size(tracer, object) || is_unknown_truth(tracer, object) || is_symbolic_float(object);
   };
   if (may_differ(left) || may_differ(right)) {
     if (left == Py_None || right == Py_None) return Ref::boolean(false);
-    const Ref a = settled(tracer, left), b = settled(tracer, right);
+    const Ref a = specialized(tracer, left), b = specialized(tracer, right);
     return a && b ? Ref::boolean(a.is(b.get())) : Ref();
   }
   guard_different(tracer, left, right);

@@ -218,7 +218,7 @@ std::optional<Ref> overridden_method(Tracer& tracer, const char* name, std::init
               : call(tracer, callable.get(), Arguments{arguments.values.subspan(1)});
 }
 
-bool hear_length_hint(Tracer& tracer, PyObject* iterable) {
+bool ask_length_hint(Tracer& tracer, PyObject* iterable) {
   if (!is_fake(iterable)) return true;
   const auto hint = overridden_method(tracer, "__len__", {Ref::borrow(iterable)});
   return !hint || *hint;

@@ -25,7 +25,7 @@ std::optional<Ref> overridden_rule(Tracer& tracer, const Rule& rule, PyObject* c
 // Of a tensor's method that the program calls by an operator or a builtin: len(x), `y in x`, bool(x).
 std::optional<Ref> overridden_method(Tracer& tracer, const char* name, std::initializer_list<Ref> operands);
 // What making a list of a tensor asks it: how many items there will be. False on failure.
-bool hear_length_hint(Tracer& tracer, PyObject* iterable);
+bool ask_length_hint(Tracer& tracer, PyObject* iterable);
 // Of an attribute that torch computes, by its descriptor; for the second, the answer to setting it.
 std::optional<Ref> overridden_attribute(Tracer& tracer, PyObject* tensor, PyObject* descriptor);
 std::optional<Ref> overridden_store(Tracer& tracer, PyObject* tensor, PyObject* descriptor, PyObject* value);

@@ -7,10 +7,10 @@
 #include "python/unstable.h"
 #include "tensor/symbolic_size.h"
 #include "world/context_token.h"
-#include "world/deferred_value.h"
 #include "world/external_iterator.h"
-#include "world/traced_array.h"
-#include "world/traced_number.h"
+#include "world/fake_array.h"
+#include "world/runtime_value.h"
+#include "world/symbolic_float.h"
 
 namespace minidynamo {
 namespace {
@@ -33,14 +33,14 @@ PyTypeObject* reported_type(PyObject* object) noexcept {
   if (is_symbolic_int(object)) return &PyLong_Type;
   if (is_symbolic_bool(object)) return &PyBool_Type;
   if (is_traced_generator(object)) return &PyGen_Type;
-  if (is_traced_array(object)) return Py_TYPE(twin_of_array(object));
-  if (is_traced_number(object) || is_deferred_number(object)) return &PyFloat_Type;
+  if (is_fake_array(object)) return Py_TYPE(twin_of_array(object));
+  if (is_symbolic_float(object) || is_deferred_number(object)) return &PyFloat_Type;
   if (is_deferred_text(object)) return &PyUnicode_Type;
   if (is_context_token(object)) return &PyContextToken_Type;
   return is_outside_iterator(object) ? type_of_original(object) : nullptr;
 }
 
-PyTypeObject* shown_class(PyObject* type) noexcept {
+PyTypeObject* reported_class(PyObject* type) noexcept {
   auto* own = as_type(type);
   if (own == traced_generator_type()) return &PyGen_Type;
   PyTypeObject* original = original_iterator_type(own);

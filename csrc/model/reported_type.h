@@ -12,12 +12,12 @@ namespace minidynamo {
 // The type that the program takes the object's to be, if it is such a stand-in; null if it is none.
 PyTypeObject* reported_type(PyObject* object) noexcept;
 // type(object) as the program sees it.
-inline PyTypeObject* visible_type(PyObject* object) noexcept {
+inline PyTypeObject* reported_type(PyObject* object) noexcept {
   PyTypeObject* shown = reported_type(object);
   return shown ? shown : Py_TYPE(object);
 }
 // The real class for the class of a stand-in, should native code have given that; any other class is itself.
-PyTypeObject* shown_class(PyObject* type) noexcept;
+PyTypeObject* reported_class(PyObject* type) noexcept;
 
 // Reading an attribute of a stand-in: false if the trace was given up, since only the real object could tell.
 bool can_show_attribute(Tracer& tracer, PyObject* object, PyObject* name);

@@ -19,7 +19,7 @@
 #include "tensor/fake.h"
 #include "world/enter.h"
 #include "world/known_types.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 
 namespace minidynamo {
 namespace {
@@ -107,7 +107,7 @@ std::optional<Ref> call_builtin(Tracer& tracer, PyObject* callable, const Argume
   // What a metaclass's own method comes to ask: type.__instancecheck__, bound to the class.
   PyObject* self = bound_self(callable);
   if (self && PyType_Check(self) && count == 1 &&
-      (is_size(tracer, values[0].get()) || is_traced_number(values[0].get())) &&
+      (is_size(tracer, values[0].get()) || is_symbolic_float(values[0].get())) &&
       is_one_of(as_builtin(callable)->m_ml->ml_name, {"__instancecheck__"}))
     return Ref::boolean(PyType_IsSubtype(reported_type(values[0].get()), as_type(self)));
   if (is_one_of(builtin_name(callable, "math"), {"prod"}) && count == 1 && is_sequence(values[0].get()))
@@ -115,7 +115,7 @@ std::optional<Ref> call_builtin(Tracer& tracer, PyObject* callable, const Argume
   if (is_one_of(builtin_name(callable, "_operator"), {"index"}) && count == 1 && is_size(tracer, values[0].get()))
     return values[0];
   if (callable == as_object(&PyLong_Type) && count == 1 && is_size(tracer, values[0].get())) return values[0];
-  if (callable == as_object(&PyFloat_Type) && count == 1 && is_traced_number(values[0].get())) return values[0];
+  if (callable == as_object(&PyFloat_Type) && count == 1 && is_symbolic_float(values[0].get())) return values[0];
   if (callable == as_object(&PyBool_Type) && count == 1 && is_unknown_truth(tracer, values[0].get())) return values[0];
   if (callable == as_object(&PyBool_Type) && count == 1 && is_size(tracer, values[0].get()))
     return Ref::boolean(size_truth(tracer, values[0].get()));
@@ -166,7 +166,7 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
       case Rule::Kind::TensorFunction:
       case Rule::Kind::TensorMethod:
       case Rule::Kind::Leaf:
-        return !tracer.transforms.one_by_one();
+        return !tracer.transforms.records_operators();
       case Rule::Kind::Inline:
         return true;
       case Rule::Kind::Operator:
@@ -178,7 +178,7 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
                            : Py_IS_TYPE(callable, &PyMethodDescr_Type) ? PyUnicode_AsUTF8(PyDescr_NAME(callable))
                                                                        : nullptr;
     if (rule->kind == Rule::Kind::Handler && PyFunction_Check(callable) && asks_about_numbers(callable)) return true;
-    if (is_one_of(own_name, {"full", "full_like", "new_full"})) return !tracer.transforms.one_by_one();
+    if (is_one_of(own_name, {"full", "full_like", "new_full"})) return !tracer.transforms.records_operators();
     if (Py_IS_TYPE(callable, &PyWrapperDescr_Type) || is_bound_slot(callable)) {
       const Ref name = Ref::steal(PyObject_GetAttrString(callable, "__name__"));
       const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
@@ -210,7 +210,7 @@ bool takes_symbolic_ints(Tracer& tracer, PyObject* callable, const Arguments& ar
 }  // namespace
 
 std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room,
-                                   bool& settles) {
+                                   bool& specializes) {
   if (is_traced_into(callable)) return std::nullopt;
   // A method that moves its arguments does not look at what its container holds, which may be much at each of many
   // calls.
@@ -225,7 +225,7 @@ std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments
     for (const Ref& value : arguments.values)
       if (!materialize_if_shadow(tracer, value.get())) return Ref();
   // What has not been looked at yet may not be by this call either, or not all of it.
-  settles = !takes_them;
+  specializes = !takes_them;
   if (!any(holds_size)) return std::nullopt;
   if (std::optional<Ref> result = call_builtin(tracer, callable, arguments)) return result;
   if (arguments.values.size() == 2 && !arguments.keyword_names) {
@@ -240,7 +240,7 @@ std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments
   if (takes_them) return std::nullopt;
   room.clear();
   for (const Ref& value : arguments.values) {
-    room.push_back(holds_size(tracer, value.get()) ? settled(tracer, value.get()) : value);
+    room.push_back(holds_size(tracer, value.get()) ? specialized(tracer, value.get()) : value);
     if (!room.back()) return Ref();
   }
   arguments.values = room;

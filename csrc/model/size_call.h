@@ -12,6 +12,6 @@ namespace minidynamo {
 // settled unless the callable deals with them. `room` keeps them. `settles`: whether what the call reads is to be so
 // too.
 std::optional<Ref> call_with_sizes(Tracer& tracer, PyObject* callable, Arguments& arguments, std::vector<Ref>& room,
-                                   bool& settles);
+                                   bool& specializes);
 
 }  // namespace minidynamo

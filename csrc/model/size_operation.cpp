@@ -9,7 +9,7 @@
 #include "tensor/fake.h"
 #include "world/enter.h"
 #include "world/held_values.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 
 namespace minidynamo {
 namespace {
@@ -17,11 +17,11 @@ namespace {
 // A number of the program's own of which the trace does not have the value, or only as that of this call. Those of
 // optimizers are dealt with where they are used.
 bool is_open_number(PyObject* object) noexcept {
-  return is_symbolic_number(object) || (is_traced_number(object) && facts_of_number(object).is_any);
+  return is_symbolic_number(object) || (is_symbolic_float(object) && facts_of_number(object).is_any);
 }
 
-bool settle(Tracer& tracer, Ref& object) {
-  object = settled(tracer, object.get());
+bool specialize(Tracer& tracer, Ref& object) {
+  object = specialized(tracer, object.get());
   return static_cast<bool>(object);
 }
 
@@ -137,25 +137,25 @@ std::optional<Expression> size_expression(const Tracer& tracer, PyObject* object
 }
 
 bool stands_for_number(const Tracer& tracer, PyObject* object) noexcept {
-  return tracer.symbols.may_come() && is_open_number(object);
+  return tracer.symbols.may_have_symbols() && is_open_number(object);
 }
 
 bool holds_size(const Tracer& tracer, PyObject* object) {
-  return tracer.symbols.may_come() && any_held(object, is_open_number);
+  return tracer.symbols.may_have_symbols() && any_held(object, is_open_number);
 }
 
 bool may_hold_size(Tracer& tracer, PyObject* object) {
-  return tracer.symbols.may_come() && any_held(object, [&](PyObject* held) {
+  return tracer.symbols.may_have_symbols() && any_held(object, [&](PyObject* held) {
            const ShadowContainer* unread = is_open_number(held) ? nullptr : tracer.world.shadow(held);
            return is_open_number(held) || (unread && !unread->filled);
          });
 }
 
-Ref settled(Tracer& tracer, PyObject* object) {
-  if (!tracer.symbols.may_come()) return Ref::borrow(object);
+Ref specialized(Tracer& tracer, PyObject* object) {
+  if (!tracer.symbols.may_have_symbols()) return Ref::borrow(object);
   if (is_symbolic_int(object)) return tracer.symbols.specialized(object);
   if (is_symbolic_bool(object)) return Ref::boolean(tracer.symbols.trace().ask(condition_of(object)));
-  if (is_traced_number(object)) {
+  if (is_symbolic_float(object)) {
     const NumberFacts& facts = facts_of_number(object);
     return facts.is_any && facts.value ? value_of_number(tracer, object) : Ref::borrow(object);
   }
@@ -167,22 +167,22 @@ Ref settled(Tracer& tracer, PyObject* object) {
   }
   if (PySlice_Check(object)) {
     auto* slice = as_slice(object);
-    const Ref start = settled(tracer, slice->start), stop = settled(tracer, slice->stop),
-              step = settled(tracer, slice->step);
+    const Ref start = specialized(tracer, slice->start), stop = specialized(tracer, slice->stop),
+              step = specialized(tracer, slice->step);
     return start && stop && step ? Ref::made(PySlice_New(start.get(), stop.get(), step.get())) : Ref();
   }
   if (PyDict_Check(object)) {
     Py_ssize_t position = 0;
     PyObject *key, *value;
     while (PyDict_Next(object, &position, &key, &value)) {
-      const Ref number = settled(tracer, value);
+      const Ref number = specialized(tracer, value);
       if (!number || (!number.is(value) && PyDict_SetItem(object, key, number.get()) < 0)) return nullptr;
     }
     return Ref::borrow(object);
   }
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
     PyObject** item = PySequence_Fast_ITEMS(object) + i;
-    Ref number = settled(tracer, *item);
+    Ref number = specialized(tracer, *item);
     if (!number) return nullptr;
     const Ref before = Ref::steal(std::exchange(*item, number.release()));
   }
@@ -197,7 +197,7 @@ std::optional<Ref> number_asked_by_native_code(Tracer& tracer, PyObject* functio
   std::vector<Ref> numbers;
   std::vector<PyObject*> operands;
   for (int32_t i = 0; i < count; ++i) {
-    numbers.push_back(settled(tracer, slots[i]));
+    numbers.push_back(specialized(tracer, slots[i]));
     if (!numbers.back()) return Ref();
     operands.push_back(numbers.back().get());
   }
@@ -205,16 +205,16 @@ std::optional<Ref> number_asked_by_native_code(Tracer& tracer, PyObject* functio
   return Ref::steal(PyObject_VectorcallMethod(name, operands.data(), operands.size(), nullptr));
 }
 
-bool settle_operands(Tracer& tracer, Frame& frame, const Instruction& now) {
+bool specialize_operands(Tracer& tracer, Frame& frame, const Instruction& now) {
   const bool holds = holds_sizes(now.op);
-  tracer.symbols.settles_what_is_read = !takes_sizes(now.op) && !holds;
+  tracer.symbols.specializes_reads = !takes_sizes(now.op) && !holds;
   if (takes_sizes(now.op)) return true;
   const int inputs = stack_inputs(now);
   for (int i = 1; i <= inputs; ++i) {
     Ref& slot = frame.top(i);
     if (!slot || (holds && !is_open_number(slot.get()))) continue;
     if (now.op == Op::CONTAINS_OP && i == 1 && PyDict_Check(slot.get())) continue;  // its keys are looked at alone
-    if (!settle(tracer, slot)) return false;
+    if (!specialize(tracer, slot)) return false;
   }
   return true;
 }
@@ -239,29 +239,29 @@ std::optional<Ref> size_unary(Tracer& tracer, Op op, Ref& operand) {
     if (op == Op::UNARY_INVERT) result = -e - constant(1);
   });
   if (is_small && tracer.symbols.fits(result)) return tracer.symbols.object(result);
-  if (!settle(tracer, operand)) return Ref();
+  if (!specialize(tracer, operand)) return Ref();
   return std::nullopt;
 }
 
 std::optional<Ref> size_binary(Tracer& tracer, int number, Ref& left, Ref& right) {
   if (number % kOperators == kRemainder && is_text(left.get())) {  // formats what the right side holds
-    if (!materialize_if_shadow(tracer, right.get()) || !settle(tracer, right)) return Ref();
+    if (!materialize_if_shadow(tracer, right.get()) || !specialize(tracer, right)) return Ref();
     return std::nullopt;
   }
   if (!is_size(tracer, left.get()) && !is_size(tracer, right.get())) return std::nullopt;
   if (is_fake(left.get()) || is_fake(right.get())) return std::nullopt;
-  if (is_traced_number(left.get()) || is_traced_number(right.get())) return std::nullopt;
+  if (is_symbolic_float(left.get()) || is_symbolic_float(right.get())) return std::nullopt;
   const std::optional<Expression> a = size_expression(tracer, left.get()), b = size_expression(tracer, right.get());
   std::optional<Expression> result;
   if (a && b && fits([&] { result = apply(tracer, number, *a, *b); }) && result && tracer.symbols.fits(*result))
     return tracer.symbols.object(*result);
-  if (!settle(tracer, left) || !settle(tracer, right)) return Ref();
+  if (!specialize(tracer, left) || !specialize(tracer, right)) return Ref();
   return std::nullopt;
 }
 
 std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& right) {
-  if (!tracer.symbols.may_come() || is_fake(left.get()) || is_fake(right.get())) return std::nullopt;
-  if (is_traced_number(left.get()) || is_traced_number(right.get())) return std::nullopt;
+  if (!tracer.symbols.may_have_symbols() || is_fake(left.get()) || is_fake(right.get())) return std::nullopt;
+  if (is_symbolic_float(left.get()) || is_symbolic_float(right.get())) return std::nullopt;
   const std::optional<Expression> a = size_expression(tracer, left.get()), b = size_expression(tracer, right.get());
   if (a && b && (is_symbolic_int(left.get()) || is_symbolic_int(right.get()))) {
     Ref answer;
@@ -279,7 +279,7 @@ std::optional<Ref> size_compare(Tracer& tracer, int comparison, Ref& left, Ref& 
   }
   // Native code compares all that they hold.
   if (!materialize_if_shadow(tracer, left.get()) || !materialize_if_shadow(tracer, right.get())) return Ref();
-  if (!settle(tracer, left) || !settle(tracer, right)) return Ref();
+  if (!specialize(tracer, left) || !specialize(tracer, right)) return Ref();
   return std::nullopt;
 }
 

@@ -13,11 +13,11 @@ namespace minidynamo {
 inline bool is_size(const Tracer& tracer, PyObject* object) noexcept {
   return tracer.symbols.active() && is_symbolic_int(object);
 }
-// Whether it is a truth value that only the run of the graph knows (world/unknown_numbers.h).
+// Whether it is a truth value that only the run of the graph knows (world/unbacked_numbers.h).
 inline bool is_unknown_truth(const Tracer& tracer, PyObject* object) noexcept {
   return tracer.symbols.active() && is_symbolic_bool(object);
 }
-// True for a symbolic int, a symbolic bool and a traced number (world/traced_number.h): the trace does not know the
+// True for a symbolic int, a symbolic bool and a traced number (world/symbolic_float.h): the trace does not know the
 // value.
 bool stands_for_number(const Tracer& tracer, PyObject* object) noexcept;
 // The same, or whether it is a list, tuple, dict or slice that holds one.
@@ -31,12 +31,12 @@ std::optional<Expression> size_expression(const Tracer& tracer, PyObject* object
 // The object with numbers in place of symbolic ints, and of traced numbers that follow from what the call was given, at
 // any depth of lists, tuples, dicts and slices: containers are changed in place, since an int is as good as another of
 // its value. Null with a Python error set.
-Ref settled(Tracer& tracer, PyObject* object);
+Ref specialized(Tracer& tracer, PyObject* object);
 // The answer of a method of torch's symbolic numbers that native code calls on one of the trace's (`SymInt.__index__`):
 // that of the number that it stands for. nullopt: it is another function.
 std::optional<Ref> number_asked_by_native_code(Tracer& tracer, PyObject* function, FastLocals slots);
 // The inputs of an instruction that takes none, and what it will read. False with a Python error set.
-bool settle_operands(Tracer& tracer, Frame& frame, const Instruction& now);
+bool specialize_operands(Tracer& tracer, Frame& frame, const Instruction& now);
 
 // nullopt: none of the operands is a symbolic int, or they have been settled (`left` and `right` are what to go on
 // with).

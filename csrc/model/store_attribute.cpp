@@ -74,7 +74,7 @@ bool store_attribute(Tracer& tracer, PyObject* object, PyObject* name, PyObject*
     if (value && !materialize_if_shadow(tracer, value)) return false;
     Ref number;
     if (value && stands_for_number(tracer, value) && is_taken_by_native_code(object, name)) {
-      number = settled(tracer, value);
+      number = specialized(tracer, value);
       if (!number) return false;
       value = number.get();
     }

@@ -38,7 +38,7 @@
 #include "world/identity.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 #include "world/types.h"
 #include "world/wrapper_tensors.h"
 
@@ -358,7 +358,7 @@ namespace {
 // In a region of transforms, where the operators are recorded that it runs.
 Ref call_below_transforms(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   const size_t recorded = tracer.graph.nodes().size();
-  Ref result = call_one_by_one(tracer, kind, target, arguments);
+  Ref result = call_recording_operators(tracer, kind, target, arguments);
   // Of what writes to its arguments and gives nothing, all has been recorded.
   if (result.is(Py_None) && tracer.graph.nodes().size() > recorded) return result;
   if (!result || minidynamo::has_fake(result.get())) {
@@ -392,13 +392,13 @@ Ref record_call(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments
     return tracer.abort(BreakReason::BackendFailed, "the backend refuses " + target_text(target));
   if (tracer.limits.keeps_recurrent_layers_out && is_recurrent_layer(target))
     return tracer.abort(BreakReason::RecurrentLayer, "torch." + target_text(target) + " runs between two graphs");
-  if (any_traced_numbers() && holds_traced_number(arguments))
+  if (any_symbolic_floats() && holds_symbolic_float(arguments))
     return record_call_with_numbers(tracer, kind, target, arguments);
   if (is_below_transforms(tracer, arguments)) {
     // Operators are recorded there as they arrive, with numbers that torch has put in the place of symbolic ones.
     std::vector<Ref> numbers;
     for (const Ref& value : arguments.values) {
-      numbers.push_back(settled(tracer, value.get()));
+      numbers.push_back(specialized(tracer, value.get()));
       if (!numbers.back()) return nullptr;
     }
     return call_below_transforms(tracer, kind, target, Arguments{numbers, arguments.keyword_names});
@@ -479,7 +479,8 @@ Ref record_state_change(Tracer& tracer, PyObject* target, const Arguments& argum
                    : execute(tracer, NodeKind::CallFunction, target, arguments);
   if (tracer.is_over()) return nullptr;
   if (!result) return tracer.abort(BreakReason::OperatorRaised, target_text(target) + " raised " + take_error_text());
-  if (tracer.transforms.one_by_one()) return result;  // what it does to operators shows in what is recorded of them
+  if (tracer.transforms.records_operators())
+    return result;  // what it does to operators shows in what is recorded of them
   if (!record_node(tracer, NodeKind::CallFunction, target, arguments, result.get(), true)) return nullptr;
   tracer.graph.mark_last_as_mode();
   return result;
@@ -508,7 +509,7 @@ Ref record_attribute(Tracer& tracer, PyObject* tensor, PyObject* name) {
   Ref value;
   const bool is_below = is_below_transforms(tracer, tensor);
   if (is_below) {
-    value = load_one_by_one(tracer, tensor, name);
+    value = load_recording_operators(tracer, tensor, name);
   } else {
     const NativeScope native;
     const PlainClasses plain(tensor);

@@ -15,11 +15,11 @@
 #include "python/numpy_scalar.h"
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
+#include "world/fake_array.h"
 #include "world/held_values.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
 #include "world/native_objects.h"
-#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -216,7 +216,7 @@ Ref record_tensor_of_scalars(Tracer& tracer, PyObject* target, const Arguments& 
 }  // namespace
 
 // The same of one whose values the trace does not know.
-Ref record_tensor_of_traced_array(Tracer& tracer, PyObject* target, const Arguments& arguments) {
+Ref record_tensor_of_fake_array(Tracer& tracer, PyObject* target, const Arguments& arguments) {
   const bool has_dtype = arguments.keyword_names && arguments.values.size() == 2 &&
                          PyTuple_GET_ITEM(arguments.keyword_names, 0) == "dtype"_name;
   if (arguments.positional_count() != 1 || arguments.values.size() != (has_dtype ? 2 : 1))
@@ -228,8 +228,8 @@ Ref record_tensor_of_traced_array(Tracer& tracer, PyObject* target, const Argume
 }
 
 Ref record_tensor_of_data(Tracer& tracer, PyObject* target, const Arguments& arguments) {
-  if (arguments.positional_count() && is_traced_array(arguments.values[0].get()))
-    return record_tensor_of_traced_array(tracer, target, arguments);
+  if (arguments.positional_count() && is_fake_array(arguments.values[0].get()))
+    return record_tensor_of_fake_array(tracer, target, arguments);
   if (arguments.positional_count() && is_numpy_array(arguments.values[0].get())) {
     if (!expose_all(tracer, arguments.values)) return nullptr;
     return record_tensor_of_array(tracer, target, arguments);

@@ -5,9 +5,9 @@
 #include "python/out_of_memory.h"
 #include "tensor/known_values.h"
 #include "world/class_lookup.h"
+#include "world/fake_array.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
-#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -26,7 +26,7 @@ bool is_plain_index(Tracer& tracer, PyObject* key) {
     return tracer.abort(BreakReason::UnsupportedOperand,
                         std::string("a tensor is indexed by a ") + Py_TYPE(key)->tp_name + ", which " + why) != nullptr;
   };
-  if (!has_index(key) || is_traced_array(key)) return true;
+  if (!has_index(key) || is_fake_array(key)) return true;
   guard_special_methods(tracer, key);
   if (PySequence_Check(key)) return refuse("has items");
   Ref override = load_attribute(tracer, key, "__torch_function__"_name);
@@ -46,7 +46,7 @@ Ref index_of_tensor(Tracer& tracer, PyObject* tensor) {
 // An index of a tensor: objects with __index__ become the ints that they stand for.
 Ref plain_index(Tracer& tracer, PyObject* key) {
   if (is_fake(key) || is_constant(key)) return Ref::borrow(key);
-  if (is_traced_array(key) && !is_traced_scalar(key)) return Ref::borrow(elements_of_array(key));
+  if (is_fake_array(key) && !is_traced_scalar(key)) return Ref::borrow(elements_of_array(key));
   if (!prepare_for_native(tracer, key)) return nullptr;
   if (PyTuple_CheckExact(key)) {
     Ref indices = Ref::made(PyTuple_New(PyTuple_GET_SIZE(key)));

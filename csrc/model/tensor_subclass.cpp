@@ -30,7 +30,7 @@ bool can_be_made(Tracer& tracer, PyTypeObject* type) {
 }  // namespace
 
 Ref as_class(Tracer& tracer, PyObject* tensor, PyTypeObject* type) {
-  if (tracer.transforms.one_by_one())
+  if (tracer.transforms.records_operators())
     return tracer.abort(BreakReason::UnsupportedTensor, "a tensor gets another class within a transform");
   if (!can_be_made(tracer, type)) return nullptr;
   flush_operator_reports();

@@ -9,7 +9,7 @@
 #include "tensor/fake.h"
 #include "tensor/tensor_facts.h"
 #include "world/known_types.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 
 namespace minidynamo {
 namespace {
@@ -51,9 +51,9 @@ Ref read_float(Tracer& tracer, PyObject* tensor, bool has_dimensions) {
   if (value) value = record_call(tracer, NodeKind::CallMethod, "to"_name, Arguments{operands, names.get()});
   if (!value) return nullptr;
   NumberFacts facts;
-  facts.asked = tracer.unknown_numbers.make(UnknownNumbers::Kind::Float, SizeRange{});
+  facts.asked = tracer.unbacked_numbers.make(UnbackedNumbers::Kind::Float, SizeRange{});
   facts.is_any = true;
-  return facts.asked ? make_traced_number(tracer, std::move(value), std::move(facts)) : Ref();
+  return facts.asked ? make_symbolic_float(tracer, std::move(value), std::move(facts)) : Ref();
 }
 
 // Whether one is not 0.
@@ -61,7 +61,7 @@ Ref read_truth(Tracer& tracer, PyObject* tensor, Numbers kind) {
   const Ref as_int = kind == Numbers::Ints
                          ? Ref::borrow(tensor)
                          : record_method(tracer, "to", {Ref::borrow(tensor), Ref::borrow("torch.int64"_imported)});
-  const Ref number = as_int ? tracer.unknown_numbers.read(as_int.get()) : Ref();
+  const Ref number = as_int ? tracer.unbacked_numbers.read(as_int.get()) : Ref();
   if (!number) return nullptr;
   const NativeScope native;
   return symbolic_bool(tracer.symbols.sizes(), is_equal(expression_of(number.get()), constant(0)).negated());
@@ -73,7 +73,7 @@ Ref read_one(Tracer& tracer, PyObject* tensor, std::string_view method, Numbers 
     return read_float(tracer, tensor, has_dimensions);
   if (kind == Numbers::Floats) return nullptr;
   if (method == "__bool__" || (method == "item" && kind == Numbers::Bools)) return read_truth(tracer, tensor, kind);
-  return kind == Numbers::Ints ? tracer.unknown_numbers.read(tensor) : Ref();
+  return kind == Numbers::Ints ? tracer.unbacked_numbers.read(tensor) : Ref();
 }
 
 constexpr Py_ssize_t kMostNumbers = 16;  // that a list is made of

@@ -1,5 +1,5 @@
 // Numbers that the program reads out of tensors, which only the run of the graph knows: ints and truth values are
-// symbols (world/unknown_numbers.h), floats are traced numbers (world/traced_number.h).
+// symbols (world/unbacked_numbers.h), floats are traced numbers (world/symbolic_float.h).
 #pragma once
 #include <string_view>
 

@@ -17,9 +17,9 @@
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "tensor/attribute_store.h"
-#include "world/deferred_value.h"
 #include "world/external_iterator.h"
 #include "world/known_types.h"
+#include "world/runtime_value.h"
 
 namespace minidynamo {
 namespace {
@@ -27,7 +27,7 @@ namespace {
 class EffectPlanner {
  public:
   EffectPlanner(Tracer& tracer, ValuePlanner& values) : tracer_(tracer), values_(values) {
-    for (PyObject* late : deferred_values(tracer)) deferred_places_.insert(place_of_deferred_value(late));
+    for (PyObject* late : runtime_values(tracer)) deferred_places_.insert(place_of_runtime_value(late));
     if (!tracer.effects.has_calls()) return;
     for (size_t i = 0; i < values.log_planned; ++i)
       if (const auto* write = std::get_if<AttributeWrite>(&tracer.effects.effects()[i]); write && write->value)
@@ -68,7 +68,7 @@ class EffectPlanner {
       const size_t place = values_.log_planned++;
       const Effect& effect = tracer_.effects.effects()[place];
       is_planned = deferred_places_.count(place)
-                       ? values_.deferred_value(place, std::get<DeferredCall>(effect))
+                       ? values_.runtime_value(place, std::get<DeferredCall>(effect))
                        : std::visit([&](const auto& made) { return plan_effect(made); }, effect);
     }
     values_.is_planning_log = false;
@@ -155,7 +155,7 @@ class EffectPlanner {
 
   bool plan_effect(const IteratorAdvance& advance) {
     PyObject* iterator = advance.iterator.get();
-    if (is_moved_by_another(iterator) || !values_.is_first_move(iterator)) return true;
+    if (advanced_by_wrapper(iterator) || !values_.is_first_move(iterator)) return true;
     values_.is_written_to(iterator);
     Ref number = Ref::made(PyLong_FromSsize_t(items_taken(iterator)));
     values_.keep_alive(number);

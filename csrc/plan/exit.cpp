@@ -20,10 +20,10 @@
 #include "tensor/function_mode_stack.h"
 #include "tensor/history.h"
 #include "tensor/tensor_facts.h"
-#include "world/deferred_value.h"
 #include "world/known_types.h"
-#include "world/repeatable_graph.h"
-#include "world/traced_number.h"
+#include "world/rerunnable_graph.h"
+#include "world/runtime_value.h"
+#include "world/symbolic_float.h"
 
 namespace minidynamo {
 namespace {
@@ -32,12 +32,12 @@ using Argument = PlanBreak::Argument;
 using Continuation = PlanBreak::Continuation;
 
 // Of a tensor, which sizes may differ at the next call; of an int or a float all bits, if it may.
-uint64_t open_dimensions(const Tracer& tracer, PyObject* object) {
-  if (!tracer.symbols.may_come()) return 0;
+uint64_t dynamic_dims(const Tracer& tracer, PyObject* object) {
+  if (!tracer.symbols.may_have_symbols()) return 0;
   const auto is_open = [&](PyObject* number) {
     return is_symbolic_int(number) && !is_constant_expression(tracer.symbols.trace().simplify(expression_of(number)));
   };
-  if (is_traced_number(object)) return facts_of_number(object).is_any ? ~uint64_t{0} : 0;
+  if (is_symbolic_float(object)) return facts_of_number(object).is_any ? ~uint64_t{0} : 0;
   if (is_symbolic_int(object)) return is_open(object) ? ~uint64_t{0} : 0;
   if (!is_fake(object) || !has_symbolic_sizes(object)) return 0;
   const Ref shape = native_attribute(object, "shape");
@@ -181,7 +181,7 @@ class BreakPlanner {
       const size_t operands = i + 1 == frames_.size() ? static_cast<size_t>(stack_inputs(now)) : 0;
       for (size_t slot = 0; slot + operands < frame.stack_top; ++slot) {
         PyObject* object = held_by_slot(frame, slot);
-        if (!object || !end_may_be_seen(object)) continue;
+        if (!object || !has_observable_end(object)) continue;
         const bool is_local = slot < locals;
         if (is_local && handler_ && i > *handler_) return refuse("a traceback keeps an object whose end can be seen");
         const ValueId value = values_.slot_value(frame, static_cast<int32_t>(slot));
@@ -204,7 +204,7 @@ class BreakPlanner {
       const ValueId value = end.operands[i];
       if (value == kNoValue || needed.count(value)) continue;
       PyObject* object = frame.slots[frame.stack_top - count + i].get();
-      if (raises || (object && (PyExceptionInstance_Check(object) || end_may_be_seen(object))))
+      if (raises || (object && (PyExceptionInstance_Check(object) || has_observable_end(object))))
         end.moved.push_back(value);
     }
   }
@@ -325,7 +325,7 @@ class BreakPlanner {
                            ? frame.slots[places_[i].local(parameter.index)].get()
                        : parameter.kind == ResumeParameter::Kind::Stack ? slot(frame, parameter.index)
                                                                         : nullptr;
-    const uint64_t open = object ? open_dimensions(tracer_, object) : 0;
+    const uint64_t open = object ? dynamic_dims(tracer_, object) : 0;
     if (!open) return;
     PyObject* name = PyTuple_GET_ITEM(resume.code->co_localsplusnames, position);
     exit_.open_arguments.push_back(
@@ -558,7 +558,7 @@ std::optional<long> wrong_assumption(const Tracer& tracer, const Exit& exit) {
     }
     if (!holds) return assumed.executed;
   }
-  return deferred_value_in_graph(tracer);
+  return runtime_value_in_graph(tracer);
 }
 
 }  // namespace minidynamo

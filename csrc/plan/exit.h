@@ -12,7 +12,7 @@ struct Exit {
   std::vector<NodeId> outputs;  // of the graph
   std::vector<Source*> inputs;  // of the graph, in order: gathered slots 0, 1, ...
 
-  // What a resume function is given that may differ at the next call, as OpenNumbers has it.
+  // What a resume function is given that may differ at the next call, as DynamicSizes has it.
   struct OpenArgument {
     Ref code;  // of the resume function
     std::string source;

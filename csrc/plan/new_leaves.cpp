@@ -58,7 +58,7 @@ bool may_lose_leaf(const Tracer& tracer, const std::vector<NodeId>& outputs, PyO
   return !is_origin || (!leaves && !has_hooks(leaf));
 }
 
-bool ends_in_new_leaves(const Tracer& tracer, PyObject* fake) {
+bool history_reaches_new_leaf(const Tracer& tracer, PyObject* fake) {
   const bool made_some = std::ranges::any_of(
       tracer.assumptions, [](const Assumption& one) { return one.kind == Assumption::Kind::IsNoOrigin; });
   if (!made_some) return false;  // without a walk

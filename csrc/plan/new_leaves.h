@@ -9,6 +9,6 @@ namespace minidynamo {
 // hook on it cannot tell.
 bool may_lose_leaf(const Tracer& tracer, const std::vector<NodeId>& outputs, PyObject* leaf);
 // Whether all of a tensor's history ends in leaves of the trace's own, so that to the graph it has none.
-bool ends_in_new_leaves(const Tracer& tracer, PyObject* fake);
+bool history_reaches_new_leaf(const Tracer& tracer, PyObject* fake);
 
 }  // namespace minidynamo

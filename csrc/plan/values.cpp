@@ -19,16 +19,16 @@
 #include "tensor/tensor_facts.h"
 #include "tensor/wrapper_fake.h"
 #include "world/context_token.h"
-#include "world/deferred_value.h"
 #include "world/drawn_number.h"
 #include "world/enter.h"
-#include "world/handled_before.h"
+#include "world/fake_array.h"
 #include "world/known_types.h"
 #include "world/native_objects.h"
+#include "world/outer_handled_exception.h"
+#include "world/runtime_value.h"
 #include "world/scope.h"
+#include "world/symbolic_float.h"
 #include "world/tensor_classes.h"
-#include "world/traced_array.h"
-#include "world/traced_number.h"
 #include "world/types.h"
 #include "world/wrapper_tensors.h"
 
@@ -47,7 +47,7 @@ bool has_own_gradient(PyObject* fake) { return !tensor_fact(fake, TensorFact::Gr
 bool can_be_filled(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   return type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type || type == &PyCell_Type ||
-         way_out(type) == Leaves::Fields || can_be_made_empty(type);
+         reconstruct_rule_of(type) == ReconstructRule::Fields || can_be_made_empty(type);
 }
 
 }  // namespace
@@ -141,9 +141,9 @@ std::vector<bool> ValuePlanner::passed_locals(const Frame& frame, const Original
       continue;
     }
     const bool can_be_needed =
-        (!is_tensor(held) || (keeps_tensors_ && is_fake(held))) && !is_constant(held) && !is_traced_number(held);
+        (!is_tensor(held) || (keeps_tensors_ && is_fake(held))) && !is_constant(held) && !is_symbolic_float(held);
     passed.push_back(can_be_needed && (frame.has_lazy_local(slot) || tracer_.world.source_of(held) ||
-                                       is_planned(held) || end_may_be_seen(held)));
+                                       is_planned(held) || has_observable_end(held)));
     const bool is_iterator = PyIter_Check(held);  // knows no weak references; the loop has it on the stack
     if (can_be_needed && !is_iterator && !passed.back()) left_out_.push_back(held);
   }
@@ -218,12 +218,12 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_constant(object) && !holds_native_value(object)) return constant(object);
   if (tracer_.symbols.active() && is_symbolic_int(object)) return size(expression_of(object));
   if (tracer_.symbols.active() && is_symbolic_bool(object)) return truth(condition_of(object));
-  if (is_traced_array(object)) return traced_array(object);
-  if (is_traced_number(object)) {
+  if (is_fake_array(object)) return fake_array(object);
+  if (is_symbolic_float(object)) {
     if (const auto drawn = drawn_.find(tensor_of_number(object)); drawn != drawn_.end()) return drawn->second;
     return call("torch._C.TensorBase.item"_imported, {tensor_of_number(object)});
   }
-  if (is_deferred_value(object)) return late(object);
+  if (is_runtime_value(object)) return late(object);
   if (tracer_.world.is_opaque(object)) return refuse("an object that the trace did not make leaves it");
   if (is_fake(object)) {
     if (has_own_attributes(object) || has_own_gradient(object)) to_fill_.push_back(object);
@@ -236,18 +236,18 @@ ValueId ValuePlanner::make_value(PyObject* object) {
   if (is_item_preparer(object)) return value_of(behind_preparer(object));
   if (is_traced_generator(object)) return generator(object);
   if (is_context_token(object)) return context_token(object);
-  return made_as_its_type(object);
+  return reconstruct_by_type(object);
 }
 
 ValueId ValuePlanner::late(PyObject* object) {
-  const size_t place = place_of_deferred_value(object);
+  const size_t place = place_of_runtime_value(object);
   if (!late_.count(place) && (is_planning_log || !plan_log_until(place)))
     return refuse("a number that comes later than what it is kept in");
   const auto found = late_.find(place);
   return found == late_.end() ? refuse("a number of which the log says nothing") : found->second;
 }
 
-bool ValuePlanner::deferred_value(size_t place, const DeferredCall& call) {
+bool ValuePlanner::runtime_value(size_t place, const DeferredCall& call) {
   std::vector<PyObject*> operands;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(call.positional.get()); ++i)
     operands.push_back(PyTuple_GET_ITEM(call.positional.get(), i));
@@ -264,7 +264,7 @@ ValueId ValuePlanner::tensor(PyObject* fake) {
   const bool is_leaf = is_leaf_with_gradient(fake), is_parameter = is_parameter_class(Py_TYPE(fake));
   const ValueId plain = output(fake);
   if (plain == kNoValue) return kNoValue;
-  if (!is_leaf && ends_in_new_leaves(tracer_, fake)) {
+  if (!is_leaf && history_reaches_new_leaf(tracer_, fake)) {
     if (!is_plain_tensor_class(Py_TYPE(fake))) return refuse("a tensor whose history ends in new leaves");
     const ValueId name = constant(kept(name_of_history(fake)));
     return add({PlanStep::Kind::Call, Ref::borrow(with_unseen_history_callable()), 0, {plain, name}});
@@ -345,7 +345,7 @@ ValueId ValuePlanner::make_empty(PyObject* object) {
   if (type == &PyDict_Type) return add({PlanStep::Kind::Dict});
   if (type == &PySet_Type) return add({PlanStep::Kind::Set});
   if (type == &PyCell_Type) return call(as_object(&PyCell_Type), {});
-  if (way_out(type) == Leaves::Fields) return call(rebuild_iterator_callable(), {as_object(type)});
+  if (reconstruct_rule_of(type) == ReconstructRule::Fields) return call(rebuild_iterator_callable(), {as_object(type)});
   const ValueId own_type = value_of(as_object(type));
   if (own_type == kNoValue) return kNoValue;
   const ValueId none = constant(Py_None), attributes = add({PlanStep::Kind::Dict});
@@ -413,7 +413,7 @@ bool ValuePlanner::fill(PyObject* object) {
     PyObject* contents = PyCell_GET(object);
     return !contents || effect("builtins.setattr", {object, "cell_contents"_name, contents});
   }
-  if (way_out(type) == Leaves::Fields) {
+  if (reconstruct_rule_of(type) == ReconstructRule::Fields) {
     const Ref fields = fields_of(object);
     keep_alive(fields);
     if (fields) return effect(fill_iterator_callable(), {object, fields.get()});

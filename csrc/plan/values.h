@@ -78,13 +78,13 @@ class ValuePlanner {
   bool gather(std::vector<Source*>& inputs);
 
   // How far the effect log is planned, and whether one of its entries is being planned now. What comes late
-  // (world/deferred_value.h) is the result of an entry, which has to be planned by then: plan_log_until, set by whoever
+  // (world/runtime_value.h) is the result of an entry, which has to be planned by then: plan_log_until, set by whoever
   // plans effects, does so.
   size_t log_planned = 0;
   bool is_planning_log = false;
   std::function<bool(size_t)> plan_log_until;
   // The result of the entry at a place.
-  bool deferred_value(size_t place, const DeferredCall& call);
+  bool runtime_value(size_t place, const DeferredCall& call);
 
   // Writes an external container that the trace changed before an iterator over it is made; set by whoever plans
   // effects.
@@ -133,7 +133,7 @@ class ValuePlanner {
   ValueId add(PlanStep step);
   ValueId make_value(PyObject* object);
   ValueId late(PyObject* object);
-  ValueId made_as_its_type(PyObject* object);
+  ValueId reconstruct_by_type(PyObject* object);
   PyObject* kept(Ref made);  // until the plan is carried out
   ValueId outside_value(PyObject* object, Source* source);
   bool has_given_dict(PyObject* object) const;  // which is put in place when all is there
@@ -178,7 +178,7 @@ class ValuePlanner {
   ValueId set_like(PyObject* set);
   ValueId set_iterator(PyObject* object);
   ValueId native_object(PyObject* object);
-  ValueId traced_array(PyObject* object);
+  ValueId fake_array(PyObject* object);
   ValueId dict_view(PyObject* object);
   ValueId generator(PyObject* object);
 };

@@ -6,7 +6,7 @@ namespace minidynamo {
 
 namespace detail {
 inline thread_local int native_depth = 0;
-inline thread_local int one_by_one_depth = 0;
+inline thread_local int recording_depth = 0;
 }  // namespace detail
 
 // While one lives, frames and operators run natively: nothing is traced, operators are not recorded one by one.
@@ -20,26 +20,26 @@ class NativeScope {
 inline bool is_native() noexcept { return detail::native_depth > 0; }
 
 // While one lives, what native code does is recorded operator by operator: no node will stand for the call.
-class OneByOneScope {
+class OperatorRecordingScope {
  public:
-  OneByOneScope() noexcept { ++detail::one_by_one_depth; }
-  ~OneByOneScope() { --detail::one_by_one_depth; }
-  OneByOneScope(const OneByOneScope&) = delete;
-  OneByOneScope& operator=(const OneByOneScope&) = delete;
+  OperatorRecordingScope() noexcept { ++detail::recording_depth; }
+  ~OperatorRecordingScope() { --detail::recording_depth; }
+  OperatorRecordingScope(const OperatorRecordingScope&) = delete;
+  OperatorRecordingScope& operator=(const OperatorRecordingScope&) = delete;
 };
-inline bool is_one_by_one() noexcept { return detail::one_by_one_depth > 0; }
+inline bool is_recording_operators() noexcept { return detail::recording_depth > 0; }
 
 // While one lives, another trace runs on this thread, which has a scope of its own.
 class NativeScopeApart {
  public:
   NativeScopeApart() noexcept
-      : outer_(std::exchange(detail::native_depth, 0)), outer_one_by_one_(std::exchange(detail::one_by_one_depth, 0)) {}
-  ~NativeScopeApart() { detail::native_depth = outer_, detail::one_by_one_depth = outer_one_by_one_; }
+      : outer_(std::exchange(detail::native_depth, 0)), outer_recording_(std::exchange(detail::recording_depth, 0)) {}
+  ~NativeScopeApart() { detail::native_depth = outer_, detail::recording_depth = outer_recording_; }
   NativeScopeApart(const NativeScopeApart&) = delete;
   NativeScopeApart& operator=(const NativeScopeApart&) = delete;
 
  private:
-  int outer_, outer_one_by_one_;
+  int outer_, outer_recording_;
 };
 
 }  // namespace minidynamo

@@ -160,7 +160,7 @@ class Call {
     refuse_partial_overlap();
     if (observer_) {
       refuse_mixed_changes();
-      tell_of_effects();
+      report_effects();
     }
     if (info_.composite || info_.rule == OperatorRule::RunOnFakes) hints.reset();
     if (info_.composite) return op_.callBoxedForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd, *stack_);
@@ -390,14 +390,14 @@ class Call {
       for (const Place& written : places)
         for (const Place& other : places)
           if (is_written(written.argument) && &written != &other &&
-              (settle_overlap(*written.tensor, *other.tensor), is_disturbed(written, other)))
+              (specialize_overlap(*written.tensor, *other.tensor), is_disturbed(written, other)))
             refuse(FakeProblem::Overlap, c10::str(info_.name, " writes to memory that another of its arguments shows"));
     }
   }
 
   // Whether memory overlaps may be another matter with other sizes, but for what lies in the same place whatever they
   // are.
-  void settle_overlap(const at::Tensor& written, const at::Tensor& other) const {
+  void specialize_overlap(const at::Tensor& written, const at::Tensor& other) const {
     if (!is_symbolic_) return;
     const std::shared_ptr<const SymbolicLayout> one = FakeLayout::of(written).symbols,
                                                 two = FakeLayout::of(other).symbols;
@@ -437,7 +437,7 @@ class Call {
     });
   }
 
-  void tell_of_effects() {
+  void report_effects() {
     bool& impure = has_side_effect_ = info_.random || info_.communicates;
     if (info_.may_fail || (info_.divides && are_whole_numbers())) observer_->operator_may_fail();
     if (info_.communicates) observer_->operator_communicates();

@@ -497,8 +497,8 @@ c10::SmallVector<const at::Tensor*, 12> by_argument(c10::ArrayRef<c10::IValue> a
 }
 
 // Gives the results the layouts of the real kernel's.
-void settle_layouts(const c10::OperatorHandle& op, const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
-                    c10::ArrayRef<const at::Tensor*> tensors, c10::Device device, MetadataResult& result) {
+void specialize_layouts(const c10::OperatorHandle& op, const OperatorInfo& info, c10::ArrayRef<c10::IValue> arguments,
+                        c10::ArrayRef<const at::Tensor*> tensors, c10::Device device, MetadataResult& result) {
   correct_layouts(info, arguments, tensors, result);
   if (!knows_layouts(info, arguments, tensors, result)) measure_layouts(op, info, arguments, tensors, device, result);
 }
@@ -511,7 +511,7 @@ MetaOutcome run_meta_kernel(const c10::OperatorHandle& op, const OperatorInfo& i
   MetaOutcome outcome;
   const NativeMetadata rule = device.is_cpu() ? native_metadata(info.name) : nullptr;
   if (rule && rule(arguments, by_argument(arguments, tensors), outcome.result)) {
-    settle_layouts(op, info, arguments, tensors, device, outcome.result);
+    specialize_layouts(op, info, arguments, tensors, device, outcome.result);
     return outcome;
   }
   Twins twins(tensors);
@@ -537,7 +537,7 @@ MetaOutcome run_meta_kernel(const c10::OperatorHandle& op, const OperatorInfo& i
     stack.clear();
   }
   outcome.result = ResultReader(info, twins, device).read(stack);
-  settle_layouts(op, info, arguments, tensors, device, outcome.result);
+  specialize_layouts(op, info, arguments, tensors, device, outcome.result);
   outcome.changed_arguments = twins.apply_changes();
   return outcome;
 }

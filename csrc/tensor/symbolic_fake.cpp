@@ -50,25 +50,25 @@ FakeLayout SymbolicFake::layout() const {
 }
 
 // Somebody looks at the numbers: the trace is good for these alone.
-void SymbolicFake::take_as_seen(c10::ArrayRef<Expression> expressions) const {
+void SymbolicFake::specialize_if_observed(c10::ArrayRef<Expression> expressions) const {
   if (kernels_look) return;
   for (const Expression e : expressions) trace_->specialize(e);
 }
 
 c10::IntArrayRef SymbolicFake::sizes_custom() const {
-  take_as_seen(symbols_->sizes);
+  specialize_if_observed(symbols_->sizes);
   return sizes_and_strides_.sizes_arrayref();
 }
 c10::IntArrayRef SymbolicFake::strides_custom() const {
-  take_as_seen(symbols_->strides);
+  specialize_if_observed(symbols_->strides);
   return sizes_and_strides_.strides_arrayref();
 }
 int64_t SymbolicFake::numel_custom() const {
-  take_as_seen(symbols_->sizes);
+  specialize_if_observed(symbols_->sizes);
   return c10::multiply_integers(sizes_and_strides_.sizes_arrayref());
 }
 int64_t SymbolicFake::storage_offset_custom() const {
-  take_as_seen(symbols_->offset);
+  specialize_if_observed(symbols_->offset);
   return storage_offset_;
 }
 c10::SymInt SymbolicFake::sym_numel_custom() const {

@@ -47,7 +47,7 @@ class SymbolicFake final : public c10::TensorImpl {
   c10::SmallVector<c10::SymInt, 5> sym_sizes_, sym_strides_;
   c10::SymInt sym_offset_;
 
-  void take_as_seen(c10::ArrayRef<Expression> expressions) const;
+  void specialize_if_observed(c10::ArrayRef<Expression> expressions) const;
   c10::SymBool known(bool value) const { return c10::SymBool(value); }
 };
 

@@ -226,7 +226,7 @@ class Propagation {
   }
 
   // Sizes that are 0 or 1 now stay so.
-  void settle(TensorResult& entry, SymbolicLayout layout) {
+  void specialize(TensorResult& entry, SymbolicLayout layout) {
     for (Expression& size : layout.sizes) {
       if (is_constant_expression(size) || trace_.is_unknown(size)) continue;
       const int64_t now = trace_.value_of(size);
@@ -261,7 +261,7 @@ class Propagation {
     std::optional<SymbolicLayout> layout = unknown_.empty() ? rule_layout(as_call()) : std::move(ruled_);
     // A rule that contradicts the kernel is none; what it has asked does no harm.
     if (!layout || !is_plausible(*layout, result_.tensors[0].layout)) return false;
-    settle(result_.tensors[0], std::move(*layout));
+    specialize(result_.tensors[0], std::move(*layout));
     return true;
   }
 
@@ -465,7 +465,7 @@ class Propagation {
     suppose_ties(ties);
     for (const SizeCondition& condition : exceptions) suppose(condition);
     for (size_t i = 0; i < layouts.size(); ++i)
-      if (layouts[i]) settle(result_.tensors[i], std::move(*layouts[i]));
+      if (layouts[i]) specialize(result_.tensors[i], std::move(*layouts[i]));
     return true;
   }
 

@@ -12,10 +12,10 @@
 #include "python/unstable.h"
 #include "world/address_text.h"
 #include "world/class_lookup.h"
-#include "world/deferred_value.h"
 #include "world/enter.h"
 #include "world/identity.h"
 #include "world/native_code.h"
+#include "world/runtime_value.h"
 
 namespace minidynamo {
 Ref build_sequence(Tracer& tracer, Frame& frame, int32_t count, bool is_tuple) {
@@ -47,7 +47,7 @@ Ref build_map(Tracer& tracer, Frame& frame, int32_t count) {
   bool ok = true;
   Ref built = Ref::made(PyDict_New());
   for (int32_t i = count; i > 0 && ok; --i) {
-    frame.top(2 * i) = settled(tracer, frame.top(2 * i).get());
+    frame.top(2 * i) = specialized(tracer, frame.top(2 * i).get());
     ok = static_cast<bool>(frame.top(2 * i));
     if (ok) guard_as_key(tracer, built.get(), frame.top(2 * i).get());
     ok = ok && materialize_if_shadow(tracer, frame.top(2 * i - 1).get()) &&
@@ -73,14 +73,14 @@ Ref build_string(Tracer& tracer, Frame& frame, int32_t count) {
   std::vector<PyObject*> parts(count);
   for (int32_t i = 0; i < count; ++i) parts[i] = frame.top(count - i).get();
   Ref empty = Ref::made(PyUnicode_New(0, 0));
-  Ref joined = std::ranges::any_of(parts, is_deferred_value) ? deferred_join(tracer, parts)
-                                                             : join_strings(empty.get(), parts.data(), count);
+  Ref joined = std::ranges::any_of(parts, is_runtime_value) ? deferred_join(tracer, parts)
+                                                            : join_strings(empty.get(), parts.data(), count);
   for (int32_t i = 0; i < count; ++i) frame.drop();
   return joined;
 }
 
 Ref convert_value(Tracer& tracer, PyObject* value, int32_t conversion) {
-  if (is_deferred_value(value) && conversion == 1) return deferred_format(tracer, value, nullptr, true);
+  if (is_runtime_value(value) && conversion == 1) return deferred_format(tracer, value, nullptr, true);
   if (is_fake(value)) return tracer.abort(BreakReason::TensorToText, "a tensor is formatted into a string");
   if (is_exception_from_outside(tracer, value) && conversion != 3)
     return text_of_exception(tracer, value, conversion == 2 ? "__repr__" : "__str__");
@@ -98,7 +98,7 @@ Ref format_value(Tracer& tracer, PyObject* value, PyObject* spec, int32_t conver
                                         {Ref::borrow(value), spec ? Ref::borrow(spec) : std::move(nothing)}))
       return std::move(*answer);
   }
-  if (is_deferred_value(value) && conversion <= 1) return deferred_format(tracer, value, spec, conversion == 1);
+  if (is_runtime_value(value) && conversion <= 1) return deferred_format(tracer, value, spec, conversion == 1);
   Ref converted = Ref::borrow(value);
   if (conversion) {
     converted = convert_value(tracer, value, conversion);
@@ -178,7 +178,7 @@ bool fill_target(Tracer& tracer, Frame& frame, int32_t depth) {
 bool extend_list(Tracer& tracer, PyObject* list, PyObject* iterable) {
   if (is_fake(iterable) || is_traced_generator(iterable)) {
     Ref iterator = iterator_of(tracer, iterable);
-    if (!iterator || !hear_length_hint(tracer, iterable)) return false;
+    if (!iterator || !ask_length_hint(tracer, iterable)) return false;
     while (Ref item = next_item(tracer, iterator.get()))
       if (PyList_Append(list, item.get()) < 0) return false;
     return !PyErr_Occurred();

@@ -45,7 +45,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value) {
 namespace {
 
 Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
-  const ScopedValue<bool> of_each_instruction{tracer.symbols.settles_what_is_read, false};
+  const ScopedValue<bool> of_each_instruction{tracer.symbols.specializes_reads, false};
   const Bytecode& bytecode = frame.prepared->bytecode;
   const Instruction* const code = bytecode.instructions.data();
   const ScopedValue<Frame*> innermost{tracer.frame, &frame};
@@ -84,7 +84,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       continue;
     }
 
-    if (tracer.symbols.may_come() && !settle_operands(tracer, frame, now)) [[unlikely]] {
+    if (tracer.symbols.may_have_symbols() && !specialize_operands(tracer, frame, now)) [[unlikely]] {
       if (tracer.is_over() || !handle_error(tracer, frame)) return Outcome::Failed;
       continue;
     }
@@ -386,7 +386,7 @@ Outcome run_instructions(Tracer& tracer, Frame& frame, Ref& value) {
       }
       case Op::MAP_ADD: {
         Ref item = frame.pop(), key = frame.pop();
-        key = settled(tracer, key.get());
+        key = specialized(tracer, key.get());
         ok = static_cast<bool>(key);
         if (ok) guard_as_key(tracer, frame.top(arg).get(), key.get());
         ok = ok && fill_target(tracer, frame, arg) && materialize_if_shadow(tracer, item.get()) &&

@@ -4,7 +4,7 @@
 
 #include "python/out_of_memory.h"
 #include "tensor/number_tensor.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 
 namespace minidynamo {
 namespace {
@@ -33,13 +33,13 @@ Ref add_draw(Tracer& tracer, PyObject* generator, PyObject* method, Ref argument
 Ref draw_number(Tracer& tracer, PyObject* generator, PyObject* method, Ref arguments) {
   const Ref some_number = Ref::made(PyFloat_FromDouble(0.5)), example = tensor_of_float(some_number.get());
   Ref fake = add_draw(tracer, generator, method, std::move(arguments), example.get());
-  return fake ? make_traced_number(tracer, std::move(fake)) : Ref();
+  return fake ? make_symbolic_float(tracer, std::move(fake)) : Ref();
 }
 
 Ref draw_int(Tracer& tracer, PyObject* generator, PyObject* method, Ref arguments) {
   const Ref some_number = Ref::made(PyLong_FromLong(1)), example = tensor_of_int(some_number.get());
   const Ref fake = add_draw(tracer, generator, method, std::move(arguments), example.get());
-  return fake ? tracer.unknown_numbers.read(fake.get()) : Ref();
+  return fake ? tracer.unbacked_numbers.read(fake.get()) : Ref();
 }
 
 Ref draw_tensor(Tracer& tracer, PyObject* generator, PyObject* method, Ref arguments, PyObject* example) {

@@ -1,8 +1,8 @@
 // Random numbers of generators from before the call, which are drawn when the residual code runs, and are inputs of the
 // graph: floats and ints of Python's and NumPy's, and whole tensors.
 //
-// The trace does not know them: to the program a float is a traced number (traced_number.h), an int one that is read
-// from a tensor (unknown_numbers.h). All are drawn before the
+// The trace does not know them: to the program a float is a traced number (symbolic_float.h), an int one that is read
+// from a tensor (unbacked_numbers.h). All are drawn before the
 // graph runs, in the program's order, whether they are used or not; guards have been checked by then, so that nothing
 // is drawn in vain (hook/drawing_callable.h).
 #pragma once

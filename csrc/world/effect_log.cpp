@@ -82,7 +82,7 @@ const ContextSet* EffectLog::last_set(PyObject* variable) const {
   return &set;
 }
 
-bool EffectLog::take_back_last_set(PyObject* variable) {
+bool EffectLog::undo_last_set(PyObject* variable) {
   std::vector<size_t>& sets = sets_[variable];
   if (sets.back() < barrier_) return false;
   ++changes_;

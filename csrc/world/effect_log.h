@@ -98,7 +98,7 @@ class EffectLog {
   void set_context(ContextSet set);
   const ContextSet* last_set(PyObject* variable) const;  // null: the trace has not set it
   // False: a call behind it has to see it.
-  bool take_back_last_set(PyObject* variable);
+  bool undo_last_set(PyObject* variable);
   // The set that gave a token, and all those of its variable until then, oldest first; empty if it was taken back.
   std::vector<const ContextSet*> sets_until(PyObject* token) const;
 
@@ -117,7 +117,7 @@ class EffectLog {
   // A call takes the place of those that it makes itself, which came since `from`; nothing else may have come since.
   void defer_call(DeferredCall call, size_t from);
   // A call of C code that looks at nothing that a trace may write to.
-  void tell_later(DeferredCall call) { effects_.emplace_back(std::move(call)); }
+  void append_unordered_call(DeferredCall call) { effects_.emplace_back(std::move(call)); }
   // What the cache of a function comes to hold by a call of it.
   void will_be_cached(PyObject* function, Ref key, Ref result) {
     const Py_hash_t hash = PyObject_Hash(key.get());

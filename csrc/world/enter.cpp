@@ -21,8 +21,9 @@
 #include "tensor/array_elements.h"
 #include "tensor/fake.h"
 #include "tensor/wrapper_fake.h"
-#include "world/changing_number.h"
+#include "world/dynamic_float.h"
 #include "world/external_iterator.h"
+#include "world/fake_array.h"
 #include "world/generic_alias.h"
 #include "world/known_types.h"
 #include "world/mapping_proxy.h"
@@ -30,7 +31,6 @@
 #include "world/pin.h"
 #include "world/special_methods.h"
 #include "world/tensor_classes.h"
-#include "world/traced_array.h"
 #include "world/tuple_fields.h"
 #include "world/types.h"
 #include "world/wrapper_tensors.h"
@@ -48,7 +48,7 @@ bool is_match_in_bytearray(PyObject* match) {
 }
 
 // Whether instances of a class from before the trace have a finalizer, guarded.
-bool dies_loudly(Tracer& tracer, PyTypeObject* type) {
+bool has_observable_finalizer(Tracer& tracer, PyTypeObject* type) {
   if (!is_python_class(type)) return false;
   if (class_attribute(type, "__del__"_name)) return true;
   tracer.guards.add_missing(source_or_pin(tracer, as_object(type)), Access::ClassAttribute, "__del__"_name, -1,
@@ -92,7 +92,7 @@ Ref enter_tensor(Tracer& tracer, Source* source) {
   if (is_transform_wrapper(raw)) return enter_opaque(tracer, source);  // of a transform that is over
   if (is_fake(raw)) return tracer.abort(BreakReason::FakeInput, "an input is a fake tensor of another trace");
   std::vector<Expression> sizes;
-  const bool is_loud = !is_class_of_graphs(Py_TYPE(raw)) && dies_loudly(tracer, Py_TYPE(raw));
+  const bool is_loud = !is_class_of_graphs(Py_TYPE(raw)) && has_observable_finalizer(tracer, Py_TYPE(raw));
   Ref fake;
   if (is_wrapper(raw))
     fake = is_loud ? Ref() : make_wrapper_fake(tracer, source, enter_filled);
@@ -127,7 +127,7 @@ Ref enter_array(Tracer& tracer, Source* source) {
   tracer.graph.add_placeholder(elements->to_text(), fake);
   tracer.world.add_fake(fake.get());
   (void)stands_for(tracer, elements, fake);
-  return stands_for(tracer, source, make_traced_array(tracer, fake.get(), std::move(twin)));
+  return stands_for(tracer, source, make_fake_array(tracer, fake.get(), std::move(twin)));
 }
 
 // An attribute of a holder that must be the same at the next call.
@@ -183,7 +183,7 @@ Ref enter_tuple(Tracer& tracer, Source* source) {
     return Ref::borrow(raw);
   }
   const Py_ssize_t count = field_count(raw);
-  if (count < 0 || dies_loudly(tracer, type)) return enter_opaque(tracer, source);
+  if (count < 0 || has_observable_finalizer(tracer, type)) return enter_opaque(tracer, source);
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   tracer.guards.add(source, GuardKind::Length, tracer.origin());
   Ref items = Ref::made(PyTuple_New(count));
@@ -213,7 +213,7 @@ Ref enter_container(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   PyTypeObject* type = Py_TYPE(raw);
   PyTypeObject* base = container_base(type);
-  if (dies_loudly(tracer, type)) return enter_opaque(tracer, source);
+  if (has_observable_finalizer(tracer, type)) return enter_opaque(tracer, source);
   tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
   Ref nothing = Ref::made(PyTuple_New(0));
   Ref object = Ref::steal(base->tp_new(type, nothing.get(), nullptr));
@@ -435,10 +435,10 @@ PyObject* other_owner(Tracer& tracer, const Source* source) {
 Ref enter(Tracer& tracer, Source* source) {
   PyObject* raw = source->value.get();
   PyTypeObject* type = Py_TYPE(raw);
-  if (tracer.symbols.opens_int(*source)) return enter_symbolic_int(tracer, source);
+  if (tracer.symbols.makes_int_dynamic(*source)) return enter_symbolic_int(tracer, source);
   if (is_constant_type(type)) {
     Source* number = is_nan(raw) ? told_from_other_nans(tracer, source) : source;
-    return changes(tracer, number) ? enter_changing_number(tracer, number) : enter_by_value(tracer, number);
+    return changes(tracer, number) ? enter_dynamic_float(tracer, number) : enter_by_value(tracer, number);
   }
   if (Source* known = tracer.world.source_of(raw)) {  // stands for itself
     guard_same(tracer, source, known);
@@ -452,63 +452,63 @@ Ref enter(Tracer& tracer, Source* source) {
   NestingLevel level;
   if (level.is_too_deep())
     return tracer.abort(BreakReason::ContainerTooLarge, source->to_text().substr(0, 200) + "... is nested too deep");
-  const Enters way = way_in(type);
-  if (way != Enters::Tuple && is_guarded_by_identity(raw)) return enter_itself(tracer, source, GuardKind::Identity);
+  const WrapRule way = wrap_rule_of(type);
+  if (way != WrapRule::Tuple && is_guarded_by_identity(raw)) return enter_itself(tracer, source, GuardKind::Identity);
   auto itself = [&](GuardKind kind) {
     return has_unknown_special_method(type) ? enter_opaque(tracer, source) : enter_itself(tracer, source, kind);
   };
   switch (way) {
-    case Enters::Constant:
+    case WrapRule::Constant:
       return enter_by_value(tracer, source);
-    case Enters::Date:
+    case WrapRule::Date:
       if (!is_date(raw)) return enter_date_with_zone(tracer, source);
       return enter_itself(tracer, source, GuardKind::Constant);  // as a result it is that very object
-    case Enters::ConstantOrOpaque:
+    case WrapRule::ConstantOrOpaque:
       if (is_constant(raw)) return enter_by_value(tracer, source);
       if (PyFrozenSet_CheckExact(raw) && is_set_of_named(raw)) return enter_set_of_named(tracer, source);
       return enter_opaque(tracer, source);
-    case Enters::Tuple:
+    case WrapRule::Tuple:
       return enter_tuple(tracer, source);
-    case Enters::Container:
+    case WrapRule::Container:
       if (PyObject* owner = other_owner(tracer, source))
         return load_own_dict(tracer, owner) ? enter(tracer, source) : Ref();
       return is_namespace_in_use(tracer, raw) ? enter_opaque(tracer, source) : enter_container(tracer, source);
-    case Enters::ByteArray:
+    case WrapRule::ByteArray:
       return is_exported(raw) ? enter_opaque(tracer, source) : enter_container(tracer, source);
-    case Enters::Proxy:
+    case WrapRule::Proxy:
       return enter_proxy(tracer, source);
-    case Enters::Iterator:
+    case WrapRule::Iterator:
       return can_follow_iterator(raw) ? enter_iterator(tracer, source) : enter_opaque(tracer, source);
-    case Enters::Method:
+    case WrapRule::Method:
       return enter_method(tracer, source);
-    case Enters::NativeMethod:
+    case WrapRule::NativeMethod:
       return descriptor_behind(raw) ? enter_bound_native(tracer, source) : enter_opaque(tracer, source);
-    case Enters::Super:
+    case WrapRule::Super:
       return enter_super(tracer, source);
-    case Enters::NumpyArray:
+    case WrapRule::NumpyArray:
       return enter_array(tracer, source);
-    case Enters::Opaque:
+    case WrapRule::Opaque:
       return is_native_enum(raw) ? enter_itself(tracer, source, GuardKind::Identity) : enter_opaque(tracer, source);
-    case Enters::Match:
+    case WrapRule::Match:
       if (is_match_in_bytearray(raw)) return enter_opaque(tracer, source);
       return enter_itself(tracer, source, GuardKind::Identity);
-    case Enters::Function:
+    case WrapRule::Function:
       return enter_itself(tracer, source, GuardKind::ExactType);
-    case Enters::Definition:
+    case WrapRule::Definition:
       return enter_itself(tracer, source, GuardKind::Identity);
-    case Enters::Alias:
+    case WrapRule::Alias:
       if (has_unknown_special_method(type)) return enter_opaque(tracer, source);
       return enter_alias(tracer, source);
-    case Enters::NumberFormat:
+    case WrapRule::NumberFormat:
       return enter_number_format(tracer, source);
-    case Enters::View:
+    case WrapRule::View:
       return enter_dict_view(tracer, source);
-    case Enters::Identity:
+    case WrapRule::Identity:
       return itself(GuardKind::Identity);
-    case Enters::Value:
+    case WrapRule::Value:
       tracer.guards.add(source, GuardKind::ExactType, tracer.origin());
       return itself(GuardKind::Value);
-    case Enters::Instance:
+    case WrapRule::Instance:
       return itself(GuardKind::ExactType);
   }
   return nullptr;
@@ -586,8 +586,8 @@ bool fill(Tracer& tracer, ShadowContainer& shadow) {
   auto entered = [&](Access access, PyObject* key, Py_ssize_t index, PyObject* value) {
     Ref item = load_part(tracer, shadow.source, access, key, value, static_cast<int32_t>(index));
     if (item && !materialize_if_shadow(tracer, item.get())) item.reset();
-    const bool settles = tracer.symbols.settles_what_is_read || base == known_types()->deque;
-    if (item && settles && tracer.symbols.active() && is_symbolic_int(item.get()))
+    const bool specializes = tracer.symbols.specializes_reads || base == known_types()->deque;
+    if (item && specializes && tracer.symbols.active() && is_symbolic_int(item.get()))
       item = tracer.symbols.specialized(item.get());
     return item;
   };

@@ -24,11 +24,11 @@ struct OutsideIterator {
 OutsideIterator* as_iterator(PyObject* object) noexcept { return reinterpret_cast<OutsideIterator*>(object); }
 
 // How many enumerates or zips are asking their parts.
-thread_local int wholes_at_work = 0;
+thread_local int active_bulk_reads = 0;
 
 void note_advance(Tracer& tracer, OutsideIterator* iterator) {
   ++iterator->taken;
-  if (iterator->is_part && wholes_at_work) ++iterator->taken_by_whole;
+  if (iterator->is_part && active_bulk_reads) ++iterator->taken_by_whole;
   tracer.effects.advance(as_object(iterator));
 }
 
@@ -58,9 +58,9 @@ Ref number_of_next(Tracer& tracer, const OutsideIterator* iterator) {
 
 // The next item of a part, on behalf of the whole.
 Ref next_of_part(PyObject* part) {
-  ++wholes_at_work;
+  ++active_bulk_reads;
   Ref item = Ref::steal(Py_TYPE(part)->tp_iternext(part));
-  --wholes_at_work;
+  --active_bulk_reads;
   return item;
 }
 
@@ -270,9 +270,9 @@ bool take_next_parts(Tracer& tracer, PyObject* object, int32_t count, std::vecto
   for (Py_ssize_t i = 0; i < asked; ++i) {
     PyObject* part = PyTuple_GET_ITEM(iterator->parts, i);
     bool call_next = !is_outside_iterator(part);
-    ++wholes_at_work;
+    ++active_bulk_reads;
     Source* source = call_next ? nullptr : take_next_source(tracer, part, call_next);
-    --wholes_at_work;
+    --active_bulk_reads;
     Ref item = !source && call_next && !tracer.is_over() ? next_of_part(part) : Ref();
     if (!source && !item) {
       parts.clear();
@@ -294,7 +294,7 @@ Py_ssize_t items_taken(PyObject* iterator) noexcept {
   return as_iterator(iterator)->taken - as_iterator(iterator)->taken_by_whole;
 }
 
-bool is_moved_by_another(PyObject* iterator) noexcept {
+bool advanced_by_wrapper(PyObject* iterator) noexcept {
   return as_iterator(iterator)->is_part && items_taken(iterator) == 0;
 }
 

@@ -44,6 +44,6 @@ bool take_next_parts(Tracer& tracer, PyObject* iterator, int32_t count, std::vec
 // How far the original has to be moved.
 Py_ssize_t items_taken(PyObject* iterator) noexcept;
 // It moves only with the enumerate() or zip() that it is part of.
-bool is_moved_by_another(PyObject* iterator) noexcept;
+bool advanced_by_wrapper(PyObject* iterator) noexcept;
 
 }  // namespace minidynamo

@@ -9,7 +9,7 @@
 #include "world/class_lookup.h"
 #include "world/known_types.h"
 #include "world/native_code.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -54,7 +54,7 @@ void require_distinct(Tracer& tracer, PyObject* object, Visited& visited) {
 }  // namespace
 
 bool check_comparable(Tracer& tracer, PyObject* object) {
-  if (is_traced_number(object)) return true;  // what compares by its value has settled that before
+  if (is_symbolic_float(object)) return true;  // what compares by its value has specialized that before
   return !tracer.world.is_opaque(object) || compares_natively(object) || use_opaque(tracer, object);
 }
 

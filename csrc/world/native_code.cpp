@@ -5,19 +5,19 @@
 #include "python/type_version.h"
 #include "tensor/fake.h"
 #include "world/class_lookup.h"
-#include "world/deferred_value.h"
 #include "world/enter.h"
 #include "world/external_iterator.h"
 #include "world/known_types.h"
 #include "world/native_objects.h"
-#include "world/traced_number.h"
+#include "world/runtime_value.h"
+#include "world/symbolic_float.h"
 #include "world/types.h"
 
 namespace minidynamo {
 bool use_opaque(Tracer& tracer, PyObject* object) {
   Source* source = tracer.world.source_of(object);
-  if (is_traced_number(object)) return refuse_number(tracer, object, "native code") != nullptr;
-  if (is_deferred_value(object))
+  if (is_symbolic_float(object)) return refuse_number(tracer, object, "native code") != nullptr;
+  if (is_runtime_value(object))
     return tracer.abort(BreakReason::ScalarRead, "native code uses a number that the trace does not know") != nullptr;
   if (!source)  // an array
     return tracer.abort(BreakReason::NumpyCall, std::string("native code uses a ") + Py_TYPE(object)->tp_name +
@@ -45,7 +45,7 @@ bool make_fit(Tracer& tracer, PyObject* object) {
     tracer.guards.add(source, GuardKind::Identity, tracer.origin());
     return true;
   }
-  if (way_in(type) == Enters::Date) {
+  if (wrap_rule_of(type) == WrapRule::Date) {
     const Ref zone = zone_with_state(object);
     return !zone || prepare_for_native(tracer, zone.get());
   }

@@ -73,16 +73,16 @@ PyObject* native_object(PyObject*, PyObject* arguments) {
   Ref nothing = Ref::made(PyTuple_New(0)), made;
   auto then = [&](Ref done) { return done ? made.release() : nullptr; };
   switch (row_of_base(type).leaves) {
-    case Leaves::Lock: {
+    case ReconstructRule::Lock: {
       made = Ref::steal(PyObject_CallNoArgs("_thread.allocate_lock"_imported));
       return !made || state != Py_True ? made.release() : then(call_method(made.get(), "acquire"));
     }
-    case Leaves::RecursiveLock:
+    case ReconstructRule::RecursiveLock:
       made = Ref::steal(PyObject_CallNoArgs(made_class));
       for (long left = PyLong_AsLong(state); made && left > 0; --left)
         if (!call_method(made.get(), "acquire")) return nullptr;
       return made.release();
-    case Leaves::RandomNumbers: {
+    case ReconstructRule::RandomNumbers: {
       if (is_torch_generator(type)) return torch_generator_of(made_class, state).release();
       PyObject *inner, *attributes;
       if (!PyArg_ParseTuple(state, "OO", &inner, &attributes)) return nullptr;
@@ -94,14 +94,14 @@ PyObject* native_object(PyObject*, PyObject* arguments) {
       if (own && PyDict_Update(own.get(), attributes) < 0) return nullptr;
       return then(std::move(done));
     }
-    case Leaves::Stream:
+    case ReconstructRule::Stream:
       made = Ref::steal(PyObject_CallNoArgs(made_class));
       return made ? then(Ref::steal(PyObject_CallMethod(made.get(), "__setstate__", "(O)", state))) : nullptr;
-    case Leaves::Array:
+    case ReconstructRule::Array:
       return PyObject_CallObject(made_class, state);
-    case Leaves::NumpyArray:
+    case ReconstructRule::NumpyArray:
       return PyObject_CallMethod(state, "copy", nullptr);
-    case Leaves::Date: {  // its own arguments, as pickled
+    case ReconstructRule::Date: {  // its own arguments, as pickled
       Ref reduced = Ref::steal(PyObject_CallMethod(state, "__reduce_ex__", "i", 4));
       const bool has_arguments = reduced && PyTuple_Check(reduced.get()) && PyTuple_GET_SIZE(reduced.get()) == 2;
       return has_arguments ? PyObject_CallObject(made_class, PyTuple_GET_ITEM(reduced.get(), 1)) : nullptr;
@@ -136,15 +136,15 @@ Ref native_object_state(PyObject* object) {
   if (native != type && !is_known_subclass(type)) return nullptr;
   Ref state;
   switch (row_of_base(type).leaves) {
-    case Leaves::Lock:
+    case ReconstructRule::Lock:
       state = Ref::boolean(is_locked(object));
       break;
-    case Leaves::RecursiveLock: {
+    case ReconstructRule::RecursiveLock: {
       const long count = recursion_of(object);
       state = count < 0 ? Ref() : Ref::made(PyLong_FromLong(count));
       break;
     }
-    case Leaves::RandomNumbers: {
+    case ReconstructRule::RandomNumbers: {
       if (is_torch_generator(type)) {
         state = torch_generator_state(object);
         break;
@@ -160,22 +160,22 @@ Ref native_object_state(PyObject* object) {
       state = inner ? Ref::made(PyTuple_Pack(2, inner.get(), attributes.get())) : Ref();
       break;
     }
-    case Leaves::Stream: {
+    case ReconstructRule::Stream: {
       state = call_method(object, "__getstate__");  // the last item is the dict of attributes
       const bool is_plain = state && PyTuple_Check(state.get()) && PyTuple_GET_SIZE(state.get()) > 0 &&
                             PyTuple_GET_ITEM(state.get(), PyTuple_GET_SIZE(state.get()) - 1) == Py_None;
       if (!is_plain) return nullptr;
       break;
     }
-    case Leaves::Array: {
+    case ReconstructRule::Array: {
       Ref code = attribute(object, "typecode"), bytes = call_method(object, "tobytes");
       state = code && bytes ? Ref::made(PyTuple_Pack(2, code.get(), bytes.get())) : Ref();
       break;
     }
-    case Leaves::NumpyArray:
+    case ReconstructRule::NumpyArray:
       state = array_state(object);
       break;
-    case Leaves::Date:
+    case ReconstructRule::Date:
       state = Ref::borrow(object);
       break;
     default:
@@ -195,7 +195,7 @@ bool is_native_enum(PyObject* object) noexcept {
   return is_enum;
 }
 
-bool is_numpy_array(PyObject* object) noexcept { return row_of(Py_TYPE(object)).leaves == Leaves::NumpyArray; }
+bool is_numpy_array(PyObject* object) noexcept { return row_of(Py_TYPE(object)).leaves == ReconstructRule::NumpyArray; }
 
 bool is_locked(PyObject* lock) {
   Ref locked = call_method(lock, "locked");

@@ -1,5 +1,5 @@
 // Which numbers of a frame may differ at the next call: sizes of tensors and ints that a capture is not to take as they
-// are. Decided before a trace, by what users say and by what changed between calls (hook/changing_numbers.h).
+// are. Decided before a trace, by what users say and by what changed between calls (hook/dynamic_numbers.h).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace minidynamo {
 
-struct OpenNumbers {
+struct DynamicSizes {
   bool all_sizes = false;  // of tensors that are no parameters or buffers, and all ints that are arguments
   bool never = false;      // nothing is left open, whatever changes
-  // Of numbers that only the run of a graph knows (unknown_numbers.h): the backend cannot have them, and what was
+  // Of numbers that only the run of a graph knows (unbacked_numbers.h): the backend cannot have them, and what was
   // supposed of them was often not so.
   bool no_unknown = false, no_suppositions = false;
   // The backend has refused a graph of a form that other front ends do not make (a backward pass within it, the step of
@@ -26,9 +26,10 @@ struct OpenNumbers {
   std::unordered_map<std::string, uint64_t> doubted, closed;
   bool last_resort = false;  // what is closed is open again, in one last capture
   // The last capture is of a whole training step, below autograd; what a trace had settled where the backward pass
-  // began (settled_numbers). The next one begins there.
-  std::optional<std::set<std::string>> settled_before_backward;
-  std::vector<std::string> rates;  // floats of optimizers' groups, whatever the rest says (changing_number.h)
+  // began (specialized_numbers). The next one begins there.
+  std::optional<std::set<std::string>> specialized_before_backward;
+  std::vector<std::string>
+      optimizer_hyperparameters;  // floats of optimizers' groups, whatever the rest says (dynamic_float.h)
 
   bool none() const noexcept { return never || (!all_sizes && sources.empty()); }
   void open(const std::string& source, uint64_t dimensions) {

@@ -72,7 +72,7 @@ OpenDimensions Symbols::dimensions_of(const Source& source) {
   return open;
 }
 
-bool Symbols::opens_int(const Source& source) const {
+bool Symbols::makes_int_dynamic(const Source& source) const {
   if (!open_ || open_->none() || !PyLong_CheckExact(source.value.get()) || !is_held_by_program(source)) return false;
   int overflow = 0;
   PyLong_AsLongLongAndOverflow(source.value.get(), &overflow);
@@ -173,7 +173,7 @@ Expression Symbols::symbol_for(Source* source, int32_t dimension, int64_t value)
   return made;
 }
 
-Expression Symbols::unknown_symbol(int64_t example, SizeRange range) {
+Expression Symbols::unbacked_symbol(int64_t example, SizeRange range) {
   if (!sizes_) begin();
   size_t number = 0;
   for (const OpenNumber& one : numbers_) number += one.source == nullptr;
@@ -334,12 +334,12 @@ NodeId Symbols::make_node(Expression e) {
   return node;
 }
 
-std::vector<OpenNumber> Symbols::settled() const {
-  std::vector<OpenNumber> settled;
+std::vector<OpenNumber> Symbols::specialized() const {
+  std::vector<OpenNumber> specialized;
   for (size_t i = 0; i < numbers_.size(); ++i)
     if (numbers_[i].source && is_constant_expression(sizes_->simplify(symbol(static_cast<int32_t>(i)))))
-      settled.push_back(numbers_[i]);
-  return settled;
+      specialized.push_back(numbers_[i]);
+  return specialized;
 }
 
 std::vector<SizeGuard> Symbols::guards() const {

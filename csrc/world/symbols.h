@@ -17,7 +17,7 @@ namespace minidynamo {
 class Symbols {
  public:
   // `where`: the place in the program that asks; `site`: the same for a node.
-  Symbols(Graph& graph, const OpenNumbers* open, std::function<GuardOrigin()> where,
+  Symbols(Graph& graph, const DynamicSizes* open, std::function<GuardOrigin()> where,
           std::function<std::shared_ptr<const CallSite>()> site)
       : graph_(graph),
         open_(open),
@@ -28,23 +28,23 @@ class Symbols {
   // Whether there is any symbol yet.
   bool active() const noexcept { return sizes_ != nullptr; }
   // Or whether what is read next may be one.
-  bool may_come() const noexcept { return active() || expects_some_; }
+  bool may_have_symbols() const noexcept { return active() || expects_some_; }
   // Native code is called that looks at numbers: containers that are read for it hold none that may differ.
-  bool settles_what_is_read = false;
+  bool specializes_reads = false;
   const std::shared_ptr<TraceSizes>& sizes() const noexcept { return sizes_; }
   TraceSizes& trace() const noexcept { return *sizes_; }
 
   // Which dimensions of an external tensor are to be symbols.
   OpenDimensions dimensions_of(const Source& source);
   // Whether an outside int is to be one.
-  bool opens_int(const Source& source) const;
+  bool makes_int_dynamic(const Source& source) const;
 
   // A symbol for an outside number, made once.
   Expression symbol_for(Source* source, int32_t dimension, int64_t value);
   // The input of the graph that a symbol is read from: the tensor's fake, or the int's own SymInt.
   void read_from(Expression symbol, Ref owner);
   // A symbol for a number that only the run of the graph knows. It has no source.
-  Expression unknown_symbol(int64_t example, SizeRange range);
+  Expression unbacked_symbol(int64_t example, SizeRange range);
   // Its node is this one, from which it is read; without, the first tensor that has it for a size tells it.
   void read_from_node(Expression symbol, NodeId node) { nodes_.insert_or_assign(symbol.id, node); }
   // A torch.SymInt or an int; the same object for the same expression. Null with a Python error set.
@@ -75,7 +75,7 @@ class Symbols {
   bool has_unbacked_marks() const noexcept { return has_unbacked_marks_; }
 
   // Those of which it has turned out that they are good for one value alone.
-  std::vector<OpenNumber> settled() const;
+  std::vector<OpenNumber> specialized() const;
 
   // What was asked, with the places that asked.
   std::vector<SizeGuard> guards() const;
@@ -86,7 +86,7 @@ class Symbols {
     int32_t line;
   };
   Graph& graph_;
-  const OpenNumbers* open_;
+  const DynamicSizes* open_;
   const bool expects_some_;
   std::function<GuardOrigin()> where_;
   std::function<std::shared_ptr<const CallSite>()> site_;

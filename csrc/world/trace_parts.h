@@ -103,7 +103,7 @@ struct BackwardState {
   };
   bool needs_below_autograd = false;  // one is to run whose operators can be recorded below autograd only
   int passes = 0;
-  // Leaves from before the call that a pass is giving gradients: their fakes have them, not the effect log.
+  // ReconstructRule from before the call that a pass is giving gradients: their fakes have them, not the effect log.
   std::unordered_set<PyObject*> receiving;
   // Hooks that the trace has put on leaves from before the call, in their order; effects do it when the graph has run.
   std::vector<HookToCome> hooks_to_come;

@@ -61,7 +61,7 @@ constexpr long kLookEvery = 4096;  // instructions
 // Whether the trace can end inside this frame: a break in it must not be moved out to the call that led here.
 bool can_end_in(const Frame& frame, const TraceLimits& limits, KnownReaders& readers) {
   return frame.instruction >= frame.prepared->first_instruction() &&
-         (limits.may_end_in_libraries || !is_library_code(frame.code())) && !must_stay_whole(frame, readers);
+         (limits.may_end_in_libraries || !is_library_code(frame.code())) && !cannot_be_split(frame, readers);
 }
 
 // The places to end a trace instead of giving it up in `innermost`.
@@ -117,7 +117,7 @@ Break make_break(BreakReason why, std::string detail, const Frame* frame, const 
 
 }  // namespace
 
-Tracer::Tracer(const TraceLimits& given, GuardTree& tree, const OpenNumbers* open)
+Tracer::Tracer(const TraceLimits& given, GuardTree& tree, const DynamicSizes* open)
     : guards(tree),
       limits(given),
       next_look(std::min(kLookEvery, given.instructions + 1)),
@@ -225,7 +225,7 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
   if (is_over()) return false;
   NodeId node = kNoNode;
   const bool had_memory = try_to([&] {
-    if (UnheardCall::is_open()) {
+    if (ModeBypass::is_open()) {
       const FunctionOverrides overrides = function_overrides();
       const auto is_of_own_class = [](PyObject* held) {
         return is_fake(held) && !is_plain_tensor_class(Py_TYPE(held));
@@ -251,7 +251,7 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
       abort(BreakReason::AutogradCall, "an operator that is not torch's own runs within a transform");
       return;
     }
-    if (transforms.one_by_one() && !transforms.use_grad_mode(*this, operators_grad_mode_)) return;
+    if (transforms.records_operators() && !transforms.use_grad_mode(*this, operators_grad_mode_)) return;
     if (random.repeats(target, args, kwargs)) {
       consume_side_effect_flag();
       node = random.repeat(*this, target, args, result);
@@ -265,7 +265,8 @@ bool Tracer::operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, Py
     }
     RecordedOperator recorded = limits.below_autograd ? recorded_operator(target, args)
                                                       : RecordedOperator{Ref::borrow(target), Ref::borrow(args)};
-    if (transforms.one_by_one()) recorded.arguments = Transforms::with_constants(*this, recorded.arguments.get());
+    if (transforms.records_operators())
+      recorded.arguments = Transforms::with_constants(*this, recorded.arguments.get());
     if (recorded.arguments)
       node = graph.add_call(NodeKind::CallFunction, std::move(recorded.target), recorded.arguments.get(), kwargs,
                             result, consume_side_effect_flag(), frame ? frame->call_site() : nullptr);
@@ -292,7 +293,7 @@ bool Tracer::operator_writes(const void* storage, bool is_differentiated) noexce
 
 std::optional<Expression> Tracer::unknown_size(SizeRange range, PyObject* elements_of, uint32_t version) noexcept {
   std::optional<Expression> size;
-  if (!try_to([&] { size = unknown_numbers.make_size(range, elements_of, version); })) run_out_of_memory();
+  if (!try_to([&] { size = unbacked_numbers.make_size(range, elements_of, version); })) run_out_of_memory();
   return size;
 }
 

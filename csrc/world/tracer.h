@@ -30,7 +30,7 @@
 #include "world/torch_modes.h"
 #include "world/trace_parts.h"
 #include "world/transforms.h"
-#include "world/unknown_numbers.h"
+#include "world/unbacked_numbers.h"
 #include "world/views_from_before.h"
 #include "world/world.h"
 
@@ -52,16 +52,16 @@ struct TraceLimits {
   bool only_common_forms = false;
   // The backend would make many operators of a recurrent layer, where the trace may end before it.
   bool keeps_recurrent_layers_out = false;
-  bool may_fill_caches = true;                     // see Tracer::to_fill
-  std::chrono::milliseconds patience{500};         // what interrupts the program waits so long for the end of the trace
-  std::vector<std::string> changing_numbers = {};  // see changing_number.h
-  std::function<void(const Tracer&)> look = {};    // called now and then, between two instructions
+  bool may_fill_caches = true;                   // see Tracer::lru_caches_to_warm
+  std::chrono::milliseconds patience{500};       // what interrupts the program waits so long for the end of the trace
+  std::vector<std::string> dynamic_floats = {};  // see dynamic_float.h
+  std::function<void(const Tracer&)> look = {};  // called now and then, between two instructions
 };
 
 class Tracer final : public OperatorObserver {
  public:
   // `open`: numbers that may differ at the next call; null: none.
-  Tracer(const TraceLimits& limits, GuardTree& guards, const OpenNumbers* open = nullptr);
+  Tracer(const TraceLimits& limits, GuardTree& guards, const DynamicSizes* open = nullptr);
   ~Tracer() override;
   Tracer(const Tracer&) = delete;
 
@@ -88,7 +88,7 @@ class Tracer final : public OperatorObserver {
 
   // Numbers that are no constants.
   Symbols symbols;
-  UnknownNumbers unknown_numbers{*this};
+  UnbackedNumbers unbacked_numbers{*this};
   RandomStream random;
   std::vector<DrawnNumber> drawn;
 
@@ -112,7 +112,7 @@ class Tracer final : public OperatorObserver {
   }
   // Calls of cached functions that give objects which their caches will keep, and that do nothing else: they are made
   // for real before the frame is traced again, and then found there.
-  std::vector<DeferredCall> to_fill;
+  std::vector<DeferredCall> lru_caches_to_warm;
 
   // False: the trace is given up, since it has become too long, or something has waited too long for its end.
   bool keeps_going() noexcept;
@@ -140,7 +140,7 @@ class Tracer final : public OperatorObserver {
 
   // OperatorObserver
   bool operator_ran(PyObject* target, PyObject* args, PyObject* kwargs, PyObject* result) noexcept override;
-  bool recording_call() const noexcept override { return is_native() && !is_one_by_one(); }
+  bool recording_call() const noexcept override { return is_native() && !is_recording_operators(); }
   bool runs_below_autograd() const noexcept override { return limits.below_autograd; }
   void operator_ran_in_grad_mode(bool on) noexcept override { operators_grad_mode_ = on; }
   void operator_has_side_effect() noexcept override { has_side_effect_ = true; }

@@ -29,7 +29,7 @@ class Transforms {
   explicit Transforms(bool below_autograd) noexcept : any_(below_autograd), below_autograd_(below_autograd) {}
 
   bool any() const noexcept { return any_; }  // operators have been recorded one by one: values may be wrappers
-  bool one_by_one() const noexcept { return below_autograd_ || depth_ > 0; }
+  bool records_operators() const noexcept { return below_autograd_ || depth_ > 0; }
   bool inside() const noexcept { return depth_ > 0; }  // of a region
   // Whether an instruction began in a region, which may be over: the trace cannot end before it. As Tracer::executed.
   bool was_inside(long instruction) const noexcept {

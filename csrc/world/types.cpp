@@ -17,25 +17,27 @@
 namespace minidynamo {
 namespace {
 
-constexpr TypeRow row(PyTypeObject* symbol, bool is_family, Enters enters, Known known, Leaves leaves, Base base) {
+constexpr TypeRow row(PyTypeObject* symbol, bool is_family, WrapRule enters, Known known, ReconstructRule leaves,
+                      Base base) {
   return {nullptr, symbol, is_family, enters, known, leaves, base};
 }
-constexpr TypeRow row(const char* path, bool is_family, Enters enters, Known known, Leaves leaves, Base base) {
+constexpr TypeRow row(const char* path, bool is_family, WrapRule enters, Known known, ReconstructRule leaves,
+                      Base base) {
   return {path, nullptr, is_family, enters, known, leaves, base};
 }
 
 const TypeRow kRows[] = {
 #define MINIDYNAMO_TYPE(type, enters, known, leaves, base) \
-  row(type, false, Enters::enters, Known::known, Leaves::leaves, Base::base),
+  row(type, false, WrapRule::enters, Known::known, ReconstructRule::leaves, Base::base),
 #define MINIDYNAMO_FAMILY(type, enters, known, leaves, base) \
-  row(type, true, Enters::enters, Known::known, Leaves::leaves, Base::base),
+  row(type, true, WrapRule::enters, Known::known, ReconstructRule::leaves, Base::base),
 #include "world/types.def"
 #undef MINIDYNAMO_TYPE
 #undef MINIDYNAMO_FAMILY
 };
-constexpr TypeRow kUnknown = row("", false, Enters::Identity, Known::Nothing, Leaves::Never, Base::Unknown);
-constexpr TypeRow kOpaque = row("", false, Enters::Opaque, Known::Nothing, Leaves::Never, Base::Unknown);
-constexpr TypeRow kIterator = row("", false, Enters::Opaque, Known::Nothing, Leaves::Never, Base::Opaque);
+constexpr TypeRow kUnknown = row("", false, WrapRule::Identity, Known::Nothing, ReconstructRule::Never, Base::Unknown);
+constexpr TypeRow kOpaque = row("", false, WrapRule::Opaque, Known::Nothing, ReconstructRule::Never, Base::Unknown);
+constexpr TypeRow kIterator = row("", false, WrapRule::Opaque, Known::Nothing, ReconstructRule::Never, Base::Opaque);
 
 // By address, open addressing. Types in it live as long as the process.
 class TypeTable {
@@ -144,67 +146,67 @@ const TypeRow& row_of(PyTypeObject* type) noexcept {
 
 const TypeRow& row_of_base(PyTypeObject* type) noexcept { return row_of(native_base(type)); }
 
-Enters way_in(PyTypeObject* type) noexcept {
+WrapRule wrap_rule_of(PyTypeObject* type) noexcept {
   if (!is_python_class(type)) return row_of(type).enters;
   PyTypeObject* const native = native_base(type);
   switch (row_of(native).base) {
     case Base::Unknown:
     case Base::Native:
-      return is_static_class(native) ? Enters::Identity : Enters::Instance;
+      return is_static_class(native) ? WrapRule::Identity : WrapRule::Instance;
     case Base::Opaque:
     case Base::FrozenSet:
-      return Enters::Opaque;
+      return WrapRule::Opaque;
     case Base::Unmade:
     case Base::Object:
     case Base::Exception:
-      return Enters::Instance;
+      return WrapRule::Instance;
     case Base::Value:
-      return Enters::Value;
+      return WrapRule::Value;
     case Base::Tuple:
     case Base::Record:
-      return Enters::Tuple;
+      return WrapRule::Tuple;
     case Base::List:
     case Base::Dict:
     case Base::Set:
     case Base::Deque:
     case Base::DefaultDict:
-      return Enters::Container;
+      return WrapRule::Container;
     case Base::Alias:
-      return Enters::Alias;
+      return WrapRule::Alias;
     case Base::Class:
     case Base::Module:
-      return Enters::Identity;
+      return WrapRule::Identity;
   }
-  return Enters::Opaque;
+  return WrapRule::Opaque;
 }
 
-Leaves way_out(PyTypeObject* type) noexcept {
+ReconstructRule reconstruct_rule_of(PyTypeObject* type) noexcept {
   if (!is_python_class(type)) return row_of(type).leaves;
   switch (row_of_base(type).base) {
     case Base::Unknown:
     case Base::Unmade:
     case Base::Opaque:
     case Base::Alias:
-      return Leaves::Never;
+      return ReconstructRule::Never;
     case Base::Native:
       return row_of_base(type).leaves;
     case Base::Class:
-      return Leaves::Class;
+      return ReconstructRule::Class;
     case Base::Module:
-      return Leaves::Constant;
+      return ReconstructRule::Constant;
     case Base::Exception:
-      return Leaves::Exception;
+      return ReconstructRule::Exception;
     case Base::Record:
-      return Leaves::Record;
+      return ReconstructRule::Record;
     default:
-      return Leaves::Instance;
+      return ReconstructRule::Instance;
   }
 }
 
 bool can_be_made_empty(PyTypeObject* type) noexcept {
   const Base base = row_of_base(type).base;
   const bool is_immutable = base == Base::Value || base == Base::Tuple || base == Base::FrozenSet;
-  return way_out(type) == Leaves::Instance && type != known_types()->ordered_dict && !is_immutable;
+  return reconstruct_rule_of(type) == ReconstructRule::Instance && type != known_types()->ordered_dict && !is_immutable;
 }
 
 std::vector<TypeFacts> all_types() {
@@ -226,7 +228,7 @@ std::vector<TypeFacts> all_types() {
 
 bool is_constant_type(PyTypeObject* type) noexcept {
   const TypeRow* row = known_row(type);
-  return row && row->enters == Enters::Constant;
+  return row && row->enters == WrapRule::Constant;
 }
 
 bool is_container(PyObject* object) noexcept {
@@ -246,25 +248,28 @@ bool is_guarded_by_identity(PyObject* object) noexcept {
     return !PyFunction_GET_CLOSURE(object) && !(as_code(PyFunction_GET_CODE(object))->co_flags & CO_NESTED);
   if (PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object)) return true;
   if (PyCFunction_Check(object)) return !is_bound_native_method(object);
-  if (const TypeRow* row = known_row(type)) return row->enters == Enters::Definition;
+  if (const TypeRow* row = known_row(type)) return row->enters == WrapRule::Definition;
   return PyObject_TypeCheck(as_object(type), known_types()->enum_meta);
 }
 
 Ref zone_with_state(PyObject* date) noexcept {
   Ref zone = Ref::steal(PyObject_GetAttrString(date, "tzinfo"));
   clear_error();
-  return !zone || zone.is(Py_None) || way_in(zone.type()) == Enters::Date ? Ref() : zone;
+  return !zone || zone.is(Py_None) || wrap_rule_of(zone.type()) == WrapRule::Date ? Ref() : zone;
 }
 
 // A time zone of Python code would be asked in comparisons.
-bool is_date(PyObject* object) noexcept { return way_in(Py_TYPE(object)) == Enters::Date && !zone_with_state(object); }
+bool is_date(PyObject* object) noexcept {
+  return wrap_rule_of(Py_TYPE(object)) == WrapRule::Date && !zone_with_state(object);
+}
 
 bool is_constant(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);
   const TypeRow* row = known_row(type);
-  const bool is_size = PyTuple_Check(object) && row && row->enters == Enters::Constant;  // with symbolic ones, perhaps
-  if (row && row->enters == Enters::Constant && !is_size) return true;
-  if (row && row->enters == Enters::Date) return is_date(object);
+  const bool is_size =
+      PyTuple_Check(object) && row && row->enters == WrapRule::Constant;  // with symbolic ones, perhaps
+  if (row && row->enters == WrapRule::Constant && !is_size) return true;
+  if (row && row->enters == WrapRule::Date) return is_date(object);
   if (type == &PyTuple_Type || is_size) {
     NestingLevel level;
     if (level.is_too_deep()) return false;

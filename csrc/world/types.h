@@ -107,9 +107,9 @@ namespace minidynamo {
   X(Module, "by their identity")
 
 #define MINIDYNAMO_FIRST(name, ...) name,
-enum class Enters : uint8_t { MINIDYNAMO_ENTERS(MINIDYNAMO_FIRST) };
+enum class WrapRule : uint8_t { MINIDYNAMO_ENTERS(MINIDYNAMO_FIRST) };
 enum class Known : uint8_t { MINIDYNAMO_KNOWN(MINIDYNAMO_FIRST) };
-enum class Leaves : uint8_t { MINIDYNAMO_LEAVES(MINIDYNAMO_FIRST) };
+enum class ReconstructRule : uint8_t { MINIDYNAMO_LEAVES(MINIDYNAMO_FIRST) };
 enum class Base : uint8_t { MINIDYNAMO_BASES(MINIDYNAMO_FIRST) };
 #undef MINIDYNAMO_FIRST
 
@@ -117,9 +117,9 @@ struct TypeRow {
   const char* path;      // where it is imported from; null if
   PyTypeObject* symbol;  // it has a name in C
   bool is_family;
-  Enters enters;
+  WrapRule enters;
   Known known;
-  Leaves leaves;
+  ReconstructRule leaves;
   Base base;
 };
 
@@ -131,8 +131,8 @@ const TypeRow& row_of(PyTypeObject* type) noexcept;
 // The same for the C type that gives instances of a Python class their layout.
 const TypeRow& row_of_base(PyTypeObject* type) noexcept;
 // For objects of any type, C types and Python classes.
-Enters way_in(PyTypeObject* type) noexcept;
-Leaves way_out(PyTypeObject* type) noexcept;
+WrapRule wrap_rule_of(PyTypeObject* type) noexcept;
+ReconstructRule reconstruct_rule_of(PyTypeObject* type) noexcept;
 // Whether residual code can make an instance of the class empty, and put its elements and attributes in later.
 bool can_be_made_empty(PyTypeObject* type) noexcept;
 

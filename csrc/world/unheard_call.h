@@ -5,12 +5,12 @@
 
 namespace minidynamo {
 
-class UnheardCall {
+class ModeBypass {
  public:
-  UnheardCall() noexcept { ++depth; }
-  ~UnheardCall() { --depth; }
-  UnheardCall(const UnheardCall&) = delete;
-  UnheardCall& operator=(const UnheardCall&) = delete;
+  ModeBypass() noexcept { ++depth; }
+  ~ModeBypass() { --depth; }
+  ModeBypass(const ModeBypass&) = delete;
+  ModeBypass& operator=(const ModeBypass&) = delete;
   static bool is_open() noexcept { return depth > 0; }
 
  private:

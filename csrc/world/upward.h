@@ -7,7 +7,7 @@ namespace minidynamo {
 struct Frame;
 
 // Whether the frame must run as it is: something has looked at it, or its code can name a reader.
-bool must_stay_whole(const Frame& frame, KnownReaders& known);  // library/frame_readers.cpp
+bool cannot_be_split(const Frame& frame, KnownReaders& known);  // library/frame_readers.cpp
 
 // --- model/numpy_call.cpp
 

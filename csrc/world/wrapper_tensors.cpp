@@ -190,7 +190,7 @@ bool holds_fakes_alone(PyObject* wrapper) {
 
 Ref make_wrapper_fake(Tracer& tracer, Source* source, Ref (*enter)(Tracer&, Source*)) {
   PyObject* raw = source->value.get();
-  if (tracer.limits.below_autograd || tracer.transforms.one_by_one()) return nullptr;
+  if (tracer.limits.below_autograd || tracer.transforms.records_operators()) return nullptr;
   const std::optional<Parts> parts = take_apart(raw);
   if (!parts) return nullptr;
   tracer.guards.add(source, GuardKind::Tensor, tracer.origin());

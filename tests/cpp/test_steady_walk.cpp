@@ -57,11 +57,11 @@ struct ModelTree : Tree {
     want(guards.child(closure, Access::CellContents, nullptr, -1, held.get()), GuardKind::Constant);
     if (counts) guards.add(attribute(model, "count", python.value("model.count").get()), GuardKind::Integer, {});
     guards.finish();
-    settle();
+    specialize();
   }
 
   // Until what is written down is used.
-  void settle() {
+  void specialize() {
     for (int i = 0; i < 3; ++i) CHECK(check());
     CHECK(guards.has_steady_walk());
   }
@@ -72,7 +72,7 @@ struct ModelTree : Tree {
     python.run(change);
     CHECK_FALSE(check());
     python.run(back);
-    settle();
+    specialize();
   }
 
  private:
@@ -117,7 +117,7 @@ TEST_CASE("a steady walk goes on where guards do not look", "[guard][steady]") {
        }) {
     INFO(change);
     tree.python.run(change);
-    tree.settle();
+    tree.specialize();
   }
   CHECK(take_mirror_differences().empty());
 }

@@ -210,7 +210,7 @@ Ref give_warning(Tracer& tracer, PyObject*, const Arguments& arguments) {
 
 // after each change
 Ref warning_filters_changed(Tracer& tracer, PyObject* callable, const Arguments&) {
-  tracer.effects.tell_later({Ref::borrow(callable), Ref::made(PyTuple_New(0)), nullptr});
+  tracer.effects.append_unordered_call({Ref::borrow(callable), Ref::made(PyTuple_New(0)), nullptr});
   return Ref::none();
 }
 

@@ -1,8 +1,8 @@
-#include "world/deferred_value.h"
+#include "world/runtime_value.h"
 
 #include "python/cached.h"
 #include "python/out_of_memory.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 
 namespace minidynamo {
 namespace {
@@ -25,10 +25,10 @@ PyTypeObject text_type = type_of_unknown("str", sizeof(LateObject), deferred_dea
 
 bool is_deferred_number(PyObject* object) noexcept { return Py_IS_TYPE(object, &number_type); }
 bool is_deferred_text(PyObject* object) noexcept { return Py_IS_TYPE(object, &text_type); }
-bool is_deferred_value(PyObject* object) noexcept { return is_deferred_number(object) || is_deferred_text(object); }
-size_t place_of_deferred_value(PyObject* object) noexcept { return as_late(object)->place; }
+bool is_runtime_value(PyObject* object) noexcept { return is_deferred_number(object) || is_deferred_text(object); }
+size_t place_of_runtime_value(PyObject* object) noexcept { return as_late(object)->place; }
 
-Ref compute_later(Tracer& tracer, DeferredCall call, LateKind kind) {
+Ref emit_runtime_value(Tracer& tracer, DeferredCall call, LateKind kind) {
   if (!tracer.may_assume() || tracer.symbols.bodies || tracer.transforms.inside())
     return tracer.abort(BreakReason::UnknownFunction, "the time is asked for in the middle of what the graph computes");
   PyTypeObject& type = kind == LateKind::Number ? number_type : text_type;
@@ -37,22 +37,22 @@ Ref compute_later(Tracer& tracer, DeferredCall call, LateKind kind) {
   as_late(object.get())->place = tracer.effects.end();
   as_late(object.get())->nodes = tracer.graph.nodes().size();
   as_late(object.get())->executed = tracer.executed;
-  tracer.effects.tell_later(std::move(call));
+  tracer.effects.append_unordered_call(std::move(call));
   tracer.world.make_opaque(object.get());
   tracer.identities.kept.push_back(object);  // opaque by its address
   return object;
 }
 
-std::vector<PyObject*> deferred_values(const Tracer& tracer) {
+std::vector<PyObject*> runtime_values(const Tracer& tracer) {
   std::vector<PyObject*> values;
   for (const Ref& kept : tracer.identities.kept)
-    if (is_deferred_value(kept.get())) values.push_back(kept.get());
+    if (is_runtime_value(kept.get())) values.push_back(kept.get());
   return values;
 }
 
-std::optional<long> deferred_value_in_graph(const Tracer& tracer) {
+std::optional<long> runtime_value_in_graph(const Tracer& tracer) {
   const std::vector<Node>& nodes = tracer.graph.nodes();
-  for (PyObject* value : deferred_values(tracer))
+  for (PyObject* value : runtime_values(tracer))
     for (size_t i = as_late(value)->nodes; i < nodes.size(); ++i)
       if (nodes[i].used && nodes[i].kind != NodeKind::Placeholder && !nodes[i].sets_mode)
         return as_late(value)->executed;

@@ -43,23 +43,23 @@ std::nullptr_t stop_operator() {
 
 bool is_below_transforms(const Tracer& tracer, const Arguments& arguments) {
   if (!tracer.transforms.any()) return false;
-  if (tracer.transforms.one_by_one()) return true;
+  if (tracer.transforms.records_operators()) return true;
   for (const Ref& value : arguments.values)
     if (has_wrapper(value.get())) return true;
   return false;
 }
 
 bool is_below_transforms(const Tracer& tracer, PyObject* tensor) {
-  return tracer.transforms.any() && (tracer.transforms.one_by_one() || is_transform_wrapper(tensor));
+  return tracer.transforms.any() && (tracer.transforms.records_operators() || is_transform_wrapper(tensor));
 }
 
-Ref call_one_by_one(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
+Ref call_recording_operators(Tracer& tracer, NodeKind kind, PyObject* target, const Arguments& arguments) {
   flush_operator_reports();
   const bool is_region = !tracer.limits.below_autograd;
   if (tracer.is_over() || (is_region && !tracer.transforms.enter(tracer))) return nullptr;
   Ref result;
   {
-    const OneByOneScope one_by_one;
+    const OperatorRecordingScope records_operators;
     result = execute(tracer, kind, target, arguments);
     if (!result && !tracer.is_over()) raised(tracer, target_text(target));
     result = adopt_result(tracer, std::move(result));
@@ -83,16 +83,16 @@ Ref call_that_calls_back(Tracer& tracer, PyObject* callable, const Arguments& ar
   return result;
 }
 
-Ref load_one_by_one(Tracer& tracer, PyObject* tensor, PyObject* name) {
+Ref load_recording_operators(Tracer& tracer, PyObject* tensor, PyObject* name) {
   const Ref operands[] = {Ref::borrow(tensor), Ref::borrow(name)};
-  return call_one_by_one(tracer, NodeKind::CallFunction, "builtins.getattr"_imported, Arguments{operands});
+  return call_recording_operators(tracer, NodeKind::CallFunction, "builtins.getattr"_imported, Arguments{operands});
 }
 
 Ref lift(Tracer& tracer, Ref constant) {
   if (!tracer.transforms.inside()) return constant;
   const Ref operands[] = {std::move(constant)};
-  return call_one_by_one(tracer, NodeKind::CallFunction, "torch.ops.aten.lift_fresh.default"_imported,
-                         Arguments{operands});
+  return call_recording_operators(tracer, NodeKind::CallFunction, "torch.ops.aten.lift_fresh.default"_imported,
+                                  Arguments{operands});
 }
 
 }  // namespace minidynamo

@@ -23,21 +23,21 @@ inline constexpr const char* kSupposition = "a captured graph is for numbers wit
 
 // What a trace may take for such numbers. They are numbered in the order in which the trace comes to them, which is the
 // same in all traces of the same frame.
-struct UnknownNumberLimits {
+struct UnbackedNumberLimits {
   bool scalars = true, sizes = true, checks = true;
   std::set<size_t> refused;            // these are read where the trace ends
   std::map<size_t, int64_t> examples;  // that agree with what the program does with them
 };
 
-class UnknownNumbers {
+class UnbackedNumbers {
  public:
-  explicit UnknownNumbers(Tracer& tracer) : tracer_(tracer) {}
-  ~UnknownNumbers();
-  UnknownNumbers(const UnknownNumbers&) = delete;
+  explicit UnbackedNumbers(Tracer& tracer) : tracer_(tracer) {}
+  ~UnbackedNumbers();
+  UnbackedNumbers(const UnbackedNumbers&) = delete;
 
-  UnknownNumberLimits limits;
+  UnbackedNumberLimits limits;
 
-  // A float is a traced number (traced_number.h), whose symbol only stands for it in questions.
+  // A float is a traced number (symbolic_float.h), whose symbol only stands for it in questions.
   enum class Kind : uint8_t { Scalar, Size, Float };
   // A symbol for one; nullopt: the trace may take none here.
   std::optional<Expression> make(Kind kind, SizeRange range);

@@ -1,4 +1,4 @@
-#include "world/traced_array.h"
+#include "world/fake_array.h"
 
 #include "python/native_function.h"
 #include "python/native_scope.h"
@@ -75,10 +75,10 @@ PyObject* array_of_tensor(PyObject*, PyObject* arguments) {
 
 }  // namespace
 
-bool is_traced_array(PyObject* object) noexcept { return Py_IS_TYPE(object, &array_type); }
-bool any_traced_arrays() noexcept { return arrays_alive > 0; }
+bool is_fake_array(PyObject* object) noexcept { return Py_IS_TYPE(object, &array_type); }
+bool any_fake_arrays() noexcept { return arrays_alive > 0; }
 
-Ref make_traced_array(Tracer& tracer, PyObject* elements, Ref twin) {
+Ref make_fake_array(Tracer& tracer, PyObject* elements, Ref twin) {
   make_ready(array_type);
   Ref object = Ref::made(as_object(PyObject_New(ArrayObject, &array_type)));
   ++arrays_alive;

@@ -1,4 +1,4 @@
-// What UnknownNumbers does to its trace: a tracer has them, so this is apart from their header.
+// What UnbackedNumbers does to its trace: a tracer has them, so this is apart from their header.
 #include <algorithm>
 
 #include "python/error_text.h"
@@ -17,24 +17,24 @@ constexpr int64_t kExamples[] = {5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 4
 }  // namespace
 
 // Numbers outlive their trace in the metadata of its graph.
-UnknownNumbers::~UnknownNumbers() {
+UnbackedNumbers::~UnbackedNumbers() {
   if (made_.empty()) return;
   TraceSizes& sizes = tracer_.symbols.trace();
   sizes.refuse = nullptr;
   sizes.check = nullptr;
 }
 
-std::optional<Expression> UnknownNumbers::make(Kind kind, SizeRange range) {
+std::optional<Expression> UnbackedNumbers::make(Kind kind, SizeRange range) {
   const size_t ordinal = count_++;
   if (!(kind == Kind::Size ? limits.sizes : limits.scalars) || limits.refused.contains(ordinal) ||
       tracer_.symbols.bodies > 0 || tracer_.transforms.inside())
     return std::nullopt;
   // Operators that are recorded one by one have numbers in the place of symbols; a float is a tensor.
   const bool is_whole_step = tracer_.limits.below_autograd && kind == Kind::Float;
-  if (!is_whole_step && (tracer_.limits.below_autograd || tracer_.transforms.one_by_one())) return std::nullopt;
+  if (!is_whole_step && (tracer_.limits.below_autograd || tracer_.transforms.records_operators())) return std::nullopt;
   const auto known = limits.examples.find(ordinal);
   const int64_t example = known != limits.examples.end() ? known->second : kExamples[ordinal % std::size(kExamples)];
-  const Expression symbol = tracer_.symbols.unknown_symbol(std::clamp(example, range.lower, range.upper), range);
+  const Expression symbol = tracer_.symbols.unbacked_symbol(std::clamp(example, range.lower, range.upper), range);
   TraceSizes& sizes = tracer_.symbols.trace();
   sizes.refuse = [this](SizeCondition condition) { refuse(condition); };
   sizes.check = [this](SizeCondition condition) { return check(condition); };
@@ -42,7 +42,7 @@ std::optional<Expression> UnknownNumbers::make(Kind kind, SizeRange range) {
   return symbol;
 }
 
-std::optional<Expression> UnknownNumbers::make_size(SizeRange range, PyObject* elements_of, uint32_t version) {
+std::optional<Expression> UnbackedNumbers::make_size(SizeRange range, PyObject* elements_of, uint32_t version) {
   // The graph owns what it knows, so an address is a tensor.
   const bool is_kept =
       elements_of && tracer_.graph.producer(elements_of) != kNoNode && !tracer_.storages.is_written(elements_of);
@@ -54,7 +54,7 @@ std::optional<Expression> UnknownNumbers::make_size(SizeRange range, PyObject* e
   return made;
 }
 
-Ref UnknownNumbers::read(PyObject* fake) {
+Ref UnbackedNumbers::read(PyObject* fake) {
   const Ref version = tensor_fact(fake, TensorFact::Version);
   const bool is_unwritten = !tracer_.storages.is_written(fake);
   const std::pair<PyObject*, long> place{fake, version ? PyLong_AsLong(version.get()) : -1};
@@ -76,7 +76,7 @@ Ref UnknownNumbers::read(PyObject* fake) {
   return number;
 }
 
-void UnknownNumbers::refuse(SizeCondition condition) {
+void UnbackedNumbers::refuse(SizeCondition condition) {
   if (Tracer::current() != &tracer_) throw TraceAborted();  // a backend asks
   const HeldGil gil;
   const std::vector<int32_t> symbols = symbols_of(condition.expression);
@@ -96,7 +96,7 @@ void UnknownNumbers::refuse(SizeCondition condition) {
 }
 
 // Examples are to be of the case that the trace is about.
-bool UnknownNumbers::agree_on_example(SizeCondition condition) {
+bool UnbackedNumbers::agree_on_example(SizeCondition condition) {
   TraceSizes& sizes = *tracer_.symbols.sizes();
   std::vector<int64_t> values(sizes.values().begin(), sizes.values().end());
   const auto agrees = [&](SizeCondition one) {
@@ -123,14 +123,14 @@ bool UnknownNumbers::agree_on_example(SizeCondition condition) {
   throw TraceAborted();
 }
 
-bool UnknownNumbers::check(SizeCondition condition) {
+bool UnbackedNumbers::check(SizeCondition condition) {
   if (Tracer::current() != &tracer_) return false;
   const HeldGil gil;
   if (!limits.checks || !tracer_.may_assume() || tracer_.is_over()) return false;
   return agree_on_example(condition) && check_in_graph(condition, nullptr, true);
 }
 
-bool UnknownNumbers::check_in_graph(SizeCondition condition, PyObject* message, bool must_be_pure) {
+bool UnbackedNumbers::check_in_graph(SizeCondition condition, PyObject* message, bool must_be_pure) {
   if (!agree_on_example(condition)) return false;
   const Ref object = tracer_.symbols.condition_object(condition);
   const std::string text = kSupposition + tracer_.symbols.sizes()->text(condition);

@@ -12,13 +12,13 @@
 namespace minidynamo {
 
 // What the configuration (`dynamic`) and earlier entries say of a frame that none of them fits.
-OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame);
+DynamicSizes numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame);
 
-// The floats that are to be inputs of the graph (TraceLimits::changing_numbers).
-std::vector<std::string> open_floats(const OpenNumbers& open);
+// The floats that are to be inputs of the graph (TraceLimits::dynamic_floats).
+std::vector<std::string> open_floats(const DynamicSizes& open);
 
 // What captures had to take as it is, twice, is not left open again.
-void close_settled(CodeCache& cache, ConfigId id, const Tracer& tracer);
+void close_specialized(CodeCache& cache, ConfigId id, const Tracer& tracer);
 
 // Whether something that differs from earlier calls is not open, though captures have found that they needed its value:
 // once, where there are as many entries as there may be, it is opened all the same.
@@ -38,6 +38,6 @@ std::optional<std::vector<SizeCondition>> size_conditions(PyObject* graph_module
                                                           const Symbols& symbols);
 
 // What the configuration, and what has been met, allow of numbers that only the run of a graph knows.
-UnknownNumberLimits unknown_number_limits(PyCodeObject* code, ConfigId id, PyObject* config);
+UnbackedNumberLimits unbacked_number_limits(PyCodeObject* code, ConfigId id, PyObject* config);
 
 }  // namespace minidynamo

@@ -1,5 +1,5 @@
 // Python floats whose values a trace does not know: what the counters of an optimizer's steps are read as, random
-// numbers (drawn_number.h), floats that change between calls (changing_number.h), and what the program reads out of
+// numbers (drawn_number.h), floats that change between calls (dynamic_float.h), and what the program reads out of
 // tensors (model/unknown_reads.h).
 //
 // The value is a fake tensor without dimensions, of float64 on the CPU. What the program computes of it is computed of
@@ -23,11 +23,11 @@ struct NumberFacts {
   bool is_any = false;          // of the program's own making: it may be zero, where CPython divides by none
 };
 
-bool is_traced_number(PyObject* object) noexcept;
+bool is_symbolic_float(PyObject* object) noexcept;
 // Whether any trace has one: false for nearly all programs.
-bool any_traced_numbers() noexcept;
+bool any_symbolic_floats() noexcept;
 // Of a fake without dimensions, of float64 on the CPU, that nothing else writes to.
-Ref make_traced_number(Tracer& tracer, Ref tensor, NumberFacts facts = {});
+Ref make_symbolic_float(Tracer& tracer, Ref tensor, NumberFacts facts = {});
 PyObject* tensor_of_number(PyObject* number) noexcept;  // borrowed
 // The float that the call was given and whose absolute value one has; null if there is none.
 Source* source_of_magnitude(const NumberFacts& facts) noexcept;

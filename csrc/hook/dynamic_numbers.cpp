@@ -1,4 +1,4 @@
-#include "hook/changing_numbers.h"
+#include "hook/dynamic_numbers.h"
 
 #include <algorithm>
 #include <string_view>
@@ -7,7 +7,7 @@
 #include "python/named_item.h"
 #include "python/out_of_memory.h"
 #include "tensor/fake.h"
-#include "world/changing_number.h"
+#include "world/dynamic_float.h"
 
 namespace minidynamo {
 namespace {
@@ -89,17 +89,17 @@ std::vector<std::string> rates_that_change(const CodeCache& cache, ConfigId id, 
   for (const std::shared_ptr<CacheEntry>& entry : cache.entries()) {
     if (entry->config != id) continue;
     const GuardTree::Refusal refusal = entry->guards.refusal(view);
-    if (std::string name = changing_number(refusal.changed_number); !name.empty()) found.push_back(std::move(name));
+    if (std::string name = dynamic_float(refusal.changed_number); !name.empty()) found.push_back(std::move(name));
   }
   return found;
 }
 
 }  // namespace
 
-OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame) {
+DynamicSizes numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame) {
   const Ref dynamic = setting(config, "dynamic");
-  OpenNumbers& known = cache.open_numbers[id];
-  known.rates = rates_that_change(cache, id, frame);
+  DynamicSizes& known = cache.open_numbers[id];
+  known.optimizer_hyperparameters = rates_that_change(cache, id, frame);
   if (dynamic.is(Py_False)) known.never = true;
   if (known.never) return known;
   known.all_sizes = dynamic.is(Py_True);
@@ -107,35 +107,35 @@ OpenNumbers numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, con
     for (const std::shared_ptr<CacheEntry>& entry : cache.entries())
       if (entry->config == id)
         for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame))
-          if (changing_number(source).empty()) known.open(source, dimensions);
+          if (dynamic_float(source).empty()) known.open(source, dimensions);
   return known;
 }
 
 // Tensors and ints are among the sources too: no float has the same.
-std::vector<std::string> open_floats(const OpenNumbers& open) {
-  std::vector<std::string> floats = open.rates;
+std::vector<std::string> open_floats(const DynamicSizes& open) {
+  std::vector<std::string> floats = open.optimizer_hyperparameters;
   for (const auto& [source, dimensions] : open.sources) floats.push_back(source);
   return floats;
 }
 
-void close_settled(CodeCache& cache, ConfigId id, const Tracer& tracer) {
-  OpenNumbers& known = cache.open_numbers[id];
+void close_specialized(CodeCache& cache, ConfigId id, const Tracer& tracer) {
+  DynamicSizes& known = cache.open_numbers[id];
   if (tracer.symbols.active())
-    for (const OpenNumber& number : tracer.symbols.settled())
+    for (const OpenNumber& number : tracer.symbols.specialized())
       known.doubt(number.source->to_text(), number.dimension < 0 ? ~uint64_t{0} : uint64_t{1} << number.dimension);
   for (const Source* number : numbers_taken(tracer))
-    if (const std::string path = number->to_text(); changing_number(path).empty()) known.doubt(path, ~uint64_t{0});
+    if (const std::string path = number->to_text(); dynamic_float(path).empty()) known.doubt(path, ~uint64_t{0});
 }
 
 bool open_at_last(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame) {
-  OpenNumbers& known = cache.open_numbers[id];
+  DynamicSizes& known = cache.open_numbers[id];
   if (known.never || known.last_resort || !is_set(config, "automatic_dynamic_shapes")) return false;
   for (const std::shared_ptr<CacheEntry>& entry : cache.entries()) {
     if (entry->config != id) continue;
     for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame)) {
       const auto open = known.sources.find(source);
       const bool is_open = open != known.sources.end() && (dimensions & ~open->second) == 0;
-      known.last_resort |= !is_open && changing_number(source).empty();
+      known.last_resort |= !is_open && dynamic_float(source).empty();
     }
   }
   return known.last_resort;
@@ -147,9 +147,9 @@ void open_arguments(ConfigId id, const Exit& exit) {
       cache->open_numbers[id].open(argument.source, argument.dimensions);
 }
 
-UnknownNumberLimits unknown_number_limits(PyCodeObject* code, ConfigId id, PyObject* config) {
-  const OpenNumbers& known = CodeCache::get(code)->open_numbers[id];
-  UnknownNumberLimits limits;
+UnbackedNumberLimits unbacked_number_limits(PyCodeObject* code, ConfigId id, PyObject* config) {
+  const DynamicSizes& known = CodeCache::get(code)->open_numbers[id];
+  UnbackedNumberLimits limits;
   limits.scalars = !known.no_unknown && is_set(config, "capture_scalar_outputs");
   limits.sizes = !known.no_unknown && is_set(config, "capture_dynamic_output_shape_ops");
   limits.checks = !known.no_suppositions;
@@ -161,7 +161,7 @@ bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols
   const Ref meta = Ref::steal(PyObject_GetAttrString(graph_module, "meta"));
   const auto is_unknown = [](const OpenNumber& number) { return !number.source; };
   if (meta && std::ranges::any_of(symbols.numbers(), is_unknown) &&
-      PyDict_SetItemString(meta.get(), "unknown_numbers", Py_True) < 0)
+      PyDict_SetItemString(meta.get(), "unbacked_numbers", Py_True) < 0)
     return false;
   if (std::ranges::all_of(symbols.numbers(), is_unknown)) return true;
   const Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(exit.inputs.size())));

@@ -14,15 +14,15 @@ namespace minidynamo {
 enum class LateKind : uint8_t { Number, Text };  // a float, a str
 
 // The result of a call for the residual code to make. Null: the trace is given up.
-Ref compute_later(Tracer& tracer, DeferredCall call, LateKind kind);
-bool is_deferred_value(PyObject* object) noexcept;
+Ref emit_runtime_value(Tracer& tracer, DeferredCall call, LateKind kind);
+bool is_runtime_value(PyObject* object) noexcept;
 bool is_deferred_number(PyObject* object) noexcept;
 bool is_deferred_text(PyObject* object) noexcept;
 // The place of its call in the effect log.
-size_t place_of_deferred_value(PyObject* object) noexcept;
+size_t place_of_runtime_value(PyObject* object) noexcept;
 // Those that the trace has made, in their order.
-std::vector<PyObject*> deferred_values(const Tracer& tracer);
+std::vector<PyObject*> runtime_values(const Tracer& tracer);
 // Where the first of them is behind which the graph goes on, as Tracer::executed. After Graph::remove_dead_code().
-std::optional<long> deferred_value_in_graph(const Tracer& tracer);
+std::optional<long> runtime_value_in_graph(const Tracer& tracer);
 
 }  // namespace minidynamo

@@ -1,11 +1,11 @@
-#include "world/changing_number.h"
+#include "world/dynamic_float.h"
 
 #include <algorithm>
 #include <cctype>
 
 #include "tensor/number_tensor.h"
 #include "world/held_number.h"
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 
 namespace minidynamo {
 
@@ -16,7 +16,7 @@ constexpr std::string_view kKey = "]['";
 
 }  // namespace
 
-std::string changing_number(std::string_view path) {
+std::string dynamic_float(std::string_view path) {
   const size_t groups = path.rfind(kGroups);
   if (groups == std::string_view::npos) return {};
   const size_t number = groups + kGroups.size();
@@ -32,17 +32,17 @@ bool is_of_groups(std::string_view name) {
 }
 
 bool changes(const Tracer& tracer, const Source* source) {
-  const auto& numbers = tracer.limits.changing_numbers;
+  const auto& numbers = tracer.limits.dynamic_floats;
   if (numbers.empty() || !PyFloat_CheckExact(source->value.get())) return false;
-  const std::string path = source->to_text(), name = changing_number(path);
+  const std::string path = source->to_text(), name = dynamic_float(path);
   if (name.empty() && !is_held_by_program(*source)) return false;
   return std::find(numbers.begin(), numbers.end(), name.empty() ? path : name) != numbers.end();
 }
 
-Ref enter_changing_number(Tracer& tracer, Source* source) {
+Ref enter_dynamic_float(Tracer& tracer, Source* source) {
   PyObject* known = nullptr;
   tracer.world.each_known([&](PyObject* object, Source* its) {
-    if (its == source && is_traced_number(object)) known = object;
+    if (its == source && is_symbolic_float(object)) known = object;
   });
   if (known) return Ref::borrow(known);
   const Ref real = tensor_of_float(source->value.get());
@@ -57,8 +57,8 @@ Ref enter_changing_number(Tracer& tracer, Source* source) {
   NumberFacts facts;
   facts.value = source->value;
   facts.sources.push_back(source);
-  facts.is_any = changing_number(source->to_text()).empty();
-  Ref number = make_traced_number(tracer, std::move(fake), std::move(facts));
+  facts.is_any = dynamic_float(source->to_text()).empty();
+  Ref number = make_symbolic_float(tracer, std::move(fake), std::move(facts));
   tracer.world.know(number.get(), source);
   return number;
 }
@@ -66,7 +66,7 @@ Ref enter_changing_number(Tracer& tracer, Source* source) {
 std::vector<const Source*> numbers_taken(const Tracer& tracer) {
   std::vector<const Source*> taken;
   tracer.world.each_known([&](PyObject* object, Source* source) {
-    if (is_traced_number(object) && (source->guarded >> static_cast<int>(GuardKind::Constant) & 1))
+    if (is_symbolic_float(object) && (source->guarded >> static_cast<int>(GuardKind::Constant) & 1))
       taken.push_back(source);
   });
   return taken;

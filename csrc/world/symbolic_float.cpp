@@ -1,4 +1,4 @@
-#include "world/traced_number.h"
+#include "world/symbolic_float.h"
 
 #include <cmath>
 
@@ -70,10 +70,10 @@ namespace {
 PyTypeObject number_type = type_of_unknown("float", sizeof(NumberObject), number_dealloc);
 }  // namespace
 
-bool is_traced_number(PyObject* object) noexcept { return Py_IS_TYPE(object, &number_type); }
-bool any_traced_numbers() noexcept { return numbers_alive > 0; }
+bool is_symbolic_float(PyObject* object) noexcept { return Py_IS_TYPE(object, &number_type); }
+bool any_symbolic_floats() noexcept { return numbers_alive > 0; }
 
-Ref make_traced_number(Tracer& tracer, Ref tensor, NumberFacts facts) {
+Ref make_symbolic_float(Tracer& tracer, Ref tensor, NumberFacts facts) {
   make_ready(number_type);
   auto own_facts = std::make_unique<NumberFacts>(std::move(facts));
   Ref object = Ref::made(as_object(PyObject_New(NumberObject, &number_type)));

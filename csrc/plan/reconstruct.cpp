@@ -1,4 +1,4 @@
-// How objects of each type are made again: a case for each value of Leaves (world/types.h).
+// How objects of each type are made again: a case for each value of ReconstructRule (world/types.h).
 #include "plan/values.h"
 
 #include <algorithm>
@@ -20,9 +20,9 @@
 #include "python/type_version.h"
 #include "python/unstable.h"
 #include "world/context_token.h"
+#include "world/fake_array.h"
 #include "world/known_types.h"
 #include "world/native_objects.h"
-#include "world/traced_array.h"
 #include "world/types.h"
 
 namespace minidynamo {
@@ -31,88 +31,88 @@ PyObject* ValuePlanner::kept(Ref made) {
   return keep_alive_.back().get();
 }
 
-ValueId ValuePlanner::made_as_its_type(PyObject* object) {
+ValueId ValuePlanner::reconstruct_by_type(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   PyObject* const callable = as_object(type);
   auto part = [&](const char* name) { return kept(Ref::made(PyObject_GetAttrString(object, name))); };
-  switch (way_out(type)) {
-    case Leaves::Never:
+  switch (reconstruct_rule_of(type)) {
+    case ReconstructRule::Never:
       break;
-    case Leaves::Constant:
+    case ReconstructRule::Constant:
       return constant(object);
-    case Leaves::NumpyScalar: {  // a new one each time
+    case ReconstructRule::NumpyScalar: {  // a new one each time
       return add({PlanStep::Kind::Call, Ref::borrow("numpy.generic.copy"_imported), 0, {constant(object)}});
     }
-    case Leaves::Class:
-      return constant(as_object(shown_class(object)));
-    case Leaves::Tuple:
+    case ReconstructRule::Class:
+      return constant(as_object(reported_class(object)));
+    case ReconstructRule::Tuple:
       return sequence(PlanStep::Kind::Tuple, object);
-    case Leaves::Record:
+    case ReconstructRule::Record:
       return record(object);
-    case Leaves::List:
+    case ReconstructRule::List:
       return sequence(PlanStep::Kind::List, object);
-    case Leaves::Dict:
+    case ReconstructRule::Dict:
       return dict(object);
-    case Leaves::Set:
+    case ReconstructRule::Set:
       return set(object);
-    case Leaves::Slice: {
+    case ReconstructRule::Slice: {
       auto* slice = as_slice(object);
       return with_operands(PlanStep::Kind::Slice, {slice->start, slice->stop, slice->step});
     }
-    case Leaves::Deque: {
+    case ReconstructRule::Deque: {
       PyObject* const items = kept(Ref::made(PySequence_List(object)));
       return call(callable, {items, part("maxlen")});
     }
-    case Leaves::DefaultDict: {
+    case ReconstructRule::DefaultDict: {
       PyObject* const items = kept(Ref::made(PyDict_Copy(object)));
       return call(callable, {part("default_factory"), items});
     }
-    case Leaves::ByteArray:
+    case ReconstructRule::ByteArray:
       return call(callable, {kept(Ref::made(PyBytes_FromObject(object)))});
-    case Leaves::DictView:
+    case ReconstructRule::DictView:
       return dict_view(object);
-    case Leaves::NumberFormat: {
+    case ReconstructRule::NumberFormat: {
       const Ref name = Ref::made(PyObject_GetAttrString(object, "dtype"));
       return call(callable, {kept(Ref::made(PyObject_GetAttr("torch"_imported, name.get())))});
     }
-    case Leaves::OrderedDictIterator:
+    case ReconstructRule::OrderedDictIterator:
       return ordered_dict_iterator(object);
-    case Leaves::DictIteratorBackwards:
+    case ReconstructRule::DictIteratorBackwards:
       return dict_iterator_backwards(object);
-    case Leaves::DequeIterator:
+    case ReconstructRule::DequeIterator:
       return deque_iterator(object);
-    case Leaves::Fields:
+    case ReconstructRule::Fields:
       return iterator_of_itertools(object);
-    case Leaves::Proxy:
+    case ReconstructRule::Proxy:
       return call(callable, {proxied_mapping(object)});
-    case Leaves::Cell:
+    case ReconstructRule::Cell:
       return cell(object);
-    case Leaves::ListIterator:
+    case ReconstructRule::ListIterator:
       return iterated_container(object) ? list_iterator(object) : reduced(object);
-    case Leaves::DictIterator:
+    case ReconstructRule::DictIterator:
       return dict_iterator(object);
-    case Leaves::SetIterator:
+    case ReconstructRule::SetIterator:
       return set_iterator(object);
-    case Leaves::Function:
+    case ReconstructRule::Function:
       return function(object);
-    case Leaves::Method:
+    case ReconstructRule::Method:
       return bound_method(PyMethod_GET_FUNCTION(object), PyMethod_GET_SELF(object));
-    case Leaves::NativeMethod:
+    case ReconstructRule::NativeMethod:
       return bound_native_method(object);
-    case Leaves::Partial:
+    case ReconstructRule::Partial:
       return partial(object);
-    case Leaves::Object:
+    case ReconstructRule::Object:
       return call(callable, {});
-    case Leaves::Instance:
+    case ReconstructRule::Instance:
       if (type == lru_cache_type()) return cached_function(object);
       return instance(object);
-    case Leaves::Super:
+    case ReconstructRule::Super:
       return call(callable, {part("__thisclass__"), part("__self__")});
-    case Leaves::Property:
+    case ReconstructRule::Property:
       return property(object);
-    case Leaves::Wrapper:
+    case ReconstructRule::Wrapper:
       return call(callable, {part("__func__")});
-    case Leaves::Union: {
+    case ReconstructRule::Union: {
       const ValueId members = value_of(part("__args__"));
       return members == kNoValue ? kNoValue
                                  : add({PlanStep::Kind::Call,
@@ -120,19 +120,19 @@ ValueId ValuePlanner::made_as_its_type(PyObject* object) {
                                         0,
                                         {constant("operator.or_"_imported), members}});
     }
-    case Leaves::Exception:
+    case ReconstructRule::Exception:
       return exception(object);
-    case Leaves::WeakReference:
+    case ReconstructRule::WeakReference:
       return weak_reference(object);
-    case Leaves::Date:
-    case Leaves::Lock:
-    case Leaves::RecursiveLock:
-    case Leaves::RandomNumbers:
-    case Leaves::Stream:
-    case Leaves::Array:
-    case Leaves::NumpyArray:
+    case ReconstructRule::Date:
+    case ReconstructRule::Lock:
+    case ReconstructRule::RecursiveLock:
+    case ReconstructRule::RandomNumbers:
+    case ReconstructRule::Stream:
+    case ReconstructRule::Array:
+    case ReconstructRule::NumpyArray:
       return native_object(object);
-    case Leaves::Reduced:
+    case ReconstructRule::Reduced:
       return reduced(object);
   }
   return refuse(std::string("a ") + type->tp_name + " leaves the trace");
@@ -463,7 +463,7 @@ ValueId ValuePlanner::native_object(PyObject* object) {
               {constant(PyTuple_GET_ITEM(parts.get(), 0)), constant(PyTuple_GET_ITEM(parts.get(), 1))}});
 }
 
-ValueId ValuePlanner::traced_array(PyObject* object) {
+ValueId ValuePlanner::fake_array(PyObject* object) {
   PyObject* const is_scalar = is_traced_scalar(object) ? Py_True : Py_False;
   return call(array_of_tensor_callable(), {elements_of_array(object), is_scalar});
 }

@@ -1,4 +1,4 @@
-#include "library/neighbours.h"
+#include "library/other_compilers.h"
 
 #include "model/abstract.h"
 #include "model/tensor_call.h"

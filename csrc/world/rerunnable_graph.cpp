@@ -1,4 +1,4 @@
-#include "world/repeatable_graph.h"
+#include "world/rerunnable_graph.h"
 
 #include <algorithm>
 #include <string_view>
