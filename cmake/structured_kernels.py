@@ -2,7 +2,7 @@
 
 A structured operator has one C++ function that says what its result looks like, and its CPU and CUDA kernels begin with a call of it.
 torch offers these functions as `at::meta::*`, but the dispatcher's Meta key answers by Python code for many of them. The table (of
-`STRUCTURED_KERNEL(operator, type, function)` lines) is what tensor/structured_kernels.cpp calls instead.
+`STRUCTURED_KERNEL(operator, type, function)` lines) is what tensor/dispatch/structured_kernels.cpp calls instead.
 
     python cmake/structured_kernels.py TORCH_INCLUDE_FOLDER OUTPUT
 """

@@ -1,4 +1,4 @@
-"""The records of captures (csrc/hook/capture_record.h), and what is said about them in words."""
+"""The records of captures (csrc/hook/capture/capture_record.h), and what is said about them in words."""
 
 import dataclasses
 import types

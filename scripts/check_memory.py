@@ -1,4 +1,4 @@
-"""Refuses code that does not know what to do when memory ends (csrc/python/out_of_memory.h).
+"""Refuses code that does not know what to do when memory ends (csrc/python/process/out_of_memory.h).
 
 * An object that only a lack of memory keeps from being made is taken over with `Ref::made`, which throws, not with `Ref::steal`.
 * A result of `Ref::steal` is looked at before it is used.
@@ -18,11 +18,11 @@ ONLY_MEMORY = (
 )
 # What the file does instead of throwing, since CPython's or its own callers take no exception from it.
 LOOKED_AT = {
-    "python/iterators.cpp",
-    "python/numpy_scalar.cpp",
-    "python/subclasses.cpp",
+    "python/objects/iterators.cpp",
+    "python/objects/numpy_scalar.cpp",
+    "python/objects/subclasses.cpp",
     "python/named_item.h",
-    "hook/run_entry.cpp",
+    "hook/run/run_entry.cpp",
 }
 FORBIDDEN = {
     r"\bPyErr_Clear\(": "clear_error() says if memory was refused",
@@ -32,7 +32,7 @@ FORBIDDEN = {
     r"\.(?:tp_new|tp_call|tp_iternext|tp_getattro|tp_repr|tp_descr_get) = "
     r"(?!entry<|PyVectorcall_Call|PyType_GenericNew)": "what CPython calls is an entry<...>",
 }
-OWN = {"python/out_of_memory.cpp", "python/out_of_memory.h", "hook/capture.cpp", "hook/trace_frame.cpp"}  # may clear errors themselves
+OWN = {"python/process/out_of_memory.cpp", "python/process/out_of_memory.h", "hook/capture/capture.cpp", "hook/capture/trace_frame.cpp"}  # may clear errors themselves
 
 
 def used_unseen(text: str) -> list[tuple[int, str]]:

@@ -16,16 +16,16 @@ SOURCES = pathlib.Path(__file__).parent.parent / "csrc"
 
 # (file, what the declaration contains): why filling it does not let go of the GIL.
 KNOWN = {
-    ("library/rules.cpp", "RuleLine> lines"): "a table of addresses and literals",
+    ("library/rules/rules.cpp", "RuleLine> lines"): "a table of addresses and literals",
     ("bytecode/decode.cpp", "table = [] {"): "numbers of opcodes",
     ("cache/code_cache.cpp", "new (room) CacheRegistry"): "an empty structure",
-    ("tensor/operator_info.cpp", "new OperatorTable()"): "the dispatcher is told whom to call, under its own lock",
-    ("tensor/structured_kernels.cpp", "new Kernels()"): "addresses; kernels ask for it without the GIL too",
-    ("tensor/memo.cpp", "memo = [] {"): "an empty structure; kernels ask for it without the GIL too",
-    ("tensor/fallback.cpp", "torch::Library* library"): "a kernel of C++ is registered with the dispatcher, under its own lock",
-    ("tensor/composite_overrides.cpp", "installed = [] {"): "kernels of C++ are registered with the dispatcher",
+    ("tensor/dispatch/operator_info.cpp", "new OperatorTable()"): "the dispatcher is told whom to call, under its own lock",
+    ("tensor/dispatch/structured_kernels.cpp", "new Kernels()"): "addresses; kernels ask for it without the GIL too",
+    ("tensor/dispatch/memo.cpp", "memo = [] {"): "an empty structure; kernels ask for it without the GIL too",
+    ("tensor/dispatch/fallback.cpp", "torch::Library* library"): "a kernel of C++ is registered with the dispatcher, under its own lock",
+    ("tensor/dispatch/composite_overrides.cpp", "installed = [] {"): "kernels of C++ are registered with the dispatcher",
     ("python/native_function.h", "PyMethodDef definition"): "addresses",
-    ("tensor/float32_precision.h", "found = [] {"): "addresses in a table of torch's",
+    ("tensor/process/float32_precision.h", "found = [] {"): "addresses in a table of torch's",
 }
 
 CONSTANT = r"""(?:nullptr|true|false|-?[\d.]+|Py_None|"[^"]*"|\w+::\w+|&\w+)"""

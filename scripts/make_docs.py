@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "graph_breaks.md"
 HEAD = """\
 # Graph breaks
 
-<!-- Made by scripts/make_docs.py from csrc/world/break_reasons.def and minidynamo/_break_examples: change those, not this page. -->
+<!-- Made by scripts/make_docs.py from csrc/world/state/break_reasons.def and minidynamo/_break_examples: change those, not this page. -->
 
 What a captured function does besides computing with tensors is done while tracing, or written down as an effect to be
 repeated. What can be neither has a *reason*, and ends the capture at that place. Results are the same either way; what is lost

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 ROOT = pathlib.Path(__file__).parents[1]
 VERSION = f"{sys.version_info.major}{sys.version_info.minor}"
 OPCODES = ROOT / "csrc" / "bytecode" / f"opcodes_{VERSION}.def"
-SPECIALIZED = ROOT / "csrc" / "python" / f"specialized_{VERSION}.def"
+SPECIALIZED = ROOT / "csrc" / "python" / "version" / f"specialized_{VERSION}.def"
 
 IGNORED = {
     "CACHE": "",

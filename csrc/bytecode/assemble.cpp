@@ -20,7 +20,7 @@
 #include "bytecode/op_facts.h"
 #include "bytecode/opcodes.h"
 #include "bytecode/stack_depth.h"
-#include "python/code_object.h"
+#include "python/code/code_object.h"
 
 namespace minidynamo {
 namespace {

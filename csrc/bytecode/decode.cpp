@@ -8,7 +8,7 @@
 #include "bytecode/instruction.h"
 #include "bytecode/location_table.h"
 #include "bytecode/opcodes.h"
-#include "python/code_object.h"
+#include "python/code/code_object.h"
 
 namespace minidynamo {
 namespace raw {

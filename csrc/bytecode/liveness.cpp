@@ -1,7 +1,7 @@
 #include "bytecode/liveness.h"
 
 #include "bytecode/op_facts.h"
-#include "python/code_object.h"
+#include "python/code/code_object.h"
 
 namespace minidynamo {
 namespace {

@@ -25,7 +25,8 @@ bool is_jump(Op op) noexcept;        // has a target
 bool ends_flow(Op op) noexcept;      // never goes on at the next instruction
 bool runs_anywhere(Op op) noexcept;  // does the same in another code object, given its operands
 
-// What it does with symbolic ints among its inputs (model/size_operation.h): takes them; or takes what holds them.
+// What it does with symbolic ints among its inputs (model/proxies/size_operation.h): takes them; or takes what holds
+// them.
 bool takes_sizes(Op op) noexcept;
 bool holds_sizes(Op op) noexcept;
 

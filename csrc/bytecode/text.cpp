@@ -4,7 +4,7 @@
 
 #include "bytecode/instruction.h"
 #include "bytecode/op_facts.h"
-#include "python/out_of_memory.h"
+#include "python/process/out_of_memory.h"
 
 namespace minidynamo {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <new>
 
-#include "python/out_of_memory.h"
+#include "python/process/out_of_memory.h"
 
 namespace minidynamo {
 namespace {

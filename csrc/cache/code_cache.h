@@ -22,11 +22,11 @@
 
 #include "cache/capture_id.h"
 #include "guard/source.h"
-#include "python/code_extra.h"
-#include "python/lent_function.h"
+#include "python/code/code_extra.h"
+#include "python/code/lent_function.h"
 #include "python/ref.h"
-#include "tensor/saved_inputs.h"
-#include "world/open_numbers.h"
+#include "tensor/values/saved_inputs.h"
+#include "world/proxies/open_numbers.h"
 
 namespace minidynamo {
 
@@ -144,7 +144,7 @@ class CodeCache {
   };
   Calls calls;
 
-  // Numbers for captures of this code object and of its resume functions (hook/capture_history.h).
+  // Numbers for captures of this code object and of its resume functions (hook/capture/capture_history.h).
   struct Numbers {
     std::optional<uint32_t> function;  // none: no capture was tried
     uint32_t captures = 0;

@@ -2,8 +2,8 @@
 
 #include "bytecode/op_facts.h"
 #include "emit/rebuild.h"
+#include "python/objects/weak_hold.h"
 #include "python/unstable.h"
-#include "python/weak_hold.h"
 
 namespace minidynamo {
 namespace {

@@ -1,8 +1,8 @@
 #include "emit/code_builder.h"
 
-#include "python/code_object.h"
+#include "python/code/code_object.h"
 #include "python/interned.h"
-#include "python/out_of_memory.h"
+#include "python/process/out_of_memory.h"
 
 namespace minidynamo {
 

@@ -6,7 +6,7 @@
 
 #include "bytecode/instruction.h"
 #include "emit/call_code.h"
-#include "python/lent_function.h"
+#include "python/code/lent_function.h"
 
 namespace minidynamo {
 

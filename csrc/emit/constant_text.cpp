@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "python/out_of_memory.h"
-#include "python/type_version.h"
+#include "python/process/out_of_memory.h"
 #include "python/unstable.h"
+#include "python/version/type_version.h"
 
 namespace minidynamo {
 namespace {

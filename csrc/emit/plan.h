@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bytecode/instruction.h"
-#include "python/lent_function.h"
+#include "python/code/lent_function.h"
 #include "python/ref.h"
 
 namespace minidynamo {

@@ -6,20 +6,20 @@
 #include <utility>
 
 #include "guard/constants.h"
-#include "python/context_methods.h"
-#include "python/iterators.h"
-#include "python/itertools_fields.h"
-#include "python/native_contents.h"
+#include "python/code/struct_sequence.h"
 #include "python/native_function.h"
-#include "python/out_of_memory.h"
-#include "python/set_table.h"
-#include "python/struct_sequence.h"
-#include "python/type_version.h"
+#include "python/objects/context_methods.h"
+#include "python/objects/iterators.h"
+#include "python/objects/itertools_fields.h"
+#include "python/objects/native_contents.h"
+#include "python/objects/set_table.h"
+#include "python/process/out_of_memory.h"
 #include "python/unstable.h"
-#include "tensor/fake.h"
-#include "tensor/symbolic_size.h"
-#include "world/known_types.h"
-#include "world/types.h"
+#include "python/version/type_version.h"
+#include "tensor/fake/fake.h"
+#include "tensor/symbolic/symbolic_size.h"
+#include "world/external/known_types.h"
+#include "world/external/types.h"
 
 namespace minidynamo {
 namespace {

@@ -36,13 +36,14 @@ PyObject* advance_iterator_callable();  // (iterator, count): drops that many it
 PyObject* placed_iterator_callable();
 PyObject* placed_list_iterator_callable();
 PyObject* rebuild_iterator_callable();  // (type of itertools[, fields]): one that holds them
-                                        // (python/itertools_fields.h), or nothing
+                                        // (python/objects/itertools_fields.h), or nothing
 PyObject* fill_iterator_callable();     // (iterator of itertools that holds nothing, fields)
 // size_of_tensor(tensor, dimension) -> int
 PyObject* size_of_tensor_callable();
 // compute_size((kind, operand, ...), *numbers) -> int: the steps of an expression (SizeStep)
 PyObject* compute_size_callable();
-PyObject* special_method_callable();  // (object, name): the method of its class, bound (python/context_methods.h)
+PyObject*
+special_method_callable();  // (object, name): the method of its class, bound (python/objects/context_methods.h)
 PyObject* drop_traceback_callable();  // (exception, count): takes the outermost entries off its traceback
 
 // (items, attributes) of an instance of a Python class over object or a builtin container, number or string: items is

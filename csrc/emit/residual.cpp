@@ -12,7 +12,7 @@
 #include "emit/code_builder.h"
 #include "emit/plan.h"
 #include "emit/schedule.h"
-#include "python/code_object.h"
+#include "python/code/code_object.h"
 
 namespace minidynamo {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "bytecode/op_facts.h"
 #include "emit/code_builder.h"
-#include "python/code_extra.h"
-#include "python/code_object.h"
+#include "python/code/code_extra.h"
+#include "python/code/code_object.h"
 
 namespace minidynamo {
 namespace {

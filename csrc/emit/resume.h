@@ -9,7 +9,7 @@
 // resume the original again, so places are always the original's.
 //
 // What is passed is held by nothing else from then on, as in the original's frame: the end of an object may be seen.
-// The hook sees to that for what residual code calls last (defer_resume in hook/run_entry.h); a frame that called
+// The hook sees to that for what residual code calls last (defer_resume in hook/run/run_entry.h); a frame that called
 // another one gets that one's arguments in a list.
 #pragma once
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 #include "bytecode/instruction.h"
 #include "python/ref.h"
-#include "world/frame.h"
+#include "world/state/frame.h"
 
 namespace minidynamo {
 

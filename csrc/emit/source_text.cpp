@@ -9,8 +9,8 @@
 #include "emit/plan.h"
 #include "emit/resume.h"
 #include "emit/schedule.h"
-#include "python/code_object.h"
-#include "python/out_of_memory.h"
+#include "python/code/code_object.h"
+#include "python/process/out_of_memory.h"
 
 namespace minidynamo {
 namespace {

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "python/named_item.h"
-#include "python/out_of_memory.h"
-#include "tensor/fake.h"
+#include "python/process/out_of_memory.h"
+#include "tensor/fake/fake.h"
 
 namespace minidynamo {
 namespace {

@@ -8,13 +8,13 @@
 
 #include "graph/constant.h"
 #include "graph/edges.h"
-#include "python/out_of_memory.h"
-#include "python/struct_sequence.h"
+#include "python/code/struct_sequence.h"
+#include "python/process/out_of_memory.h"
 #include "python/unstable.h"
-#include "tensor/fake.h"
-#include "tensor/symbolic_size.h"
-#include "tensor/tensor_facts.h"
-#include "tensor/transforms.h"
+#include "tensor/autograd/transforms.h"
+#include "tensor/fake/fake.h"
+#include "tensor/fake/tensor_facts.h"
+#include "tensor/symbolic/symbolic_size.h"
 
 namespace minidynamo {
 namespace {

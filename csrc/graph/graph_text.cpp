@@ -1,9 +1,9 @@
 // The graph as text, for people and for golden tests. One line per node.
 #include "graph/graph.h"
 #include "graph/subgraph.h"
-#include "python/native_contents.h"
-#include "python/out_of_memory.h"
-#include "tensor/fake.h"
+#include "python/objects/native_contents.h"
+#include "python/process/out_of_memory.h"
+#include "tensor/fake/fake.h"
 
 namespace minidynamo {
 namespace {

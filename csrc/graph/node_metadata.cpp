@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "python/cached.h"
-#include "python/native_contents.h"
 #include "python/native_method.h"
+#include "python/objects/native_contents.h"
 
 namespace minidynamo {
 namespace {

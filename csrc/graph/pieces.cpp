@@ -9,10 +9,10 @@
 #include "graph/edges.h"
 #include "graph/regions.h"
 #include "graph/subgraph.h"
-#include "python/native_contents.h"
-#include "python/out_of_memory.h"
-#include "tensor/fake.h"
-#include "tensor/tensor_facts.h"
+#include "python/objects/native_contents.h"
+#include "python/process/out_of_memory.h"
+#include "tensor/fake/fake.h"
+#include "tensor/fake/tensor_facts.h"
 
 namespace minidynamo {
 namespace {

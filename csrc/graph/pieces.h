@@ -32,7 +32,7 @@ struct Division {
 
 struct DivisionRequest {
   const std::vector<NodeId>& outputs;
-  // Storages (tensor/tensor_facts.h), and the nodes that write to them, in order.
+  // Storages (tensor/fake/tensor_facts.h), and the nodes that write to them, in order.
   const std::vector<std::pair<const void*, size_t>>& writes;
   bool gradients_are_on = false;   // where the graph begins
   bool records_histories = false;  // it runs with autograd

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "graph/edges.h"
-#include "python/out_of_memory.h"
-#include "tensor/fake.h"
+#include "python/process/out_of_memory.h"
+#include "tensor/fake/fake.h"
 
 namespace minidynamo {
 namespace {

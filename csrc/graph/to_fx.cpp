@@ -14,8 +14,8 @@
 #include "graph/pieces.h"
 #include "graph/subgraph.h"
 #include "python/named_item.h"
-#include "python/out_of_memory.h"
-#include "tensor/fake.h"
+#include "python/process/out_of_memory.h"
+#include "tensor/fake/fake.h"
 
 namespace minidynamo {
 namespace {

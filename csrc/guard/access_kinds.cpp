@@ -6,20 +6,20 @@
 #include <cstring>
 
 #include "guard/constants.h"
-#include "python/annotations.h"
-#include "python/collector.h"
-#include "python/context_variable.h"
-#include "python/iterators.h"
-#include "python/lru_cache.h"
-#include "python/mapping_proxy.h"
-#include "python/native_contents.h"
-#include "python/out_of_memory.h"
-#include "python/type_version.h"
+#include "python/code/annotations.h"
+#include "python/objects/context_variable.h"
+#include "python/objects/iterators.h"
+#include "python/objects/lru_cache.h"
+#include "python/objects/mapping_proxy.h"
+#include "python/objects/native_contents.h"
+#include "python/process/collector.h"
+#include "python/process/out_of_memory.h"
 #include "python/unstable.h"
-#include "tensor/array_elements.h"
-#include "tensor/number_tensor.h"
-#include "tensor/plain_tensor.h"
-#include "tensor/tensor_facts.h"
+#include "python/version/type_version.h"
+#include "tensor/fake/array_elements.h"
+#include "tensor/fake/number_tensor.h"
+#include "tensor/fake/plain_tensor.h"
+#include "tensor/fake/tensor_facts.h"
 
 namespace minidynamo {
 namespace {
@@ -43,7 +43,7 @@ Lookup found(Reached& result, PyObject* object) noexcept {
   return object ? Lookup::Found : Lookup::Absent;
 }
 
-// Slow lookup by scanning: another path than the probe of python/dict_version.cpp.
+// Slow lookup by scanning: another path than the probe of python/version/dict_version.cpp.
 Lookup scan_dict(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject*& value) noexcept {
   Py_ssize_t at = 0;
   PyObject *stored, *stored_value;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "guard/source.h"
-#include "python/dict_version.h"
+#include "python/version/dict_version.h"
 
 namespace minidynamo {
 

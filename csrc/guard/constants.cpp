@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "python/numpy_scalar.h"
-#include "python/out_of_memory.h"
-#include "python/type_version.h"
+#include "python/objects/numpy_scalar.h"
+#include "python/process/out_of_memory.h"
 #include "python/unstable.h"
+#include "python/version/type_version.h"
 
 namespace minidynamo {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "guard/constants.h"
-#include "python/dict_version.h"
-#include "python/type_version.h"
 #include "python/unstable.h"
+#include "python/version/dict_version.h"
+#include "python/version/type_version.h"
 
 namespace minidynamo {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "guard/guard_program.h"
 #include "guard/walk.h"
-#include "python/collector.h"
-#include "python/out_of_memory.h"
+#include "python/process/collector.h"
+#include "python/process/out_of_memory.h"
 #include "python/unstable.h"
-#include "tensor/symbolic_size.h"
+#include "tensor/symbolic/symbolic_size.h"
 
 namespace minidynamo {
 // One node by itself, reached from the root without stamps: what failed last time is likely to fail again.

@@ -4,7 +4,7 @@
 
 #include "guard/constants.h"
 #include "guard/guard_program.h"
-#include "tensor/fake.h"
+#include "tensor/fake/fake.h"
 
 namespace minidynamo {
 

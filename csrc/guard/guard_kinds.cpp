@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "guard/constants.h"
-#include "python/collector.h"
-#include "python/descriptor_parts.h"
-#include "python/out_of_memory.h"
-#include "python/type_version.h"
+#include "python/code/descriptor_parts.h"
+#include "python/objects/weak_hold.h"
+#include "python/process/collector.h"
+#include "python/process/out_of_memory.h"
 #include "python/unstable.h"
-#include "python/weak_hold.h"
+#include "python/version/type_version.h"
 
 namespace minidynamo {
 namespace {

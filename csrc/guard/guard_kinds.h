@@ -11,7 +11,7 @@
 
 #include "guard/access_kinds.h"
 #include "guard/source.h"
-#include "tensor/metadata.h"
+#include "tensor/fake/metadata.h"
 
 namespace minidynamo {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "guard/constants.h"
-#include "python/out_of_memory.h"
+#include "python/process/out_of_memory.h"
 
 namespace minidynamo {
 namespace {

@@ -23,8 +23,8 @@
 #include "guard/guard_builder.h"
 #include "guard/guard_kinds.h"
 #include "guard/steady_walk.h"
-#include "python/weak_hold.h"
-#include "tensor/tensor_facts.h"
+#include "python/objects/weak_hold.h"
+#include "tensor/fake/tensor_facts.h"
 
 namespace minidynamo {
 

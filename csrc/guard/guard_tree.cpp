@@ -2,8 +2,8 @@
 #include "guard/guard_filter.h"
 #include "guard/guard_program.h"
 #include "guard/mirror.h"
-#include "python/out_of_memory.h"
-#include "python/thread_switches.h"
+#include "python/process/out_of_memory.h"
+#include "python/process/thread_switches.h"
 
 namespace minidynamo {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "guard/guard_program.h"
-#include "python/interruptions.h"
-#include "python/out_of_memory.h"
-#include "python/thread_switches.h"
+#include "python/process/interruptions.h"
+#include "python/process/out_of_memory.h"
+#include "python/process/thread_switches.h"
 
 namespace minidynamo {
 namespace {

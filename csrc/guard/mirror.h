@@ -13,7 +13,7 @@ class GuardProgram;
 struct FrameView;
 
 // Compares what the fast check said of a frame with what the slow one says. Both see the same world only if no other
-// thread has run since the fast one began, when there had been so many `switches` (python/thread_switches.h).
+// thread has run since the fast one began, when there had been so many `switches` (python/process/thread_switches.h).
 void mirror_check(const GuardProgram& program, const FrameView& frame, bool holds, unsigned long switches) noexcept;
 
 // What was recorded since it was last asked.

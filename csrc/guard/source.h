@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "python/fast_locals.h"
 #include "python/ref.h"
+#include "python/version/fast_locals.h"
 #include "size/expression.h"
 
 namespace minidynamo {
@@ -87,7 +87,7 @@ class Source {
   std::string to_text() const;  // L['self'].layers[0].weight
 
   // The rest belongs to guard/.
-  uint64_t open_sizes = 0;  // Tensor: dimensions whose sizes may differ, by bit (tensor/metadata.h)
+  uint64_t open_sizes = 0;  // Tensor: dimensions whose sizes may differ, by bit (tensor/fake/metadata.h)
   bool absent = false;
   bool kept = false;                  // Pinned: the entry keeps the object alive
   bool inline_attributes = false;     // InstanceDict without a dict object: value is the instance

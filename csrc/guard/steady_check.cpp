@@ -6,7 +6,7 @@
 
 #include "guard/mirror_mode.h"
 #include "guard/walk.h"
-#include "python/type_version.h"
+#include "python/version/type_version.h"
 
 namespace minidynamo {
 

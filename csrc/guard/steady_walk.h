@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "guard/guard_kinds.h"
-#include "python/memory_word.h"
+#include "python/process/memory_word.h"
 
 namespace minidynamo {
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "guard/steady_walk.h"
-#include "python/type_version.h"
 #include "python/unstable.h"
+#include "python/version/type_version.h"
 
 namespace minidynamo {
 

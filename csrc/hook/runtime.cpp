@@ -4,9 +4,9 @@
 
 #include "cache/code_cache.h"
 #include "emit/resume.h"
-#include "tensor/fake.h"
-#include "world/frame.h"
-#include "world/tracer.h"
+#include "tensor/fake/fake.h"
+#include "world/state/frame.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

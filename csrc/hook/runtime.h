@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hook/capture_record.h"
+#include "hook/capture/capture_record.h"
 #include "python/ref.h"
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

@@ -1,7 +1,7 @@
 #include "hook/settings.h"
 
-#include "python/interruptions.h"
-#include "python/out_of_memory.h"
+#include "python/process/interruptions.h"
+#include "python/process/out_of_memory.h"
 
 namespace minidynamo {
 

@@ -1,7 +1,7 @@
 // The writes that a trace made to external objects, as steps that make them for real.
 #pragma once
 #include "plan/values.h"
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "emit/plan.h"
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "graph/edges.h"
-#include "python/out_of_memory.h"
-#include "tensor/history.h"
-#include "tensor/tensor_facts.h"
-#include "tensor/transforms.h"
-#include "world/held_values.h"
+#include "python/process/out_of_memory.h"
+#include "tensor/autograd/history.h"
+#include "tensor/autograd/transforms.h"
+#include "tensor/fake/tensor_facts.h"
+#include "world/state/held_values.h"
 
 namespace minidynamo {
 namespace {
@@ -17,7 +17,7 @@ bool has_hooks(PyObject* leaf) {
          !tensor_fact(leaf, TensorFact::AccumulateHooks).is(Py_None);
 }
 
-// A tensor from before the call whose memory is another's from some place of the trace on (model/new_data.h).
+// A tensor from before the call whose memory is another's from some place of the trace on (model/tensors/new_data.h).
 bool has_new_data(const Tracer& tracer, PyObject* tensor) {
   return tracer.world.source_of(tensor) && tracer.effects.pending(tensor, "data"_name);
 }

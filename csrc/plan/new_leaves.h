@@ -1,7 +1,7 @@
-// What may leave a trace beside a leaf of autograd that the trace made (model/new_leaf.h): no graph gives a tensor a
-// history that ends there.
+// What may leave a trace beside a leaf of autograd that the trace made (model/tensors/new_leaf.h): no graph gives a
+// tensor a history that ends there.
 #pragma once
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

@@ -1,29 +1,29 @@
-// How objects of each type are made again: a case for each value of ReconstructRule (world/types.h).
+// How objects of each type are made again: a case for each value of ReconstructRule (world/external/types.h).
 #include "plan/values.h"
 
 #include <algorithm>
 
 #include "emit/rebuild.h"
 #include "guard/constants.h"
-#include "model/exception_context.h"
-#include "model/generator.h"
-#include "model/reported_type.h"
-#include "python/bound_method.h"
-#include "python/dict_version.h"
-#include "python/iterators.h"
-#include "python/itertools_fields.h"
-#include "python/lru_cache.h"
-#include "python/mapping_proxy.h"
-#include "python/out_of_memory.h"
-#include "python/set_table.h"
-#include "python/struct_sequence.h"
-#include "python/type_version.h"
+#include "model/native/reported_type.h"
+#include "model/objects/exception_context.h"
+#include "model/objects/generator.h"
+#include "python/code/bound_method.h"
+#include "python/code/struct_sequence.h"
+#include "python/objects/iterators.h"
+#include "python/objects/itertools_fields.h"
+#include "python/objects/lru_cache.h"
+#include "python/objects/mapping_proxy.h"
+#include "python/objects/set_table.h"
+#include "python/process/out_of_memory.h"
 #include "python/unstable.h"
-#include "world/context_token.h"
-#include "world/fake_array.h"
-#include "world/known_types.h"
-#include "world/native_objects.h"
-#include "world/types.h"
+#include "python/version/dict_version.h"
+#include "python/version/type_version.h"
+#include "world/external/context_token.h"
+#include "world/external/known_types.h"
+#include "world/external/types.h"
+#include "world/native/native_objects.h"
+#include "world/proxies/fake_array.h"
 
 namespace minidynamo {
 PyObject* ValuePlanner::kept(Ref made) {

@@ -11,7 +11,7 @@
 
 #include "emit/plan.h"
 #include "emit/resume.h"
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 
@@ -78,8 +78,8 @@ class ValuePlanner {
   bool gather(std::vector<Source*>& inputs);
 
   // How far the effect log is planned, and whether one of its entries is being planned now. What comes late
-  // (world/runtime_value.h) is the result of an entry, which has to be planned by then: plan_log_until, set by whoever
-  // plans effects, does so.
+  // (world/proxies/runtime_value.h) is the result of an entry, which has to be planned by then: plan_log_until, set by
+  // whoever plans effects, does so.
   size_t log_planned = 0;
   bool is_planning_log = false;
   std::function<bool(size_t)> plan_log_until;

@@ -1,6 +1,6 @@
 #include "python/cached.h"
 
-#include "python/collector.h"
+#include "python/process/collector.h"
 
 namespace minidynamo {
 

@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "python/native_scope.h"
-#include "python/out_of_memory.h"
+#include "python/process/out_of_memory.h"
 #include "python/ref.h"
 
 namespace minidynamo {

@@ -1,6 +1,6 @@
 #include "python/error_text.h"
 
-#include "python/out_of_memory.h"
+#include "python/process/out_of_memory.h"
 
 namespace minidynamo {
 

@@ -1,8 +1,8 @@
 // A dict's item by a name from C. PyDict_GetItemString says "not there" when there is no memory to look, and nobody
 // knows.
 #pragma once
-#include "python/dict_version.h"
-#include "python/out_of_memory.h"
+#include "python/process/out_of_memory.h"
+#include "python/version/dict_version.h"
 
 namespace minidynamo {
 

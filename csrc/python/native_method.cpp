@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "python/out_of_memory.h"
-#include "python/type_version.h"
+#include "python/process/out_of_memory.h"
+#include "python/version/type_version.h"
 
 namespace minidynamo {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "python/trace_aborted.h"
+#include "python/process/trace_aborted.h"
 
 namespace minidynamo {
 

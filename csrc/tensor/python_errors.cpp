@@ -2,8 +2,8 @@
 
 #include <torch/csrc/Exceptions.h>
 
-#include "python/held_gil.h"
-#include "python/out_of_memory.h"
+#include "python/process/held_gil.h"
+#include "python/process/out_of_memory.h"
 
 namespace minidynamo {
 

@@ -1,12 +1,12 @@
 // The Python surface of csrc/tensor/ for tests and debugging: nothing here is part of the public API.
 #include "tensor/tensor_bindings.h"
 
-#include "python/out_of_memory.h"
-#include "tensor/fake_tensor.h"
-#include "tensor/metadata.h"
-#include "tensor/python_patches.h"
+#include "python/process/out_of_memory.h"
+#include "tensor/fake/fake_tensor.h"
+#include "tensor/fake/metadata.h"
+#include "tensor/process/python_patches.h"
+#include "tensor/process/trace_state.h"
 #include "tensor/torch_pybind.h"
-#include "tensor/trace_state.h"
 
 namespace py = pybind11;
 

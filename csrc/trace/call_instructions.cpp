@@ -1,10 +1,10 @@
 #include "trace/call_instructions.h"
 
-#include "model/abstract.h"
-#include "model/arguments.h"
-#include "python/annotations.h"
+#include "model/protocols/abstract.h"
+#include "model/protocols/arguments.h"
+#include "python/code/annotations.h"
 #include "python/unstable.h"
-#include "world/native_code.h"
+#include "world/native/native_code.h"
 
 namespace minidynamo {
 Ref call_instruction(Tracer& tracer, Frame& frame, int32_t count) {

@@ -1,6 +1,6 @@
-// The instructions that make calls and functions: from the value stack to model/abstract.h.
+// The instructions that make calls and functions: from the value stack to model/protocols/abstract.h.
 #pragma once
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

@@ -10,20 +10,20 @@
 #include <string_view>
 
 #include "bytecode/op_facts.h"
-#include "model/abstract.h"
-#include "model/arguments.h"
-#include "model/overridden_call.h"
-#include "model/special_method.h"
-#include "model/tensor_call.h"
-#include "model/upward.h"
+#include "model/native/special_method.h"
+#include "model/protocols/abstract.h"
+#include "model/protocols/arguments.h"
+#include "model/protocols/upward.h"
+#include "model/tensors/overridden_call.h"
+#include "model/tensors/tensor_call.h"
 #include "python/cached.h"
 #include "python/error_text.h"
-#include "python/native_contents.h"
 #include "python/native_method.h"
-#include "python/out_of_memory.h"
-#include "tensor/known_values.h"
-#include "world/handler.h"
-#include "world/known_types.h"
+#include "python/objects/native_contents.h"
+#include "python/process/out_of_memory.h"
+#include "tensor/values/known_values.h"
+#include "world/external/known_types.h"
+#include "world/native/handler.h"
 
 namespace minidynamo {
 namespace {

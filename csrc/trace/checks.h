@@ -1,6 +1,6 @@
 // Conditions on tensors that decide only whether the program raises.
 #pragma once
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

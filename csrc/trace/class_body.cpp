@@ -3,13 +3,13 @@
 // their own are a break.
 
 #include "trace/class_body.h"
-#include "library/builtins.h"
-#include "model/abstract.h"
+#include "library/python/builtins.h"
+#include "model/protocols/abstract.h"
 #include "python/error_text.h"
-#include "python/out_of_memory.h"
+#include "python/process/out_of_memory.h"
 #include "trace/variables.h"
-#include "world/enter.h"
-#include "world/scope.h"
+#include "world/external/enter.h"
+#include "world/external/scope.h"
 
 namespace minidynamo {
 namespace {

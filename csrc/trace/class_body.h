@@ -1,7 +1,7 @@
 // Class statements: the builtin function __build_class__, the names in a class body, and type.__new__.
 #pragma once
 
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

@@ -2,20 +2,20 @@
 
 #include <algorithm>
 
-#include "model/abstract.h"
-#include "model/deferred_call.h"
-#include "model/exception_text.h"
-#include "model/generator.h"
-#include "model/overridden_call.h"
-#include "model/size_operation.h"
-#include "model/text_conventions.h"
+#include "model/native/text_conventions.h"
+#include "model/objects/exception_text.h"
+#include "model/objects/generator.h"
+#include "model/protocols/abstract.h"
+#include "model/proxies/deferred_call.h"
+#include "model/proxies/size_operation.h"
+#include "model/tensors/overridden_call.h"
 #include "python/unstable.h"
-#include "world/address_text.h"
-#include "world/class_lookup.h"
-#include "world/enter.h"
-#include "world/identity.h"
-#include "world/native_code.h"
-#include "world/runtime_value.h"
+#include "world/external/class_lookup.h"
+#include "world/external/enter.h"
+#include "world/native/address_text.h"
+#include "world/native/native_code.h"
+#include "world/proxies/runtime_value.h"
+#include "world/state/identity.h"
 
 namespace minidynamo {
 Ref build_sequence(Tracer& tracer, Frame& frame, int32_t count, bool is_tuple) {

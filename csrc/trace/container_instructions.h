@@ -1,6 +1,6 @@
 // The instructions that make containers and strings, fill them, and take iterables apart.
 #pragma once
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

@@ -2,18 +2,18 @@
 // it may be Python code. A group from before the trace is not taken apart, since nothing guards what it holds.
 #include "trace/except_star.h"
 
-#include "library/handlers.h"
-#include "model/abstract.h"
-#include "model/arguments.h"
-#include "model/frame_object.h"
-#include "model/native_call.h"
+#include "library/rules/handlers.h"
+#include "model/native/native_call.h"
+#include "model/objects/frame_object.h"
+#include "model/protocols/abstract.h"
+#include "model/protocols/arguments.h"
+#include "python/code/traceback.h"
 #include "python/handled_exception.h"
-#include "python/out_of_memory.h"
-#include "python/traceback.h"
+#include "python/process/out_of_memory.h"
 #include "python/unstable.h"
 #include "trace/container_instructions.h"
 #include "trace/exceptions.h"
-#include "world/class_lookup.h"
+#include "world/external/class_lookup.h"
 
 namespace minidynamo {
 namespace {

@@ -1,6 +1,6 @@
 // `except*`: exception groups taken apart and put together again, as CPython's interpreter loop does it.
 #pragma once
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

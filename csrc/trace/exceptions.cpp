@@ -2,18 +2,18 @@
 
 #include <utility>
 
-#include "model/abstract.h"
-#include "model/arguments.h"
-#include "model/descriptor.h"
-#include "model/frame_object.h"
-#include "model/object_end.h"
-#include "model/reported_type.h"
-#include "python/context_methods.h"
+#include "model/native/reported_type.h"
+#include "model/objects/frame_object.h"
+#include "model/objects/object_end.h"
+#include "model/protocols/abstract.h"
+#include "model/protocols/arguments.h"
+#include "model/protocols/descriptor.h"
+#include "python/code/traceback.h"
 #include "python/error_text.h"
-#include "python/out_of_memory.h"
-#include "python/traceback.h"
-#include "python/type_version.h"
-#include "world/class_lookup.h"
+#include "python/objects/context_methods.h"
+#include "python/process/out_of_memory.h"
+#include "python/version/type_version.h"
+#include "world/external/class_lookup.h"
 
 namespace minidynamo {
 namespace {

@@ -1,7 +1,7 @@
 // Raising and handling exceptions, and `with`. Exceptions in a trace are real ones, unwound by the code's exception
 // table.
 #pragma once
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

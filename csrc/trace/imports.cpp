@@ -1,13 +1,13 @@
 #include "trace/imports.h"
 
-#include "model/abstract.h"
-#include "python/out_of_memory.h"
-#include "world/code_origin.h"
-#include "world/container_reads.h"
-#include "world/enter.h"
-#include "world/known_types.h"
-#include "world/pin.h"
-#include "world/scope.h"
+#include "model/protocols/abstract.h"
+#include "python/process/out_of_memory.h"
+#include "world/external/container_reads.h"
+#include "world/external/enter.h"
+#include "world/external/known_types.h"
+#include "world/external/pin.h"
+#include "world/external/scope.h"
+#include "world/native/code_origin.h"
 
 namespace minidynamo {
 namespace {

@@ -1,6 +1,6 @@
 // `import` of modules that are imported already.
 #pragma once
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

@@ -1,13 +1,13 @@
 // The instruction loop. What an instruction means for objects is in operations, attributes and calls; what it does to
 // its frame is in variables, containers, exceptions and call_instructions; here is only the stack and control flow. One
 // case per neutral opcode, in the order of CPython's documentation of `dis`.
-#include "model/abstract.h"
-#include "model/generator.h"
-#include "model/object_end.h"
-#include "model/size_operation.h"
-#include "model/upward.h"
+#include "model/objects/generator.h"
+#include "model/objects/object_end.h"
+#include "model/protocols/abstract.h"
+#include "model/protocols/upward.h"
+#include "model/proxies/size_operation.h"
 #include "python/handled_exception.h"
-#include "python/native_stack.h"
+#include "python/process/native_stack.h"
 #include "python/scoped_value.h"
 #include "python/unstable.h"
 #include "trace/call_instructions.h"
@@ -19,12 +19,12 @@
 #include "trace/imports.h"
 #include "trace/match.h"
 #include "trace/variables.h"
-#include "world/enter.h"
-#include "world/external_iterator.h"
-#include "world/identity.h"
-#include "world/native_code.h"
-#include "world/pin.h"
-#include "world/scope.h"
+#include "world/external/enter.h"
+#include "world/external/external_iterator.h"
+#include "world/external/pin.h"
+#include "world/external/scope.h"
+#include "world/native/native_code.h"
+#include "world/state/identity.h"
 
 namespace minidynamo {
 

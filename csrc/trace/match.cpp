@@ -1,11 +1,11 @@
 #include "trace/match.h"
 
-#include "library/handlers.h"
-#include "model/abstract.h"
-#include "model/arguments.h"
+#include "library/rules/handlers.h"
+#include "model/protocols/abstract.h"
+#include "model/protocols/arguments.h"
 #include "python/interned.h"
-#include "python/out_of_memory.h"
-#include "world/known_types.h"
+#include "python/process/out_of_memory.h"
+#include "world/external/known_types.h"
 
 namespace minidynamo {
 

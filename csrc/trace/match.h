@@ -1,6 +1,6 @@
 // The matching half of `match` statements that CPython keeps inside its interpreter loop.
 #pragma once
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "bytecode/op_facts.h"
-#include "model/object_end.h"
+#include "model/objects/object_end.h"
 #include "python/error_text.h"
-#include "world/enter.h"
-#include "world/scope.h"
+#include "world/external/enter.h"
+#include "world/external/scope.h"
 
 namespace minidynamo {
 namespace {

@@ -1,7 +1,7 @@
 // Local variables and cells of a traced frame. A local that came from outside enters the trace when an instruction uses
 // it, not when one moves it.
 #pragma once
-#include "world/tracer.h"
+#include "world/state/tracer.h"
 
 namespace minidynamo {
 

@@ -15,7 +15,7 @@
 
 #include "bytecode/location_table.h"
 #include "bytecode/opcodes.h"
-#include "python/fast_locals.h"
+#include "python/version/fast_locals.h"
 
 namespace minidynamo::code_test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "emit/plan.h"
 #include "emit/rebuild.h"
-#include "python/code_object.h"
+#include "python/code/code_object.h"
 #include "test_code_support.h"
 
 namespace {

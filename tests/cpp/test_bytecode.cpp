@@ -11,7 +11,7 @@
 #include "bytecode/instruction.h"
 #include "bytecode/op_facts.h"
 #include "bytecode/opcodes.h"
-#include "python/code_object.h"
+#include "python/code/code_object.h"
 #include "python/ref.h"
 
 namespace {

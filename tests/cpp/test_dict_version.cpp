@@ -1,7 +1,7 @@
 // That a dict's version moves with each change, whichever way CPython keeps it.
 #include <set>
 
-#include "python/dict_version.h"
+#include "python/version/dict_version.h"
 #include "test_guard_support.h"
 
 namespace minidynamo::guard_test {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "tensor/fake.h"
+#include "tensor/fake/fake.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // The code cache: order, limits, configurations, life times.
 #include "cache/code_cache.h"
-#include "model/upward.h"
+#include "model/protocols/upward.h"
 #include "test_guard_support.h"
 
 namespace minidynamo::guard_test {

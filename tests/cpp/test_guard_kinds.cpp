@@ -1,7 +1,7 @@
 // Each guard kind and each access by itself: what must pass, what must fail, how it prints.
 #include <algorithm>
 
-#include "python/dict_version.h"
+#include "python/version/dict_version.h"
 #include "test_guard_support.h"
 
 namespace minidynamo::guard_test {

@@ -8,9 +8,9 @@
 #include <unordered_map>
 
 #include "guard/mirror.h"
-#include "python/dict_version.h"
 #include "python/scoped_value.h"
-#include "python/type_version.h"
+#include "python/version/dict_version.h"
+#include "python/version/type_version.h"
 #include "test_guard_support.h"
 
 namespace minidynamo::guard_test {

@@ -1,5 +1,5 @@
 // Tensor guards and gathered parameters on real torch modules. Skipped where torch cannot be imported.
-#include "python/dict_version.h"
+#include "python/version/dict_version.h"
 #include "test_guard_support.h"
 
 namespace minidynamo::guard_test {

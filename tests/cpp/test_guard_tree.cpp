@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "python/dict_version.h"
-#include "python/type_version.h"
+#include "python/version/dict_version.h"
+#include "python/version/type_version.h"
 #include "test_guard_support.h"
 
 namespace minidynamo::guard_test {

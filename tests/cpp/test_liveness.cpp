@@ -5,9 +5,9 @@
 #include "bytecode/liveness.h"
 #include "bytecode/op_facts.h"
 #include "bytecode/stack_depth.h"
-#include "python/code_object.h"
+#include "python/code/code_object.h"
 #include "test_code_support.h"
-#include "world/scope.h"
+#include "world/external/scope.h"
 
 namespace {
 

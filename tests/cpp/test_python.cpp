@@ -1,9 +1,9 @@
 // Looking ahead in iterators, tables of sets, and tracebacks of frames that never ran.
 #include <limits>
 
-#include "python/iterators.h"
-#include "python/set_table.h"
-#include "python/traceback.h"
+#include "python/code/traceback.h"
+#include "python/objects/iterators.h"
+#include "python/objects/set_table.h"
 #include "test_code_support.h"
 
 namespace {

@@ -8,9 +8,9 @@
 #include "emit/rebuild.h"
 #include "emit/resume.h"
 #include "frame_observer.h"
-#include "model/arguments.h"
+#include "model/protocols/arguments.h"
 #include "test_code_support.h"
-#include "world/scope.h"
+#include "world/external/scope.h"
 
 namespace {
 

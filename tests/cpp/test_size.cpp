@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "python/trace_aborted.h"
+#include "python/process/trace_aborted.h"
 #include "size/trace_sizes.h"
 
 namespace {

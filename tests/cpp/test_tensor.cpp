@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "tensor/fake.h"
-#include "tensor/metadata.h"
+#include "tensor/fake/fake.h"
+#include "tensor/fake/metadata.h"
 
 namespace minidynamo {
 namespace {

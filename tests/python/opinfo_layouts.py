@@ -7,7 +7,7 @@ sizes, strides, offset, dtype, contiguity in each memory format, aliasing. Equal
 
     python tests/python/opinfo_layouts.py --workers 2 --json report.json     # everything: ten minutes on two cores
     python tests/python/opinfo_layouts.py --only nn.functional.conv2d        # samples of operators by name
-    python tests/python/opinfo_layouts.py --workers 2 --table csrc/tensor/verified_layouts.def
+    python tests/python/opinfo_layouts.py --workers 2 --table csrc/tensor/dispatch/verified_layouts.def
 
 The last one writes the table of operators of which the plain meta kernel has been seen to give the real layouts.
 

@@ -68,7 +68,7 @@ def test_docs_page_is_made_of_the_table() -> None:
 
 
 def test_every_reason_is_given_somewhere() -> None:
-    names = re.findall(r"^BREAK_REASON\((\w+),", (ROOT / "csrc/world/break_reasons.def").read_text(), re.MULTILINE)
+    names = re.findall(r"^BREAK_REASON\((\w+),", (ROOT / "csrc/world/state/break_reasons.def").read_text(), re.MULTILINE)
     sources = "".join(path.read_text() for path in (ROOT / "csrc").rglob("*") if path.suffix in (".cpp", ".h", ".def"))
     unused = [name for name in names if f"BreakReason::{name}" not in sources]
     assert not unused

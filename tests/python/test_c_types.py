@@ -1,4 +1,4 @@
-"""Each row of csrc/world/types.def, by an example: an object of the type from before the call, and one that is made in it."""
+"""Each row of csrc/world/external/types.def, by an example: an object of the type from before the call, and one that is made in it."""
 
 import collections
 import contextvars

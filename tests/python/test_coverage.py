@@ -300,7 +300,7 @@ def page() -> str:
 TYPES_HEAD = """\
 ## C types
 
-Made from `csrc/world/types.def`. An object *enters* a trace when the function meets it and it was there before the call; it
+Made from `csrc/world/external/types.def`. An object *enters* a trace when the function meets it and it was there before the call; it
 *leaves* when the trace made it and it is needed afterwards. *Classes over it*: instances of Python classes that derive from
 the type. A type that is not in the table enters by its identity and can be passed on; reading its attributes, or giving it to
 native code, is a break.

@@ -467,7 +467,7 @@ def test_the_default_device() -> None:
 
 # --- rules that read a state
 
-RULES = pathlib.Path(__file__).parents[2] / "csrc/library/rules.def"
+RULES = pathlib.Path(__file__).parents[2] / "csrc/library/rules/rules.def"
 # A Pure rule's callable that needs no arguments -> why it is Pure all the same.
 PURE_WITHOUT_ARGUMENTS = {
     "builtins.type.__prepare__": "gives a fresh dict",

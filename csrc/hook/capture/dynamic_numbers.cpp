@@ -1,0 +1,209 @@
+#include "hook/capture/dynamic_numbers.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "hook/settings.h"
+#include "python/named_item.h"
+#include "python/process/out_of_memory.h"
+#include "tensor/fake/fake.h"
+#include "world/proxies/dynamic_float.h"
+
+namespace minidynamo {
+namespace {
+
+constexpr const char* kOpenSizes = "open_sizes";
+constexpr const char* kConditions = "size_conditions";
+
+std::optional<int32_t> symbol_of(const Symbols& symbols, const Source* source, int32_t dimension) {
+  const std::vector<OpenNumber>& numbers = symbols.numbers();
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i].source == source && numbers[i].dimension == dimension) return static_cast<int32_t>(i);
+  return std::nullopt;
+}
+
+// From the tuples of Python.
+class Reader {
+ public:
+  Reader(const Exit& exit, const Symbols& symbols) : exit_(exit), symbols_(symbols) {}
+
+  std::optional<SizeCondition> condition(PyObject* object) const {
+    if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 3) return std::nullopt;
+    const std::string_view relation = text(PyTuple_GET_ITEM(object, 0));
+    const std::optional<Expression> left = number(PyTuple_GET_ITEM(object, 1)),
+                                    right = number(PyTuple_GET_ITEM(object, 2));
+    if (!left || !right) return std::nullopt;
+    if (relation == "==") return is_equal(*left, *right);
+    if (relation == "!=") return is_equal(*left, *right).negated();
+    if (relation == "<") return is_less(*left, *right);
+    if (relation == "<=") return is_less_equal(*left, *right);
+    return std::nullopt;
+  }
+
+ private:
+  const Exit& exit_;
+  const Symbols& symbols_;
+
+  static std::string_view text(PyObject* object) {
+    const char* characters = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
+    return characters ? characters : "";
+  }
+
+  std::optional<Expression> number(PyObject* object) const {
+    if (PyLong_Check(object)) {
+      int overflow = 0;
+      const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+      return overflow ? std::nullopt : std::optional(constant(value));
+    }
+    if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) < 2) return std::nullopt;
+    const std::string_view name = text(PyTuple_GET_ITEM(object, 0));
+    PyObject* first = PyTuple_GET_ITEM(object, 1);
+    if (name == "int") return input(first, nullptr);
+    if (PyTuple_GET_SIZE(object) != 3) return std::nullopt;
+    PyObject* second = PyTuple_GET_ITEM(object, 2);
+    if (name == "size") return input(first, second);
+    const std::optional<Expression> left = number(first), right = number(second);
+    if (!left || !right) return std::nullopt;
+    if (name == "+") return *left + *right;
+    if (name == "*") return *left * *right;
+    if (name == "//") return floor_divide(*left, *right);
+    if (name == "%") return modulo(*left, *right);
+    if (name == "min") return minimum(*left, *right);
+    if (name == "max") return maximum(*left, *right);
+    return std::nullopt;
+  }
+
+  std::optional<Expression> input(PyObject* position, PyObject* dimension) const {
+    if (!PyLong_Check(position) || (dimension && !PyLong_Check(dimension))) return std::nullopt;
+    const auto at = static_cast<size_t>(PyLong_AsLong(position));
+    if (at >= exit_.inputs.size()) return std::nullopt;
+    const auto symbol_number =
+        symbol_of(symbols_, exit_.inputs[at], dimension ? static_cast<int32_t>(PyLong_AsLong(dimension)) : -1);
+    return symbol_number ? std::optional(symbol(*symbol_number)) : std::nullopt;
+  }
+};
+
+// Which numbers of optimizers keep entries from fitting.
+std::vector<std::string> rates_that_change(const CodeCache& cache, ConfigId id, const FrameView& view) {
+  std::vector<std::string> found;
+  for (const std::shared_ptr<CacheEntry>& entry : cache.entries()) {
+    if (entry->config != id) continue;
+    const GuardTree::Refusal refusal = entry->guards.refusal(view);
+    if (std::string name = dynamic_float(refusal.changed_number); !name.empty()) found.push_back(std::move(name));
+  }
+  return found;
+}
+
+}  // namespace
+
+DynamicSizes numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame) {
+  const Ref dynamic = setting(config, "dynamic");
+  DynamicSizes& known = cache.open_numbers[id];
+  known.optimizer_hyperparameters = rates_that_change(cache, id, frame);
+  if (dynamic.is(Py_False)) known.never = true;
+  if (known.never) return known;
+  known.all_sizes = dynamic.is(Py_True);
+  if (is_set(config, "automatic_dynamic_shapes"))
+    for (const std::shared_ptr<CacheEntry>& entry : cache.entries())
+      if (entry->config == id)
+        for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame))
+          if (dynamic_float(source).empty()) known.open(source, dimensions);
+  return known;
+}
+
+// Tensors and ints are among the sources too: no float has the same.
+std::vector<std::string> open_floats(const DynamicSizes& open) {
+  std::vector<std::string> floats = open.optimizer_hyperparameters;
+  for (const auto& [source, dimensions] : open.sources) floats.push_back(source);
+  return floats;
+}
+
+void close_specialized(CodeCache& cache, ConfigId id, const Tracer& tracer) {
+  DynamicSizes& known = cache.open_numbers[id];
+  if (tracer.symbols.active())
+    for (const OpenNumber& number : tracer.symbols.specialized())
+      known.doubt(number.source->to_text(), number.dimension < 0 ? ~uint64_t{0} : uint64_t{1} << number.dimension);
+  for (const Source* number : numbers_taken(tracer))
+    if (const std::string path = number->to_text(); dynamic_float(path).empty()) known.doubt(path, ~uint64_t{0});
+}
+
+bool open_at_last(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame) {
+  DynamicSizes& known = cache.open_numbers[id];
+  if (known.never || known.last_resort || !is_set(config, "automatic_dynamic_shapes")) return false;
+  for (const std::shared_ptr<CacheEntry>& entry : cache.entries()) {
+    if (entry->config != id) continue;
+    for (const auto& [source, dimensions] : entry->guards.changed_numbers(frame)) {
+      const auto open = known.sources.find(source);
+      const bool is_open = open != known.sources.end() && (dimensions & ~open->second) == 0;
+      known.last_resort |= !is_open && dynamic_float(source).empty();
+    }
+  }
+  return known.last_resort;
+}
+
+void open_arguments(ConfigId id, const Exit& exit) {
+  for (const Exit::OpenArgument& argument : exit.open_arguments)
+    if (CodeCache* cache = CodeCache::get(as_code(argument.code.get())))
+      cache->open_numbers[id].open(argument.source, argument.dimensions);
+}
+
+UnbackedNumberLimits unbacked_number_limits(PyCodeObject* code, ConfigId id, PyObject* config) {
+  const DynamicSizes& known = CodeCache::get(code)->open_numbers[id];
+  UnbackedNumberLimits limits;
+  limits.scalars = !known.no_unknown && is_set(config, "capture_scalar_outputs");
+  limits.sizes = !known.no_unknown && is_set(config, "capture_dynamic_output_shape_ops");
+  limits.checks = !known.no_suppositions;
+  return limits;
+}
+
+bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols& symbols) {
+  if (!symbols.active()) return true;
+  const Ref meta = Ref::steal(PyObject_GetAttrString(graph_module, "meta"));
+  const auto is_unknown = [](const OpenNumber& number) { return !number.source; };
+  if (meta && std::ranges::any_of(symbols.numbers(), is_unknown) &&
+      PyDict_SetItemString(meta.get(), "unbacked_numbers", Py_True) < 0)
+    return false;
+  if (std::ranges::all_of(symbols.numbers(), is_unknown)) return true;
+  const Ref all = Ref::made(PyTuple_New(static_cast<Py_ssize_t>(exit.inputs.size())));
+  for (size_t i = 0; i < exit.inputs.size(); ++i) {
+    const Source* source = exit.inputs[i];
+    Ref dimensions = Ref::none();
+    if (is_tensor(source->value.get())) {
+      const Ref list = Ref::made(PyList_New(0));
+      for (int d = 0; d < 64; ++d) {
+        if (!(source->open_sizes >> d & 1)) continue;
+        const Ref number = Ref::made(PyLong_FromLong(d));
+        if (PyList_Append(list.get(), number.get()) < 0) return false;
+      }
+      dimensions = Ref::made(PyList_AsTuple(list.get()));
+    }
+    PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), dimensions.release());
+  }
+  return meta && PyDict_SetItemString(meta.get(), kOpenSizes, all.get()) == 0;
+}
+
+std::optional<std::vector<SizeCondition>> size_conditions(PyObject* graph_module, const Exit& exit,
+                                                          const Symbols& symbols) {
+  std::vector<SizeCondition> conditions;
+  const Ref meta = Ref::steal(PyObject_GetAttrString(graph_module, "meta"));
+  const Ref told = Ref::borrow(meta && PyDict_Check(meta.get()) ? named_item(meta.get(), kConditions) : nullptr);
+  clear_error();
+  if (!told) return conditions;
+  const Ref list = Ref::steal(PySequence_List(told.get()));
+  if (!list) return clear_error(), std::nullopt;
+  const Reader reader(exit, symbols);
+  try {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i) {
+      const std::optional<SizeCondition> condition = reader.condition(PyList_GET_ITEM(list.get(), i));
+      if (!condition) return std::nullopt;
+      if (!is_constant_expression(condition->expression)) conditions.push_back(*condition);
+    }
+  } catch (const std::runtime_error&) {  // too large
+    return std::nullopt;
+  } catch (const std::logic_error&) {
+    return std::nullopt;
+  }
+  return conditions;
+}
+
+}  // namespace minidynamo

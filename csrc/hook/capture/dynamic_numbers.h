@@ -1,0 +1,43 @@
+// Which numbers a capture leaves open, and what its backend made of them.
+//
+// The first capture of a function takes sizes and ints as they are. Where a call is refused by an entry on account of
+// numbers alone, those that differ are open from then on, and the next capture is good for all of their values.
+#pragma once
+#include "cache/code_cache.h"
+#include "plan/exit.h"
+#include "world/proxies/open_numbers.h"
+#include "world/proxies/symbols.h"
+#include "world/state/tracer.h"
+
+namespace minidynamo {
+
+// What the configuration (`dynamic`) and earlier entries say of a frame that none of them fits.
+DynamicSizes numbers_to_open(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame);
+
+// The floats that are to be inputs of the graph (TraceLimits::dynamic_floats).
+std::vector<std::string> open_floats(const DynamicSizes& open);
+
+// What captures had to take as it is, twice, is not left open again.
+void close_specialized(CodeCache& cache, ConfigId id, const Tracer& tracer);
+
+// Whether something that differs from earlier calls is not open, though captures have found that they needed its value:
+// once, where there are as many entries as there may be, it is opened all the same.
+bool open_at_last(CodeCache& cache, ConfigId id, PyObject* config, const FrameView& frame);
+
+// What may differ where a capture ends is open in the captures that go on there.
+void open_arguments(ConfigId id, const Exit& exit);
+
+// Tells the backend which sizes of the graph's inputs are open: graph_module.meta["open_sizes"], for each input a tuple
+// of dimensions, or None for an int that is open. False with a Python error set.
+bool announce_open_sizes(PyObject* graph_module, const Exit& exit, const Symbols& symbols);
+
+// What compiled code relies on, as graph_module.meta["size_conditions"] says it: (relation, left, right), where a
+// number is an int, ("size", input, dimension), ("int", input) or (operator, number, number). nullopt: something there
+// cannot be understood, and the compiled code must not be used with other sizes.
+std::optional<std::vector<SizeCondition>> size_conditions(PyObject* graph_module, const Exit& exit,
+                                                          const Symbols& symbols);
+
+// What the configuration, and what has been met, allow of numbers that only the run of a graph knows.
+UnbackedNumberLimits unbacked_number_limits(PyCodeObject* code, ConfigId id, PyObject* config);
+
+}  // namespace minidynamo

@@ -1,0 +1,96 @@
+#include "hook/run/interrupted_part.h"
+
+#include <algorithm>
+
+#include "bytecode/instruction.h"
+#include "emit/resume.h"
+#include "python/error_text.h"
+
+namespace minidynamo {
+namespace {
+
+struct AwaitedError {
+  PyObject* function = nullptr;  // borrowed; only compared
+  Ref error;
+};
+thread_local AwaitedError awaited;
+
+void raise_awaited() noexcept {
+  interrupted_part_details::is_awaited = false;
+  set_error(std::exchange(awaited.error, nullptr));
+}
+
+int32_t first_offset(PyCodeObject* code, Op op) {
+  for (const Instruction& now : decode(code).instructions)
+    if (now.op == op) return now.offset;
+  return -1;
+}
+
+// Up to this offset residual code has done nothing: effects come behind the call of the compiled function.
+int32_t last_offset_before_effects(const CacheEntry& entry) {
+  PyCodeObject* residual = entry.residual_function.code();
+  return entry.compiled ? graph_call_offset(residual) : first_offset(residual, Op::RESUME);
+}
+
+// The function that a resume function calls first, where it stands in a call: the resume function of the frame that its
+// original had called. Null: it stands in no call.
+PyObject* called_at_start(const InterpreterFrame& frame) {
+  const ResumeFunction* resume = find_resume_function(frame.code);
+  if (!resume || resume->place.kind != ResumePlace::Kind::InCall) return nullptr;
+  const auto callee = std::ranges::find(resume->parameters, ResumeParameter::Kind::Callee, &ResumeParameter::kind);
+  const auto index = callee - resume->parameters.begin();
+  return resume->place.is_callee ? PyList_GET_ITEM(frame.locals[0], index) : frame.locals[index];
+}
+
+}  // namespace
+
+int32_t graph_call_offset(PyCodeObject* residual) { return first_offset(residual, Op::CALL_FUNCTION_EX); }
+
+bool is_interruption_at_start(const CacheEntry& entry, PyObject* function) {
+  if (!find_resume_function(as_code(PyFunction_GET_CODE(function)))) return false;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  auto* const outermost = reinterpret_cast<PyTracebackObject*>(traceback);
+  const Ref code = outermost ? Ref::steal(as_object(PyFrame_GetCode(outermost->tb_frame))) : Ref();
+  const bool is_at_start =
+      code.is(as_object(entry.residual_function.code())) && outermost->tb_lasti <= last_offset_before_effects(entry);
+  // An error of a graph that cannot be run again may be the program's own, of a line that the handler is not for.
+  const bool may_be_own =
+      entry.compiled && !entry.may_run_again && PyType_IsSubtype(as_type(type), as_type(PyExc_Exception));
+  const bool is_for_start = is_at_start && !may_be_own;
+  if (is_for_start) {
+    PyObject* const inner = as_object(outermost->tb_next);
+    PyException_SetTraceback(value, inner ? inner : Py_None);
+    Ref::drop(std::exchange(traceback, Ref::borrow(inner).release()));
+  }
+  PyErr_Restore(type, value, traceback);
+  return is_for_start;
+}
+
+bool is_interruption_of_capture(PyCodeObject* code) {
+  return find_resume_function(code) && !PyErr_ExceptionMatches(PyExc_Exception);
+}
+
+void await_error(PyObject* function, Ref error) noexcept {
+  awaited = {function, std::move(error)};
+  interrupted_part_details::is_awaited = static_cast<bool>(awaited.error);
+}
+
+bool end_await() noexcept {
+  if (!awaited.error) return true;
+  return raise_awaited(), false;
+}
+
+bool raise_if_awaited(const InterpreterFrame& frame) {
+  if (!frame.is_call || frame.function != awaited.function) return false;
+  return raise_awaited(), true;
+}
+
+bool hand_error_down(const InterpreterFrame& frame) {
+  PyObject* callee = called_at_start(frame);
+  if (callee) await_error(callee, take_error());
+  return callee != nullptr;
+}
+
+}  // namespace minidynamo

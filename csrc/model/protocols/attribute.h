@@ -1,0 +1,13 @@
+// Attribute access as CPython does it, by hand on external objects (so that each step gives a source and a guard).
+#pragma once
+#include "world/state/tracer.h"
+
+namespace minidynamo {
+
+// What object.__getattribute__ does: past any override, and without __getattr__.
+Ref load_attribute_generically(Tracer& tracer, PyObject* object, PyObject* name);
+// Whether C code of the type's own stands behind __getattribute__ or __setattr__ (threading.local, proxies): what it
+// reads or writes has no source.
+bool has_native_access(PyTypeObject* type, PyObject* method_name, const void* generic) noexcept;
+
+}  // namespace minidynamo

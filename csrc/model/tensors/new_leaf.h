@@ -1,0 +1,19 @@
+// ReconstructRule of autograd: tensors that the program tells to require a gradient, or none any more, and parameters
+// that it makes.
+//
+// A graph that was made ahead of time gives results only, no leaves. So a leaf of the trace's own is in the graph as
+// what it holds, and residual code makes a leaf of it where it leaves the trace (plan/new_leaves.h says what may leave
+// beside it). A leaf from before the call that is told so is told by the effect log.
+#pragma once
+#include "model/protocols/arguments.h"
+#include "world/state/tracer.h"
+
+namespace minidynamo {
+
+bool is_leaf(PyObject* tensor);
+// tensor.requires_grad_(wanted). False: an error is set, or the trace is given up.
+bool require_gradient(Tracer& tracer, PyObject* tensor, bool wanted);
+// torch.Tensor._make_subclass(type, data, requires_grad) of a class of parameters.
+Ref make_parameter(Tracer& tracer, PyTypeObject* type, const Ref& data, bool requires_grad);
+
+}  // namespace minidynamo

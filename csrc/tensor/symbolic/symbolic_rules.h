@@ -1,0 +1,28 @@
+// Operators whose results are told by their arguments' expressions, better than probes could: where the program's own
+// numbers decide between cases (a slice that ends beyond its tensor), the case is asked for.
+#pragma once
+#include <functional>
+#include <optional>
+
+#include "tensor/dispatch/memo.h"
+#include "tensor/symbolic/dense_order.h"
+
+namespace minidynamo {
+
+struct SymbolicCall {
+  const OperatorInfo& info;
+  c10::ArrayRef<c10::IValue> arguments;
+  c10::ArrayRef<const at::Tensor*> tensors;
+  // Whether it holds. About unknown numbers it is supposed to (TraceSizes::suppose): the other case is an error or
+  // rare.
+  std::function<bool(SizeCondition)> suppose;
+  const TraceSizes& trace;
+
+  SymbolicLayout layout(size_t tensor) const;
+  Expression number(size_t argument) const;
+};
+
+// Of the operator's one result; nullopt: no rule, or none for such arguments.
+std::optional<SymbolicLayout> rule_layout(const SymbolicCall& call);
+
+}  // namespace minidynamo
