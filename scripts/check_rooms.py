@@ -1,7 +1,7 @@
 """Refuses includes against the order of the rooms of csrc/, and circles of includes within a room.
 
 The order is that of the `room(...)` lines in CMakeLists.txt: a room may include what stands before it. A unit is a
-header with its source file. What a room needs of those above it is declared in its own `upward.h`.
+header with its source file; a table (.def) is one of its own. What a room needs of those above it is declared in its own `upward.h`.
 """
 
 import pathlib
@@ -27,7 +27,7 @@ def includes() -> dict[pathlib.Path, list[pathlib.Path]]:
 
 
 def unit(path: pathlib.Path) -> str:
-    return str(path.with_suffix(""))
+    return str(path if path.suffix == ".def" else path.with_suffix(""))
 
 
 def circle(arrows: dict[str, set[str]]) -> list[str]:
