@@ -32,7 +32,12 @@ FORBIDDEN = {
     r"\.(?:tp_new|tp_call|tp_iternext|tp_getattro|tp_repr|tp_descr_get) = "
     r"(?!entry<|PyVectorcall_Call|PyType_GenericNew)": "what CPython calls is an entry<...>",
 }
-OWN = {"python/process/out_of_memory.cpp", "python/process/out_of_memory.h", "hook/capture/capture.cpp", "hook/capture/trace_frame.cpp"}  # may clear errors themselves
+OWN = {  # may clear errors themselves
+    "python/process/out_of_memory.cpp",
+    "python/process/out_of_memory.h",
+    "hook/capture/capture.cpp",
+    "hook/capture/trace_frame.cpp",
+}
 
 
 def used_unseen(text: str) -> list[tuple[int, str]]:

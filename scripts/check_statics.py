@@ -4,7 +4,7 @@ C++ fills such a static under a lock. A thread that lets go of the GIL in the mi
 one that comes to the same static then wait for each other for good. What is looked up once belongs into `Imported`,
 `CachedObject` or `Cached<T>` (csrc/python/cached.h), which are constant-initialized.
 
-Accepted without further ado: `constexpr`, `constinit`, initializers that are constants, names by `interned("...")`, and
+Accepted without further ado: `constexpr`, `constinit`, initializers that are constants, names ("..."_name), and
 `new T` of a structure that begins empty. Everything else needs a row in KNOWN that says why it runs no Python code.
 """
 
@@ -25,15 +25,19 @@ KNOWN = {
     ("tensor/dispatch/fallback.cpp", "torch::Library* library"): "a kernel of C++ is registered with the dispatcher, under its own lock",
     ("tensor/dispatch/composite_overrides.cpp", "installed = [] {"): "kernels of C++ are registered with the dispatcher",
     ("python/native_function.h", "PyMethodDef definition"): "addresses",
+<<<<<<< HEAD
     ("tensor/process/float32_precision.h", "found = [] {"): "addresses in a table of torch's",
+=======
+    ("python/ref.h", "interned(text.characters)"): "a name",
+    ("tensor/float32_precision.h", "found = [] {"): "addresses in a table of torch's",
+>>>>>>> main
 }
 
 CONSTANT = r"""(?:nullptr|true|false|-?[\d.]+|Py_None|"[^"]*"|\w+::\w+|&\w+)"""
 ACCEPTED = [
     re.compile(rf"^{CONSTANT}$"),
     re.compile(r"^new \w+(::\w+)*(<.*>)?$", re.DOTALL),  # empty
-    re.compile(r'^interned\("[^"]*"\)$'),
-    re.compile(r'^\{\s*(interned\("[^"]*"\)\s*,?\s*)+\}$'),
+    re.compile(r'^\{\s*("[^"]*"_name\s*,?\s*)+\}$'),
 ]
 CALLS = re.compile(r"\w\s*\(|\[[&=\w\s]*\]\s*[({]|\bnew\b")
 

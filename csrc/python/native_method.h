@@ -1,5 +1,6 @@
 // Methods as the C code behind an object's class defines them, past what Python classes put in their place: a program's
-// subclass of torch.Tensor may have a `size()` of its own, which is the program's code. Attributes: native_contents.h.
+// subclass of torch.Tensor may have a `size()` of its own, which is the program's code. Attributes:
+// python/objects/native_contents.h.
 #pragma once
 #include <initializer_list>
 

@@ -2,7 +2,8 @@
 //
 // Convention for everything in csrc/: a function that can fail in the CPython sense returns a null Ref (or false, or
 // -1) with the Python error set; a plain PyObject* parameter or result is borrowed. C++ exceptions are not used for
-// Python errors, but for one: where memory ends, std::bad_alloc is thrown (out_of_memory.h). None crosses a C boundary.
+// Python errors, but for one: where memory ends, std::bad_alloc is thrown (python/process/out_of_memory.h). None
+// crosses a C boundary.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

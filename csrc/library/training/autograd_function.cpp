@@ -369,7 +369,7 @@ class Application {
   }
 };
 
-// A class that the trace has made has none until it is applied (build_class.cpp).
+// A class that the trace has made has none until it is applied (library/python/build_class.cpp).
 bool has_backward_class(PyObject* function_class) {
   const Ref found = Ref::steal(PyObject_GetAttr(function_class, "_backward_cls"_name));
   clear_error();

@@ -21,7 +21,7 @@ Outcome run(Tracer& tracer, Frame& frame, Ref& value);
 // As run(), for a generator frame into which the current Python error is thrown at the point where it stands.
 Outcome run_throwing(Tracer& tracer, Frame& frame, Ref& value);
 
-// Runs a whole frame that is not a generator's; for one that is, makes the generator (generator.h).
+// Runs a whole frame that is not a generator's; for one that is, makes the generator (model/objects/generator.h).
 Ref evaluate(Tracer& tracer, std::unique_ptr<Frame> frame);
 
 // --- trace/checks.cpp

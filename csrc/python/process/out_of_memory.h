@@ -2,10 +2,10 @@
 // capture met it runs as it was, and is captured at a later call.
 //
 // Within C++ it is std::bad_alloc, whoever was refused: `new`, or CPython for an object that is made here (Ref::made in
-// ref.h). Towards CPython it is MemoryError: each function that CPython calls is an `entry<...>`, which turns the one
-// into the other. Where an error is dropped because something else can be done (clear_error), a lack of memory is taken
-// down first: what was learnt by an error that says nothing about the program must not become a guard or a graph. So a
-// capture asks at its end whether there was one (MemoryWatch), and if so, nothing of it is kept.
+// python/ref.h). Towards CPython it is MemoryError: each function that CPython calls is an `entry<...>`, which turns
+// the one into the other. Where an error is dropped because something else can be done (clear_error), a lack of memory
+// is taken down first: what was learnt by an error that says nothing about the program must not become a guard or a
+// graph. So a capture asks at its end whether there was one (MemoryWatch), and if so, nothing of it is kept.
 //
 // scripts/check_memory.py refuses code that goes another way.
 #pragma once

@@ -169,7 +169,7 @@ HistoryEnds ends_of_histories(const std::vector<PyObject*>& tensors) {
   walk(tensors, [&](const NodeHold& node) {
     const auto* end = dynamic_cast<const torch::autograd::AccumulateGrad*>(node.get());
     if (!end || !end->variable.defined()) return;
-    // What stands for the time before the trace has no object (fake_tensor.cpp).
+    // What stands for the time before the trace has no object (tensor/fake/fake_tensor.cpp).
     PyObject* leaf = end->variable.unsafeGetTensorImpl()->pyobj_slot()->load_pyobj();
     if (leaf && is_fake(leaf))
       ends.leaves.push_back(Ref::borrow(leaf));

@@ -13,7 +13,8 @@ struct FakeLayout {
   int64_t offset = 0;
   caffe2::TypeMeta dtype;
   bool conjugate = false, negative = false;
-  std::shared_ptr<const SymbolicLayout> symbols = nullptr;  // where sizes are symbolic (symbolic_fake.h); above: hints
+  std::shared_ptr<const SymbolicLayout> symbols =
+      nullptr;  // where sizes are symbolic (tensor/symbolic/symbolic_fake.h); above: hints
 
   static FakeLayout of(const at::Tensor& tensor);
   bool operator==(const FakeLayout& other) const = default;

@@ -1,5 +1,5 @@
 // The Python objects of tensors, as torch/csrc/autograd/python_variable.h declares them, without pybind11, which that
-// header includes (see torch_headers.h). tensor_object.cpp checks that the two agree.
+// header includes (see tensor/torch_headers.h). tensor_object.cpp checks that the two agree.
 #pragma once
 #include <Python.h>
 #include <torch/csrc/Export.h>

@@ -50,7 +50,7 @@ struct ContentChange {
   bool keeps_places;  // of a deque
 };
 
-// An iterator from before the call that moves on (external_iterator.h says how far).
+// An iterator from before the call that moves on (world/external/external_iterator.h says how far).
 struct IteratorAdvance {
   Ref iterator;
 };

@@ -113,7 +113,7 @@ struct BackwardState {
 // Memory that operators have to do with, by its address in the fakes.
 struct Storages {
   std::unordered_set<const void*> written;  // by operators so far
-  std::vector<const void*> wrapped;         // of the tensors in wrappers from before (wrapper_tensors.h)
+  std::vector<const void*> wrapped;         // of the tensors in wrappers from before (world/proxies/wrapper_tensors.h)
   // In numbers of nodes that were there: where each was first written to, all writes, and the last operator that may
   // raise because of values.
   std::unordered_map<const void*, size_t> first_written;
@@ -157,7 +157,7 @@ struct Assumption {
   Ref object = nullptr;
 };
 
-// A number that residual code draws and gives to the graph (drawn_number.h).
+// A number that residual code draws and gives to the graph (world/proxies/drawn_number.h).
 struct DrawnNumber {
   Ref fake, method, arguments;
   Source* source;  // Access::Draw

@@ -54,7 +54,7 @@ struct TraceLimits {
   bool keeps_recurrent_layers_out = false;
   bool may_fill_caches = true;                   // see Tracer::lru_caches_to_warm
   std::chrono::milliseconds patience{500};       // what interrupts the program waits so long for the end of the trace
-  std::vector<std::string> dynamic_floats = {};  // see dynamic_float.h
+  std::vector<std::string> dynamic_floats = {};  // see world/proxies/dynamic_float.h
   std::function<void(const Tracer&)> look = {};  // called now and then, between two instructions
 };
 
