@@ -25,12 +25,8 @@ KNOWN = {
     ("tensor/dispatch/fallback.cpp", "torch::Library* library"): "a kernel of C++ is registered with the dispatcher, under its own lock",
     ("tensor/dispatch/composite_overrides.cpp", "installed = [] {"): "kernels of C++ are registered with the dispatcher",
     ("python/native_function.h", "PyMethodDef definition"): "addresses",
-<<<<<<< HEAD
-    ("tensor/process/float32_precision.h", "found = [] {"): "addresses in a table of torch's",
-=======
     ("python/ref.h", "interned(text.characters)"): "a name",
-    ("tensor/float32_precision.h", "found = [] {"): "addresses in a table of torch's",
->>>>>>> main
+    ("tensor/process/float32_precision.h", "found = [] {"): "addresses in a table of torch's",
 }
 
 CONSTANT = r"""(?:nullptr|true|false|-?[\d.]+|Py_None|"[^"]*"|\w+::\w+|&\w+)"""
